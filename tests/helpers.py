@@ -12,7 +12,7 @@ import pytest
 
 from genperf.cli.main import run
 from genperf.panel import Panel
-from genperf.panel.options import Roles
+from genperf.panel.panel import panel_of
 from genperf.table import Factor
 
 PACKAGE = Path(__file__).parents[1] / "genperf"
@@ -29,7 +29,7 @@ def trees() -> dict[str, ast.Module]:
 
 def panel_with(factors: Sequence[Factor], mapping: dict[str, str] | None = None) -> Panel:
     """Return the panel of columns with measured ranges, or of columns that are not measured yet."""
-    return Roles(tuple(factors), mapping=mapping or {}).panel
+    return panel_of(tuple(factors), mapping or {})
 
 
 def runs_of(

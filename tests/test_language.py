@@ -120,7 +120,6 @@ def test_settings_are_objects_only_where_one_is_passed() -> None:
 
 def test_many_arguments_are_options() -> None:
     doors = {
-        "panel/read.py": {"read_with_roles"},
         "fitting/door.py": {"fit"},
         "search/suggest.py": {"suggest"},
         "estimator.py": {"__init__"},

@@ -28,10 +28,10 @@ from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.evidence import ColumnEvidence, is_size
 from genperf.panel.machine import PARTS, PLACES, is_a_part
-from genperf.panel.options import MEASURED
 from genperf.panel.quantities import price_of
 from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, Reading, column_named
+from genperf.panel.target import SECONDS
 from genperf.peaks import peak_of
 from genperf.prediction import stack_of
 from genperf.prediction.predict import THROUGHPUT
@@ -231,7 +231,7 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
         if value is None:
             continue
         header = reading.headers[name]
-        quantity, unit = name, unit_of_column(name, header, {"unit": header.unit} if header.kind == "time" else {})
+        quantity, unit = name, unit_of_column(name, header, header.unit)
         steps, wanted = header.kind == "rate" and header.counted in STEP_WORDS, header_of(opened.want or "")
         if steps and not header.shared and (wanted.kind, wanted.of) == ("time", "step"):
             # The time of a step is wanted, and steps per second were measured.
@@ -347,7 +347,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def answered(self, at: dict[str, str]) -> Answer:
         """Return the answers of the wanted quantity, or of all."""
         reading, source = self.reading, self.opened.source
-        alone = self.opened.want is not None or any(self.opened.given.get(kind) for kind in MEASURED)
+        alone = self.opened.want is not None or self.opened.given.measured_column is not None
         name, *others = reading.quantities[: 1 if alone else None]
         model, table = self.fitted(name)
         configuration = self._configuration(model, at)
@@ -387,7 +387,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             if plan is not None:
                 raise GenperfError("a plan needs a series of at least two counts", hint="measure a second count")
             return None
-        work, target, panel = self.opened.given.get("work"), model.schema.target, model.panel
+        work, target, panel = self.opened.given.work or None, model.schema.target, model.panel
         counts = {quote_name(n) for n in (reading.scale or "", *(f.name for f in panel.counts))}
         constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
         texts = [{*map(str, e.texts[self.series.rows])} for e in reading.evidence.values() if not e.numeric]
@@ -446,7 +446,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         notes = [f"'{n}' holds {MAY_NAME}; --want {quote_name(n)} predicts it" for n in unclear]
         notes += [note.text for note in table.notes if note.kind in TABLE_NOTES]
         notes += [note.text for note in model.notes if note.kind in FIT_NOTES]
-        if "scaling" not in self.opened.given and reading.roles.measured.get("scaling"):
+        if not self.opened.given.scaling and reading.roles.scaling:
             text = f"'{name}' falls as {reading.scale} grows, so all are taken to share one amount of work"
             notes.append(f"{text}; --scaling weak says otherwise")
         return notes
@@ -463,7 +463,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         values = measured(self.opened.source, self.reading, name, rows)
         if values is None:
             return ""
-        unit = unit_of_column(name, self.reading.headers[name], self.opened.arguments(name))
+        unit = unit_of_column(name, self.reading.headers[name], self.opened.roles(name).unit)
         return measured_sentences(name, unit, values, requested, None)["expect"]
 
     @property
@@ -473,12 +473,12 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
     def fitted(self, name: str) -> tuple[FitResult, Table]:
         """Fit the model that answers for one quantity, with the table that it was fitted to."""
-        key, source, roles = tuple(self.series.levels.values()), self.opened.source, self.opened.arguments(name)
+        key, source, roles = tuple(self.series.levels.values()), self.opened.source, self.opened.roles(name)
         likeliest = (self.reading.ranked or (name,))[:MOST_INFORMED]
         if key and (len(self.series.rows) > SERIES_MAX_ROWS or name not in likeliest):
             # What the other series show of the nodes and the network takes longer.
-            key, source, roles = (), source.take(np.flatnonzero(self.series.rows)), {**roles, "group": ()}
-        table = read_with_roles(source, **{**roles, "skip_bad_rows": True}).mapped(self.reading.mapping)
+            key, source, roles = (), source.take(np.flatnonzero(self.series.rows)), replace(roles, group=())
+        table = read_with_roles(source, replace(roles, skip_bad_rows=True)).mapped(self.reading.mapping)
         if key and key not in dict(table.groups()):
             raise TableError(f"no run of {', '.join(key)} ended with a value", where=table.source)
         return fit_group(table, key, self.seed, self.question.hints), table
@@ -504,7 +504,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
     def _value(self, name: str, model: FitResult, configuration: Mapping[str, Any], full: Answer | None) -> Value:
         """Return the predicted value of a column in its own unit."""
-        target, roles, header = model.schema.target, self.opened.arguments(name), self._header(name)
+        target, roles, header = model.schema.target, self.opened.roles(name), self._header(name)
         facts = None if full is None else full.facts
         if facts is not None:
             at, row = dict(facts.at), facts.predicted
@@ -513,7 +513,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             at = {n: v[0] for n, v in query.columns.items()}
             predicted = model.predict_columns(source_of_columns(query.columns), self.question.interval)
             row = {name: cells[0] for name, cells in predicted.items()}
-        lets, rate = roles["let"] or {}, bool(target.throughput)
+        lets, rate = roles.derived, bool(target.throughput)
         ends = np.array([row[n] for n in (THROUGHPUT if rate else (target.name, "lower", "upper"))], float)
         source_name = target.throughput or target.column
         if source_name in lets and source_name != name:
@@ -522,11 +522,11 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             factor = float(np.ravel(parse(lets[source_name], list(columns)).evaluate(columns))[0])
             ends = ends / factor if rate else factor / ends[[0, 2, 1]]
         elif header.kind == "time" and target.is_time:
-            numerator, denominator = TIME_UNITS[roles.get("unit") or "s"]
+            numerator, denominator = TIME_UNITS[roles.unit]
             ends = ends * denominator / numerator
         # A value of a wide table has no header of its own.
         called = "throughput" if rate and name in self.opened.source.headers and not header.kind else name
-        verdict, reason, unit = str(row["verdict"]), str(row["reason"]), unit_of_column(name, header, roles)
+        verdict, reason, unit = str(row["verdict"]), str(row["reason"]), unit_of_column(name, header, roles.unit)
         middle, lower, upper = ends.tolist()
         value = Value(called, unit, middle, lower, upper, verdict, reason, at, facts=facts)
         work_known = self.question.work or model.schema.scaling or target.throughput
@@ -555,7 +555,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         factor = float(np.exp(np.nanmedian(constant[rows]) + moved))
         middle, *ends = (factor * end**power for end in answer.expected.ends)
         lower, upper = sorted(ends)
-        unit = unit_of_column(name, self.reading.headers[name], self.opened.arguments(name))
+        unit = unit_of_column(name, self.reading.headers[name], self.opened.roles(name).unit)
         value = Value(name, unit, middle, lower, upper, answer.verdict, answer.reason, wanted)
         return _in_plain_words(value, wanted)
 
@@ -569,10 +569,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
                 yield f"{join_values(levels)}: {value.ends}"
 
 
-def unit_of_column(name: str, header: Header, roles: Mapping[str, Any]) -> str:
-    """Return the unit of a column, as an answer writes it."""
+def unit_of_column(name: str, header: Header, unit: str) -> str:
+    """Return the unit of a column, as an answer writes it; that of a time is known."""
     if header.kind == "time":
-        return str(roles.get("unit") or "s")
+        return unit or SECONDS
     if header.kind == "quantity":
         return header.unit
     if header.kind != "rate":

@@ -37,7 +37,7 @@ def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any],
 
     With --as-read, no column need be named.
     """
-    from genperf.cli.options import measured_column, read, recognised_table
+    from genperf.cli.options import read, recognised_table
     from genperf.models import MODELS
     from genperf.panel.table import design_notes
     from genperf.panel.target import shown_phases
@@ -50,7 +50,7 @@ def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any],
             hint = "give every row the fields of the header"
             raise TableError(source.ragged[0].complaint, where=source.name, hint=hint)
         write_whole(as_read, as_csv(source))
-        if not measured_column(opened.given):
+        if opened.given.measured_column is None:
             _show_source(source, out)
             return
     if verbose:

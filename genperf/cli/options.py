@@ -163,7 +163,8 @@ def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:
 
 def recognised_table(source: str | Source, given: dict[str, Any]) -> Recognised:
     """Open the table that the options describe."""
-    from genperf.panel.read import OPTIONS, recognised
+    from genperf.panel.options import OPTIONS
+    from genperf.panel.read import recognised
 
     stored = _overridden(click.get_current_context())
     roles = {key: given[key] for key in OPTIONS if key in given and key not in stored}
@@ -183,7 +184,7 @@ def _overridden(ctx: click.Context) -> list[str]:
 def read(source: str | Recognised, given: dict[str, Any]) -> Table:
     """Read the table that the options describe; print the roles that are recognised."""
     table = recognised_table(source, given) if isinstance(source, str) else source
-    if not measured_column(table.given) and not click.get_current_context().params.get("quiet"):
+    if table.given.measured_column is None and not click.get_current_context().params.get("quiet"):
         tell(table.line, err=True)
     return table.table()
 

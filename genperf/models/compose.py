@@ -39,8 +39,8 @@ def compose(
 
     Examples
     --------
-    >>> from genperf.panel.options import roles_of
-    >>> jobs = roles_of({"extrinsic": "slots", "intrinsic": "samples"}, mapping={"workers": "slots"}).panel
+    >>> from genperf.panel.options import Roles
+    >>> jobs = Roles.of({"extrinsic": "slots", "intrinsic": "samples"}).panel.with_axis
     >>> law = compose("amdahl", {"serial": "c", "parallel": "a*samples/workers"}, jobs)
     >>> str(law), [constant.unit for constant in law.constants]
     ('c + a*samples/slots', ['s', 's/sample'])

@@ -231,8 +231,8 @@ def assemble(opened: Source, roles: Roles) -> Table:
         target=measurement.target(work),
         factors=factors,
         group=roles.group,
-        weight=roles.weight,
-        repeat=roles.repeat,
+        weight=roles.weight or None,
+        repeat=roles.repeat or None,
         source=opened.name,
         rejected=tuple(rejected),
         unused=tuple(c for c in remaining if c not in read),
@@ -246,7 +246,7 @@ def assemble(opened: Source, roles: Roles) -> Table:
             *(failed_groups(failures, frame, roles.group) if len(failures) else ()),
             *constant_notes(factors),
             *zero_count_notes(factors),
-            *(work_notes(work, roles.work is not None, kind) if work else ()),
+            *(work_notes(work, bool(roles.work), kind) if work else ()),
             *earlier_predictions(opened.columns, measurement.column),
         ),
         failures=failures,
@@ -302,7 +302,7 @@ def require(roles: Roles, columns: Columns) -> Measurement:
 def _add_target(measurement: Measurement, roles: Roles, columns: Columns) -> str:
     """Check the measured column, and derive the time of a step from a throughput; return the work of a step."""
     column, work = measurement.column, roles.work
-    if measurement.kind != "throughput" and work is not None:
+    if measurement.kind != "throughput" and work:
         raise TableError("a work formula goes with a throughput", hint="--throughput COL --work FORMULA")
     if measurement.kind == "throughput" and (TIME in dict(roles.named) or TIME in columns.derived):
         raise TableError("the time made from a throughput is named 'time'", hint="name the other column otherwise")
@@ -311,7 +311,7 @@ def _add_target(measurement: Measurement, roles: Roles, columns: Columns) -> str
     columns.reject(column, measurement.faults(columns.number(column, durations=in_seconds)))
     if measurement.kind != "throughput":
         return ""
-    if work is None:
+    if not work:
         work = assumed_work(roles, columns.source.name, header_of(column).counted == "tokens")
     columns.parse(work)  # a caret belongs under the user's text, not under the quotient
     values = columns.derive(TIME, f"({work})/{quote_name(column)}")

@@ -290,7 +290,7 @@ def read_large(large: LargeSource, roles: Roles) -> AggregatedTable:
     """Summarise the rows of each combination of settings, and check these as the rows of a small table are checked."""
     aggregation, unused = _aggregation(large, roles)
     summary = large.summarise(aggregation)
-    summarised = replace(roles, repeat=None, failures=FailureRule())
+    summarised = replace(roles, repeat="", failures=FailureRule())
     checked = assemble(_cells(large.name, summary, aggregation), summarised)
     frame = _one_row_each(large, aggregation, summary, checked)
     rows, configurations = counted(int(frame[REPEATS].sum()), "row"), counted(len(frame), "configuration")
@@ -310,7 +310,7 @@ def _aggregation(large: LargeSource, roles: Roles) -> tuple[Aggregation, list[st
     measurement = require(roles, columns)
     names = {*(f.name for f in roles.factors), *roles.group, *roles.derived}
     for text in (roles.where, roles.work):
-        names |= columns.parse(text).names if text is not None else set()
+        names |= columns.parse(text).names if text else set()
     value = measurement.column
     read = columns.origins(names)
     if value in read or value in columns.derived:
@@ -326,7 +326,9 @@ def _aggregation(large: LargeSource, roles: Roles) -> tuple[Aggregation, list[st
         texts = np.array(large.texts(name, numbers=name != value), dtype=object)
         failing[name] = texts[rule.says(name, texts, large.name)].tolist()
     inverse = measurement.kind == "throughput"
-    return Aggregation(keys, value, inverse, roles.weight, failing), [c for c in sample.cells if c not in in_role]
+    return Aggregation(keys, value, inverse, roles.weight or None, failing), [
+        c for c in sample.cells if c not in in_role
+    ]
 
 
 def _cells(name: str, summary: pd.DataFrame, aggregation: Aggregation) -> Source:

@@ -7,12 +7,12 @@ from typing import Any, Self, get_args
 
 import numpy as np
 from msgspec import Struct, field
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Mask, Objects
 from genperf.errors import TableError, did_you_mean, listed, suggest
 from genperf.panel.panel import Panel, panel_of
-from genperf.panel.target import PREDICTION_COLUMNS, TIME, Measurement, measurement_of
+from genperf.panel.target import PREDICTION_COLUMNS, SECONDS, TIME, Measurement, measurement_of
 from genperf.table import Factor, Role
 from genperf.table.clean import labels
 from genperf.vocabulary import any_of, words_of
@@ -120,122 +120,142 @@ def refuse_only_failures(failed: Mask, where: str) -> None:
         raise TableError(f"{what} failed: there is no measured value to fit", hint=hint, where=where)
 
 
-#: Options that name the measured column, and those that say how it is read.
+#: Options that name the measured column.
 MEASURED = ("time", "throughput", "quantity")
-OF_THE_MEASURED = (*MEASURED, "unit", "work", "scaling")
-#: Options of several columns, in the order in which a line of options has them.
+#: Options of several columns, in the order in which a line of options has them, and those of one column.
 SEVERAL = ("extrinsic", "group", "categorical", "intrinsic")
+#: Options of `read_table` beside those.
+OPTIONS = (
+    *(*MEASURED, "unit", "work", "scaling", *SEVERAL, "weight", "repeat", "let", "where"),
+    *("skip_bad_rows", "delimiter", "aggregate", "status", "failed", "also"),
+)
 
 
-class ColumnRoles(Struct, frozen=True, dict=True):
-    """The columns that a user names, or that their cells and headers show, by role; texts are read once, here.
+class Roles(Struct, frozen=True, dict=True):
+    """Which column plays which part, as a user names them or their cells and headers show, and how rows are read.
 
     Examples
     --------
-    >>> roles = ColumnRoles.of({"quantity": "peak_gb:GB", "extrinsic": "gpus, nodes", "where": "gpus > 1"})
+    >>> roles = Roles.of({"quantity": "peak_gb:GB", "extrinsic": "gpus, nodes", "where": "gpus > 1"})
     >>> roles.measured_column, roles.extrinsic, roles.by_column["nodes"]
     ('peak_gb', ('gpus', 'nodes'), 'extrinsic')
     """
 
-    #: Options of the measured column with their texts: see `OF_THE_MEASURED`.
+    #: `time`, `throughput` or `quantity` with its column, and `unit`, as texts; none where none is named. Of a further
+    #: quantity its `name` as well.
     measured: Mapping[str, str] = field(default_factory=dict)
-    #: Columns that say how runs ended, and which value says that one failed, as `COLUMN=VALUE`.
-    status: str = ""
-    failed: str = ""
+    #: A formula: the work of a step, to make a time from a throughput.
+    work: str = ""
+    #: "weak", "strong" or "job", where no column shows it.
+    scaling: str = ""
     weight: str = ""
     repeat: str = ""
     extrinsic: tuple[str, ...] = ()
+    #: Columns that split the table.
     group: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     intrinsic: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Self:
-        """Read the options of `read_table` that name columns."""
-        measured = {option: str(given[option]) for option in (*MEASURED, "unit") if given.get(option)}
-        several = [tuple(names_of(given.get(role) or ())) for role in SEVERAL]
-        for role, names in zip(SEVERAL, several, strict=True):
-            if repeated := [name for name in names if names.count(name) > 1]:
-                raise TableError(f"column '{repeated[0]}' is named twice as {role}", hint="give it one role")
-        status, weight, repeat = (str(given.get(role) or "") for role in ("status", "weight", "repeat"))
-        return cls(measured, status, "", weight, repeat, *several)
-
-    @property
-    def measured_column(self) -> str | None:
-        """The measured column, without a unit; None where none is known."""
-        return next((self.measured[kind].partition(":")[0] for kind in MEASURED if kind in self.measured), None)
-
-    @cached_property
-    def by_column(self) -> dict[str, str]:
-        """The role of each column; of several roles that of a measured one, then that of a number."""
-        rising = ("group", "categorical", "extrinsic", "intrinsic")
-        pairs = [(name, role) for role in rising for name in getattr(self, role)]
-        pairs += [(name, role) for name, role in ((self.repeat, "repeat"), (self.weight, "weight")) if name]
-        kind = next((kind for kind in MEASURED if kind in self.measured), None)
-        return dict([*pairs, *([(str(self.measured_column), kind)] if kind else [])])
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """All columns in a role, and those that say how runs ended."""
-        return frozenset({*self.by_column, self.status, self.failed.partition("=")[0]} - {""})
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options of `read_table` that have a value."""
-        others = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "measured"}
-        return {option: value for option, value in {**self.measured, **others}.items() if value}
-
-    @property
-    def texts(self) -> dict[str, str]:
-        """The options as texts; names with commas in quotes."""
-        lists = {option: [value] if isinstance(value, str) else value for option, value in self.options.items()}
-        quoted = {
-            option: [f'"{n}"' if "," in n and option in SEVERAL else n for n in names]
-            for option, names in lists.items()
-        }
-        return {option: ",".join(names) for option, names in quoted.items()}
-
-
-class Roles(Struct, frozen=True, dict=True):
-    """Which column plays which part, and how the cells of a source become a table."""
-
-    #: Intrinsic, then extrinsic, then categorical factors.
-    factors: tuple[Factor, ...]
-    #: Columns that split the table.
-    group: tuple[str, ...] = ()
-    #: The measured column; None where none is named.
-    measurement: Measurement | None = None
-    weight: str | None = None
-    repeat: str | None = None
-    #: Canonical name → column, as the user mapped it.
-    mapping: Mapping[str, str] = field(default_factory=dict)
     #: Derived columns with their formulas, in order.
     derived: Mapping[str, str] = field(default_factory=dict)
-    #: A formula: the work of a step, to make a time from a throughput.
-    work: str | None = None
     #: A comparison that the rows must fulfil.
     where: str | None = None
     #: Whether rows that cannot be used are left out instead of refused.
     skip_bad_rows: bool = False
     #: Which runs failed.
     failures: FailureRule = field(default_factory=FailureRule)
-    #: "weak", "strong" or "job", where no column shows it.
-    scaling: str | None = None
     #: Further quantities, by the name that predictions call each.
     further: Mapping[str, Measurement] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """Read the options of `read_table`; texts are read once, here."""
+        several: dict[str, Any] = {role: tuple(names_of(options.get(role) or ())) for role in SEVERAL}
+        for role, names in several.items():
+            if repeated := [name for name in names if names.count(name) > 1]:
+                raise TableError(f"column '{repeated[0]}' is named twice as {role}", hint="give it one role")
+        single = {name: str(options.get(name) or "").strip() for name in ("work", "scaling", "weight", "repeat")}
+        return cls(
+            {name: str(options[name]) for name in (*MEASURED, "unit") if options.get(name)},
+            **{**single, **several},
+            derived=lets_of(options.get("let")),
+            where=options.get("where") or None,
+            skip_bad_rows=bool(options.get("skip_bad_rows")),
+            failures=parse_failure_rule(options.get("status"), options.get("failed")),
+            further=further_of(options.get("also")),
+        )
+
+    def of_measured(self, options: Mapping[str, str]) -> Self:
+        """Return the roles with the options of another measured column, its work and its scaling."""
+        measured = {name: text for name, text in options.items() if name not in ("work", "scaling")}
+        work, scaling = options.get("work", self.work), options.get("scaling", self.scaling)
+        return replace(self, measured=measured, work=work, scaling=scaling)
+
+    @property
+    def measured_column(self) -> str | None:
+        """The measured column, without a unit; None where none is known."""
+        return next((self.measured[kind].partition(":")[0] for kind in MEASURED if kind in self.measured), None)
+
+    @property
+    def unit(self) -> str:
+        """The unit of the cells of a time."""
+        return self.measured.get("unit", SECONDS)
+
+    @cached_property
+    def measurement(self) -> Measurement | None:
+        """The measured column and what it holds; None where none is named."""
+        return measurement_of(self.measured) if {*MEASURED} & {*self.measured} else None
+
+    @cached_property
+    def factors(self) -> tuple[Factor, ...]:
+        """Intrinsic, then extrinsic, then categorical factors."""
+        return tuple(Factor(name, role) for role in get_args(Role) for name in getattr(self, role))
 
     @cached_property
     def panel(self) -> Panel:
         """What the columns mean by their names alone."""
-        return panel_of(self.factors, self.mapping, self.group)
+        return panel_of(self.factors, {}, self.group)
 
-    @property
+    @cached_property
     def named(self) -> list[tuple[str, str]]:
         """Every column that was named, with its role in words."""
         measured = [(self.measurement.column, str(self.measurement.kind))] if self.measurement else []
-        others = [(name, role) for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name is not None]
+        others = [(name, role) for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name]
         factors = [(f.name, f.role) for f in self.factors]
         return [*factors, *((name, "group") for name in self.group), *measured, *others]
+
+    @cached_property
+    def by_column(self) -> dict[str, str]:
+        """The role of each column; of several roles that of a factor."""
+        return dict(reversed(self.named))
+
+    @property
+    def columns(self) -> set[str]:
+        """All columns in a role, those that say how runs ended, and those of further quantities."""
+        return {*self.by_column, *self.failures.columns, *(m.column for m in self.further.values())}
+
+    def checked(self) -> Self:
+        """Return the roles, where each column plays one part."""
+        taken: dict[str, str] = {}
+        for name, role in self.named:
+            if role == "group" and taken.get(name) in get_args(Role):
+                continue
+            if name in taken:
+                twice = f"twice as {role}" if taken[name] == role else f"both as {taken[name]} and as {role}"
+                raise TableError(f"column '{name}' is named {twice}", hint="give it one role")
+            taken[name] = role
+        return self
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The options of columns that have a value, as texts; names with commas in quotes."""
+        texts = {**self.measured, "work": self.work if "throughput" in self.measured else "", "scaling": self.scaling}
+        failed = [f"{column}={','.join(words)}" for column, words in self.failures.values.items()]
+        # Of several columns there is no one text.
+        texts |= {"status": self.failures.status or "", "failed": failed[0] if len(failed) == 1 else ""}
+        texts |= {"weight": self.weight, "repeat": self.repeat}
+        for role in SEVERAL:
+            texts[role] = ",".join(f'"{name}"' if "," in name else name for name in getattr(self, role))
+        return {option: text for option, text in texts.items() if text}
 
     @property
     def beside(self) -> tuple[tuple[str, str], ...]:
@@ -244,37 +264,13 @@ class Roles(Struct, frozen=True, dict=True):
         values = [
             *(("let", f"{name}={text}") for name, text in self.derived.items()),
             ("throughput", measured.column if measured and measured.kind == "throughput" else None),
-            ("work", self.work),
+            ("work", self.work or None),
             ("unit", measured.unit if measured and measured.converted else None),
-            *(("weight", self.weight), ("repeat", self.repeat), ("where", self.where)),
+            *(("weight", self.weight or None), ("repeat", self.repeat or None), ("where", self.where)),
             ("skip-bad-rows", "" if self.skip_bad_rows else None),
             *(("also", f"{name}={m.column}{f':{m.unit}' if m.unit else ''}") for name, m in self.further.items()),
         ]
         return tuple((option, value) for option, value in values if value is not None)
-
-
-def roles_of(
-    factors: Mapping[Role, Names],
-    group: Names = (),
-    measurement: Measurement | None = None,
-    weight: str | None = None,
-    repeat: str | None = None,
-    mapping: Mapping[str, str] | None = None,
-    **reading: Any,
-) -> Roles:
-    """Gather the roles and how rows are read; one column plays one part."""
-    weight, repeat = (name.strip() if name else None for name in (weight, repeat))
-    columns = [Factor(name, role) for role in get_args(Role) for name in names_of(factors.get(role, ()))]
-    roles = Roles(tuple(columns), tuple(names_of(group)), measurement, weight, repeat, mapping or {}, **reading)
-    taken: dict[str, str] = {}
-    for name, role in roles.named:
-        if role == "group" and taken.get(name) in get_args(Role):
-            continue
-        if name in taken:
-            twice = f"twice as {role}" if taken[name] == role else f"both as {taken[name]} and as {role}"
-            raise TableError(f"column '{name}' is named {twice}", hint="give it one role")
-        taken[name] = role
-    return roles
 
 
 def names_of(names: Names) -> list[str]:
@@ -313,7 +309,7 @@ def further_of(also: Mapping[str, str] | str | Sequence[str] | None) -> dict[str
         pairs = [(n, t) if equals else ("", n) for n, equals, t in (one.partition("=") for one in texts)]
     measurements: dict[str, Measurement] = {}
     for name, text in pairs:
-        measured = measurement_of(None, None, text, None)
+        measured = measurement_of({"quantity": text})
         called = name.strip() or (measured.column if measured else "")
         if measured is None or not re.fullmatch(r"[^\W\d]\w*", called) or called in _TAKEN:
             hint = "--also NAME=COLUMN:UNIT with another name, as memory=peak_gb:GB"

@@ -137,8 +137,8 @@ class Panel(Struct, frozen=True, dict=True):
     Examples
     --------
     >>> from genperf.formula import render
-    >>> from genperf.panel.options import roles_of
-    >>> panel = roles_of({"extrinsic": "devices", "intrinsic": "parameters"}).panel
+    >>> from genperf.panel.options import Roles
+    >>> panel = Roles.of({"extrinsic": "devices", "intrinsic": "parameters"}).panel
     >>> panel.workers.name, render(panel.node("workers")), render(panel.node("bytes"))
     ('devices', 'devices', '4*parameters')
     """
@@ -488,8 +488,8 @@ class Panel(Struct, frozen=True, dict=True):
         Examples
         --------
         >>> from genperf.formula import render
-        >>> from genperf.panel.options import roles_of
-        >>> render(roles_of({"extrinsic": "gpus, global_batch"}).panel.over_columns("global_batch/workers"))
+        >>> from genperf.panel.options import Roles
+        >>> render(Roles.of({"extrinsic": "gpus, global_batch"}).panel.over_columns("global_batch/workers"))
         'global_batch/gpus'
         """
         node = parse(formula).node

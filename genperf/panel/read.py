@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -16,23 +15,11 @@ from msgspec.structs import replace
 from genperf.errors import Note, TableError, counted, suggest
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
-from genperf.panel.options import (
-    MEASURED,
-    OF_THE_MEASURED,
-    ColumnRoles,
-    FailureRule,
-    Names,
-    Roles,
-    further_of,
-    lets_of,
-    parse_failure_rule,
-    roles_of,
-)
+from genperf.panel.options import OPTIONS, FailureRule, Roles
 from genperf.panel.reading import Reading, measured_roles, read_columns
 from genperf.panel.table import Table
-from genperf.panel.target import Measurement, measurement_of
-from genperf.table import Role
-from genperf.table.cells import Cells, Source
+from genperf.panel.target import Measurement
+from genperf.table.cells import Source
 from genperf.table.clean import filled
 from genperf.table.opened import understood
 from genperf.vocabulary.headers import TIME_UNITS
@@ -41,37 +28,159 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def read_with_roles(
-    source: str | Path | pd.DataFrame | Source,
-    *,
-    time: str | None = None,
-    throughput: str | None = None,
-    quantity: str | None = None,
-    unit: str | None = None,
-    work: str | None = None,
-    scaling: str | None = None,
-    intrinsic: Names = (),
-    extrinsic: Names = (),
-    categorical: Names = (),
-    group: Names = (),
-    weight: str | None = None,
-    repeat: str | None = None,
-    let: Mapping[str, str] | Names | None = None,
-    where: str | None = None,
-    skip_bad_rows: bool = False,
-    delimiter: str | None = None,
-    aggregate: bool | None = None,
-    status: str | None = None,
-    failed: Mapping[str, Names] | Names | None = None,
-    also: Mapping[str, str] | Names | None = None,
-) -> Table:
-    """Read measurements, given which column plays which part.
+def read_with_roles(source: Source | LargeSource, roles: Roles) -> Table:
+    """Read measurements, given which column plays which part."""
+    further = roles.checked().further
+    if further:
+        _refuse_taken_names(roles)
+    if isinstance(source, LargeSource):
+        # Rows in which a further quantity was not measured are left out.
+        some = replace(roles, skip_bad_rows=True)
+        again = {name: replace(_roles_for(m, some), failures=roles.failures) for name, m in further.items()}
+        return _beside(read_large(source, roles), {n: read_large(source, one) for n, one in again.items()}, roles)
+    table = assemble(source, _with_unit(roles, source))
+    further_tables = {name: assemble(_rows_with(m, source, roles), _roles_for(m, roles)) for name, m in further.items()}
+    return _beside(table, further_tables, roles)
+
+
+def _with_unit(roles: Roles, source: Source) -> Roles:
+    """Give a quantity without a unit the one in its cells; refuse a time whose cells are in another kind of unit."""
+    measured = roles.measurement
+    unit = source.units.get(measured.column, "") if measured is not None else ""
+    if measured is None or not unit:
+        return roles
+    if measured.kind == "quantity" and not measured.unit:
+        return roles.of_measured({"quantity": f"{measured.column}:{unit}"})
+    if measured.kind == "time" and unit not in TIME_UNITS:
+        hint = f"--quantity '{measured.column}:{unit}'"
+        what = f"the cells of '{measured.column}' are in {unit}, which is no unit of time"
+        raise TableError(what, hint=hint, where=source.name)
+    return roles
+
+
+def _refuse_taken_names(roles: Roles) -> None:
+    """Refuse further quantities with the name of a factor, a group or the main quantity, or with a column in a role."""
+    main = roles.measurement
+    role_of = {name: role for name, role in roles.named if main is None or name != main.column}
+    taken = {*role_of, *([main.target().name] if main else [])}
+    for name, measured in roles.further.items():
+        if name in taken:
+            hint = "--also NAME=COLUMN:UNIT with another name"
+            raise TableError(f"'{name}' is a factor, a group or the measured quantity already", hint=hint)
+        if measured.column in role_of:
+            both = f"both as {role_of[measured.column]} and as quantity"
+            raise TableError(f"column '{measured.column}' is named {both}", hint="give it one role")
+
+
+def _roles_for(measured: Measurement, roles: Roles) -> Roles:
+    """Return how the rows are read for a further quantity: with the same factors, and no work of a step."""
+    options = {"quantity": f"{measured.column}:{measured.unit}", "name": measured.name, "work": "", "scaling": ""}
+    return replace(roles.of_measured(options), failures=FailureRule())
+
+
+def _rows_with(measured: Measurement, source: Source, roles: Roles) -> Source:
+    """Return the rows in which a further quantity was measured: none of a run that failed, and no empty cell."""
+    if measured.column not in source.columns:
+        return source  # the reader names the columns there are
+    main = roles.measurement
+    failed, _ = roles.failures.endings(source.cells, len(source), [main.column] if main else [], source.name)
+    there = filled(source.columns[measured.column]) & ~failed
+    if not there.any():
+        what = f"column '{measured.column}' holds no value of a run that succeeded"
+        raise TableError(what, where=source.name, hint="--also")
+    return replace(source.take(np.flatnonzero(there)), ragged=())
+
+
+def _beside(table: Table, parts: Mapping[str, Table], roles: Roles) -> Table:
+    """Return a table with those of its further quantities, and in how many rows each was measured."""
+    if not parts:
+        return table
+    notes = [
+        Note(f"{name} was measured in {part.rows:,} of {counted(table.rows, 'row')}", "further_measured")
+        for name, part in parts.items()
+        if part.rows < table.rows
+    ]
+    tables = {name: replace(part, failures=part.failures.iloc[:0], reading=()) for name, part in parts.items()}
+    measured = {m.column for m in roles.further.values()}
+    unused = tuple(name for name in table.unused if name not in measured)
+    return replace(table, further=tables, notes=(*table.notes, *notes), unused=unused)
+
+
+class Recognised(Struct, frozen=True, eq=False, dict=True):
+    """A table with the meaning of its columns, which is looked for only where no option names what was measured."""
+
+    source: Source
+    #: Roles and how rows are read, where they were given.
+    given: Roles = field(default_factory=Roles)
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    #: The configuration and the quantity of a question: its columns are settings.
+    at: Mapping[str, str] = field(default_factory=dict)
+    want: str | None = None
+    #: The files of a table that is summarised while it is read; `source` has its first rows.
+    files: LargeSource | None = None
+
+    @cached_property
+    def reading(self) -> Reading:
+        """What each column is."""
+        return self.read(alone=False)
+
+    def read(self, alone: bool) -> Reading:
+        """Find what each column is, also where the table may be of a single run: `alone`."""
+        columns = Columns(self.source, Roles(derived=self.given.derived))
+        further = {measured.column for measured in self.given.further.values()}
+        cells = {**self.source.columns, **{name: columns.number(name) for name in columns.derived}}
+        cells = {name: values for name, values in cells.items() if name not in further}
+        names = {column: taken.made for column, taken in self.source.names.items()}
+        return read_columns(cells, self.given, self.mapping, self.at, self.want, self.source.units, alone, names)
+
+    @property
+    def line(self) -> str:
+        """How the table was read, as options that can be copied."""
+        return f"read as: {self.reading.options}"
+
+    def table(self) -> Table:
+        """Return the checked table, which keeps what its counts are called."""
+        named = self.given.measured_column is not None
+        mapping = self.mapping if named else self.reading.mapping
+        return read_with_roles(self.files or self.source, self.given if named else self.roles()).mapped(mapping)
+
+    def roles(self, quantity: str | None = None) -> Roles:
+        """Return the roles with a measured column, the likeliest where omitted."""
+        reading, roles, derived = self.reading, self.reading.roles, self.reading.derived
+        if quantity not in (None, *reading.quantities[:1]):
+            options, other = measured_roles(reading, str(quantity), reading.scale, self.given)
+            roles = replace(roles, work=self.given.work, scaling=self.given.scaling).of_measured(options)
+            derived = {name: text for name, text in derived.items() if name == reading.scale} | other
+        work = roles.work if "throughput" in roles.measured else ""
+        return replace(roles, work=work, derived={**self.given.derived, **derived})
+
+
+def recognised(
+    table: str | Path | pd.DataFrame | Source,
+    given: Mapping[str, Any] | None = None,
+    mapping: Mapping[str, str] | None = None,
+) -> Recognised:
+    """Read the cells of a table of any shape, whose columns are to be recognised; given options win."""
+    options = given or {}
+    roles, delimiter, aggregate = Roles.of(options), options.get("delimiter") or None, options.get("aggregate")
+    of_files = isinstance(table, str | Path) and str(table) != "-"
+    if aggregate and not of_files:
+        raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
+    if aggregate or (aggregate is None and of_files and worth_aggregating(table)):
+        large = LargeSource(str(table), delimiter)
+        return Recognised(large.sample(), roles, mapping or {}, files=large)
+    units = {roles.measured["time"]: roles.measured["unit"]} if {"time", "unit"} <= {*roles.measured} else None
+    return Recognised(understood(table, delimiter, roles.columns, units), roles, mapping or {})
+
+
+def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] | None = None, **roles: Any) -> Table:
+    """Read measurements; the roles of the columns are recognised where none is measured by name.
 
     Parameters
     ----------
     source : path or DataFrame
-        Delimited text, also compressed; Parquet; a pattern of such files (`logs/*.csv`); "-" for standard input; or a
-        DataFrame.
+        Of any shape: delimited text, also compressed; Parquet; a pattern of such files (`logs/*.csv`); "-" for standard
+        input; or a DataFrame.
     time : str, optional
         The column of times, in seconds or in `unit`.
     throughput, work : str, optional
@@ -115,217 +224,16 @@ def read_with_roles(
     also : "NAME=COLUMN:UNIT", sequence of such or mapping, optional
         Further positive quantities with the same factors, such as `"memory=peak_gb:GB"`: each is a table in
         `Table.further`, of the rows in which it was measured.
-
-    Raises
-    ------
-    TableError
-        Naming file, line, column and value, with what to try.
-    FormulaError
-        If a formula is refused, with a caret under the place.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "batch": [32, 32, 32], "images_per_s": [320.0, 600.0, 1100.0]})
-    >>> roles = {"extrinsic": "gpus", "let": "total=batch*gpus"}
-    >>> table = read_with_roles(runs, throughput="images_per_s", work="batch*gpus", **roles)
-    >>> table.target.column, table.measured.round(4)
-    ('time', array([0.1   , 0.1067, 0.1164]))
-    >>> runs = pd.DataFrame({"batch": [8, 16, 32], "seconds": [1.0, 1.9, "CUDA out of memory"]})
-    >>> read_with_roles(runs, time="seconds", intrinsic="batch").failures
-       batch
-    0   32.0
-    """
-    kinds: dict[Role, Names] = {"intrinsic": intrinsic, "extrinsic": extrinsic, "categorical": categorical}
-    measured = measurement_of(time, throughput, quantity, unit)
-    roles = roles_of(
-        kinds,
-        group,
-        measured,
-        weight,
-        repeat,
-        derived=lets_of(let),
-        work=work,
-        where=where,
-        skip_bad_rows=skip_bad_rows,
-        failures=parse_failure_rule(status, failed),
-        scaling=scaling,
-        further=further_of(also),
-    )
-    further = roles.further
-    if further:
-        _refuse_taken_names(roles)
-    if aggregate and (isinstance(source, pd.DataFrame | Source) or str(source) == "-"):
-        raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
-    if aggregate or (aggregate is None and not isinstance(source, Source) and worth_aggregating(source)):
-        large = LargeSource(str(source), delimiter)
-        # Rows in which a further quantity was not measured are left out.
-        some = replace(roles, skip_bad_rows=True)
-        again = {name: replace(_roles_for(m, some), failures=roles.failures) for name, m in further.items()}
-        return _beside(read_large(large, roles), {n: read_large(large, one) for n, one in again.items()}, roles)
-    named = {*(name for name, _ in roles.named), *roles.failures.columns, *(m.column for m in further.values())}
-    units = {time: unit} if time and unit else None
-    opened = source if isinstance(source, Source) else understood(source, delimiter, named, units)
-    if measured is not None:
-        roles = replace(roles, measurement=_with_unit(measured, opened))
-    table = assemble(opened, roles)
-    further_tables = {name: assemble(_rows_with(m, opened, roles), _roles_for(m, roles)) for name, m in further.items()}
-    return _beside(table, further_tables, roles)
-
-
-def _with_unit(measured: Measurement, opened: Source) -> Measurement:
-    """Give a quantity without a unit the one in its cells; refuse a time whose cells are in another kind of unit."""
-    unit = opened.units.get(measured.column, "")
-    if measured.kind == "quantity":
-        return replace(measured, unit=measured.unit or unit)
-    if measured.kind == "time" and unit and unit not in TIME_UNITS:
-        hint = f"--quantity '{measured.column}:{unit}'"
-        what = f"the cells of '{measured.column}' are in {unit}, which is no unit of time"
-        raise TableError(what, hint=hint, where=opened.name)
-    return measured
-
-
-def _refuse_taken_names(roles: Roles) -> None:
-    """Refuse further quantities with the name of a factor, a group or the main quantity, or with a column in a role."""
-    main = roles.measurement
-    role_of = {name: role for name, role in roles.named if main is None or name != main.column}
-    taken = {*role_of, *([main.target().name] if main else [])}
-    for name, measured in roles.further.items():
-        if name in taken:
-            hint = "--also NAME=COLUMN:UNIT with another name"
-            raise TableError(f"'{name}' is a factor, a group or the measured quantity already", hint=hint)
-        if measured.column in role_of:
-            both = f"both as {role_of[measured.column]} and as quantity"
-            raise TableError(f"column '{measured.column}' is named {both}", hint="give it one role")
-
-
-def _roles_for(measured: Measurement, roles: Roles) -> Roles:
-    """Return how the rows are read for a further quantity: with the same factors, and no work of a step."""
-    return replace(roles, measurement=measured, work=None, scaling=None, failures=FailureRule())
-
-
-def _rows_with(measured: Measurement, source: Source, roles: Roles) -> Source:
-    """Return the rows in which a further quantity was measured: none of a run that failed, and no empty cell."""
-    if measured.column not in source.columns:
-        return source  # the reader names the columns there are
-    main = roles.measurement
-    failed, _ = roles.failures.endings(source.cells, len(source), [main.column] if main else [], source.name)
-    there = filled(source.columns[measured.column]) & ~failed
-    if not there.any():
-        what = f"column '{measured.column}' holds no value of a run that succeeded"
-        raise TableError(what, where=source.name, hint="--also")
-    return replace(source.take(np.flatnonzero(there)), ragged=())
-
-
-def _beside(table: Table, parts: Mapping[str, Table], roles: Roles) -> Table:
-    """Return a table with those of its further quantities, and in how many rows each was measured."""
-    if not parts:
-        return table
-    notes = [
-        Note(f"{name} was measured in {part.rows:,} of {counted(table.rows, 'row')}", "further_measured")
-        for name, part in parts.items()
-        if part.rows < table.rows
-    ]
-    tables = {name: replace(part, failures=part.failures.iloc[:0], reading=()) for name, part in parts.items()}
-    measured = {m.column for m in roles.further.values()}
-    unused = tuple(name for name in table.unused if name not in measured)
-    return replace(table, further=tables, notes=(*table.notes, *notes), unused=unused)
-
-
-#: What `read_with_roles` takes beside the source.
-OPTIONS = tuple(inspect.signature(read_with_roles).parameters)[1:]
-
-
-class Recognised(Struct, frozen=True, eq=False, dict=True):
-    """A table with the meaning of its columns, which is looked for only where no option names what was measured."""
-
-    source: Source
-    #: Roles and how rows are read, as `read_with_roles` takes them, where they were given.
-    given: Mapping[str, Any] = field(default_factory=dict)
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    #: The configuration and the quantity of a question: its columns are settings.
-    at: Mapping[str, str] = field(default_factory=dict)
-    want: str | None = None
-    #: The files of a table that is summarised while it is read; `source` has its first rows.
-    files: str = ""
-
-    @cached_property
-    def reading(self) -> Reading:
-        """What each column is."""
-        return self.read(alone=False)
-
-    def read(self, alone: bool) -> Reading:
-        """Find what each column is, also where the table may be of a single run: `alone`."""
-        names = {column: taken.made for column, taken in self.source.names.items()}
-        units = self.source.units
-        return read_columns(self.columns, self.given, self.mapping, self.at, self.want, units, alone, names)
-
-    @cached_property
-    def columns(self) -> dict[str, Cells]:
-        """The cells as they are understood, with derived columns and without further quantities."""
-        columns = Columns(self.source, Roles((), derived=lets_of(self.given.get("let"))))
-        lets = {name: columns.number(name) for name in columns.derived}
-        further = {measured.column for measured in further_of(self.given.get("also")).values()}
-        return {name: cells for name, cells in {**self.source.columns, **lets}.items() if name not in further}
-
-    @property
-    def line(self) -> str:
-        """How the table was read, as options that can be copied."""
-        return f"read as: {self.reading.options}"
-
-    def table(self) -> Table:
-        """Return the checked table, which keeps what its counts are called."""
-        named = any(self.given.get(kind) for kind in MEASURED)
-        roles = dict(self.given) if named else self.arguments()
-        mapping = self.mapping if named else self.reading.mapping
-        return read_with_roles(self.files or self.source, **roles).mapped(mapping)
-
-    def arguments(self, quantity: str | None = None) -> dict[str, Any]:
-        """Return the arguments of `read_with_roles` for a measured column, the likeliest where omitted."""
-        reading, lets = self.reading, lets_of(self.given.get("let"))
-        roles, derived = {**self.given, **reading.roles.options}, reading.derived
-        if quantity not in (None, *reading.quantities[:1]):
-            given = {name: value for name, value in self.given.items() if name not in (*MEASURED, "unit")}
-            other_roles = {name: value for name, value in reading.roles.options.items() if name not in OF_THE_MEASURED}
-            measured, other = measured_roles(reading, str(quantity), reading.scale, self.given)
-            roles = {**given, **other_roles, **measured}
-            derived = {name: text for name, text in derived.items() if name == reading.scale} | other
-        failed = {"failed": (reading.roles.failed,)} if reading.roles.failed else {}
-        work = roles.get("work") if roles.get("throughput") else None
-        return {**roles, **failed, "work": work, "let": {**lets, **derived} or None}
-
-
-def recognised(
-    table: str | Path | pd.DataFrame | Source,
-    given: Mapping[str, Any] | None = None,
-    mapping: Mapping[str, str] | None = None,
-) -> Recognised:
-    """Read the cells of a table of any shape, whose columns are to be recognised; given options win."""
-    roles = {name: value for name, value in (given or {}).items() if value not in (None, "", ())}
-    columns = ColumnRoles.of(roles)
-    roles, named = {**roles, **columns.options}, columns.columns
-    if isinstance(table, str | Path) and (roles.get("aggregate") or worth_aggregating(table)):
-        return Recognised(LargeSource(table, roles.get("delimiter")).sample(), roles, mapping or {}, files=str(table))
-    units = {roles["time"]: roles["unit"]} if {"time", "unit"} <= {*roles} else None
-    return Recognised(understood(table, roles.get("delimiter"), named, units), roles, mapping or {})
-
-
-def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] | None = None, **roles: Any) -> Table:
-    """Read measurements; the roles of the columns are recognised where none is measured by name.
-
-    Parameters
-    ----------
-    source : path or DataFrame
-        As `read_with_roles` reads it, of any shape.
     mapping : mapping of str to str, optional
         Field's name → column, such as `{"workers": "p"}`.
-    **roles
-        As `genperf.panel.read.read_with_roles` takes them: `time="seconds", extrinsic="workers"`.
 
     Raises
     ------
     TableError
-        Where nothing was measured, nothing is scaled, or an option is unknown; naming file, line, column and value.
+        Where nothing was measured, nothing is scaled, or an option is unknown; naming file, line, column and value,
+        with what to try.
+    FormulaError
+        If a formula is refused, with a caret under the place.
 
     Examples
     --------
@@ -333,6 +241,15 @@ def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] 
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "images/s": [410.2, 792.5, 1530.0]})
     >>> read_table(runs)
     <Table DataFrame: 3 rows, 3 configurations; time 'time' 0.002438 to 0.002614 s>
+    >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "batch": [32, 32, 32], "images_per_s": [320.0, 600.0, 1100.0]})
+    >>> roles = {"extrinsic": "gpus", "let": "total=batch*gpus"}
+    >>> table = read_table(runs, throughput="images_per_s", work="batch*gpus", **roles)
+    >>> table.target.column, table.measured.round(4)
+    ('time', array([0.1   , 0.1067, 0.1164]))
+    >>> runs = pd.DataFrame({"batch": [8, 16, 32], "seconds": [1.0, 1.9, "CUDA out of memory"]})
+    >>> read_table(runs, time="seconds", intrinsic="batch").failures
+       batch
+    0   32.0
     """
     unknown = next((name for name in roles if name not in OPTIONS), None)
     if unknown is not None:

@@ -45,7 +45,7 @@ from genperf.panel.evidence import (
     series_columns,
     sparse,
 )
-from genperf.panel.options import MEASURED, ColumnRoles
+from genperf.panel.options import MEASURED, FailureRule, Roles
 from genperf.panel.target import phase_columns
 from genperf.table.cells import Cells
 from genperf.vocabulary import any_of, words_of
@@ -105,7 +105,7 @@ class Reading(Struct, frozen=True, eq=False, dict=True):
     headers: Mapping[str, Header]
     #: Measured columns, the likeliest to be the question first.
     quantities: tuple[str, ...]
-    roles: ColumnRoles
+    roles: Roles
     #: Field's name → column, for counts whose name is in the singular, such as `gpu`, or none of the field's.
     mapping: dict[str, str] = field(default_factory=dict)
     #: The column that counts the workers, or else the nodes; or whatever the runs are scaled by.
@@ -147,7 +147,7 @@ class Reading(Struct, frozen=True, eq=False, dict=True):
 
 def read_columns(
     columns: Mapping[str, Cells | Sequence[Any]],
-    given: Mapping[str, Any] | None = None,
+    roles: Roles | None = None,
     mapping: Mapping[str, str] | None = None,
     at: Mapping[str, str] | None = None,
     want: str | None = None,
@@ -157,7 +157,7 @@ def read_columns(
 ) -> Reading:
     """Find what each column of a table is.
 
-    Roles that were `given`, and the `mapping`, win. Columns of a question `at` are settings, also where others give
+    The `roles` that were given, and the `mapping`, win. Columns of a question `at` are settings, also where others give
     them; it may `want` one quantity, by a header or a kind. `units` stood in the cells, `names` were taken apart into
     other columns, and a table `alone` is one of a single run.
 
@@ -174,11 +174,11 @@ def read_columns(
         hint = "genperf fit with the roles by name: --time COL --extrinsic COL; or a table with fewer columns"
         raise TableError(what, hint=hint)
     refuse_job_steps(columns)
-    roles = ColumnRoles.of(given or {})
+    given = roles = roles or Roles()
     evidence = {name: evidence_of(cells) for name, cells in columns.items()}
     headers = {name: described(name, (units or {}).get(name, "")) for name in columns}
     # A work of a step is over settings.
-    named = [*(at or {}), *(parse(str(work)).names if (work := (given or {}).get("work")) else ())]
+    named = [*(at or {}), *(parse(given.work).names if given.work else ())]
     requested = {column for name in named if (column := column_named(name, columns)) is not None}
     meanings = {n: _meaning(n, e, headers[n], n in requested, roles) for n, e in evidence.items()}
     if names:
@@ -193,18 +193,19 @@ def read_columns(
     }
     headers |= {n: Header("quantity", unit) for n, unit in results.items() if unit and not headers[n].kind}
     meanings |= _names_of_runs(meanings, evidence, headers, requested | {*roles.by_column})
-    if not any((given or {}).get(option) for option in ("status", "failed")):
+    if not given.failures.columns:
         ending = ending_column(
             {n: columns[n] for n, m in meanings.items() if m.role in ("kind", "label", "setting", "constant")}
         )
-        roles = replace(roles, status=roles.status or ending.get("status", ""), failed=ending.get("failed", ""))
+        column, _, word = ending.get("failed", "").partition("=")
+        roles = replace(roles, failures=FailureRule(ending.get("status"), {column: (word,)} if column else {}))
         ends = (text.partition("=")[0] for text in ending.values())
         meanings |= {name: Meaning("ending", ("it says how a run ended",)) for name in ends}
     phases = set(phase_columns([n for n in columns if meanings[n].role == "measured"]).values())
     meanings |= {n: Meaning("phase", ("a part of a step",)) for n in phases}
     reading = Reading(meanings, evidence, headers, (), roles, dict(mapping or {}))
     reading = _with_scale(_with_consequences(reading, requested), at or {})
-    return _with_roles(_with_quantities(reading, want), requested, given or {}, alone)
+    return _with_roles(_with_quantities(reading, want), requested, given, alone)
 
 
 def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None) -> str | None:
@@ -223,7 +224,7 @@ def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None
     return scale if unnamed and meant_by(name) in LEVELS else None
 
 
-def _meaning(name: str, evidence: ColumnEvidence, header: Header, requested: bool, roles: ColumnRoles) -> Meaning:
+def _meaning(name: str, evidence: ColumnEvidence, header: Header, requested: bool, roles: Roles) -> Meaning:
     """Return what a column is by itself."""
     role_named = roles.by_column.get(name)
     if role_named is not None:
@@ -494,7 +495,7 @@ def words_in(name: str) -> set[str]:
 
 
 def measured_roles(
-    reading: Reading, name: str, scale: str | None, given: Mapping[str, Any]
+    reading: Reading, name: str, scale: str | None, given: Roles
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the roles of a measured column, its work and its scaling, and what is derived for them."""
     header, grows = reading.headers[name], growth(reading, name)
@@ -506,13 +507,13 @@ def measured_roles(
         work = "batch" in str(canonical_of(scale))
         roles |= {"work": quote_name(scale)} if work else {"quantity": roles.pop("throughput")}
     of_workers = all(batch == "batch" and not evidence.varies for batch, evidence in batches.items())
-    states_work = sized or header.of == "job" or given.get("scaling") or given.get("work")
+    states_work = sized or header.of == "job" or given.scaling or given.work
     if "time" in roles and of_workers and not states_work and grows < -LEAST_GROWTH:
         roles["scaling"] = "strong" if header.of == "step" else "job"
     return roles, derived
 
 
-def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any], alone: bool) -> Reading:
+def _with_roles(reading: Reading, requested: set[str], given: Roles, alone: bool) -> Reading:
     """Return the reading with the roles of `read_table` for its first quantity."""
     roles, evidence, scale = reading.roles, dict(reading.evidence), reading.scale
     columns = {n: e.texts for n, e in evidence.items()}
@@ -528,7 +529,7 @@ def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any],
     devices = len(ways) > 1 and not {*LEVELS} & {*named.values(), *mapped} and DEVICES not in columns
     if roles.measured_column is None:
         measured, derived = measured_roles(reading, reading.quantities[0], None if devices else scale, given)
-        roles = replace(roles, measured={**measured, **roles.measured})
+        roles = roles.of_measured({**measured, **roles.measured})
     elif "time" in roles.measured and "unit" not in roles.measured:
         # A derived column has its header alone.
         unit = (reading.headers.get(roles.measured["time"]) or header_of(roles.measured["time"])).unit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 import numpy as np
@@ -127,19 +127,16 @@ class Measurement(Struct, frozen=True):
         return (Note(f"'{self.column}' is read in seconds, and its name says {named}: --unit {named}", "unit_named"),)
 
 
-def measurement_of(
-    time: str | None, throughput: str | None, quantity: str | None, unit: str | None
-) -> Measurement | None:
-    """Return the measurement that the options name, or None where they name none."""
-    options = (("time", time), ("throughput", throughput), ("quantity", quantity))
-    named = {kind: text.strip() for kind, text in options if text and text.strip()}
+def measurement_of(options: Mapping[str, str]) -> Measurement | None:
+    """Return the measurement that `time`, `throughput` or `quantity`, and `unit`, name; None where they name none."""
+    named = {kind: text for kind in get_args(Kind) if (text := options.get(kind, "").strip())}
     if len(named) > 1:
         both = "both" if len(named) == 2 else "all"
         raise TableError(f"{' and '.join(named)} are {both} named", hint="name the one that was measured")
     kind, column = next(iter(named.items()), ("", ""))
-    unit = (unit or "").strip()
+    unit = options.get("unit", "").strip()
     if kind == "quantity":
-        return _quantity(column, unit)
+        return _quantity(column, unit, options.get("name", ""))
     if kind == "time":
         unit = _ALIASES.get(unit, unit) or SECONDS
         if unit not in TIME_UNITS:
@@ -152,7 +149,7 @@ def measurement_of(
     return Measurement(column, "throughput", "") if kind else None
 
 
-def _quantity(text: str, unit: str) -> Measurement:
+def _quantity(text: str, unit: str, name: str) -> Measurement:
     column, colon, suffix = (part.strip() for part in text.rpartition(":"))
     if not colon:
         column, suffix = text, ""
@@ -166,7 +163,7 @@ def _quantity(text: str, unit: str) -> Measurement:
         raise TableError(f"a quantity cannot be named '{column}': predictions have a column of that name", hint=hint)
     if not (suffix or unit).isprintable():
         raise TableError(f"the unit of '{column}' holds characters that cannot be printed", hint="--quantity COL:UNIT")
-    return Measurement(column, "quantity", suffix or unit)
+    return Measurement(column, "quantity", suffix or unit, name)
 
 
 #: The ending of a phase's column is its unit, seconds: a column `forward` may hold anything.

@@ -80,10 +80,10 @@ def share(panel: Panel, job: bool = False) -> Share:
 
     Examples
     --------
-    >>> from genperf.panel.options import roles_of
-    >>> share(roles_of({"extrinsic": "gpus, global_batch"}).panel).per_worker
+    >>> from genperf.panel.options import Roles
+    >>> share(Roles.of({"extrinsic": "gpus, global_batch"}).panel).per_worker
     'batch'
-    >>> share(roles_of({"extrinsic": "gpus"}).panel).per_worker
+    >>> share(Roles.of({"extrinsic": "gpus"}).panel).per_worker
     '1/workers'
     """
     if job and panel.has("samples"):
@@ -133,8 +133,8 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
 
     Examples
     --------
-    >>> from genperf.panel.options import roles_of
-    >>> scales = [roles_of({"extrinsic": name}).panel for name in ("gpus", "threads")]
+    >>> from genperf.panel.options import Roles
+    >>> scales = [Roles.of({"extrinsic": name}).panel for name in ("gpus", "threads")]
     >>> ends = [limits(panel, np.array([1.0, 2.0])) for panel in scales]
     >>> [[(round(count, 2), round(chance, 2)) for count, chance in each] for each in ends]
     [[], [(1.0, 0.2), (2.38, 0.08), (3.36, 0.08), (5.66, 0.13), (11.31, 0.1)]]
@@ -204,9 +204,9 @@ def kind_of_work(work: Array, counts: Array) -> Scaling | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-def checked_scaling(scaling: str | None, by_work: Scaling | None, work: str) -> Scaling | None:
+def checked_scaling(scaling: str, by_work: Scaling | None, work: str) -> Scaling | None:
     """Return the kind of scaling that the user gives or the work of a step shows; None where neither does."""
-    if scaling is None:
+    if not scaling:
         return by_work
     named = next((kind for kind in KINDS if kind == scaling), None)
     if named is None:

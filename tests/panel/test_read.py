@@ -7,7 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genperf.errors import FormulaError, GenperfError, TableError
+from genperf.panel import read_table
+from genperf.panel.options import Roles
 from genperf.panel.read import read_with_roles
+from genperf.table.opened import open_source
 
 
 @pytest.fixture
@@ -16,7 +19,7 @@ def read(tmp_path, monkeypatch):
 
     def reader(text, **options):
         (tmp_path / "runs.csv").write_text(text)
-        return read_with_roles("runs.csv", **{"time": "t", "extrinsic": "n", **options})
+        return read_table("runs.csv", **{"time": "t", "extrinsic": "n", **options})
 
     return reader
 
@@ -100,7 +103,6 @@ def test_skipping_every_row_is_an_error(read):
         ({"extrinsic": "m"}, "runs.csv: no column 'm' (named as extrinsic)"),
         ({"group": "bb"}, "no column 'bb' (named as group)"),
         ({"time": "T"}, "no column 'T' (named as time)"),
-        ({"time": None}, "no measured column is named"),
         ({"throughput": "b"}, "time and throughput are both named"),
         ({"time": None, "throughput": "b", "extrinsic": "", "intrinsic": "n"}, "no column counts the workers"),
         ({"work": "n"}, "a work formula goes with a throughput"),
@@ -125,6 +127,12 @@ def test_roles_that_do_not_fit_the_file(read, options, message):
     with pytest.raises(TableError) as caught:
         read(RUNS, **options)
     assert message in str(caught.value)
+
+
+def test_roles_without_a_measured_column_are_refused():
+    source = open_source(pd.DataFrame({"n": [1, 2], "t": [2.0, 1.0]}))
+    with pytest.raises(TableError, match="no measured column is named"):
+        read_with_roles(source, Roles(extrinsic=("n",)))
 
 
 def test_a_column_that_may_have_been_meant_is_named(read):
@@ -253,7 +261,7 @@ def test_repeats_that_differ_in_an_unnamed_setting_are_noted(read, repeat, text,
 def test_a_frame_is_read_like_its_file(read):
     from_file = read(RUNS, intrinsic="b", categorical="fw")
     frame = pd.DataFrame({"n": [1, 2, 4], "b": [8, 8, 16], "fw": ["tf", "tf", "mx"], "t": [4.0, 2.5, 3.0]})
-    from_frame = read_with_roles(frame, time="t", extrinsic="n", intrinsic="b", categorical="fw")
+    from_frame = read_table(frame, time="t", extrinsic="n", intrinsic="b", categorical="fw")
     assert from_frame.sha256 == from_file.sha256
     assert from_frame.factors == from_file.factors
 
@@ -263,14 +271,14 @@ def test_a_frame_is_read_like_its_file(read):
 )
 def test_a_bad_cell_of_a_frame_is_named_by_its_position(bad):
     with pytest.raises(TableError, match="DataFrame: 1 of 2 rows cannot be used\n  row 1, column 'n'"):
-        read_with_roles(pd.DataFrame({"n": bad, "t": [1.0, 2.0]}), time="t", extrinsic="n")
+        read_table(pd.DataFrame({"n": bad, "t": [1.0, 2.0]}), time="t", extrinsic="n")
 
 
 def test_true_and_false_are_no_numbers():
     frame = pd.DataFrame({"n": [1, 2], "xla": [True, False], "t": [1.0, 2.0]})
     with pytest.raises(TableError, match="--categorical xla"):
-        read_with_roles(frame, time="t", extrinsic="n,xla")
-    assert read_with_roles(frame, time="t", extrinsic="n", categorical="xla").factor("xla").levels == ("False", "True")
+        read_table(frame, time="t", extrinsic="n,xla")
+    assert read_table(frame, time="t", extrinsic="n", categorical="xla").factor("xla").levels == ("False", "True")
 
 
 times = st.floats(1e-9, 1e9)
@@ -282,9 +290,9 @@ def test_a_written_table_is_read_back_exactly(tmp_path_factory, rows, delimiter)
     path = tmp_path_factory.mktemp("round") / "runs.csv"
     frame = pd.DataFrame(rows, columns=["n", "x", "t"])
     frame.to_csv(path, index=False, sep=delimiter)
-    table = read_with_roles(path, time="t", extrinsic="n", intrinsic="x")
+    table = read_table(path, time="t", extrinsic="n", intrinsic="x")
     assert table.frame[["n", "x", "t"]].to_numpy().tolist() == frame.astype(float).to_numpy().tolist()
-    assert table.sha256 == read_with_roles(frame, time="t", extrinsic="n", intrinsic="x").sha256
+    assert table.sha256 == read_table(frame, time="t", extrinsic="n", intrinsic="x").sha256
 
 
 @given(st.binary(max_size=200))
@@ -292,7 +300,7 @@ def test_any_bytes_are_a_table_or_an_explained_error(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("any") / "runs.csv"
     path.write_bytes(data)
     with pytest.raises(GenperfError):
-        read_with_roles(path, time="a column that is not there", extrinsic="n")
+        read_table(path, time="a column that is not there", extrinsic="n")
 
 
 @given(st.text(alphabet='n,t12."#\n\r; \t', max_size=60))
@@ -300,7 +308,7 @@ def test_any_scrambled_text_is_a_table_or_an_explained_error(tmp_path_factory, t
     path = tmp_path_factory.mktemp("any") / "runs.csv"
     path.write_text("n,t\n" + text, newline="")
     try:
-        table = read_with_roles(path, time="t", extrinsic="n", skip_bad_rows=True)
+        table = read_table(path, time="t", extrinsic="n", skip_bad_rows=True)
     except TableError as error:
         refused = str(error)
     else:
@@ -313,16 +321,16 @@ def test_any_scrambled_text_is_a_table_or_an_explained_error(tmp_path_factory, t
 def test_durations_are_read_as_seconds(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text("nodes,elapsed\n1,1-00:00:10\n2,12:00:05\n4,06:00:02.5\n8,10801\n16,1h30m\n")
-    table = read_with_roles(path, time="elapsed", extrinsic="nodes")
+    table = read_table(path, time="elapsed", extrinsic="nodes")
     assert table.measured.tolist() == [86410.0, 43205.0, 21602.5, 10801.0, 5400.0]
     with pytest.raises(TableError, match="'1-00:00:10' is not a number"):
-        read_with_roles(path, time="elapsed", unit="min", extrinsic="nodes")
+        read_table(path, time="elapsed", unit="min", extrinsic="nodes")
 
 
 def test_repeats_that_are_far_apart_are_said() -> None:
     frame = pd.DataFrame({"gpus": [1, 1, 2, 2], "s": [0.1, 0.32, 0.11, 0.4], "loss": [1, 2, 3, 4]})
-    notes = [n.text for n in read_with_roles(frame, time="s", extrinsic="gpus").notes if n.kind == "repeats_apart"]
+    notes = [n.text for n in read_table(frame, time="s", extrinsic="gpus").notes if n.kind == "repeats_apart"]
     assert len(notes) == 1
     assert "differ by a factor of 3.4 in the median" in notes[0]
     near = frame.assign(s=[0.1, 0.12, 0.11, 0.13])
-    assert not [n for n in read_with_roles(near, time="s", extrinsic="gpus").notes if n.kind == "repeats_apart"]
+    assert not [n for n in read_table(near, time="s", extrinsic="gpus").notes if n.kind == "repeats_apart"]

@@ -4,6 +4,7 @@ import pytest
 
 from genperf.errors import TableError
 from genperf.panel import read_table
+from genperf.panel.options import Roles
 from genperf.panel.reading import read_columns
 from genperf.table.opened import open_source
 from genperf.vocabulary.names import canonical_of
@@ -64,7 +65,7 @@ def test_kinds_of_columns() -> None:
 
 def test_the_roles_are_those_of_read_table() -> None:
     source = open_source("data/dlperf_gpt.csv")
-    table = read_table("data/dlperf_gpt.csv", **read_columns(source.columns).roles.options, skip_bad_rows=True)
+    table = read_table("data/dlperf_gpt.csv", **read_columns(source.columns).roles.texts, skip_bad_rows=True)
     assert table.target.column == "step_time_s"
     assert "devices" in {f.name for f in table.factors}
 
@@ -137,7 +138,9 @@ def test_what_other_columns_tell_is_no_factor() -> None:
 def test_other_options_are_no_roles() -> None:
     columns = {"gpus": NUMBERS, "seconds": NUMBERS}
     given = {"skip_bad_rows": True, "let": ("x=2*gpus",), "failed": ("state=oom",), "work": "32*gpus"}
-    assert read_columns(columns, given).roles.texts == {"time": "seconds", "extrinsic": "gpus"}
+    assert read_columns(columns, Roles.of(given)).roles.texts == {
+        **{"time": "seconds", "failed": "state=oom", "extrinsic": "gpus"}
+    }
 
 
 def test_the_throughput_of_one_worker_is_that_of_all_over_their_number() -> None:
