@@ -774,4 +774,73 @@ FORMS = (
         "nproc=16",
         job(TARGET),
     ),
+    Form(
+        "a column a network",
+        {"nets.csv": lines([("GPUs", "net", "bert"), *((n, r, f"{0.3 * rate(n):.1f}") for n, r in PLAIN)])},
+        "nets.csv",
+        {"GPUs": "16", "model": "bert"},
+        0.3 * rate(TARGET),
+        "throughput",
+    ),
+    in_a_file(
+        "quantities by count",
+        "quantities.json",
+        json.dumps(
+            {"throughput": {str(n): rate(n) for n in COUNTS}, "step_ms": {str(n): 1e3 * step(n) for n in COUNTS}}
+        ),
+        "gpus=16",
+        rate(TARGET),
+        "throughput",
+    ),
+    Form(
+        "arrays by name beside one of counts",
+        {
+            "arrays.json": json.dumps(
+                {"gpus": COUNTS, "images_per_s": {m: [k * rate(n) for n in COUNTS] for m, k in (("a", 1), ("b", 0.5))}}
+            )
+        },
+        "arrays.json",
+        {"gpus": "16", "model": "b"},
+        0.5 * rate(TARGET),
+    ),
+    in_a_file(
+        "sections of settings and results",
+        "runs.ini",
+        "".join(f"[{n}gpu]\nmodel = net\nthroughput = {r}\n\n" for n, r in PLAIN),
+        "gpu=16",
+        rate(TARGET),
+        "throughput",
+    ),
+    in_a_file(
+        "lines of several numbers",
+        "lines.txt",
+        "Results of the scaling test\n\nGPUs:     "
+        + "".join(f"{n:>9}" for n in COUNTS)
+        + "\nimages/s: "
+        + "".join(f"{r:>9}" for _, r in PLAIN)
+        + "\n",
+        "GPUs=16",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "numbers between slashes",
+        "slashes.json",
+        json.dumps(
+            {
+                "benchmarks": [
+                    {"name": f"BM_Sum/{n}/1024", "real_time": 1e6 * step(n), "time_unit": "us"} for n in COUNTS
+                ]
+            }
+        ),
+        "name=BM_Sum/16/1024",
+        step(TARGET),
+        "real_time",
+    ),
+    in_a_file(
+        "an efficiency of nodes alone",
+        "efficiency.csv",
+        lines([("nodes", "parallel efficiency (%)"), *((n, f"{100 * n**-0.06:.1f}") for n in COUNTS)]),
+        "nodes=16",
+        100.0 * TARGET**-0.06,
+    ),
 )

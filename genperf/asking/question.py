@@ -13,7 +13,7 @@ from genperf.errors import TableError, counted, listed
 from genperf.formula.amounts import amount
 from genperf.panel.machine import is_a_part
 from genperf.panel.read import Recognised
-from genperf.panel.reading import Reading, column_named
+from genperf.panel.reading import Reading, column_named, words_in
 from genperf.table.cells import Source
 from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in
 from genperf.table.parsed import parts_of
@@ -30,6 +30,8 @@ class Requested(Struct, frozen=True):
     at: Mapping[str, str]
     #: What the answer does not heed: what stands in no column, or differs from what a column was in every run.
     notes: tuple[str, ...] = ()
+    #: The column that a word of the question names: `model=bert` of a column a network.
+    wanted: str = ""
 
 
 def as_row(source: Source, at: Mapping[str, str]) -> Requested:
@@ -47,9 +49,17 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
     out: dict[str, str] = {}
     absent: list[str] = []
     constant: dict[str, str] = {}
+    wanted = ""
     for name, value_text in at.items():
         text = value_text.strip()
         column = _place_of_value(name, text, source)
+        is_word = number_text(text) == text and amount(text) is None
+        if is_word and (column is None or mostly_numbers(labels(source.columns[column]).tolist())):
+            # The column that holds a word, or has it as its name, is meant.
+            column, of_word = _column_with(text, source) or column, _column_of(text, source)
+            wanted = wanted or of_word
+            if of_word:
+                continue
         if column is None and is_a_part(name, source.columns):
             out[name] = text
             continue
@@ -82,10 +92,10 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
         out[column] = text
     if absent and not out and not constant:
         # Nothing of the question is known: the caller says what there is.
-        return Requested({name: at[name] for name in absent if name in at})
+        return Requested({name: at[name] for name in absent if name in at}, wanted=wanted)
     notes = [f"asked, and found nowhere in the runs: {listed(absent)}"] if absent else []
     notes += [f"{name} was always {only}: nothing shows another one" for name, only in constant.items()]
-    return Requested(out, tuple(notes))
+    return Requested(out, tuple(notes), wanted)
 
 
 def _place_of_value(name: str, text: str, source: Source) -> str | None:
@@ -100,6 +110,21 @@ def _place_of_value(name: str, text: str, source: Source) -> str | None:
         return column
     names = [n for n, values in source.columns.items() if not any(map(is_number, labels(values).tolist()))]
     return place_of(name, replace(source, idle=(*source.idle, *names))) or column
+
+
+def _column_with(text: str, source: Source) -> str | None:
+    """Return the only column of texts that holds a word."""
+    word = text.lower()
+    texts = {n: labels(cells).tolist() for n, cells in source.columns.items() if cells.dtype.kind == "O"}
+    holding = [n for n, cells in texts.items() if word in (cell.lower() for cell in cells)]
+    return holding[0] if len(holding) == 1 else None
+
+
+def _column_of(text: str, source: Source) -> str:
+    """Return the only column of numbers whose name has a word; empty without one."""
+    named = [n for n in source.columns if words_in(text) and words_in(text) <= words_in(n)]
+    numeric = [n for n in named if mostly_numbers(labels(source.columns[n]).tolist())]
+    return numeric[0] if len(numeric) == 1 else ""
 
 
 def place_of(name: str, source: Source) -> str | None:

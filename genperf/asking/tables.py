@@ -207,7 +207,8 @@ def ask_recognised(
 ) -> Answer:
     """Answer one configuration from a table whose columns are recognised, with roles that were given."""
     requested = as_row(opened.source, at)
-    opened = replace(opened, at=requested.at, want=want and wanted_name(want, opened.source))
+    wanted = requested.wanted or (want and wanted_name(want, opened.source))
+    opened = replace(opened, at=requested.at, want=wanted)
     if want is None and question is not None and question.training.tokens is not None:
         # Where tokens were measured, how long many of them take follows from these and no length of a sequence.
         rates = {n: h for n, h in opened.reading.headers.items() if n in opened.reading.quantities}
@@ -215,9 +216,9 @@ def ask_recognised(
     if (reading := only_run(opened)) is not None:
         answer = _measured(opened, reading)
     else:
-        wanted = _resolved(opened.reading, opened.at)
-        series = _series(opened.reading, wanted)
-        answer = _SeriesAnswers(opened, opened.reading, series, question or Question(), seed).answered(wanted)
+        resolved = _resolved(opened.reading, opened.at)
+        series = _series(opened.reading, resolved)
+        answer = _SeriesAnswers(opened, opened.reading, series, question or Question(), seed).answered(resolved)
     return replace(answer, notes=(*requested.notes, *answer.notes))
 
 

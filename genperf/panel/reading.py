@@ -462,7 +462,8 @@ def _with_relative(reading: Reading) -> Reading:
     name = max(grown, key=lambda n: grown[n])
     header = reading.headers[name]
     if not header.kind:
-        header = Header("rate", "s", relative_unit(name), shared=grown[name] <= LEAST_GROWTH)
+        level: Literal["workers", "nodes"] = "nodes" if meant_by(reading.scale) == "nodes" else "workers"
+        header = Header("rate", "s", relative_unit(name), shared=grown[name] <= LEAST_GROWTH, level=level)
     meaning = replace(reading.meanings[name], role="measured", reasons=("nothing else was measured",))
     return replace(reading, meanings={**reading.meanings, name: meaning}, headers={**reading.headers, name: header})
 

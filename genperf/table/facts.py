@@ -33,8 +33,8 @@ FACT_SHARE = 0.1
 FEWEST_STEPS = 2
 #: Why a run has no result.
 FAILURES = ("out of memory", "failed")
-#: Columns that have the parts of a run's path.
-PATHS = ("file", "folder", *(f"folder {n}" for n in range(2, 9)))
+#: Columns that have the parts of a run's path, or the name over it.
+PATHS = ("file", "section", "folder", *(f"folder {n}" for n in range(2, 9)))
 #: Times of so many steps that all rise are those of a clock: by chance one in 120 would.
 FEWEST_OF_A_CLOCK = 5
 #: How many times the median a step takes that is reported as slow.
@@ -108,7 +108,8 @@ _OTHER_FACTS = re.compile(
 _TIME_OF_DAY = re.compile(r"\b\d\d:\d\d\b")
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
 _UNIT_OF_LINE = re.compile(rf"\(({'|'.join(TIME_WORDS)})\)\s*(?:\||:\s*(?![\s\d.]))")
-_HEADING = re.compile(r"#{1,4} +\S")
+#: `## 8 nodes`, `[8gpu]`.
+_HEADING = re.compile(r"#{1,4} +(?P<text>\S.*)|\[(?P<section>[^\[\]=:,]+)\]\s*$")
 _TESTED = re.compile(rf"(?<![^\W_]){any_of('log.test')}(?![^\W_])", re.IGNORECASE)
 _MEMORY = re.compile(any_of("log.out_of_memory"), re.IGNORECASE)
 _CRASH = re.compile(any_of("log.crash"))
@@ -308,7 +309,7 @@ def begins_with_facts(text: str, in_blanks: bool = False) -> bool:
 
 def runs_of(text: str) -> list[Run]:
     """Return the runs that a text tells of: under its headings, else from one count or chosen size to the next."""
-    by_heading = _runs(text, by_heading=True) if re.search(r"(?m)^#{1,4} +\S", text) else []
+    by_heading = _runs(text, by_heading=True) if re.search(r"(?m)^(?:#{1,4} +\S|\[)", text) else []
     if len(by_heading) > 1:
         return by_heading
     runs = _runs(text)
@@ -338,9 +339,12 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
     runs = [Run()]
     for number, line in enumerate(_ESCAPE.sub("", text).replace("\r", "\n").split("\n"), 1):
         run = runs[-1]
-        if by_heading and _HEADING.match(line) and run.measured:
+        heading = _HEADING.match(line) if by_heading else None
+        if heading and run.measured:
             runs.append(Run(run.settings(), dict(run.units), dict(run.spelled), line=number))
             run = runs[-1]
+        if heading and heading["section"]:
+            run.values["section"] = [heading["section"].strip()]
         if not run.failure:
             run.failure = failure_of(line)
         tested = _TESTED.search(line) is not None

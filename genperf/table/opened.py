@@ -56,6 +56,7 @@ from genperf.table.text import (
     column_names,
     cut_table,
     is_of_scale,
+    keyed_lines,
     read_delimited,
     read_records,
 )
@@ -141,6 +142,8 @@ def _beginning_of_log(source: str | Path) -> Source | None:
 
 def _table_or_log(text: str, name: str) -> Source:
     """Read a text as a table; one whose lines hold facts and are no rows, as a log."""
+    if (keyed := keyed_lines(text)) is not None:
+        return read_delimited(keyed, name, RUNS)
     try:
         source = read_delimited(text, name, None)
     except TableError:

@@ -213,7 +213,7 @@ def _spread(long: Source, family: Wide) -> Source:
     if len(set(zip(keys, quantity, strict=True))) < len(keys) or {*levels} & {*key_columns, name, family.count}:
         return long
     wide = long.take(np.unique(place, return_index=True)[1])
-    of_quantities = name in ("", "column 1") or plain_name(name) in words_of("headers.name_of_quantities")
+    of_quantities = name in ("", "column 1", "name") or plain_name(name) in words_of("headers.name_of_quantities")
     count = name if family.count == _COUNT and not of_quantities else family.count
     cells = {n: wide.cells[n] for n in key_columns} | {count: wide.cells[family.count]}
     headers: dict[str, Objects] = {}
@@ -355,7 +355,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
     Every name must hold the same numbers, but for a baseline; names that only differ by what is no count (`resnet50`,
     `resnet101`; `V100`, `A100`) stay.
     """
-    for reader in (_placed(names), _grid_of(column), _pairs, _multiple, _counted):
+    for reader in (_placed(names), _grid_of(column), _pairs, _multiple, _counted, _parted):
         read: Callable[[str], Taken | None] = reader
         parsed = {name: taken for name in names if (taken := read(name)) is not None}
         without = [name for name in names if name not in parsed]
@@ -374,11 +374,11 @@ def names_of(column: str, names: list[str]) -> Names | None:
             continue
         columns = list(next(iter(parsed.values()))[0])
         same = {word for word in columns if len({values[word] for values, _ in parsed.values()}) < 2}
-        if reader is _counted and same < {*columns}:
+        if reader in (_counted, _parted) and same < {*columns}:
             # `llama3_8b_4gpus`: what is the same in all names is no setting.
             read, columns = _without(reader, same), [word for word in columns if word not in same]
             parsed = {n: ({w: v for w, v in values.items() if w not in same}, k) for n, (values, k) in parsed.items()}
-        if reader in (_multiple, _counted) and not _hold_counts(columns, parsed):
+        if reader in (_multiple, _counted, _parted) and not _hold_counts(columns, parsed):
             continue
         parsed |= {name: (dict.fromkeys(columns, 1.0), name) for name in without}
         kinds = _without_runs(parsed)
@@ -540,6 +540,13 @@ def _counted(name: str) -> Taken | None:
         (_WORD_FIRST, r"\g<word>"),
         (_LETTER_FIRST, " "),
     )
+
+
+def _parted(name: str) -> Taken | None:
+    """Read `BM_Sum/8/1024`: numbers between slashes, by their place."""
+    pieces = name.split("/")
+    numbers = {f"n{k}" if k > 1 else "n": float(text) for k, text in enumerate(pieces) if k and text.isdecimal()}
+    return (numbers, "/".join(text for text in pieces if not text.isdecimal())) if numbers else None
 
 
 def _taken(text: str, *patterns: tuple[re.Pattern[str], str]) -> Taken | None:

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from genperf.errors import Note, TableError, UnclearTableError, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number
+from genperf.table.content import HEAD_BYTES
 from genperf.table.facts import is_result, source_of_records, summary
 from genperf.table.latex import tabular_of
 from genperf.table.parsed import parts_of
@@ -332,6 +333,25 @@ def aligned_table(text: str) -> str | None:
     ):
         return None
     return "\n".join(line if k == header or k in rows else "" for k, line in enumerate(lines))
+
+
+def keyed_lines(text: str) -> str | None:
+    r"""Return the lines of a text that are a name with several numbers, those of a count first; None of another text.
+
+    Examples
+    --------
+    >>> keyed_lines("Our runs\n\ntime (s):  9.5  5.1  2.9\nGPUs:      1    2    4")
+    'GPUs  1  2  4\ntime (s)  9.5  5.1  2.9'
+    """
+    lines = text.splitlines() if len(text) < HEAD_BYTES else []
+    rows = {k: row for k, line in enumerate(lines) if len(row := re.split(r":?\s{2,}|\t+|:\s", line.strip())) > 3}
+    keyed = {k: row for k, row in rows.items() if parts_of(row[0]) is None and None not in map(parts_of, row[1:])}
+    heads = [k for k, row in keyed.items() if meant_by(row[0]) in LEVELS and all(map(str.isdecimal, row[1:]))]
+    alike = {k: row for k, row in keyed.items() if heads and len(row) == len(keyed[heads[0]])}
+    if len(heads) != 1 or heads[0] == 0 or len(alike) < 2 or not any(header_of(row[0]).kind for row in alike.values()):
+        return None
+    order = sorted(alike, key=lambda k: k != heads[0])
+    return "\n".join("  ".join(alike[k]) for k in order)
 
 
 def cut_table(text: str) -> str | None:
@@ -732,6 +752,10 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
         return [{**{key: item for key, item in plain.items() if not is_result(key)}, **row} for row in runs]
     if any(map(is_result, _keys_of(value))):
         return [value]
+    # Beside an array of counts stand those of several programs.
+    beside = {f"{key} {name}": item for key, one in objects.items() for name, item in one.items()}
+    if arrays and beside and all(isinstance(item, list) for item in beside.values()):
+        arrays |= beside
     nested = any(isinstance(cell, list | dict) for item in arrays.values() for cell in item)
     if len(arrays) > 1 and not nested and len(set(map(len, arrays.values()))) == 1:
         return [dict(zip(arrays, row, strict=True)) | plain for row in zip(*arrays.values(), strict=True)]

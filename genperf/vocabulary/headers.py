@@ -201,7 +201,8 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
     timed = next((part for part in others if part[0] in TIME_WORDS), None)
     if timed is not None and not (len(numerator) == 1 and numerator[0] in TIME_WORDS):
         counted = "" if numerator[-1] in _PLAIN or numerator[-1] in TIME_WORDS else numerator[-1]
-        return Header("rate", TIME_WORDS[timed[0]], _CALLED.get(counted, counted), shared)
+        multiple = {"k": "k ", "m": "M ", "b": "B "}.get(numerator[-2], "") if len(numerator) > 1 else ""
+        return Header("rate", TIME_WORDS[timed[0]], multiple + _CALLED.get(counted, counted), shared)
     if before:
         return None
     if len(numerator) > 1 and TIME_WORDS.get(numerator[-1]) == "s" and numerator[-2] in _NEVER_A_TIME:
