@@ -83,7 +83,7 @@ def like(row: pd.Series) -> TrainingRun:
     """Return a run of the device, the precision and the size of a row."""
     active = row["active"] if row["active"] == row["active"] else 7e9
     network = TrainedNetwork("", 2.0 * active if row["mixture"] else active, active)
-    return TrainingRun(devices().get(row["family"]), None, 1.0, None, network, precision=row["precision_class"])
+    return TrainingRun(devices().get(row["family"]), 1.0, network, precision=row["precision_class"])
 
 
 def coverage(table: pd.DataFrame, known: pd.DataFrame, left_out: bool = True) -> pd.DataFrame:

@@ -73,11 +73,11 @@ def value_of(row: dict[str, object]) -> float | None:
         used = utilisation_of(run)
     except GenperfError:
         return None
-    if run.stated is not None:
+    if run.stated:
         return run.stated
-    if run.printed is not None:
+    if run.printed:
         return run.printed / run.dense_peak / (RECOMPUTED if "flops=hardware" in note else 1.0)
-    return None if (run.sequence or 0.0) >= LONGEST else used.mfu
+    return None if run.sequence >= LONGEST else used.mfu
 
 
 def runs(file: Path) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from genperf.growth.posterior import Counts, Series, forecast, posterior_of
 from genperf.models.network import GRADIENT_BYTES, network_of
 from genperf.one_run.published import PublishedPlace, place_of
 from genperf.one_run.run import TrainingRun, machine_in
-from genperf.one_run.utilisation import Utilisation, default_of, ends_of, operations_of, utilisation_of
+from genperf.one_run.utilisation import Utilisation, conventions_of, default_of, utilisation_of
 from genperf.panel.axis import several_nodes
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.peaks import device_in
@@ -75,20 +75,24 @@ def about(
     >>> print(about(run_of_words(("8xh100", "7B", "76800tok/s", "bf16"))).lines[1])
     MFU       40.8 % (38 – 61 %): 6·P, of 989 TFLOP/s dense
     """
-    measured = not run.rate is run.printed is run.stated is None
+    measured = run.rate or run.printed or run.stated
     used = utilisation_of(run) if measured or tokens is None else Utilisation(peak=run.dense_peak)
     place = place_of(run, used.mfu)
     training = None if tokens is None else _training(run, used, place, tokens, at or {}, price, hints or {})
     less_by = _explanations(run, used.mfu, place)
     numbers = {"normal": None if place is None else asdict(place), "less_by": less_by, "training": training}
-    rows = [*_rows(run, used, place, less_by), *_training_rows(run, training, price)]
-    return OneRun(tuple(rows), {**asdict(used), **numbers})
+    return OneRun(tuple(_rows(run, used, place, less_by, training, price)), {**asdict(used), **numbers})
 
 
 def _rows(
-    run: TrainingRun, used: Utilisation, place: PublishedPlace | None, less_by: list[str]
+    run: TrainingRun,
+    used: Utilisation,
+    place: PublishedPlace | None,
+    less_by: list[str],
+    training: dict[str, Any] | None,
+    price: Paid | None,
 ) -> Iterator[tuple[str, str]]:
-    """Yield the rows of a card about a run."""
+    """Yield the rows of a card."""
     network = run.network
     speed = f"{three_digits(run.rate)} {network.sample}/s" if run.rate and network else ""
     yield "", " · ".join(filter(None, (run.label, network.name if network else "", speed, run.precision)))
@@ -105,22 +109,17 @@ def _rows(
         yield "among", f"{judged}{place.runs} published {place.among} from {counted(place.sources, 'source')}: {usual}"
     if less_by:
         yield LESS, "; ".join(less_by)
-
-
-def _training_rows(run: TrainingRun, training: dict[str, Any] | None, price: Paid | None) -> Iterator[tuple[str, str]]:
-    """Yield the rows of a card about a training."""
-    if training is None:
-        return
-    centre, lower, upper, unit = durations_text(*(DAY * training[f"days{end}"] for end in ENDS))
-    device = "devices" if run.device is None else run.device.label
-    text = f"{three_digits(training['tokens'])} tokens at {training['devices']:g} x {device}: {centre} {unit}"
-    text += f" ({lower} – {upper})"
-    if price is not None:
-        centre, lower, upper = (three_digits(training[f"cost{end}"]) for end in ENDS)
-        text += f", {centre} ({lower} – {upper}) at {price.text}"
-    yield "training", text
-    yield "⚠ blind", training["reason"]
-    yield "→ next", training["next"]
+    if training is not None:
+        centre, lower, upper, unit = durations_text(*(DAY * training[f"days{end}"] for end in ENDS))
+        device = "devices" if run.device is None else run.device.label
+        text = f"{three_digits(training['tokens'])} tokens at {training['devices']:g} x {device}: {centre} {unit}"
+        text += f" ({lower} – {upper})"
+        if price is not None:
+            centre, lower, upper = (three_digits(training[f"cost{end}"]) for end in ENDS)
+            text += f", {centre} ({lower} – {upper}) at {price.text}"
+        yield "training", text
+        yield "⚠ blind", training["reason"]
+        yield "→ next", training["next"]
 
 
 def _explanations(run: TrainingRun, value: float | None, place: PublishedPlace | None) -> list[str]:
@@ -128,7 +127,7 @@ def _explanations(run: TrainingRun, value: float | None, place: PublishedPlace |
     if value is None or place is None or place.percentile is None or place.percentile >= LOW:
         return []
     network, of_all = run.network, value * run.devices
-    of_each = run.rate is not None and not run.rate_of_each and value < place.low < of_all < place.high
+    of_each = run.rate and not run.rate_of_each and value < place.low < of_all < place.high
     usual = (
         (of_each, f"a rate of each device and not of all (then {100 * of_all:.0f} %)"),
         (run.devices > 8.0 or several_nodes(run.nodes or 1.0), "an exchange between nodes that nothing hides"),
@@ -157,13 +156,15 @@ def _training(
         hint = "--tokens is of a transformer"
         raise GenperfError(f"{run.network.name} is trained on {run.network.sample}, not on tokens", hint=hint)
     here, (devices, nodes) = _counts(run, at)
-    if run.rate is not None:
+    if run.rate:
         seconds = tokens / run.rate * run.devices / devices
         days = [seconds * factor / DAY for factor in _growth(run, here, (devices, nodes), hints)]
-        count, leaves = min(2.0 * run.devices, devices), here[1] < 2.0 <= nodes
-        suggestion = f"measure {count:g} devices"
-        reason = "one run: what another count costs is that of published series"
-        if leaves:
+        count = min(2.0 * run.devices, devices)
+        reason, suggestion = (
+            "one run: what another count costs is that of published series",
+            f"measure {count:g} devices",
+        )
+        if here[1] < 2.0 <= nodes:
             unknown = "the interval holds networks of which nothing is known"
             reason = f"no run beyond one node: {'what the second costs rests on the hint' if hints else unknown}"
             suggestion += " on 2 nodes" if count < devices else ""
@@ -172,16 +173,17 @@ def _training(
     elif place is None:
         raise GenperfError("nothing measures the speed of the run", hint="add 76800tok/s")
     else:
-        operations = operations_of(run)
-        name = default_of(operations)
+        conventions = conventions_of(run)
+        name = default_of(conventions)
         shares, factors = (place.median, place.high, place.low), (1.0, 1.0, 1.0)
         reason = f"no run: the interval is that of {place.runs} published {place.among} ({name})"
         suggestion = f"measure 1 device, then {min(devices, 8):g}"
         if used.mfu and used.mfu_upper and used.mfu_lower:
-            shares, factors = (used.mfu, used.mfu_upper, used.mfu_lower), (1.0, *ends_of(run, name, operations))
+            shares = used.mfu, used.mfu_upper, used.mfu_lower
+            factors = 1.0, conventions[name].low, conventions[name].high
             reason = f"no rate: the interval is what is not known of the operations ({name})"
             suggestion = f"measure the tokens a second of {devices:g} devices"
-        each = tokens * operations[name] / (devices * run.dense_peak * DAY)
+        each = tokens * conventions[name].operations / (devices * run.dense_peak * DAY)
         days = [each * factor / share for factor, share in zip(factors, shares, strict=True)]
     paid = nodes if price is not None and price.per and canonical_of(price.per) == "nodes" else devices
     costs = [None if price is None else end * DAY * paid * price.per_second for end in days]
@@ -195,7 +197,7 @@ def _training(
 
 def _counts(run: TrainingRun, at: Mapping[str, str]) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the devices and nodes of the run, and those that are asked about: its own where nothing names them."""
-    held = max(min(run.devices, USUAL_DEVICES) if run.nodes is None else run.devices / run.nodes, 1.0)
+    held = max(run.devices / run.nodes if run.nodes else min(run.devices, USUAL_DEVICES), 1.0)
     here = run.devices, max(float(np.ceil(run.devices / held)), 1.0)
     counts: dict[str, float] = {}
     for name, text in at.items():
@@ -217,18 +219,15 @@ def _growth(
     run: TrainingRun, here: tuple[float, float], there: tuple[float, float], hints: Mapping[str, str]
 ) -> list[float]:
     """Return what a step takes at other counts over what it takes here, with its ends: the bank's curves."""
-
-    def counts(count: tuple[float, float]) -> Counts:
-        return Counts(*(np.array([value]) for value in (*count, 1.0)))
-
+    at_here, at_there = (Counts(*(np.array([value]) for value in (*count, 1.0))) for count in (here, there))
     tilt, network, level = None, network_of(hints), np.log([run.step_seconds or 1.0])
     if network is not None and not several_nodes(here[1]):
-        if run.step_seconds is None or run.network is None:
+        if not run.step_seconds or run.network is None:
             hint = "the samples of a step of all, and their length: gbs=256 seq=2048"
             raise GenperfError("a hinted network needs the time of a step", hint=hint)
         message = network.each * network.message if isinstance(network.message, float) else None
         exchange = (message or GRADIENT_BYTES * run.network.parameters) / network.bandwidth + 2.0 * network.latency
         tilt = tilt_of(exchange, float(level[0]))
-    series = Series(counts(here), level, np.array([RUN_VARIANCE]), tilt)
-    ends = forecast([posterior_of(series).draws()], [1.0], [counts(there)]).interval()
+    posterior = posterior_of(Series(at_here, level, np.array([RUN_VARIANCE]), tilt))
+    ends = forecast([posterior.draws()], [1.0], [at_there]).interval()
     return [float(end[0] / np.exp(level[0])) for end in ends]

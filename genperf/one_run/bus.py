@@ -104,10 +104,8 @@ def _test_of(words: tuple[str, ...]) -> Collective | None:
 
 def _test_in(path: str) -> Collective | None:
     """Return the test in a file, as nccl-tests and rccl-tests print it; None of another file."""
-    opened = attempted(read_text, path) if Path(path).is_file() else None
-    if opened is None or isinstance(opened, GenperfError):
-        return None
-    name, text = opened
+    opened = attempted(read_text, path) if Path(path).is_file() else ("", "")
+    name, text = ("", "") if isinstance(opened, GenperfError) else opened
     if re.search(r"\bbusbw\b|\bnThread\b", text) is None:
         return None  # without an import of the formats of other tools
     from genperf.importers.nccl_tests import RANK, ROW, SIGNATURE

@@ -68,8 +68,8 @@ def place_of(run: TrainingRun, value: float | None, published: pd.DataFrame | No
     network, table = run.network, reference() if published is None else published
     if network is not None and network.sample == "images":
         return None
-    size = int(np.digitize(np.mean(SIZES) if network is None else network.active, SIZES))
-    mixture, precision = network is not None and network.is_mixture, run.precision or "16-bit"
+    active, mixture = (np.mean(SIZES), False) if network is None else (network.active, network.is_mixture)
+    size, precision = int(np.digitize(active, SIZES)), run.precision or "16-bit"
     facts = {"family": run.device and run.device.family, "size": size, "precision_class": precision, "mixture": mixture}
     alike = np.array([table[name] == fact for name, fact in facts.items()])
     repository = table["repository"].to_numpy(dtype=str)

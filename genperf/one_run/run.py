@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from genperf.errors import GenperfError, did_you_mean
@@ -34,59 +34,54 @@ _TFLOPS = re.compile(r"(?i)(t|p)flops?(/s(ec)?)?(/[a-z]+)?")
 #: A number that may be a rate: 76800, 76.8k or 76800/s; the 3.1 of a network's name is none.
 _BARE = re.compile(rf"\d[\d,]{{2,}}(\.\d+)?[kM]?|{_NUMBER}([kM]|/s|[kM]/s)")
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
+#: What is written as one word: a rate per second, a percentage, `8 x h100`, `2 nodes`.
+_ONE_WORD = {
+    r"\s+per\s+|\s*/\s*": "/",
+    r"/(second|sec)(?![a-z])": "/s",
+    r"\s+%": "%",
+    rf"(?<![\w.])({_NUMBER})\s*[x×*]\s+(?=[A-Za-z])": r"\1x",
+    rf"(?<![\w.=])({_NUMBER}) ?nodes?(?![\w/.-])": r"nodes=\1",
+}
 #: A size as names print it: 7B, 124M, 1.5b; total and active parameters, 30B-A3B; what names a mixture of experts.
 _SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)([bmt])(?:-?a(\d+(?:\.\d+)?)b)?(?![a-z0-9])")
 _EXPERTS = re.compile(r"\d+x\d+(\.\d+)?b|moe|experts?(?![a-z])|\d+e(?![a-z0-9])")
 #: How far the printed size of a network lies from its parameters at most: 7B is 6.74 or 7.62 billion.
 PRINTED_SIZE = 0.1
-#: layers · hidden of a transformer of 6.74e9 parameters, and how it grows with them (fitted to `networks.csv`).
-SHAPE_7B, SHAPE_EXPONENT = 32.0 * 4096.0, 0.70
 
 
 class TrainedNetwork(Struct, frozen=True):
-    """A network, as far as its name shows it."""
+    """A network, as far as its name shows it; 0 is not known."""
 
     name: str
     parameters: float
     #: Parameters that one token uses; all but of a mixture of experts.
     active: float
-    layers: float | None = None
-    hidden: float | None = None
+    layers: float = 0.0
+    hidden: float = 0.0
     #: Words of the input embedding, whose parameters multiply nothing; 0 where the output shares them.
     embedding: float = 0.0
     #: Of a network for images: multiply-adds of one image's forward pass.
-    multiply_adds: float | None = None
+    multiply_adds: float = 0.0
     #: Parameters that a token uses as they are published, where the name is that of one network and not only a size.
-    published: float | None = None
+    published: float = 0.0
 
     @property
     def sample(self) -> str:
         """What its rate counts."""
-        return "tokens" if self.multiply_adds is None else "images"
+        return "images" if self.multiply_adds else "tokens"
 
     @property
     def is_mixture(self) -> bool:
         """Whether a token uses a part of the parameters."""
         return self.active < self.parameters
 
-    @property
-    def shape(self) -> tuple[float, bool]:
-        """Layers · hidden of a transformer, and whether they are known or usual for its parameters."""
-        if self.layers and self.hidden:
-            return self.layers * self.hidden, True
-        return SHAPE_7B * (self.active / 6.74e9) ** SHAPE_EXPONENT, False
-
 
 @cache
 def networks() -> dict[str, TrainedNetwork]:
     """Return the published networks by the patterns of their names."""
-    counts, named = ("parameters", "active", "layers", "hidden", "embedding", "multiply_adds"), {}
     with Path(__file__).with_name("networks.csv").open(encoding="utf-8") as lines:
-        for row in DictReader(lines):
-            numbers = {name: float(round(amount(row[name]) or 0.0)) for name in counts if row[name]}
-            active = numbers.setdefault("active", numbers["parameters"])
-            named[row["pattern"]] = TrainedNetwork(row["name"], **numbers, published=active)
-    return named
+        rows = [{name: cell for name, cell in row.items() if cell} for row in DictReader(lines)]
+    return {row["pattern"]: convert(row | {"published": row["active"]}, TrainedNetwork, strict=False) for row in rows}
 
 
 def network_of(text: str) -> TrainedNetwork:
@@ -108,25 +103,25 @@ def network_of(text: str) -> TrainedNetwork:
 
 
 class TrainingRun(Struct, frozen=True):
-    """One run: what it ran on, what it trained, and how fast."""
+    """One run: what it ran on, what it trained, and how fast; 0 is not known."""
 
     #: None where only a peak is given.
     device: Device | None
-    #: Operations per second of a device, dense; None for that of the device and the precision.
-    peak: float | None
     devices: float
-    nodes: float | None
     network: TrainedNetwork | None
+    #: Operations per second of a device, dense; 0 for that of the device and the precision.
+    peak: float = 0.0
+    nodes: float = 0.0
     #: Samples (tokens or images) a second of all devices, whether it was given of each, and the time of a step.
-    rate: float | None = None
+    rate: float = 0.0
     rate_of_each: bool = False
-    step_seconds: float | None = None
+    step_seconds: float = 0.0
     #: Operations a second of a device, as the run prints them, and the utilisation that it states.
-    printed: float | None = None
-    stated: float | None = None
+    printed: float = 0.0
+    stated: float = 0.0
     #: One of `genperf.peaks.PRECISIONS`; None where it is not known, and 16 bits are supposed.
     precision: str | None = None
-    sequence: float | None = None
+    sequence: float = 0.0
     #: Whether activations are computed again in the backward pass; None where that is not known.
     recomputed: bool | None = None
     #: Whether only adapters are trained (LoRA), which takes about 4·P operations a token.
@@ -135,9 +130,7 @@ class TrainingRun(Struct, frozen=True):
     @property
     def dense_peak(self) -> float:
         """Operations per second of a device, dense."""
-        if self.peak is not None or self.device is None:
-            return self.peak or 0.0
-        return self.device.rate(self.precision or "16-bit")
+        return self.peak or (self.device.rate(self.precision or "16-bit") if self.device else 0.0)
 
     @property
     def label(self) -> str:
@@ -196,19 +189,17 @@ def run_of_words(
             raise GenperfError(what, hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
         elif word.lower() not in _WORDS["mfu"]:
             network.append(word)
-    return run_of_row({**cells, "model": " ".join(network)} if network else cells, peak)
+    return run_of_row({**cells, "model": " ".join(network)} if network else cells, peak or 0.0)
 
 
 def _parted(words: tuple[str, ...]) -> list[str]:
     """Return words with a rate's number and unit as one, and slashes for the word `per`."""
-    text = re.sub(r"\s+per\s+|\s*/\s*", "/", " ".join(words).strip())
-    text = re.sub(r"\s+%", "%", re.sub(r"/(second|sec)(?![a-z])", "/s", text))
-    text = re.sub(rf"(?<![\w.])({_NUMBER})\s*[x×*]\s+(?=[A-Za-z])", r"\1x", text)
+    text = " ".join(words).strip()
+    for pattern, plain in _ONE_WORD.items():
+        text = re.sub(pattern, plain, text)
 
     def joined(match: re.Match[str]) -> str:
         number, unit = match.groups()
-        if unit in ("nodes", "node"):
-            return f"nodes={number}"
         times = "x" if device_in(unit) is not None else ""
         return f"{number}{times}{unit}" if times or _column_of_rate(unit) else match[0]
 
@@ -247,7 +238,7 @@ def run_in(source: Source) -> TrainingRun | None:
     return run_of_row(cells) if any(map(device_in, named)) else None
 
 
-def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> TrainingRun:
+def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     """Return the run of a row, whose columns are found by their names.
 
     Examples
@@ -257,38 +248,37 @@ def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> TrainingR
     236800.0
     """
     cells = {name: cell for name, cell in cells.items() if not is_missing(cell) and str(cell).strip()}
-    named: dict[str, Any] = {}
-    for column, cell in cells.items():
-        named.setdefault(_meaning(column) or column, cell)
+    # Of two columns of one meaning the first counts.
+    named = {_meaning(column) or column: cell for column, cell in reversed(cells.items())}
     numbers = {name: value for name, cell in named.items() if (value := _number(cell)) is not None}
     text, precision = str(named.get("device", "")), precision_in(str(named.get("precision", "")))
-    if (device := device_in(text)) is None and peak is None:
+    if (device := device_in(text)) is None and not peak:
         hint = "a device such as a100, h100, mi300x, tpu-v5p, or its peak: --peak 312T"
         what = f"'{text}' is no device whose peak is known" if text else "the device is not named"
         raise GenperfError(what, hint=did_you_mean(text.lower(), [*devices()], otherwise=hint))
-    count, nodes, per_node = (numbers.get(name) for name in ("workers", "nodes", "devices_per_node"))
-    if per_node:
-        count = count or (nodes * per_node if nodes else None)
-        nodes = nodes or (max(count / per_node, 1.0) if count else None)
+    count, nodes, per_node = (numbers.get(name, 0.0) for name in ("workers", "nodes", "devices_per_node"))
+    count = count or nodes * per_node
+    if count and per_node:
+        nodes = nodes or max(count / per_node, 1.0)
     if device is not None and device.name == "mi250x" and per_node == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
         peak = 0.5 * (peak or device.rate(precision or "16-bit"))
-    stated, tflops = numbers.get("mfu"), numbers.get("tflops") or 1e3 * numbers.get("pflops", 0.0)
+    stated, network = numbers.get("mfu", 0.0), _network(named, numbers)
     names_adapters = _ADAPTERS.search(" ".join(map(str, cells.values())).lower()) is not None
     run = TrainingRun(
         device,
-        peak,
         count or 1.0,
+        network,
+        peak,
         nodes,
-        _network(named, numbers),
-        printed=1e12 * tflops if tflops else None,
-        stated=stated / 100.0 if stated is not None and stated > 2.0 else stated,
+        printed=1e12 * (numbers.get("tflops") or 1e3 * numbers.get("pflops", 0.0)),
+        stated=stated / 100.0 if stated > 2.0 else stated,
         precision=precision,
-        sequence=numbers.get("sequence"),
+        sequence=numbers.get("sequence", 0.0),
         recomputed=_is_used(named["recomputation"]) if "recomputation" in named else None,
         adapters=_is_used(named.get("adapters", "")) or names_adapters,
     )
-    return run if run.network is None else _with_rate(run, run.network, cells, numbers)
+    return run if network is None else _with_rate(run, network, cells, numbers)
 
 
 def _number(cell: Any) -> float | None:
@@ -310,7 +300,7 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
     shape: dict[str, Any] = {name: numbers[name] for name in ("active", "layers", "hidden") if name in numbers}
     try:
         network = network_of(str(named["network"])) if "network" in named else None
-        if network and not size and shape.get("layers", 1e9) < (network.layers or 0.0):
+        if network and not size and shape.get("layers", network.layers) < network.layers:
             what = f"layers={shape['layers']:g} are fewer than the {network.layers:g} of {network.name}"
             raise GenperfError(what, hint="add the parameters of what ran: params=4B")
     except GenperfError:
@@ -333,40 +323,40 @@ def _with_rate(
     run: TrainingRun, network: TrainedNetwork, cells: Mapping[str, Any], numbers: Mapping[str, float]
 ) -> TrainingRun:
     """Return a run with its samples a second and the time of its step: from a rate, or from a step's time."""
-    batch, length = _batch(run, cells, numbers), 1.0 if network.sample == "images" else run.sequence
-    of_a_step = None if batch is None or length is None else batch * length
+    sample = network.sample
+    length = run.sequence if sample == "tokens" else 1.0
+    of_a_step = length * _batch(run, cells, numbers)
     #: Samples of the network in one of what is counted.
     worth = dict.fromkeys(("", "samples", "sequences", "sentences"), length)
     worth |= dict.fromkeys(("seconds", "steps", "iterations", "step", "it"), of_a_step)
-    worth |= dict.fromkeys(("images", "frames") if network.sample == "images" else ("tokens",), 1.0)
+    worth |= dict.fromkeys(("tokens",) if sample == "tokens" else ("images", "frames"), 1.0)
     rates = [
         ("seconds" if header.kind == "time" else header.counted, header, value)
         for header, value in ((header_of(column), _number(cell)) for column, cell in cells.items())
         if value and header.kind in ("rate", "time") and header.of != "job"
     ]
-    for counted, header, value in sorted(rates, key=lambda rate: rate[0] != network.sample):
-        samples, unit = worth.get(counted), DURATIONS.get(header.unit, 1.0)
-        if samples is not None:
+    for counted, header, value in sorted(rates, key=lambda rate: rate[0] != sample):
+        if samples := worth.get(counted, 0.0):
+            unit = DURATIONS.get(header.unit, 1.0)
             rate = samples / (value * unit) if header.kind == "time" else samples * value / unit
             rate *= run.devices if header.shared else 1.0
-            seconds = None if of_a_step is None else of_a_step / rate
-            return replace(run, rate=rate, rate_of_each=header.shared, step_seconds=seconds)
-    if not rates or run.printed is not None or run.stated is not None:
+            return replace(run, rate=rate, rate_of_each=header.shared, step_seconds=of_a_step / rate)
+    if not rates or run.printed or run.stated:
         return run
     counted = rates[0][0]
     if counted in ("tokens", "images"):
-        what = f"{network.name} is trained on {network.sample}, and the rate is of {counted}"
-        raise GenperfError(what, hint=f"a rate in {network.sample}/s, or another network")
+        what = f"{network.name} is trained on {sample}, and the rate is of {counted}"
+        raise GenperfError(what, hint=f"a rate in {sample}/s, or another network")
     lacks = "seq=2048" if counted in ("samples", "sequences", "") else "gbs=256 and seq=2048"
     what = "the time of a step" if counted == "seconds" else f"{counted or 'a rate without a unit'} a second"
-    raise GenperfError(f"{what} may be of any number of {network.sample}", hint=f"add {lacks}, or give tok/s")
+    raise GenperfError(f"{what} may be of any number of {sample}", hint=f"add {lacks}, or give tok/s")
 
 
-def _batch(run: TrainingRun, cells: Mapping[str, Any], numbers: Mapping[str, float]) -> float | None:
-    """Return the samples of a step of all devices; None where they are not known."""
+def _batch(run: TrainingRun, cells: Mapping[str, Any], numbers: Mapping[str, float]) -> float:
+    """Return the samples of a step of all devices; 0 where they are not known."""
     column, batch = next((name for name in cells if canonical_of(name) == "batch"), ""), numbers.get("batch")
     if "global_batch" in numbers or batch is None:
-        return numbers.get("global_batch")
+        return numbers.get("global_batch", 0.0)
     if run.devices > 1.0 and plain_name(column) in ("batch", "batch_size"):
         what = f"{column}={batch:g} may be of each device or of all"
         raise GenperfError(what, hint=f"gbs={batch:g} of all, or batch_per_gpu={batch:g} of each")

@@ -7,6 +7,8 @@ input embedding that is looked up (PaLM, Chowdhery et al. 2022), or half of the 
 With activations computed again they are four thirds of that, and the share is called HFU.
 """
 
+from collections.abc import Mapping
+
 from msgspec import Struct, field
 
 from genperf.errors import GenperfError
@@ -17,8 +19,9 @@ from genperf.words.numbers import three_digits
 SAME = 0.03
 #: Parameters of a network about the size in its name: 7B is 6.5 to 7.6 billion (`networks.csv`).
 SIZE_LOW, SIZE_HIGH = 0.93, 1.09
-#: The factor within which layers · hidden of a transformer lie about what is usual for its parameters.
-SHAPE_FACTOR = 1.3
+#: layers · hidden of a transformer of 6.74e9 parameters, how it grows with them (fitted to `networks.csv`), and the
+#: factor within which those of others lie about that.
+SHAPE_7B, SHAPE_EXPONENT, SHAPE_FACTOR = 32.0 * 4096.0, 0.70, 1.3
 #: Tokens of a sample where they are not known: most published runs have 2k to 8k.
 SEQUENCES = (2048.0, 4096.0, 8192.0)
 #: Operations a token and parameter where adapters are trained (no gradients of the weights), over those of all, and
@@ -30,6 +33,14 @@ FULL, EMBEDDED = "6·P + attention", "6·P + attention, input embedding counted"
 CAUSAL, HARDWARE = "6·P + causal attention", "HFU: 4/3 of the operations, recomputation counted"
 LORA, IMAGES = "4·P: adapters only", "6 x multiply-adds an image"
 PRINTED, STATED = "TFLOP/s as the run prints them", "as the run states it"
+
+
+class Convention(Struct, frozen=True):
+    """A way to count the operations of a sample, and the ends of what is not known over that."""
+
+    operations: float
+    low: float = 1.0
+    high: float = 1.0
 
 
 class Utilisation(Struct, frozen=True):
@@ -56,19 +67,18 @@ def utilisation_of(run: TrainingRun) -> Utilisation:
     A figure that the run states shows which convention it uses, where one gives it within 3 %; else attention is
     counted in full where layers, width and length are known. Above the dense peak a run is refused.
     """
-    peak, operations, notes = run.dense_peak, operations_of(run), list[str]()
-    scale = (run.rate or 0.0) / (run.devices * peak)
-    computed = {name: scale * count for name, count in operations.items()} if scale else {}
-    printed = None if run.printed is None else run.printed / peak
-    stated = {STATED: run.stated} if printed is None else {PRINTED: printed}
-    by = computed or {name: share for name, share in stated.items() if share is not None}
+    peak, conventions, notes = run.dense_peak, conventions_of(run), list[str]()
+    scale, printed = run.rate / (run.devices * peak), run.printed / peak
+    computed = {name: scale * one.operations for name, one in conventions.items()} if scale else {}
+    stated = {PRINTED: printed} if printed else {STATED: run.stated}
+    by = computed or {name: share for name, share in stated.items() if share}
     if not by:
         hint = "76800tok/s, or 400TFLOP/s of a device, or 40%"
         raise GenperfError("nothing measures the speed of the run", hint=hint)
-    if run.precision is None and run.peak is None and run.device is not None and "fp8" in run.device.rates:
+    if run.precision is None and not run.peak and run.device is not None and "fp8" in run.device.rates:
         notes.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
     convention, hfu = default_of(by), by.get(HARDWARE) if run.recomputed else None
-    if (claim := printed if computed and printed is not None else run.stated) is not None:
+    if claim := (printed if computed else 0.0) or run.stated:
         nearest = min(by, key=lambda name: abs(by[name] / claim - 1.0))
         if abs(by[nearest] / claim - 1.0) > SAME:
             notes.append(_mistake(run, by, claim))
@@ -89,59 +99,52 @@ def utilisation_of(run: TrainingRun) -> Utilisation:
         )
         hint = "; ".join(f"{number}. {cause}" for number, cause in enumerate(causes, 1))
         raise GenperfError(f"an MFU of {_percent(value)} is above the peak of {run.label}", hint=hint)
-    low, high = ends_of(run, convention, operations)
-    return Utilisation(value, low * value, min(high * value, 1.0), convention, computed, hfu, peak, tuple(notes))
+    # What a run states or prints counts recomputation or does not.
+    ends = conventions.get(convention) or Convention(0.0, 1.0 / RECOMPUTED if run.recomputed else 1.0)
+    upper = min(ends.high * value, 1.0)
+    return Utilisation(value, ends.low * value, upper, convention, computed, hfu, peak, tuple(notes))
 
 
-def operations_of(run: TrainingRun) -> dict[str, float]:
-    """Return the operations of a sample by every convention for which enough is known."""
+def conventions_of(run: TrainingRun) -> dict[str, Convention]:
+    """Return the conventions for which enough is known, with what is not known of parameters and attention."""
     network = run.network
-    if network is None or network.multiply_adds is not None:
-        return {} if network is None else {IMAGES: 6.0 * (network.multiply_adds or 0.0)}
+    if network is None or network.multiply_adds:
+        return {} if network is None else {IMAGES: Convention(6.0 * network.multiply_adds)}
+    low, high = (1.0, 1.0) if network.published else (SIZE_LOW, SIZE_HIGH)
     plain, counted = 6.0 * network.active, 6.0 * (network.published or network.active)
-    products = counted - 6.0 * network.embedding * (network.hidden or 0.0)
+    products = counted - 6.0 * network.embedding * network.hidden
+    known_shape = network.layers * network.hidden
+    shape = known_shape or SHAPE_7B * (network.active / 6.74e9) ** SHAPE_EXPONENT
+    attention = 12.0 * shape * run.sequence
+    longest = 12.0 * shape * (1.0 if known_shape else SHAPE_FACTOR) * (run.sequence or SEQUENCES[-1])
+    by = {PLAIN: Convention(plain, low, high + longest / plain)}
     if run.adapters:
-        return {LORA: ADAPTERS * products, PLAIN: plain}
-    by = {PLAIN: plain, **({KAPLAN: products} if network.embedding else {})}
-    shape, is_known = network.shape
-    attention = 12.0 * shape * (run.sequence or 0.0)
-    if is_known and attention:
-        by |= {FULL: products + attention, CAUSAL: products + 0.5 * attention}
-        by |= {EMBEDDED: counted + attention} if network.embedding else {}
+        return {LORA: Convention(ADAPTERS * products, low, high), **by}
+    if network.embedding:
+        by[KAPLAN] = Convention(products, low, high + longest / plain)
+    if known_shape and attention:
+        full, causal = products + attention, products + 0.5 * attention
+        # A causal mask needs half of the attention.
+        by |= {FULL: Convention(full, low * (causal / full), high), CAUSAL: Convention(causal, low, high)}
+        if network.embedding:
+            by[EMBEDDED] = Convention(counted + attention, low * (causal / full), high)
     elif attention:
-        by[f"{FULL} of a usual shape"] = plain + attention
-    elif is_known and run.stated is not None:
+        by[f"{FULL} of a usual shape"] = Convention(plain + attention, low, high)
+    elif known_shape and run.stated:
         # What is stated may show the length of its samples.
-        by |= {f"{FULL} at {length:,g} tokens": products + 12.0 * shape * length for length in SEQUENCES}
-    return {**by, HARDWARE: RECOMPUTED * by.get(FULL, plain)}
+        at_length = {f"{FULL} at {tokens:,g} tokens": products + 12.0 * shape * tokens for tokens in SEQUENCES}
+        by |= {name: Convention(operations, low, high) for name, operations in at_length.items()}
+    return {**by, HARDWARE: Convention(RECOMPUTED * by.get(FULL, by[PLAIN]).operations, low, high)}
 
 
-def default_of(by: dict[str, float]) -> str:
+def default_of(by: Mapping[str, object]) -> str:
     """Return the convention that is used where no figure shows another."""
     return next(name for name in (LORA, IMAGES, FULL, PLAIN, PRINTED, STATED) if name in by)
 
 
-def ends_of(run: TrainingRun, convention: str, operations: dict[str, float]) -> tuple[float, float]:
-    """Return the ends over the utilisation, from what is not known of parameters, attention and recomputation."""
-    network = run.network
-    if convention in (PRINTED, STATED):
-        return (1.0 / RECOMPUTED if run.recomputed else 1.0), 1.0
-    if network is None or convention == IMAGES:
-        return 1.0, 1.0
-    low, high = (1.0, 1.0) if network.published else (SIZE_LOW, SIZE_HIGH)
-    if convention in (PLAIN, KAPLAN):
-        shape, is_known = network.shape
-        attention = 12.0 * shape * (1.0 if is_known else SHAPE_FACTOR) * (run.sequence or SEQUENCES[-1])
-        high += attention / operations[PLAIN]
-    elif convention in (FULL, EMBEDDED):
-        # A causal mask needs half of the attention.
-        low *= operations[CAUSAL] / operations[FULL]
-    return low, high
-
-
 def _mistake(run: TrainingRun, by: dict[str, float], claim: float) -> str:
     """Return what is wrong with a stated figure that fits no convention over the dense peak."""
-    sparse = 1.0 if run.device is None or run.peak is not None else run.device.sparse
+    sparse = 1.0 if run.device is None or run.peak else run.device.sparse
     if sparse > 1.0 and min(abs(value / (sparse * claim) - 1.0) for value in by.values()) <= SAME:
         peak = three_digits(sparse * run.dense_peak / 1e12)
         return f"the stated {_percent(claim)} is of the sparse peak ({peak} TFLOP/s): training uses the dense one"
