@@ -21,6 +21,7 @@ from scipy.optimize import nnls
 
 import genperf as gp
 from experiments.accuracy.extra_p import extra_p_python, fit_extra_p
+from experiments.shared import markdown
 from genperf.estimate import FitOptions
 from genperf.fitting.auto import AUTO, Auto
 from genperf.growth.fit import fit_series
@@ -124,8 +125,7 @@ def cases(frames: dict[str, pd.DataFrame], every: int = 1, least: int = 3) -> li
         listed = list(questions(frame, least))[::every]
         if not listed:
             continue
-        train = pd.concat([small[[*FACTORS, "t"]].assign(case=str(i)) for i, (_, small, _) in enumerate(listed)])
-        table = gp.read_table(train, time="t", extrinsic="devices,nodes", intrinsic="batch", group="case")
+        table = _table_of([small for _, small, _ in listed])
         for key, part in table.groups():
             protocol, small, asked = listed[int(key[0])]
             series = series_of(part, {})
@@ -172,9 +172,9 @@ def by_hand_of(train: pd.DataFrame, asked: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def table_of_cases(listed: Sequence[Case]) -> Table:
+def _table_of(trained: Sequence[pd.DataFrame]) -> Table:
     """Return the rows that are fitted of some cases as one table, a group each."""
-    rows = pd.concat([case.train[[*FACTORS, "t"]].assign(case=str(i)) for i, case in enumerate(listed)])
+    rows = pd.concat([part[[*FACTORS, "t"]].assign(case=str(i)) for i, part in enumerate(trained)])
     return gp.read_table(rows, time="t", extrinsic="devices,nodes", intrinsic="batch", group="case")
 
 
@@ -183,7 +183,7 @@ def answers(listed: Sequence[Case], together: bool = True) -> pd.DataFrame:
     rows: list[dict[str, float | str]] = [{} for _ in listed]
     for source, protocol in dict.fromkeys((case.source, case.protocol) for case in listed):
         at = [i for i, case in enumerate(listed) if (case.source, case.protocol) == (source, protocol)]
-        shared = table_shares(table_of_cases([listed[i] for i in at]), {}) if together else TableShares()
+        shared = table_shares(_table_of([listed[i].train for i in at]), {}) if together else TableShares()
         for number, i in enumerate(at):
             rows[i] = {"source": source, "protocol": protocol, "measured": listed[i].truth}
             rows[i] |= auto(listed[i], (str(number),), shared)
@@ -285,10 +285,6 @@ def cells(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
                 yield source, protocol, part
 
 
-def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *lines)) + "\n"
-
-
 def table(rows: pd.DataFrame, others: Sequence[str]) -> str:
     """Return a line per cell."""
     lines = []
@@ -311,7 +307,7 @@ def table(rows: pd.DataFrame, others: Sequence[str]) -> str:
         "`ok`: mean error, covered",
         *others,
     ]
-    return markdown(head, lines)
+    return markdown(head, lines) + "\n"
 
 
 def by_protocol(rows: pd.DataFrame, others: Sequence[str]) -> str:
@@ -325,7 +321,7 @@ def by_protocol(rows: pd.DataFrame, others: Sequence[str]) -> str:
     lines += [[name, *(pair(error(part, name)) for part in parts)] for name in others]
     widths = [(100.0 * (part.upper - part.lower) / part.measured).median() for part in parts]
     covered = [f"{100.0 * inside(part).mean():.0f}, {width:.0f}" for part, width in zip(parts, widths, strict=True)]
-    return markdown(head, [*lines, ["auto covers, width, %", *covered]])
+    return markdown(head, [*lines, ["auto covers, width, %", *covered]]) + "\n"
 
 
 def among_table(alone: pd.DataFrame, few: pd.DataFrame, many: pd.DataFrame) -> str:
@@ -345,7 +341,7 @@ def among_table(alone: pd.DataFrame, few: pd.DataFrame, many: pd.DataFrame) -> s
     head = ["source", "series"]
     for name in ("alone", "3 others", "up to 24 others"):
         head += [name, "covers, width, %", "score"]
-    return markdown(head, lines)
+    return markdown(head, lines) + "\n"
 
 
 def mean_score(rows: pd.DataFrame) -> float:
@@ -409,7 +405,8 @@ def page(rows: pd.DataFrame, others: Sequence[str], flags: str) -> str:
                     summary("series of a table share", rows),
                     *(summary(f"half {k} of the sources", half) for k, half in enumerate(halves(rows), 1)),
                 ],
-            ),
+            )
+            + "\n",
             MOVED,
         ]
     )

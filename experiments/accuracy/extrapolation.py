@@ -24,7 +24,7 @@ import genperf as gp
 from experiments.accuracy import pooling
 from experiments.accuracy.error_curves import draw_error_curves
 from experiments.accuracy.extra_p import extra_p_python, fit_extra_p
-from experiments.shared import IMAGES
+from experiments.shared import IMAGES, markdown
 
 COMMAND = "python -m experiments extrapolation"
 TITLE = "How near is the extrapolation of one series?"
@@ -266,11 +266,6 @@ def score(rows: pd.DataFrame) -> dict[str, float]:
     return found
 
 
-def markdown(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
 def table_of(protocol: Protocol, scores: dict[str, dict[str, float]]) -> str:
     rows = []
     for name, s in scores.items():
@@ -279,7 +274,7 @@ def table_of(protocol: Protocol, scores: dict[str, dict[str, float]]) -> str:
     count = int(scores["auto"]["series"])
     head = f"## {protocol.name} ({protocol.asks}; {count} series)\n\n"
     columns = ["model", "median error, %", "mean error, %", "coverage of 90 %", "median width"]
-    return head + markdown(columns, rows)
+    return f"{head}{markdown(columns, rows)}\n"
 
 
 def verdict_table(rows: pd.DataFrame) -> str:
@@ -291,7 +286,7 @@ def verdict_table(rows: pd.DataFrame) -> str:
             body.append(
                 [verdict, str(len(own)), f"{own.error.mean():.1f}", f"{own.error.median():.1f}", f"{inside:.0f} %"]
             )
-    return markdown(["verdict", "predictions", "mean error, %", "median error, %", "coverage"], body)
+    return markdown(["verdict", "predictions", "mean error, %", "median error, %", "coverage"], body) + "\n"
 
 
 def by_model(rows: pd.DataFrame, others: pd.DataFrame) -> str:
@@ -304,7 +299,7 @@ def by_model(rows: pd.DataFrame, others: pd.DataFrame) -> str:
             errors = series_errors(own)
             shown.append(f"{errors.median():.1f} ({errors.mean():.1f})")
         body.append(shown)
-    return markdown(["network", "auto: median (mean), %", "last point"], body)
+    return markdown(["network", "auto: median (mean), %", "last point"], body) + "\n"
 
 
 # --- sizes far beyond ------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
+from experiments.shared import markdown_of
 from genperf.attribution import Sobol, compare
 from genperf.attribution.terms import FORM
 from genperf.errors import GenperfError
@@ -536,17 +537,18 @@ def page(rows: pd.DataFrame) -> str:
     ]
     both = [summary(rows[rows["half"] == half]).set_index(["question", "model", "design"]) for half in LAWS]
     table = both[0].join(both[1], how="outer", lsuffix=", tuning", rsuffix=", fresh", sort=False).reset_index()
-    text += ["", "## Answers", "", _markdown(table)]
-    text += ["", "## Probabilities", "", "Stated and true, in %, all laws.", "", _markdown(stated(rows))]
-    text += ["", "## Widths that `suggest` promises", "", "Promised over found.", "", _markdown(promised(rows)), ""]
+    text += ["", "## Answers", "", markdown_of(table, "g")]
+    text += ["", "## Probabilities", "", "Stated and true, in %, all laws.", "", markdown_of(stated(rows), "g")]
+    text += [
+        "",
+        "## Widths that `suggest` promises",
+        "",
+        "Promised over found.",
+        "",
+        markdown_of(promised(rows), "g"),
+        "",
+    ]
     return "\n".join(text) + NOTES
-
-
-def _markdown(table: pd.DataFrame) -> str:
-    """Return a table as Markdown."""
-    cells = [[f"{v:g}" if isinstance(v, float) else str(v) for v in row] for row in table.to_numpy().tolist()]
-    lines = [list(table.columns), ["---"] * len(table.columns), *cells]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def run(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 import genperf as gp
+from experiments.shared import markdown_of
 
 COMMAND = "python -m experiments generic_model"
 TABLES = {
@@ -48,13 +49,6 @@ FIXED = {
 
 def load(name: str, where: str | None) -> gp.Table:
     return gp.datasets.load(name) if where is None else gp.datasets.load(name, where=where)
-
-
-def markdown(frame: pd.DataFrame) -> str:
-    """Return a table as markdown: numbers to three digits, nothing where there is none."""
-    rows = [["" if pd.isna(v) else f"{v:.3g}" if isinstance(v, float) else str(v) for v in row] for row in frame.values]
-    lines = [list(map(str, frame.columns)), ["---"] * len(frame.columns), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def errors(table: gp.Table, scheme: str) -> pd.DataFrame:
@@ -160,18 +154,18 @@ def run() -> dict[str, str]:
             f"## {title}",
             f"{len(table.medians())} configurations of `{name}.csv`" + (f" where `{where}`" if where else "") + ".",
             "5-fold cross-validation:",
-            markdown(errors(table, "kfold:5")),
+            markdown_of(errors(table, "kfold:5")),
             f"The largest counts from the smaller ones, `{LARGEST[name]}`:",
-            markdown(errors(table, LARGEST[name])),
+            markdown_of(errors(table, LARGEST[name])),
         ]
         constant_tables += [
             f"## {title}",
             f"Chosen: {terms} term{'s' * (terms != 1)}, λ = {fitted.options['lambda']:g}.",
-            markdown(constants(fitted)),
+            markdown_of(constants(fitted)),
         ]
     return {
         ERRORS.file: ERRORS.text(scores),
         CONSTANTS.file: CONSTANTS.text(constant_tables),
-        OTHER_TABLES.file: OTHER_TABLES.text([markdown(others())]),
-        SOLVERS.file: SOLVERS.text([markdown(solvers())]),
+        OTHER_TABLES.file: OTHER_TABLES.text([markdown_of(others())]),
+        SOLVERS.file: SOLVERS.text([markdown_of(solvers())]),
     }

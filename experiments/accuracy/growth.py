@@ -24,12 +24,12 @@ from experiments.accuracy.corpus import (
     cells,
     error,
     halves,
-    markdown,
     pair,
     questions,
     sources,
     summary,
 )
+from experiments.shared import markdown
 from genperf.growth import Counts, Posterior, Series, bank, forecast, posterior_of
 from genperf.growth.cluster import combined, shown
 from genperf.panel.axis import several_nodes
@@ -219,13 +219,15 @@ def run(outside: Path | None = None) -> str:
                 *([*summary(f"half {k} of the sources", half), ""] for k, half in enumerate(halves(rows), 1)),
                 [*summary("each series alone", rows_alone), f"{each_alone:.1f}"],
             ],
-        ),
-        markdown(["", "error, %", "gate", "covers, %"], protocols),
+        )
+        + "\n",
+        markdown(["", "error, %", "gate", "covers, %"], protocols) + "\n",
         "**By cell**, series of a table share\n",
         markdown(
             ["", "series", "error, %", "last point", "1 + log n", "covers, %", "width, %", "score", "bias, %"],
             lines_of(rows),
-        ),
+        )
+        + "\n",
         TRIED,
     ]
     return "\n".join(text)

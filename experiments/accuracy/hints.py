@@ -18,7 +18,8 @@ import pandas as pd
 from msgspec import structs
 
 import genperf as gp
-from experiments.accuracy.corpus import FACTORS, Case, auto, error, inside, interval_score, markdown, pair, sources
+from experiments.accuracy.corpus import FACTORS, Case, auto, error, inside, interval_score, pair, sources
+from experiments.shared import markdown
 from genperf.growth import hints as hinting
 from genperf.growth.hints import HINT, HintSettings
 from genperf.growth.measured import series_of

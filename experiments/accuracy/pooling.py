@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pandas as pd
 
 import genperf as gp
+from experiments.shared import markdown
 from genperf.fitting import fit_group
 
 COMMAND = "python -m experiments pooling"
@@ -115,11 +116,6 @@ def by_hand(table: gp.Table, found: pd.DataFrame, levels: list[str], within: boo
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
-def markdown(columns: list[str], rows: Iterable[list[str]]) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
 HEAD = ["", "series", "median error, %", "mean error, %", "coverage of 90 %", "median width"]
 
 
@@ -144,7 +140,7 @@ def verdicts(found: pd.DataFrame) -> str:
         own = found[found.verdict == verdict]
         if len(own):
             rows.append([verdict, str(len(own)), f"{own.error.mean():.1f}", f"{100 * own.inside.mean():.0f} %"])
-    return markdown(["verdict", "predictions", "mean error, %", "coverage"], rows)
+    return markdown(["verdict", "predictions", "mean error, %", "coverage"], rows) + "\n"
 
 
 P3 = {"hides": ("config", "batch_per_device"), "siblings": True}
@@ -168,7 +164,7 @@ def main_tables(progress: Callable[[str], None]) -> list[str]:
             bert = found.config.str.contains("bert")
             rows += [line("auto, pooled: BERT", found[bert]), line("auto, pooled: ResNet", found[~bert])]
             asks = "another batch of the config" if name == "P3" else "other configs only"
-            text.append(f"## {name}, {target} devices from 8 (measured farther: {asks})\n\n" + markdown(HEAD, rows))
+            text.append(f"## {name}, {target} devices from 8 (measured farther: {asks})\n\n{markdown(HEAD, rows)}\n")
         progress(name)
     text.append("## Verdicts of the four tables above\n\n" + verdicts(pd.concat(all_found)))
     return text
@@ -187,7 +183,7 @@ def fewer_tables(progress: Callable[[str], None]) -> list[str]:
         found = predictions(Asked(table, "devices", 8, (32,), **P4))[32]
         rows.append(line(f"P4, --categorical {alike or '(none)'}", found))
         progress(f"P4 {alike}")
-    return ["## Less to learn from (32 devices from 8)\n\n" + markdown(HEAD, rows)]
+    return [f"## Less to learn from (32 devices from 8)\n\n{markdown(HEAD, rows)}\n"]
 
 
 def other_tables(progress: Callable[[str], None]) -> list[str]:
@@ -218,6 +214,7 @@ def other_tables(progress: Callable[[str], None]) -> list[str]:
     return [
         "## Other tables (looked at when the rules for few donors and few blocks were set, and for nothing else)\n\n"
         + markdown(HEAD, rows)
+        + "\n"
     ]
 
 

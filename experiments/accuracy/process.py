@@ -18,6 +18,7 @@ from pathlib import Path
 import pandas as pd
 
 import genperf as gp
+from experiments import shared
 from experiments.accuracy import three_frameworks, transformers
 from experiments.accuracy.generic_model import OTHERS, TABLES, load
 from experiments.shared import RESULTS, ROOT
@@ -150,16 +151,14 @@ def geometric(ratios: pd.Series[float]) -> float:
 
 def markdown(frame: pd.DataFrame) -> str:
     """Return the rows of the page."""
-    lines = [
-        "| table | configurations | predicted | before | process | ratio | covers % | width % |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    head = ["table", "configurations", "predicted", "before", "process", "ratio", "covers %", "width %"]
+    lines = []
     for r in frame.to_dict("records"):
         old = "crash" if math.isnan(r["before"]) else f"{r['before']:.2f}"
         ratio = "" if math.isnan(r["ratio"]) else f"{r['ratio']:.2f}"
-        cells = (r["table"], r["configurations"], r["predicted"], old, f"{r['error']:.2f}", ratio)
-        lines.append(f"| {' | '.join(map(str, cells))} | {r['covers']:.0f} | {r['width']:.0f} |")
-    return "\n".join(lines)
+        names = (r["table"], r["configurations"], r["predicted"])
+        lines.append([*names, old, f"{r['error']:.2f}", ratio, f"{r['covers']:.0f}", f"{r['width']:.0f}"])
+    return shared.markdown(head, lines)
 
 
 def summary(frame: pd.DataFrame) -> str:

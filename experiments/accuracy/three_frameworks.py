@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from statistics import median
 
 import genperf as gp
+from experiments import shared
 from experiments.shared import RESULTS, ROOT
 
 sys.path.append(str(ROOT / "experiments" / "measure"))
@@ -102,7 +103,7 @@ def rows_of(question: Question, models: Sequence[str] = MODELS) -> list[dict[str
 def markdown(rows: list[dict[str, str]]) -> str:
     """Return rows as a table, the least error of `generic` and the learners in bold."""
     head = ["rows", "predicted", *MODELS, "auto covers %"]
-    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    lines = []
     for row in rows:
         least = min(float(row[m]) for m in ("generic", *LEARNERS) if row.get(m))
         cells = [
@@ -110,8 +111,8 @@ def markdown(rows: list[dict[str, str]]) -> str:
             else row.get(name, "")
             for name in head
         ]  # fmt: skip
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return shared.markdown(head, lines)
 
 
 def kept() -> list[dict[str, str]]:

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
+from experiments.shared import markdown_of
 from genperf.normal.series import FILE, NARROWED_SERIES, NARROWED_SOURCES, Lack, Step, placed, step_to
 
 KINDS = ("inside", "second", "beyond")
@@ -129,11 +130,6 @@ def coverage(found: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return table.assign(inside=100.0 * table.inside, width=100.0 * table.width)
 
 
-def markdown(table: pd.DataFrame, head: list[str]) -> str:
-    rows = [" | ".join(f"{cell:.0f}" if isinstance(cell, float) else str(cell) for cell in row) for row in table.values]
-    return "\n".join([f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}", *(f"| {row} |" for row in rows)])
-
-
 def page(steps: dict[str, Any]) -> str:
     """Return the page of results."""
     found = left_out(steps, "source")
@@ -152,8 +148,8 @@ def page(steps: dict[str, Any]) -> str:
         ["source", "step", "series", "inside, %", "width", "compared with, series (median)"],
     )
     return PAGE.format(
-        kinds=markdown(pd.DataFrame(kinds), heads[0]),
-        sources=markdown(of_source.reset_index(), heads[1]),
+        kinds=markdown_of(pd.DataFrame(kinds, columns=heads[0]), ".0f"),
+        sources=markdown_of(of_source.reset_index().set_axis(heads[1], axis=1), ".0f"),
         series=NARROWED_SERIES,
         narrowed=NARROWED_SOURCES,
         total=total,

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 import genperf as gp
-from experiments.advice.normal import markdown
+from experiments.shared import markdown_of
 
 #: The name that `why` has for each planted cause; a slow step alone does not show that a computation was quicker once.
 PLANTED = {
@@ -117,16 +117,21 @@ def split(found: pd.DataFrame) -> pd.DataFrame:
     return shares(found.assign(split=of, runs=what), ["split", "runs"])
 
 
+def _table(rows: pd.DataFrame, *names: str) -> str:
+    """Return shares of cases as a table in Markdown, below the names of what they are shares of."""
+    return markdown_of(rows.set_axis([*names, "cases", "named first, %", "among the first two, %"], axis=1), ".0f")
+
+
 def run() -> str:
     """Return the page of results."""
     beside = judged(WAYS[0])
     # Alone, a slow kernel is a larger network.
     alone = pd.concat([shares(judged(way), ["planted"]).assign(way=way) for way in WAYS[1:]])
-    heads = ["cases", "named first, %", "among the first two, %"]
     batches = beside.assign(batches=beside.both.map({True: "both", False: "one"}))
     return PAGE.format(
-        beside=markdown(split(beside), ["settings", "runs", *heads]),
-        classes=markdown(shares(batches.sort_values(["planted", "batches"]), ["planted", "batches"]),
-                         ["planted", "batches", *heads]),
-        alone=markdown(alone[["way", "planted", "cases", "first", "two"]], ["way", "planted", *heads]),
-    )  # fmt: skip
+        beside=_table(split(beside), "settings", "runs"),
+        classes=_table(
+            shares(batches.sort_values(["planted", "batches"]), ["planted", "batches"]), "planted", "batches"
+        ),
+        alone=_table(alone[["way", "planted", "cases", "first", "two"]], "way", "planted"),
+    )
