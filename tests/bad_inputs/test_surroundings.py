@@ -13,18 +13,16 @@ from pathlib import Path
 
 import pytest
 from cases import RUNS, TABLE
-from helpers import Shell, shell_of
+from helpers import Shell
 
 from genperf.table import content
 
 
 @pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(tmp_path: Path, shell: Shell) -> Shell:
     (tmp_path / "runs.csv").write_text(RUNS)
-    called = shell_of(capsys)
-    assert called("fit", "runs.csv", *TABLE, "--model", "amdahl", "-q", "-o", "m.json")[0] == 0
-    return called
+    assert shell("fit", "runs.csv", *TABLE, "--model", "amdahl", "-q", "-o", "m.json")[0] == 0
+    return shell
 
 
 def test_a_pipe_is_read_and_written(shell: Shell, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 import genperf as gp
 from genperf.errors import GenperfError
@@ -24,11 +24,10 @@ OVER = ["--over", "gpus=1:16:*2", "--over", "batch=4:64:*2"]
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(tmp_path: Path, shell: Shell) -> Shell:
     lines = [",".join(map(str, row)) for row in CELLS]
     (tmp_path / "runs.csv").write_text("\n".join(["gpus,batch,step_s,peak_gb", *lines]) + "\n")
-    return shell_of(capsys)
+    return shell
 
 
 @pytest.fixture

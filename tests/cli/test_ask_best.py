@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 from genperf.growth.measured import series_of
 from genperf.growth.readings import readings_of
@@ -13,12 +13,6 @@ from genperf.panel.work import LIMIT_POWERS
 
 #: Twice the threads do twice the work, less what they wait for each other.
 SECONDS = {1: 100.0, 2: 52.0, 4: 29.0, 8: 20.0, 16: 19.5, 32: 23.0}
-
-
-@pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
-    return shell_of(capsys)
 
 
 def asked(shell: Shell, head: str, rows: dict[int, float]) -> dict[str, dict[str, object]]:

@@ -1,13 +1,12 @@
 """The answer at a glance: what a card says, what it leaves out, and that no sentence speaks against itself."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 import genperf as gp
 from genperf.asking.answer import MOST_LINES, card
@@ -18,12 +17,6 @@ from genperf.words.scaling import turn_sentence
 RUNS = pd.DataFrame(
     {"gpus": [1, 2, 4, 8, 16], "nodes": [1, 1, 1, 1, 2], "batch_per_gpu": 32, "step_s": [0.2, 0.21, 0.22, 0.24, 0.29]}
 )
-
-
-@pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
-    monkeypatch.chdir(tmp_path)
-    return shell_of(capsys)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 
 import numpy as np
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 import genperf as gp
 
@@ -21,10 +21,9 @@ FOUR = "gpus,images_per_s\n1,410.2\n2,792.5\n4,1530\n8,2905.4\n"
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(shell: Shell) -> Shell:
     Path("runs.csv").write_text(FOUR)
-    return shell_of(capsys)
+    return shell
 
 
 def answer(shell: Shell, *options: str, at: str = "gpus=64") -> dict[str, object]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 import genperf as gp
 
@@ -17,12 +17,6 @@ TWO = "gpus,nodes,images_per_sec\n8,1,2900\n16,2,3540\n"
 STEPS = "gpus,nodes,step_s\n8,1,0.20\n16,2,0.55\n"
 #: 440 MB at 3.125 GB/s: 2·1/2·0.1408 s.
 HINTS = ("--hint", "bandwidth=25Gbit/s", "--hint", "parameters=110M")
-
-
-@pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
-    return shell_of(capsys)
 
 
 def answer(shell: Shell, runs: str, at: str, *options: str) -> dict[str, Any]:

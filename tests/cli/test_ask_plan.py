@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 RUNS = "gpus,images_per_s\n1,410\n2,792\n4,1530\n8,2905\n"
 TWO = "gpus,nodes,images_per_s\n8,1,2900\n16,2,3540\n"
@@ -13,11 +13,10 @@ HOUR, DAY = 3600.0, 86400.0
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(shell: Shell) -> Shell:
     Path("runs.csv").write_text(RUNS)
     Path("two.csv").write_text(TWO)
-    return shell_of(capsys)
+    return shell
 
 
 def plan(shell: Shell, *options: str) -> dict[str, float]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 import genperf
 from genperf.cli.commands import COMMANDS
@@ -29,12 +29,10 @@ LAW = "a/workers + c"
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+def shell(tmp_path: Path, shell: Shell) -> Shell:
     """Run a command in an empty folder with `runs.csv` in it; return status, output and errors."""
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "runs.csv").write_text(RUNS)
-
-    return shell_of(capsys)
+    return shell
 
 
 def test_help_names_every_command(shell: Shell) -> None:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell, runs_of, shell_of
+from helpers import Shell, runs_of
 
 FIT = ["--time", "s", "--extrinsic", "gpus", "--model", "a/gpus + c"]
 #: What the frameworks need for a step on one GPU, beside half a second that no GPU shortens.
@@ -12,12 +12,11 @@ SECONDS = {"jax": 8.0, "mxnet": 12.0, "torch": 8.02}
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(shell: Shell) -> Shell:
     levels = {"framework": tuple(SECONDS), "gpus": (1, 2, 4, 8)}
     frame = runs_of(lambda f: f.framework.map(SECONDS) / f.gpus + 0.5, levels, noise=0.02, repeats=3)
     frame.to_csv("runs.csv", index=False)
-    return shell_of(capsys)
+    return shell
 
 
 def ranking(shell: Shell, *options: str) -> dict[str, object]:

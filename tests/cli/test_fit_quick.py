@@ -4,19 +4,18 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell, runs_of, shell_of
+from helpers import Shell, runs_of
 
 import genperf as gp
 from genperf.reporting.provenance import command_of
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(shell: Shell) -> Shell:
     levels = {"workers": (1, 2, 4, 8), "batch": (8, 16, 32), "layers": (2, 4)}
     runs = runs_of(lambda f: 0.02 * f.batch + 0.1 * f.layers + 1 / f.workers, levels, noise=0.02)
     runs.to_csv("runs.csv", index=False)
-    return shell_of(capsys)
+    return shell
 
 
 ROLES = ["--time", "s", "--extrinsic", "workers", "--intrinsic", "batch,layers"]

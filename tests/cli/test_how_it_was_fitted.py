@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 from genperf.solver import SOLVERS, Problem
 from genperf.solver.polish import FROM_START, Optima, polish
@@ -27,10 +27,9 @@ SEPARABLE = [*FIT, "--model", "generic", "--structure", "separable"]
 
 
 @pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(tmp_path: Path, shell: Shell) -> Shell:
     (tmp_path / "runs.csv").write_text("framework,gpus,batch,s\n" + "".join(ROWS))
-    return shell_of(capsys)
+    return shell
 
 
 def test_differential_evolution_is_reported(shell: Shell) -> None:

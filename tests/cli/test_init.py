@@ -6,18 +6,13 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-from helpers import shell_of
+from helpers import Shell
 
 from genperf.cli.commands import COMMANDS
 from genperf.cli.settings import commented
 
 
-def test_the_file_is_read_and_never_overwritten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    shell = shell_of(capsys)
+def test_the_file_is_read_and_never_overwritten(shell: Shell) -> None:
     assert shell("init")[0] == 0
     written = Path("genperf.toml").read_bytes()
     assert shell("models")[0] == 0

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from helpers import shell_of
+from helpers import Shell
 
 TABLE = "framework,1 GPU,2 GPUs,4 GPUs,8 GPUs\na,100,196,380,720\nb,90,178,350,690\n"
 
 
-def test_small_letters_are_understood(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_small_letters_are_understood(shell: Shell) -> None:
     Path("runs.csv").write_text(TABLE)
-    shell = shell_of(capsys)
     roles = ("--throughput", "value", "--extrinsic", "GPUs", "--group", "framework")
     assert shell("fit", "runs.csv", *roles, "-o", "m.json")[0] == 0
     for command in ("compare", "predict"):

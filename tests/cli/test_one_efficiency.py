@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import shell_of
+from helpers import Shell
 
 SIZES = ["hidden", "layers", "seq_len", "micro_batch"]
 
@@ -34,16 +34,7 @@ def transformer_runs(counts: tuple[int, ...]) -> pd.DataFrame:
     ("columns", "along", "counts"),
     [("gpus,dp", "gpus", (1, 2, 4, 8, 16)), ("nodes,dp", "dp", (8, 16, 24, 32, 48))],
 )
-def test_one_efficiency(
-    columns: str,
-    along: str,
-    counts: tuple[int, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    shell = shell_of(capsys)
+def test_one_efficiency(columns: str, along: str, counts: tuple[int, ...], shell: Shell) -> None:
     runs = transformer_runs(counts)
     runs[[*columns.split(","), *SIZES, "step_s"]].to_csv("runs.csv", index=False)
     roles = ["--time", "step_s", "--extrinsic", columns, "--intrinsic", ",".join(SIZES)]
@@ -74,12 +65,8 @@ def test_one_efficiency(
         assert answer["efficiency_upper"] > seconds(1024, 4, counts[0]) / seconds(1024, 4, 32)
 
 
-def test_one_efficiency_without_the_work_of_a_step(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_efficiency_without_the_work_of_a_step(shell: Shell) -> None:
     """Under weak scaling an efficiency needs no samples, and neither does whether growing pays."""
-    monkeypatch.chdir(tmp_path)
-    shell = shell_of(capsys)
     rows = "".join(f"{n},{-(-n // 4)},{0.3 + 0.05 * (n - 1) / n}\n" for n in (1, 2, 4, 8, 16))
     Path("runs.csv").write_text(f"gpus,nodes,s\n{rows}")
     roles = ["--time", "s", "--extrinsic", "gpus,nodes", "--scaling", "weak"]

@@ -4,17 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 RUNS = "gpus,batch_per_gpu,step_s\n1,64,0.2113\n2,64,0.2161\n4,64,0.2188\n8,64,0.2240\n"
 NODE = ("--hint", "devices per node=8")
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(shell: Shell) -> Shell:
     Path("node.csv").write_text(RUNS)
-    return shell_of(capsys)
+    return shell
 
 
 def interval(shell: Shell, *hints: str, gpus: int = 64) -> tuple[float, float, float, dict[str, str]]:

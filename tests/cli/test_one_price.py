@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 #: 8 gpus a node, 64 samples a gpu.
 RUNS = "gpus,nodes,batch_per_gpu,step_s\n" + "".join(
@@ -13,10 +13,8 @@ RUNS = "gpus,nodes,batch_per_gpu,step_s\n" + "".join(
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(shell: Shell) -> Shell:
     Path("runs.csv").write_text(RUNS)
-    shell = shell_of(capsys)
     roles = ("--time", "step_s", "--extrinsic", "gpus,nodes", "--intrinsic", "batch_per_gpu")
     assert shell("fit", "runs.csv", *roles, "-o", "m.json")[0] == 0
     return shell

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 from genperf.cli.main import run
 
@@ -97,12 +97,6 @@ def test_the_work_in_all_makes_days_and_money(capsys: pytest.CaptureFixture[str]
 
 
 # --- the next run that `suggest` and `ask` propose: one that a cluster can make, and one wherever the verdict is blind
-
-
-@pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
-    return shell_of(capsys)
 
 
 def test_runs_on_several_nodes_fill_them(shell: Shell) -> None:

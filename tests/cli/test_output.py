@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 from genperf.cli.main import cli
 from genperf.cli.output import cell, records, show_json, show_predictions, show_rows
@@ -118,14 +118,13 @@ TABLE = ("--time", "step_time_s", "--extrinsic", "gpus")
 
 
 @pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(tmp_path: Path, shell: Shell) -> Shell:
     rows = [f"{n},{8 / n + 1}\n" for n in COUNTS]
     (tmp_path / "runs.csv").write_text("gpus,step_time_s\n" + "".join(rows))
     for n, row in zip(COUNTS, rows, strict=True):
         (tmp_path / "logs" / f"run{n}").mkdir(parents=True)
         (tmp_path / "logs" / f"run{n}" / "console.log").write_text(f"gpus,step_time_s\n{row}")
-    return shell_of(capsys)
+    return shell
 
 
 def test_files_of_a_pattern_are_one_table(shell: Shell) -> None:
@@ -254,11 +253,7 @@ def test_every_command_with_json_has_a_schema(schemas: ModuleType) -> None:
     assert with_json == {"fit", *schemas.COMMANDS}
 
 
-def test_other_answers_keep_the_schemas(
-    schemas: ModuleType, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    shell: Shell = shell_of(capsys)
+def test_other_answers_keep_the_schemas(schemas: ModuleType, shell: Shell) -> None:
     rows = "".join(f"{net},{n},{100 * k * n**0.9:g}\n" for k, net in enumerate("ab", 1) for n in (1, 2, 4, 8, 16))
     Path("nets.csv").write_text(f"net,devices,samples_per_s\n{rows}")
     roles = ("--throughput", "samples_per_s", "--work", "devices", "--extrinsic", "devices")
@@ -288,17 +283,14 @@ ROLES = ["--time", "seconds", "--extrinsic", "workers"]
 
 
 @pytest.fixture
-def shell_of_pictures(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+def shell_of_pictures(shell: Shell) -> Shell:
     """Run a command in a folder with a table, and a model of each of its two groups; return status, output, errors."""
-    monkeypatch.chdir(tmp_path)
     lines = [f"{net},{n},{t * (1 + 8 / n)}" for net, t in (("a", 1), ("b", 2)) for n in (1, 2, 4, 8, 16)]
     Path("runs.csv").write_text("\n".join(["net,workers,seconds", *lines]))
     Path("one.csv").write_text("\n".join(["net,workers,seconds", *lines[:5]]))
-
-    call = shell_of(capsys)
-    assert call("fit", "runs.csv", *ROLES, "--group", "net", "--model", "amdahl", "-o", "groups.json", "-q")[0] == 0
-    assert call("fit", "one.csv", *ROLES, "--model", "amdahl", "-o", "one.json", "-q")[0] == 0
-    return call
+    assert shell("fit", "runs.csv", *ROLES, "--group", "net", "--model", "amdahl", "-o", "groups.json", "-q")[0] == 0
+    assert shell("fit", "one.csv", *ROLES, "--model", "amdahl", "-o", "one.json", "-q")[0] == 0
+    return shell
 
 
 FIGURES = [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 import genperf as gp
 from genperf.cli.explain import _read_again, _show
@@ -19,11 +19,9 @@ LAW = ["--model", "a/workers + c"]
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(tmp_path: Path, shell: Shell) -> Shell:
     (tmp_path / "runs.csv").write_text(RUNS)
-
-    return shell_of(capsys)
+    return shell
 
 
 TIME = ["--time", "ms", "--unit", "ms", "--extrinsic", "workers"]

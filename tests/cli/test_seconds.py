@@ -4,13 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell, shell_of
-
-
-@pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
-    return shell_of(capsys)
+from helpers import Shell
 
 
 def table(sequence: bool) -> str:

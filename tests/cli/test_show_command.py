@@ -6,15 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 LAW = ["--model", "c + a/workers"]
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+def shell(shell: Shell) -> Shell:
     """Run a command beside models of T = 1 + 8/n, and of throughputs that lose 10 % at once."""
-    monkeypatch.chdir(tmp_path)
     noise = (1.01, 0.99, 1.02, 0.98, 1.0)
     counts = (1, 2, 4, 8, 16)
     rows = [f"{n},{(8 / n + 1) * e}" for n, e in zip(counts, noise, strict=True)]
@@ -24,14 +23,12 @@ def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
     batches = [f"{n},{b},{net},{(b / 32 + 1) * e}" for n, e in zip(counts, noise, strict=True)
                for b in (16, 32) for net in "ab"]  # fmt: skip
     Path("batches.csv").write_text("\n".join(["workers,batch,net,s", *batches]))
-
-    call = shell_of(capsys)
     roles = ["--time", "s", "--extrinsic", "workers", "--scaling", "strong"]
-    assert call("fit", "times.csv", *roles, *LAW, "-o", "times.json")[0] == 0
-    assert call("fit", "speeds.csv", "--throughput", "speed", "--extrinsic", "gpus", "-o", "speeds.json")[0] == 0
+    assert shell("fit", "times.csv", *roles, *LAW, "-o", "times.json")[0] == 0
+    assert shell("fit", "speeds.csv", "--throughput", "speed", "--extrinsic", "gpus", "-o", "speeds.json")[0] == 0
     roles = ["--time", "s", "--extrinsic", "workers", "--intrinsic", "batch", "--group", "net"]
-    assert call("fit", "batches.csv", *roles, "--model", "c + a*batch", "-o", "batches.json")[0] == 0
-    return call
+    assert shell("fit", "batches.csv", *roles, "--model", "c + a*batch", "-o", "batches.json")[0] == 0
+    return shell
 
 
 def rows_of(shell: Shell, *arguments: str) -> list[dict[str, float]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from helpers import shell_of
+from helpers import Shell
 
 BATCHES = (1, 2, 4, 8, 16, 32)
 
@@ -18,9 +18,7 @@ Answered: TypeAlias = Callable[[str, str], list[dict[str, Any]]]
 
 
 @pytest.fixture
-def answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Answered:
-    monkeypatch.chdir(tmp_path)
-    shell = shell_of(capsys)
+def answered(shell: Shell) -> Answered:
 
     def of(table: str, at: str) -> list[dict[str, Any]]:
         Path("runs.csv").write_text(table)

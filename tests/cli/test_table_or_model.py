@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 import genperf as gp
 
@@ -15,13 +15,12 @@ READ = "read as: --throughput images_per_s --extrinsic gpus --intrinsic batch"
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(shell: Shell) -> Shell:
     RUNS.to_csv("runs.csv", index=False)
     RUNS.assign(net="a").pipe(lambda a: pd.concat([a, a.assign(net="b", images_per_s=a.images_per_s / 2)])).to_csv(
         "nets.csv", index=False
     )
-    return shell_of(capsys)
+    return shell
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 RUNS = "gpus,throughput\n1,410.2\n2,792.5\n4,1530\n8,2905.4\n"
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(tmp_path: Path, shell: Shell) -> Shell:
     (tmp_path / "runs.csv").write_text(RUNS)
     (tmp_path / "times.csv").write_text("gpus,s\n1,1.0\n2,0.6\n4,0.4\n8,0.3\n")
-
-    return shell_of(capsys)
+    return shell
 
 
 SPEED = ["--throughput", "throughput", "--extrinsic", "gpus"]

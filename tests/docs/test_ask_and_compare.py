@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "ask-and-compare.md").read_text(encoding="utf-8")
@@ -16,12 +16,11 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(shell: Shell) -> Shell:
     for name, text in zip(("runs.csv", "node.csv"), blocks("csv"), strict=True):
         Path(name).write_text(text)
     Path("data").symlink_to(ROOT / "data")
-    return shell_of(capsys)
+    return shell
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from helpers import shell_of
+from helpers import Shell
 
 PAGE = (Path(__file__).parents[2] / "docs" / "optimize.md").read_text(encoding="utf-8")
 
@@ -15,12 +15,8 @@ def block(language: str) -> str:
     return text
 
 
-def test_a_deadline_and_a_budget_in_whole_nodes(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_deadline_and_a_budget_in_whole_nodes(shell: Shell) -> None:
     Path("runs.csv").write_text(block("csv"))
-    shell = shell_of(capsys)
     for command in block("sh").replace("\\\n", " ").splitlines():
         status, out, errors = shell(*shlex.split(command)[1:])
         assert status == 0, errors

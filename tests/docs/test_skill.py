@@ -5,8 +5,7 @@ import re
 import shlex
 from pathlib import Path
 
-import pytest
-from helpers import shell_of
+from helpers import Shell
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "SKILL.md").read_text(encoding="utf-8")
@@ -33,8 +32,7 @@ def test_its_schemas_are_there() -> None:
         assert (ROOT / path).is_file()
 
 
-def test_its_commands_run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_its_commands_run(shell: Shell) -> None:
     runs = "gpus,images_per_s\n1,410\n2,792\n4,1530\n8,2905\n"
     for name in ("runs.csv", "history.csv", "new.csv"):
         Path(name).write_text(runs)
@@ -42,7 +40,6 @@ def test_its_commands_run(capsys: pytest.CaptureFixture[str], tmp_path: Path, mo
         "# nThread 1 nGpus 1\n#  Rank  0 Group  0 Pid  1 on a device  0 [0x07] NVIDIA A100\n"
         " 8589934592 2147483648 float sum -1 33912 253 380 0 33912 253 380 0\n"
     )
-    shell = shell_of(capsys)
     commands = [" ".join(text.split()) for text in re.findall(r"`(genperf [^`]*--json)`", TEXT)]
     assert len(commands) >= 5
     for command in commands:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import shell_of
+from helpers import Shell
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,17 +88,13 @@ def test_a_log_of_one_step_keeps_it() -> None:
     assert source.columns["elapsed time per iteration (ms)"].tolist() == [12.0]
 
 
-def test_logs_become_a_table_that_is_answered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_logs_become_a_table_that_is_answered(tmp_path: Path, shell: Shell) -> None:
     for gpus, milliseconds in ((1, 410.0), (2, 421.0), (4, 433.0), (8, 446.0)):
         lines = [
             f" iteration {i}/ 30 | elapsed time per iteration (ms): {milliseconds + 900.0 * (i == 10)} | global batch size: {8 * gpus} |"
             for i in (10, 20, 30)
         ]
         (tmp_path / f"run_{gpus}.log").write_text("\n".join(lines))
-    monkeypatch.chdir(tmp_path)
-    shell = shell_of(capsys)
     assert shell("import", "training-log", "run_*.log", "--from-name", "run_{gpus}.log", "-o", "runs.csv")[0] == 0
     assert "Expect" in shell("ask", "--full", "runs.csv", "--at", "gpus=16")[1]
     status, answer, _ = shell("ask", "--full", "run_1.log")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from helpers import shell_of
+from helpers import Shell, shell_of
 
 from genperf.errors import GenperfError, TableError
 from genperf.importers import import_files, nsight
@@ -414,9 +414,7 @@ SACCT = "JobID|JobName|NNodes|NTasks|Elapsed|State\n" + "".join(
 
 
 @pytest.fixture
-def ask(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.chdir(tmp_path)
-    shell = shell_of(capsys)
+def ask(shell: Shell) -> Any:
 
     def of(text: str, at: str) -> dict[str, Any]:
         Path("export.csv").write_text(text)
@@ -448,16 +446,12 @@ def test_jobs_of_slurm_share_their_work(ask: Any) -> None:
     assert answer["lower"] < 150.0 < answer["upper"]
 
 
-def test_metrics_of_lightning_become_a_table(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_metrics_of_lightning_become_a_table(shell: Shell) -> None:
     for n in (1, 2, 4, 8):
         Path(f"gpus{n}").mkdir()
         steps = "".join(f"0,{50 * k + 49},,{100 * n / seconds(n):.3f}\n0,{50 * k + 49},2.5,\n" for k in range(3))
         header = "epoch,step,train_loss,train|global/samples_per_sec\n"
         Path(f"gpus{n}/metrics.csv").write_text(header + steps)
-    shell = shell_of(capsys)
     assert shell("import", "gpus*/metrics.csv", "-o", "runs.csv")[0] == 0
     assert Path("runs.csv").read_text().splitlines()[0].split(",")[-1] == "gpus"
     assert "Expect" in shell("ask", "--full", "runs.csv", "--at", "gpus=16")[1]

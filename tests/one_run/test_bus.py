@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 HEAD = """# nThread 1 nGpus 1 minBytes 1024 maxBytes 8589934592 step: 2(factor)
 #  Rank  0 Group  0 Pid  11 on node-a device  0 [0x07] NVIDIA A100-SXM4-80GB
@@ -21,10 +21,9 @@ ROWS = """   1048576      262144     float   sum    -1    620.1    1.69    {0}  
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(shell: Shell) -> Shell:
     Path("all_reduce.txt").write_text(HEAD + ROWS.format("2.54", "3.80"))
-    return shell_of(capsys)
+    return shell
 
 
 def test_a_file_of_nccl_tests_is_compared_with_its_link(shell: Shell) -> None:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 from genperf.cli.writing import write_whole
 from genperf.fitting.model import Model
@@ -34,10 +34,9 @@ sys.exit(run(sys.argv[1:]))
 
 
 @pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(tmp_path: Path, shell: Shell) -> Shell:
     (tmp_path / "runs.csv").write_text(f"net,workers,seconds\n{ROWS}")
-    return shell_of(capsys)
+    return shell
 
 
 def test_two_writers(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 #: Each doubling inside a node of eight costs a twentieth of a step, the second node a fifth.
 RUNS = "gpus,nodes,images_per_s\n1,1,100\n2,1,190\n4,1,364\n8,1,696\n16,2,1200\n"
@@ -14,10 +14,9 @@ TITLE = "Runs of $5_a & 50%"
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(shell: Shell) -> Shell:
     Path("runs.csv").write_text(RUNS)
-    return shell_of(capsys)
+    return shell
 
 
 def proposal(shell: Shell, kind: str, *options: str) -> str:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 import genperf as gp
 from genperf.errors import GenperfError
@@ -25,12 +25,11 @@ def runs_of(sessions: int, slower: float = 1.0, seed: int = 0) -> pd.DataFrame:
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
+def shell(shell: Shell) -> Shell:
     runs_of(8).to_csv("history.csv", index=False)
     runs_of(1, seed=1).drop(columns="build").to_csv("same.csv", index=False)
     runs_of(1, slower=1.06, seed=1).drop(columns="build").to_csv("slow.csv", index=False)
-    return shell_of(capsys)
+    return shell
 
 
 def test_runs_as_before_pass_and_slower_ones_exit_with_1(shell: Shell) -> None:
