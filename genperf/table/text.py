@@ -336,12 +336,12 @@ def aligned_table(text: str) -> str | None:
 
 
 def keyed_lines(text: str) -> str | None:
-    r"""Return the lines of a text that are a name with several numbers, those of a count first; None of another text.
+    r"""Return lines of a name with several numbers as columns, those of a count first; None of another text.
 
     Examples
     --------
     >>> keyed_lines("Our runs\n\ntime (s):  9.5  5.1  2.9\nGPUs:      1    2    4")
-    'GPUs  1  2  4\ntime (s)  9.5  5.1  2.9'
+    'GPUs  time (s)\n1  9.5\n2  5.1\n4  2.9'
     """
     lines = text.splitlines() if len(text) < HEAD_BYTES else []
     rows = {k: row for k, line in enumerate(lines) if len(row := re.split(r":?\s{2,}|\t+|:\s", line.strip())) > 3}
@@ -351,7 +351,7 @@ def keyed_lines(text: str) -> str | None:
     if len(heads) != 1 or heads[0] == 0 or len(alike) < 2 or not any(header_of(row[0]).kind for row in alike.values()):
         return None
     order = sorted(alike, key=lambda k: k != heads[0])
-    return "\n".join("  ".join(alike[k]) for k in order)
+    return "\n".join(map("  ".join, zip(*(alike[k] for k in order), strict=True)))
 
 
 def cut_table(text: str) -> str | None:
