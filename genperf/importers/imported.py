@@ -109,16 +109,7 @@ class Rows(list[Row]):
 
 
 def joined(parts: Sequence[Imported]) -> Imported:
-    """Put files of one format together; a column that only some have stays empty in the others.
-
-    Examples
-    --------
-    >>> one = Imported(({"workers": 1, "time_s": 9.0},), "time_s", "repeat", ("workers",))
-    >>> two = Imported(({"batch": 8, "time_s": 5.0},), "time_s", "repeat", ("batch",))
-    >>> both = joined([one, two])
-    >>> both.columns, both.factors
-    (('workers', 'time_s', 'batch'), ('workers', 'batch'))
-    """
+    """Put files of one format together; a column that only some have stays empty in the others."""
 
     def union(name: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(value for part in parts for value in getattr(part, name)))
@@ -152,13 +143,7 @@ def csv_lines(table: Imported, raw: bool = False) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    r"""Return a text that can be written: half a surrogate pair, or a NUL, can be in a JSON string and in no file.
-
-    Examples
-    --------
-    >>> plain("a\ud800b")
-    'a?b'
-    """
+    """Return a text that can be written: half a surrogate pair, or a NUL, can be in a JSON string and in no file."""
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
 
 
@@ -204,10 +189,7 @@ def factors_from_name(pattern: str, path: str) -> dict[str, str]:
 
 
 def _matched(elements: Sequence[str | None], text: str, value: re.Pattern[str]) -> list[str] | None:
-    """Return the values in a text, where the elements are None, as long as they can be; None where it does not match.
-
-    From the end: the places from which the rest matches, so that many values take no longer than one after the other.
-    """
+    """Return the values where the elements are None, as long as they can be; None where the text does not match."""
 
     def ends(element: str | None, start: int) -> list[int]:
         if element == "*" or element is None:

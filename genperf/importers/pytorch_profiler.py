@@ -135,14 +135,7 @@ def _correlation(event: dict[str, Any]) -> int | None:
 
 
 def covered(spans: Iterable[Span], less: Iterable[Span] = ()) -> float:
-    """Return the time in which at least one of some spans is under way, and none of some others, in microseconds.
-
-    Examples
-    --------
-    >>> a, b, c = (Span("", "", start, length, start) for start, length in ((0.0, 4.0), (1.0, 2.0), (3.0, 4.0)))
-    >>> covered([a, b, c]), covered([a, b], less=[c])
-    (7.0, 3.0)
-    """
+    """Return the time in which at least one of some spans is under way, and none of some others, in microseconds."""
     held = list(spans)
     begin, last = min((s.start for s in held), default=0.0), max((s.end for s in held), default=0.0)
     without = [s for s in less if s.start < last and begin < s.end]
@@ -151,13 +144,7 @@ def covered(spans: Iterable[Span], less: Iterable[Span] = ()) -> float:
 
 
 def seconds(microseconds: float) -> float:
-    """Return a time in seconds, to the nanosecond that traces are written to.
-
-    Examples
-    --------
-    >>> seconds(152.289), 152.289 / 1e6
-    (0.000152289, 0.00015228899999999998)
-    """
+    """Return a time in seconds, to the nanosecond that traces are written to."""
     return round(microseconds / 1e6, 9)
 
 

@@ -174,13 +174,7 @@ def _seconds(cell: Any) -> Any:
 
 
 def labels(cells: Iterable[Any]) -> Objects:
-    """Read cells as texts.
-
-    Examples
-    --------
-    >>> labels([" fp16", 8.0, None])
-    array(['fp16', '8', ''], dtype=object)
-    """
+    """Read cells as texts."""
     return np.array([label(cell) for cell in cells], dtype=object)
 
 
@@ -203,35 +197,17 @@ def label(cell: Any) -> str:
 
 
 def is_missing(cell: Any) -> bool:
-    """Tell whether a cell is empty: None, NaN, or what pandas writes for either. A text is not.
-
-    Examples
-    --------
-    >>> is_missing(None), is_missing(float("nan")), is_missing("nan"), is_missing(0)
-    (True, True, False, False)
-    """
+    """Tell whether a cell is empty: None, NaN, or what pandas writes for either. A text is not."""
     return cell is None or (not isinstance(cell, str) and str(cell) in {"nan", "<NA>", "NaT"})
 
 
 def filled(cells: Iterable[Any]) -> Mask:
-    """Return which cells hold something: no blanks, and no word for a missing value.
-
-    Examples
-    --------
-    >>> filled(["1.5", "", "nan", 0]).tolist()
-    [True, False, False, True]
-    """
+    """Return which cells hold something: no blanks, and no word for a missing value."""
     return np.array([label(cell).lower() not in MISSING | {""} for cell in cells], dtype=bool)
 
 
 def mostly_numbers(cells: Sequence[Any]) -> bool:
-    """Tell whether at least half of the filled cells are numbers: a few bad cells do not make a text column.
-
-    Examples
-    --------
-    >>> mostly_numbers(["1", "2", "oom", ""]), mostly_numbers(["fp16", "fp32"]), mostly_numbers(["", ""])
-    (True, False, False)
-    """
+    """Tell whether at least half of the filled cells are numbers: a few bad cells do not make a text column."""
     filled = [cell for cell in cells if label(cell)]
     numeric = sum(map(is_number, filled))
     return bool(filled) and 2 * numeric >= len(filled)
@@ -262,13 +238,7 @@ def number_in(cell: Any) -> float:
 
 
 def is_number(cell: Any) -> bool:
-    """Tell whether a cell is a finite number.
-
-    Examples
-    --------
-    >>> is_number("1e-3"), is_number(8), is_number("8 GB"), is_number("inf")
-    (True, True, False, False)
-    """
+    """Tell whether a cell is a finite number."""
     return math.isfinite(number_in(cell))
 
 

@@ -82,10 +82,7 @@ def files_of(source: str | Path) -> list[str]:
 
 
 def _files_in(folder: str) -> list[str]:
-    """Return the files in a folder and inside it, without hidden and empty ones; links to folders are not followed.
-
-    Of a hidden folder beside files the settings are among them: that of a run keeps them there.
-    """
+    """Return the files in a folder and inside it, without hidden and empty ones; links to folders are not followed."""
     files: list[str] = []
     for place, folders, names in os.walk(folder):
         hidden = os.path.basename(place).startswith(".") and place != folder

@@ -56,15 +56,7 @@ class _Tables(HTMLParser):
 
 
 def drawn_tables(html: str) -> str:
-    """Return the tables of an HTML text as Markdown.
-
-    Examples
-    --------
-    >>> print(drawn_tables("<table><tr><th></th><th>gpus</th></tr><tr><th>0</th><td>8</td></tr></table>"))
-    |  | gpus |
-    | --- | --- |
-    | 0 | 8 |
-    """
+    """Return the tables of an HTML text as Markdown."""
     parser = _Tables()
     # The parser stops at a declaration that HTML does not have.
     with contextlib.suppress(AssertionError):
@@ -90,14 +82,7 @@ def drawn_tables(html: str) -> str:
 
 
 def notebook_text(text: str) -> str | None:
-    r"""Return what a notebook says: its notes, its printed text, its tables as Markdown; None of another text.
-
-    Examples
-    --------
-    >>> cell = {"cell_type": "code", "source": "x", "outputs": [{"text": ["gpus: 8\n", "step: 0.2 s\n"]}]}
-    >>> notebook_text(json.dumps({"nbformat": 4, "cells": [cell]}))
-    'gpus: 8\nstep: 0.2 s\n'
-    """
+    """Return what a notebook says: its notes, its printed text, its tables as Markdown; None of another text."""
     if not re.search(r'"nbformat"\s*:', text) or not text.lstrip().startswith("{"):
         return None
     try:

@@ -272,13 +272,7 @@ def _called(key: str) -> str:
 
 
 def is_log(text: str) -> bool:
-    r"""Tell whether a text is a log: lines with facts, which no delimiter cuts into cells.
-
-    Examples
-    --------
-    >>> is_log("step: 1  loss: 8.2\\nstep: 2  loss: 7.9\\n"), is_log("gpus,time\\n1,8.2\\n2,4.5\\n")
-    (True, False)
-    """
+    """Tell whether a text is a log: lines with facts, which no delimiter cuts into cells."""
     lines = [line for line in text[: 1 << 16].splitlines() if line.strip()][:MOST_NAMES]
     with_facts = sum(any(True for _ in facts_of(line)) for line in lines)
     return with_facts > max(0, FACT_SHARE * len(lines))
@@ -318,14 +312,7 @@ def runs_of(text: str) -> list[Run]:
 
 
 def _chosen_size(run: Run) -> str | None:
-    r"""Return the key that says of each block of a text what was measured in it: whole numbers before single results.
-
-    Examples
-    --------
-    >>> text = "Clients: 1\nlatency: 9 ms\nClients: 2\nlatency: 9.5 ms\nClients: 8\nlatency: 14 ms"
-    >>> [run.values["latency"] for run in runs_of(text)]
-    [[9.0], [9.5], [14.0]]
-    """
+    """Return the key that says of each block of a text what was measured in it: whole numbers before results."""
     key, values = next(iter(run.values.items()), ("", []))
     results = [len(v) for k, v in run.values.items() if is_result(k, run.units.get(k, ""))]
     if len(values) < 3 or not _whole(values) or is_result(key) or len({*values}) < len(values):
@@ -362,15 +349,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
 
 
 def failure_of(line: str) -> str:
-    """Return why a run failed, in the words of its log; empty where a line does not say so.
-
-    Examples
-    --------
-    >>> failure_of("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB"), failure_of("memory: 2 GiB")
-    ('out of memory', '')
-    >>> failure_of("slurmstepd: error: *** JOB 17 CANCELLED AT 2026-01-01 DUE TO TIME LIMIT ***")
-    'failed'
-    """
+    """Return why a run failed, in the words of its log; empty where a line does not say so."""
     if len(line) > LONGEST_LINE:
         return ""
     return FAILURES[0] if _MEMORY.search(line) else FAILURES[1] if _CRASH.search(line) else ""
@@ -422,15 +401,7 @@ def is_counter(key: str, values: Sequence[Any]) -> bool:
 
 
 def with_facts(source: Source) -> Source:
-    """Return a table whose cells of several facts are a column each: `18 samples/sec 2.9 tflops/gpu`, a line of a log.
-
-    Examples
-    --------
-    >>> rows = [["8", "tps: 175  mem: 31.2GiB"], ["16", "tps: 171  mem: 30GiB"]]
-    >>> runs = source_of("runs", ["gpus", "result"], rows, [2, 3])
-    >>> with_facts(runs).cells["tps"].tolist(), dict(with_facts(runs).units)
-    ([175.0, 171.0], {'mem': 'GiB'})
-    """
+    """Return a table whose cells of several facts are a column each: `18 samples/sec 2.9 tflops/gpu`, a log's line."""
     cells: dict[str, Any] = {}
     units = dict(source.units)
     steps = []
@@ -460,15 +431,7 @@ def _whole(values: Sequence[Any]) -> bool:
 
 
 def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source | None:
-    """Return records that log one run, step by step, as one row; None where they are of several runs.
-
-    Examples
-    --------
-    >>> times = ("0.9", "0.25", "0.25", "0.26")
-    >>> steps = [{"step": str(n), "loss": "2.5", "step_time_s": t} for n, t in enumerate(times)]
-    >>> source_of_records(steps, "log.csv").columns["step_time_s"].tolist()
-    [0.25]
-    """
+    """Return records that log one run, step by step, as one row; None where they are of several runs."""
     run = Run()
     for record in records:
         for key, cell in record.items():
@@ -559,14 +522,7 @@ def steady_of(columns: Sequence[str], spreads: Sequence[Mapping[str, Any]]) -> d
 
 
 def read_back(source: Source) -> Source:
-    r"""Return runs whose first step reports in one line how they were read.
-
-    Examples
-    --------
-    >>> lines = [f"step: {n}  time: {t} s" for n, t in enumerate((9, 1, 1, 3))]
-    >>> read_back(source_of_log("\n".join(["gpus: 8", *lines]), "log")).steps[0].text
-    '1 run; time: median of 3 steps; 1 of 3 took over twice as long'
-    """
+    """Return runs whose first step reports in one line how they were read."""
     if not source.runs:
         return source
     of_files = source.unit == "file"

@@ -143,15 +143,7 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
 
 
 def _paths(paths: Sequence[str]) -> dict[str, list[str]]:
-    """Return the parts of paths that differ, as columns: of files their names, of folders theirs.
-
-    Examples
-    --------
-    >>> _paths(["runs/ddp_2gpu.json", "runs/ddp_4gpu.json"])
-    {'file': ['ddp_2gpu', 'ddp_4gpu']}
-    >>> _paths(["a/2/log", "b/1/log"])
-    {'folder': ['a', 'b'], 'folder 2': ['2', '1']}
-    """
+    """Return the parts of paths that differ, as columns: of files their names, of folders theirs."""
     parts = [[*os.path.normpath(path).split(os.sep)] for path in paths]
     width = max(map(len, parts))
     columns: dict[str, list[str]] = {}
@@ -167,15 +159,7 @@ def _paths(paths: Sequence[str]) -> dict[str, list[str]]:
 
 
 def tidied(source: Source, named: Collection[str] = ()) -> Source:
-    """Return runs without columns that say what another one says: its name is an alias, and fills what the other lacks.
-
-    Examples
-    --------
-    >>> cells = [["1", "ddp_p1", ""], ["2", "ddp_p2", "2"], ["4", "ddp_p4", "4"]]
-    >>> runs = tidied(source_of("runs", ["p", "file", "Processes"], cells, [1, 2, 3], runs=True))
-    >>> runs.columns["Processes"].tolist(), dict(runs.aliases)
-    (['1', '2', '4'], {'p': 'Processes'})
-    """
+    """Return runs without columns that say what another one says: their names are aliases, and they fill it up."""
     if not source.runs or len(source) < 2:
         return source
     texts = {n: labels(cells).tolist() for n, cells in source.columns.items() if n not in source.names}

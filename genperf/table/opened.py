@@ -346,14 +346,7 @@ def _without_idle(source: Source, named: Collection[str]) -> Source:
 
 
 def _with_merged_cells(source: Source) -> Source:
-    """Fill the empty cells of leading columns with what stands above, where the rows below each filled one are alike.
-
-    Examples
-    --------
-    >>> rows = [["a", "1", "9"], ["", "2", "5"], ["b", "1", "8"], ["", "2", "4"]]
-    >>> _with_merged_cells(source_of("runs", ["net", "gpus", "s"], rows, range(4))).columns["net"].tolist()
-    ['a', 'a', 'b', 'b']
-    """
+    """Fill empty cells of leading columns with what stands above, where the rows below each filled one are alike."""
     columns = source.columns
     merged: dict[str, AnyArray] = {}
     for name, column in columns.items():

@@ -123,15 +123,7 @@ def melted(source: Source, named: Collection[str]) -> Source:
 
 
 def value_in(caption: str) -> str:
-    """Return a header for the values of a table by the quantity or the unit in its caption; empty where it has none.
-
-    Examples
-    --------
-    >>> value_in("Throughput of ResNet-50 (images/s) on V100"), value_in("Times [ms]"), value_in("Average step time")
-    ('value (images/s)', 'value (ms)', 'Average step time')
-    >>> value_in("Results (ours)")
-    ''
-    """
+    """Return a header for the values of a table by the quantity or the unit in its caption; empty where it has none."""
     units = [unit for unit in re.findall(r"[(\[]([^()\[\]]+)[)\]]", caption) if header_of(f"x ({unit})").kind]
     if units:
         return f"{_VALUE} ({units[0]})"
@@ -143,10 +135,7 @@ _CORNER = re.compile(r"\s*\\+\s*")
 
 
 def _melted_names(source: Source) -> Source:
-    """Return a table in its long form where most of its headers are names that hold settings, such as `2S - 8GPU`.
-
-    The first header names what the headers hold, or behind a backslash; else what is left of them without numbers.
-    """
+    """Return a table in its long form where most of its headers are names that hold settings, such as `2S - 8GPU`."""
     corner_header, *others = source.cells
     corner, of_headers = (
         _CORNER.split(corner_header, maxsplit=1) if _CORNER.search(corner_header) else (corner_header, "")
@@ -444,13 +433,7 @@ def with_factors(source: Source) -> Source:
 
 
 def _spelled_out(word: str, column: str, words: Collection[str]) -> str:
-    """Return the word of a column's name that a letter stands for; a server that holds devices is a node.
-
-    Examples
-    --------
-    >>> _spelled_out("S", "Server and GPU number", ["S", "GPU"]), _spelled_out("p", "run", ["p"])
-    ('nodes', 'p')
-    """
+    """Return the word of a column's name that a letter stands for; a server that holds devices is a node."""
     begun = [one for one in re.findall(_WORD, column) if one.lower().startswith(word.lower()) and meant_by(one)]
     if len(word) > 1 or len(begun) != 1:
         return word
@@ -459,10 +442,7 @@ def _spelled_out(word: str, column: str, words: Collection[str]) -> str:
 
 
 def _placed(names: Sequence[str]) -> Callable[[str], Taken | None]:
-    """Return what reads `2n8g` and `resnet50 2n x 8g`: nodes, and the devices of each.
-
-    Devices that grow as the nodes do, `1n8g` and `2n16g`, are those of all nodes.
-    """
+    """Return what reads `2n8g` and `resnet50 2n x 8g`: nodes, and the devices of each."""
     matches = [match for name in names if (match := _PLACED.search(name)) is not None]
     most: dict[int, int] = {}
     for nodes, _, devices in (match.groups() for match in matches):
@@ -486,10 +466,7 @@ def _on_nodes(nodes: float, each: float) -> dict[str, float]:
 
 
 def _grid_of(column: str) -> Callable[[str], Taken | None]:
-    """Return what reads `2x4`, where the header names both: `nodes x gpus`, or counts devices or a layout of them.
-
-    Before the name of a device so few as a node holds are counted, whatever the header is: `2x8 A100`.
-    """
+    """Return what reads `2x4`, where the header names both: `nodes x gpus`, or counts devices or a layout of them."""
     inside = re.sub(r".*[(\[](.*)[)\]]\s*$", r"\1", column)
     words = [word for word in re.split(r"\s*[×*]\s*|\s+(?:x|by)\s+", inside) if word]
     of_nodes = [*map(meant_by, words)] in (["nodes", "workers"], ["workers"], ["nodes"])
@@ -550,10 +527,7 @@ def _parted(name: str) -> Taken | None:
 
 
 def _taken(text: str, *patterns: tuple[re.Pattern[str], str]) -> Taken | None:
-    """Return the numbers beside words by the first pattern of which a word counts, or that a name has.
-
-    What is left in their place comes with them.
-    """
+    """Return the numbers beside words by the first pattern of which a word counts, or that a name has."""
     matched = [(pattern, left, matches) for pattern, left in patterns if (matches := [*pattern.finditer(text)])]
     counting = [one for one in matched if any(meant_by(match["word"]) in LEVELS for match in one[2])]
     for pattern, left, matches in (counting or matched)[:1]:

@@ -64,13 +64,7 @@ _TAG = re.compile(r"</?[a-z]+\s*/?>")
 
 
 def unmarked(cell: str) -> str:
-    """Return a cell without bold, code, HTML and pictures; what stands smaller or below its value is left out.
-
-    Examples
-    --------
-    >>> unmarked("**494.00 ms** <br><sub>I: 458.81 ms</sub>"), unmarked("<sub>Not enough RAM</sub>"), unmarked("`lr=2`")
-    ('494.00 ms', 'Not enough RAM', 'lr=2')
-    """
+    """Return a cell without bold, code, HTML and pictures; what stands smaller or below its value is left out."""
     if _MARKS.search(cell) is None:
         return cell
     before_break = _BREAK.sub("", cell) or _TAG.sub("", cell)
@@ -160,13 +154,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
 
 
 def _with_one_header(records: Sequence[Record]) -> list[Record]:
-    """Return records whose header names every column once: a name over several columns stands before theirs.
-
-    Examples
-    --------
-    >>> _with_one_header([(1, ["", "GPUs", ""]), (2, ["Method", "1", "2"]), (3, ["a", "9", "5"])])
-    [(2, ['Method', 'GPUs 1', 'GPUs 2']), (3, ['a', '9', '5'])]
-    """
+    """Return records whose header names every column once: a name over several columns stands before theirs."""
     if len(records) < 3 or len(records[0][1]) != len(records[1][1]):
         return list(records)
     (_, upper), (line, lower), *rows = records
@@ -191,10 +179,7 @@ def _with_one_header(records: Sequence[Record]) -> list[Record]:
 
 
 def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None:
-    """Return of tables that stand side by side in a sheet the one with most columns of numbers, and how many there are.
-
-    None where no row names a column twice, apart by an empty one.
-    """
+    """Return of tables side by side in a sheet the one with most columns of numbers, and how many there are."""
     width = max((len(row) for _, row in records), default=0)
     rows = [(line, [*row, *[""] * (width - len(row))]) for line, row in records]
     used = [any(row[k] for _, row in rows) for k in range(width)]
@@ -296,13 +281,7 @@ def _has_scale(table: Sequence[Record]) -> bool:
 
 
 def is_of_scale(cells: Mapping[str, Any]) -> bool:
-    """Tell whether a table has a count of devices, nodes, threads or the like that varies beside something measured.
-
-    Examples
-    --------
-    >>> is_of_scale({"GPUs": ["1", "2"], "img/s": ["9", "17"]}), is_of_scale({"GPU": ["V100", "A100"], "GB": [16, 80]})
-    (True, False)
-    """
+    """Tell whether a table has a count of devices, nodes, threads or the like that varies beside something measured."""
     counts = [name for name in cells if meant_by(name) in (*LEVELS, "threads") or counts_cores(name)]
     numbers = ([parts_of(str(cell)) for cell in cells[name] if cell != ""] for name in counts)
     varied = any(all(parts) and len({part.number for part in parts if part}) > 1 for parts in numbers)
@@ -310,13 +289,7 @@ def is_of_scale(cells: Mapping[str, Any]) -> bool:
 
 
 def aligned_table(text: str) -> str | None:
-    r"""Return a text whose other lines are empty but those of a table in columns: a header over rows of numbers.
-
-    Examples
-    --------
-    >>> aligned_table("Some words.\nGPUs   Time (s)\n====   ========\n1      9.5\n2      5.1\n\nMore words, 8 of them.")
-    '\nGPUs   Time (s)\n\n1      9.5\n2      5.1\n\n'
-    """
+    """Return a text whose other lines are empty but those of a table in columns: a header over rows of numbers."""
     lines = text.split("\n")
     fields = [_split(line, RUNS) if line.strip() and not _RULE.match(re.sub(r"\s", "", line)) else [] for line in lines]
     numeric = [len(row) > 1 and None not in map(parts_of, row) for row in fields]
@@ -358,14 +331,6 @@ def cut_table(text: str) -> str | None:
     r"""Return a table in columns whose cells may be empty, between tabs; None of another text.
 
     It is cut where all its lines are blank: pandas prints levels above each other once.
-
-    Examples
-    --------
-    >>> print(cut_table("          mean\nnet gpus      \na   1      9.5\n    2      5.1").expandtabs(5))
-              mean
-    net  gpus
-    a    1    9.5
-         2    5.1
     """
     lines = [line.expandtabs().rstrip() for line in text.splitlines() if line.strip()]
     width = max(map(len, lines), default=0)
@@ -395,13 +360,7 @@ def _begins(record: Sequence[str], below: Sequence[Sequence[str]], head: Sequenc
 
 
 def alike(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether two rows hold numbers, and differ by them alone: neither is the header of the other.
-
-    Examples
-    --------
-    >>> alike(["1 node", "168 ms"], ["4 nodes", "176 ms"]), alike(["gpus", "time"], ["4", "176 ms"])
-    (True, False)
-    """
+    """Tell whether two rows hold numbers, and differ by them alone: neither is the header of the other."""
     without, other_without = (
         [re.sub(r"(?<=[^\W\d_])s\b", "", re.sub(r"\d[\d.,]*", "0", cell)) for cell in row] for row in (one, other)
     )
@@ -409,13 +368,7 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def with_units(table: Sequence[Record]) -> list[Record]:
-    """Return a table whose header has the units of the first row, where that row holds units alone.
-
-    Examples
-    --------
-    >>> with_units([(1, ["gpus", "time"]), (2, ["-", "(ms)"]), (3, ["1", "9.5"])])
-    [(1, ['gpus', 'time (ms)']), (3, ['1', '9.5'])]
-    """
+    """Return a table whose header has the units of the first row, where that row holds units alone."""
     if len(table) < 3 or len(table[0][1]) != len(table[1][1]):
         return list(table)
     (line, head), (_, units_row), *rows = table
@@ -645,13 +598,7 @@ def _source(name: str, records: Sequence[Mapping[str, Any]], lines: list[int], u
 
 
 def pairs_of_lines(text: str) -> dict[int, dict[str, str]] | None:
-    r"""Return the pairs of each line by its number; None where a line is anything else, or has fewer than two.
-
-    Examples
-    --------
-    >>> pairs_of_lines("gpus=8, step time=0.25 s\ngpus=16, step time=0.31 s\n")
-    {1: {'gpus': '8', 'step time': '0.25 s'}, 2: {'gpus': '16', 'step time': '0.31 s'}}
-    """
+    """Return the pairs of each line by its number; None where a line is anything else, or has fewer than two."""
     records = {}
     for number, line in enumerate((match[0] for match in re.finditer("^.*$", text, re.MULTILINE)), 1):
         if line.strip() and not line.lstrip().startswith("#"):
@@ -685,11 +632,6 @@ def json_values(text: str, name: str, hint: str | None = None, line: int = 1) ->
     ------
     TableError
         Naming the place at fault.
-
-    Examples
-    --------
-    >>> json_values('{"gpus": 1}\n{"gpus": 2}\n', "runs.jsonl")
-    [({'gpus': 1}, 1), ({'gpus': 2}, 2)]
     """
     values, first_line, before, decoder = list[tuple[Any, int]](), line, 0, json.JSONDecoder(strict=False)
     at = _after_blanks(text, 0)
