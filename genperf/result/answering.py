@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from genperf.errors import TableError
-from genperf.panel.target import TIME
+from genperf.formula.amounts import DURATIONS
 from genperf.panel.work import checked_scaling
 from genperf.prediction import substituted_members
 from genperf.prediction.schema import Schema, answered, roles_of
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.scaling import Scaling
 from genperf.table.clean import label
-from genperf.vocabulary.headers import TIME_WORDS, header_of
-from genperf.vocabulary.names import plain_name
+from genperf.vocabulary.headers import header_of, in_another_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,36 +30,26 @@ def read_as(source: Source, schema: Schema, unit: str | None = None) -> Table:
     from genperf.panel.options import further_of
     from genperf.panel.read import recognised
 
-    target, reading = schema.target, dict(schema.reading)
-    column = measured = target.column
-    in_other_unit = [name for name in source.columns if _same_but_unit(name, column)]
-    if target.name == TIME and in_other_unit and column not in source.columns:
-        # `step_ms` of a model of `step_s`: read as it is called, and named as in the model.
-        measured = in_other_unit[0]
-        schema = msgspec.structs.replace(schema, target=msgspec.structs.replace(target, column=measured))
-        unit = unit or header_of(measured).unit
-    roles: dict[str, Any] = {**roles_of(schema), "work": target.work, "unit": unit or reading.get("unit")}
+    reading, lets = dict(schema.reading), dict(schema.derived)
+    lets |= dict(text.split("=", 1) for option, text in schema.reading if option == "let")
+    measured = schema.target.throughput or schema.target.column
+    other = None if measured in {*source.columns, *lets} else in_another_unit(measured, source.columns)
+    if other is not None and header_of(other).kind == "time":
+        # `step_ms` of a model of `step_s`: named as in the model, and read in its own unit.
+        source, unit = source.renamed({other: measured}), unit or header_of(other).unit
+    elif other is not None:
+        lets[measured] = f"`{other}`*{DURATIONS[header_of(measured).unit] / DURATIONS[header_of(other).unit]}"
+    roles: dict[str, Any] = {**roles_of(schema), "work": schema.target.work, "unit": unit or reading.get("unit")}
     roles |= {"where": reading.get("where"), "skip_bad_rows": "skip-bad-rows" in reading}
     roles |= {option: reading[option] for option in ("weight", "repeat") if reading.get(option) in source.columns}
     also = [text for option, text in schema.reading if option == "also"]
     roles["also"] = [text for text in also if {m.column for m in further_of(text).values()} <= {*source.columns}]
-    lets = schema.derived | dict(text.split("=", 1) for option, text in schema.reading if option == "let")
     roles["let"] = {name: text for name, text in lets.items() if name not in source.columns}
     try:
-        table = recognised(source, roles, schema.mapping).table()
+        return recognised(source, roles, schema.mapping).table()
     except TableError as error:
         hint = f"{error.hint}; the model's columns: {', '.join(factor.name for factor in schema.factors)}"
         raise TableError(f"not read as the model's table: {error.message}", hint=hint, where=error.where) from None
-    if measured == column:
-        return table
-    return msgspec.structs.replace(table, frame=table.frame.rename(columns={measured: column}), target=target)
-
-
-def _same_but_unit(name: str, column: str) -> bool:
-    """Return whether two headers name the same time, and differ in its unit."""
-    headers = [msgspec.structs.replace(header_of(one), unit="") for one in (name, column)]
-    words = [{*plain_name(one).split("_")} - {*TIME_WORDS, "time"} for one in (name, column)]
-    return headers[0].kind == "time" and headers[0] == headers[1] and words[0] == words[1]
 
 
 def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFrame | None) -> FitResult:

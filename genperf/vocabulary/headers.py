@@ -1,6 +1,7 @@
 """What a header says of the numbers below it: a time, a rate, memory; in which unit, of what; and units of cells."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
 
@@ -129,6 +130,25 @@ def time_called(column: str, usual: str) -> str:
     words = {word for part in _chain(bare(column)) for word in part}
     timed = header_of(column).kind == "time" or words & _TIMES
     return bare(column) if timed and words - plain else usual
+
+
+def in_another_unit(column: str, others: Iterable[str]) -> str | None:
+    """Return the one column that measures what a column does in another unit of time; None where none or several do.
+
+    Examples
+    --------
+    >>> in_another_unit("step_s", ["gpus", "step_ms"]), in_another_unit("images/s", ["images_per_min", "tokens/min"])
+    ('step_ms', 'images_per_min')
+    >>> in_another_unit("step_s", ["forward_ms"]), in_another_unit("step_s", ["step_ms", "step_min"])
+    (None, None)
+    """
+
+    def meaning(name: str) -> tuple[Header, set[str]]:
+        words = {word for part in _chain(bare(name)) for word in part}
+        return replace(header_of(name), unit=""), words - {*TIME_WORDS, *_TIMES, *_RATES}
+
+    alike = [other for other in others if header_of(other).unit and meaning(other) == meaning(column)]
+    return alike[0] if len(alike) == 1 and header_of(column).unit else None
 
 
 def bandwidth_of(column: str, unit: str = "") -> str:

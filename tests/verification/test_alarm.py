@@ -8,19 +8,22 @@ from genperf.verification.alarm import History, alarm_of, combined
 NOTHING = (np.zeros(4), np.ones(4), np.zeros(4))
 
 
-def raised(worlds: int, day: float, shift: float, sessions: bool, shape: tuple[int, int] = (20, 4)) -> float:
+def raised(
+    worlds: int, day: float, shift: float, sessions: bool, shape: tuple[int, int] = (20, 4), new: int | None = None
+) -> float:
     """Return how often the runs of one new session raise the alarm, after some sessions of as many, noise 1."""
     rng, (count, runs) = np.random.default_rng(0), shape
+    new = new or runs
     alarms = 0
     for _ in range(worlds):
         drawn = rng.normal(0.0, 1.0, (count + 1, runs)) + day * rng.normal(0.0, 1.0, (count + 1, 1))
-        earlier, new = drawn[:count], drawn[count] + shift
+        earlier, after = drawn[:count], drawn[count, :new] + shift
         residuals = earlier - earlier.mean(axis=0)
         freedom = float((count - 1) * runs)
         rows = (residuals.ravel(), np.repeat(np.arange(count), runs)) if sessions else ()
         sd = float(np.sqrt(np.sum(residuals**2) / freedom))
         history = History(earlier.mean(axis=0), np.full(runs, float(count)), sd, freedom, *rows)
-        alarms += alarm_of(history, np.arange(runs), new, NOTHING, 0.01).raised
+        alarms += alarm_of(history, np.arange(new), after, NOTHING, 0.01).raised
     return alarms / worlds
 
 
@@ -41,17 +44,25 @@ def test_a_slowdown_of_three_times_the_noise_is_found() -> None:
     assert raised(500, 0.0, 3.0, sessions=True, shape=(8, 3)) >= 0.93
 
 
+def test_two_slow_runs_after_sessions_of_four_are_found() -> None:
+    # 95 %, of 500 worlds ± 1; with noise and level known it would be 97.
+    assert raised(500, 0.0, 3.0, sessions=True, new=2) >= 0.93
+
+
 def test_one_slow_run_among_many_is_named() -> None:
     history = History(np.zeros(1), np.array([50.0]), 0.01, 49.0)
     times = np.zeros(8)
     times[5] = 0.05
     alarm = alarm_of(history, np.zeros(8, dtype=int), times, NOTHING, 0.01)
     assert (alarm.raised, alarm.slower) == (True, (5,))
-    assert alarm.probability == combined([*alarm.tests.values()])
+    assert alarm.probability == combined(alarm.tests, 0.5)
 
 
 def test_tests_that_agree_lose_little_when_combined() -> None:
-    assert [round(combined(of), 4) for of in ([0.01, 0.01], [0.001, 0.5], [0.02])] == [0.01, 0.002, 0.02]
+    # Small probabilities are combined as a harmonic mean, of which *each* has a quarter: 1 / (1/4 · 1/0.001) is 0.004.
+    cases = ((0.01, 0.01), (0.5, 0.001), (0.001, 0.5))
+    assert [round(combined({"mean": mean, "each": each}, 0.25), 4) for mean, each in cases] == [0.01, 0.004, 0.0013]
+    assert combined({"each": 0.02}, 0.25) == 0.02
 
 
 def test_a_level_follows_a_drift() -> None:

@@ -101,6 +101,17 @@ def test_update_keeps_the_kind_of_model_and_its_further_quantities(shell: Shell)
         assert (model.model, model.further["memory"].schema.highest) == ("amdahl", most)
 
 
+def test_rates_in_another_unit_are_read_by_it(shell: Shell) -> None:
+    rates = runs_of(8).assign(images_per_s=lambda of: 1.0 / of["step_s"]).drop(columns="step_s")
+    rates.to_csv("rates.csv", index=False)
+    rates[-3:].drop(columns="build").to_csv("same.csv", index=False)
+    minutes = rates[-3:].assign(**{"images/min": lambda of: 60.0 * of["images_per_s"]})
+    minutes.drop(columns=["build", "images_per_s"]).to_csv("minutes.csv", index=False)
+    printed = [shell("verify", "rates.csv", new)[1] for new in ("same.csv", "minutes.csv")]
+    assert "3 of 3 inside" in printed[0]
+    assert printed[0] == printed[1]
+
+
 def test_times_in_another_unit_are_read_by_it(shell: Shell) -> None:
     new = pd.read_csv("slow.csv")
     for header in ("step_ms", "Step time (ms)"):
