@@ -203,7 +203,8 @@ def term_tables(
 def together(shares: Array, drawn: Array, weights: Array) -> Array:
     """Return which terms are one share each, shape (parts, terms), of shares (terms,) and their draws (draws, terms).
 
-    Two parts become one where each by itself is wide and their sum is narrow, those first whose sum is narrowest.
+    Two parts become one where each by itself is wide and their sum is narrow, those first whose sum is narrowest. So do
+    two that are in one ratio in every draw: nothing in the data parts them.
     """
     parts = np.eye(len(shares))
     while len(parts) > 2:
@@ -217,7 +218,9 @@ def together(shares: Array, drawn: Array, weights: Array) -> Array:
             break
         i, j = np.array(pairs).T
         of_sums = np.diff(quantiles(of_draws[:, i] + of_draws[:, j], weights, TAILS), axis=0)[0]
-        ratio = of_sums / np.minimum(width[i], width[j])
+        away = of_draws[:, i] * value[j] - of_draws[:, j] * value[i]
+        in_one_ratio = np.ptp(away, axis=0) <= TERMS_TOLERANCE * width[i] * value[j]
+        ratio = np.where(in_one_ratio & (value[i] > 0.0), 0.0, of_sums / np.minimum(width[i], width[j]))
         best = int(ratio.argmin())
         if ratio[best] > TOGETHER_WIDTH:
             break

@@ -149,6 +149,16 @@ def test_terms_of_which_only_the_sum_is_known_are_one_share() -> None:
     assert explain(model(*both), at).aliased == ()
 
 
+def test_terms_in_one_ratio_in_every_draw_are_one_share() -> None:
+    """A penalty halves what two terms of one shape have together, in every draw: 2 s of 4, and 1 to 3 s."""
+    terms = {"matrix": "a", "attention": "b", "network": "c*workers"}
+    draws = [[half, half, 0.5] for half in np.linspace(0.5, 1.5, 50)]
+    explained = explain(model(member(terms, {"a": 1.0, "b": 1.0, "c": 0.5}, draws)), {"workers": 4})
+    assert explained.aliased == (("matrix", "attention"),)
+    assert explained.together["seconds"].tolist() == pytest.approx([2.0])
+    assert explained.together["lower"].iloc[0] == pytest.approx(1.1, abs=0.03)
+
+
 def test_the_sum_of_all_terms_is_no_part() -> None:
     trading = [[c, 8.0 - 4.0 * c] for c in np.linspace(0, 2, 50)]
     assert explain(model(member(AMDAHL, {"c": 1.0, "a": 4.0}, trading)), {"workers": 4}).together.empty
