@@ -33,6 +33,7 @@ from genperf.words.numbers import (
     with_article,
     with_unit,
 )
+from genperf.words.verdict import BLIND, fits_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -423,8 +424,11 @@ def _closing(answer: Answer) -> Iterator[Text]:
     verdict = likeliest.verdict
     if answer.measured:
         yield Text(f"{MEASURED} {answer.measured.rstrip('.')}")
-    mark = f"{MARKS[verdict]} {verdict}"
-    yield Text.assemble((mark, f"bold {COLORS[verdict]}"), "  ", verdict_line(likeliest.reason))
+    if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):
+        yield Text(f"{MARKS[BLIND]} {fails}", style=f"bold {COLORS[BLIND]}")
+    else:
+        mark = f"{MARKS[verdict]} {verdict}"
+        yield Text.assemble((mark, f"bold {COLORS[verdict]}"), "  ", verdict_line(likeliest.reason))
     if answer.others:
         yield Text.assemble(("  other series", "bold"), "  ", "; ".join(answer.others))
     if answer.facts is None:

@@ -32,6 +32,7 @@ from genperf.models.transformer_layout import switch_columns
 from genperf.panel import Panel, Table
 from genperf.prediction.feasibility import CERTAINTY, Demand, Direction, Feasibility, Need, Values, surpassed
 from genperf.table import Factor
+from genperf.vocabulary.names import canonical_of
 
 #: Constants → a cost and its slopes by them.
 Cost = Callable[[Array], tuple[float, Array]]
@@ -70,6 +71,8 @@ LEAST_NEED_NOISE = 0.01
 #: taken that something else than memory failed: odds of seven, the difference of 4 in AIC from which on the worse
 #: model has considerably less support (Burnham & Anderson, 2002).
 NEED_DOUBT = 2.0
+#: Settings of a training that need less memory where they are larger: stages of sharding, recomputed layers.
+SAVES_MEMORY = ("zero", "recomputation", "offload")
 #: Values of κ.
 CALIBRATIONS: tuple[float, ...] = tuple(10.0 ** (-k / 10) for k in range(16))
 
@@ -128,7 +131,8 @@ class _Outcomes(Struct, frozen=True, eq=False, dict=True):
             values = self.columns[factor.name]
             positive = bool(np.all(values > 0.0))
             centre = _middle(values) if positive else float(np.mean(np.abs(values))) or 1.0
-            more: Direction = "larger" if factor.role == "intrinsic" else "smaller"
+            saves = factor.role == "extrinsic" or canonical_of(factor.name) in SAVES_MEMORY
+            more: Direction = "smaller" if saves else "larger"
             demands[factor.name] = Demand(0.0, centre, positive, more if positive else "unordered")
         return demands
 

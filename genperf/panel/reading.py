@@ -205,7 +205,9 @@ def read_columns(
     meanings |= {n: Meaning("phase", ("a part of a step",)) for n in phases}
     reading = Reading(meanings, evidence, headers, (), roles, dict(mapping or {}))
     reading = _with_scale(_with_consequences(reading, requested), at or {})
-    return _with_roles(_with_quantities(reading, want), requested, given, alone)
+    pairs = [(column_named(name, columns), amount(text)) for name, text in (at or {}).items()]
+    unmeasured = {n for n, value in pairs if n is not None and value is not None and value not in evidence[n].known}
+    return _with_roles(_with_quantities(reading, want), requested, unmeasured, given, alone)
 
 
 def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None) -> str | None:
@@ -514,8 +516,11 @@ def measured_roles(
     return roles, derived
 
 
-def _with_roles(reading: Reading, requested: set[str], given: Roles, alone: bool) -> Reading:
-    """Return the reading with the roles of `read_table` for its first quantity."""
+def _with_roles(reading: Reading, requested: set[str], unmeasured: set[str], given: Roles, alone: bool) -> Reading:
+    """Return the reading with the roles of `read_table` for its first quantity.
+
+    The only batch, where an `unmeasured` value of it is asked, is a factor and names no series.
+    """
     roles, evidence, scale = reading.roles, dict(reading.evidence), reading.scale
     columns = {n: e.texts for n, e in evidence.items()}
     roles = replace(roles, repeat=roles.repeat or next(iter(reading.of("repeat")), ""))
@@ -566,6 +571,7 @@ def _with_roles(reading: Reading, requested: set[str], given: Roles, alone: bool
     if texts and not others and not roles.categorical and not roles.group:
         # Nothing but the scale varies within these names: each combination is a series.
         per_worker = [n for n in batches if canonical_of(n) != "global_batch" and evidence[n].varies]
+        per_worker = [n for n in per_worker if n not in unmeasured or len(batches) > 1]
         series = series_columns({n: columns[n] for n in [*texts, *per_worker]}, texts, requested)
         if scale is not None and sparse(series, evidence[scale].values):
             series = {}

@@ -590,3 +590,25 @@ def test_a_price_is_no_throughput(shell: Shell) -> None:
     )
     answered = gp.ask("runs.csv", gpus=128)
     assert (answered.answers[0].unit, answered.facts.growth.name) == ("images/s", "gpus")
+
+
+SHARDED = (
+    "gpus,zero_stage,micro_batch,step_s,status\n8,1,1,1.91,ok\n8,1,2,3.55,ok\n8,1,4,,OOM\n8,2,1,1.95,ok\n8,2,2,3.6,ok\n"
+    "8,2,4,,OOM\n8,3,1,2.3,ok\n8,3,2,3.9,ok\n8,3,4,7.1,ok\n16,1,1,1.97,ok\n16,2,1,2.01,ok\n16,3,1,2.41,ok\n16,3,4,7.2,ok\n"
+)
+
+
+def test_a_run_that_failed_is_said_to_fail_though_a_higher_stage_of_sharding_ran(shell: Shell) -> None:
+    Path("runs.csv").write_text(SHARDED)
+    _, out, _ = shell("runs.csv", "--at", "zero_stage=1", "--at", "micro_batch=4", "--at", "gpus=8", "--no-color")
+    assert "✗ such a run most likely fails" in out
+    assert "✓ ok" not in out
+    _, out, _ = shell("runs.csv", "--at", "zero_stage=3", "--at", "micro_batch=4", "--at", "gpus=32", "--no-color")
+    assert "fails" not in out
+
+
+def test_a_batch_that_no_run_had_is_a_factor_and_no_name_of_a_series(shell: Shell) -> None:
+    Path("runs.csv").write_text(SHARDED)
+    status, out, _ = shell("runs.csv", "--at", "micro_batch=8", "--no-color")
+    assert status == 0
+    assert "✗ such a run most likely fails" in out
