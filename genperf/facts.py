@@ -4,10 +4,10 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from genperf.errors import GenperfError
 
@@ -27,6 +27,9 @@ def ends_of(interval: float) -> tuple[float, float]:
 
 #: Signs and letters of money beside a price.
 CURRENCY = r"[$€£¥]|[A-Z]{3}"
+#: Relative narrowing below which no run is worth its name. Half and double change no answer
+#: (experiments/results/settings.md).
+NOTICEABLE = 0.05
 #: What stands behind the name of a quantity, of its value and of the ends of its interval.
 ENDS = ("", "_lower", "_upper")
 
@@ -291,6 +294,16 @@ class NextRun(Struct, frozen=True):
     #: Whether the interval is narrow enough already, and whether the configuration lies beyond the data.
     met: bool = False
     beyond: bool = False
+
+    @property
+    def little(self) -> bool:
+        """Whether the interval hardly narrows."""
+        return self.after > (1.0 - NOTICEABLE) * self.width
+
+    def differing(self, at: Mapping[str, Any], name: str) -> Self:
+        """Return the configurations to measure without the factors that are as `at` another, but for the count."""
+        places = tuple({n: v for n, v in place.items() if n == name or v != at.get(n)} for place in self.places)
+        return replace(self, places=places)
 
     def narrowed(self, value: Interval) -> Interval:
         """Return an interval of what follows from the prediction as it is expected afterwards, over the logarithm."""

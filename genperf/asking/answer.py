@@ -258,7 +258,7 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     """Return the lines of the card, each with its styles."""
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     facts = answer.facts
-    rows = rows_of(answer)
+    rows = [*rows_of(answer)][:MOST_ROWS]
     lines = [_header(answer, width), _titles(facts, join_values(answer.taken)), *map(_row, rows)]
     read = [Text(f"read: {answer.read_back}", style="dim")] if footer and answer.read_back else []
     notes = f"{counted(len(answer.notes), 'note')}, " if answer.notes else ""
@@ -317,13 +317,8 @@ def _row(row: Row) -> Text:
     )
 
 
-def rows_of(answer: Answer) -> list[Row]:
-    """Return the rows of the card's table."""
-    return [*_rows(answer)][:MOST_ROWS]
-
-
-def _rows(answer: Answer) -> Iterator[Row]:
-    """Yield the quantities that are known, the likeliest first."""
+def rows_of(answer: Answer) -> Iterator[Row]:
+    """Yield the rows of the card's table, of which it has `MOST_ROWS`: the quantities that are known."""
     facts = answer.facts
     if facts is None:
         yield from (_interval_row(one.quantity, one.expected, one.unit) for one in answer.answers)

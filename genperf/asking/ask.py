@@ -16,7 +16,6 @@ from genperf.asking.answer import Answer, answer_of
 from genperf.attribution import Scaling
 from genperf.attribution.derived import curve_of, growth_of, reported_of
 from genperf.attribution.draws import curves_of
-from genperf.attribution.explain import single
 from genperf.attribution.ladder import ladder
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, attempted
@@ -162,12 +161,12 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     work, plan = work_of(result, question), None
     if question.plan is not None:
         # A machine that the question names stays; else its count follows from the plan.
-        start, about = single(result.query(at), ONE), (question.price, question.per, interval)
+        start, about = result.query(at).single(ONE), (question.price, question.per, interval)
         named = {n: v for n, v in at.items() if not {*PLACES}.isdisjoint(parts_given(result.panel, {n: np.ones(1)}))}
         plan = planned(result, start, question.plan, work, *about, named=named)
         at = at if named else {**plan.at, **at}
     query = result.query(at)
-    curve = curve_of(result, single(query, ONE), work, interval)
+    curve = curve_of(result, query.single(ONE), work, interval)
     predicted = expectation(result, query, interval, _forecast(result, curve, query))
     return answer_of(facts_of(result, question, query, curve, predicted, work, at, plan))
 
@@ -183,7 +182,7 @@ def facts_of(
     plan: Planned | None = None,
 ) -> Facts:
     """Return the facts about one configuration."""
-    target, interval, panel = single(query, ONE), question.interval, result.panel
+    target, interval, panel = query.single(ONE), question.interval, result.panel
     expected, row = predicted
     values = tuple(target[f.name] for f in result.schema.factors)
     run = next((m for m in result.schema.medians if m.values == values), None)

@@ -76,7 +76,10 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
                 continue
         filled = {cell for cell in cells.tolist() if cell}
         if text not in filled and mostly_numbers(list(filled)):
-            text = number_text(text)
+            # The number of a value that has a word or a unit beside it.
+            text = text.strip(MARKS)
+            cell = parts_of(text) if amount(text) is None else None
+            text = text if cell is None else cell.number.replace(",", "")
         if len(filled) == 1 and len(source) > 1 and is_number(text) and canonical_of(column) is None:
             (only,) = filled
             if number_in(only) != number_in(text):
@@ -160,15 +163,6 @@ def wanted_name(want: str, source: Source) -> str:
     if plain_name(want) in map(plain_name, source.columns):
         return want
     return next((column for alias, column in source.aliases.items() if plain_name(alias) == plain_name(want)), want)
-
-
-def number_text(text: str) -> str:
-    """Return the number in a value that has a word or a unit beside it; another value as it is."""
-    plain = text.strip(MARKS)
-    if amount(plain) is not None:
-        return plain
-    cell_parts = parts_of(plain)
-    return cell_parts.number.replace(",", "") if cell_parts is not None else plain
 
 
 # --- what the runs measured -------------------------------------------------------------------------------------------

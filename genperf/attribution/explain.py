@@ -103,7 +103,7 @@ def explain(
     for name, option, kind in (("knee", knee, Knee), ("sobol", sobol, Sobol)):
         if not isinstance(option, bool | kind):
             raise GenperfError(f"{name} is True or a {kind.__name__}, and not {option!r}")
-    one = single(query, "a knee and a comparison are those of one configuration") if versus or knee else {}
+    one = query.single("a knee and a comparison are those of one configuration") if versus or knee else {}
     base = dict(at) if isinstance(at, Mapping) else {name: one[name] for name in query.given if name in one}
     # A count that nobody gave is no point of the curve.
     counts = {f.name for f in result.panel.counts}
@@ -199,7 +199,7 @@ def compare(
         text = f"two models predict different quantities: {targets[0]} and {targets[1]}"
         raise GenperfError(text, hint="fit both to one quantity")
     queries = [model.query(at) for at, model in zip((a, b), models, strict=True)]
-    at_a, at_b = (single(query, "one configuration is compared with one other") for query in queries)
+    at_a, at_b = (query.single("one configuration is compared with one other") for query in queries)
     if other is None:
         if at_a == at_b:
             raise GenperfError("both configurations are the same", hint="--versus FACTOR=VALUE, with another value")
@@ -243,13 +243,6 @@ def compare(
         sentence=_sentence(targets[0], (name_a, name_b), table, (difference, lower[-1], upper[-1]), interval),
         quantity=targets[0],
     )
-
-
-def single(query: Query, what: str) -> dict[str, Any]:
-    """Return the factors of a query's one configuration; `what` needs one."""
-    if query.rows != 1:
-        raise GenperfError(f"{what}, not {query.rows}", hint="one value for each factor")
-    return {name: cells[0] for name, cells in query.columns.items()}
 
 
 def _sentence(

@@ -121,7 +121,6 @@ def explain(
     """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
     from genperf import attribution, validation
     from genperf.attribution.equation import constants_table
-    from genperf.attribution.explain import single
     from genperf.cli.options import configuration, group_at, model_or_table, number, one_group, values_at
     from genperf.reporting.export import export
 
@@ -154,7 +153,7 @@ def explain(
     if across:
         key, second = _other_group(fitted, group, other)
         factors = {f.name: f for f in second.schema.factors if f.name not in second.schema.group}
-        a = single(chosen.query(here), "groups are compared at one configuration")
+        a = chosen.query(here).single("groups are compared at one configuration")
         b = {k: v for k, v in a.items() if k in factors and (factors[k].numeric or v in factors[k].levels)}
         b |= {name: v for name, v in other.items() if name in factors}
         names = ", ".join(_key(group)), ", ".join(key)

@@ -93,7 +93,6 @@ def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], inte
     # What follows needs pandas, which a prediction alone does not.
     from genperf import plots
     from genperf.attribution import scaling
-    from genperf.attribution.explain import single
     from genperf.result import answering
     from genperf.table.cells import frame_of
 
@@ -106,7 +105,7 @@ def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], inte
         result = fitted.results[tuple(str(v) for v in groups.iloc[0])]
     first_row = rows[[f.name for f in result.schema.factors if f.name in rows]].head(1).reset_index(drop=True)
     result = answering(result, first_row)
-    at, along = single(result.query(first_row), "a figure is of one configuration"), result.panel.along()
+    at, along = result.query(first_row).single("a figure is of one configuration"), result.panel.along()
     upto = max(float(rows[along.name].max()), 2.0 * along.upper) if along.name in rows else None
     return plots.scaling(result, scaling(result, at, upto=upto, interval=interval), predictions=rows)
 

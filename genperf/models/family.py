@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from genperf.errors import ModelError
 from genperf.expression import Expression
@@ -100,7 +101,7 @@ class Family(Struct, frozen=True):
                 fault,
                 hint=f"--map {missing_factor}=COLUMN, name a column {also}, or derive it: --let '{missing_factor}=…'",
             )
-        built = self.build(panel.of_phases(phases))
+        built = self.build(replace(panel, phases=frozenset(phases)))
         return [built] if isinstance(built, Expression) else list(built)
 
 

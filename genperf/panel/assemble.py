@@ -308,7 +308,9 @@ def _add_target(measurement: Measurement, roles: Roles, columns: Columns) -> str
         raise TableError("the time made from a throughput is named 'time'", hint="name the other column otherwise")
     # What was summarised was read as a plain number.
     in_seconds = measurement.kind == "time" and not measurement.converted and columns.source.counts is None
-    columns.reject(column, measurement.faults(columns.number(column, durations=in_seconds)))
+    name = measurement.kind if measurement.kind != "quantity" else column
+    seconds = measurement.in_target_unit(columns.number(column, durations=in_seconds))
+    columns.reject(column, faults_of(seconds, positive=name))
     if measurement.kind != "throughput":
         return ""
     if not work:

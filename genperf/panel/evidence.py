@@ -84,13 +84,6 @@ class ColumnEvidence(Struct, frozen=True, eq=False):
     levels: tuple[str, ...]
     varies: bool
 
-    @property
-    def numbers_rows(self) -> bool:
-        """Whether whole numbers go on by one from some number to another, each once: a number for each row."""
-        ascending = np.sort(self.known)
-        steady = np.all(ascending % 1.0 == 0.0) and np.all(np.diff(ascending) == 1.0)
-        return len(ascending) >= LEAST_NUMBERED and bool(steady)
-
     def score(self) -> tuple[float, list[str]]:
         """Return the log odds that the numbers were chosen rather than measured, by the cells alone, with reasons."""
         sizes = np.abs(self.known[self.known != 0.0])

@@ -71,14 +71,10 @@ class FailureRule(Struct, frozen=True):
             elif cells[name].dtype.kind not in "iufb":
                 texts = labels(cells[name])
                 failed |= self.says(name, texts, where)
-                stopped |= np.array([says_stopped(text) for text in texts], dtype=bool)
+                # Stopped from outside: by a limit of time, by a user, by a lost node.
+                words = [re.sub(r"[\s_-]+", " ", text.lower()) for text in texts]
+                stopped |= np.array([bool(_STOPPED.search(one)) and not _MEMORY.search(one) for one in words])
         return failed, failed & stopped
-
-
-def says_stopped(text: str) -> bool:
-    """Tell whether a text says that a run was stopped from outside: by a limit of time, by a user, by a lost node."""
-    words = re.sub(r"[\s_-]+", " ", text.lower())
-    return bool(_STOPPED.search(words)) and not _MEMORY.search(words)
 
 
 def says_failed(text: str) -> bool:

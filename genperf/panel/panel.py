@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -237,10 +237,6 @@ class Panel(Struct, frozen=True, dict=True):
         axis = self.axis
         return self.scaled_along(axis.factor) if axis.factor is not None and axis.assumed else self
 
-    def of_phases(self, phases: Collection[str]) -> Panel:
-        """Return the panel with the phases that have measured columns."""
-        return replace(self, phases=frozenset(phases))
-
     def of_factors(self, factors: Sequence[Factor]) -> Panel:
         """Return the panel of some of the factors; its runs are not known."""
         names = {f.name for f in factors}
@@ -468,7 +464,9 @@ class Panel(Struct, frozen=True, dict=True):
         for text in () if canonical in trying else DERIVED.get(canonical, ()):
             if text == "batch*workers" and self.batch_is_of_a_pass:
                 continue
-            if (canonical, text) == ("data_parallel", "workers") and not self._splits_samples_alone:
+            # Devices are data-parallel ways in runs in passes of micro-batches, without other ways.
+            passes = self.find("micro_batches") is not None and not any(map(self.find, WAYS[1:]))
+            if (canonical, text) == ("data_parallel", "workers") and not passes:
                 continue
             formula = parse(text)
             nodes_read = {name: self.node(name, trying | {canonical}) for name in formula.names}
@@ -501,8 +499,3 @@ class Panel(Struct, frozen=True, dict=True):
         batch = self.find("batch")
         ways = ("tensor_parallel", "pipeline_parallel", "micro_batches")
         return batch is not None and batch == self.find("micro_batch") and any(map(self.find, ways))
-
-    @property
-    def _splits_samples_alone(self) -> bool:
-        """Whether the devices are data-parallel ways: runs in passes of micro-batches, without other ways."""
-        return self.find("micro_batches") is not None and not any(map(self.find, WAYS[1:]))

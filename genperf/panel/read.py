@@ -40,7 +40,7 @@ def read_with_roles(source: Source | LargeSource, roles: Roles) -> Table:
         return _beside(read_large(source, roles), {n: read_large(source, one) for n, one in again.items()}, roles)
     table = assemble(source, _with_unit(roles, source))
     further_tables = {name: assemble(_rows_with(m, source, roles), _roles_for(m, roles)) for name, m in further.items()}
-    return _beside(table, further_tables, roles)
+    return _beside(table, further_tables, roles) if further else table
 
 
 def _with_unit(roles: Roles, source: Source) -> Roles:

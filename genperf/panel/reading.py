@@ -233,6 +233,9 @@ def _meaning(name: str, evidence: ColumnEvidence, header: Header, requested: boo
         fitting: dict[str, Role] = {"repeat": "repeat", "categorical": "kind", "group": "kind", "weight": "label"}
         measured: Role = "measured" if role_named in MEASURED else "setting"
         return Meaning(fitting.get(role_named, measured), (f"given as --{role_named}",))
+    # Whole numbers that go on by one from some number to another, each once: a number for each row.
+    whole = len(evidence.known) >= LEAST_NUMBERED and bool(np.all(evidence.known % 1.0 == 0.0))
+    numbers_rows = whole and bool(np.all(np.diff(np.sort(evidence.known)) == 1.0))
     canonical, texts = meant_by(name), not evidence.numeric or canonical_of(name) in _SWITCHES
     rules: tuple[tuple[bool, Role, str], ...] = (
         (not evidence.levels, "empty", "no cell is filled"),
@@ -248,7 +251,7 @@ def _meaning(name: str, evidence: ColumnEvidence, header: Header, requested: boo
         (set(evidence.levels) == {"0", "1"}, "kind", "a switch, 0 or 1"),
         (bool(np.mean(evidence.texts == "") > MAX_EMPTY_CELLS), "empty", "many cells are empty"),
         (not evidence.varies and canonical is None, "constant", "one number"),
-        (canonical is None and evidence.score()[0] < 0.0 and evidence.numbers_rows, "label", "it numbers the rows"),
+        (canonical is None and evidence.score()[0] < 0.0 and numbers_rows, "label", "it numbers the rows"),
     )
     role = next((Meaning(role, (reason,)) for holds, role, reason in rules if holds), None)
     if role is not None:

@@ -109,11 +109,6 @@ class Measurement(Struct, frozen=True):
         with np.errstate(over="ignore", under="ignore"):
             return values * numerator / denominator
 
-    def faults(self, values: Array) -> Reasons:
-        """Return why some numbers of the column cannot be used: zero, negative, or not representable in seconds."""
-        name = self.kind if self.kind != "quantity" else self.column
-        return faults_of(self.in_target_unit(values), positive=name)
-
     def notes(self) -> tuple[Note, ...]:
         """Say that the column was converted, or that its name says another unit than seconds."""
         named = header_of(self.column).unit if self.kind == "time" else ""

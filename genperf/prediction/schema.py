@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Index, Mask
 from genperf.discrepancy.product import NotNegative
-from genperf.errors import Note, TableError, did_you_mean, listed, misspelt, suggest
+from genperf.errors import GenperfError, Note, TableError, did_you_mean, listed, misspelt, suggest
 from genperf.formula import parse
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
@@ -145,6 +145,12 @@ class Query(Struct, frozen=True, eq=False):
     given: tuple[str, ...] = ()
     #: What was filled in or left aside.
     notes: tuple[Note, ...] = ()
+
+    def single(self, what: str) -> dict[str, Any]:
+        """Return the factors of the one configuration; `what` needs one."""
+        if self.rows != 1:
+            raise GenperfError(f"{what}, not {self.rows}", hint="one value for each factor")
+        return {name: cells[0] for name, cells in self.columns.items()}
 
     def take(self, rows: Mask | Index) -> Query:
         """Return some of the rows: those of a mask, or at some positions."""

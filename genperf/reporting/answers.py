@@ -9,7 +9,7 @@ import pandas as pd
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.asking.answer import heads_of, rows_of
+from genperf.asking.answer import MOST_ROWS, heads_of, rows_of
 from genperf.attribution import Scaling
 from genperf.attribution.scaling import changes, of_each_kind
 from genperf.attribution.terms import limit_of
@@ -104,7 +104,7 @@ def summary(place: Place) -> dict[str, Any]:
 def glance(place: Place) -> dict[str, Any]:
     """Return what the first screen shows: the decision, and the card of `ask` as texts."""
     facts, answer = place.facts, place.answer
-    target_row, *_ = rows = rows_of(answer)
+    target_row, *_ = rows = [*rows_of(answer)][:MOST_ROWS]
     return {
         "decision": decision_sentence(
             place.expected[0], facts, place.shown, target_row.name, target_row.value, target_row.beside

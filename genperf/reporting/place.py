@@ -12,7 +12,6 @@ from genperf.arrays import Array, Index
 from genperf.asking.answer import Answer, Value, answer_of
 from genperf.asking.ask import Question, expectation, facts_of, plan_of, planned, work_of
 from genperf.attribution import Scaling
-from genperf.attribution.explain import single
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError
@@ -243,14 +242,14 @@ def place_of(
         if only is not None:
             configuration.setdefault(only.name, ANSWERED_MULTIPLE * only.upper)
             why = f"measured at {count_text(only.upper, only.name)} only: efficiency and knee need a second count"
-        return Place(result, question, single(result.query(configuration), ONE), why_not=why, only=only)
+        return Place(result, question, result.query(configuration).single(ONE), why_not=why, only=only)
     name = factor.name
     counted = name in configuration or not {*PLACES}.isdisjoint(parts_given(result.panel, configuration))
     if not counted:
         machine = {column.name for column in result.panel.machine.columns.values()}
         usual = {n: value for n, value in most_measured(result.panel, name).items() if n not in machine}
         configuration = {**usual, **configuration, name: ANSWERED_MULTIPLE * factor.upper}
-    at = single(result.query(configuration), ONE)
+    at = result.query(configuration).single(ONE)
     count = float(at[name])
     upto = max(factor.upper * EVALUATED_MULTIPLE, count)
     answered = answering(result, at)

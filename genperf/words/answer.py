@@ -6,7 +6,7 @@ from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence
 from genperf.words.limit import limit_sentence
-from genperf.words.next_run import differing, next_sentence
+from genperf.words.next_run import next_sentence
 from genperf.words.numbers import join_values, prose, rate_unit, three_digits, with_unit
 from genperf.words.plan import plan_sentence
 from genperf.words.published import causes_sentence, exchange_sentence, normal_sentence, worth_text
@@ -82,5 +82,5 @@ def _next(facts: Facts) -> str:
     if facts.next_run is None:
         return f"no next run is proposed: {facts.no_run}"
     rate = facts.growth.throughput(facts.next_run.now)
-    run = differing(facts.next_run, facts.at, facts.growth.name)
+    run = facts.next_run.differing(facts.at, facts.growth.name)
     return next_sentence(run, rate_unit(facts.growth.sample) if rate else facts.expected.unit, rate)

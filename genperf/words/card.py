@@ -2,7 +2,6 @@
 
 from genperf.facts import Expectation, Facts, Planned, Record
 from genperf.words.growth import pays_judged
-from genperf.words.next_run import NOTICEABLE, differing
 from genperf.words.numbers import (
     capitalised,
     count_text,
@@ -52,20 +51,21 @@ def next_line(facts: Facts) -> str:
         return "nothing: the interval is narrow enough" if run is not None and run.met else ""
     if run.met:
         return "nothing: the interval is narrow enough"
-    name = facts.growth.name
-    named = differing(run, facts.at, name).places
+    name, efficiency, rate = facts.growth.name, facts.growth.target.efficiency, facts.growth.throughput(run.now)
+    named = run.differing(facts.at, name).places
     places = "; ".join(count_text(float(p[name]), name) if {*p} == {name} else join_values(p) for p in named)
-    if run.after > (1.0 - NOTICEABLE) * run.width:
-        return f"measure {places}, though it narrows the interval little"
-    efficiency, rate = facts.growth.target.efficiency, facts.growth.throughput(run.now)
+    what, value, unit = facts.expected.name, run.now, facts.expected.unit
     if efficiency is not None and efficiency.lower < efficiency.upper:
-        after = run.narrowed(efficiency)
-        ends = [f"{100 * end:.0f}" for end in (efficiency.lower, efficiency.upper, after.lower, after.upper)]
-        return f"measure {places}: narrows efficiency from {ends[0]} – {ends[1]} to {ends[2]} – {ends[3]} %"
-    now, unit = (run.now, facts.expected.unit) if rate is None else (rate, rate_unit(facts.growth.sample))
-    after = run.narrowed(now)
-    ends = [three_digits(end) for end in (now.lower, now.upper, after.lower, after.upper)]
-    return f"measure {places}: narrows {ends[0]} – {ends[1]} to {with_unit(f'{ends[2]} – {ends[3]}', unit)}"
+        what, value, unit = "efficiency", efficiency, "%"
+    elif rate is not None:
+        what, value, unit = "throughput", rate, rate_unit(facts.growth.sample)
+    now, then = (
+        " – ".join(dict.fromkeys(f"{100 * end:.0f}" if unit == "%" else three_digits(end) for end in ends[1:]))
+        for ends in (value.ends, run.narrowed(value).ends)
+    )
+    if run.little or now == then:
+        return f"measure {places}, though it narrows the interval little"
+    return f"measure {places}: narrows {what} to {with_unit(then, unit)} (now {now})"
 
 
 def decision_sentence(

@@ -1,16 +1,7 @@
 """What to measure next, in a sentence."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from msgspec.structs import replace
-
 from genperf.facts import Interval, NextRun
 from genperf.words.numbers import join_values, prose, three_digits, with_unit
-
-#: Relative narrowing below which no run is worth its name. Half and double change no answer
-#: (experiments/results/settings.md).
-NOTICEABLE = 0.05
 
 
 def next_sentence(run: NextRun, unit: str, reported: Interval | None = None) -> str:
@@ -21,7 +12,7 @@ def next_sentence(run: NextRun, unit: str, reported: Interval | None = None) -> 
     if not run.places:
         return f"no candidate narrows the interval at {where}, {_range(now, unit)}"
     places = "; ".join(join_values(place) for place in run.places)
-    if run.after > (1.0 - NOTICEABLE) * run.width:
+    if run.little:
         return f"no candidate narrows the interval at {where} noticeably; {places} does most for its cost"
     unknown = ", unless a new bottleneck appears" if run.beyond else ""
     text = f"the interval at {where} then narrows from {_range(now)} to {_range(run.narrowed(now), unit)}{unknown}"
@@ -31,12 +22,6 @@ def next_sentence(run: NextRun, unit: str, reported: Interval | None = None) -> 
         "that is enough" if run.after <= run.within else f"a half width of {100 * run.within:.3g} % needs more runs"
     )
     return prose(f"measure {places}", text, enough)
-
-
-def differing(run: NextRun, at: Mapping[str, Any], name: str) -> NextRun:
-    """Return the runs without the factors that are as at the configuration, but for the count."""
-    places = tuple({n: v for n, v in place.items() if n == name or v != at.get(n)} for place in run.places)
-    return replace(run, places=places)
 
 
 def _range(value: Interval, unit: str = "") -> str:

@@ -88,18 +88,13 @@ def _worded(about: str, values: Mapping[str, Any]) -> str:
     words = {"far": doublings_text, "error": error_text, "last": error_text}
     inner = {name: _worded(*value) for name, value in values.items() if isinstance(value, tuple)}
     numbers = {name: words[name](value) for name, value in values.items() if name in words}
-    return reason(about, **{**values, **numbers, **inner})
-
-
-def reason(about: str, **values: Any) -> str:
-    """Return a reason with its values filled in."""
-    return REASONS[about].format(**values)
+    return REASONS[about].format(**{**values, **numbers, **inner})
 
 
 def doublings_text(count: float) -> str:
     """Return a number of doublings with at most one decimal: `1 doubling`, `2.5 doublings`."""
     digits = f"{count:.1f}".removesuffix(".0")
-    return reason("doubling" if digits == "1" else "doublings", count=digits)
+    return REASONS["doubling" if digits == "1" else "doublings"].format(count=digits)
 
 
 def error_text(logarithm: float) -> str:
@@ -117,5 +112,6 @@ def fits_text(probability: float) -> str:
     """Return that a run may fail, or most likely does; nothing where it is likely to fit."""
     if probability >= LIKELY_TO_FIT:
         return ""
-    percent = f"{100 * probability:.0f} %" if probability >= 0.01 else reason("less_than_one")
-    return reason("fits", how=reason("fails" if probability >= 0.5 else "most_likely_fails"), percent=percent)
+    percent = f"{100 * probability:.0f} %" if probability >= 0.01 else REASONS["less_than_one"]
+    how = REASONS["fails" if probability >= 0.5 else "most_likely_fails"]
+    return REASONS["fits"].format(how=how, percent=percent)
