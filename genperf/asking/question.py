@@ -76,10 +76,7 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
                 continue
         filled = {cell for cell in cells.tolist() if cell}
         if text not in filled and mostly_numbers(list(filled)):
-            # The number of a value that has a word or a unit beside it.
-            text = text.strip(MARKS)
-            cell = parts_of(text) if amount(text) is None else None
-            text = text if cell is None else cell.number.replace(",", "")
+            text = number_text(text)
         if len(filled) == 1 and len(source) > 1 and is_number(text) and canonical_of(column) is None:
             (only,) = filled
             if number_in(only) != number_in(text):
@@ -163,6 +160,13 @@ def wanted_name(want: str, source: Source) -> str:
     if plain_name(want) in map(plain_name, source.columns):
         return want
     return next((column for alias, column in source.aliases.items() if plain_name(alias) == plain_name(want)), want)
+
+
+def number_text(text: str) -> str:
+    """Return the number in a value that has a word or a unit beside it; another value as it is."""
+    plain = text.strip(MARKS)
+    cell = parts_of(plain) if amount(plain) is None else None
+    return plain if cell is None else cell.number.replace(",", "")
 
 
 # --- what the runs measured -------------------------------------------------------------------------------------------
