@@ -88,8 +88,8 @@ def device_in(text: str) -> Device | None:
 
 
 def _spelled(name: str) -> str:
-    """Return a pattern of a device's name, with or without a hyphen before its number, and of its other names."""
-    apart = re.sub(r"(?<=[a-z])(?=\d{3})", "-?", name.replace("-", "-?"))
+    """Return a pattern of a device's name, whose number may follow a hyphen or be all, and of its other names."""
+    apart = re.sub(r"(?<=[a-z])(?=\d{3})", "-?", name.replace("-", "-?")).replace("rtx-?", "(rtx-?)?")
     return "|".join([apart, *_OTHER_NAMES.get(name, ())])
 
 

@@ -16,7 +16,7 @@ from genperf.growth.posterior import Counts, Series, forecast, posterior_of
 from genperf.models.network import GRADIENT_BYTES, network_of
 from genperf.one_run.published import PublishedPlace, place_of
 from genperf.one_run.run import TrainingRun, machine_in
-from genperf.one_run.utilisation import Utilisation, conventions_of, default_of, utilisation_of
+from genperf.one_run.utilisation import LORA, RECOMPUTED, Utilisation, conventions_of, default_of, utilisation_of
 from genperf.panel.axis import several_nodes
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.peaks import device_in
@@ -32,6 +32,9 @@ LESS = "less by"
 #: Variance of ln of the time of the one run: repeats of a training lie within about 2 %.
 RUN_VARIANCE = 0.02**2
 DAY = 86400.0
+#: Bytes of a parameter that Adam trains in mixed precision (Rajbhandari et al. 2020), or beside which adapters are
+#: trained, and those that a device has for them: 64 of 80 GB.
+STATE_BYTES, DEVICE_BYTES = (16.0, 2.0), 64e9
 
 
 class OneRun(Struct, frozen=True):
@@ -131,9 +134,9 @@ def _explanations(run: TrainingRun, value: float | None, place: PublishedPlace |
     usual = (
         (of_each, f"a rate of each device and not of all (then {100 * of_all:.0f} %)"),
         (run.devices > 8.0 or several_nodes(run.nodes or 1.0), "an exchange between nodes that nothing hides"),
-        (run.recomputed is not False, "activations computed again (a quarter)"),
         (network is not None and network.is_mixture, "the exchange of experts"),
         (network is not None and network.active < 1e9, "products too small for the device"),
+        (run.recomputed is not False and RECOMPUTED * value > place.low, "activations computed again (a quarter)"),
         (True, "a small batch of each device, a pipeline's bubble"),
         (True, "input, or a device below its clock"),
     )
@@ -177,7 +180,9 @@ def _training(
         name = default_of(conventions)
         shares, factors = (place.median, place.high, place.low), (1.0, 1.0, 1.0)
         reason = f"no run: the interval is that of {place.runs} published {place.among} ({name})"
-        suggestion = f"measure 1 device, then {min(devices, 8):g}"
+        smallest = STATE_BYTES[LORA in conventions] * run.network.parameters / DEVICE_BYTES
+        count, node = min(2.0 ** np.ceil(np.log2(max(smallest, 1.0))), devices), min(devices, 8.0)
+        suggestion = f"measure {counted(int(count), 'device')}" + (f", then {node:g}" if count < node else "")
         if used.mfu and used.mfu_upper and used.mfu_lower:
             shares = used.mfu, used.mfu_upper, used.mfu_lower
             factors = 1.0, conventions[name].low, conventions[name].high

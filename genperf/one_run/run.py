@@ -27,19 +27,21 @@ from genperf.words.numbers import three_digits
 _WORDS = section("one_run")
 NAMES = ("device", "network", "precision", "recomputation", "adapters")
 _NUMBER = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
-#: 8xh100, 2x8xA100, h100x8.
-_MACHINE = re.compile(r"(?i)(?:([1-9]\d*)[x×*])?([1-9]\d*)[x×*]([a-z][\w+-]*)|([a-z][\w+-]*?)[x×*]([1-9]\d*)")
+#: 8xh100, 2x8xA100, h100x8, 4x4090.
+_DEVICE = r"(?:[a-z]|[2-5]0[6-9]0)[\w+-]*"
+_MACHINE = re.compile(rf"(?i)(?:([1-9]\d*)[x×*])?([1-9]\d*)[x×*]({_DEVICE})|([a-z][\w+-]*?)[x×*]([1-9]\d*)")
 _RATE = re.compile(rf"({_NUMBER})([kM]?)([A-Za-z]+(?:/[A-Za-z]+)*)")
 _TFLOPS = re.compile(r"(?i)(t|p)flops?(/s(ec)?)?(/[a-z]+)?")
 #: A number that may be a rate: 76800, 76.8k or 76800/s; the 3.1 of a network's name is none.
 _BARE = re.compile(rf"\d[\d,]{{2,}}(\.\d+)?[kM]?|{_NUMBER}([kM]|/s|[kM]/s)")
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
-#: What is written as one word: a rate per second, a percentage, `8 x h100`, `2 nodes`.
+#: What is written as one word: a rate per second, a percentage, `8 x h100`, `2 nodes of 8xh100`, `2 nodes`.
 _ONE_WORD = {
     r"\s+per\s+|\s*/\s*": "/",
     r"/(second|sec)(?![a-z])": "/s",
     r"\s+%": "%",
     rf"(?<![\w.])({_NUMBER})\s*[x×*]\s+(?=[A-Za-z])": r"\1x",
+    rf"^({_NUMBER}) ?nodes? (?:of |with )?(?=\d+[x×*])": r"\1x",
     rf"(?<![\w.=])({_NUMBER}) ?nodes?(?![\w/.-])": r"nodes=\1",
 }
 #: A size as names print it: 7B, 124M, 1.5b; total and active parameters, 30B-A3B; what names a mixture of experts.
@@ -167,7 +169,7 @@ def run_of_words(
     machine, *others = _parted(words) or [""]
     if not (cells := machine_in(machine)):
         return None
-    cells, network = {**(settings or {}), **cells}, list[str]()
+    cells, network, bare, is_measured = {**(settings or {}), **cells}, list[str](), list[str](), False
     for word in others:
         name, equals, value = word.partition("=")
         rate = _RATE.fullmatch(word)
@@ -175,20 +177,27 @@ def run_of_words(
             cells[name] = _setting(name, value)
         elif word.endswith("%"):
             cells["mfu"] = (amount(word[:-1]) or 0.0) / 100.0
-            if not cells["mfu"] > 0.0:
+            if not (is_measured := cells["mfu"] > 0.0):
                 raise GenperfError(f"'{word}' is no utilisation", hint="40%")
         elif precision_in(word):
             cells["precision"] = word
         elif meaning := next((of for of in ("adapters", "recomputation") if word.lower() in _WORDS[of]), ""):
             cells[meaning] = word
         elif rate is not None and (column := _column_of_rate(rate[3])):
-            cells[column] = float(rate[1].replace(",", "")) * MULTIPLES.get(rate[2], 1.0)
+            cells[column], is_measured = float(rate[1].replace(",", "")) * MULTIPLES.get(rate[2], 1.0), True
         elif _BARE.fullmatch(word):
-            what = f"'{word}' could be tokens or samples a second, of all devices or of each"
-            number = word.removesuffix("/s")
-            raise GenperfError(what, hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
+            bare.append(word)
         elif word.lower() not in _WORDS["mfu"]:
             network.append(word)
+    if is_measured and not network and [word[-1] for word in bare] == ["M"]:
+        # Beside a speed 124M is a network.
+        network, bare = bare, []
+    for word in bare:
+        what, number = (
+            f"'{word}' could be tokens or samples a second, of all devices or of each",
+            word.removesuffix("/s"),
+        )
+        raise GenperfError(what, hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
     return run_of_row({**cells, "model": " ".join(network)} if network else cells, peak or 0.0)
 
 
@@ -323,9 +332,10 @@ def _with_rate(
     run: TrainingRun, network: TrainedNetwork, cells: Mapping[str, Any], numbers: Mapping[str, float]
 ) -> TrainingRun:
     """Return a run with its samples a second and the time of its step: from a rate, or from a step's time."""
-    sample = network.sample
-    length = run.sequence if sample == "tokens" else 1.0
-    of_a_step = length * _batch(run, cells, numbers)
+    sample, column = network.sample, next((name for name in cells if canonical_of(name) == "batch"), "")
+    length, batch = run.sequence if sample == "tokens" else 1.0, numbers.get("batch", 0.0)
+    is_open = run.devices > 1.0 and "global_batch" not in numbers and plain_name(column) in ("batch", "batch_size")
+    of_a_step = length * numbers.get("global_batch", 0.0 if is_open else batch * run.devices)
     #: Samples of the network in one of what is counted.
     worth = dict.fromkeys(("", "samples", "sequences", "sentences"), length)
     worth |= dict.fromkeys(("seconds", "steps", "iterations", "step", "it"), of_a_step)
@@ -347,17 +357,9 @@ def _with_rate(
     if counted in ("tokens", "images"):
         what = f"{network.name} is trained on {sample}, and the rate is of {counted}"
         raise GenperfError(what, hint=f"a rate in {sample}/s, or another network")
+    if is_open and counted not in ("samples", "sequences", ""):
+        what = f"{column}={batch:g} may be of each device or of all"
+        raise GenperfError(what, hint=f"gbs={batch:g} of all, or batch_per_gpu={batch:g} of each")
     lacks = "seq=2048" if counted in ("samples", "sequences", "") else "gbs=256 and seq=2048"
     what = "the time of a step" if counted == "seconds" else f"{counted or 'a rate without a unit'} a second"
     raise GenperfError(f"{what} may be of any number of {sample}", hint=f"add {lacks}, or give tok/s")
-
-
-def _batch(run: TrainingRun, cells: Mapping[str, Any], numbers: Mapping[str, float]) -> float:
-    """Return the samples of a step of all devices; 0 where they are not known."""
-    column, batch = next((name for name in cells if canonical_of(name) == "batch"), ""), numbers.get("batch")
-    if "global_batch" in numbers or batch is None:
-        return numbers.get("global_batch", 0.0)
-    if run.devices > 1.0 and plain_name(column) in ("batch", "batch_size"):
-        what = f"{column}={batch:g} may be of each device or of all"
-        raise GenperfError(what, hint=f"gbs={batch:g} of all, or batch_per_gpu={batch:g} of each")
-    return batch * run.devices

@@ -142,5 +142,26 @@ def test_a_run_at_its_own_count_is_to_be_repeated() -> None:
     assert (here["next"], half["next"]) == ("measure it again", "measure 4 devices")
 
 
+def test_what_explains_too_little_is_not_named_and_small_products_come_first() -> None:
+    # Four thirds of 6.4 % are still below what nine in ten reach.
+    far, small = (about(run_in(text)).numbers["less_by"] for text in ("8xa100 70B bf16 20TFLOP/s", "1xa100 124M 9%"))
+    assert not any("computed again" in text for text in far)
+    assert small[0] == "products too small for the device"
+
+
+@pytest.mark.parametrize(
+    ("words", "suggestion"),
+    [
+        # 16 bytes of 70e9 parameters are 1120 GB, 17.5 devices with 64 GB for them.
+        ("64xh100 llama3-70b", "measure 32 devices"),
+        ("64xh100 7B", "measure 2 devices, then 8"),
+        ("64xh100 7B lora", "measure 1 device, then 8"),
+        ("1xh100 1B", "measure 1 device"),
+    ],
+)
+def test_the_first_run_to_make_has_room_for_the_network(words: str, suggestion: str) -> None:
+    assert about(run_in(words), tokens=1e12).numbers["training"]["next"] == suggestion
+
+
 def test_no_end_is_above_the_peak() -> None:
     assert about(run_in("64xa100 13B 200000tok/s")).numbers["mfu_upper"] == 1.0

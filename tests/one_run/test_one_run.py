@@ -31,6 +31,11 @@ def used(text: str) -> Utilisation:
         # 6 · 4.09e9 · 2900 / (8 · 125e12)
         ("8xv100 resnet50 2900img/s", 0.0712),
         ("256xtpu-v5p 32B 328TFLOP/s", 0.7146),
+        ("2 nodes of 8xh100 7B 153600tok/s", 0.4075),
+        # A rate in tokens needs no batch; 6 · 1e9 · 11833 / 71e12
+        ("8xh100 7B 76800tok/s batch=64", 0.4075),
+        ("1x3090 1B 11833tok/s", 1.0),
+        ("1x3090 100M 118333tok/s", 1.0),
     ],
 )
 def test_a_run_in_words_has_its_utilisation(words: str, value: float) -> None:
@@ -77,6 +82,7 @@ def test_a_row_is_read_by_its_headers() -> None:
     [
         ("8xh10 7B 76800tok/s", "did you mean 'h100'"),
         ("8xh100 7B 76800/s", "could be tokens or samples a second, of all devices or of each"),
+        ("8xh100 1.1M", "could be tokens or samples a second, of all devices or of each"),
         ("8xh100 7B 76800", "could be tokens or samples a second, of all devices or of each"),
         ("8xh100 7B 12 samples/s", "add seq=2048"),
         ("8xh100 7B 2 it/s", "add gbs=256 and seq=2048"),
