@@ -19,6 +19,7 @@ from genperf.facts import Curve, Facts, GrowthCounts, Interval, Stage
 from genperf.panel.assemble import EARLIER
 from genperf.panel.quantities import QUANTITIES
 from genperf.panel.reading import Reading
+from genperf.panel.target import SECONDS
 from genperf.prediction.predict import THROUGHPUT
 from genperf.vocabulary.headers import bare, time_called
 from genperf.words.answer import sentences_of
@@ -48,6 +49,8 @@ MEASURED = "●"
 PICTURE_ROWS = 4
 #: Rows of the table at most: with header, picture, verdict and next step they fill the card.
 MOST_ROWS = 5
+#: Times below it are written in microseconds.
+SMALL_SECONDS = 1e-3
 
 
 class Value(Struct, frozen=True, eq=False, dict=True):
@@ -389,7 +392,11 @@ def _time_row(facts: Facts, beside: Stage | None, column: str) -> Row:
     growth, expected = facts.growth, facts.expected
     if not growth.whole or not expected.is_time:
         name = time_called(column, "step") if expected.is_time else expected.name
-        return _interval_row(name, expected.value, expected.unit, "" if beside is None else three_digits(beside.value))
+        # A message takes microseconds.
+        small = expected.unit == SECONDS and expected.value.value < SMALL_SECONDS
+        size, unit = (1e6, "µs") if small else (1.0, expected.unit)
+        ends = Interval(*(size * end for end in expected.value.ends))
+        return _interval_row(name, ends, unit, "" if beside is None else three_digits(size * beside.value))
     middle, lower, upper, unit = durations_text(*expected.value.ends)
     before_text = "" if beside is None else duration_text(beside.value)
     return Row(time_called(column, growth.sample), with_unit(middle, unit), f"{lower} – {upper}", before_text)

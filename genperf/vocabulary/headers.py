@@ -126,7 +126,7 @@ def time_called(column: str, usual: str) -> str:
     >>> time_called("step_time_s", "step"), time_called("TTFT p50 (ms)", "step"), time_called("Time per Tree", "job")
     ('step', 'TTFT p50', 'Time per Tree')
     """
-    plain = {*_TIMES, *TIME_WORDS, *STEP_WORDS, *JOB_WORDS, *STATISTICS, *words_of("headers.time_letter")}
+    plain = {*_TIMES, *TIME_WORDS, *STEP_WORDS, *JOB_WORDS, *STATISTICS, *words_of("headers.time_letter")} - {"latency"}
     words = {word for part in _chain(bare(column)) for word in part}
     timed = header_of(column).kind == "time" or words & _TIMES
     return bare(column) if timed and words - plain else usual

@@ -121,3 +121,8 @@ def test_two_parts_of_a_value_are_no_more_than_all_of_it() -> None:
     sentence = limit_sentence(Limit("time", "time", 0.9, parts), "gpus=8")
     shares = [int(share) for share in re.findall(r"(?:, |\()(\d+) %(?: of|\))", sentence)]
     assert sum(shares) <= 100, sentence
+
+
+def test_microseconds_are_written_as_such() -> None:
+    runs = pd.DataFrame({"nodes": [2, 4, 8, 16], "latency_us": [19.8, 27.1, 36.0, 44.1]})
+    assert re.search(r"^latency_us +\d\d\.?\d* µs", repr(gp.ask(runs, nodes=32)), re.MULTILINE)
