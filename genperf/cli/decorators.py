@@ -41,7 +41,10 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except UnclearTableError as error:
-            error.begin = next(map(first_lines, files_read(ctx.params)), ())
+            # Of several files that are read, the one that the error names.
+            files = [*files_read(ctx.params)]
+            named = [path for path in files if path == error.where]
+            error.begin = next(map(first_lines, named or files), ())
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -57,6 +57,7 @@ def verify(
         kind, file = "error" if answer.alarm.raised else "notice", f"file={sources[0]}"
         tell(f"::{kind} {file},title=genperf verify::{answer.judged}; {answer.coverage}")
         tell_all(f"::warning {file},title=slower::{answer.lines[row]}" for row in answer.alarm.slower)
+        tell_all(f"::warning {file},title=not compared::{text}" for text in answer.not_compared)
     if answer.alarm.raised:
         tell(f"error: {answer.judged}", err=True)
         raise click.exceptions.Exit(1)

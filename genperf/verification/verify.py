@@ -55,6 +55,8 @@ class Verification(Struct, frozen=True):
     alarm: Alarm
     #: `at`, `before`, `after`: what is predicted of the new runs' configurations since the model was fitted again.
     moved: tuple[dict[str, Any], ...] = ()
+    #: New runs that failed, and rows that cannot be used.
+    not_compared: tuple[str, ...] = ()
 
     @property
     def inside(self) -> int:
@@ -70,10 +72,11 @@ class Verification(Struct, frozen=True):
     def judged(self) -> str:
         """The alarm in words."""
         alarm, alone = self.alarm, ", ".join(str(row + 1) for row in self.alarm.slower)
+        alone = f"by themselves: runs {alone}" if len(alarm.slower) > 1 else f"by itself: run {alone}"
         tests = ", ".join(f"{name} p = {value:.2g}" for name, value in alarm.tests.items())
         verdict = "slower than predicted" if alarm.raised else "not slower"
         text = f"{verdict}: p = {alarm.probability:.2g} ({tests}); the alarm is at {100 * alarm.level:g} %"
-        return f"{text}; by themselves: runs {alone}" if alarm.raised and alone else text
+        return f"{text}; {alone}" if alarm.raised and alarm.slower else text
 
     @property
     def lines(self) -> list[str]:
@@ -85,7 +88,7 @@ class Verification(Struct, frozen=True):
             slow = ", slow" if number - 1 in self.alarm.slower and run.place == "inside" else ""
             interval = f"predicted {predicted} ({lower} – {upper}): {run.place}{slow} · {held} of {number}"
             rows.append(f"{number}. {join_values(run.at)}: {with_unit(value, self.unit)}, {interval}")
-        rows += [self.coverage, self.judged]
+        rows += [*(f"not compared: {text}" for text in self.not_compared), self.coverage, self.judged]
         for at, before, after in (moved.values() for moved in self.moved):
             there = f"{with_unit(three_digits(after), self.unit)} ({100 * (after / before - 1):+.1f} %)"
             rows.append(f"moved: {join_values(at)}: {three_digits(before)} becomes {there}")
@@ -131,7 +134,6 @@ def verify(
 
     Examples
     --------
-    >>> import pandas as pd
     >>> times = [1.0, 1.1, 1.2, 1.3, 1.01, 1.09, 1.21, 1.3]
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8] * 2, "step_s": times})
     >>> verify(runs, pd.DataFrame({"gpus": [4, 8], "step_s": [1.5, 1.62]})).alarm.raised
@@ -149,12 +151,12 @@ def verify(
     earlier, fitted = (opened, fit(opened, seed=seed)) if isinstance(opened, Table) else (None, opened)
     schema = fitted.first.schema
     new, target = read_as(_opened(sources), schema), schema.target
-    inputs = new.frame[_settings(new)]
+    inputs = new.frame[[*new.group, *(factor.name for factor in new.factors)]]
     predicted, mean = (fitted.predict_columns(inputs, NOMINAL, kind) for kind in ("prediction", "confidence"))
     centre, lower, upper = (np.asarray(predicted[name], float) for name in (target.name, "lower", "upper"))
     deviations = float(norm.ppf(0.5 + 0.5 * NOMINAL))
     spread, shared = (np.log(np.asarray(band["upper"], float) / centre) / deviations for band in (predicted, mean))
-    history, configuration = _history(earlier, schema, new)
+    history, configuration = _history(earlier, schema, inputs)
     raised = alarm_of(history, configuration, np.log(new.measured), (np.log(centre), spread, shared), alarm)
     place = np.select([new.measured < lower, new.measured > upper], ["faster", "slower"], "inside").tolist()
     quantity, unit, values = target.name, target.unit, [new.measured, centre, lower, upper]
@@ -173,11 +175,12 @@ def verify(
             save_model(again, model)
         places, shown = inputs.drop_duplicates(), THROUGHPUT[0] if target.throughput else target.name
         before, after = (np.asarray(one.predict_columns(places)[shown], float).tolist() for one in (fitted, again))
-        moved = tuple(
-            {"at": at, "before": a, "after": b} for at, a, b in zip(records(places), before, after, strict=True)
-        )
+        rows = zip(records(places), before, after, strict=True)
+        moved = tuple({"at": at, "before": value, "after": updated} for at, value, updated in rows)
     runs = tuple(map(Checked, records(inputs), verdicts, *numbers, place))
-    return Verification(fitted.first.model, quantity, unit, runs, raised, moved)
+    missing = [f"{join_values(at)}: the run failed" for at in records(new.failures)]
+    missing += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
+    return Verification(fitted.first.model, quantity, unit, runs, raised, moved, tuple(missing))
 
 
 def session_column(columns: Iterable[str]) -> str | None:
@@ -194,16 +197,11 @@ def _opened(sources: tuple[str | Path | pd.DataFrame, ...]) -> Source:
     return open_files(files) if files else open_source(sources[0])
 
 
-def _settings(table: Table) -> list[str]:
-    """Return the columns that tell one configuration from others."""
-    return [*table.group, *(factor.name for factor in table.factors)]
-
-
-def _history(earlier: Table | None, schema: Schema, new: Table) -> tuple[History, Index]:
+def _history(earlier: Table | None, schema: Schema, new: pd.DataFrame) -> tuple[History, Index]:
     """Return the earlier runs, and the configuration of each new run among theirs; −1 where it was never measured."""
-    rows, names = tuple[Any, ...](), _settings(new)
+    rows, names = tuple[Any, ...](), [*new.columns]
     if earlier is None:
-        medians = () if new.group else schema.medians
+        medians = () if schema.group else schema.medians
         before = pd.DataFrame([median.values for median in medians], columns=[f.name for f in schema.factors])
         means, runs = np.log([m.value for m in medians]), np.array([float(m.repeats) for m in medians])
         sd = schema.noise or 0.0
@@ -220,7 +218,7 @@ def _history(earlier: Table | None, schema: Schema, new: Table) -> tuple[History
             rows = residuals[repeated], np.unique(sessions, return_inverse=True)[1]
     if (freedom := float(np.sum(runs - 1.0))) < FEWEST_FREEDOM:
         return History(), np.full(len(new), -1)
-    number = number_rows(pd.concat([before[names], new.frame[names]]), names)[len(before) :]
+    number = number_rows(pd.concat([before[names], new]), names)[len(before) :]
     return History(means, runs, sd, freedom, *rows), np.where(number < len(runs), number, -1)
 
 
@@ -239,8 +237,5 @@ def _with_runs(table: Table, new: Table) -> Table:
     if table.weight is not None and table.weight not in rows:
         # A run without a weight counts as earlier ones do in the mean.
         rows = rows.assign(**{table.weight: table.frame[table.weight].mean()})
-    further = {
-        name: _with_runs(part, new.further[name]) if name in new.further else part
-        for name, part in table.further.items()
-    }
+    further = {n: _with_runs(part, new.further[n]) if n in new.further else part for n, part in table.further.items()}
     return replace(table._with(pd.concat([table.frame, rows], ignore_index=True)), further=further)

@@ -137,6 +137,23 @@ def test_update_of_a_history_with_sessions_needs_no_session_of_the_new_runs(shel
     assert (status, out.count("moved: gpus=")) == (1, 3)
 
 
+def test_a_run_that_failed_is_named(shell: Shell) -> None:
+    Path("failed.csv").write_text("gpus,step_s\n8,OOM\n4,1.2\n1,\n")
+    status, out, _ = shell("verify", "history.csv", "failed.csv", "--github")
+    assert status == 0
+    assert "not compared: gpus=8: the run failed\n" in out
+    assert "not compared: 1 row left out because it cannot be used: line 4" in out
+    assert "::warning file=failed.csv,title=not compared::gpus=8: the run failed" in out
+    assert "1 of 1 inside 90 %" in out
+
+
+def test_a_file_without_rows_is_shown(shell: Shell) -> None:
+    Path("empty.csv").write_text("gpus,step_s\n")
+    err = shell("verify", "history.csv", "empty.csv")[2]
+    assert "it begins:\n    gpus,step_s" in err
+    assert "build-0" not in err
+
+
 def test_reports_for_machines(shell: Shell) -> None:
     _, out, _ = shell("verify", "history.csv", "slow.csv", "--junit", "report.xml", "--github")
     suite = ElementTree.parse("report.xml").getroot()
