@@ -48,7 +48,11 @@ def least_exchange(
 
 
 def minimum_exchange(
-    panel: Panel, hints: Mapping[str, str], columns: Mapping[str, Any], seconds: float | None, kept: dict[float, float]
+    panel: Panel,
+    hints: Mapping[str, str],
+    columns: Mapping[str, Any],
+    seconds: float | None,
+    efficiencies: dict[float, float],
 ) -> Exchange | None:
     """Return the exchange at a configuration; None where hints do not determine it, and on one node.
 
@@ -58,8 +62,8 @@ def minimum_exchange(
         The configuration.
     seconds : float, optional
         Of one step there.
-    kept : dict of float to float
-        What a device did on each measured count of nodes, as a part of what it did on one.
+    efficiencies : dict of float to float
+        Throughput of a device on each measured count of nodes, over that on one node.
     """
     network, node, workers = network_of(hints), panel.node("nodes"), panel.workers
     message = None if network is None else network.message_at(panel, columns)
@@ -70,5 +74,5 @@ def minimum_exchange(
         return None
     devices = nodes if workers is None else float(columns[workers.name][0])
     least = least_exchange(message, network.bandwidth, nodes, max(devices / nodes, 1.0), network.latency)
-    cost = seconds * (1.0 - kept[nodes]) if seconds is not None and nodes in kept else None
+    cost = seconds * (1.0 - efficiencies[nodes]) if seconds is not None and nodes in efficiencies else None
     return Exchange(least, nodes, message, seconds, cost)

@@ -94,7 +94,7 @@ def doubling_axis(ax: Axes, name: str, counts: Array) -> None:
 
 
 def ticks_between(lowest: float, highest: float) -> list[float]:
-    """Return powers of two from one end to the other."""
+    """Return ticks at powers of two, at most `MAX_TICKS` and one; with both ends where fewer than two lie inside."""
     lowest_power, last = int(np.ceil(np.log2(lowest) - 1e-9)), int(np.floor(np.log2(highest) + 1e-9))
     powers = [2.0**k for k in range(lowest_power, last + 1)]
     if len(powers) < 2:

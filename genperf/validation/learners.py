@@ -262,7 +262,7 @@ def last_point(train: Table, data: pd.DataFrame, interval: float, seed: int) -> 
 
 
 def _one_worker(panel: Panel, train: Table) -> Node:
-    """Return the work of one worker as a formula; one where the time stays as it is."""
+    """Return what a time is proportional to, as a formula: a worker's batch, and 1/n of a job; else one."""
     if train.target.unit != SECONDS:
         return ONE
     if is_whole(train.scaling) and (workers := panel.counted_node) is not None:

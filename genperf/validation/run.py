@@ -11,7 +11,7 @@ import pandas as pd
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.arrays import AnyArray, Integers, Objects
+from genperf.arrays import AnyArray, Array, Integers, Objects
 from genperf.attribution.answers import Importance
 from genperf.engine import Engine, Lost, run
 from genperf.errors import FitError, GenperfError, ModelError, Note, did_you_mean
@@ -389,26 +389,35 @@ def importance(
     folds_rows = list(split(table, f"kfold:{min(folds, len(medians))}", seed))
     tables = []
     for name in choose_models(models, table)[0]:
+        # Sums over the configurations as they are, and with each factor shuffled; how many have an error.
         errors, counts = np.zeros((2, 1 + len(factors), repeats))
         for number, part in enumerate(folds_rows):
             held = medians.take(np.unique(table.configuration[part.test]))
             train = table.take(part.train)
-            data = _shuffled(held.frame[[f.name for f in medians.factors]], factors, repeats, [seed, number])
-            outcome = predicted(Task(name, train, data, 0.9, seed, {}))
+            copies = _shuffled(held.frame[[f.name for f in medians.factors]], factors, repeats, [seed, number])
+            outcome = predicted(Task(name, train, copies, 0.9, seed, {}))
             if outcome.error is not None:
                 raise outcome.error
-            with np.errstate(all="ignore"):
-                absolute = np.abs(np.log(outcome.answers[0].astype(float).reshape(-1, len(held)) / held.measured))
-            shuffled_errors = np.vstack([absolute[:1].repeat(repeats, axis=0), absolute[1:]]).reshape(
-                *errors.shape, len(held)
-            )
-            errors += np.where(np.isfinite(shuffled_errors), shuffled_errors, 0.0).sum(axis=2)
-            counts += np.isfinite(shuffled_errors).sum(axis=2)
+            of_copies = _errors_of_copies(outcome.answers[0].astype(float), held.measured, repeats)
+            errors += np.nansum(of_copies, axis=2)
+            counts += np.isfinite(of_copies).sum(axis=2)
         means = errors / np.maximum(counts, 1)
         plain, grown = means[0].mean(), np.exp(means[1:].mean(axis=1)) - np.exp(means[0].mean())
         scores = {"importance": 100 * grown, "deviation": 100 * np.exp(means[1:]).std(axis=1)}
         tables.append(pd.DataFrame({"model": name, "factor": factors, **scores, "error": 100 * np.expm1(plain)}))
     return Importance(pd.concat(tables, ignore_index=True), len(folds_rows), repeats)
+
+
+def _errors_of_copies(values: Array, measured: Array, repeats: int) -> Array:
+    """Return |ln(predicted/measured)| of the rows of `_shuffled`, shape (1 + factors, repeats, configurations).
+
+    The error of the unshuffled rows stands in each repeat; NaN where a value is not finite.
+    """
+    with np.errstate(all="ignore"):
+        errors = np.abs(np.log(values.reshape(-1, len(measured)) / measured))
+    plain = errors[:1].repeat(repeats, axis=0)
+    errors = np.vstack([plain, errors[1:]]).reshape(-1, repeats, len(measured))
+    return np.where(np.isfinite(errors), errors, np.nan)
 
 
 def _shuffled(frame: pd.DataFrame, factors: Sequence[str], repeats: int, seed: Sequence[int]) -> pd.DataFrame:

@@ -94,6 +94,7 @@ def _each(of_row: AnyArray, folds: Iterable[Any], of: str = "") -> tuple[Split, 
 
 
 def _leave_group_out(table: Table, column: str) -> tuple[Split, ...]:
+    """Hold out the configurations of each value of a column in turn; an empty cell is no value."""
     values = _column(table, column)
     texts = _same_within_configurations(table, column)
     names = sorted({*texts} - {""}, key=float if pd.api.types.is_numeric_dtype(values) else str)
