@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from helpers import shell_of
+from helpers import Shell
 
 ROOT = Path(__file__).parents[1]
 RECIPES = {
@@ -104,18 +104,11 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, st
 
 @pytest.mark.parametrize(("title", "before", "after"), ADDED)
 def test_what_is_to_be_added_works(
-    title: str,
-    before: str,
-    after: str,
-    answers: dict[str, tuple[int, str]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    title: str, before: str, after: str, answers: dict[str, tuple[int, str]], shell: Shell
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         Path(name).write_text(text, encoding="utf-8")
-    assert re.search(before, "".join(shell_of(capsys)(*shlex.split(command_of(title))[1:])[1:]))
+    assert re.search(before, "".join(shell(*shlex.split(command_of(title))[1:])[1:]))
     status, out = answers[title]
     assert status == 0, out
     assert not re.search(before, out)

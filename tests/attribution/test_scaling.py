@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import shell_of
+from helpers import Shell
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from worked_models import BATCH, FRAMEWORK, GLOBAL, NODES, WORKERS, member, model
@@ -267,10 +267,9 @@ def test_without_categories_there_is_none() -> None:
 
 
 def test_explain_prints_and_writes_them(
-    result: gp.FitResult, by_level: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    result: gp.FitResult, by_level: pd.DataFrame, tmp_path: Path, shell: Shell
 ) -> None:
     gp.save_model(result, tmp_path / "model.json")
-    shell = shell_of(capsys)
     status, printed, _ = shell("explain", str(tmp_path / "model.json"))
     assert status == 0
     assert "by what doubling a factor multiplies the time, at each level" in printed

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from discrepancies import stacked, walk_along
-from helpers import shell_of
+from helpers import Shell
 from msgspec.structs import replace
 from worked_models import BATCH, WORKERS, member, model
 
@@ -320,10 +320,10 @@ def test_the_level_that_differs_is_named() -> None:
     assert again.best.expression == result.best.expression
 
 
-def test_fit_prints_the_exponents_of_levels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_prints_the_exponents_of_levels(tmp_path: Path, shell: Shell) -> None:
     runs().to_csv(tmp_path / "runs.csv", index=False)
     roles = ["--time", "t", "--intrinsic", "b", "--categorical", "net"]
-    status, printed, _ = shell_of(capsys)("fit", str(tmp_path / "runs.csv"), *roles, "--model", "generic", "--verbose")
+    status, printed, _ = shell("fit", str(tmp_path / "runs.csv"), *roles, "--model", "generic", "--verbose")
     assert status == 0
     assert "vgg (net): b exponent 1.0" in printed
 
@@ -520,7 +520,7 @@ def test_a_sum_has_no_overlap() -> None:
     assert compare(plain, {"workers": 4}, {"workers": 8}).hidden.empty
 
 
-def test_explain_shows_what_each_overlap_hides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_shows_what_each_overlap_hides(tmp_path: Path, shell: Shell) -> None:
     """Two groups, of which one does not prefetch; every phase is measured."""
     frame = pd.DataFrame(product(("ahead", "asked"), (2, 4, 8), (2, 4)), columns=["reader", "workers", "batch"])
     frame = frame.assign(
@@ -534,7 +534,7 @@ def test_explain_shows_what_each_overlap_hides(tmp_path: Path, capsys: pytest.Ca
     ahead = frame.reader == "ahead"
     frame["step_s"] = np.where(ahead, np.maximum(frame.io_s, rest), frame.io_s + rest)
     frame.to_csv(tmp_path / "runs.csv", index=False)
-    shell, file = shell_of(capsys), str(tmp_path / "m.json")
+    file = str(tmp_path / "m.json")
     roles = ("--time", "step_s", "--intrinsic", "batch", "--extrinsic", "workers", "--group", "reader")
     status, _, errors = shell("fit", str(tmp_path / "runs.csv"), *roles, "--model", "s-sgd", "-o", file)
     assert status == 0, errors

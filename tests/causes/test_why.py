@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import shell_of
+from helpers import Shell
 
 import genperf as gp
 from genperf.causes.laws import FORMS, INPUT, NONE
@@ -150,14 +150,14 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_explain_why_compares_levels_of_a_table(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_why_compares_levels_of_a_table(file: str, shell: Shell) -> None:
     asked = ("explain", file, "--why", "--at", "cluster=new", "--versus", "cluster=old")
-    status, out, errors = shell_of(capsys)(*asked, "--json")
+    status, out, errors = shell(*asked, "--json")
     assert status == 0, errors
     found = json.loads(out)
     assert found["causes"][0]["cause"] == "slow link"
     assert {"cause", "probability", "for", "against", "decide_by"} == {*found["causes"][0]}
-    status, out, _ = shell_of(capsys)(*asked)
+    status, out, _ = shell(*asked)
     assert status == 0
     assert "1. slow link" in out
     assert "decide by: a bandwidth test" in out
@@ -171,22 +171,22 @@ def test_a_frame_and_a_file_are_read_and_counts_of_no_devices_refused(file: str)
         gp.why(pd.DataFrame({"users": [1, 2, 4], "step_s": [1.0, 1.1, 1.3]}))
 
 
-def test_levels_and_quantities_that_are_not_there_are_named(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, errors = shell_of(capsys)("explain", file, "--why", "--at", "cluster=newest")
+def test_levels_and_quantities_that_are_not_there_are_named(file: str, shell: Shell) -> None:
+    status, _, errors = shell("explain", file, "--why", "--at", "cluster=newest")
     assert status == 1
     assert "no run has cluster=newest" in errors
-    status, _, errors = shell_of(capsys)("explain", file, "--why", "--at", "clutter=new")
+    status, _, errors = shell("explain", file, "--why", "--at", "clutter=new")
     assert "no factor is called 'clutter'" in errors
     assert "did you mean 'cluster'" in errors
 
 
-def test_ask_names_the_cause_of_a_low_efficiency_only(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_ask_names_the_cause_of_a_low_efficiency_only(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "two.csv"
     path.write_text("gpus,nodes,batch_per_gpu,step_s\n8,1,32,0.30\n16,2,32,0.52\n32,4,32,0.61\n")
-    status, out, errors = shell_of(capsys)("ask", str(path), "--at", "gpus=64", "--json")
+    status, out, errors = shell("ask", str(path), "--at", "gpus=64", "--json")
     assert status == 0, errors
     answer = json.loads(out)
     assert answer["normal"]["percentile"] < 25.0
     assert answer["causes"][0]["decide_by"]
     path.write_text("gpus,nodes,batch_per_gpu,step_s\n8,1,32,0.30\n16,2,32,0.31\n32,4,32,0.32\n")
-    assert json.loads(shell_of(capsys)("ask", str(path), "--at", "gpus=64", "--json")[1])["causes"] == []
+    assert json.loads(shell("ask", str(path), "--at", "gpus=64", "--json")[1])["causes"] == []

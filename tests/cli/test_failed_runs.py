@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 import genperf as gp
 
@@ -17,11 +17,6 @@ RUNS = "gpus,micro,seconds\n" + "".join(
     for n in (1, 2, 4, 8, 16)
     for b in (1, 2, 4, 8, 16)
 )
-
-
-@pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
-    return shell_of(capsys)
 
 
 @pytest.fixture(autouse=True)

@@ -5,15 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 from genperf.datasets import world
-
-
-@pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
-    return shell_of(capsys)
 
 
 def test_every_cluster_has_a_source_with_a_licence(shell: Shell) -> None:

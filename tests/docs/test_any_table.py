@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from helpers import shell_of
+from helpers import Shell
 
 PAGE = (Path(__file__).parents[2] / "docs" / "any-table.md").read_text(encoding="utf-8")
 SECTIONS = re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]
@@ -17,17 +17,14 @@ def masked(text: str) -> str:
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=[section.partition("\n")[0] for section in SECTIONS])
-def test_a_command_prints_what_the_page_shows(
-    section: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_command_prints_what_the_page_shows(section: str, shell: Shell) -> None:
     blocks = re.findall(r"```(\w+)\n(.*?)```", section, re.DOTALL)
     for language, text in blocks:
         if language in ("csv", "json"):
             Path(f"runs.{language}").write_text(text, encoding="utf-8")
     command = next(text for language, text in blocks if language == "sh")
     program, *arguments = shlex.split(command)
-    status, out, errors = shell_of(capsys)(*arguments)
+    status, out, errors = shell(*arguments)
     assert (program, status) == ("genperf", 0), errors
     after = blocks[-1][1].splitlines()
     printed = [masked(line) for line in out.splitlines()]

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 import pytest
-from helpers import shell_of
+from helpers import Shell
 
 PAGE = Path(__file__).parents[2] / "docs" / "what-people-ask.md"
 QUESTIONS = re.split(r"^(?=## )", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
@@ -26,15 +26,12 @@ def title(question: str) -> str:
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=title)
-def test_a_question_is_answered_as_the_page_shows(
-    question: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_question_is_answered_as_the_page_shows(question: str, shell: Shell) -> None:
     table = block(question, "csv")
     assert len(table.splitlines()) <= 6
     if table:
         Path("runs.csv").write_text(table, encoding="utf-8")
-    status, out, errors = shell_of(capsys)(*shlex.split(block(question, "sh"))[1:])
+    status, out, errors = shell(*shlex.split(block(question, "sh"))[1:])
     assert status == 0, errors
     lines, printed = block(question, "text").splitlines(), out.splitlines()
     if os.environ.get("GENPERF_GOLDEN") == "write":

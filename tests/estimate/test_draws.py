@@ -59,7 +59,7 @@ def test_random_features_have_the_covariance() -> None:
     assert drawn @ drawn.T == pytest.approx(form.covariance(places), abs=0.6)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_product_that_can_stand_for_the_constant_leaves_it_wide(seed: int) -> None:
     # C + a·l·(b + k) + w·(n − 1)/n: of n = 1, 2, 4, 8 a power with a step makes C + w·(n − 1)/n by itself.
     runs = pd.DataFrame(list(itertools.product(*GRID.values())), columns=list(GRID))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 from genperf.errors import GenperfError, TableError
 from genperf.importers import import_files, nsight
@@ -244,10 +244,10 @@ def test_another_file_is_no_event_file(tmp_path: Path) -> None:
         import_files("tensorboard", [str(other)])
 
 
-def test_a_table_command_names_the_importer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_command_names_the_importer(tmp_path: Path, shell: Shell) -> None:
     events = write_events(tmp_path, (1, [("loss", 1.0)]))
     for file, importer in ((events, "tensorboard"), (str(DATA / "nsight.sqlite"), "nsight")):
-        status, _, errors = shell_of(capsys)("ask", "--full", file)
+        status, _, errors = shell("ask", "--full", file)
         assert status == 1
         assert f"genperf import {importer}" in errors
 

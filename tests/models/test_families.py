@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import panel_with, runs_of, shell_of
+from helpers import panel_with, runs_of
 
 import genperf as gp
 from genperf.errors import FitError, GenperfError, ModelError
@@ -323,8 +323,7 @@ def test_fewer_workers_than_servers_are_limited_by_their_links():
     assert two.to_list() == pytest.approx([0.11, 0.11], rel=0.01)
 
 
-def test_the_command_line_explains_the_step(capsys, tmp_path):
-    shell = shell_of(capsys)
+def test_the_command_line_explains_the_step(shell, tmp_path):
     path, model = tmp_path / "runs.csv", str(tmp_path / "model.json")
     law = LAWS["servers"][1]
     runs(law, [1, 2, 4, 8]).to_csv(path, index=False)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from helpers import runs_of, shell_of
+from helpers import Shell, runs_of
 
 import genperf as gp
 from genperf import fit
@@ -516,12 +516,11 @@ def test_pairs_that_rise_together_are_named() -> None:
 
 
 @pytest.mark.parametrize("model", ["auto", "generic"])
-def test_fit_and_its_answer_name_them(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_and_its_answer_name_them(model: str, tmp_path: Path, shell: Shell) -> None:
     frame = runs()
     path = tmp_path / "runs.csv"
     frame.assign(id=[f"run{k}" for k in range(len(frame))], tokens=128 * frame.batch).to_csv(path, index=False)
     roles = ["--time", "s", "--intrinsic", "batch,tokens", "--extrinsic", "workers", "--categorical", "net,id"]
-    shell = shell_of(capsys)
     status, out, err = shell("fit", str(path), *roles, "--model", model, "-o", str(tmp_path / "model.json"))
     assert status == 0
     assert "'batch' and 'tokens' rise together" in out + err
@@ -530,11 +529,11 @@ def test_fit_and_its_answer_name_them(model: str, tmp_path: Path, capsys: pytest
     assert "left out id" in out + err
 
 
-def test_check_names_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_names_them(tmp_path: Path, shell: Shell) -> None:
     path = tmp_path / "runs.csv"
     runs().assign(bytes=lambda f: 4000 * f.batch).to_csv(path, index=False)
     roles = ["--time", "s", "--intrinsic", "batch,bytes", "--extrinsic", "workers", "--categorical", "net"]
-    status, out, err = shell_of(capsys)("check", str(path), *roles)
+    status, out, err = shell("check", str(path), *roles)
     assert status == 0
     assert "'batch' and 'bytes' rise together" in out + err
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import shell_of
+from helpers import Shell
 
 import genperf as gp
 from genperf.errors import GenperfError
@@ -81,9 +81,8 @@ def test_an_average_is_refused() -> None:
         export(result, "python")
 
 
-def test_the_command_writes_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_a_file(tmp_path: Path, shell: Shell) -> None:
     (tmp_path / "runs.csv").write_text("workers,s\n1,9\n2,5\n4,3\n8,2\n")
-    shell = shell_of(capsys)
     runs, model, code = (str(tmp_path / name) for name in ("runs.csv", "m.json", "m.py"))
     assert shell("fit", runs, "--time", "s", "--extrinsic", "workers", "--model", "amdahl", "-o", model)[0] == 0
     assert shell("explain", model, "--to", "python", "-o", code)[0] == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell
 
 import genperf as gp
 from genperf.errors import GenperfError
@@ -80,8 +80,7 @@ def test_independent_groups_share_the_wins_by_their_overlap() -> None:
     assert found.best["wins"].between(0.05, 0.95).all()
 
 
-def test_the_command_answers_over_groups(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    shell: Shell = shell_of(capsys)
+def test_the_command_answers_over_groups(shell: Shell, tmp_path: Path) -> None:
     table, model = tmp_path / "runs.csv", str(tmp_path / "m.json")
     RUNS.to_csv(table, index=False)
     roles = ["--time", "s", "--extrinsic", "workers", "--group", "framework,batch", "--model", "a + b*workers**0.5"]

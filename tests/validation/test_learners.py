@@ -1,8 +1,5 @@
 """Learners, last point, and the splits of a table."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -148,19 +145,6 @@ def test_factors_of_one_value_are_no_columns() -> None:
 def test_half_width_is_the_conformal_rank(count: int, interval: float, expected: float) -> None:
     residuals = np.arange(1.0, count + 1) * np.where(np.arange(count) % 2, -1, 1)
     assert half_width(residuals, interval) == pytest.approx(expected, nan_ok=True)
-
-
-def test_importing_the_room_imports_no_heavy_library() -> None:
-    code = (
-        "import sys, genperf.validation\n"
-        "heavy = ('sklearn', 'statsmodels', 'scipy.stats', 'joblib', 'matplotlib')\n"
-        "print([m for m in heavy if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-# ---  ----------------------------------------------------------------------------------------------------------------
 
 
 def series(**columns: list[float]) -> Table:
