@@ -470,7 +470,7 @@ def not_counted(numeric: Sequence[str], texts: Mapping[str, Sequence[str]]) -> T
 
 def is_repeat(name: str, cells: Cells | Sequence[Any]) -> bool:
     """Tell whether a column numbers the repeats of a configuration, by its name and its cells."""
-    if plain_name(name) not in _REPEATS:
+    if plain_name(name) not in _REPEATS or header_of(name).kind:
         return False
     # By numbers or letters, perhaps behind one and the same word.
     matches = [_NUMBERED.fullmatch(text.lower()) for text in {*labels(cells).tolist()} - {""}]

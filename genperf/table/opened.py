@@ -45,7 +45,7 @@ from genperf.table.facts import (
     with_facts,
 )
 from genperf.table.folder import beneath, joined, tidied
-from genperf.table.parsed import is_european, parsed_column
+from genperf.table.parsed import is_european, parsed_column, parts_of
 from genperf.table.shape import melted, with_factors
 from genperf.table.text import (
     FIRST_ROWS,
@@ -149,6 +149,10 @@ def _table_or_log(text: str, name: str) -> Source:
     except TableError:
         if (table := aligned_table(text)) is not None:
             return read_delimited(table, name, RUNS)
+        if (number := parts_of(text.strip())) is not None:
+            return source_of(
+                name, ["value"], [[text.strip()]], [1], units={"value": number.unit} if number.unit else {}
+            )
         if is_log(text) and (log := source_of_log(text, name)) is not None:
             return log
         if (table := cut_table(text)) is None:

@@ -1,7 +1,9 @@
 """Cells as people write them → numbers: units, ±, brackets, footnotes, thousands, decimal commas, lists."""
 
 import itertools
+import math
 import re
+import statistics
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
@@ -38,6 +40,7 @@ _EXTRAS = {
 }
 #: What parts thousands.
 SEPARATOR = re.compile(f"[, {_BLANKS}]")
+_SERIES = re.compile(r"[\[(][\d.eE+\-\s,;]+[\])]")
 _LIST = re.compile(r"\[?\s*[0-9]{1,3}(?:\s*[,;]\s*[0-9]{1,3})*\s*\]?")
 _GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 _EUROPEAN_GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]*)?")
@@ -129,10 +132,11 @@ def parsed_column(
         known = {text: parts for text in unique if (parts := parts_of(text)) is not None}
         # A clock with a part of a second is no time of day.
         seconds = zip(odd, seconds_of(odd), strict=True)
+        medians = {t: value for t in odd if not t.isdecimal() and "." in t and (value := median_of(t)) is not None}
         durations = {t: v for t, v in seconds if not isinstance(v, str) and (":" not in t or re.search(r"\.\d", t))}
         numbers = sum(bool(label(cell)) for cell in cells if not isinstance(cell, str))
         others = sum(n for text, n in unique.items() if text.lower() not in missing)
-        if 2 * (numbers + sum(unique[text] for text in known.keys() | durations.keys())) <= numbers + others:
+        if 2 * (numbers + sum(unique[t] for t in {**known, **durations, **medians})) <= numbers + others:
             return None
         plain = {text: parts for text, parts in known.items() if text not in durations}
         sign = points or _decimal_sign([parts.number for parts in plain.values()], delimiter, comma)
@@ -140,6 +144,9 @@ def parsed_column(
         if converted is None or (durations and converted[1] not in ("s", "")):
             return None
         values, shown, steps = converted
+        if medians:
+            values = {**values, **medians}
+            steps = (*steps, step(f"{counted(len(medians), 'list')} of '{name}' replaced by the median"))
         if points:
             steps = (*steps, step(f"points between thousands removed from '{name}'"))
         if durations:
@@ -243,6 +250,13 @@ def is_european(cell: Any) -> bool:
     return (
         isinstance(cell, str) and "," in cell and "." in cell and _EUROPEAN_GROUPS.fullmatch(cell.strip()) is not None
     )
+
+
+def median_of(text: str) -> float | None:
+    """Return the median of numbers that are listed in brackets: the steps of one run."""
+    listed = text.strip("[()]").replace(";", ",").split(",") if _SERIES.fullmatch(text) else []
+    numbers = [number_in(one.strip()) for one in listed]
+    return statistics.median(numbers) if len(numbers) > 1 and all(map(math.isfinite, numbers)) else None
 
 
 def lists_devices(text: str) -> bool:

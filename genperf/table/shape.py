@@ -37,6 +37,7 @@ _AFTER = re.compile(rf"(?<![^\W_])(?P<word>{_WORD})(?P<joint>\s*[=:]\s*|[\s_\-]*
 #: What is in the place of the number where a header has none beside it.
 _VALUE, _COUNT, _RUN = "value", "count", "repeat"
 _PAIR = re.compile(r"(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?)(?![\w.])")
+_FLAG = re.compile(r"(?<!\S)--?(?P<word>[^\W\d_][\w\-]*)[ =](?P<number>\d+)(?!\S)")
 _MULTIPLE = re.compile(r"(?:^|(?<=\s))(\d+)\s*[x×]\s*(?=[^\W\d_])|(?<=\w)\s+[x×]\s?(\d+)(?!\w)")
 #: Nodes × devices of each, alone or before the name of the device: `2x8 A100`.
 _GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)(?:\s+(\S*[A-Z].*))?")
@@ -344,7 +345,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
     Every name must hold the same numbers, but for a baseline; names that only differ by what is no count (`resnet50`,
     `resnet101`; `V100`, `A100`) stay.
     """
-    for reader in (_placed(names), _grid_of(column), _pairs, _multiple, _counted, _parted):
+    for reader in (_placed(names), _grid_of(column), _flags, _pairs, _multiple, _counted, _parted):
         read: Callable[[str], Taken | None] = reader
         parsed = {name: taken for name in names if (taken := read(name)) is not None}
         without = [name for name in names if name not in parsed]
@@ -363,7 +364,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
             continue
         columns = list(next(iter(parsed.values()))[0])
         same = {word for word in columns if len({values[word] for values, _ in parsed.values()}) < 2}
-        if reader in (_counted, _parted) and same < {*columns}:
+        if reader in (_counted, _parted, _flags) and same < {*columns}:
             # `llama3_8b_4gpus`: what is the same in all names is no setting.
             read, columns = _without(reader, same), [word for word in columns if word not in same]
             parsed = {n: ({w: v for w, v in values.items() if w not in same}, k) for n, (values, k) in parsed.items()}
@@ -501,6 +502,11 @@ def _knobs(names: Sequence[str]) -> Names | None:
 def _pairs(name: str) -> Taken | None:
     """Read `n=8, m=32`."""
     return _taken(name, (_PAIR, " "))
+
+
+def _flags(name: str) -> Taken | None:
+    """Read `mpirun -np 8 ./solve --size 4096`."""
+    return _taken(name, (_FLAG, " ")) if re.search(r"\s-", name) else None
 
 
 def _multiple(name: str) -> Taken | None:

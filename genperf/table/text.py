@@ -67,6 +67,9 @@ def unmarked(cell: str) -> str:
     """Return a cell without bold, code, HTML and pictures; what stands smaller or below its value is left out."""
     if _MARKS.search(cell) is None:
         return cell
+    # What stands below a number is beside it; a name goes on.
+    below = "" if any(map(str.isdigit, cell.partition("<br")[0])) or "<sub" in cell or "<sup" in cell else None
+    cell = cell if below == "" else re.sub(r"\s*<br\s*/?>\s*", " ", cell)
     before_break = _BREAK.sub("", cell) or _TAG.sub("", cell)
     bare = re.sub(_PICTURE, "", _TAG.sub("", before_break))
     return re.sub(r"(\*\*|`)(.*?)\1", r"\2", bare).strip()

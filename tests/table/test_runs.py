@@ -265,3 +265,54 @@ def test_a_log_of_nothing_but_step_numbers_is_refused(tmp_path: Path) -> None:
 def test_settings_of_which_nothing_is_left_but_numbers_of_steps_are_no_run(tmp_path: Path) -> None:
     (tmp_path / "keys.txt").write_text("world_size ....=step: 1  lit/s\nstep: 2  ttp1  lit/# ")
     assert open_source(tmp_path / "keys.txt").cells
+
+
+COUNTS = (1, 2, 4, 8)
+
+
+def seconds(gpus: float) -> float:
+    return 100.0 * gpus**-0.95
+
+
+#: What a table says in a cell or a header → its lines, what is asked, and which quantity.
+CELLS = {
+    "steps in brackets": (
+        ["gpus;times", *(f"{n};[{seconds(n):.3f}, {0.99 * seconds(n):.3f}, {1.01 * seconds(n):.3f}]" for n in COUNTS)],
+        "gpus=16",
+        None,
+    ),
+    "options of a command": (
+        [
+            '{"exps": {'
+            + ", ".join(f'"e{n}": {{"cmd": "run --nproc {n} --bs 64", "wall_time_s": {seconds(n)}}}' for n in COUNTS)
+            + "}}"
+        ],
+        "nproc=16",
+        "wall_time_s",
+    ),
+    "a header of two lines": (
+        ["| GPUs | Time/iter<br>(ms) |", "|--:|--:|", *(f"| {n} | {1e3 * seconds(n):.0f} |" for n in COUNTS)],
+        "GPUs=16",
+        "Time/iter",
+    ),
+    "a step with a unit": (
+        ["Nodes | Step (ms) | Eff", *(f"{n} | {1e3 * seconds(n):.1f} | {100 - n}%" for n in COUNTS)],
+        "Nodes=16",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CELLS)
+def test_what_a_cell_or_a_header_says(case: str, tmp_path: Path) -> None:
+    lines, question, want = CELLS[case]
+    (tmp_path / "runs.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    value = ask(str(tmp_path / "runs.txt"), want, at=dict([question.split("=")])).answers[0]
+    assert value.value * {"ms": 1e-3}.get(value.unit, 1.0) == pytest.approx(seconds(16), rel=0.2)
+
+
+def test_a_number_alone_is_what_its_file_measured(tmp_path: Path) -> None:
+    for n in COUNTS:
+        (tmp_path / f"gpus={n},batch=64.txt").write_text(f"{1e3 / seconds(n):.2f}\n", encoding="utf-8")
+    assert columns(tmp_path)["value"] == [f"{1e3 / seconds(n):.2f}" for n in COUNTS]
+    assert ask(str(tmp_path), at={"gpus": 16}).answers[0].value == pytest.approx(1e3 / seconds(16), rel=0.2)
