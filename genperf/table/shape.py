@@ -545,7 +545,8 @@ def _taken(text: str, *patterns: tuple[re.Pattern[str], str]) -> Taken | None:
 def _hold_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
     """Tell whether the numbers of names are counts: each a multiple of the smallest, and not one for each name."""
     numbers = [{values[column] for values, _ in parsed.values()} for column in columns]
-    multiples = all(min(n) >= 1 and not any(one % min(n) for one in n) for n in numbers)
+    smallest = [min(n) for n in numbers]
+    multiples = all(low >= 1 and not any(one % low for one in n) for n, low in zip(numbers, smallest, strict=True))
     sizes = {"v", "b", "m", "k", "gb", "bit", "fp", "bf"} & {column.lower() for column in columns}
     shared = len({kind for _, kind in parsed.values()}) < len(parsed)
     return shared and multiples and not sizes and any(len(n) > 1 for n in numbers)
