@@ -262,7 +262,12 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     facts = answer.facts
     rows = [*rows_of(answer)][:MOST_ROWS]
-    lines = [_header(answer, width), _titles(facts, join_values(answer.taken)), *map(_row, rows)]
+    # What the question left open, and the heads of the columns.
+    taken, room, (interval, beside) = join_values(answer.taken), sum(COLUMNS[:2]), heads_of(facts)
+    taken = f"of {taken}" if taken else ""
+    taken = (taken if len(taken) < room else f"{taken[: room - 2]}…").ljust(room)
+    titles = Text(taken + interval.rjust(COLUMNS[2]) + beside.rjust(COLUMNS[3]), style="dim")
+    lines = [_header(answer, width), titles, *map(_row, rows)]
     read = [Text(f"read: {answer.read_back}", style="dim")] if footer and answer.read_back else []
     notes = f"{counted(len(answer.notes), 'note')}, " if answer.notes else ""
     read += [Text(f"{notes}all: --full · {answer.read_as}", style="dim")] if footer and answer.reading else []
@@ -291,14 +296,6 @@ def _header(answer: Answer, width: int) -> Text:
         source = f"{facts.source} · {counted(facts.runs, 'run')}{reach}"
     left = Text(source, style="bold") if source else Text()
     return Text.assemble(left, " " * max(2, width - len(source) - len(question)), (question, "bold"))
-
-
-def _titles(facts: Facts | None, taken: str) -> Text:
-    """Return what the question left open, and the heads of the columns."""
-    room, (interval, beside) = sum(COLUMNS[:2]), heads_of(facts)
-    taken = f"of {taken}" if taken else ""
-    taken = (taken if len(taken) < room else f"{taken[: room - 2]}…").ljust(room)
-    return Text(taken + interval.rjust(COLUMNS[2]) + beside.rjust(COLUMNS[3]), style="dim")
 
 
 def heads_of(facts: Facts | None) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from genperf.arrays import AnyArray, Array, Index
 from genperf.errors import GenperfError
 from genperf.formula import Node
 from genperf.panel import Panel
-from genperf.panel.configurations import at_scale, divisible, fills_nodes, parts_given, range_with_levels, relative_work
+from genperf.panel.configurations import at_scale, divisible, fills_nodes, parts_given, relative_work
 from genperf.panel.machine import PLACES
 from genperf.panel.work import kind_of_work
 from genperf.prediction.verdict import RULES
@@ -113,7 +113,10 @@ def ladder(
     at_count = at if here is not None or placed else {**at, factor.name: counts[0]}
     start = {name: cells[0] for name, cells in result.query(at_count).columns.items()}
     columns = at_scale(panel, factor, counts, start, scaling_kind)
-    smallest, largest = range_with_levels(panel, columns, factor)
+    runs = panel.runs_like({name: values[0] for name, values in columns.items()})
+    # Those of the runs with these levels; of all without such.
+    measured = [float(run[factor.name]) for run in runs] or [factor.lower, factor.upper]
+    smallest, largest = min(measured), max(measured)
     possible = counts >= min(smallest, counts[-1] if here is None else here)
     # Of a transformer, those that its split divides; all of them where it divides none.
     if (divided := possible & divisible(result.panel, columns)).any():

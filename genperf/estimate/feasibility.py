@@ -30,6 +30,7 @@ from genperf.models import MODELS
 from genperf.models.transformer import PARTS, build_memory
 from genperf.models.transformer_layout import switch_columns
 from genperf.panel import Panel, Table
+from genperf.panel.target import MEMORY_UNITS
 from genperf.prediction.feasibility import CERTAINTY, Demand, Direction, Feasibility, Need, Values, surpassed
 from genperf.table import Factor
 from genperf.vocabulary.names import canonical_of
@@ -202,7 +203,7 @@ def _outcomes(table: Table) -> _Outcomes:
     }
     succeeded, measured = len(middle), np.full(len(middle) + len(once), np.nan)
     # The memory is that of the table, or of one beside it.
-    beside = next((one for one in (table, *table.further.values()) if one.target.is_memory), None)
+    beside = next((one for one in (table, *table.further.values()) if one.target.unit in MEMORY_UNITS), None)
     if beside is not None:
         medians = beside.medians()
         names = [name for name in columns if name in medians.columns]

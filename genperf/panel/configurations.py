@@ -106,27 +106,18 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
         alike = list(compress(alike, divisible(panel, columns))) or alike
     near, central = np.zeros(len(alike)), np.zeros(len(alike))
     for factor in panel.factors:
-        if factor.numeric:
-            total = near if factor.name in given else central
-            total += _distances(factor, [run[factor.name] for run in alike], given)
-    return alike[int(np.lexsort((central.round(9), near.round(9)))[0])]
-
-
-def range_with_levels(panel: Panel, columns: Columns, factor: Factor) -> tuple[float, float]:
-    """Return the range of a factor over the runs with the levels of a first configuration; over all without such."""
-    runs = panel.runs_like({name: values[0] for name, values in columns.items()})
-    measured = [float(run[factor.name]) for run in runs] or [factor.lower, factor.upper]
-    return min(measured), max(measured)
-
-
-def _distances(factor: Factor, values: Sequence[Any], given: Mapping[str, Any]) -> Array:
-    """Return how far values of a factor lie from the given one, or from the centre, in parts of its range."""
-    measured, to = np.asarray(values, float), float(given.get(factor.name, factor.centre))
-    if factor.positive and to > 0.0:
-        measured, to, width = np.log(measured), np.log(to), np.log(factor.upper / factor.lower)
-    else:
+        if not factor.numeric:
+            continue
+        measured, to = (
+            np.array([float(run[factor.name]) for run in alike]),
+            float(given.get(factor.name, factor.centre)),
+        )
         width = factor.upper - factor.lower
-    return np.abs(measured - to) / (width or 1.0)
+        if factor.positive and to > 0.0:
+            measured, to, width = np.log(measured), np.log(to), np.log(factor.upper / factor.lower)
+        total = near if factor.name in given else central
+        total += np.abs(measured - to) / (width or 1.0)
+    return alike[int(np.lexsort((central.round(9), near.round(9)))[0])]
 
 
 # --- configurations that can exist ------------------------------------------------------------------------------------

@@ -90,7 +90,9 @@ class ColumnEvidence(Struct, frozen=True, eq=False):
         if not len(sizes):
             return 0.0, []
         is_whole = bool(np.all(sizes == np.floor(sizes)))
-        digits = np.array([_digits(value) for value in sizes])
+        # The significant digits of each as it is written shortest.
+        mantissas = [f"{value:.12g}".partition("e")[0].replace(".", "") for value in sizes]
+        digits = np.array([max(1, len(mantissa.strip("0"))) for mantissa in mantissas])
         few = (digits == 1) | ((digits <= CHOSEN_DIGITS) & (sizes >= HUNDRED_LOG_ODDS))
         bits = np.ldexp(np.frexp(sizes)[0], CHOSEN_BITS)
         rounded = few | ((sizes == np.floor(sizes)) & (bits == np.floor(bits)))
@@ -163,11 +165,6 @@ def numbered(columns: Sequence[Objects]) -> Index:
     """Return for each row the number of its combination of texts, sorted; shape (rows,)."""
     codes = [np.unique(cells.astype(str), return_inverse=True)[1] for cells in columns]
     return np.unique(np.stack(codes), axis=1, return_inverse=True)[1].ravel()
-
-
-def _digits(value: float) -> int:
-    """Return the significant digits of a number as it is written shortest."""
-    return max(1, len(f"{value:.12g}".partition("e")[0].replace(".", "").strip("0")))
 
 
 class Consequence(Struct, frozen=True):

@@ -52,11 +52,6 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_
         return self.unit == SECONDS
 
     @property
-    def is_memory(self) -> bool:
-        """Whether it is an amount of memory, by its unit."""
-        return self.unit in MEMORY_UNITS
-
-    @property
     def true_seconds(self) -> bool:
         """Whether its values are the seconds of a step: those of a throughput depend on the unit of the work."""
         return self.is_time and not self.throughput

@@ -160,14 +160,10 @@ class Place(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def expected(self) -> tuple[Expectation, dict[str, Any]]:
         """The prediction there, and the columns of `predict`, of one row."""
-        return expectation(self.result, self.query, self.question.interval, self.forecast_there)
-
-    @property
-    def forecast_there(self) -> MixtureForecast | None:
-        """What all draws predict at the configuration, where that is known."""
-        if self.forecast is None or self.scaling is None:
-            return None
-        return self.forecast.at(np.array([self.scaling.steps.nearest(self.count)]))
+        there = None
+        if self.forecast is not None and self.scaling is not None:
+            there = self.forecast.at(np.array([self.scaling.steps.nearest(self.count)]))
+        return expectation(self.result, self.query, self.question.interval, there)
 
     @cached_property
     def work(self) -> StepWork:
