@@ -27,7 +27,8 @@ from genperf.words.numbers import three_digits
 
 #: Sizes down to this share of the largest one are on the plateau.
 PLATEAU = 0.25
-#: A share of the link below which what usually explains less is named: rings reach 80 to 95 %.
+#: A share of the link, or of published tests where it is not known, below which what usually explains less is named:
+#: rings reach 80 to 95 % of a link.
 LOW = 0.6
 _INSIDE = "no peer access (ACS, IOMMU), PCIe in the place of NVLink, a link that is down"
 _BETWEEN = "sockets in the place of RDMA (NCCL_DEBUG=INFO prints NET/Socket), one of several adapters, no GPUDirect"
@@ -69,7 +70,7 @@ def bus_named(words: tuple[str, ...], hints: Mapping[str, str]) -> OneRun | None
         tests, sources = counted(place.runs, "published test"), counted(place.sources, "source")
         ends = f"{low} – {high} GB/s, median " if place.runs > 1 else ""
         rows.append(("among", f"{tests} {place.among} from {sources}: {ends}{median} GB/s"))
-    if test.busbw < LOW * max(rate or 0.0, 0.0 if place is None else place.median):
+    if test.busbw < LOW * (rate or (0.0 if place is None else place.median)):
         rows.append((LESS, _BETWEEN if several else _INSIDE))
     numbers = {name: value for name, value in asdict(test).items() if name not in ("device", "size")}
     numbers |= {"link": link, "link_rate": rate, "share": None if rate is None else test.busbw / rate}
@@ -94,6 +95,8 @@ def _test_of(words: tuple[str, ...]) -> Collective | None:
     device, name = device_in(machine.get("device", "")), next(filter(None, map(_collective_in, words)), None)
     if device is None or name is None:
         return None
+    if machine["devices"] < 2.0:
+        raise GenperfError(f"a collective of one {device.label} uses no link", hint="8xh100 all_reduce 470GB/s")
     speed = next(filter(None, map(bandwidth, words)), None)
     if speed is None:
         raise GenperfError("a test of collectives needs its bus bandwidth", hint="8xh100 all_reduce 470GB/s")

@@ -42,6 +42,13 @@ def test_words_are_compared_with_the_link_inside_the_node(shell: Shell) -> None:
     assert (status, "104 % of nvlink-4" in out, "less by" in out) == (0, True, False)
     assert "no peer access" in shell("ask", "8xh100", "all_reduce", "200GB/s")[1]
     assert "needs its bus bandwidth" in shell("ask", "8xh100", "all_reduce")[2]
+    assert "a collective of one A100 uses no link" in shell("ask", "1xa100", "all_reduce", "10GB/s")[2]
+
+
+def test_a_link_that_is_used_well_needs_no_explanation(shell: Shell) -> None:
+    # Published tests have faster links.
+    _, out, _ = shell("ask", "2x8xh100", "all_reduce", "40GB/s", "--hint", "bandwidth=400Gbit/s")
+    assert ("80 % of 400Gbit/s" in out, "median 471 GB/s" in out, "less by" in out) == (True, True, False)
 
 
 def test_a_test_is_the_hint_of_a_training(shell: Shell) -> None:
