@@ -59,7 +59,7 @@ likelihood, 208 worlds, tuning and fresh laws: share of the constant under `auto
 under `generic` 1.12 on grids, 1.47 on halves, 1.3 one at a time, 1.21 correlated. Of the worlds asked again, `compare`
 and `wins` are answered as before.
 
-- *The share of the constant* under `auto`: of fresh laws in crossed designs in four fifths. *Sums with the constant*
+- *The share of the constant* under `auto`: of fresh laws in crossed designs in three quarters. *Sums with the constant*
   under `generic` are held in half: the terms of a wrong form are no parts of the law.
 - *The Sobol total* of fresh laws in crossed designs: four fifths under `auto`, three quarters under `generic`, by
   intervals of 0.04.
