@@ -73,7 +73,7 @@ class FailureRule(Struct, frozen=True):
                 failed |= self.says(name, texts, where)
                 # Stopped from outside: by a limit of time, by a user, by a lost node.
                 words = [re.sub(r"[\s_-]+", " ", text.lower()) for text in texts]
-                stopped |= np.array([bool(_STOPPED.search(one)) and not _MEMORY.search(one) for one in words])
+                stopped |= np.array([bool(_STOPPED.search(w)) and not _MEMORY.search(w) for w in words], dtype=bool)
         return failed, failed & stopped
 
 
