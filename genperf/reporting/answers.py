@@ -21,14 +21,12 @@ from genperf.result import FitResult
 from genperf.search import suggest
 from genperf.words.answer import sentences_of
 from genperf.words.card import decision_sentence, next_line, record_line, verdict_line
-from genperf.words.growth import pays_judged, pays_sentence, percent_text
+from genperf.words.growth import pays_judged, pays_sentence, percent_text, turn_sentence
 from genperf.words.limit import limit_sentence, limit_short
-from genperf.words.next_run import next_sentence
 from genperf.words.numbers import capitalised, count_text, prose
-from genperf.words.plan import plan_sentence
+from genperf.words.plan import next_sentence, plan_sentence
 from genperf.words.published import cause_named, exchange_sentence, normal_sentence, record_sentence
 from genperf.words.quantity import only_for_times
-from genperf.words.scaling import turn_sentence
 from genperf.words.verdict import fits_text
 
 

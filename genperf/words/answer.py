@@ -4,14 +4,12 @@ from genperf.facts import Facts, Record
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
-from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence
+from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence, turn_sentence
 from genperf.words.limit import limit_sentence
-from genperf.words.next_run import next_sentence
 from genperf.words.numbers import join_values, prose, rate_unit, three_digits, with_unit
-from genperf.words.plan import plan_sentence
+from genperf.words.plan import next_sentence, plan_sentence
 from genperf.words.published import causes_sentence, exchange_sentence, normal_sentence, worth_text
 from genperf.words.quantity import further_words, with_interval
-from genperf.words.scaling import turn_sentence
 
 #: The chance that more workers do less, below which it is not reported: one in four. Half and double change no answer
 #: (experiments/results/settings.md).

@@ -6,6 +6,7 @@ from genperf.words.numbers import (
     capitalised,
     count_text,
     durations_text,
+    ends_text,
     join_values,
     rate_unit,
     singular,
@@ -59,10 +60,11 @@ def next_line(facts: Facts) -> str:
         what, value, unit = "efficiency", efficiency, "%"
     elif rate is not None:
         what, value, unit = "throughput", rate, rate_unit(facts.growth.sample)
-    now, then = (
-        " – ".join(dict.fromkeys(f"{100 * end:.0f}" if unit == "%" else three_digits(end) for end in ends[1:]))
+    texts = (
+        [f"{100 * end:.0f}" if unit == "%" else three_digits(end) for end in ends[1:]]
         for ends in (value.ends, run.narrowed(value).ends)
     )
+    now, then = (ends_text(lower, upper, " – ") for lower, upper in texts)
     if run.little or now == then:
         return f"measure {places}, though it narrows the interval little"
     return f"measure {places}: narrows {what} to {with_unit(then, unit)} (now {now})"

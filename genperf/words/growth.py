@@ -1,18 +1,22 @@
-"""What to expect of a configuration, how sure that is, and whether growing to it pays: each in a sentence."""
+"""What to expect of a configuration, how sure that is, whether growing pays, and where it turns: each a sentence."""
 
 from collections.abc import Mapping, Sequence
 
-from genperf.facts import Expectation, GrowthCounts, Interval, Training
+import numpy as np
+
+from genperf.facts import Expectation, GrowthCounts, Interval, Training, Turn
 from genperf.formula import quote_name
 from genperf.vocabulary.names import counted_by, noun_of
 from genperf.words.numbers import (
     LEAST_DECIDED,
     MOST_EFFICIENCY,
+    WORDS_LEAST_SHARE,
     count_text,
     duration_text,
     durations_text,
     interval_note,
     prose,
+    range_text,
     rate_unit,
     singular,
     three_digits,
@@ -23,6 +27,15 @@ from genperf.words.verdict import BLIND, fits_text, trust_text
 
 #: The time that a price is for, as it is given → as it is printed.
 HOURS = {"s": "second", "min": "minute", "h": "hour", "d": "day"}
+#: What a point is → what turns, what it then does, what it does not, and from where.
+POINTS = {
+    "efficiency": ("efficiency", "falls", "does not fall", " {below} that at {of:g}"),
+    "efficiency of the best": ("efficiency", "falls", "does not fall", " {below} its largest (at {of:g})"),
+    "slower": ("{timed}", "gets slower", "does not get slower", ""),
+    "throughput": ("throughput", "falls", "does not fall", ""),
+}
+#: What stands before the count at which it happens.
+BEYOND = {"efficiency": "at", "efficiency of the best": "at", "slower": "beyond", "throughput": "beyond"}
 
 
 def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, further: Sequence[str] = ()) -> str:
@@ -207,3 +220,36 @@ def _note(value: Interval, interval: float) -> str:
     """Return the interval of a ratio, whose upper end may be infinite."""
     low, high = (three_digits(v) if v != float("inf") else "no end" for v in (value.lower, value.upper))
     return interval_note(interval, low, high, three_digits(value.value))
+
+
+def turn_sentence(turn: Turn) -> str:
+    """Return where the efficiency falls below a level, or where more workers stop to help."""
+    subject, falls, stays, where = POINTS[turn.what]
+    values = {"below": f"below {100 * turn.level:g} % of", "of": turn.of}
+    subject, where = subject.format(timed=with_article(turn.timed)), where.format(**values)
+    upto = f"up to {count_text(turn.upto, turn.along)}"
+    chance = f"(a chance of {100 * turn.reached:.0f} %"
+    if np.isfinite(turn.count.value):
+        if turn.reached <= LEAST_DECIDED:
+            return f"{subject} likely {stays}{where} {upto} {chance} that it does)"
+        return f"{subject} {falls}{where} {BEYOND[turn.what]} {count_with_note(turn.count, turn)}"
+    if turn.reached < WORDS_LEAST_SHARE:
+        return f"{subject} {stays}{where} {upto}"
+    if turn.reached <= LEAST_DECIDED:
+        return f"{subject} {stays}{where} {upto} {chance} that it does)"
+    if turn.reached >= 1.0 - LEAST_DECIDED:
+        return f"{subject} likely {falls}{where} {upto} {chance})"
+    return f"whether {subject} {falls}{where} {upto} is undecided {chance})"
+
+
+def crossover_sentence(before: str, after: str, turn: Turn) -> str:
+    """Return where the largest term changes, or that it does not."""
+    if before == after:
+        return f"'{before}' stays the largest term up to {count_text(turn.upto, turn.along)}"
+    return f"the largest term changes from '{before}' to '{after}' at {count_with_note(turn.count, turn)}"
+
+
+def count_with_note(count: Interval, turn: Turn) -> str:
+    """Return a count with its interval, whose ends may lie beyond the last one that was evaluated."""
+    lower, upper = (range_text(end, end, turn.upto) for end in (count.lower, count.upper))
+    return count_text(count.value, turn.along) + interval_note(turn.interval, lower, upper, f"{count.value:g}")

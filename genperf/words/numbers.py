@@ -33,6 +33,11 @@ def singular(name: str) -> str:
     return noun.removesuffix("es") if noun.lower().endswith("sses") else noun.removesuffix("s")
 
 
+def ends_text(lower: str, upper: str, between: str = "–") -> str:
+    """Return the ends of an interval: `0.2–0.45`; about one number where both are printed alike."""
+    return f"about {lower}" if lower == upper else f"{lower}{between}{upper}"
+
+
 def range_text(lower: float, upper: float, last: float) -> str:
     """Return an interval of counts, whose ends are infinite where they lie beyond the last one that was evaluated."""
     ends = [f"{v:g}" if np.isfinite(v) else f"beyond {last:g}" for v in (lower, upper)]

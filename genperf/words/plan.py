@@ -1,11 +1,12 @@
-"""How many machines a piece of work takes, in sentences."""
+"""What to measure next, and how many machines a piece of work takes, in sentences."""
 
-from genperf.facts import Choice, Plan, Planned
+from genperf.facts import Choice, Interval, NextRun, Plan, Planned
 from genperf.vocabulary.names import noun_of
 from genperf.words.growth import price_text
 from genperf.words.numbers import (
     count_text,
     durations_text,
+    ends_text,
     interval_note,
     join_values,
     prose,
@@ -90,3 +91,29 @@ def _why(planned: Planned) -> list[str]:
 
 def _doubt(one: Choice) -> list[str]:
     return [trust_text(one.verdict)] if one.verdict == BLIND else []
+
+
+def next_sentence(run: NextRun, unit: str, reported: Interval | None = None) -> str:
+    """Return what to measure next, and how the interval at the configuration is expected to narrow."""
+    where, now = join_values(run.target), reported or run.now
+    if run.met:
+        return f"the interval at {where} is {_range(now, unit)}, narrow enough: nothing needs measuring"
+    if not run.places:
+        return f"no candidate narrows the interval at {where}, {_range(now, unit)}"
+    places = "; ".join(join_values(place) for place in run.places)
+    narrowed = run.narrowed(now)
+    if run.little or _range(now) == _range(narrowed):
+        return f"no candidate narrows the interval at {where} noticeably; {places} does most for its cost"
+    unknown = ", unless a new bottleneck appears" if run.beyond else ""
+    text = f"the interval at {where} then narrows from {_range(now)} to {_range(narrowed, unit)}{unknown}"
+    if run.within is None:
+        return prose(f"measure {places}", text)
+    enough = (
+        "that is enough" if run.after <= run.within else f"a half width of {100 * run.within:.3g} % needs more runs"
+    )
+    return prose(f"measure {places}", text, enough)
+
+
+def _range(value: Interval, unit: str = "") -> str:
+    """Return the ends of an interval: `0.2–0.45 s`."""
+    return with_unit(ends_text(three_digits(value.lower), three_digits(value.upper)), unit)

@@ -23,7 +23,7 @@ from genperf.attribution.scaling import Scaling, first_below, last_smallest, sca
 from genperf.errors import GenperfError, TableError
 from genperf.prediction import Spread
 from genperf.table import Factor
-from genperf.words.scaling import turn_sentence
+from genperf.words.growth import turn_sentence
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
 

@@ -11,8 +11,8 @@ from helpers import Shell
 import genperf as gp
 from genperf.asking.answer import MOST_LINES, card
 from genperf.facts import Interval, Limit, Part, Turn
+from genperf.words.growth import turn_sentence
 from genperf.words.limit import limit_sentence
-from genperf.words.scaling import turn_sentence
 
 RUNS = pd.DataFrame(
     {"gpus": [1, 2, 4, 8, 16], "nodes": [1, 1, 1, 1, 2], "batch_per_gpu": 32, "step_s": [0.2, 0.21, 0.22, 0.24, 0.29]}
