@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 
 from genperf.attribution.draws import Curves
 from genperf.attribution.ladder import Ladder
+from genperf.errors import listed
 from genperf.facts import ENDS, Interval, Turn
 from genperf.panel.target import Target
 from genperf.prediction.bands import MixtureForecast
@@ -42,6 +43,10 @@ def as_html(title: str, frame: pd.DataFrame, *notes: str) -> str:
 SHORT = 13
 #: Upper end of a part that is zero, over the largest one, up to which it is only named.
 LEAST_PART_SHOWN = 0.01
+#: Row for what the prediction knows beside the expression: how the measurements depart from its form.
+FORM = "unexplained"
+#: Its largest share with which the terms are shown.
+MOST_UNEXPLAINED = 0.25
 #: A sentence, or a table with its title.
 Line: TypeAlias = str | tuple[str, pd.DataFrame]
 
@@ -386,13 +391,19 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
         most = terms["upper"] if "upper" in terms else terms["share"]
         present = terms[(terms["share"] != 0.0) | (most > LEAST_PART_SHOWN * most.max())]["term"]
         gone = [str(term) for term in terms["term"].unique() if term not in {*present}]
+        unexplained = terms.loc[terms["term"] == FORM, "share"].abs().max()
         terms, same = for_people(terms[~terms["term"].isin(gone)], settings)
         if same:
             yield f"at {same}"
         unit = f"{'seconds' if target.is_time else heading(target)} and " if "lower" in terms else ""
-        yield f"{unit}share of each term", terms
-        if gone:
-            yield f"zero here: {', '.join(gone)}"
+        if unexplained > MOST_UNEXPLAINED:
+            # Shares of terms that do not add to the value would mislead.
+            off = f"its terms are {100 * unexplained:.0f} % off here"
+            yield f"what the {target.name} is made of is not determined: {off}"
+        else:
+            yield f"{unit}share of each term", terms
+            if gone:
+                yield f"zero here: {listed(gone)}"
         if len(self.members):
             yield "the same by each member of the ensemble", self.members
         moved = f"elasticity: the change of {target.name} in %, for one % more of a factor"

@@ -8,11 +8,11 @@ import pandas as pd
 from msgspec.structs import asdict
 
 from genperf.arrays import Array, Integers
-from genperf.attribution.answers import Comparison, Explanation
+from genperf.attribution.answers import FORM, Comparison, Explanation
 from genperf.attribution.draws import curves_of, interval_about
 from genperf.attribution.elasticity import DOUBLING, SLOPE, Sobol, doublings_by_level, elasticity_table, sensitivity
 from genperf.attribution.scaling import Knee, scaling
-from genperf.attribution.terms import FORM, HIDDEN, TermParts, serving, term_contributions, term_tables
+from genperf.attribution.terms import HIDDEN, TermParts, serving, term_contributions, term_tables
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.formula import Call, Node, calls_in, chain, evaluate, names_in

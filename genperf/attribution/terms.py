@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from genperf.arrays import Array
+from genperf.attribution.answers import FORM
 from genperf.attribution.draws import curves_of, interval_about, quantiles, shares
 from genperf.attribution.elasticity import doublings_at
 from genperf.facts import Interval, Limit, Part, ends_of
@@ -77,8 +78,6 @@ def serving(members: Sequence[Member]) -> Sequence[Member]:
 
 #: Row that makes the terms of a `max` total add up: what one term hides behind another.
 HIDDEN = "hidden by overlap"
-#: Row for what the prediction knows beside the expression: how the measurements depart from its form.
-FORM = "unexplained"
 
 
 class TermParts(Struct, frozen=True, eq=False):

@@ -11,7 +11,8 @@ import pandas as pd
 
 from genperf.arrays import AnyArray, Array, Columns
 from genperf.attribution import Comparison, Explanation, Scaling, Sensitivity, sensitivity
-from genperf.attribution.terms import FORM, HIDDEN, term_contributions
+from genperf.attribution.answers import FORM
+from genperf.attribution.terms import HIDDEN, term_contributions
 from genperf.errors import GenperfError, counted
 from genperf.facts import Curve
 from genperf.panel import read_table

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from genperf.attribution.terms import FORM, HIDDEN
+from genperf.attribution.answers import FORM
+from genperf.attribution.terms import HIDDEN
 from genperf.discrepancy import kernel_script
 from genperf.engine import Engine, Lost, doing, listening, run
 from genperf.errors import GenperfError, counted

@@ -18,10 +18,11 @@ from worked_models import BATCH, WORKERS, member, model
 
 import genperf as gp
 from genperf.attribution import compare, explain, written_lines
+from genperf.attribution.answers import FORM
 from genperf.attribution.equation import constants_table, equation, level_exponents
 from genperf.attribution.ladder import ladder
 from genperf.attribution.scaling import crossovers, scaling
-from genperf.attribution.terms import FORM, HIDDEN, by_label, limit_of, term_contributions
+from genperf.attribution.terms import HIDDEN, by_label, limit_of, term_contributions
 from genperf.discrepancy import KernelAxis
 from genperf.errors import GenperfError
 from genperf.result import FitResult, dump_model, parse_model
@@ -548,3 +549,11 @@ def test_explain_shows_what_each_overlap_hides(tmp_path: Path, shell: Shell) -> 
     printed = shell(*asked)[1]
     assert "what each overlap hides" in printed
     assert re.search(r"and less overlap \+0\.0\d+ s\n", printed)
+
+
+def test_shares_that_miss_the_value_are_not_shown() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "seconds": [9.1, 4.9, 3.2, 2.1]})
+    told = gp.explain(gp.fit(gp.read_table(runs, time="seconds", extrinsic="gpus"), model="amdahl"))
+    missed = told.terms.iloc[:2].assign(term=["constant", "unexplained"], share=[1.44, -0.44])
+    lines = [line for line in replace(told, terms=missed).content if isinstance(line, str)]
+    assert "what the time is made of is not determined: its terms are 44 % off here" in lines
