@@ -340,6 +340,8 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
         tested = _TESTED.search(line) is not None
         # What a line measured belongs to the count in it, wherever that stands.
         for key, value, unit in sorted(facts_of(line), key=lambda fact: not _counts(fact[0])):
+            if _says_again(run, key, value):
+                continue
             before = run.values.get(run.spelled.get(plain_name(key), key))
             changed = not by_heading and before and isinstance(value, float) and value != before[-1]
             if changed and (_counts(key) or key == size) and run.measured:
@@ -349,6 +351,14 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
     if len(runs) > 1 and not runs[-1].measured and not runs[-1].failure:
         runs.pop()
     return runs
+
+
+def _says_again(run: Run, key: str, value: Any) -> bool:
+    """Tell whether a count is one that the run has by another name: `on 4 GPU(s)` after `Number of GPUs: 4`."""
+    if not _counts(key):
+        return False
+    name, meaning = run.spelled.get(plain_name(key), key), meant_by(key)
+    return any(k != name and v[-1] == value and _counts(k) and meant_by(k) == meaning for k, v in run.values.items())
 
 
 def failure_of(line: str) -> str:

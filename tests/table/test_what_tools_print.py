@@ -246,3 +246,19 @@ def test_the_printed_text_of_a_notebook(tmp_path: Path) -> None:
     printed: dict[str, object] = {"output_type": "stream", "name": "stdout", "text": text}
     (tmp_path / "scaling.ipynb").write_text(notebook(printed), encoding="utf-8")
     assert first(answered(tmp_path / "scaling.ipynb"))[1] == pytest.approx(0.33, rel=0.15)
+
+
+def test_a_benchmark_printed_run_after_run_in_one_file(tmp_path: Path) -> None:
+    """A count that a run says again by another name is no other setting."""
+    blocks = [
+        f"$ horovodrun -np {n} python pytorch_synthetic_benchmark.py\nModel: resnet50\nBatch size: 32\n"
+        f"Number of GPUs: {n}\nImg/sec per GPU: {rate / n:.1f} +-2.4\nTotal img/sec on {n} GPU(s): {rate:.1f} +-9.6\n"
+        for n, rate in ((1, 327.2), (4, 1207.5), (16, 4294.9))
+    ]
+    log = tmp_path / "benchmarks.txt"
+    log.write_text("".join(blocks))
+    columns = understood(log).columns
+    counts = [name for name in columns if name != "Model" and [*map(float, columns[name])] == [1, 4, 16]]
+    assert len(counts) == 1
+    assert [*map(float, columns["Total img/sec"])] == [327.2, 1207.5, 4294.9]
+    assert first(answered(log))[1] == pytest.approx(327.2 * 64**0.93, rel=0.25)
