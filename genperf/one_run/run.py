@@ -20,7 +20,7 @@ from genperf.table.cells import Source
 from genperf.table.clean import is_missing
 from genperf.vocabulary import any_of, section
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import ALIASES, canonical_of, plain_name
+from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, plain_name
 from genperf.words.numbers import three_digits
 
 #: What a column of a run means beside the factors, and what of these and the factors is no number.
@@ -260,6 +260,10 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     # Of two columns of one meaning the first counts.
     named = {_meaning(column) or column: cell for column, cell in reversed(cells.items())}
     numbers = {name: value for name, cell in named.items() if (value := _number(cell)) is not None}
+    for name, cell in named.items():
+        if numbers.get(name, 0.0) < 0.0 or (name in COUNTED and not numbers.get(name, 0.0)):
+            column = next(column for column in cells if name in (_meaning(column), column))
+            raise GenperfError(f"'{column}' of a run is {cell}", hint="a number above zero, or leave it out")
     text, precision = str(named.get("device", "")), precision_in(str(named.get("precision", "")))
     if (device := device_in(text)) is None and not peak:
         hint = "a device such as a100, h100, mi300x, tpu-v5p, or its peak: --peak 312T"

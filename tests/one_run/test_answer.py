@@ -11,6 +11,7 @@ import genperf as gp
 from genperf import datasets
 from genperf.one_run import TrainingRun, about, run_of_words
 from genperf.one_run.published import place_of, reference
+from genperf.one_run.run import run_of_row
 
 
 def shell(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
@@ -165,3 +166,13 @@ def test_the_first_run_to_make_has_room_for_the_network(words: str, suggestion: 
 
 def test_no_end_is_above_the_peak() -> None:
     assert about(run_in("64xa100 13B 200000tok/s")).numbers["mfu_upper"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "cells", [{"params": "-7e9"}, {"gpus": 0}, {"gpus": "eight"}, {"tokens_per_s": -76800}, {"seq": -5}, {"mfu": -3}]
+)
+def test_a_number_that_cannot_be_is_named(cells: dict[str, object]) -> None:
+    row = {"gpu": "h100", "gpus": 8, "params": 7e9, "tokens_per_s": 76800} | cells
+    ((column, value),) = cells.items()
+    with pytest.raises(gp.GenperfError, match=f"^'{column}' of a run is {value}"):
+        run_of_row(row)
