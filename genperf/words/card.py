@@ -67,7 +67,7 @@ def next_line(facts: Facts) -> str:
     now, then = (ends_text(lower, upper, " – ") for lower, upper in texts)
     if run.little or now == then:
         return f"measure {places}, though it narrows the interval little"
-    return f"measure {places}: narrows {what} to {with_unit(then, unit)} (now {now})"
+    return f"measure {places}: narrows {what} to {with_unit(then, unit)}"
 
 
 def decision_sentence(
