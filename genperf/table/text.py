@@ -509,6 +509,10 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
         ) from None
 
 
+#: The share of lines that have as many fields as the header, from which on a delimiter is that of a table.
+LEAST_AGREEMENT = 0.5
+
+
 def guess_delimiter(text: str) -> str:
     r"""Return the delimiter that cuts most of the first rows into as many fields as the header.
 
@@ -522,20 +526,25 @@ def guess_delimiter(text: str) -> str:
     '  '
     """
 
-    def agreement(delimiter: str) -> tuple[float, int]:
+    def agreement(delimiter: str, titles: int) -> tuple[float, int]:
         widths: list[int] = []
         # A quote may be in the wrong place for this delimiter; what was read before it counts.
         with contextlib.suppress(TableError):
             records = itertools.islice(_records(text, delimiter, ""), FIRST_ROWS + 1)
             widths.extend(len(record) for _, record in records)
-        # A title above the table is one field, but where blanks part the fields.
-        common_width = next((width for width in widths[: 3 if delimiter in DELIMITERS else 1] if width > 1), 0)
+        common_width = next((width for width in widths[: 1 + titles] if width > 1), 0)
         return (Counter(widths)[common_width] / len(widths), common_width) if common_width else (0.0, 0)
 
-    best = max(DELIMITERS, key=agreement)
-    if agreement(best)[1]:
+    # A title above the table is one field, but where blanks part the fields.
+    agreements = {delimiter: agreement(delimiter, 2) for delimiter in DELIMITERS}
+    best = max(agreements, key=lambda delimiter: agreements[delimiter])
+    # A sentence above columns that blanks part has commas of its own.
+    below_sentence = agreement(RUNS, 2)[0] if agreements[best][0] < LEAST_AGREEMENT else 0.0
+    if agreements[best][1] and below_sentence < LEAST_AGREEMENT:
         return best
-    blanks, runs = agreement(" "), agreement(RUNS)
+    if agreements[best][1]:
+        return RUNS
+    blanks, runs = agreement(" ", 0), agreement(RUNS, 0)
     by_blanks = RUNS if runs[0] > blanks[0] else " "
     return by_blanks if blanks[1] or runs[1] else ","
 

@@ -262,3 +262,12 @@ def test_a_benchmark_printed_run_after_run_in_one_file(tmp_path: Path) -> None:
     assert len(counts) == 1
     assert [*map(float, columns["Total img/sec"])] == [327.2, 1207.5, 4294.9]
     assert first(answered(log))[1] == pytest.approx(327.2 * 64**0.93, rel=0.25)
+
+
+def test_a_sentence_with_commas_above_columns_parted_by_blanks(tmp_path: Path) -> None:
+    text = "We trained ResNet-50 on 1, 2, 4 and 8 V100s.\n\nGPUs    sec/epoch    speedup\n"
+    notes = tmp_path / "notes.txt"
+    notes.write_text(text + "".join(f"{n}       {2190 / n**0.94:.0f}         {n**0.94:.2f}x\n" for n in (1, 2, 4, 8)))
+    columns = understood(notes).columns
+    assert [*columns] == ["GPUs", "sec/epoch", "speedup"]
+    assert [*map(int, columns["GPUs"])] == [1, 2, 4, 8]
