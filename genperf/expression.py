@@ -84,11 +84,16 @@ def exponent(name: str, lower: float, upper: float, start: float = 0.0) -> Const
     return Constant(name, "exponent", float(lower), float(upper), start)
 
 
-class Term(Struct, frozen=True):
+class Term(Struct, frozen=True, dict=True):
     """A named part of the total, in the target's unit."""
 
     name: str
     node: Node
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of the factors and constants it reads."""
+        return names_in(self.node)
 
 
 class Expression(Struct, frozen=True, dict=True):
@@ -173,11 +178,11 @@ class Expression(Struct, frozen=True, dict=True):
     def without_zeros(self, constants: Mapping[str, float]) -> Expression:
         """Return a sum without the terms that are zero and the constants of these; any other total as it is."""
         coefficients = {c.name: constants[c.name] for c in self.constants if c.kind == "coefficient"}
-        of_terms = [[value for name, value in coefficients.items() if name in names_in(t.node)] for t in self.terms]
+        of_terms = [[value for name, value in coefficients.items() if name in t.names] for t in self.terms]
         terms = tuple(t for t, of_term in zip(self.terms, of_terms, strict=True) if any(of_term) or not of_term)
         if not (self.is_sum and terms):
             return self
-        read = {name for term in terms for name in names_in(term.node)}
+        read = {name for term in terms for name in term.names}
         return replace(self, terms=terms, constants=tuple(c for c in self.constants if c.name in read))
 
     def with_fixed(self, values: Mapping[str, float]) -> Expression:

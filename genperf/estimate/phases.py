@@ -17,7 +17,6 @@ from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import Fitted, FittedPhase, PhaseTimes, estimated, unidentified
 from genperf.estimate.problem import problem_of
 from genperf.expression import Expression
-from genperf.formula import names_in
 from genperf.models import Family, family_named, held_at
 from genperf.panel import Table
 from genperf.panel.target import Target, phase_seconds
@@ -205,7 +204,7 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
 def of_phase(expression: Expression, names: Collection[str]) -> Expression | None:
     """Return the sum of some terms; None where there are none, or no constant in them."""
     terms = tuple(t for t in expression.terms if t.name in names)
-    used = frozenset[str]().union(*(names_in(t.node) for t in terms))
+    used = frozenset[str]().union(*(t.names for t in terms))
     constants = tuple(c for c in expression.constants if c.name in used)
     return replace(expression, terms=terms, constants=constants, total=None) if terms and constants else None
 

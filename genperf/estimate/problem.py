@@ -8,7 +8,7 @@ import numpy as np
 from genperf.arrays import Array, Mask
 from genperf.estimate.options import FitOptions
 from genperf.expression import Expression
-from genperf.formula import evaluate_with_gradient, names_in
+from genperf.formula import evaluate_with_gradient
 from genperf.losses import loss_named, penalty_named
 from genperf.panel import Table
 from genperf.solver import Problem
@@ -134,7 +134,7 @@ def continued_starts(
 
 def _by_term(expression: Expression) -> list[list[str]]:
     """Return the names of the constants that are in each term and in no other, in the expression's order."""
-    inside = [names_in(term.node) for term in expression.terms]
+    inside = [term.names for term in expression.terms]
     shared = {name for i, names in enumerate(inside) for name in names if any(name in o for o in inside[i + 1 :])}
     return [[name for name in expression.constant_names if name in names - shared] for names in inside]
 

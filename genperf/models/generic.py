@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from genperf.errors import ModelError
 from genperf.expression import Constant, ConstantMeaning, Expression, Part, Term, coefficient, exponent
-from genperf.formula import Name, Node, Number, call, chain, names_in, values_of
+from genperf.formula import Name, Node, Number, call, chain, values_of
 from genperf.models.compose import at_level, unused_name
 from genperf.models.family import Family
 from genperf.table import Factor
@@ -215,7 +215,7 @@ def named_by_factors(expression: Expression, constants: Iterable[float]) -> Expr
     values = [(c.name, c.meaning, float(v)) for c, v in zip(expression.constants, constants, strict=True)]
     names: list[str] = []
     for term in expression.terms:
-        inside = names_in(term.node)
+        inside = term.names
         read = [(meaning, v) for name, meaning, v in values if name in inside and meaning is not None and meaning.term]
         name = _driven_by(read) if read else term.name
         alike = sum(other.partition(" (")[0] == name for other in names)

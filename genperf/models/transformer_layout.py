@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from genperf.errors import ModelError, did_you_mean
 from genperf.expression import Constant, ConstantMeaning, Expression, Term
-from genperf.formula import Name, Node, Number, call, chain, names_in, parse, substitute
+from genperf.formula import Name, Node, Number, call, chain, parse, substitute
 from genperf.models.compose import at_level, unused_name
 from genperf.models.generic import level_effect
 from genperf.panel import Panel
@@ -163,7 +163,7 @@ class TransformerLayout:
         terms = tuple(
             Term(name, chain("multiply", [self.over_columns(text, nodes), *scale])) for name, text in formulas.items()
         )
-        used = frozenset().union(*(names_in(term.node) for term in terms))
+        used = frozenset().union(*(term.names for term in terms))
         constants_used = tuple(one for one in dict.fromkeys((*named.values(), *levels)) if one.name in used)
         return Expression(family, terms, constants_used, total)
 

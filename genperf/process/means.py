@@ -475,7 +475,7 @@ def _physics(table: Table) -> list[Mean]:
     terms: list[tuple[str, Node]] = []
     first_term: dict[str, str] = {}
     for term in expression.terms:
-        inside = [c.name for c in expression.constants if c.kind == "coefficient" and c.name in names_in(term.node)]
+        inside = [c.name for c in expression.constants if c.kind == "coefficient" and c.name in term.names]
         for one in inside:
             node = bind_values(term.node, {**{other: float(other == one) for other in inside}, **zero})
             values = values_of(node, table.columns)

@@ -12,7 +12,7 @@ from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Process
 from genperf.errors import FormulaError, ModelError
 from genperf.expression import Constant, Expression, Term
-from genperf.formula import Node, names_in, parse_number, render
+from genperf.formula import Node, parse_number, render
 from genperf.prediction import Member, discrepancies_of, stack_of
 from genperf.result import layout
 from genperf.result.arrays import LARGEST, encoded, unpacked
@@ -266,7 +266,7 @@ def _member(model: layout.ModelRecord, place: int, discrepancies: Sequence[Discr
     discrepancy = None if record.discrepancy is None else discrepancies[record.discrepancy]
     if discrepancy is not None:
         # The terms are evaluated at the anchors of a series.
-        lacking = {n for term in terms for n in names_in(term.node)} & {*factors} - {*discrepancy.anchors}
+        lacking = {n for term in terms for n in term.names} & {*factors} - {*discrepancy.anchors}
         name = min(lacking, default="")
         layout.refused([(lacking, f"discrepancies.anchors: '{name}' is not among them, and a term reads it")])
     return Member(
