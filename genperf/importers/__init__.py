@@ -59,8 +59,6 @@ FORMATS = {
     "tensorboard": Format(_EVENTS, tensorboard.read, tensorboard.SIGNATURE, True),
     "nsight": Format(_EXPORTS, nsight.read, nsight.SIGNATURE, True),
 }
-
-
 #: Formats that had an importer, and are read by their shape now: naming one stays possible.
 READ_BY_SHAPE = ("training-log", "trainer-state", "lightning", "serving")
 

@@ -34,8 +34,6 @@ MAX_FILES = 20_000
 #: Seconds until a process opens the other end of a named pipe; what it does after that may take any time. A guess:
 #: two commands of one line start within a second, also on a busy machine within ten.
 PIPE_SECONDS = 10.0
-
-
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma", b"\x28\xb5\x2f\xfd": "zstd"}
 #: Files of other formats, by how they begin, and texts that only an importer reads.

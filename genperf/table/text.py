@@ -44,18 +44,16 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _BETWEEN = re.compile(r"[\s,\ufeff]*")
 #: Between two pairs of a line, tried in this order.
 _SEPARATORS = (r"[;|]", r",", r"\s+(?=[^\s=]+=)")
-
-
 #: Rows from which the delimiter, the header and the kinds of columns are recognised, and lines of comments or titles
 #: above them in which a header is looked for. Half and double read the tables of experiments/results/settings.md alike.
 FIRST_ROWS = 200
+#: The share of lines that have as many fields as the header, from which on a delimiter is that of a table.
+LEAST_AGREEMENT = 0.5
 #: Characters of a cell, as many as the longest argument of a command on Linux: a longer one is a quote left open.
 _MAX_CELL = csv.field_size_limit()
 #: Objects of JSON inside objects that are flattened; what is deeper is left out. Settings are nested thrice; half
 #: and double change no answer (experiments/results/settings.md).
 MAX_DEPTH = 8
-
-
 #: Signs of Markdown and HTML, and pictures beside numbers.
 _PICTURE = r"[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]"
 _MARKS = re.compile(rf"\*\*|`|<(?:br|sub|sup|b|i|strong|em)\s*/?>|{_PICTURE}")
@@ -509,10 +507,6 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
         ) from None
 
 
-#: The share of lines that have as many fields as the header, from which on a delimiter is that of a table.
-LEAST_AGREEMENT = 0.5
-
-
 def guess_delimiter(text: str) -> str:
     r"""Return the delimiter that cuts most of the first rows into as many fields as the header.
 
@@ -536,14 +530,12 @@ def guess_delimiter(text: str) -> str:
         return (Counter(widths)[common_width] / len(widths), common_width) if common_width else (0.0, 0)
 
     # A title above the table is one field, but where blanks part the fields.
-    agreements = {delimiter: agreement(delimiter, 2) for delimiter in DELIMITERS}
-    best = max(agreements, key=lambda delimiter: agreements[delimiter])
-    # A sentence above columns that blanks part has commas of its own.
-    below_sentence = agreement(RUNS, 2)[0] if agreements[best][0] < LEAST_AGREEMENT else 0.0
-    if agreements[best][1] and below_sentence < LEAST_AGREEMENT:
-        return best
-    if agreements[best][1]:
-        return RUNS
+    agreements = {delimiter: agreement(delimiter, 2) for delimiter in (*DELIMITERS, RUNS)}
+    best = max(DELIMITERS, key=lambda delimiter: agreements[delimiter])
+    share, width = agreements[best]
+    if width:
+        # A sentence above columns that blanks part has commas of its own.
+        return RUNS if share < LEAST_AGREEMENT <= agreements[RUNS][0] else best
     blanks, runs = agreement(" ", 0), agreement(RUNS, 0)
     by_blanks = RUNS if runs[0] > blanks[0] else " "
     return by_blanks if blanks[1] or runs[1] else ","
