@@ -250,9 +250,13 @@ def _read_back(source: Source, table: Table | None = None) -> str:
     """Return in one line where the runs came from, and which rows are left out."""
     texts = [step.text for step in source.steps if step.kind == "read_back"]
     if table is not None and table.rejected:
-        complaint = table.rejected[0].complaint
-        texts.append(f"{counted(rows_of(table.rejected), 'row')} left out ({complaint})")
+        texts.append(_left_out(table))
     return "; ".join(texts)
+
+
+def _left_out(table: Table) -> str:
+    """Return how many rows are left out, and why the first of them is."""
+    return f"{counted(rows_of(table.rejected), 'row')} left out ({table.rejected[0].complaint})"
 
 
 def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
@@ -351,6 +355,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         alone = self.opened.want is not None or self.opened.given.measured_column is not None
         name, *others = reading.quantities[: 1 if alone else None]
         model, table = self.fitted(name)
+        scale = next((f for f in model.schema.factors if f.name == reading.scale), None)
+        if table.rejected and scale is not None and scale.distinct < min(2, len(np.unique(self._counts))):
+            what = f"only {scale.name}={scale.upper:g} can be used: {_left_out(table)}"
+            raise TableError(what, hint="mend these rows; genperf check shows them", where=source.name)
         configuration = self._configuration(model, at)
         full = self._in_full(name, model, configuration)
         if full is not None and self.question.plan is not None:
@@ -464,7 +472,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         values = measured(self.opened.source, self.reading, name, rows)
         if values is None:
             return ""
-        unit = unit_of_column(name, self.reading.headers[name], self.opened.roles(name).unit)
+        unit = self._unit(name)
         return measured_sentences(name, unit, values, requested, None)["expect"]
 
     @property
@@ -503,6 +511,11 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         """Return what a column says of itself; a derived one has its header alone."""
         return self.reading.headers.get(name) or header_of(name)
 
+    def _unit(self, name: str) -> str:
+        """Return the unit of a column: as its header has it, else as its cells do."""
+        unit = unit_of_column(name, self._header(name), self.opened.roles(name).unit)
+        return unit or self.opened.source.units.get(name, "")
+
     def _value(self, name: str, model: FitResult, configuration: Mapping[str, Any], full: Answer | None) -> Value:
         """Return the predicted value of a column in its own unit."""
         target, roles, header = model.schema.target, self.opened.roles(name), self._header(name)
@@ -527,7 +540,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             ends = ends * denominator / numerator
         # A value of a wide table has no header of its own.
         called = "throughput" if rate and name in self.opened.source.headers and not header.kind else name
-        verdict, reason, unit = str(row["verdict"]), str(row["reason"]), unit_of_column(name, header, roles.unit)
+        verdict, reason, unit = str(row["verdict"]), str(row["reason"]), self._unit(name)
         middle, lower, upper = ends.tolist()
         value = Value(called, unit, middle, lower, upper, verdict, reason, at, facts=facts)
         work_known = self.question.work or model.schema.scaling or target.throughput
@@ -556,7 +569,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         factor = float(np.exp(np.nanmedian(constant[rows]) + moved))
         middle, *ends = (factor * end**power for end in answer.expected.ends)
         lower, upper = sorted(ends)
-        unit = unit_of_column(name, self.reading.headers[name], self.opened.roles(name).unit)
+        unit = self._unit(name)
         value = Value(name, unit, middle, lower, upper, answer.verdict, answer.reason, wanted)
         return _in_plain_words(value, wanted)
 

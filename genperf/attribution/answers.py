@@ -85,8 +85,8 @@ class PrintedAnswer(Struct, frozen=True, eq=False):
 
     @property
     def content(self) -> Iterable[Line]:
-        """What a person reads, in order."""
-        raise NotImplementedError
+        """What a person reads, in order; each answer has its own."""
+        return ()
 
     def frame(self) -> pd.DataFrame:
         """Return the first table."""

@@ -56,18 +56,21 @@ def next_line(facts: Facts) -> str:
     named = run.differing(facts.at, name).places
     places = "; ".join(count_text(float(p[name]), name) if {*p} == {name} else join_values(p) for p in named)
     what, value, unit = facts.expected.name, run.now, facts.expected.unit
+    digits = three_digits
     if efficiency is not None and efficiency.lower < efficiency.upper:
-        what, value, unit = "efficiency", efficiency, "%"
+        what, value, unit, digits = "efficiency", efficiency, "%", _percent_digits
     elif rate is not None:
         what, value, unit = "throughput", rate, rate_unit(facts.growth.sample)
-    texts = (
-        [f"{100 * end:.0f}" if unit == "%" else three_digits(end) for end in ends[1:]]
-        for ends in (value.ends, run.narrowed(value).ends)
-    )
+    texts = ([digits(end) for end in ends[1:]] for ends in (value.ends, run.narrowed(value).ends))
     now, then = (ends_text(lower, upper, " – ") for lower, upper in texts)
     if run.little or now == then:
         return f"measure {places}, though it narrows the interval little"
     return f"measure {places}: narrows {what} to {with_unit(then, unit)}"
+
+
+def _percent_digits(value: float) -> str:
+    """Return a share in whole percent, without the sign."""
+    return f"{100 * value:.0f}"
 
 
 def decision_sentence(

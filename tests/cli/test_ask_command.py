@@ -612,3 +612,20 @@ def test_a_batch_that_no_run_had_is_a_factor_and_no_name_of_a_series(shell: Shel
     status, out, _ = shell("runs.csv", "--at", "micro_batch=8", "--no-color")
     assert status == 0
     assert "✗ such a run most likely fails" in out
+
+
+def test_rows_that_leave_one_count_are_named(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,step_s\n1,1.0\n2,0,55\n4,abc\n")
+    status, _, errors = shell("runs.csv", "--at", "gpus=16")
+    assert status == 1
+    assert "only gpus=1 can be used: 2 rows left out (line 3: 3 fields where the header has 2)" in errors
+
+
+def test_a_share_keeps_its_sign(shell: Shell) -> None:
+    Path("runs.csv").write_text(
+        "nodes,GPUs,TPS/GPU,Total TPS,MFU\n1,12,6457,77490,24.2%\n2,24,5529,132708,20.8%\n4,48,4937,236991,18.6%\n"
+    )
+    answers = {one.quantity: one for one in gp.ask("runs.csv", nodes=16).answers}
+    assert answers["MFU"].unit == "%"
+    assert answers["MFU"].lower < 17 < answers["MFU"].upper
+    assert "narrows MFU to 1" in shell("runs.csv", "--at", "nodes=16", "--want", "MFU", "--no-color")[1]
