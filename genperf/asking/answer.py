@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.util import find_spec
@@ -248,6 +249,10 @@ def _costs(growth: GrowthCounts) -> dict[str, Any]:
 # --- the card ---------------------------------------------------------------------------------------------------------
 
 
+#: How many a number counts, in a word.
+_MULTIPLE = re.compile(r" ([mbt])r?illion")
+
+
 class Row(NamedTuple):
     """One quantity of a card as texts: its name, its value, the ends of its interval, and the value beside it."""
 
@@ -308,12 +313,16 @@ def heads_of(facts: Facts | None) -> tuple[str, str]:
 
 def _row(row: Row) -> Text:
     """Return a row of the table."""
+    # A line has no room for `million`.
+    value, interval, beside = (_MULTIPLE.sub(lambda m: f" {m[1].upper()}", t) for t in row[1:])
     # A column of a nested object is called by its whole path: its end says what it is.
-    name, room = bare(row.name), COLUMNS[0] + COLUMNS[1] - len(row.value) - 1
+    name, room = bare(row.name), COLUMNS[0] + COLUMNS[1] - len(value) - 1
     name = (name if len(name) <= room else f"{name[: room - 1]}…").ljust(COLUMNS[0])
-    cells = [name, row.value.rjust(COLUMNS[0] + COLUMNS[1] - len(name))]
     return Text.assemble(
-        cells[0], (cells[1], "bold"), row.interval.rjust(COLUMNS[2]), (row.beside.rjust(COLUMNS[3]), "dim")
+        name,
+        (value.rjust(COLUMNS[0] + COLUMNS[1] - len(name)), "bold"),
+        interval.rjust(COLUMNS[2]),
+        (beside.rjust(COLUMNS[3]), "dim"),
     )
 
 

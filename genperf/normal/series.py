@@ -23,6 +23,8 @@ from genperf.vocabulary.names import canonical_of, counts_devices
 
 FILE = Path(__file__).parent / "steps.json"
 
+#: Counts that make a series.
+LEAST_COUNTS = 2
 
 # Which published series an efficiency is compared with.
 #: Series and clusters below which nothing is compared: an end of "nine in ten" is the second of thirty.
@@ -223,10 +225,12 @@ def series_of(
     if panel.target is None or not panel.target.is_time or not counts_devices(count.name):
         return None
     place = panel.factors.index(count)
-    everything = medians_along(panel, count.name, {})
-    # One configuration a count: the rows are one series, whatever else grows along it.
-    alone = len({m.values[place] for m in everything}) == len(everything)
-    medians = everything if alone else medians_along(panel, count.name, along)
+    medians = medians_along(panel, count.name, along)
+    if len(medians) < LEAST_COUNTS:
+        everything = medians_along(panel, count.name, {})
+        # One configuration a count: the rows are one series, whatever else grows along it.
+        alone = len({m.values[place] for m in everything}) == len(everything)
+        medians = everything if alone else medians
     if not medians:
         return None
     columns = {f.name: np.array([m.values[j] for m in medians]) for j, f in enumerate(panel.factors)}

@@ -52,6 +52,7 @@ from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import STEP_WORDS, TIME_UNITS, Header, bandwidth_of, header_of, relative_unit
 from genperf.vocabulary.names import (
     LEVELS,
+    PHASES,
     WAYS,
     canonical_of,
     column_of,
@@ -68,6 +69,8 @@ Measurement = Literal["measured", "spread", "ratio", "consequence", "ending", "p
 Role = Chosen | Measurement
 #: Devices of the largest servers that are common: a column of so few, the same on every count of nodes, is of one node.
 MOST_DEVICES = 16
+#: Of so few measured columns none is taken for the sum of the others.
+LEAST_PHASES = 2
 #: The name of the devices that follow from the ways of a layout.
 DEVICES = "devices"
 #: Switches of a run: names of kinds even where they are written 0 and 1.
@@ -440,7 +443,9 @@ def _with_quantities(reading: Reading, want: str | None) -> Reading:
     numeric = [n for n in reading.of("measured") if len(reading.evidence[n].known)]
     # A column with zeros was not measured in each run.
     positive = {n: bool(np.min(reading.evidence[n].known) > 0.0) for n in numeric}
-    names = sorted(ranked(numeric, list(reading.meanings), reading.headers), key=lambda n: not positive[n])
+    reading, total = _with_total(reading, numeric)
+    likeliest = ranked(numeric, list(reading.meanings), reading.headers)
+    names = sorted(likeliest, key=lambda n: (not positive[n], n != total))
     chosen = measured_column if measured_column is not None or want is None else _wanted_column(reading, names, want)
     if chosen is None and not names:
         raise not_measured({n: str(m) for n, m in reading.meanings.items()})
@@ -452,6 +457,24 @@ def _with_quantities(reading: Reading, want: str | None) -> Reading:
     of_a_worker = {n: replace(reading.headers[n], shared=True) for n in of_one}
     headers = {**reading.headers, **of_a_worker}
     return replace(reading, quantities=tuple(ordered), ranked=tuple(names), headers=headers)
+
+
+def _with_total(reading: Reading, numeric: Sequence[str]) -> tuple[Reading, str | None]:
+    """Return the measured column that is the sum of all others in its unit, the phases of a step, or None.
+
+    Where one of them has the name of a phase, columns without a unit are times.
+    """
+    headers = reading.headers
+    for unit in {headers[n].unit: None for n in numeric if headers[n].kind in ("", "time")}:
+        names = [n for n in numeric if headers[n].kind in ("", "time") and headers[n].unit == unit]
+        values = np.stack([reading.evidence[n].values for n in names])
+        with np.errstate(all="ignore"):
+            is_sum = np.all(np.abs(values.sum(axis=0) / values - 2.0) < CELL_ROUNDING, axis=1)
+        if len(names) > LEAST_PHASES and len(reading.evidence[names[0]].texts) > 1 and is_sum.any():
+            if not unit and any(plain_name(n) in words for words in PHASES.values() for n in names):
+                headers = {**headers, **{n: replace(headers[n], kind="time", unit="s") for n in names}}
+            return replace(reading, headers=headers), names[int(is_sum.argmax())]
+    return reading, None
 
 
 def _with_relative(reading: Reading) -> Reading:

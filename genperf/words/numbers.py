@@ -55,9 +55,27 @@ def interval_note(level: float, lower: str, upper: str, middle: str, unit: str =
     return f" ({100 * level:g} %: {' to '.join(ends)}{' ' if unit else ''}{unit})"
 
 
+#: How `--at` and the cells of a table write thousands of millions.
+_LETTERS = ((1e12, "T"), (1e9, "B"), (1e6, "M"))
+
+
 def join_values(values: Mapping[str, Any]) -> str:
     """Return a configuration as text."""
-    return ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in values.items())
+    return ", ".join(f"{k}={setting_text(v)}" for k, v in values.items())
+
+
+def setting_text(value: Any) -> str:
+    """Return a value of a factor as `--at` takes it: 8, 0.25, 175B.
+
+    Examples
+    --------
+    >>> [setting_text(value) for value in (8.0, 0.25, 1.75e11, 4194304.0, "bf16")]
+    ['8', '0.25', '175B', '4194304', 'bf16']
+    """
+    if not isinstance(value, float) or not 1e6 <= abs(value) < 1e15:
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    size, letter = next((size, letter) for size, letter in _LETTERS if abs(value) >= size)
+    return f"{value / size:g}{letter}" if float(f"{value:.4g}") == value else f"{value:.0f}"
 
 
 def duration_text(seconds: float) -> str:

@@ -579,7 +579,7 @@ def test_tokens_per_second_of_a_layout_stay_tokens(shell: Shell) -> None:
     Path("runs.csv").write_text(f"world_size,tp,dp,mbs,gbs,seq,tokens_per_second\n{rows}\n")
     status, out, _ = shell("runs.csv", "--at", "gpus=128", "--tokens", "1T", "--price", "2/h", "--no-color")
     assert status == 0
-    assert re.search(r"^throughput +1\.\d+ million tokens/s", out, re.MULTILINE)
+    assert re.search(r"^throughput +1\.\d+ M tokens/s", out, re.MULTILINE)
     assert re.search(r"^days +\d+\.?\d* d ", out, re.MULTILINE)
 
 
@@ -629,3 +629,27 @@ def test_a_share_keeps_its_sign(shell: Shell) -> None:
     assert answers["MFU"].unit == "%"
     assert answers["MFU"].lower < 17 < answers["MFU"].upper
     assert "narrows MFU to 1" in shell("runs.csv", "--at", "nodes=16", "--want", "MFU", "--no-color")[1]
+
+
+def test_the_sum_of_the_phases_of_a_step_is_answered_first(shell: Shell) -> None:
+    Path("runs.csv").write_text(
+        "ranks,forward,backward,allreduce,all\n4,12.1,24.2,2.1,38.4\n8,6.1,12.2,3.2,21.5\n16,3.1,6.2,4.3,13.6\n"
+    )
+    answers = gp.ask("runs.csv", ranks=32).answers
+    assert (answers[0].quantity, answers[0].unit) == ("all", "s")
+    assert {one.quantity for one in answers} == {"all", "forward", "backward", "allreduce"}
+
+
+def test_millions_leave_room_between_the_columns_of_the_card(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,qps\n8,1365333\n16,2035279\n32,3378020\n64,5930859\n")
+    _, out, _ = shell("runs.csv", "--at", "gpus=256", "--no-color")
+    (line,) = (line for line in out.splitlines() if line.startswith("throughput"))
+    assert re.fullmatch(r"throughput +[\d.]+ M requests/s +[\d.]+ – [\d.]+ M +5.93 M", line)
+
+
+def test_a_series_is_compared_with_published_ones_at_the_size_that_was_asked(shell: Shell) -> None:
+    rows = ["22B,1,8,1,1.42", "22B,2,8,1,1.45", "175B,1,8,8,18.1", "175B,2,8,8,18.4", "175B,4,8,8,18.9"]
+    Path("runs.csv").write_text("model,dp,tp,pp,iteration_time_s\n" + "\n".join(rows) + "\n")
+    _, out, _ = shell("runs.csv", "--at", "model=175B", "--at", "dp=16", "--full")
+    assert "From 8 to 32 nodes each doubling keeps 98 %" in out
+    assert "at model=175B" in out
