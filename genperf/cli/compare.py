@@ -48,7 +48,7 @@ def compare(
     from genperf import search
     from genperf.cli.options import configuration, model_or_table, paid_at
 
-    fitted = model_or_table(model)
+    fitted = model_or_table(model, *at, *filter(None, [over]))
     if over is not None and changes:
         raise click.UsageError("give either --over or --or")
     changed = [configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted) for text in changes]

@@ -127,7 +127,7 @@ def explain(
     if why:
         _show_causes(model, group, at, versus, hints, out)
         return
-    fitted = model_or_table(model)
+    fitted = model_or_table(model, *at, *versus)
     values = values_at(at, "--at", fitted)
     group = group_at(fitted, group, values)
     chosen = one_group(fitted, group, model)
@@ -199,7 +199,9 @@ def _show_causes(
     from genperf.result import is_model, load_model
 
     fitted = load_model(model) if is_model(model) else None
-    slow: Any = read(model, {"skip_bad_rows": True}) if fitted is None else one_group(fitted, group, model)
+    slow: Any = (
+        read(model, {"skip_bad_rows": True}, *at, *versus) if fitted is None else one_group(fitted, group, model)
+    )
     names = [*(factor.name for factor in slow.factors), *slow.group] if fitted is None else names_of(fitted)
     sound: Any = pairs(versus, "--versus", names)
     if fitted is not None and any(name in slow.schema.group for name in sound):

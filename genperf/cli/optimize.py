@@ -99,7 +99,7 @@ def optimize(
     if steps is not None and samples is not None:
         raise click.UsageError("give either --steps or --samples")
     least, most, count = (None if text is None else with_amounts(text) for text in (minimize, maximize, steps))
-    loaded = model_or_table(model)
+    loaded = model_or_table(model, *over)
     fitted = loaded if group is None else one_group(loaded, group, model)
     limits = capacities(capacity, fitted)
     varied: dict[str, Any] = {**configuration(over, "--over", fitted)}

@@ -161,15 +161,16 @@ def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def recognised_table(source: str | Source, given: dict[str, Any]) -> Recognised:
-    """Open the table that the options describe."""
+def recognised_table(source: str | Source, given: dict[str, Any], *question: str) -> Recognised:
+    """Open the table that the options describe; the columns of a question, `NAME=VALUE`, are settings."""
     from genperf.panel.options import OPTIONS
     from genperf.panel.read import recognised
 
     stored = _overridden(click.get_current_context())
     roles = {key: given[key] for key in OPTIONS if key in given and key not in stored}
     roles["let"] = pairs(roles.get("let", ()), "--let") or None
-    return recognised(source, roles, pairs(given.get("mapping") or (), "--map"))
+    at = {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in question)}
+    return recognised(source, roles, pairs(given.get("mapping") or (), "--map"), at)
 
 
 def _overridden(ctx: click.Context) -> list[str]:
@@ -181,21 +182,21 @@ def _overridden(ctx: click.Context) -> list[str]:
     return stored if set(typed) & set(_MEASURED) - set(stored) and set(stored) & set(_MEASURED) else []
 
 
-def read(source: str | Recognised, given: dict[str, Any]) -> Table:
+def read(source: str | Recognised, given: dict[str, Any], *question: str) -> Table:
     """Read the table that the options describe; print the roles that are recognised."""
-    table = recognised_table(source, given) if isinstance(source, str) else source
+    table = recognised_table(source, given, *question) if isinstance(source, str) else source
     if table.given.measured_column is None and not click.get_current_context().params.get("quiet"):
         tell(table.line, err=True)
     return table.table()
 
 
-def model_or_table(path: str) -> FitResult | GroupedResult:
-    """Load a model, or fit `auto` to a table whose columns are recognised."""
+def model_or_table(path: str, *question: str) -> FitResult | GroupedResult:
+    """Load a model, or fit `auto` to a table whose columns are recognised, those of a question as settings."""
     if is_model(path):
         return load_model(path)
     from genperf.fitting import fit
 
-    table = read(path, {"skip_bad_rows": True})
+    table = read(path, {"skip_bad_rows": True}, *question)
     with progress(bool(click.get_current_context().params.get("quiet")), "groups" if table.group else "") as done:
         return fit(table, progress=done)
 

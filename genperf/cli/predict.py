@@ -73,7 +73,7 @@ def predict(
 
     if bool(data) == bool(at):
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
-    fitted = model_or_table(model)
+    fitted = model_or_table(model, *at)
     training = training_of(tokens, peak)
     shows = {**training.shows(price is not None), **shows_of(show, price)}
     shows |= {name: name for name in quantities_of(fitted.first.panel).reported("beside")}

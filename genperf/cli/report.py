@@ -88,7 +88,7 @@ def report(
     if efficiency is not None and not proposal:
         raise click.UsageError("--efficiency is that of --proposal")
     if measured_column(roles) or not is_model(source):
-        table = read(source, roles)
+        table = read(source, roles, *target)
         options = {**fitting, "pool": pool}
         with progress(out.quiet, "groups" if table.group else "") as done:
             fitted = fit(table, model, progress=done, **options)

@@ -57,7 +57,7 @@ def suggest(
     from genperf.attribution.answers import for_people
     from genperf.cli.options import configuration, group_at, model_or_table, one_group
 
-    every = model_or_table(model)
+    every = model_or_table(model, *target)
     wanted = configuration(target, "--at (--target)", every)
     fitted = one_group(every, group_at(every, group, wanted), model)
     suggestion = search.suggest(

@@ -150,8 +150,12 @@ def fit(
         return chosen.kept(earlier.get(()), table, seed) or chosen.one(table, seed)
 
 
-def model_of(source: FitResult | GroupedResult | Table | str | Path | pd.DataFrame) -> FitResult | GroupedResult:
+def model_of(
+    source: FitResult | GroupedResult | Table | str | Path | pd.DataFrame, at: Mapping[str, Any] | None = None
+) -> FitResult | GroupedResult:
     """Return a model: as it is, from its file, or `auto` fitted to a table whose columns are recognised.
+
+    The columns that a question `at` names are settings.
 
     Raises
     ------
@@ -164,12 +168,12 @@ def model_of(source: FitResult | GroupedResult | Table | str | Path | pd.DataFra
     >>> model_of(runs).schema.factors[0].name
     'gpus'
     """
-    opened = model_or_table(source)
+    opened = model_or_table(source, at)
     return fit(opened) if isinstance(opened, Table) else opened
 
 
 def model_or_table(
-    source: FitResult | GroupedResult | Table | str | Path | pd.DataFrame,
+    source: FitResult | GroupedResult | Table | str | Path | pd.DataFrame, at: Mapping[str, Any] | None = None
 ) -> FitResult | GroupedResult | Table:
     """Return a model or a table: as it is, from its file, or with the columns recognised.
 
@@ -180,7 +184,7 @@ def model_or_table(
     """
     if isinstance(source, FitResult | GroupedResult):
         return source
-    return load_model(source) if isinstance(source, str | Path) and is_model(source) else table_of(source)
+    return load_model(source) if isinstance(source, str | Path) and is_model(source) else table_of(source, at)
 
 
 def fit_group(

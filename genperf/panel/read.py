@@ -159,8 +159,12 @@ def recognised(
     table: str | Path | pd.DataFrame | Source,
     given: Mapping[str, Any] | None = None,
     mapping: Mapping[str, str] | None = None,
+    at: Mapping[str, str] | None = None,
 ) -> Recognised:
-    """Read the cells of a table of any shape, whose columns are to be recognised; given options win."""
+    """Read the cells of a table of any shape, whose columns are to be recognised; given options win.
+
+    The columns that a question `at` names are settings, whatever else they could be.
+    """
     options = given or {}
     roles, delimiter, aggregate = Roles.of(options), options.get("delimiter") or None, options.get("aggregate")
     of_files = isinstance(table, str | Path) and str(table) != "-"
@@ -168,9 +172,9 @@ def recognised(
         raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
     if aggregate or (aggregate is None and of_files and worth_aggregating(table)):
         large = LargeSource(str(table), delimiter)
-        return Recognised(large.sample(), roles, mapping or {}, files=large)
+        return Recognised(large.sample(), roles, mapping or {}, at or {}, files=large)
     units = {roles.measured["time"]: roles.measured["unit"]} if {"time", "unit"} <= {*roles.measured} else None
-    return Recognised(understood(table, delimiter, roles.columns, units), roles, mapping or {})
+    return Recognised(understood(table, delimiter, roles.columns, units), roles, mapping or {}, at or {})
 
 
 def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] | None = None, **roles: Any) -> Table:
@@ -257,6 +261,10 @@ def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] 
     return recognised(source, roles, mapping).table()
 
 
-def table_of(source: Table | str | Path | pd.DataFrame) -> Table:
+def table_of(source: Table | str | Path | pd.DataFrame, at: Mapping[str, Any] | None = None) -> Table:
     """Return a table as it is, or read with its columns recognised; rows that cannot be read are left out."""
-    return source if isinstance(source, Table) else read_table(source, skip_bad_rows=True)
+    if isinstance(source, Table):
+        return source
+    return recognised(
+        source, {"skip_bad_rows": True}, at={name: str(value) for name, value in (at or {}).items()}
+    ).table()

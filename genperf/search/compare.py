@@ -154,8 +154,9 @@ def compare(
     0       jax  3.00
     1     mxnet  3.25
     """
-    fitted = model_of(source)
     at = {**(at or {}), **configuration}
+    varied = over if isinstance(over, str) else ""
+    fitted = model_of(source, {**({varied: ""} if varied else {}), **at})
     models, rest = models_of(fitted, at)
     changes = () if over is None or isinstance(over, str) else tuple(over)
     groups = fitted.group if isinstance(fitted, GroupedResult) else ()

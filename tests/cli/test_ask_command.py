@@ -653,3 +653,15 @@ def test_a_series_is_compared_with_published_ones_at_the_size_that_was_asked(she
     _, out, _ = shell("runs.csv", "--at", "model=175B", "--at", "dp=16", "--full")
     assert "From 8 to 32 nodes each doubling keeps 98 %" in out
     assert "at model=175B" in out
+
+
+def test_every_command_reads_a_column_as_its_question_does(shell: Shell) -> None:
+    rows = ["a,1,412,512", "a,2,431,1024", "a,4,447,2048", "b,1,205,512", "b,2,219,1024", "b,4,228,2048"]
+    Path("runs.csv").write_text("instance,count,step_ms,batch\n" + "\n".join(rows) + "\n")
+    asked = gp.ask("runs.csv", instance="b", count=8).answers[0].value / 1000.0
+    for command in (("compare", "--over", "instance"), ("predict", "--at", "instance=b")):
+        status, out, errors = shell(*command[:1], "runs.csv", "--at", "count=8", *command[1:], "--json")
+        assert status == 0, errors
+        content = json.loads(out)
+        of_b = [row for row in content.get("ranking", content.get("predictions")) if row["instance"] == "b"]
+        assert [row["time"] for row in of_b] == pytest.approx([asked])
