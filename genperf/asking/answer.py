@@ -297,7 +297,7 @@ def _header(answer: Answer, width: int) -> Text:
         question = ", ".join(filter(None, (count_text(facts.growth.target.count, name), join_values(others))))
         measured = {count for count, _ in facts.curve.measured}
         # One run, or none, of what is asked shows no range.
-        reach = f", {min(measured):g} to {count_text(max(measured), name)}" if len(measured) > 1 else ""
+        reach = f", {count_text(max(measured), name, min(measured))}" if len(measured) > 1 else ""
         source = f"{facts.source} · {counted(facts.runs, 'run')}{reach}"
     left = Text(source, style="bold") if source else Text()
     return Text.assemble(left, " " * max(2, width - len(source) - len(question)), (question, "bold"))

@@ -587,7 +587,7 @@ def unit_of_column(name: str, header: Header, unit: str) -> str:
     """Return the unit of a column, as an answer writes it; that of a time is known."""
     if header.kind == "time":
         return unit or SECONDS
-    if header.kind == "quantity":
+    if header.kind == "quantity" or header.unit == "%":
         return header.unit
     if header.kind != "rate":
         return ""

@@ -422,7 +422,7 @@ def _counted(name: str, header: Header, names: Sequence[str], scale: str | None,
 
 def _rate(name: str, header: Header, of_all: str, growth: float) -> Measured:
     """Return a throughput, derived where it is that of one worker or of steps that take no shorter on more workers."""
-    quoted, (seconds, _) = quote_name(name), TIME_UNITS[header.unit]
+    quoted, seconds = quote_name(name), 100.0 if header.unit == "%" else TIME_UNITS[header.unit][0]
     if header.counted in STEP_WORDS and not header.shared and growth <= LEAST_GROWTH:
         return {"time": _STEP}, {_STEP: f"{seconds:g}/{quoted}"}
     formula = "*".join(filter(None, (quoted, of_all))) + (f"/{seconds:g}" if seconds != 1.0 else "")

@@ -49,7 +49,7 @@ from genperf.panel.options import MEASURED, FailureRule, Roles
 from genperf.panel.target import phase_columns
 from genperf.table.cells import Cells
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import STEP_WORDS, TIME_UNITS, Header, bandwidth_of, header_of, relative_unit
+from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, Header, bandwidth_of, header_of, relative_unit
 from genperf.vocabulary.names import (
     LEVELS,
     PHASES,
@@ -69,6 +69,8 @@ Measurement = Literal["measured", "spread", "ratio", "consequence", "ending", "p
 Role = Chosen | Measurement
 #: Devices of the largest servers that are common: a column of so few, the same on every count of nodes, is of one node.
 MOST_DEVICES = 16
+#: An efficiency above it is in percent.
+MOST_EFFICIENT = 2.0
 #: Of so few measured columns none is taken for the sum of the others.
 LEAST_PHASES = 2
 #: The name of the devices that follow from the ways of a layout.
@@ -491,7 +493,9 @@ def _with_relative(reading: Reading) -> Reading:
     header = reading.headers[name]
     if not header.kind:
         level: Literal["workers", "nodes"] = "nodes" if meant_by(reading.scale) == "nodes" else "workers"
-        header = Header("rate", "s", relative_unit(name), shared=grown[name] <= LEAST_GROWTH, level=level)
+        of_one, counted = grown[name] <= LEAST_GROWTH, relative_unit(name)
+        in_percent = of_one and counted == RELATIVE and np.max(relative_values[name]) > MOST_EFFICIENT
+        header = Header("rate", "%" if in_percent else "s", counted, shared=of_one, level=level)
     meaning = replace(reading.meanings[name], role="measured", reasons=("nothing else was measured",))
     return replace(reading, meanings={**reading.meanings, name: meaning}, headers={**reading.headers, name: header})
 

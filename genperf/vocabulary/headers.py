@@ -106,6 +106,10 @@ def header_of(column: str) -> Header:
     return replace(header, level="nodes") if of_a_node else header
 
 
+#: What a speed-up or an efficiency counts.
+RELATIVE = "units"
+
+
 def relative_unit(column: str) -> str:
     """Return what is counted by a throughput over a constant, whose header names no time.
 
@@ -115,7 +119,7 @@ def relative_unit(column: str) -> str:
     ('TFLOP', 'units')
     """
     words = [word for part in _chain(column) for word in part]
-    return next((_COUNTED[word] for word in words if _COUNTED.get(word, "").endswith("FLOP")), "units")
+    return next((_COUNTED[word] for word in words if _COUNTED.get(word, "").endswith("FLOP")), RELATIVE)
 
 
 def time_called(column: str, usual: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from genperf.vocabulary.headers import header_of, relative_unit
+from genperf.vocabulary.headers import RELATIVE, header_of, relative_unit
 from genperf.vocabulary.names import is_relative, noun_of
 
 # What is worth a word.
@@ -20,11 +20,12 @@ WORDS_LEAST_SHARE = 0.005
 LEAST_DECIDED = 0.25
 
 
-def count_text(count: float, name: str) -> str:
-    """Return a count with the name of what is counted."""
+def count_text(count: float, name: str, least: float | None = None) -> str:
+    """Return a count, or a range of counts, with the name of what is counted: `1 to 16 gpus`, `count=8`."""
+    numbers = f"{count:g}" if least is None else f"{least:g} to {count:g}"
     if not noun_of(name).lower().endswith("s"):
-        return f"{name}={count:g}"
-    return f"{count:g} {singular(name) if count == 1 else noun_of(name)}"
+        return f"{name}={numbers}"
+    return f"{numbers} {singular(name) if numbers == '1' else noun_of(name)}"
 
 
 def singular(name: str) -> str:
@@ -115,7 +116,7 @@ def samples_called(column: str) -> str:
 
 def rate_unit(counted: str) -> str:
     """Return the unit of a throughput of what is counted; that of a speed-up is x."""
-    return "x" if counted == "units" else f"{counted}/s"
+    return "x" if counted == RELATIVE else f"{counted}/s"
 
 
 def with_article(noun: str) -> str:

@@ -665,3 +665,11 @@ def test_every_command_reads_a_column_as_its_question_does(shell: Shell) -> None
         content = json.loads(out)
         of_b = [row for row in content.get("ranking", content.get("predictions")) if row["instance"] == "b"]
         assert [row["time"] for row in of_b] == pytest.approx([asked])
+
+
+def test_an_efficiency_in_percent_gives_the_speed_up_of_one_as_a_share(shell: Shell) -> None:
+    for text in ("1;100%\n2;97%\n4;93%\n8;88%\n", "1;1.00\n2;0.97\n4;0.93\n8;0.88\n"):
+        Path("runs.csv").write_text(f"nodes;efficiency\n{text}")
+        (one,) = gp.ask("runs.csv", nodes=16).answers
+        assert (one.value / 100.0 if one.unit == "%" else one.value) == pytest.approx(0.82, abs=0.03)
+        assert re.search(r"^throughput +1[34](\.\d)? x", shell("runs.csv", "--at", "nodes=16")[1], re.MULTILINE)
