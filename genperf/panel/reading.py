@@ -492,7 +492,9 @@ def _with_relative(reading: Reading) -> Reading:
     name = max(grown, key=lambda n: grown[n])
     header = reading.headers[name]
     if not header.kind:
-        level: Literal["workers", "nodes"] = "nodes" if meant_by(reading.scale) == "nodes" else "workers"
+        per_device = header_of(f"{name}/s")
+        by_scale: Literal["workers", "nodes"] = "nodes" if meant_by(reading.scale) == "nodes" else "workers"
+        level = per_device.level if per_device.shared else by_scale
         of_one, counted = grown[name] <= LEAST_GROWTH, relative_unit(name)
         in_percent = of_one and counted == RELATIVE and np.max(relative_values[name]) > MOST_EFFICIENT
         header = Header("rate", "%" if in_percent else "s", counted, shared=of_one, level=level)

@@ -673,3 +673,9 @@ def test_an_efficiency_in_percent_gives_the_speed_up_of_one_as_a_share(shell: Sh
         (one,) = gp.ask("runs.csv", nodes=16).answers
         assert (one.value / 100.0 if one.unit == "%" else one.value) == pytest.approx(0.82, abs=0.03)
         assert re.search(r"^throughput +1[34](\.\d)? x", shell("runs.csv", "--at", "nodes=16")[1], re.MULTILINE)
+
+
+def test_flops_of_a_gpu_are_those_of_all_gpus_of_the_nodes(shell: Shell) -> None:
+    Path("runs.csv").write_text("nodes,gpus_per_node,tflops_per_gpu\n2,8,118.4\n4,8,116\n8,8,112.7\n12,8,110.9\n")
+    _, out, _ = shell("runs.csv", "--at", "nodes=64")
+    assert re.search(r"^throughput +5\d,\d00 TFLOP/s .* 10,600$", out, re.MULTILINE)
