@@ -558,8 +558,14 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         (base,), evidence, rows = bases, self.reading.evidence, self.series.rows
         settings = {n: power for n, power in follows.factors.items() if n != base}
         answer, power = answers[base], follows.factors[base]
-        constant = np.log(evidence[name].values) - power * np.log(evidence[base].values)
         moved, wanted = 0.0, answer.at
+        # It follows within one combination of kinds.
+        for kind in self.reading.of("kind"):
+            if kind in wanted:
+                rows = rows & _rows_with(evidence[kind], str(wanted[kind]))
+        if not rows.any():
+            return None
+        constant = np.log(evidence[name].values) - power * np.log(evidence[base].values)
         for setting, exponent in settings.items():
             values = np.log(evidence[setting].values)
             if setting in wanted:

@@ -258,8 +258,10 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     if ends is None and len(words) == 1 and words[0] in words_of("headers.time_alone"):
         ends = TIME_WORDS[words[0]]
     words = _head(words)
-    timed = words[0] in _TIMES or (len(words) > 1 and words[0] in words_of("headers.time_letter"))
-    if ends is None and (words[-1] in _TIMES or (timed and not {*words} & _CHOSEN_TIME)):
+    # `t_step` was measured, where a `time step` is that of a simulation.
+    by_letter = len(words) > 1 and words[0] in words_of("headers.time_letter")
+    chosen = {*words} & (_CHOSEN_TIME - STEP_WORDS if by_letter else _CHOSEN_TIME)
+    if ends is None and (words[-1] in _TIMES or ((words[0] in _TIMES or by_letter) and not chosen)):
         ends = "s"
     return None if ends is None else Header("time", ends, of=of)
 

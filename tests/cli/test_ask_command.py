@@ -679,3 +679,16 @@ def test_flops_of_a_gpu_are_those_of_all_gpus_of_the_nodes(shell: Shell) -> None
     Path("runs.csv").write_text("nodes,gpus_per_node,tflops_per_gpu\n2,8,118.4\n4,8,116\n8,8,112.7\n12,8,110.9\n")
     _, out, _ = shell("runs.csv", "--at", "nodes=64")
     assert re.search(r"^throughput +5\d,\d00 TFLOP/s .* 10,600$", out, re.MULTILINE)
+
+
+def test_a_column_that_follows_does_so_within_the_kind_that_was_asked(shell: Shell) -> None:
+    rows = ["S,8,51.2,121", "S,16,100.1,118", "S,32,195.4,115", "M,8,10.6,129", "M,16,20.9,127", "M,32,40.6,123"]
+    Path("runs.csv").write_text("\n".join(("Config,GPUs,Seq/s,TFLOPS/GPU", *rows)) + "\n")
+    answers = {one.quantity: one.value for one in gp.ask("runs.csv", config="M", gpus=64).answers}
+    assert answers["TFLOPS/GPU"] == pytest.approx(129 / 10.6 * 8 * answers["Seq/s"] / 64, rel=0.02)
+
+
+def test_the_time_of_a_step_by_a_letter_comes_before_its_phases(shell: Shell) -> None:
+    rows = ["1,0.101,0.203,0.000,0.310", "2,0.101,0.204,0.021,0.331", "4,0.102,0.204,0.034,0.346"]
+    Path("runs.csv").write_text("\n".join(("nproc,t_fwd,t_bwd,t_comm,t_step", *rows)) + "\n")
+    assert gp.ask("runs.csv", nproc=16).answers[0].quantity == "t_step"
