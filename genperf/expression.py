@@ -235,8 +235,8 @@ class Expression(Struct, frozen=True, dict=True):
         """
         values = {**columns, **constants}
         total, slopes = evaluate_with_gradient(self.node, values, by)
-        parts = (total, *(slopes.get(name, 0.0) for name in by))
-        value, *derivatives = (np.asarray(spread(part, values.values()), float) for part in parts)
+        value_and_slopes = (total, *(slopes.get(name, 0.0) for name in by))
+        value, *derivatives = (np.asarray(spread(array, values.values()), float) for array in value_and_slopes)
         return value, dict(zip(by, derivatives, strict=True))
 
     def bind(self, columns: Mapping[str, Any], rows: int | None = None) -> BoundExpression:

@@ -229,7 +229,7 @@ class Choice(Struct, frozen=True):
     def to_dict(self, name: str) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         both = {"total": self.total, "cost": self.cost}
-        amounts = {f"{what}{end}": v for what, one in both.items() for end, v in zip(ENDS, one.ends, strict=True)}
+        amounts = {f"{what}{end}": v for what, amount in both.items() for end, v in zip(ENDS, amount.ends, strict=True)}
         return {name: self.count, **amounts, "verdict": self.verdict}
 
 

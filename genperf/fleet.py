@@ -122,12 +122,12 @@ def _fresh(
     table: Table, done: _Done, kept: Callable[[Key, Table], FitResult | None] | None
 ) -> Iterator[tuple[Group, Table]]:
     """Yield the groups that have no result yet, and add the results of the others."""
-    for number, (key, part) in enumerate(table.groups()):
-        earlier = kept(key, part) if kept is not None else None
+    for number, (key, group_table) in enumerate(table.groups()):
+        earlier = kept(key, group_table) if kept is not None else None
         if earlier is not None:
             done.outcomes[number, key] = earlier
         else:
-            yield (number, key), part
+            yield (number, key), group_table
 
 
 def _outcomes(
@@ -141,7 +141,7 @@ def _outcomes(
         # At most as many as all before: results come soon, and a stop keeps them.
         while task := list(itertools.islice(parts, min(together, max(1, groups)))):
             sent[number] = task
-            yield [part for _, part in task]
+            yield [series for _, series in task]
             number, groups = number + 1, groups + len(task)
 
     for number, outcomes in run(work, tasks(), engine):

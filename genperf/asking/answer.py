@@ -330,7 +330,7 @@ def rows_of(answer: Answer) -> Iterator[Row]:
     """Yield the rows of the card's table, of which it has `MOST_ROWS`: the quantities that are known."""
     facts = answer.facts
     if facts is None:
-        yield from (_interval_row(one.quantity, one.expected, one.unit) for one in answer.answers)
+        yield from (_interval_row(amount.quantity, amount.expected, amount.unit) for amount in answer.answers)
         return
     growth, expected = facts.growth, facts.expected
     rate = growth.throughput(expected.value)
@@ -360,7 +360,7 @@ def rows_of(answer: Answer) -> Iterator[Row]:
         ends = Interval(*(float(facts.predicted[f"{name}{end}"]) for end in ("", "_lower", "_upper")))
         if np.isfinite(ends.value):
             yield _interval_row(name, ends, unit)
-    yield from (_interval_row(one.quantity, one.expected, one.unit) for one in answer.answers[1:])
+    yield from (_interval_row(amount.quantity, amount.expected, amount.unit) for amount in answer.answers[1:])
 
 
 def _interval_row(name: str, ends: Interval, unit: str, beside: str = "") -> Row:

@@ -214,7 +214,7 @@ def facts_of(
         nodes_known=panel.node("nodes") is not None,
         training=question.training,
         quantities=reported_of(result, query, expected, question.training, question.price),
-        further={name: one.schema.target.unit for name, one in result.further.items()},
+        further={name: further_result.schema.target.unit for name, further_result in result.further.items()},
         measured=None if run is None else (Interval(run.value, run.lowest, run.highest), run.repeats),
         plan=plan,
     )

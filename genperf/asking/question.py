@@ -136,8 +136,8 @@ def place_of(name: str, source: Source) -> str | None:
     if named is not None:
         # `n_gpu` was 1 in every run; what varied counts the same.
         spelled = {**dict.fromkeys(columns), **source.aliases}
-        counts = {spelled[one] or one for one in spelled if meant_by(one) == meant_by(name) == "workers"}
-        varied = [one for one in counts if one in columns and not _never_varied(source, one)]
+        counts = {spelled[text] or text for text in spelled if meant_by(text) == meant_by(name) == "workers"}
+        varied = [text for text in counts if text in columns and not _never_varied(source, text)]
         return varied[0] if len(varied) == 1 else named
     for alias, column in source.aliases.items():
         if column in columns and column_named(name, {alias: ()}) is not None:
@@ -145,7 +145,7 @@ def place_of(name: str, source: Source) -> str | None:
     if is_a_part(name, columns):
         # The devices are no devices of a node, however alike the words.
         return None
-    words = {one: {*re.split(r"[\W_]+", plain_name(one))} - {"", "num", "of", "number"} for one in (name, *columns)}
+    words = {text: {*re.split(r"[\W_]+", plain_name(text))} - {"", "num", "of", "number"} for text in (name, *columns)}
     wanted = words[name]
     near = [c for c in columns if wanted and words[c] and (wanted <= words[c] or words[c] <= wanted)]
     return near[0] if len(near) == 1 else None
@@ -201,7 +201,7 @@ def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
         evidence, value = reading.evidence[column], amount(text)
         if value is None or not evidence.numeric:
             same = np.array(
-                [one.strip().lower() == text.strip().lower() for one in evidence.texts.tolist()], dtype=bool
+                [level.strip().lower() == text.strip().lower() for level in evidence.texts.tolist()], dtype=bool
             )
         else:
             same = np.isclose(evidence.values, value, rtol=1e-9)

@@ -264,10 +264,10 @@ def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
     wanted: dict[str, str] = {}
     for name, text in at.items():
         column = reading.scale if name == SCALE else column_named(name, reading.evidence, reading.scale)
-        part = meant_by(name)
-        if column is None and part is not None and is_a_part(name, reading.evidence) and amount(text) is not None:
+        meaning = meant_by(name)
+        if column is None and meaning is not None and is_a_part(name, reading.evidence) and amount(text) is not None:
             # No column holds it: the others show what it is.
-            wanted[part] = text
+            wanted[meaning] = text
             continue
         if column is None:
             settings = ", ".join(reading.of("setting", "kind")) or "none"
@@ -325,7 +325,7 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
     for name in names:
         if name in at:
             rows &= _rows_with(evidence[name], at[name])
-    keys = np.array([one.texts.astype(str) for one in evidence.values()]).T.reshape(len(rows), len(names))
+    keys = np.array([column.texts.astype(str) for column in evidence.values()]).T.reshape(len(rows), len(names))
     present = list(dict.fromkeys(map(tuple, keys[rows].tolist())))
     if not present:
         some = "; ".join(", ".join(key) for key in list(dict.fromkeys(map(tuple, keys.tolist())))[:4])
@@ -336,8 +336,8 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
     free = [n for n in names if n not in at and len({key[names.index(n)] for key in present}) > 1]
     open_levels = [{n: str(key[names.index(n)]) for n in free} for key in (best, *(k for k in present if k != best))]
     levels = dict(zip(names, map(str, best), strict=True))
-    others = tuple(open_levels[1 : SERIES_MAX_LEVELS + 1])
-    return _Series((keys == best).all(axis=1), levels, open_levels[0], others)
+    further_names = tuple(open_levels[1 : SERIES_MAX_LEVELS + 1])
+    return _Series((keys == best).all(axis=1), levels, open_levels[0], further_names)
 
 
 class _SeriesAnswers(Struct, frozen=True, eq=False):
@@ -417,7 +417,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             steps=not target.throughput or bool(work) or (of_a_step and target.work not in counts),
             constants={**constants, **self.question.constants},
             # The framework and the network, perhaps.
-            words=tuple(one.pop() for one in texts if len(one) == 1),
+            words=tuple(levels.pop() for levels in texts if len(levels) == 1),
         )
         return ask_model(model, configuration, question)
 
@@ -582,10 +582,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _others(self, name: str, at: dict[str, str]) -> Iterator[str]:
         """Yield a line for each other series that the question may mean."""
         for levels in self.series.others:
-            other = replace(self, series=_series(self.reading, {**at, **levels}))
+            question = replace(self, series=_series(self.reading, {**at, **levels}))
             with suppress(GenperfError):
-                model, _ = other.fitted(name)
-                value = other._value(name, model, other._configuration(model, at), None)
+                model, _ = question.fitted(name)
+                value = question._value(name, model, question._configuration(model, at), None)
                 yield f"{join_values(levels)}: {value.ends}"
 
 

@@ -73,10 +73,10 @@ def for_people(
 def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
     """Return what a doubling does by level: a row per level, and a column per factor with the interval behind."""
     rows: dict[str, dict[str, str]] = {}
-    for one in doublings.to_dict("records"):
-        level = f"{one['categorical']} = {one['level']}"
-        text = f"{one['times']:.2f} ({one['lower']:.2f}–{one['upper']:.2f})"
-        rows.setdefault(level, {"level": level})[one["factor"]] = text
+    for record in doublings.to_dict("records"):
+        level = f"{record['categorical']} = {record['level']}"
+        text = f"{record['times']:.2f} ({record['lower']:.2f}–{record['upper']:.2f})"
+        rows.setdefault(level, {"level": level})[record["factor"]] = text
     return pd.DataFrame(list(rows.values()))
 
 
@@ -101,7 +101,7 @@ class PrintedAnswer(Struct, frozen=True, eq=False):
             elif isinstance(value, pd.DataFrame):
                 plain[name] = records(value)
             elif isinstance(value, tuple):
-                plain[name] = [list(one) if isinstance(one, tuple) else one for one in value]
+                plain[name] = [list(item) if isinstance(item, tuple) else item for item in value]
             elif isinstance(value, PrintedAnswer):
                 plain[name] = value.to_dict()
             elif not isinstance(value, (Curves, MixtureForecast, Ladder)):
@@ -114,8 +114,8 @@ class PrintedAnswer(Struct, frozen=True, eq=False):
 
     def __repr__(self) -> str:
         lines = str(self).splitlines()
-        rest = [f"… {len(lines) - SHORT} more lines: print(…)"] if len(lines) > SHORT else []
-        return "\n".join([*lines[:SHORT], *rest])
+        omitted = [f"… {len(lines) - SHORT} more lines: print(…)"] if len(lines) > SHORT else []
+        return "\n".join([*lines[:SHORT], *omitted])
 
     def _repr_html_(self) -> str:
         return "".join(
@@ -378,8 +378,8 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
             summed = terms["term"].isin(row["terms"])
             for name in settings:
                 summed &= terms[name] == row[name]
-            one = pd.DataFrame([row], index=terms.index[summed][:1])[list(terms.columns)]
-            terms = pd.concat([terms[~summed], one]).sort_index(kind="stable")
+            sum_row = pd.DataFrame([row], index=terms.index[summed][:1])[list(terms.columns)]
+            terms = pd.concat([terms[~summed], sum_row]).sort_index(kind="stable")
         return terms
 
     @property

@@ -107,12 +107,12 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
 
         The z are quantiles of the normal distribution in a fixed order: nothing is random.
         """
-        return np.vstack([part.paths(k) for k, part in enumerate(self.parts)])
+        return np.vstack([ensemble.paths(k) for k, ensemble in enumerate(self.parts)])
 
     def ratios(self, over: Index | int, under: Index | int) -> Ratios:
         """Compare some rows with others."""
         of, to = np.broadcast_arrays(np.atleast_1d(over), np.atleast_1d(under))
-        ratio_parts = [part.ratios(of, to) for part in self.parts]
+        ratio_parts = [ensemble.ratios(of, to) for ensemble in self.parts]
         return Ratios(self.weights, *(np.vstack(arrays) for arrays in zip(*ratio_parts, strict=True)))
 
     def to_first(self, levels: tuple[float, float], places: Index | None = None) -> Array:

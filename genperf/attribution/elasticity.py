@@ -125,7 +125,7 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
     are no factors of their own here. Where a throughput was measured, it is the throughput: the length of a step
     depends on the unit of its work.
     """
-    return {one.factor: one.ratio for one in doublings_at(result, result.query(at).columns)}
+    return {doubling.factor: doubling.ratio for doubling in doublings_at(result, result.query(at).columns)}
 
 
 def doublings_at(result: FitResult, columns: Mapping[str, AnyArray]) -> tuple[Doubling, ...]:
@@ -237,9 +237,9 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     panel, count, follow = result.panel, result.panel.counted, set[str]()
     if count is not None and count.name in several:
         # What follows from the count of workers cannot vary beside it.
-        part_of = {column.name: part for part, column in panel.machine.columns.items()}
+        part_of = {column.name: meaning for meaning, column in panel.machine.columns.items()}
         settled = panel.machine.settled({part_of.get(count.name, "workers")})
-        follow = {name for name, part in part_of.items() if part in settled} & {*several} - {*within, count.name}
+        follow = {name for name, meaning in part_of.items() if meaning in settled} & {*several} - {*within, count.name}
     varying = [name for name in several if name not in follow]
     if not varying:
         raise GenperfError("no factor varies over the domain", hint="a wider domain")
@@ -268,8 +268,8 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
         values = at_points(points, drawn_too).reshape(-1, 2 + d, samples).swapaxes(0, 1)
         (at_a, at_b), at_crossed = values[:2], values[2:]
         middle = values[:2].mean(axis=(0, 2))[:, None]
-        first, total = (at_b - middle) * (at_crossed - at_a), 0.5 * (at_a - at_crossed) ** 2
-        shared = np.mean([first, total], axis=3)
+        first_order, total = (at_b - middle) * (at_crossed - at_a), 0.5 * (at_a - at_crossed) ** 2
+        shared = np.mean([first_order, total], axis=3)
         # Without variance no factor has a share.
         variance = values[:2].var(axis=(0, 2))
         return np.swapaxes(np.divide(shared, variance, out=np.zeros_like(shared), where=variance > 0.0), 1, 2)

@@ -70,8 +70,8 @@ def written_lines(result: FitResult) -> list[str]:
     unit = f" ({target.unit})" if target.unit else ""
     lines = [f"{target.name}{unit} ="]
     for term in terms:
-        coefficient, *others = (node for node in product_of(term.node) if node not in shared)
-        written = [_number(_value(coefficient, values)), *_joined([_factor(node, values) for node in others])]
+        coefficient, *further_factors = (node for node in product_of(term.node) if node not in shared)
+        written = [_number(_value(coefficient, values)), *_joined([_factor(node, values) for node in further_factors])]
         if term.name != CONSTANT_TERM or float(written[0]) != 0.0:
             lines.append(f"  {'+ ' if len(lines) > 1 else ''}{' * '.join(written)}")
     ordered = [_factor(node, values) for node in (powered[0] if powered else []) if node in shared]
@@ -88,7 +88,7 @@ def shared_factors(products: list[list[Node]]) -> list[Node]:
     """Return the factors that all of several products have, in order, but for their coefficients."""
     if len(products) < 2:
         return []
-    return [node for node in products[0][1:] if all(node in others[1:] for others in products[1:])]
+    return [node for node in products[0][1:] if all(node in factors[1:] for factors in products[1:])]
 
 
 def product_of(node: Node) -> list[Node]:
@@ -119,8 +119,8 @@ def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
     if abs(size) < LEAST_EFFECT_WRITTEN:
         return _Factor("")
     factor, conditions, columns = _Factor(_number(math.exp(size)), abs(size)), [], product_of(column)
-    for one in columns:
-        match one:
+    for call in columns:
+        match call:
             case Call("log", (base,)):
                 factor = _power(base, size)
             case Call("where", (Call(_, (Name(name), Text(level))), *_)) if len(columns) == 1:

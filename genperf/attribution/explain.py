@@ -103,11 +103,11 @@ def explain(
     for name, option, kind in (("knee", knee, Knee), ("sobol", sobol, Sobol)):
         if not isinstance(option, bool | kind):
             raise GenperfError(f"{name} is True or a {kind.__name__}, and not {option!r}")
-    one = query.single("a knee and a comparison are those of one configuration") if versus or knee else {}
-    base = dict(at) if isinstance(at, Mapping) else {name: one[name] for name in query.given if name in one}
+    point = query.single("a knee and a comparison are those of one configuration") if versus or knee else {}
+    base = dict(at) if isinstance(at, Mapping) else {name: point[name] for name in query.given if name in point}
     # A count that nobody gave is no point of the curve.
     counts = {f.name for f in result.panel.counts}
-    there = one if at is not None and counts & base.keys() else {n: v for n, v in one.items() if n not in counts}
+    there = point if at is not None and counts & base.keys() else {n: v for n, v in point.items() if n not in counts}
     about = asdict(Knee() if knee is True else knee) if knee else {}
     predicted = result.predict_columns(frame_of(query.columns), interval)
     judged = [*varying, result.schema.target.name, "lower", "upper", "verdict", "reason"]
@@ -315,6 +315,6 @@ def _added(node: Node, maxima: Sequence[Call]) -> Node:
     if not isinstance(node, Call):
         return node
     arguments = tuple(_added(argument, maxima) for argument in node.arguments)
-    if any(node is one for one in maxima):
+    if any(node is maximum for maximum in maxima):
         return chain("add", arguments)
     return Call(node.function, arguments)

@@ -69,7 +69,7 @@ class Ladder(Struct, frozen=True, eq=False, dict=True):
         the count itself, its half and its quarter.
         """
         base = self.nearest(self.largest) if count > self.largest else 0
-        return [0, base, *(self.nearest(count / part) for part in (1.0, 2.0, 4.0))]
+        return [0, base, *(self.nearest(count / divisor) for divisor in (1.0, 2.0, 4.0))]
 
     def taken(self, places: list[int]) -> Ladder:
         """Return some of the steps."""

@@ -163,7 +163,7 @@ def _of_kinds(
     for kind, work in work_of_kind.items():
         efficient = _efficiencies(steps.counts, work, values, ratios)
         points = _points(plain, np.log(work) - logarithms, level, slower)
-        one = replace(
+        scaling = replace(
             plain,
             kind=kind,
             steps=replace(steps, kind=kind, work=work),
@@ -171,7 +171,7 @@ def _of_kinds(
             curve=pd.DataFrame({**columns, **efficient, **verdicts}),
             points=pd.DataFrame(points, columns=list(_POINTS)),
         )
-        curves.append(one)
+        curves.append(scaling)
     return curves
 
 
@@ -259,8 +259,8 @@ def _crossing(counts: Array, curves: Array, at: Index, integer: bool) -> Array:
     rows, before = np.arange(len(curves)), np.maximum(at - 1, 0)
     y0, y1 = curves[rows, before], curves[rows, at]
     with np.errstate(all="ignore"):
-        part = np.clip(np.where(y0 != y1, y0 / (y0 - y1), 1.0), 0.0, 1.0)
-    place = counts[before] * (counts[at] / counts[before]) ** part
+        fraction = np.clip(np.where(y0 != y1, y0 / (y0 - y1), 1.0), 0.0, 1.0)
+    place = counts[before] * (counts[at] / counts[before]) ** fraction
     # A curve that touches zero at a whole count is beyond it at the next.
     return np.asarray(np.minimum(np.floor(place + 1e-9) + 1.0, counts[at]) if integer else place)
 

@@ -109,9 +109,9 @@ class TermParts(Struct, frozen=True, eq=False):
         terms = [j for j, name in enumerate(self.names) if name != FORM]
         shares, drawn = (values / self.central[row] for values in (self.amounts[:, row], self.drawn[..., row]))
         groups = together(shares[terms], drawn[:, terms], self.draw_shares)
-        parts = np.zeros((len(groups), len(self.names)))
-        parts[:, terms] = groups
-        return [(tuple(np.array(self.names)[part > 0.0].tolist()), part) for part in parts if part.sum() > 1.0]
+        rows = np.zeros((len(groups), len(self.names)))
+        rows[:, terms] = groups
+        return [(tuple(np.array(self.names)[joined > 0.0].tolist()), joined) for joined in rows if joined.sum() > 1.0]
 
 
 def term_contributions(
@@ -129,7 +129,7 @@ def term_contributions(
     of_members = central[None, :]
     if member_forecasts is not None:
         of_members = np.array(
-            [central_times([m], columns, [one]) for m, one in zip(members, member_forecasts, strict=True)]
+            [central_times([m], columns, [times]) for m, times in zip(members, member_forecasts, strict=True)]
         )
     draw_shares, paths = shares(members), np.empty((0, 0))
     if drawn and departs:
@@ -155,8 +155,8 @@ def _split(
     terms = member.expression.term_values(columns, constants)
     total = member.expression.evaluate(columns, constants)
     out = np.zeros((len(names), *total.shape))
-    for name, part in terms.items():
-        out[names.index(name)] = part
+    for name, contribution in terms.items():
+        out[names.index(name)] = contribution
     if not member.expression.is_sum:
         out[names.index(HIDDEN)] = total - out.sum(axis=0)
     if FORM in names:
@@ -186,16 +186,16 @@ def term_tables(
     sums = []
     for row in range(query.rows):
         place = {n: query.columns[n][row] for n in factors}
-        for terms, parts in split.together(row):
-            amounts = parts @ split.amounts[:, row]
-            ends = interval_about(amounts, split.drawn[..., row] @ parts, split.draw_shares, levels).tolist()
-            known = dict(zip((value, "lower", "upper", "share"), (*ends, amounts / split.central[row]), strict=True))
-            sums.append({**place, "term": sum_of_terms(terms), **known, "terms": terms})
+        for terms, added in split.together(row):
+            amounts = added @ split.amounts[:, row]
+            ends = interval_about(amounts, split.drawn[..., row] @ added, split.draw_shares, levels).tolist()
+            sizes = dict(zip((value, "lower", "upper", "share"), (*ends, amounts / split.central[row]), strict=True))
+            sums.append({**place, "term": sum_of_terms(terms), **sizes, "terms": terms})
     labels = by_label(members) if stack_of(members) is None else []
     of_labels = []
-    for one in labels if len(labels) > 1 else []:
-        alike = dataclasses.replace(result, members=tuple(members[k] for k in one.places))
-        of_labels.append(table(term_contributions(alike, query.columns), member=one.label, weight=one.weight))
+    for label in labels if len(labels) > 1 else []:
+        alike = dataclasses.replace(result, members=tuple(members[k] for k in label.places))
+        of_labels.append(table(term_contributions(alike, query.columns), member=label.label, weight=label.weight))
     return table(split), pd.DataFrame(sums), pd.concat(of_labels, ignore_index=True) if of_labels else pd.DataFrame()
 
 
@@ -205,9 +205,9 @@ def together(shares: Array, drawn: Array, weights: Array) -> Array:
     Two parts become one where each by itself is wide and their sum is narrow, those first whose sum is narrowest. So do
     two that are in one ratio in every draw: nothing in the data parts them.
     """
-    parts = np.eye(len(shares))
-    while len(parts) > 2:
-        value, of_draws = parts @ shares, drawn @ parts.T
+    rows = np.eye(len(shares))
+    while len(rows) > 2:
+        value, of_draws = rows @ shares, drawn @ rows.T
         width = np.diff(quantiles(of_draws, weights, TAILS), axis=0)[0]
         # What one term hides behind another is below zero, and no part.
         is_part = np.minimum(value, of_draws.mean(axis=0)) >= 0.0
@@ -223,9 +223,9 @@ def together(shares: Array, drawn: Array, weights: Array) -> Array:
         best = int(ratio.argmin())
         if ratio[best] > TOGETHER_WIDTH:
             break
-        parts[i[best]] += parts[j[best]]
-        parts = np.delete(parts, j[best], axis=0)
-    return parts
+        rows[i[best]] += rows[j[best]]
+        rows = np.delete(rows, j[best], axis=0)
+    return rows
 
 
 def named(terms: Collection[str], factors: Collection[str]) -> bool:
@@ -243,8 +243,8 @@ def limit_of(
     about = Limit(target.name, target.reported, interval, counts_nodes=result.panel.has("nodes"), worker=worker)
     terms = {term.name for member in serving(result.members) for term in member.expression.terms}
     # The overheads of a series are parts of a time.
-    other = not target.is_time and any(member.discrepancy is not None for member in result.members)
-    if other or not named(terms, [f.name for f in result.schema.factors]):
+    not_of_time = not target.is_time and any(member.discrepancy is not None for member in result.members)
+    if not_of_time or not named(terms, [f.name for f in result.schema.factors]):
         return replace(about, doublings=doublings_at(result, columns)[:MAX_ATTRIBUTED_FACTORS])
     groups = _alike_terms(result, columns)
     split = term_contributions(result, columns, forecast)
@@ -252,18 +252,18 @@ def limit_of(
     labels = [label_of.get(name, name) for name in split.names]
     distinct_labels = [label for label in dict.fromkeys(labels) if label != FORM]
     added = np.equal.outer(np.array(distinct_labels), np.array(labels)).astype(float)
-    whole = split.drawn[..., 0].sum(axis=1, keepdims=True)
-    drawn, share = split.drawn[..., 0] @ added.T / whole, added @ split.amounts[:, 0] / split.central[0]
-    parts = together(share, drawn, split.draw_shares)
-    ends = interval_about(parts @ share, drawn @ parts.T, split.draw_shares, ends_of(interval))
+    totals = split.drawn[..., 0].sum(axis=1, keepdims=True)
+    drawn, share = split.drawn[..., 0] @ added.T / totals, added @ split.amounts[:, 0] / split.central[0]
+    added_terms = together(share, drawn, split.draw_shares)
+    ends = interval_about(added_terms @ share, drawn @ added_terms.T, split.draw_shares, ends_of(interval))
     shares_of_terms = []
     # Where the terms add up to more than the value, the largest is shown as all of it.
-    for part, interval_ends in zip(parts, np.minimum(ends, 1.0).T.tolist(), strict=True):
-        some = [label for label, is_in in zip(distinct_labels, part, strict=True) if is_in]
+    for joint, interval_ends in zip(added_terms, np.minimum(ends, 1.0).T.tolist(), strict=True):
+        some = [label for label, is_in in zip(distinct_labels, joint, strict=True) if is_in]
         of_labels = tuple(term for label in some for term in groups.get(label, (label,)))
         called = some[0] if len(some) == 1 else sum_of_terms(some)
         shares_of_terms.append(Part(called, of_labels, Interval(*interval_ends)))
-    return replace(about, parts=tuple(sorted(shares_of_terms, key=lambda part: -part.share.value)))
+    return replace(about, parts=tuple(sorted(shares_of_terms, key=lambda joint: -joint.share.value)))
 
 
 def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -276,8 +276,8 @@ def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tup
         discrepancy = member.discrepancy
         if discrepancy is None:
             return {}
-        ones = dict.fromkeys(member.expression.constant_names, 1.0)
-        there, here = (member.expression.term_values(at, ones) for at in (discrepancy.anchors, columns))
+        unit_constants = dict.fromkeys(member.expression.constant_names, 1.0)
+        there, here = (member.expression.term_values(at, unit_constants) for at in (discrepancy.anchors, columns))
         # Members may read a term's work in other ways: the heaviest, which comes first, decides.
         shapes = {name: np.concatenate([there[name], here[name]]) for name in there} | shapes
     groups: dict[str, list[str]] = {}

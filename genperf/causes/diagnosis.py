@@ -121,15 +121,15 @@ def why(
     """
     chosen = _measured(runs, at, work, hints)
     if sound is not None:
-        other, levels = (runs, {**(at or {}), **sound}) if isinstance(sound, Mapping) else (sound, None)
-        chosen = _beside(chosen, _measured(other, levels, work, hints))
+        compared_runs, levels = (runs, {**(at or {}), **sound}) if isinstance(sound, Mapping) else (sound, None)
+        chosen = _beside(chosen, _measured(compared_runs, levels, work, hints))
     if len(chosen.places) < 2:
         raise GenperfError("one configuration shows no cause", hint="runs at two counts, or with two batches")
     evidence = [evidence_of(chosen, form) for form in FORMS if form.possible(chosen)]
-    causes = [one.form.cause for one in evidence]
+    causes = [law.form.cause for law in evidence]
     share = (1.0 - NOTHING_WRONG) / (len({*causes}) - 1)
     priors = [NOTHING_WRONG if cause == NONE else share / causes.count(cause) for cause in causes]
-    shares = softmax(np.array([one.logarithm for one in evidence]) + np.log(priors))
+    shares = softmax(np.array([law.logarithm for law in evidence]) + np.log(priors))
     chances, best = dict.fromkeys(causes, 0.0), {}
     for place in np.argsort(shares).tolist():
         # The likeliest form of a cause comes last.
@@ -174,7 +174,7 @@ def _measured(
         np.ones(len(medians), dtype=bool),
         _exchange(panel, columns, hints or {}) if in_seconds else None,
         is_whole(schema.scaling),
-        {part: _phase(runs, part, chosen) for part in _PHASES},
+        {phase: _phase(runs, phase, chosen) for phase in _PHASES},
         tuple(join_values({n: columns[n][j] for n in varied}) for j in range(len(medians))),
     )
 
@@ -280,7 +280,7 @@ def _cause(evidence: CauseEvidence, runs: Runs, chances: Mapping[str, float]) ->
     """Return a cause with what speaks for it and against it."""
     form = evidence.form
     row = int(np.argmax(np.where(runs.slow, runs.devices, 0.0)))
-    shares = {name: _percent(float(part[row] / evidence.parts["total"][row])) for name, part in evidence.parts.items()}
+    shares = {name: _percent(float(time[row] / evidence.parts["total"][row])) for name, time in evidence.parts.items()}
     wrong = next((evidence.values[f"wrong {name}"] for name in form.wrong), 1.0)
     usual = "what the hinted rate needs" if runs.exchange is not None else "a usual one"
     about = {
@@ -303,9 +303,9 @@ def _against(evidence: CauseEvidence, runs: Runs, chances: Mapping[str, float]) 
     if abs(away[row]) > CONTRADICTING_MISFITS * LAW_MISFIT:
         much = _percent(abs(float(np.expm1(away[row]))))
         texts.append(f"the run at {runs.places[row]} is {much} {'slower' if away[row] > 0.0 else 'faster'} than that")
-    others = [c for c in chances if c != cause and chances[c] >= AS_WELL * chances[cause]]
-    if others:
-        texts.append(f"as likely: {', '.join('no cause' if c == NONE else c for c in others)}")
+    rivals = [c for c in chances if c != cause and chances[c] >= AS_WELL * chances[cause]]
+    if rivals:
+        texts.append(f"as likely: {', '.join('no cause' if c == NONE else c for c in rivals)}")
     if len(np.unique(runs.batch[runs.slow])) == 1 and not runs.jobs:
         texts.append("one batch was measured: a second one tells computation from exchange")
     return "; ".join(texts) or "nothing in these runs"

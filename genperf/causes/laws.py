@@ -255,7 +255,7 @@ def evidence_of(runs: Runs, form: Form, seed: int = 0) -> CauseEvidence:
     logarithm = float(logsumexp(weights) - np.log(len(weights)))
     central = medians * np.exp(spreads * draws[int(np.argmax(posterior))])
     seconds = cause_seconds({name: central[j : j + 1, None] for j, name in enumerate(priors)}, runs, form)
-    seconds_of_rows = {name: np.broadcast_to(part, (1, len(logarithms)))[0] for name, part in seconds.items()}
+    seconds_of_rows = {name: np.broadcast_to(spent, (1, len(logarithms)))[0] for name, spent in seconds.items()}
     return CauseEvidence(form, logarithm, dict(zip(priors, central.tolist(), strict=True)), seconds_of_rows)
 
 

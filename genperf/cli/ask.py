@@ -86,22 +86,22 @@ def ask(
     plan = plan_of(samples, deadline, budget)
     paid, training = paid_at(price, per), training_of(tokens, peak)
     question = Question(price=paid, per=per, training=training, plan=plan, hints=checked)
-    one = None if at else bus_named(table, checked)
+    answer_of_run = None if at else bus_named(table, checked)
     # What is the name of a file is no machine.
-    run = run_of_words(table, training.peak) if one is None and not Path(table[0]).is_file() else None
-    if one is None and run is None and len(table) == 1 and is_model_file(table[0]):
+    run = run_of_words(table, training.peak) if answer_of_run is None and not Path(table[0]).is_file() else None
+    if answer_of_run is None and run is None and len(table) == 1 and is_model_file(table[0]):
         fitted = load_model(table[0])
         reply = ask_fitted(fitted, _configuration(at, names_of(fitted)), question)
         _show(reply, out, full, {"why": why, "normal": normal, "cost": cost})
         return
-    if one is None and run is None:
+    if answer_of_run is None and run is None:
         source = _source(table, roles["delimiter"])
         run = run_in(source)
     if run is not None:
-        one = about(run, training.tokens, _configuration(at, ()), paid, checked)
-    if one is not None:
-        if not out.written(one):
-            tell_all(one.lines)
+        answer_of_run = about(run, training.tokens, _configuration(at, ()), paid, checked)
+    if answer_of_run is not None:
+        if not out.written(answer_of_run):
+            tell_all(answer_of_run.lines)
         return
     opened = recognised_table(source, roles)
     wanted = _configuration(at, opened.source.columns)

@@ -85,9 +85,9 @@ def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any],
     tell(f"{measured.source}: {counted(measured.rows, 'row')}, {counted(configurations, 'configuration')}")
     column = f"{target.column}, " if target.column != target.name else ""
     tell(f"{target.name}: {column}{low:.4g} to {high:.4g} {target.unit}".rstrip())
-    for name, part in measured.further.items():
-        span = f"{part.extremes[0].min():.4g} to {part.extremes[1].max():.4g} {part.target.unit}".rstrip()
-        tell(f"{name}: {part.target.column}, {span}, {counted(part.rows, 'row')}")
+    for name, also in measured.further.items():
+        span = f"{also.extremes[0].min():.4g} to {also.extremes[1].max():.4g} {also.target.unit}".rstrip()
+        tell(f"{name}: {also.target.column}, {span}, {counted(also.rows, 'row')}")
     tell("repeats: " + (f"vary by {100 * noise:.1f} %" if noise == noise else "none, so the noise is not known"))
     if measured.group:
         tell(f"groups: {measured.group_count} of {', '.join(measured.group)}")

@@ -53,16 +53,16 @@ class Command(click.Command):
         for parameter in self.get_params(ctx):
             if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)):
                 groups.setdefault(getattr(parameter, "title", OTHER), []).append(record)
-        others, _ = groups.pop(OTHER), groups.pop(TABLE_OPTIONS, None)
-        write_groups(formatter, {**groups, OTHER if groups else "Options": others})
+        other_options, _ = groups.pop(OTHER), groups.pop(TABLE_OPTIONS, None)
+        write_groups(formatter, {**groups, OTHER if groups else "Options": other_options})
 
 
 def write_groups(formatter: click.HelpFormatter, groups: Mapping[str, Sequence[tuple[str, str]]]) -> None:
     """Write terms and what they mean under headings, all in the same two columns."""
     width = min(TERM_WIDTH, max(len(term) for rows in groups.values() for term, _ in rows))
-    for title, [(term, meaning), *others] in groups.items():
+    for title, [(term, meaning), *further_rows] in groups.items():
         with formatter.section(title):
-            formatter.write_dl([(term.ljust(width), meaning), *others], col_max=TERM_WIDTH)
+            formatter.write_dl([(term.ljust(width), meaning), *further_rows], col_max=TERM_WIDTH)
 
 
 option = partial(click.option, cls=Option)

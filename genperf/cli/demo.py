@@ -107,12 +107,12 @@ def _errors(predicted: pd.DataFrame) -> pd.DataFrame:
     rows = []
     framework = predicted["framework"].map(FRAMEWORKS)
     for name in (*dict.fromkeys(FRAMEWORKS.values()), "all"):
-        part = predicted if name == "all" else predicted[framework == name]
-        measured = part["measured"]
+        predicted_rows = predicted if name == "all" else predicted[framework == name]
+        measured = predicted_rows["measured"]
         errors = {
-            name: f"{median_ape(part[column], measured):.1f} ({mape(part[column], measured):.1f}) %"
+            name: f"{median_ape(predicted_rows[column], measured):.1f} ({mape(predicted_rows[column], measured):.1f}) %"
             for name, column in (("genperf", TIME), ("last point", "last_point"))
         }
-        covered = f"{coverage(part['lower'], part['upper'], measured):.0f} %"
-        rows.append({"framework": name, "series": len(part), **errors, "90 % interval covers": covered})
+        covered = f"{coverage(predicted_rows['lower'], predicted_rows['upper'], measured):.0f} %"
+        rows.append({"framework": name, "series": len(predicted_rows), **errors, "90 % interval covers": covered})
     return pd.DataFrame(rows)

@@ -138,24 +138,24 @@ def explain(
         write_whole(out.output or "-", constants_table(chosen, constants, interval) + "\n")
         return
     here = {name: cells for name, cells in values.items() if name not in fitted.group} or None
-    other = configuration(versus, "--versus", fitted)
-    across = any(name in chosen.schema.group for name in other)
+    compared = configuration(versus, "--versus", fitted)
+    across = any(name in chosen.schema.group for name in compared)
     upto = number(up_to, "--up-to") if up_to is not None else None
     domain = values_at(within, "--within", fitted)
     explanation = attribution.explain(
         chosen,
         here,
         interval,
-        versus=None if across else other or None,
+        versus=None if across else compared or None,
         knee=False if knee is None else attribution.Knee(number(knee, "--knee"), along, upto, scaling),
         sobol=attribution.Sobol(sobol, domain, seed=seed) if sobol else False,
     )
     if across:
-        key, second = _other_group(fitted, group, other)
+        key, second = _other_group(fitted, group, compared)
         factors = {f.name: f for f in second.schema.factors if f.name not in second.schema.group}
         a = chosen.query(here).single("groups are compared at one configuration")
         b = {k: v for k, v in a.items() if k in factors and (factors[k].numeric or v in factors[k].levels)}
-        b |= {name: v for name, v in other.items() if name in factors}
+        b |= {name: v for name, v in compared.items() if name in factors}
         names = ", ".join(_key(group)), ", ".join(key)
         across_groups = attribution.compare(chosen, a, b, other=second, names=names, interval=interval)
         explanation = replace(explanation, comparison=across_groups)

@@ -27,9 +27,9 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
     measured = f"{result.tested} ({result.held_out_of})" if result.held_out_of else UNTESTED
     lines = [f"{_kind(result)}: {table}; {measured}"]
     lines += [*trust_lines(result), *doubling_lines(result)]
-    for name, one in result.further.items():
-        tested = one.tested if one.held_out_of else UNTESTED
-        lines.append(f"{name}: {_kind(one)}; {counted(one.schema.configurations, 'configuration')}; {tested}")
+    for name, fit in result.further.items():
+        tested = fit.tested if fit.held_out_of else UNTESTED
+        lines.append(f"{name}: {_kind(fit)}; {counted(fit.schema.configurations, 'configuration')}; {tested}")
     if not verbose:
         return lines
     if result.is_formula:

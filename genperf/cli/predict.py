@@ -138,8 +138,8 @@ def with_derived(
     columns: dict[str, npt.NDArray[Any]] = {}
     count = len(predicted["verdict"])
     for key, rows in rows_by_group({g: labels(predicted[g]) for g in fitted.group}, count).items():
-        part = {name: np.asarray(values)[rows] for name, values in predicted.items()}
-        for name, values in derived_columns(fitted.results[key], part, shows, price, interval, given).items():
+        block = {name: np.asarray(values)[rows] for name, values in predicted.items()}
+        for name, values in derived_columns(fitted.results[key], block, shows, price, interval, given).items():
             columns.setdefault(name, np.full(count, np.nan))[rows] = values
     words = {name: predicted[name] for name in ("verdict", "reason")}
     return {**{name: v for name, v in predicted.items() if name not in words}, **columns, **words}

@@ -42,13 +42,13 @@ def settings_of(path: str | None) -> Defaults:
         if key in COMMANDS and not isinstance(value, dict):
             hint = f"a table [{key}] with the options of that command"
             raise GenperfError(f"{key} is a command, and its value no table", where=str(file), hint=hint)
-        for name, one in value.items() if key in COMMANDS else [(key, value)]:
+        for name, setting in value.items() if key in COMMANDS else [(key, value)]:
             having = [command for command in ([key] if key in COMMANDS else COMMANDS) if _key(name) in options[command]]
             if not having:
-                raise _unknown(name, one, options, str(file), key if key in COMMANDS else None)
+                raise _unknown(name, setting, options, str(file), key if key in COMMANDS else None)
             for command in having:
                 option = options[command][_key(name)]
-                defaults[command][str(option.name)] = _checked(option, one, f"{file}: {_key(name)}")
+                defaults[command][str(option.name)] = _checked(option, setting, f"{file}: {_key(name)}")
     return defaults
 
 
@@ -119,7 +119,7 @@ def _checked(option: click.Option, value: Any, where: str) -> Any:
     """Return the value of an option; a list is written as on the command line, with commas."""
     import msgspec
 
-    kind, words = next((one for kind, one in _KINDS.items() if isinstance(option.type, kind)), _TEXT)
+    kind, words = next((text for kind, text in _KINDS.items() if isinstance(option.type, kind)), _TEXT)
     if option.multiple:
         kind, words = _TEXTS
     try:

@@ -61,7 +61,7 @@ class KernelAxis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
         if self.scale == "level":
             return {"linear": self.linear**2 * (x == z)}
         sizes = ((name, getattr(self, name), SIZES[name].part) for name in SIZES)
-        return {n: part(size**2, x, z, self) for n, size, part in sizes if part and (size or n == "linear")}
+        return {n: kernel(size**2, x, z, self) for n, size, kernel in sizes if kernel and (size or n == "linear")}
 
     def distance(self, x: AnyArray, z: AnyArray) -> Array:
         """Return |x − z|, or whether two labels differ, for coordinates that are broadcast."""

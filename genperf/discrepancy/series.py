@@ -135,19 +135,19 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         f is given at the anchors, shape (draws, anchors), and as `curve` at the rows, shape (draws, rows).
         """
         far, ahead, growth = self._beyond(columns)
-        total, near, gain, rest, precision = self._solved(columns, self.scales)
-        (whiten, _, ones), largest = self.geometry, at_anchors[:, self._ends[1], None]
+        total, near, gain, mean_weight, precision = self._solved(columns, self.scales)
+        (whiten, _, row_sums), largest = self.geometry, at_anchors[:, self._ends[1], None]
         # A draw whose curve is zero at the anchors (-inf) is limited nowhere, also where growth is not (inf).
         limit = np.add(largest, growth, out=np.full(curve.shape, np.inf), where=np.isfinite(largest))
         # A curve that is zero at an anchor has no level: NaN.
         with np.errstate(invalid="ignore"):
             residual = (self._targets - at_anchors) @ whiten.T
-            level = (residual / total) @ ones / precision
+            level = (residual / total) @ row_sums / precision
             mean = np.minimum(curve, limit) + level[:, None]
-            mean += (gain * (residual - level[:, None] * ones)) @ near
+            mean += (gain * (residual - level[:, None] * row_sums)) @ near
         mean += self.extrapolation.mean * self._slope(ahead, self.scales)
         variance = self.scales[:, None] ** 2 * (self.kernel.variance(columns) - gain @ near**2)
-        variance += rest**2 / precision[:, None]
+        variance += mean_weight**2 / precision[:, None]
         return mean, np.maximum(variance, 0.0) + self._slope(far, self.scales) ** 2
 
     def covariance(self, columns: Columns, scales: Array | None = None) -> Array:
@@ -156,10 +156,10 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         The scales are those of the draws where they are omitted.
         """
         scales = self.scales if scales is None else scales
-        _, near, gain, rest, precision = self._solved(columns, scales)
+        _, near, gain, mean_weight, precision = self._solved(columns, scales)
         explained = (gain[:, None, :] * near.T) @ near
         spread = scales[:, None, None] ** 2 * (self.kernel.covariance(columns, columns) - explained)
-        level, slope = rest / np.sqrt(precision)[:, None], self._slope(self._beyond(columns)[0], scales)
+        level, slope = mean_weight / np.sqrt(precision)[:, None], self._slope(self._beyond(columns)[0], scales)
         return np.asarray(spread + level[:, :, None] * level[:, None, :] + slope[:, :, None] * slope[:, None, :])
 
     def run_variance(self, noise: float) -> Array:
@@ -231,11 +231,11 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
         Of shapes (scales, anchors), (anchors, rows), (scales, anchors), (scales, rows) and (scales,).
         """
-        whiten, variances, ones = self.geometry
+        whiten, variances, row_sums = self.geometry
         total = scales[:, None] ** 2 + variances
         near = whiten @ self.kernel.covariance(self.anchors, columns)
         gain = scales[:, None] ** 2 / total
-        return total, near, gain, 1.0 - (gain * ones) @ near, (1.0 / total) @ ones**2
+        return total, near, gain, 1.0 - (gain * row_sums) @ near, (1.0 / total) @ row_sums**2
 
     def _slope(self, far: Array, scales: Array) -> Array:
         """Return the standard deviation that the unknown slope beyond the anchors adds, shape (scales, rows)."""

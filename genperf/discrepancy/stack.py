@@ -75,17 +75,17 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
     @property
     def factors(self) -> tuple[str, ...]:
         """The factors that the processes depend on."""
-        return tuple(dict.fromkeys(name for part in self.parts for name in part.kernel.factors))
+        return tuple(dict.fromkeys(name for process in self.parts for name in process.kernel.factors))
 
     @cached_property
     def _solved(self) -> list[tuple[dict[str, Array], Array, Array]]:
         """Of each part its anchors, the inverse of the Cholesky factor of κ + noise, and (κ + noise)⁻¹·residuals."""
         out = []
-        for part in self.parts:
-            anchors = {name: values[: len(part.residuals)] for name, values in self.anchors.items()}
-            covariance = part.kernel.covariance(anchors, anchors) + np.diag(part.noise**2 * part.factors)
+        for process in self.parts:
+            anchors = {name: values[: len(process.residuals)] for name, values in self.anchors.items()}
+            covariance = process.kernel.covariance(anchors, anchors) + np.diag(process.noise**2 * process.factors)
             whiten = np.linalg.inv(np.linalg.cholesky(covariance))
-            out.append((anchors, whiten, whiten.T @ (whiten @ part.residuals)))
+            out.append((anchors, whiten, whiten.T @ (whiten @ process.residuals)))
         return out
 
     def dual(self, place: int) -> Array:
@@ -98,31 +98,31 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         out = []
         for start in range(0, max(rows, 1), block):
             some = {name: np.asarray(columns[name])[start : start + block] for name in self.anchors}
-            for part, (anchors, whiten, dual) in zip(self.parts, self._solved, strict=True):
-                across = part.kernel.covariance(anchors, some)
-                variance = np.maximum(part.kernel.variance(some) - np.sum((whiten @ across) ** 2, axis=0), 0.0)
-                for name, more in part.unseen.items():
+            for process, (anchors, whiten, dual) in zip(self.parts, self._solved, strict=True):
+                across = process.kernel.covariance(anchors, some)
+                variance = np.maximum(process.kernel.variance(some) - np.sum((whiten @ across) ** 2, axis=0), 0.0)
+                for name, more in process.unseen.items():
                     variance += more * self._unseen(name, some)
                 out.append(np.array([across.T @ dual, variance]))
-        parts = [np.concatenate(out[k :: len(self.parts)], axis=1) for k in range(len(self.parts))]
-        mean, variance = np.stack(parts, axis=1)
+        columns_of_processes = [np.concatenate(out[k :: len(self.parts)], axis=1) for k in range(len(self.parts))]
+        mean, variance = np.stack(columns_of_processes, axis=1)
         return mean, variance
 
     def covariance(self, columns: Columns, place: int) -> Array:
         """Return the covariance of a part's process between rows, given the anchors."""
-        part, (anchors, whiten, _) = self.parts[place], self._solved[place]
-        whitened = whiten @ part.kernel.covariance(anchors, columns)
-        covariance = part.kernel.covariance(columns, columns) - whitened.T @ whitened
-        for name, more in part.unseen.items():
+        process, (anchors, whiten, _) = self.parts[place], self._solved[place]
+        whitened = whiten @ process.kernel.covariance(anchors, columns)
+        covariance = process.kernel.covariance(columns, columns) - whitened.T @ whitened
+        for name, more in process.unseen.items():
             level = np.asarray(columns[name]).astype(str)
             covariance += more * (self._unseen(name, columns) & (level[:, None] == level))
         return np.asarray(covariance)
 
     def noise_root(self, columns: Columns, place: int) -> Array:
         """Return R of shape (anchors, rows) with Rᵀ·R what a part's covariance has from the anchors' noise."""
-        part, (anchors, whiten, _) = self.parts[place], self._solved[place]
-        weights = whiten.T @ (whiten @ part.kernel.covariance(anchors, columns))
-        return np.asarray(part.noise * np.sqrt(part.factors)[:, None] * weights)
+        process, (anchors, whiten, _) = self.parts[place], self._solved[place]
+        weights = whiten.T @ (whiten @ process.kernel.covariance(anchors, columns))
+        return np.asarray(process.noise * np.sqrt(process.factors)[:, None] * weights)
 
     def _unseen(self, name: str, columns: Columns) -> Mask:
         """Return whether each row has a level that no anchor has."""
@@ -135,7 +135,7 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
             doublings = [np.zeros(len(next(iter(columns.values())))), *(np.nan_to_num(np.log2(r)) for r in ratios)]
         # Of several factors the one that is exceeded most decides.
         far, most = np.clip(doublings, 0.0, 1.0).max(axis=0), np.clip(doublings, 0.0, 1.0).argmax(axis=0)
-        rows = [(*(part.weight for part in self.parts), self.width, 1.0)]
+        rows = [(*(process.weight for process in self.parts), self.width, 1.0)]
         rows += [(*beyond.weights, beyond.width, beyond.common) for beyond in self.beyond]
         table = np.array(rows).T
         table[:-2] = np.log(np.maximum(table[:-2], 1e-12))
@@ -176,8 +176,8 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
             if further.any():
                 noisy = self.noise_root(columns, k) * further
                 covariance += noisy.T @ noisy
-        labels = [np.asarray(columns[n]).astype(str) for n, known in self.anchors.items() if known.dtype == object]
-        alike = np.all([each[:, None] == each for each in labels], axis=0) if labels else True
+        labels = [np.asarray(columns[n]).astype(str) for n, levels in self.anchors.items() if levels.dtype == object]
+        alike = np.all([texts[:, None] == texts for texts in labels], axis=0) if labels else True
         return np.asarray(covariance * np.where(alike, 1.0, np.outer(common, common)))
 
     def _pool(self, curves: Array, columns: Columns, places: Sequence[int]) -> tuple[Array, ...]:

@@ -139,9 +139,9 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
     draws, misfit = _replicates(batch, options.draws)
 
     def errors_of(series: Index, held: Mask) -> Array:
-        part = batch.take(series)
-        constants = part.fit(np.where(held, 0.0, part.weights)[:, None, :])
-        errors = np.abs(np.log(part.predict(constants)[:, 0] / part.measured))
+        selection = batch.take(series)
+        constants = selection.fit(np.where(held, 0.0, selection.weights)[:, None, :])
+        errors = np.abs(np.log(selection.predict(constants)[:, 0] / selection.measured))
         return np.asarray(np.sum(np.where(held, errors, 0.0), axis=1) / held.sum(axis=1))
 
     evidence = look_back(medians, errors_of)
@@ -169,14 +169,16 @@ def _replicates(batch: Batch, draws: int) -> tuple[Array, Array]:
     which = which.reshape(draws)
     constants, misfit = np.empty((series, draws, batch.scale.shape[1])), np.empty(series)
     for block in batch.blocks(draws):
-        part = batch.take(block)
-        weights = distinct * part.weights[:, None, :]
+        taken = batch.take(block)
+        weights = distinct * taken.weights[:, None, :]
         empty = weights.sum(axis=2, keepdims=True) <= 0.0
-        solutions = part.fit(np.where(empty, part.weights[:, None, :], weights))
+        solutions = taken.fit(np.where(empty, taken.weights[:, None, :], weights))
         constants[block] = solutions[:, which]
         with np.errstate(all="ignore"):
             # Along one axis: over two, the order of the sum would depend on the number of series.
-            residuals = np.log(part.measured[:, None, :] / part.predict(solutions))[:, which].reshape(len(weights), -1)
+            residuals = np.log(taken.measured[:, None, :] / taken.predict(solutions))[:, which].reshape(
+                len(weights), -1
+            )
             held_out = (counts == 0.0).ravel() & np.isfinite(residuals)
             misfit[block] = np.sqrt(np.where(held_out, residuals**2, 0.0).sum(axis=1) / held_out.sum(axis=1))
     return constants, misfit

@@ -292,7 +292,7 @@ class _Parts(Struct, frozen=True, eq=False):
             growing = GrowthProblem(base, alone.problem, offered, self.table)
             grown = grow(growing, alone.sets[:, 0], self.rows)
             with np.errstate(all="ignore"):
-                predicted = np.vstack([one.problem.predict(one.constants[None, :]) for one in grown])
+                predicted = np.vstack([tree.problem.predict(tree.constants[None, :]) for tree in grown])
             of_all_rows, sets = grown[0], grown[0].constants[None, None, :]
             judged = self._judged(growing.expression(of_all_rows), of_all_rows.problem, sets, predicted)
             out[id(base)] = replace(judged, robust=True)

@@ -203,7 +203,7 @@ def _outcomes(table: Table) -> _Outcomes:
     }
     succeeded, measured = len(middle), np.full(len(middle) + len(once), np.nan)
     # The memory is that of the table, or of one beside it.
-    beside = next((one for one in (table, *table.further.values()) if one.target.unit in MEMORY_UNITS), None)
+    beside = next((near for near in (table, *table.further.values()) if near.target.unit in MEMORY_UNITS), None)
     if beside is not None:
         medians = beside.medians()
         names = [name for name in columns if name in medians.columns]
@@ -325,9 +325,9 @@ def _parts(factors: Panel) -> dict[str, Node]:
     switches = switch_columns(factors)
     without = tuple(f for f in factors.factors if f.numeric or f in switches)
     expression = build_memory(factors.of_factors(without))
-    ones = {constant.name: Number(1.0) for constant in expression.constants}
+    unit_constants = {constant.name: Number(1.0) for constant in expression.constants}
     terms = [t for t in expression.terms if factors.has("parameters") or not PARTS[t.name].optional]
-    return {term.name: substitute(term.node, ones) for term in terms}
+    return {term.name: substitute(term.node, unit_constants) for term in terms}
 
 
 def _part_sd(name: str, factors: Panel) -> float:
@@ -336,7 +336,7 @@ def _part_sd(name: str, factors: Panel) -> float:
         return UNKNOWN_PART_SD
     if PARTS[name].optional:
         return OPTIONAL_PART_SD
-    shape = all(factors.has(one) for one in ("sequence", "layers", "hidden"))
+    shape = all(factors.has(factor) for factor in ("sequence", "layers", "hidden"))
     return PART_SD if shape or PARTS[name].of != "tokens" else SUPPOSED_PART_SD
 
 
@@ -447,9 +447,9 @@ def _certain(demanded: Array, good: Mask) -> float:
     """Return how often measured outcomes follow from those of others that demand no less, or no more."""
     right = wrong = 0
     for row, outcome in enumerate(good):
-        others = np.arange(len(good)) != row
-        fits = bool(surpassed(demanded[[row]], demanded[others & good], -1)[0])
-        fails = bool(surpassed(demanded[[row]], demanded[others & ~good], 1)[0])
+        other_rows = np.arange(len(good)) != row
+        fits = bool(surpassed(demanded[[row]], demanded[other_rows & good], -1)[0])
+        fails = bool(surpassed(demanded[[row]], demanded[other_rows & ~good], 1)[0])
         right += fits if outcome else fails
         wrong += fails if outcome else fits
     return CERTAINTY if not wrong else _rounded(min(CERTAINTY, max(0.5, (right + 0.5) / (right + wrong + 1.0))))
@@ -459,4 +459,4 @@ def _extreme(demanded: Array, among: Mask, sign: int) -> Integers:
     """Return the configurations that no other surpasses: the most demanding (1), or the least demanding (−1)."""
     rows = np.flatnonzero(among)
     needs, first_row = np.unique(sign * demanded[rows], axis=0, return_index=True)
-    return np.sort(rows[first_row[[bool(np.all(needs >= one, axis=1).sum() == 1) for one in needs]]])
+    return np.sort(rows[first_row[[bool(np.all(needs >= need, axis=1).sum() == 1) for need in needs]]])

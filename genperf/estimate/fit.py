@@ -74,8 +74,8 @@ def _fitted(candidate: Candidate, medians: Table, options: FitOptions, seed: int
         solution = solve(replace(problem, start=candidate.constants), options.solver, seed)
     else:
         # The constants were searched when it was chosen.
-        others = spread_starts(problem, STARTS_BESIDE, np.random.default_rng([seed, 4]))
-        solution = solution_of(polish(problem, np.vstack([start, others])))
+        further_starts = spread_starts(problem, STARTS_BESIDE, np.random.default_rng([seed, 4]))
+        solution = solution_of(polish(problem, np.vstack([start, further_starts])))
     error = candidate.error if np.isfinite(candidate.error) else None
     return Fitted(candidate.expression, problem, solution, held_out=error)
 

@@ -157,8 +157,8 @@ class GrowthProblem(Struct, frozen=True, eq=False, dict=True):
         """Shape (rows, effects). Of each interaction."""
         shape, columns = (len(self.table),), self.table.columns
         return [
-            np.column_stack([np.broadcast_to(evaluate(node, columns), shape) for _, node, _ in one.effects])
-            for one in self.offered
+            np.column_stack([np.broadcast_to(evaluate(node, columns), shape) for _, node, _ in effect.effects])
+            for effect in self.offered
         ]
 
     @cached_property
@@ -171,7 +171,7 @@ class GrowthProblem(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def counts(self) -> Index:
         """How many effects each interaction has."""
-        return np.array([one.shape[1] for one in self.columns], np.intp)
+        return np.array([columns.shape[1] for columns in self.columns], np.intp)
 
     @cached_property
     def learned(self) -> int:
@@ -227,7 +227,7 @@ def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[GrownPart
         problem = _problem(growing, offered, sizes, weights, growing.problem.penalty.strength)
         grown_parts.append(GrownPart(counted, offered, sizes, problem, alone, np.concatenate([alone, zeros])))
     for _ in range(KIND_CYCLES if growing.learned else SIZE_CYCLES):
-        grown_parts = polish_folds(growing, [_relearned(growing, part) for part in grown_parts])
+        grown_parts = polish_folds(growing, [_relearned(growing, fold) for fold in grown_parts])
     return grown_parts
 
 
@@ -252,18 +252,18 @@ def _relearned(growing: GrowthProblem, part: GrownPart) -> GrownPart:
 def polish_folds(growing: GrowthProblem, parts: Sequence[GrownPart]) -> list[GrownPart]:
     """Polish each part from what was learned, and from the constants of the last polish."""
     plain = len(parts[0].alone)
-    starts = [np.vstack([part.constants, np.concatenate([part.alone, part.constants[plain:]])]) for part in parts]
-    if any(part.kept.size for part in parts):
-        ends = [polish(part.problem, two, None, ROUGHLY) for part, two in zip(parts, starts, strict=True)]
+    starts = [np.vstack([fold.constants, np.concatenate([fold.alone, fold.constants[plain:]])]) for fold in parts]
+    if any(fold.kept.size for fold in parts):
+        ends = [polish(fold.problem, two, None, ROUGHLY) for fold, two in zip(parts, starts, strict=True)]
         best = [end.constants[end.cost.argmin()] for end in ends]
     else:
         # One expression, whose parts differ in their weights and sizes only: one batch.
-        scales = np.repeat([part.problem.scale for part in parts], 2, axis=0)
-        strengths = np.repeat([part.problem.penalty.strength for part in parts], 2)
-        weights = np.repeat([part.problem.weights for part in parts], 2, axis=0)
+        scales = np.repeat([fold.problem.scale for fold in parts], 2, axis=0)
+        strengths = np.repeat([fold.problem.penalty.strength for fold in parts], 2)
+        weights = np.repeat([fold.problem.weights for fold in parts], 2, axis=0)
         end = polish(growing.problem, np.vstack(starts), weights, ROUGHLY, penalties=(scales, strengths))
         best = list(end.constants[end.cost.reshape(-1, 2).argmin(axis=1) + 2 * np.arange(len(parts))])
-    return [replace(part, alone=at[:plain], constants=at) for part, at in zip(parts, best, strict=True)]
+    return [replace(fold, alone=at[:plain], constants=at) for fold, at in zip(parts, best, strict=True)]
 
 
 def _problem(growing: GrowthProblem, kept: Index, sizes: Array, weights: Array, strength: float) -> Problem:

@@ -132,13 +132,13 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def held(self) -> Mask:
         """Shape (n,). The constants that come from the parts."""
-        phase_constants = {name for part in self.parts for name in part.values}
+        phase_constants = {name for phase in self.parts for name in phase.values}
         return np.array([name in phase_constants for name in self.expression.constant_names], bool)
 
     @cached_property
     def constants(self) -> Array:
         """Shape (n,)."""
-        phase_constants = {name: value for part in self.parts for name, value in part.values.items()}
+        phase_constants = {name: value for phase in self.parts for name, value in phase.values.items()}
         if self.solution is not None:
             return self.solution.constants
         return np.array([phase_constants[name] for name in self.expression.constant_names])
@@ -151,11 +151,11 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
     def refit(self, counts: Array, settings: PolishSettings = BOOTSTRAP) -> Array:
         """Return the constants fitted to repeated configurations, (sets, configurations) → (sets, n)."""
         sets = np.broadcast_to(self.constants, (len(counts), self.constants.size)).copy()
-        for part in self.parts:
-            if part.problem is not None:
-                places = [self.expression.constant_names.index(name) for name in part.expression.constant_names]
-                weights = _drawn_weights(part.problem, counts[:, part.rows])
-                sets[:, places] = polish(part.problem, sets[:, places], weights, settings).constants
+        for phase in self.parts:
+            if phase.problem is not None:
+                places = [self.expression.constant_names.index(name) for name in phase.expression.constant_names]
+                weights = _drawn_weights(phase.problem, counts[:, phase.rows])
+                sets[:, places] = polish(phase.problem, sets[:, places], weights, settings).constants
         if self.solution is None:
             return sets
         return polish(self.problem, sets, _drawn_weights(self.problem, counts), settings, self.held).constants
@@ -172,10 +172,10 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
         first, and held: products of small exponents can stand for it, and no step leads from one to the other.
         """
         sets, held = np.broadcast_to(self.constants, (count, self.constants.size)).copy(), self.held
-        for part in self.parts:
-            if part.problem is not None:
-                places = [self.expression.constant_names.index(name) for name in part.expression.constant_names]
-                sets[:, places] = _redrawn(part.problem, sets[:, places])
+        for phase in self.parts:
+            if phase.problem is not None:
+                places = [self.expression.constant_names.index(name) for name in phase.expression.constant_names]
+                sets[:, places] = _redrawn(phase.problem, sets[:, places])
         if self.solution is None:
             return sets
         place = constant_place(self.expression)
@@ -195,7 +195,7 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
 
     def look_back(self, medians: Table) -> tuple[Evidence, ...]:
         """Predict the largest scales from the smaller ones."""
-        problems = [(part.problem, part.rows) for part in self.parts if part.problem is not None]
+        problems = [(phase.problem, phase.rows) for phase in self.parts if phase.problem is not None]
         if self.solution is not None:
             problems.append((self.problem, np.arange(len(medians))))
 
@@ -211,13 +211,13 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
 
     def status(self, solver: str) -> Status:
         """Return how the searches ended: the cost is that of the whole."""
-        ends = [one for one in (*(part.solution for part in self.parts), self.solution) if one is not None]
+        ends = [end for end in (*(phase.solution for phase in self.parts), self.solution) if end is not None]
         cost = float(self.problem.cost(self.constants[None, :])[0])
         last = self.solution
         searches = (1, 1, 0) if last is None else (last.restarts, last.agreed, last.population)
         evolved = (MUTATION, CROSSOVER) if searches[2] else ()
-        evaluations = sum(one.evaluations for one in ends)
-        return Status(solver, cost, all(one.converged for one in ends), evaluations, *searches, *evolved)
+        evaluations = sum(end.evaluations for end in ends)
+        return Status(solver, cost, all(end.converged for end in ends), evaluations, *searches, *evolved)
 
 
 def of_one(
@@ -245,7 +245,7 @@ def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions,
     errors = form * features(positions(medians.factors, medians.columns))
     draws = fitted.drawn(options.draws, errors, spread.misfit)
     spread = msgspec.structs.replace(spread, form=min(form, spread.misfit))
-    unknown = {name for part in fitted.parts for name in part.unidentified}
+    unknown = {name for phase in fitted.parts for name in phase.unidentified}
     unknown |= set() if fitted.held.all() else set(unidentified(problem, expression, best, fitted.held))
     undetermined = tuple(name for name in expression.constant_names if name in unknown)
     held = at_bounds(expression, best, (problem.lower, problem.upper), problem.scale)
@@ -387,8 +387,8 @@ def last_point_error(medians: Table, name: str, held: Mask) -> float:
     >>> round(last_point_error(read_table(runs, time="s", extrinsic="n"), "n", np.array([False, False, True])), 4)
     0.6931
     """
-    others = [medians.columns[f.name].tolist() for f in medians.factors if f.name != name and f.role != "extrinsic"]
-    keys = list(zip(*others, strict=True)) if others else [()] * len(held)
+    levels = [medians.columns[f.name].tolist() for f in medians.factors if f.name != name and f.role != "extrinsic"]
+    keys = list(zip(*levels, strict=True)) if levels else [()] * len(held)
     by_scale = np.argsort(medians.columns[name], kind="stable")
     partners = {keys[row]: row for row in by_scale[~held[by_scale]].tolist()}
     pairs = [(partners[keys[row]], row) for row in np.flatnonzero(held).tolist() if keys[row] in partners]

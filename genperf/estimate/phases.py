@@ -47,8 +47,8 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
     # Where the total determines none, why not the first.
     composed = fit.composed(expressions, phases) or [fit.whole(expressions[0], phases)]
     if chooses:
-        others = [] if _near(composed[0]) else fit.overlapped(overlaps[1:], phases)
-        composed_nearest = _nearest([*composed, *others])
+        alternatives = [] if _near(composed[0]) else fit.overlapped(overlaps[1:], phases)
+        composed_nearest = _nearest([*composed, *alternatives])
     else:
         composed_nearest = _nearest(composed)
         nearest = (
@@ -87,7 +87,7 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
             fitted = [self._part(c, of_phase(expressions[0], family.phases[c.phase])) for c in columns]
             reasons = {c: why for c, why in zip(columns, fitted, strict=True) if isinstance(why, str)}
             if not reasons:
-                return expressions, [part for part in fitted if isinstance(part, FittedPhase)], notes
+                return expressions, [phase for phase in fitted if isinstance(phase, FittedPhase)], notes
             # The terms of a phase depend on the other measured phases, so fit again without those left out.
             for c, why in reasons.items():
                 text = f"column '{c.name}' is left out, and {c.phase} fitted to the total: {why}"
@@ -169,15 +169,15 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
 
     def whole(self, expression: Expression, parts: Sequence[FittedPhase]) -> Fitted:
         """Take the phases' constants, and fit the others to the total; a `FitError` where it shows too little."""
-        phase_constants = {name: value for part in parts for name, value in part.values.items()}
+        phase_constants = {name: value for phase in parts for name, value in phase.values.items()}
         names = expression.constant_names
         if phase_constants.keys() >= set(names):
             strength_option = self.options.strength
-            strength = max(strength_option if part.problem is None else part.problem.penalty.strength for part in parts)
+            strength = max(strength_option if p.problem is None else p.problem.penalty.strength for p in parts)
             return Fitted(expression, problem_of(expression, self.medians, self.options, strength), None, parts)
-        others = expression.with_fixed({name: value for name, value in phase_constants.items() if name in names})
-        affordable([others], len(self.medians))
-        total = problem_of(expression, self.medians, self.options, self._strength(others, self.medians))
+        remaining = expression.with_fixed({name: value for name, value in phase_constants.items() if name in names})
+        affordable([remaining], len(self.medians))
+        total = problem_of(expression, self.medians, self.options, self._strength(remaining, self.medians))
         ends = zip(names, total.lower, total.upper, total.start, strict=True)
         held = np.array(
             [[phase_constants[name]] * 3 if name in phase_constants else bounds for name, *bounds in ends]
@@ -190,9 +190,9 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
 
         Those are left out that have constants which the total does not determine.
         """
-        measured, measured_terms = [part.column.phase for part in parts], [part.expression.terms for part in parts]
+        measured, measured_terms = [p.column.phase for p in parts], [p.expression.terms for p in parts]
         same: list[Expression] = []
-        for family in (one for one in families if one.shown(measured)):
+        for family in (f for f in families if f.shown(measured)):
             for written in family.expressions(self.medians.panel, measured):
                 fix = {name: value for name, value in self.options.fix.items() if name in written.constant_names}
                 laws = [of_phase(written.with_fixed(fix), family.phases[phase]) for phase in measured]
@@ -211,7 +211,7 @@ def of_phase(expression: Expression, names: Collection[str]) -> Expression | Non
 
 def _unmeasured(whole: Fitted) -> tuple[int, int]:
     """Return how many terms have no column, and how many constants are fitted to the total."""
-    measured = {term.name for part in whole.parts for term in part.expression.terms}
+    measured = {term.name for phase in whole.parts for term in phase.expression.terms}
     return sum(term.name not in measured for term in whole.expression.terms), int(np.sum(~whole.held))
 
 
@@ -223,11 +223,11 @@ def _errors(whole: Fitted) -> Array:
 def _note(whole: Fitted) -> Note:
     """Return the column of each phase, the constants of the total, and the error of the composed total."""
     phases, configurations = [], whole.problem.measured.size
-    for part in whole.parts:
-        count = len(part.column.rows)
+    for phase in whole.parts:
+        count = len(phase.column.rows)
         where = f"{count} of {configurations} configurations" if count < configurations else ""
-        details = filter(None, [f"'{part.column.name}'", where, part.remark])
-        phases.append(f"{part.column.phase} ({', '.join(details)})")
+        details = filter(None, [f"'{phase.column.name}'", where, phase.remark])
+        phases.append(f"{phase.column.phase} ({', '.join(details)})")
     names = [name for name, is_held in zip(whole.expression.constant_names, whole.held, strict=True) if not is_held]
     from_total = f"; {', '.join(names)} from the total, with these held" if names else ""
     text = f"fitted to separate columns: {', '.join(phases)}{from_total}. The composed total has a mean error of "
@@ -241,10 +241,10 @@ def _near(whole: Fitted) -> bool:
 
 def _nearest(composed: Sequence[Fitted]) -> Fitted:
     """Return the first composition, or the one that is clearly nearest to the measured total."""
-    nearest, *others = composed
+    nearest, *alternatives = composed
     # What no column shows can only bring a fitted total nearer, so it has to be clearly nearer than without.
-    for size in sorted({_unmeasured(other) for other in others}):
-        best = min((o for o in others if _unmeasured(o) == size), key=lambda other: float(_errors(other).mean()))
+    for size in sorted({_unmeasured(models) for models in alternatives}):
+        best = min((o for o in alternatives if _unmeasured(o) == size), key=lambda m: float(_errors(m).mean()))
         gain = _errors(nearest) - _errors(best)
         if gain.mean() > max(CLEAR_GAIN, gain.std() / np.sqrt(gain.size)):
             nearest = best

@@ -71,8 +71,8 @@ class Auto(Model):
             raise FitError("auto chooses its own constants: none can be held", hint=hint)
         shared = self.shared.of(table.key)
         # One count is a series as well: the prior predicts other counts.
-        one = len(table.factors) > 0 and not any(f.distinct > 1 for f in table.factors)
-        series = series_of(table, self.options.hints, single=one or bool(shared.changes))
+        single_configuration = len(table.factors) > 0 and not any(f.distinct > 1 for f in table.factors)
+        series = series_of(table, self.options.hints, single=single_configuration or bool(shared.changes))
         if series is None:
             refuse_one_value(table)
             # A series needs none of it.

@@ -283,7 +283,7 @@ def model_for(
             raise FitError(f"'{quantity}' is no further quantity of the table ({names})", hint=hint)
     # A hint is about the time of a step.
     free, further = structs.replace(options, fix={}, hints={}), {}
-    for quantity, part in table.further.items():
-        other = also_models.get(quantity, AUTO)
-        further[quantity] = model_named(other, free, pool and other == AUTO).prepared(part)
+    for quantity, further_table in table.further.items():
+        further_model = also_models.get(quantity, AUTO)
+        further[quantity] = model_named(further_model, free, pool and further_model == AUTO).prepared(further_table)
     return dataclasses.replace(model_named(name, options, pool).prepared(table), further=further)

@@ -172,8 +172,8 @@ class GenericModel(ExpressionModel):
         multiplied = next((e for e in expressions if products_of(e) == 1), expressions[0])
         forms = [("a sum of effects", added), ("a product of effects", multiplied)]
         ensembles = [(label, estimate.estimate([form], table, options, seed)) for label, form in forms]
-        members = tuple(replace(one.members[0], weight=1.0 / len(ensembles), label=label) for label, one in ensembles)
-        of_sum, second = (one for _, one in ensembles)
+        members = tuple(replace(fit.members[0], weight=1.0 / len(ensembles), label=label) for label, fit in ensembles)
+        of_sum, second = (fit for _, fit in ensembles)
         spread = max((of_sum.spread, second.spread), key=lambda spread: spread.misfit)
         return replace(of_sum, members=members, spread=spread)
 

@@ -104,7 +104,7 @@ class Model(ABC):
         identity = (before.model, before.seed, before.options.get("request"), schema.sha256, schema.mapping)
         same = identity == (self.name, seed, self.request(table), table.sha256, table.mapping)
         quantities = table.further.items()
-        same = same and all(self.further[name].kept(before.further.get(name), part, seed) for name, part in quantities)
+        same = same and all(self.further[name].kept(before.further.get(name), t, seed) for name, t in quantities)
         return before if same else None
 
     def assembled(self, table: Table, ensemble: Ensemble, seed: int) -> FitResult:

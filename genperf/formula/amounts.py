@@ -57,7 +57,7 @@ def with_amounts(text: str) -> str:
     ('steps*time/86400.0 + `2h`', 'params == 30000000000.0')
     """
     pieces = _QUOTED.split(text)
-    return "".join(part if place % 2 else _WITHIN.sub(_written, part) for place, part in enumerate(pieces))
+    return "".join(piece if place % 2 else _WITHIN.sub(_written, piece) for place, piece in enumerate(pieces))
 
 
 def _written(match: re.Match[str]) -> str:

@@ -47,12 +47,12 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
     (['a', 'p'], array([3., 6.]))
     """
     #: By a name, or a function and its arguments, of which columns by their identity: all that are read are kept.
-    known: dict[Hashable, Column] = {}
+    columns_by_node: dict[Hashable, Column] = {}
 
     def folded(node: Node) -> Node:
         match node:
             case Name(name) if name in columns:
-                return known.setdefault(name, Column(np.asarray(columns[name])))
+                return columns_by_node.setdefault(name, Column(np.asarray(columns[name])))
             case Call(function, arguments):
                 folded_arguments = tuple(map(folded, arguments))
                 folded_call = Call(function, folded_arguments)
@@ -60,9 +60,9 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
                     isinstance(a, _KNOWN) for a in folded_arguments
                 ):
                     key = (function, *(id(a) if isinstance(a, Column) else a for a in folded_arguments))
-                    if key not in known:
-                        known[key] = Column(np.asarray(evaluate(folded_call, {})))
-                    return known[key]
+                    if key not in columns_by_node:
+                        columns_by_node[key] = Column(np.asarray(evaluate(folded_call, {})))
+                    return columns_by_node[key]
                 return (
                     Number(float(evaluate(folded_call, {})))
                     if all(isinstance(a, Number) for a in folded_arguments)
@@ -172,14 +172,14 @@ def _with_sums(node: Node, rows: int) -> Node:
         return as_sum
     if node.function not in ("add", "subtract"):
         return Call(node.function, tuple(_with_sums(a, rows) for a in node.arguments))
-    plain, others = [], []
-    for sign, part in addends(node):
-        if _read(part, dict.fromkeys(names_in(part), 0)) is None:
-            others.append((sign, _with_sums(part, rows)))
+    plain, compound = [], []
+    for sign, addend in addends(node):
+        if _read(addend, dict.fromkeys(names_in(addend), 0)) is None:
+            compound.append((sign, _with_sums(addend, rows)))
         else:
-            plain.append((sign, part))
+            plain.append((sign, addend))
     together = _summed(plain, rows)
-    return added(others + plain) if together is None else added([(1.0, together), *others])
+    return added(compound + plain) if together is None else added([(1.0, together), *compound])
 
 
 def _summed(parts: list[tuple[float, Node]], rows: int) -> PowerSum | None:

@@ -23,7 +23,7 @@ def spread(value: Any, inputs: Iterable[Any]) -> AnyArray:
     A tree that reads few of the inputs it was evaluated from may give a smaller shape than theirs.
     """
     # numpy takes longer for the shape of a plain number than for that of an array.
-    shapes = (() if isinstance(part, float) else np.shape(part) for part in (value, *inputs))
+    shapes = (() if isinstance(array, float) else np.shape(array) for array in (value, *inputs))
     common = _common_shape(frozenset(shapes))
     value = np.asarray(value)
     return value if value.shape == common else np.broadcast_to(value, common)

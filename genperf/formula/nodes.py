@@ -93,9 +93,9 @@ class PowerSum(Struct, frozen=True, eq=False, dict=True):
                 # From here on, the sum of the terms of each product of powers.
                 terms = np.add.reduceat(terms, np.flatnonzero(np.diff(self.product, prepend=-1)), axis=1)
             for position in column.keys() & self._uses.keys():
-                slope, ((k, among), *others) = column.pop(position), self._uses[position]
+                slope, ((k, among), *further_uses) = column.pop(position), self._uses[position]
                 np.einsum("str,tr->sr", terms[:, among], self.logarithms[among, k], out=slope)
-                for k, among in others:
+                for k, among in further_uses:
                     slope += np.einsum("str,tr->sr", terms[:, among], self.logarithms[among, k])
             for slope in column.values():
                 slope[:] = 0.0
@@ -227,12 +227,12 @@ def added(parts: Sequence[tuple[float, Node]]) -> Node:
     >>> added([(1.0, Name("a")), (-1.0, Name("b"))])
     Call(function='subtract', arguments=(Name(name='a'), Name(name='b')))
     """
-    (sign, whole), *others = parts
+    (sign, total), *addends_left = parts
     if sign < 0.0:
-        whole = Call("negative", (whole,))
-    for sign, part in others:
-        whole = Call("add" if sign > 0.0 else "subtract", (whole, part))
-    return whole
+        total = Call("negative", (total,))
+    for sign, addend in addends_left:
+        total = Call("add" if sign > 0.0 else "subtract", (total, addend))
+    return total
 
 
 def substitute(node: Node, by: Mapping[str, Node]) -> Node:

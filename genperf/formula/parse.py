@@ -211,7 +211,7 @@ class _Reader:
         # ast counts bytes of UTF-8.
         encoded, start = self.source.lstrip().encode(), node.col_offset
         pieces = (encoded[:start], encoded[start : node.end_col_offset])
-        before, marked = (len(part.decode(errors="ignore")) for part in pieces)
+        before, marked = (len(piece.decode(errors="ignore")) for piece in pieces)
         column, width = before + len(self.source) - len(self.source.lstrip()), width or max(1, marked)
         raise FormulaError(message, text=self.text, column=column, width=width, hint=hint)
 

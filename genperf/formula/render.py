@@ -132,13 +132,13 @@ def _written(node: Node, language: Language, number: Callable[[float], _Part], n
         case Name(one):
             return name(one), _TIGHTEST
         case Call(function, arguments):
-            parts = [_written(argument, language, number, name) for argument in arguments]
+            written = [_written(argument, language, number, name) for argument in arguments]
             compared = any(isinstance(argument, Text) for argument in arguments)
             form = (compared and language.forms.get(f"{function} text")) or language.forms.get(function)
             if form is None:
-                return language.call.format(function, language.between.join(text for text, _ in parts)), _TIGHTEST
+                return language.call.format(function, language.between.join(text for text, _ in written)), _TIGHTEST
             form = FunctionForm(form) if isinstance(form, str) else form
-            bound = zip(parts, [*form.least, *(0 for _ in parts)], strict=False)
+            bound = zip(written, [*form.least, *(0 for _ in written)], strict=False)
             texts = [text if strength >= least else language.brackets.format(text) for (text, strength), least in bound]
             # Two arguments at a time, where a formula may give `min` and `max` more.
             many = function in ("min", "max")

@@ -131,9 +131,9 @@ class DonorProcess:
         mean, sd = np.empty(len(block)), np.empty(len(block))
         for k in np.unique(block):
             rows = np.flatnonzero(block == k)
-            part = np.linalg.inv(self.inverse[np.ix_(rows, rows)])
-            mean[rows] = self.away[rows] - part @ self.dual[rows]
-            sd[rows] = np.sqrt(np.maximum(np.diag(part), 1e-12))
+            row_block = np.linalg.inv(self.inverse[np.ix_(rows, rows)])
+            mean[rows] = self.away[rows] - row_block @ self.dual[rows]
+            sd[rows] = np.sqrt(np.maximum(np.diag(row_block), 1e-12))
         return self.middle + self.spread * mean, self.spread * sd
 
 
@@ -166,17 +166,17 @@ def shown_by_donors(
     `distances` has the shape (columns, donors + series, donors); `times` are T(n₀), T(n*) of the donors and T(n₀) of
     the series; `predicted` is (μ₀, sp) for each of `CHANGES`. Donors of one number in `block` are held out together.
     """
-    first, last, base = times
-    among, across = np.split(distances, [len(first)], axis=1)
+    start, last, base = times
+    among, across = np.split(distances, [len(start)], axis=1)
     blocks = len(np.unique(block))
     power = ERROR_POWER * min(1.0, blocks / ENOUGH_BLOCKS)
     answers, weights = [], []
     for change, (middle, spread) in zip(CHANGES, predicted, strict=True):
-        sizes = [(TIME_POWER if change.sized else 0.0) * (np.log(t) - np.log(first).mean()) for t in (first, base)]
-        values = change.of(first, last)
+        sizes = [(TIME_POWER if change.sized else 0.0) * (np.log(t) - np.log(start).mean()) for t in (start, base)]
+        values = change.of(start, last)
         process = DonorProcess(among, values, middle, spread, sizes[0])
         mean, sd = process.held_out(block)
-        errors = np.abs(change.onto(first, mean) / last - 1.0)
+        errors = np.abs(change.onto(start, mean) / last - 1.0)
         weights.append(float(np.exp(np.mean(np.log(errors + LEAST_BLOCK_ERROR)))) ** -power)
         far = float(np.quantile(np.abs(values - mean) / sd, 0.9)) / 1.645
         widened = max(far, 1.0) ** (blocks / (blocks + CALIBRATING_BLOCKS))

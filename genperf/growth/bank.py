@@ -74,7 +74,7 @@ class Prior(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def between(self) -> Mask:
         """Which overheads arise between nodes, shape (overheads,)."""
-        return np.array([each.place in ("between", "growing") for each in self.overheads])
+        return np.array([overhead.place in ("between", "growing") for overhead in self.overheads])
 
     @cached_property
     def formulas(self) -> tuple[Node, ...]:
@@ -99,7 +99,7 @@ def prior() -> Prior:
     registered = {o.name: o for family in MODELS.values() for o in family.overheads}
     *named, constant = (registered[name] for name in plain["overheads"])
     overheads = (*named, *(o for o in registered.values() if o not in (*named, constant)), constant)
-    alike = [[o is one or (one not in named and o.place == one.place) for o in (*named, constant)] for one in overheads]
+    alike = [[o is h or (h not in named and o.place == h.place) for o in (*named, constant)] for h in overheads]
     classes, walks = plain["classes"].values(), plain["walks"]
 
     def each_of(values: list[float]) -> Array:
@@ -109,8 +109,8 @@ def prior() -> Prior:
         overheads,
         shape=np.array([plain["shape"].get(o.name, [1.0, 1.0]) for o in overheads]),
         **{name: each_of(plain[name]) for name in ("units", "median", "spread", "strength")},
-        class_share=np.array([each["share"] for each in classes]),
-        present=np.array([each_of(each["present"]) for each in classes]),
+        class_share=np.array([class_record["share"] for class_record in classes]),
+        present=np.array([each_of(class_record["present"]) for class_record in classes]),
         walk_step=np.array(walks["step"]),
         walk_share=np.array(walks["share"]),
         noise=np.array(walks["noise"]),
@@ -150,25 +150,25 @@ class Bank(Struct, frozen=True, eq=False, dict=True):
 @cache
 def bank(curves: int = BANK_CURVES) -> Bank:
     """Draw the bank: once in a process."""
-    known = prior()
-    count = len(known.overheads)
-    points = sobol(curves, 2 * count + 3 + len(known.shaped))
+    constants = prior()
+    count = len(constants.overheads)
+    points = sobol(curves, 2 * count + 3 + len(constants.shaped))
     # The first points lie in one corner of the cube.
     points += np.random.default_rng(BANK_SEED).random(points.shape[1])
     points -= points >= 1.0
-    which = np.searchsorted(np.cumsum(known.class_share)[:-1], points[:, count + 1])
+    which = np.searchsorted(np.cumsum(constants.class_share)[:-1], points[:, count + 1])
     unseen = points[:, count + 2] < UNSEEN_DRAWN
-    present = points[:, count + 3 : 2 * count + 3] < known.present[which]
-    low, high = np.log(known.shape[known.shaped]).T
+    present = points[:, count + 3 : 2 * count + 3] < constants.present[which]
+    low, high = np.log(constants.shape[constants.shaped]).T
     # The sizes of overheads that do not arise are never used.
     used = np.column_stack([present, np.ones(curves, bool)])
     used[:, STEP] = True
     normal = np.zeros(used.shape)
     normal[used] = normal_quantiles(points[:, : count + 1][used])
-    each = normal[:, :count]
-    logarithms = np.log(known.median) + known.spread * each
-    logarithms += COMMON_STRENGTH_SD * normal[:, count, None] * known.strength
-    heavy = UNSEEN_MEDIAN + UNSEEN_SPREAD * each[:, STEP]
+    samples = normal[:, :count]
+    logarithms = np.log(constants.median) + constants.spread * samples
+    logarithms += COMMON_STRENGTH_SD * normal[:, count, None] * constants.strength
+    heavy = UNSEEN_MEDIAN + UNSEEN_SPREAD * samples[:, STEP]
     logarithms[:, STEP] = np.where(unseen, heavy, logarithms[:, STEP])
     return Bank(
         np.where(present, np.exp(logarithms), 0.0),

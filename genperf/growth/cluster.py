@@ -113,6 +113,6 @@ def combined(others: Sequence[Cluster]) -> Cluster | None:
     scale = min(1.0, MOST_CLUSTER_SERIES / len(others))
     # In order of size, so that no sum depends on the order of the series.
     step, strength, walks = (
-        scale * np.sort(np.stack(each), axis=0).sum(axis=0) for each in zip(*(one.sums for one in others), strict=True)
+        scale * np.sort(np.stack(sums), axis=0).sum(axis=0) for sums in zip(*(c.sums for c in others), strict=True)
     )
     return Cluster((step, strength, walks), scale * len(others))

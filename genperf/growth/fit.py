@@ -29,11 +29,11 @@ KEPT_EXPRESSIONS = 64
 def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> Ensemble:
     """Reweight the bank by the runs of a series, of a table whose other series share what they show."""
     noise = float(np.sqrt(repeat_noise(table)[0]))
-    whole = shared.beside(series)
-    readings = weighed(whole, shared.cluster)
-    shown = as_wide_as_one_node(readings)
-    pairs = zip(readings, shown, strict=True)
-    members = tuple(_member(whole, wide, each.share, len(shown) > 1, noise) for each, wide in pairs)
+    joint = shared.beside(series)
+    readings = weighed(joint, shared.cluster)
+    weighted = as_wide_as_one_node(readings)
+    pairs = zip(readings, weighted, strict=True)
+    members = tuple(_member(joint, wide, r.share, len(weighted) > 1, noise) for r, wide in pairs)
     options: dict[str, str | float | None] = {"approach": "series", "scale": series.column}
     notes = [*notes_of(table, series), *hint_notes(series)]
     more, notes_of_shared = shared.notes(", ".join(table.key), series)
@@ -51,39 +51,39 @@ def _look_back(series: MeasuredSeries, cluster: Cluster | None) -> tuple[Evidenc
     central = forecast_of(weighed(smaller, cluster), largest).quantiles([0.5], central=True)[0]
     work = series.works[0][0] if len(series.works) == 1 else "1"
     last = smaller.logarithms[-1] + np.log(largest.values(work) / smaller.values(work)[-1])
-    errors = [float(np.mean(np.abs(each - largest.logarithms))) for each in (np.log(central), last)]
+    errors = [float(np.mean(np.abs(forecasts - largest.logarithms))) for forecasts in (np.log(central), last)]
     doublings = float(np.log2(scales[-1] / scales[-2]))
     return (Evidence(series.column, float(scales[-1]), doublings, *errors),)
 
 
 def _member(series: MeasuredSeries, one: Weighed, central_share: float, several: bool, noise: float) -> Member:
     """Return the draws of a reading, each a curve with its walk, as a member."""
-    drawn, known = one.draws, prior()
+    drawn, prior_constants = one.draws, prior()
     reading, layout = one.reading, one.posterior.layout
     overheads, expression = written(series, reading)
-    places = [known.overheads.index(overhead) for overhead in overheads]
+    places = [prior_constants.overheads.index(overhead) for overhead in overheads]
     mean, sd = drawn.level
     level = np.exp(mean + sd * _normal(len(mean)))
     sizes = bank().sizes[drawn.curve]
     if reading.nodes == reading.workers:
         # A doubling of the workers is one of the nodes.
         sizes[:, LATENCY] += sizes[:, DOUBLING]
-    constants = np.column_stack([level / one.unit, level[:, None] * sizes[:, places] / known.units[places]])
+    constants = np.column_stack([level / one.unit, level[:, None] * sizes[:, places] / prior_constants.units[places]])
     if reading.free_constant:
         # Work that did not vary: how much of its time is a constant, the prior alone says.
         constants[:, [0, 1 + places.index(CONSTANT)]] /= 1.0 + sizes[:, [CONSTANT]]
     # Exponents and limits follow the coefficients.
-    shapes = [known.shaped.index(place) for place in places if place in known.shaped]
+    shapes = [prior_constants.shaped.index(place) for place in places if place in prior_constants.shaped]
     constants = np.column_stack([constants, bank().shapes[drawn.curve][:, shapes]])
     quarter = round(0.5 * (1.0 - SHOWN_SHARE) * len(level))
     inner = slice(quarter, len(level) - quarter)
     central = bank().central[drawn.curve]
     axes = tuple(map(series.over_columns, dict.fromkeys((series.scale, *(getattr(reading, n) for n in layout.beside)))))
-    step, steps = float(known.walk_step.min()), known.walk_step[drawn.walk]
+    step, steps = float(prior_constants.walk_step.min()), prior_constants.walk_step[drawn.walk]
     variances, offsets = layout.variances, None
     if series.anchors is not None:
         # Each draw passes through one quantile of what similar series show, flat curves through the low ones.
-        offsets = _offsets(series.anchors, len(level), float(np.mean((known.noise * steps) ** 2)) + noise**2)
+        offsets = _offsets(series.anchors, len(level), float(np.mean((prior_constants.noise * steps) ** 2)) + noise**2)
         variances = np.r_[variances[: -offsets.shape[1]], np.zeros(offsets.shape[1])]
     work, nodes, slope = series.over_columns(reading.work), series.over_columns(reading.nodes), SLOPE_SD * step
     discrepancy = Discrepancy(
@@ -91,7 +91,7 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
         series.columns,
         series.logarithms,
         variances,
-        float(known.noise) * step,
+        float(prior_constants.noise) * step,
         steps / step,
         Extrapolation(axes, work, slope, nodes, LEAST_SLOPE / slope, MEAN_SLOPE),
         offsets,
@@ -116,17 +116,17 @@ def _offsets(anchors: Anchors, draws: int, run: float) -> Array:
     share = np.sqrt(np.maximum(1.0 - run / np.maximum(anchors.variance, 1e-300), 0.0))
     away = share[:, None] * (anchors.points - anchors.centre[:, None])
     ranks, levels = (np.arange(draws) + 0.5) / draws, (np.arange(count) + 0.5) / count
-    return np.stack([np.interp(ranks, levels, each) for each in away], axis=1)
+    return np.stack([np.interp(ranks, levels, deviations) for deviations in away], axis=1)
 
 
 def _label(series: MeasuredSeries, reading: CountReading) -> str:
     """Say how the counts of a reading are meant, where there are several."""
-    parts = ["overheads"]
+    words = ["overheads"]
     if len(series.works) > 1:
-        parts.append("constant work" if reading.work == "1" else "shared work")
+        words.append("constant work" if reading.work == "1" else "shared work")
     if reading.nodes.startswith("max("):
-        parts.append("eight a node")
-    return ", ".join([*parts, "one node"] if reading.nodes == "1" else parts)
+        words.append("eight a node")
+    return ", ".join([*words, "one node"] if reading.nodes == "1" else words)
 
 
 @lru_cache(maxsize=KEPT_EXPRESSIONS)

@@ -71,7 +71,7 @@ class Layout:
     """
 
     def __init__(self, counts: Counts, variances: Array) -> None:
-        known = prior()
+        constants = prior()
         self.counts, self.variances = counts, variances
         self.constant = bool(np.ptp(counts.work) > 1e-9)
         #: Shape (counts, curves).
@@ -83,27 +83,27 @@ class Layout:
         #: A walk of step one from the smallest count.
         self.walk = walk_from(("workers", *self.beside), 1.0, counts.columns)
         #: Shape (walks, 1, 1). Standard deviations of the walks per doubling.
-        self.steps = known.walk_step[:, None, None]
-        noise = known.noise**2 * np.eye(len(variances))
-        whole = self.steps**2 * (self.walk.covariance(counts.columns, counts.columns) + noise) + np.diag(variances)
+        self.steps = constants.walk_step[:, None, None]
+        noise = constants.noise**2 * np.eye(len(variances))
+        covariance = self.steps**2 * (self.walk.covariance(counts.columns, counts.columns) + noise) + np.diag(variances)
         #: K⁻¹ of shape (walks, counts, counts), the weights of the level (walks, counts), its precision (walks,).
-        self.inverse = np.linalg.inv(whole)
-        ones = self.inverse.sum(axis=2)
-        self.precision = ones.sum(axis=1)
-        self.level = ones / self.precision[:, None]
-        self._projected = self.inverse - ones[:, :, None] * self.level[:, None, :]
-        constant = np.log(known.walk_share) - 0.5 * (np.linalg.slogdet(whole)[1] + np.log(self.precision))
-        squares = [np.einsum("ac,ac->c", each @ self.curves, self.curves) for each in self._projected]
+        self.inverse = np.linalg.inv(covariance)
+        row_sums = self.inverse.sum(axis=2)
+        self.precision = row_sums.sum(axis=1)
+        self.level = row_sums / self.precision[:, None]
+        self._projected = self.inverse - row_sums[:, :, None] * self.level[:, None, :]
+        constant = np.log(constants.walk_share) - 0.5 * (np.linalg.slogdet(covariance)[1] + np.log(self.precision))
+        squares = [np.einsum("ac,ac->c", projected @ self.curves, self.curves) for projected in self._projected]
         self._squares = 0.5 * np.stack(squares) - constant[:, None]
         # As they grow to twice the workers on twice the nodes.
-        n, m, work = (np.asarray(each[-1:]) for each in (counts.workers, counts.nodes, counts.work))
+        n, m, work = (np.asarray(projected[-1:]) for projected in (counts.workers, counts.nodes, counts.work))
         there = self.logarithms(Counts(2.0 * n, 2.0 * m, work))
         #: Shape (curves,). The curves from the flattest to the steepest.
         self.order = np.argsort(there[0] - self.curves[-1], kind="stable")
 
     def logarithms(self, counts: Counts, curve: Index | slice = slice(None)) -> Array:
         """Return ln(work + overheads) of some curves, shape (counts, curves)."""
-        return np.stack([_logarithms(*each, self.constant)[curve] for each in counts.key])
+        return np.stack([_logarithms(*configuration, self.constant)[curve] for configuration in counts.key])
 
     def log_densities(self, logarithms: Array) -> Array:
         """Return ln of the walks' prior shares times the density of ln T at the counts, shape (walks, curves)."""
@@ -117,10 +117,10 @@ class Layout:
 @lru_cache(maxsize=KEPT_COUNTS)
 def _logarithms(workers: float, nodes: float, work: float, constant: bool) -> Array:
     """Return ln(work + overheads) of every curve at one count, with a constant overhead or without, shape (curves,)."""
-    known, drawn, total = prior(), bank(), np.full(len(bank().step), work)
+    constants, drawn, total = prior(), bank(), np.full(len(bank().step), work)
     for place in range(CONSTANT + constant):
-        shape = drawn.shapes[:, known.shaped.index(place)] if place in known.shaped else 1.0
-        if np.any(values := known.values(place, workers, nodes, shape)):
+        shape = drawn.shapes[:, constants.shaped.index(place)] if place in constants.shaped else 1.0
+        if np.any(values := constants.values(place, workers, nodes, shape)):
             total += drawn.sizes[:, place] * values
     return np.asarray(np.log(total))
 
@@ -189,12 +189,12 @@ class Draws(Struct, frozen=True, eq=False, dict=True):
         beyond = np.maximum(ahead, here.min(axis=0) - there).max(axis=1)
         near = steps**2 * layout.walk.covariance(measured, predicted)
         gain = layout.inverse @ near
-        rest = 1.0 - gain.sum(axis=1)
+        mean_weight = 1.0 - gain.sum(axis=1)
         before = layout.walk.variance(predicted) + prior().noise ** 2
-        variance = steps[:, 0] ** 2 * before - np.sum(gain * near, axis=1) + rest**2 / layout.precision[:, None]
+        variance = steps[:, 0] ** 2 * before - np.sum(gain * near, axis=1) + mean_weight**2 / layout.precision[:, None]
         slope = np.maximum(SLOPE_SD * steps[:, 0], LEAST_SLOPE)
         variance += (slope * beyond) ** 2
-        weights = gain + layout.level[:, :, None] * rest[:, None, :]
+        weights = gain + layout.level[:, :, None] * mean_weight[:, None, :]
         mean = layout.logarithms(counts, self.curve).T + np.einsum("da,daq->dq", self.away, weights[self.walk])
         return mean + MEAN_SLOPE * (slope * ahead.max(axis=1))[self.walk], variance[self.walk]
 
@@ -223,8 +223,8 @@ class Forecast(Struct, frozen=True, eq=False):
 
 def forecast(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts]) -> Forecast:
     """Return what some readings forecast by their shares, each with the counts as it has them."""
-    each = [part.forecast(at) for part, at in zip(parts, counts, strict=True)]
-    mean, variance = (np.concatenate(values) for values in zip(*each, strict=True))
+    forecasts = [component.forecast(at) for component, at in zip(parts, counts, strict=True)]
+    mean, variance = (np.concatenate(values) for values in zip(*forecasts, strict=True))
     weights = np.concatenate([np.full(len(p.curve), s / len(p.curve)) for p, s in zip(parts, shares, strict=True)])
     return Forecast(mean, variance, weights, weights * bank().central[np.concatenate([p.curve for p in parts])])
 

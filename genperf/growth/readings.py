@@ -64,19 +64,19 @@ def readings_of(series: MeasuredSeries) -> list[CountReading]:
         nodes = (("nodes", 1.0),)
     elif not counted and (start := float(series.values(workers).min())) > USUAL_DEVICES:
         workers = f"workers/{start:.15g}"
-        nodes = tuple((size.replace("workers", workers), part) for size, part in nodes)
+        nodes = tuple((size.replace("workers", workers), likely) for size, likely in nodes)
     elif not counted and float(series.values(workers).max()) <= USUAL_DEVICES:
         unknown = re.fullmatch(DEVICE_COLUMNS, noun_of(series.column).lower()) is not None
     out = []
     for work, from_table in series.works:
         varies = bool(np.ptp(np.log(series.values(work))) > 1e-9)
         share = 1.0 if len(series.works) == 1 else SHARED_WORK if varies else 1.0 - SHARED_WORK
-        waits = [(limit, power, chance * part) for limit, chance in series.limits for power, part in LIMIT_POWERS]
+        waits = [(limit, power, chance * likely) for limit, chance in series.limits for power, likely in LIMIT_POWERS]
         unlimited = share * (1.0 - sum(chance for *_, chance in waits))
         free_constant = from_table and not varies
-        for size, part in nodes:
+        for size, likely in nodes:
             one_node = unknown and size.startswith("max(")
-            out.append(CountReading(workers, size, work, unlimited * part, free_constant, one_node))
+            out.append(CountReading(workers, size, work, unlimited * likely, free_constant, one_node))
         unlimited_reading = out[-1]
         for limit, power, chance in waits:
             # What ends is that of one machine.
@@ -118,16 +118,16 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
     weights = np.where(weights >= least, weights, [least * candidate.reading.one_node for candidate in listed])
     shares = (weights / weights.sum()).tolist()
     out = [replace(candidate, share=share) for candidate, share in zip(listed, shares, strict=True) if share > 0.0]
-    return out if cluster is None else [replace(one, posterior=cluster.tilted(one.posterior)) for one in out]
+    return out if cluster is None else [replace(r, posterior=cluster.tilted(r.posterior)) for r in out]
 
 
 def as_wide_as_one_node(readings: Sequence[Weighed]) -> Sequence[Weighed]:
     """Return the readings by their shares of the interval: nearly all is that of one node, where that is not known."""
-    one = sum(candidate.share for candidate in readings if candidate.reading.one_node)
-    if not 0.0 < one < UNKNOWN_NODE:
+    alone = sum(candidate.share for candidate in readings if candidate.reading.one_node)
+    if not 0.0 < alone < UNKNOWN_NODE:
         return readings
-    factors = {True: UNKNOWN_NODE / one, False: (1.0 - UNKNOWN_NODE) / (1.0 - one)}
-    return [replace(each, share=each.share * factors[each.reading.one_node]) for each in readings]
+    factors = {True: UNKNOWN_NODE / alone, False: (1.0 - UNKNOWN_NODE) / (1.0 - alone)}
+    return [replace(r, share=r.share * factors[r.reading.one_node]) for r in readings]
 
 
 def forecast_of(readings: Sequence[Weighed], there: MeasuredSeries) -> Forecast:
@@ -136,4 +136,4 @@ def forecast_of(readings: Sequence[Weighed], there: MeasuredSeries) -> Forecast:
     for candidate in readings:
         at, unit = candidate.reading.counts(there)
         counts.append(replace(at, work=at.work * unit / candidate.unit))
-    return forecast([each.draws for each in readings], [each.share for each in readings], counts)
+    return forecast([r.draws for r in readings], [r.share for r in readings], counts)

@@ -107,10 +107,10 @@ class Shared(Struct, frozen=True, eq=False, dict=True):
         for mean, variance, listed in zip(alone.mean.T, alone.variance.T, self.changes, strict=True):
             x = (mean[:, None] + np.sqrt(variance)[:, None] * normal_quantiles(levels)).ravel()
             share = np.zeros(len(x))
-            for each in listed:
-                log = each.log_ratio(float(np.exp(series.logarithms[-1])), x)
-                part = np.exp(log - log.max()) * np.repeat(alone.weights, len(levels))
-                share += each.share * part / part.sum()
+            for candidate in listed:
+                log = candidate.log_ratio(float(np.exp(series.logarithms[-1])), x)
+                weights = np.exp(log - log.max()) * np.repeat(alone.weights, len(levels))
+                share += candidate.share * weights / weights.sum()
             points.append(quantiles(x, share, levels))
         values = np.stack(points)
         return series.extended(Anchors(columns, np.median(values, axis=1), values.var(axis=1), values))
@@ -143,7 +143,7 @@ class Shared(Struct, frozen=True, eq=False, dict=True):
     def fingerprint(self) -> str:
         """A hash of what is shared: other series, other fits. Empty without any."""
         arrays = [] if self.cluster is None else [*self.cluster.sums]
-        arrays += [*self.columns.values(), *(np.array(each) for listed in self.changes for each in listed)]
+        arrays += [*self.columns.values(), *(np.array(item) for listed in self.changes for item in listed)]
         return hashlib.sha256(np.concatenate(arrays).round(6).tobytes()).hexdigest()[:12] if arrays else ""
 
 
@@ -158,17 +158,18 @@ def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
     beyond = {k for k in chosen if curves[k].series.beyond}
     clusters = {}
     for k in chosen:
-        weights = np.sum([each.share * each.posterior.weights for each in weighed(curves[k].series)], axis=0)
+        weights = np.sum([r.share * r.posterior.weights for r in weighed(curves[k].series)], axis=0)
         clusters[k] = shown(weights, k in beyond)
     similar = _similar(curves)
-    others = Shared(combined(list(clusters.values())), len(beyond))
+    all_shares = Shared(combined(list(clusters.values())), len(beyond))
     out = []
     for k in range(len(curves)):
-        each = others
+        cluster_share = all_shares
         if k in clusters:
-            each = Shared(combined([one for other, one in clusters.items() if other != k]), len(beyond - {k}))
-        out.append(replace(similar[k], beyond=each.beyond) if k in similar else each)
-    return [*out, others]
+            left = [shown_by for cluster, shown_by in clusters.items() if cluster != k]
+            cluster_share = Shared(combined(left), len(beyond - {k}))
+        out.append(replace(similar[k], beyond=cluster_share.beyond) if k in similar else cluster_share)
+    return [*out, all_shares]
 
 
 class TableShares(Struct, frozen=True):
@@ -194,25 +195,25 @@ def table_shares(table: Table, hints: Mapping[str, str]) -> TableShares:
     except GenperfError:
         return TableShares()
     values = {name: pd.to_numeric(table.frame[name], errors="coerce") for name in table.group}
-    numeric = {name for name, each in values.items() if ((each > 0.0) & (each < np.inf)).all()}
+    numeric = {name for name, numbers in values.items() if ((numbers > 0.0) & (numbers < np.inf)).all()}
     curves = []
     groups = sorted(chosen.groups(), key=lambda pair: pair[0])
-    for key, part in groups:
+    for key, group_table in groups:
         try:
-            series = series_of(part, hints, single=True)
+            series = series_of(group_table, hints, single=True)
         except GenperfError:
             continue
         if series is not None:
             names = dict(zip(table.group, key, strict=True))
             labels = {name: text for name, text in names.items() if name not in numeric}
-            labels |= {f.name: f.levels[0] for f in part.categorical}
+            labels |= {f.name: f.levels[0] for f in group_table.categorical}
             curves.append(NamedSeries(key, series, labels, {name: float(names[name]) for name in sorted(numeric)}))
     ungrouped = TableShares(series=len(curves) == len(groups))
     if len(curves) < 2:
         return ungrouped
-    *each, others = shared_by(curves)
-    named = {curve.key: shared for curve, shared in zip(curves, each, strict=True) if shared is not others}
-    return replace(ungrouped, groups=named, others=others)
+    *series_shares, new_group = shared_by(curves)
+    named = {curve.key: shared for curve, shared in zip(curves, series_shares, strict=True) if shared is not new_group}
+    return replace(ungrouped, groups=named, others=new_group)
 
 
 def _looked_at(table: Table) -> Mask:
@@ -239,10 +240,10 @@ def _similar(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
     """Return what similar series show of those that others exceed, by place."""
     curves_by_base: dict[tuple[Count, bool, float | None], list[int]] = {}
     for k, curve in enumerate(curves):
-        farther = [other for other in curves if other.last[0] > curve.last[0]]
+        farther = [longer for longer in curves if longer.last[0] > curve.last[0]]
         # Series of the same names, which differ in numbers alone, are the best donors: without any, others are judged.
-        alone = all(other.labels != curve.labels for other in farther)
-        works = Counter(other.work for other in farther if curve.last in other.counts)
+        alone = all(longer.labels != curve.labels for longer in farther)
+        works = Counter(longer.work for longer in farther if curve.last in longer.counts)
         if works:
             work = curve.work if curve.work is not None else works.most_common(1)[0][0]
             curves_by_base.setdefault((curve.last, alone, work), []).append(k)

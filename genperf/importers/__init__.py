@@ -127,12 +127,12 @@ def import_files(
         raise GenperfError("no file is named", hint=f"genperf import {format} FILE… -o table.csv")
     imported = []
     for path in paths:
-        part = _read(FORMATS[format], path)
+        file_runs = _read(FORMATS[format], path)
         factors = {**(settings or {}), **(factors_from_name(from_name, path) if from_name else {})}
-        if taken := {SOURCE, part.time, part.repeat} & {*factors}:
+        if taken := {SOURCE, file_runs.time, file_runs.repeat} & {*factors}:
             raise GenperfError(f"'{min(taken)}' is a column of the table itself", hint="give the factor another name")
         name = "standard input" if path == "-" else path
-        imported.append(part.with_factors(factors, name))
+        imported.append(file_runs.with_factors(factors, name))
     table = joined(imported)
     notes = list(table.notes)
     # A table needs its factors in every row.
@@ -161,6 +161,6 @@ def _read(format: Format, path: str) -> Imported:
             raise
         if not start and Path(path).is_file():
             start = head_of(path).decode("utf-8", "replace")
-        other = next((key for key, f in FORMATS.items() if f is not format and re.search(f.signature, start)), None)
-        hint = f"genperf import {other} {path}" if other else error.hint
+        better = next((key for key, f in FORMATS.items() if f is not format and re.search(f.signature, start)), None)
+        hint = f"genperf import {better} {path}" if better else error.hint
         raise TableError(error.message, where=error.where, hint=hint) from None

@@ -121,9 +121,9 @@ Held = TypeVar("Held")
 
 def measurements_of(text: str, name: str) -> Read:
     """Return the parameters' names and what was measured."""
-    file, *others = read_values(text, name)
-    if others or file.has("params"):
-        return _of_lines([file, *others])
+    file, *further_values = read_values(text, name)
+    if further_values or file.has("params"):
+        return _of_lines([file, *further_values])
     if not file.has("measurements") or not file.has("parameters"):
         hint = "it needs 'parameters' and 'measurements', or a line of 'params' and 'value' for each measurement"
         raise TableError("is JSON, but not as Extra-P writes it", where=name, hint=hint)
@@ -157,9 +157,9 @@ def _with_ids(file: Json) -> Read:
             raise TableError("does not give one value for each parameter", where=coordinate.where)
         points[coordinate.member("id").number()] = tuple(values[i] for i in order)
     measured: list[Measured] = []
-    for one in file.member("measurements").list():
-        series = {CALLPATH: _named(one, "callpath_id", callpaths), METRIC: _named(one, "metric_id", metrics)}
-        measured.append((series, _named(one, "coordinate_id", points), (one.member("value").number(),)))
+    for item in file.member("measurements").list():
+        series = {CALLPATH: _named(item, "callpath_id", callpaths), METRIC: _named(item, "metric_id", metrics)}
+        measured.append((series, _named(item, "coordinate_id", points), (item.member("value").number(),)))
     return [parameters[i] for i in order], measured
 
 
@@ -180,15 +180,15 @@ def _of_lines(lines: Iterable[Json]) -> Read:
     """Read a measurement a line."""
     parameters: list[str] = []
     measured: list[Measured] = []
-    for one in lines:
-        if not one.has("params") and not measured:
-            raise TableError("is not as Extra-P writes it (no 'params')", where=one.where)
-        values_by_name = one.member("params").object()
+    for line in lines:
+        if not line.has("params") and not measured:
+            raise TableError("is not as Extra-P writes it (no 'params')", where=line.where)
+        values_by_name = line.member("params").object()
         parameters = parameters or list(values_by_name)
         if set(values_by_name) != set(parameters):
-            raise TableError(f"gives {', '.join(values_by_name)}, not {', '.join(parameters)}", where=one.where)
-        value = one.member("value")
+            raise TableError(f"gives {', '.join(values_by_name)}, not {', '.join(parameters)}", where=line.where)
+        value = line.member("value")
         values = value.numbers() if isinstance(value.value, list) else (value.number(),)
-        series = {key: one.member(key).text() for key in (CALLPATH, METRIC) if one.has(key)}
+        series = {key: line.member(key).text() for key in (CALLPATH, METRIC) if line.has(key)}
         measured.append((series, tuple(values_by_name[p].number() for p in parameters), values))
     return parameters, measured

@@ -112,15 +112,15 @@ def joined(parts: Sequence[Imported]) -> Imported:
     """Put files of one format together; a column that only some have stays empty in the others."""
 
     def union(name: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(value for part in parts for value in getattr(part, name)))
+        return tuple(dict.fromkeys(value for file in parts for value in getattr(file, name)))
 
     return replace(
         parts[0],
-        rows=tuple(row for part in parts for row in part.rows),
+        rows=tuple(row for file in parts for row in file.rows),
         factors=union("factors"),
         group=union("group"),
-        left_out=tuple(reason for part in parts for reason in part.left_out),
-        notes=tuple({note.text: note for part in parts for note in part.notes}.values()),
+        left_out=tuple(reason for file in parts for reason in file.left_out),
+        notes=tuple({note.text: note for file in parts for note in file.notes}.values()),
     )
 
 
@@ -201,9 +201,9 @@ def _matched(elements: Sequence[str | None], text: str, value: re.Pattern[str]) 
     # For each element and place the farthest end from which the next ones match.
     reached: list[dict[int, int]] = [{len(text): len(text)}]
     for element in reversed(elements):
-        rest, here = reached[-1], dict[int, int]()
+        remaining, here = reached[-1], dict[int, int]()
         for start in range(len(text) + 1):
-            end = next((end for end in ends(element, start) if end in rest), None)
+            end = next((end for end in ends(element, start) if end in remaining), None)
             if end is not None:
                 here[start] = end
         reached.append(here)
@@ -233,8 +233,8 @@ def read_json(text: str, name: str, line: int | None = None) -> Json:
     genperf.errors.TableError: runs.json: line 1, column 14: the file is cut off here
       try: export it again
     """
-    value, *others = read_values(text, name, line)
-    if others:
+    value, *further_values = read_values(text, name, line)
+    if further_values:
         raise TableError("holds several values of JSON in the place of one", where=name)
     return value
 

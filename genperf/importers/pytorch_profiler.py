@@ -139,8 +139,8 @@ def covered(spans: Iterable[Span], less: Iterable[Span] = ()) -> float:
     held = list(spans)
     begin, last = min((s.start for s in held), default=0.0), max((s.end for s in held), default=0.0)
     without = [s for s in less if s.start < last and begin < s.end]
-    both, other = (math.fsum(length for *_, length in _merged(each)) for each in (without + held, without))
-    return both - other
+    both, outside = (math.fsum(length for *_, length in _merged(pieces)) for pieces in (without + held, without))
+    return both - outside
 
 
 def seconds(microseconds: float) -> float:

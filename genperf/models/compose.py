@@ -93,8 +93,8 @@ def _powers(node: Node, constant: str) -> Counter[str]:
         case Name(name):
             return Counter({UNITS[name]: 1} if name in UNITS else {})
         case Call("multiply" | "divide" as function, (left, right)):
-            powers, others = _powers(left, constant), _powers(right, constant)
-            powers.update({unit: power if function == "multiply" else -power for unit, power in others.items()})
+            powers, right_powers = _powers(left, constant), _powers(right, constant)
+            powers.update({unit: power if function == "multiply" else -power for unit, power in right_powers.items()})
             return powers
         case Call(_, arguments):
             return next((_powers(a, constant) for a in arguments if constant in names_in(a)), Counter())
@@ -171,7 +171,7 @@ def _unidentified(trees: Mapping[str, Node], factors: Panel, spare: Mapping[str,
     measured = {name: values for name, values in ranges.items() if values is not None}
     zero = {name for name, values in measured.items() if not values.any()}
     fixed = {name for name, values in measured.items() if np.ptp(values) == 0.0}
-    unneeded = {name for name, other in spare.items() if name in trees and other in fixed - zero}
+    unneeded = {name for name, spare_tree in spare.items() if name in trees and spare_tree in fixed - zero}
     return (zero if set(trees) - zero else set()) | unneeded
 
 
@@ -193,7 +193,7 @@ def _without(node: Node, dropped: Collection[str]) -> Node | None:
         case Name(name):
             return None if name in dropped else node
         case Call(function, arguments):
-            left = [part for a in arguments if (part := _without(a, dropped)) is not None]
+            left = [reduced for a in arguments if (reduced := _without(a, dropped)) is not None]
             if len(left) == len(arguments):
                 return Call(function, tuple(left))
             return left[0] if left and function in ("add", "max") and len(left) == 1 else None

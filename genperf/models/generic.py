@@ -218,7 +218,7 @@ def named_by_factors(expression: Expression, constants: Iterable[float]) -> Expr
         inside = term.names
         read = [(meaning, v) for name, meaning, v in values if name in inside and meaning is not None and meaning.term]
         name = _driven_by(read) if read else term.name
-        alike = sum(other.partition(" (")[0] == name for other in names)
+        alike = sum(full_name.partition(" (")[0] == name for full_name in names)
         names.append(f"{name} ({alike + 1})" if alike else name)
     terms = zip(names, expression.terms, strict=True)
     return replace(expression, terms=tuple(Term(name, term.node) for name, term in terms))
@@ -315,10 +315,10 @@ def interactions(
     for combination in (*([f] for f in categorical), *_separating(categorical, columns)):
         measured = _distinct(combination, columns)
         # In the order of the factors' levels, and not of their names. Of two the first has the shared constants.
-        levels = [one for one in product(*(f.levels for f in combination)) if one in measured]
+        levels = [level for level in product(*(f.levels for f in combination)) if level in measured]
         levels = levels if len(combination) > 1 or len(levels) > 2 else levels[1:]
         joint = [Effect("d", Number(1.0), ConstantMeaning("level"))] if len(combination) > 1 else []
-        offered += [_at_levels(one, combination, levels) for one in (*joint, *changed)]
+        offered += [_at_levels(level, combination, levels) for level in (*joint, *changed)]
     return _distinguishable(offered, columns)
 
 
@@ -336,13 +336,13 @@ def _at_levels(changed: Effect, factors: Sequence[Factor], levels: Iterable[tupl
 
 def _power(factor: Factor) -> Effect:
     """Return the effect of an exponent."""
-    part: Part = "intrinsic" if factor.role == "intrinsic" else "extrinsic"
-    return Effect(f"p_{factor.name}", call("log", relative(factor)), ConstantMeaning(part, factor.name))
+    role: Part = "intrinsic" if factor.role == "intrinsic" else "extrinsic"
+    return Effect(f"p_{factor.name}", call("log", relative(factor)), ConstantMeaning(role, factor.name))
 
 
 def with_interactions(expression: Expression, offered: Sequence[Interaction]) -> Expression:
     """Return the expression with every term but the constant one multiplied by exp(d·column) for each effect."""
-    columns, effects = set(expression.factors), [effect for one in offered for effect in one.effects]
+    columns, effects = set(expression.factors), [effect for interaction in offered for effect in interaction.effects]
     if not effects:
         return expression
     constants = [level_effect(unused_name(name, columns), meaning) for name, _, meaning in effects]
@@ -375,18 +375,18 @@ def _distinguishable(offered: Sequence[Interaction], columns: Mapping[str, Any])
     """Return the interactions without columns that are constant, or repeat one before."""
     column_bytes: set[bytes] = set()
     distinct: list[Interaction] = []
-    for one in offered:
-        if sum(len(other.effects) for other in (*distinct, one)) > MAX_EFFECTS:
+    for interaction in offered:
+        if sum(len(chosen.effects) for chosen in (*distinct, interaction)) > MAX_EFFECTS:
             continue
         effects = []
-        for effect in one.effects:
+        for effect in interaction.effects:
             values = values_of(effect.node, columns)
             key = np.round(values, 9).tobytes()
             if np.ptp(values) > 0.0 and key not in column_bytes:
                 column_bytes.add(key)
                 effects.append(effect)
         if effects:
-            distinct.append(Interaction(one.name, tuple(effects)))
+            distinct.append(Interaction(interaction.name, tuple(effects)))
     return tuple(distinct)
 
 

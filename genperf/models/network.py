@@ -97,7 +97,7 @@ class Network(Struct, frozen=True):
 def checked_hints(named: Mapping[str, str | float]) -> dict[str, str]:
     """Return hints by their full names."""
     hints: dict[str, str] = {}
-    full_names = {word: full for full, others in HINTS.items() for word in (full, *others)}
+    full_names = {word: full for full, spellings in HINTS.items() for word in (full, *spellings)}
     for name, value in named.items():
         word = " ".join(name.lower().replace("_", " ").split())
         if word not in full_names:
@@ -170,5 +170,5 @@ def with_devices_per_node(table: Table, hints: Mapping[str, str]) -> Table:
         factors=(*table.factors, measure(column, "extrinsic", [count])),
         derived={**table.derived, column: f"{count:g}"},
         failures=with_columns(failures, {column: np.full(len(failures), count)}) if len(failures) else failures,
-        further={name: with_devices_per_node(part, hints) for name, part in table.further.items()},
+        further={name: with_devices_per_node(further_table, hints) for name, further_table in table.further.items()},
     )

@@ -93,7 +93,7 @@ def _written(columns: set[str], terms: Terms) -> Expression:
     names = [unused_name("c" if k == 0 else f"c{k}", columns) for k in range(len(terms) + 1)]
     written = [Term("constant", Name(names[0]))]
     for name, powers in zip(names[1:], terms, strict=True):
-        factors = [part for factor, block in powers for part in _parts(factor, block)]
+        factors = [text for factor, block in powers for text in _parts(factor, block)]
         product_of = "*".join([quote_name(name), *factors])
         written.append(Term(" · ".join(_text(f, b) for f, b in powers), parse(product_of).node))
     return Expression("pmnf", tuple(written), tuple(coefficient(name) for name in names))
@@ -119,7 +119,7 @@ def _text(factor: Factor, block: Exponents) -> str:
     """Return the block as the name of a term shows it."""
     power = "" if block.i == 0 else factor.name if block.i == 1 else f"{factor.name}^{block.i}"
     logarithm = "" if block.j == 0 else f"log2({factor.name})" + ("" if block.j == 1 else f"^{block.j}")
-    return "·".join(part for part in (power, logarithm) if part)
+    return "·".join(text for text in (power, logarithm) if text)
 
 
 FAMILY = Family(

@@ -168,7 +168,7 @@ def _of_one(overlap: Overlap) -> Family:
         equation=equation,
         purpose=f"phases of a step{purpose}",
         build=lambda factors: laws(factors, overlap, name),
-        overlaps=tuple(other for other in FAMILY.overlaps if other != name),
+        overlaps=tuple(another for another in FAMILY.overlaps if another != name),
         shown_by=(*read, *exchanged),
     )
 

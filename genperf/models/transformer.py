@@ -79,7 +79,7 @@ def build(factors: Panel, form: Form = "serial") -> Expression:
     if form in _LEFT_OUT:
         # Without a micro-batch a latency of passes is one of samples, and that of a step's exchange is not.
         alike = _ALIKE | ({"alpha_d": "alpha_t"} if counted else {})
-        constants |= {name: constants[other] for name, other in alike.items()}
+        constants |= {name: constants[full_name] for name, full_name in alike.items()}
     total = _hidden(layout, formulas) if form == "overlapped" else None
     return layout.expression("transformer", formulas, constants, total)
 
@@ -133,11 +133,11 @@ def _hidden(layout: TransformerLayout, terms: Collection[str]) -> Node | None:
     """Return the total with the exchange hidden behind the last backward pass; None of a sum without an exchange."""
     hiding = [f"`{name}`" for name in ("matrix", "attention") if name in terms]
     exchange = [f"`{name}`" for name in terms if name.startswith("data")]
-    others = [f"`{name}`" for name in terms if not name.startswith("data")]
+    named_terms = [f"`{name}`" for name in terms if not name.startswith("data")]
     if not exchange:
         return None
     hidden = f"2*({' + '.join(hiding)})/(3*micro_batches)"
-    text = f"{' + '.join(others)} + max(0, {' + '.join(exchange)} - {hidden})"
+    text = f"{' + '.join(named_terms)} + max(0, {' + '.join(exchange)} - {hidden})"
     return substitute(parse(text).node, {"micro_batches": layout.over_columns("micro_batches")})
 
 

@@ -155,16 +155,16 @@ class TransformerLayout:
         A constant that is named like a column of the table gets a trailing `_`.
         """
         columns = {f.name for f in self.factors.factors}
-        named = {name: replace(one, name=unused_name(one.name, columns)) for name, one in constants.items()}
+        named = {name: replace(c, name=unused_name(c.name, columns)) for name, c in constants.items()}
         levels = _level_effects(self.factors, columns)
         factor = [call("multiply", Name(level.name), indicator) for level, indicator in levels.items()]
         scale = [call("exp", chain("add", factor))] if factor else []
-        nodes = {name: Name(one.name) for name, one in named.items()}
+        nodes = {name: Name(c.name) for name, c in named.items()}
         terms = tuple(
             Term(name, chain("multiply", [self.over_columns(text, nodes), *scale])) for name, text in formulas.items()
         )
         used = frozenset().union(*(term.names for term in terms))
-        constants_used = tuple(one for one in dict.fromkeys((*named.values(), *levels)) if one.name in used)
+        constants_used = tuple(c for c in dict.fromkeys((*named.values(), *levels)) if c.name in used)
         return Expression(family, terms, constants_used, total)
 
     def known(self, name: str) -> bool:

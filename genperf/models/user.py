@@ -65,7 +65,7 @@ def user_expression(
     linear = frozenset(coefficients(node, free))
     terms_by_name: dict[str, Node] = {}
     total = _split(node, linear, terms_by_name)
-    terms = tuple(Term(name, part) for name, part in terms_by_name.items())
+    terms = tuple(Term(name, term) for name, term in terms_by_name.items())
     constants = tuple(_constant(name, node, linear) for name in free)
     return Expression("formula", terms, constants, total if _inside(node, linear) else None)
 
@@ -176,7 +176,7 @@ def _term(node: Node, coefficients: frozenset[str], terms: dict[str, Node]) -> N
             return Call(function, tuple(_split(a, coefficients, terms) for a in arguments))
     text = render(node, lambda v: f"{v:.4g}").replace("`", "")
     numbered = (f"{text} ({number})" for number in count(2))
-    name = text if text not in terms else next(other for other in numbered if other not in terms)
+    name = text if text not in terms else next(candidate for candidate in numbered if candidate not in terms)
     terms[name] = node
     return Name(name)
 

@@ -259,8 +259,8 @@ def among_published(series: MeasuredRates, target: float, words: Iterable[str]) 
     if not placed:
         return None
     # The last step is what the question is about, unless an earlier one is where the efficiency was lost.
-    slow = [one for one in placed if isinstance(one, Normal) and one.percentile < 100.0 * QUARTER]
-    chosen = min(slow, key=lambda one: one.percentile, default=placed[0])
+    slow = [drop for drop in placed if isinstance(drop, Normal) and drop.percentile < 100.0 * QUARTER]
+    chosen = min(slow, key=lambda drop: drop.percentile, default=placed[0])
     # Where nobody knows what is normal, a cause is worth looking for too.
     low = isinstance(chosen, Lack) or chosen.percentile <= 100.0 * QUARTER
     return AmongPublished(chosen, series.count, series.assumed, series.work, low)

@@ -188,8 +188,8 @@ def _training(
             factors = 1.0, conventions[name].low, conventions[name].high
             reason = f"no rate: the interval is what is not known of the operations ({name})"
             suggestion = f"measure the tokens a second of {devices:g} devices"
-        each = tokens * conventions[name].operations / (devices * run.dense_peak * DAY)
-        days = [each * factor / share for factor, share in zip(factors, shares, strict=True)]
+        training_days = tokens * conventions[name].operations / (devices * run.dense_peak * DAY)
+        days = [training_days * factor / share for factor, share in zip(factors, shares, strict=True)]
     paid = nodes if price is not None and price.per and canonical_of(price.per) == "nodes" else devices
     costs = [None if price is None else end * DAY * paid * price.per_second for end in days]
     return {

@@ -166,11 +166,11 @@ def run_of_words(
     >>> run_of_words(("runs.csv",)) is run_of_words(("1:410", "2:792")) is None
     True
     """
-    machine, *others = _parted(words) or [""]
+    machine, *items = _parted(words) or [""]
     if not (cells := machine_in(machine)):
         return None
     cells, network, bare, is_measured = {**(settings or {}), **cells}, list[str](), list[str](), False
-    for word in others:
+    for word in items:
         name, equals, value = word.partition("=")
         rate = _RATE.fullmatch(word)
         if equals:

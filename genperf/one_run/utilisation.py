@@ -69,7 +69,7 @@ def utilisation_of(run: TrainingRun) -> Utilisation:
     """
     peak, conventions, notes = run.dense_peak, conventions_of(run), list[str]()
     scale, printed = run.rate / (run.devices * peak), run.printed / peak
-    computed = {name: scale * one.operations for name, one in conventions.items()} if scale else {}
+    computed = {name: scale * c.operations for name, c in conventions.items()} if scale else {}
     stated = {PRINTED: printed} if printed else {STATED: run.stated}
     by = computed or {name: share for name, share in stated.items() if share}
     if not by:

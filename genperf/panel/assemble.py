@@ -151,7 +151,7 @@ class Columns:
     def cells(self, name: str) -> AnyArray:
         """Return a column as it is written in the source; the numbers of a derived one."""
         made = self._numbers if name in self.derived else {}
-        return next(part[name] for part in (made, self.source.cells, self.source.read) if name in part)
+        return next(columns[name] for columns in (made, self.source.cells, self.source.read) if name in columns)
 
     def parse(self, text: str) -> Formula:
         """Read a formula over the columns."""
@@ -179,11 +179,11 @@ class Columns:
         if first_filled is None:
             raise TableError(f"column '{name}' is empty", where=self.source.name)
         fault = self.source.rejection(first_filled, name, cells[first_filled], reasons[first_filled])
-        other = f"name another column, or --categorical {shlex.quote(name)} if it names kinds of runs"
+        advice = f"name another column, or --categorical {shlex.quote(name)} if it names kinds of runs"
         hints = {**_HINTS, "time of day": _DURATION_HINT} if durations else _HINTS
         raise TableError(
             f"no cell of the column is a number; the first, '{fault.shown}', {fault.reason}",
-            hint=next((text for word, text in hints.items() if word in fault.reason), other),
+            hint=next((text for word, text in hints.items() if word in fault.reason), advice),
             where=f"{self.source.name}: {fault.place}",
         )
 
@@ -216,9 +216,9 @@ def assemble(opened: Source, roles: Roles) -> Table:
     # A run that was stopped may well fit.
     lost = keep & columns.usable(settings) & failed & ~stopped
     failures = pd.DataFrame({name: checked[name][lost] for name in settings})
-    others = {name: opened.read.get(name, opened.cells[name]) for name in remaining}
+    unused = {name: opened.read.get(name, opened.cells[name]) for name in remaining}
     # Of the types that they have: pandas finds no other ones.
-    as_they_are = {name: pd.Series(cells, dtype=cells.dtype) for name, cells in others.items()}
+    as_they_are = {name: pd.Series(cells, dtype=cells.dtype) for name, cells in unused.items()}
     frame = pd.DataFrame({**checked, **derived, **as_they_are})[usable].reset_index(drop=True)
     read = {*read_by_filter, *columns.origins(columns.derived), *roles.failures.columns}
     kind, count = None, counted_column(roles) if measurement.kind == "throughput" else None

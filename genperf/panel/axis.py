@@ -62,8 +62,8 @@ def factor_of(canonical: str, factors: Sequence[Factor], mapping: Mapping[str, s
     name = column_of(canonical, (name for name in by_name if name not in taken))
     if name is not None or canonical != "workers":
         return by_name.get(name or "")
-    data, *others = (factor_of(way, factors, mapping) for way in WAYS)
-    split = data is not None and data.distinct != 1 and all(way is None or way.distinct == 1 for way in others)
+    data, *further_axes = (factor_of(way, factors, mapping) for way in WAYS)
+    split = data is not None and data.distinct != 1 and all(way is None or way.distinct == 1 for way in further_axes)
     return data if split else None
 
 

@@ -42,11 +42,11 @@ def _same(a: float | str, b: Any) -> bool:
 def most_measured(panel: Panel, along: str) -> dict[str, Any]:
     """Return the values of the other factors at which most values of one were measured; nothing without medians."""
     varying = [f.name for f in panel.factors if f.name != along and f.distinct > 1]
-    others = [name for name in varying if along not in panel.settled_by.get(name, ())]
+    further_factors = [name for name in varying if along not in panel.settled_by.get(name, ())]
     # Of each value of `along` one run, in order of appearance.
-    pairs = dict.fromkeys((tuple(run[name] for name in others), run[along]) for run in panel.runs)
+    pairs = dict.fromkeys((tuple(run[name] for name in further_factors), run[along]) for run in panel.runs)
     values = Counter(value for value, _ in pairs).most_common(1)
-    return dict(zip(others, values[0][0], strict=True)) if values else {}
+    return dict(zip(further_factors, values[0][0], strict=True)) if values else {}
 
 
 def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
@@ -144,7 +144,7 @@ def completed(
     """
     machine = panel.machine
     requested_parts, factors = parts_given(panel, columns), {f.name: f for f in panel.factors}
-    part_of = {f.name: part for part, f in machine.columns.items()}
+    part_of = {f.name: role for role, f in machine.columns.items()}
     machine.ask_back(requested_parts)
     settled = machine.settled(requested_parts)
     computed = {n for n, read in panel.inputs.items() if n not in columns and read <= {*columns}}
@@ -162,29 +162,29 @@ def completed(
         base, sizes = _runs_of(panel, values, requested_parts, rows)
         solved_parts = machine.solved(machine.of(base), requested_parts, sizes)
         for factor in absent:
-            part = part_of.get(factor.name)
-            values[factor.name] = base[factor.name] if part is None or part not in solved_parts else solved_parts[part]
+            role = part_of.get(factor.name)
+            values[factor.name] = base[factor.name] if role is None or role not in solved_parts else solved_parts[role]
             if factor not in needed and (factor.distinct > 1 or np.any(values[factor.name] != base[factor.name])):
                 taken[factor.name] = values[factor.name]
             elif factor.distinct == 1:
                 taken[factor.name] = values[factor.name][0]
     if requested_parts and refuse:
-        known = {name: values[name] for name in factors}
-        machine.refuse_contradictions({**machine.of(known), **requested_parts}, requested_parts, where)
+        settings = {name: values[name] for name in factors}
+        machine.refuse_contradictions({**machine.of(settings), **requested_parts}, requested_parts, where)
     return {name: values[name] for name in factors}, taken
 
 
 def parts_given(panel: Panel, columns: Columns) -> dict[str, Array]:
     """Return what columns give of a machine, by its part: columns of the table, or parts by the field's name."""
-    part_of, names = {f.name: part for part, f in panel.machine.columns.items()}, {f.name for f in panel.factors}
+    part_of, names = {f.name: meaning for meaning, f in panel.machine.columns.items()}, {f.name for f in panel.factors}
     without = {name for name in columns if name in PARTS and name not in names and panel.machine.means(name)}
     part_names = {name: part_of.get(name, name) for name in columns if name in part_of or name in without}
-    return {part: np.asarray(columns[name], float) for name, part in part_names.items()}
+    return {meaning: np.asarray(columns[name], float) for name, meaning in part_names.items()}
 
 
 def kept_beside(panel: Panel, at: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a configuration keeps beside a change: not what says otherwise where a machine is or what it does."""
-    part_of = {f.name: part for part, f in panel.machine.columns.items()}
+    part_of = {f.name: meaning for meaning, f in panel.machine.columns.items()}
     changed = {part_of.get(panel.meant(name), panel.meant(name)) for name in change}
     free = {*LEVELS, "devices_per_node", "data_parallel"} if not changed.isdisjoint({*PLACES} - {*SPLITS}) else set()
     free |= {"data_parallel"} if not changed.isdisjoint(SPLITS) else set()
@@ -200,18 +200,18 @@ def _runs_of(
     Configurations that differ only in their place and their batch share one run: that of the largest of them.
     """
     machine, out = panel.machine, dict[str, AnyArray]()
-    free = {f.name for part, f in machine.columns.items() if part not in SPLITS}
+    free = {f.name for meaning, f in machine.columns.items() if meaning not in SPLITS}
     names = [f.name for f in panel.factors if f.name in columns and f.name not in free]
     keys = [*zip(*(columns[name].tolist() for name in names), strict=True)] or [()] * rows
     sizes = np.full(rows, np.nan)
     for factor in panel.factors:
         out[factor.name] = np.zeros(rows) if factor.numeric else np.empty(rows, dtype=object)
     for key in dict.fromkeys(keys):
-        places = np.array([place for place, one in enumerate(keys) if one == key]) if len(keys) > 1 else np.arange(1)
+        places = np.array([place for place, k in enumerate(keys) if k == key]) if len(keys) > 1 else np.arange(1)
         fixed = dict(zip(names, key, strict=True))
         run, at = typical_run(panel, fixed), dict(fixed)
         size = machine.size(run)
-        here = {part: cells[places] for part, cells in given.items()}
+        here = {meaning: cells[places] for meaning, cells in given.items()}
         if not {*PLACES}.isdisjoint(here):
             start = machine.of({name: np.full(len(places), value) for name, value in run.items()})
             there = machine.solved(start, here, size)
@@ -261,7 +261,7 @@ def left_open(panel: Panel, target: Mapping[str, Any], given: Collection[str]) -
     beyond = {f.name for f in panel.factors if f.distinct == 1 and f.numeric and target[f.name] != f.lower}
     settled = {n for n in varied if not names.isdisjoint(panel.settled_by.get(n, ()))}
     settled_parts = panel.machine.settled(parts_given(panel, dict.fromkeys(names, np.ones(1))))
-    settled |= {f.name for part, f in panel.machine.columns.items() if part in settled_parts}
+    settled |= {f.name for meaning, f in panel.machine.columns.items() if meaning in settled_parts}
     open_names = ((varied | beyond) - settled) - names
     ordered = sorted(panel.factors, key=lambda f: f.distinct == 1)
     return {f.name: target[f.name] for f in ordered if f.name in open_names}

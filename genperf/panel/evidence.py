@@ -126,8 +126,8 @@ def evidence_of(cells: Cells | Sequence[Any]) -> ColumnEvidence:
     # Beside numbers, `none` is an empty cell; beside other words it is a level.
     texts = np.where(missing, "", texts) if mostly_numbers(list(texts[~missing])) else texts
     values, levels = numbers(texts)[0], tuple(dict.fromkeys(text for text in texts.tolist() if text))
-    known, numeric = values[np.isfinite(values)], mostly_numbers(list(texts))
-    return ColumnEvidence(texts, values, known, numeric, levels, len(levels) > 1)
+    finite, numeric = values[np.isfinite(values)], mostly_numbers(list(texts))
+    return ColumnEvidence(texts, values, finite, numeric, levels, len(levels) > 1)
 
 
 def names_kinds(evidence: ColumnEvidence) -> bool:
@@ -139,11 +139,11 @@ def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:
     """Return the columns of kinds that the others determine, such as a name put together from them; none of `kept`."""
     left = dict(columns)
     for name in sorted(columns, key=lambda n: (-int(numbered([columns[n]]).max()), -list(columns).index(n))):
-        others = [cells for n, cells in left.items() if n != name]
+        further_cells = [cells for n, cells in left.items() if n != name]
         # Where nearly every row is another combination, anything follows from them.
-        if not others or name in kept or alone(dict(enumerate(others))):
+        if not further_cells or name in kept or alone(dict(enumerate(further_cells))):
             continue
-        if numbered(others).max() == numbered([*others, columns[name]]).max():
+        if numbered(further_cells).max() == numbered([*further_cells, columns[name]]).max():
             del left[name]
     return [name for name in columns if name not in left]
 
@@ -200,10 +200,10 @@ def consequences(columns: Mapping[str, Array], settings: Sequence[str], series: 
     series_numbers = np.unique(series[rows], return_inverse=True)[1]
     matched: dict[str, Consequence] = {}
     for name in sorted(names, key=lambda n: (n in settings, names.index(n)), reverse=True):
-        others = [n for n in names if n != name and n not in matched and (n in settings or name not in settings)]
+        candidates = [n for n in names if n != name and n not in matched and (n in settings or name not in settings)]
         # What is proportional to the count so far may not be further on; to another measurement it is by definition.
-        others.sort(key=lambda n: n in settings)
-        consequence = _explained(logs[name], {n: logs[n] for n in others}, series_numbers)
+        candidates.sort(key=lambda n: n in settings)
+        consequence = _explained(logs[name], {n: logs[n] for n in candidates}, series_numbers)
         if consequence is not None:
             matched[name] = consequence
     return matched
@@ -334,8 +334,8 @@ def ranked(names: Sequence[str], columns: Sequence[str], headers: Mapping[str, H
         statistic = next((k for k, word in enumerate(_RANKED, 1) if re.search(rf"(^|_){word}(_|$)", apart)), 0)
         tail = bool(re.search(r"(^|_)p\d\d", apart))
         steps = header.kind == "rate" and header.counted in STEP_WORDS
-        part = header.kind == "time" and name not in of_a_whole
-        return (tail, kinds.index(header.kind), steps, header.shared, part, not header.of, statistic)
+        of_a_part = header.kind == "time" and name not in of_a_whole
+        return (tail, kinds.index(header.kind), steps, header.shared, of_a_part, not header.of, statistic)
 
     return sorted(names, key=key)
 
@@ -397,9 +397,9 @@ def not_measured(meanings: Mapping[str, str]) -> TableError:
 
 def _counted(name: str, header: Header, names: Sequence[str], scale: str | None, mapping: Mapping[str, str]) -> str:
     """Return how many devices or nodes a rate of one is multiplied by, as a formula; empty where nothing is counted."""
-    others = [n for n in names if n != name and n not in mapping.values()]
+    candidates = [n for n in names if n != name and n not in mapping.values()]
     columns = {
-        c: quote_name(n) for c in (*LEVELS, "devices_per_node", *WAYS) if (n := column_of(c, others)) is not None
+        c: quote_name(n) for c in (*LEVELS, "devices_per_node", *WAYS) if (n := column_of(c, candidates)) is not None
     }
     columns |= {c: quote_name(n) for c, n in mapping.items()}
     if scale is not None and meant_by(scale) not in (*LEVELS, *WAYS) and columns.keys().isdisjoint(LEVELS):
@@ -434,8 +434,8 @@ def _rate(name: str, header: Header, of_all: str, growth: float) -> Measured:
 
 def _step_of_layout(name: str, header: Header, names: Sequence[str], of_all: str) -> Measured | None:
     """Return the time of a step that tokens or samples per second show of a transformer's layout; None without one."""
-    others = [n for n in names if n != name]
-    columns = {c: quote_name(n) for c in _OF_A_STEP if (n := column_of(c, others)) is not None}
+    candidates = [n for n in names if n != name]
+    columns = {c: quote_name(n) for c in _OF_A_STEP if (n := column_of(c, candidates)) is not None}
     if header.counted not in _AMOUNTS or TIME_UNITS[header.unit][0] != 1.0 or "data_parallel" not in columns:
         return None
     has_global_batch, tokens = "global_batch" in columns, header.counted == "tokens"

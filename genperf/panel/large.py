@@ -338,11 +338,11 @@ def _cells(name: str, summary: pd.DataFrame, aggregation: Aggregation) -> Source
     good = 1.0 / middle if aggregation.inverse else middle
     blocks = []
     for kind, cells in (("_repeats", good), ("_failed", FAILED), ("_unusable", summary["_example"])):
-        part = summary[[*aggregation.keys, *([aggregation.weight] if aggregation.weight else [])]]
-        part = with_columns(
-            part, {aggregation.value: cells, PLACE: np.arange(len(part), dtype=float), "rows": summary[kind]}
+        needed = summary[[*aggregation.keys, *([aggregation.weight] if aggregation.weight else [])]]
+        needed = with_columns(
+            needed, {aggregation.value: cells, PLACE: np.arange(len(needed), dtype=float), "rows": summary[kind]}
         )
-        blocks.append(part[part["rows"] > 0].astype({aggregation.value: object}))
+        blocks.append(needed[needed["rows"] > 0].astype({aggregation.value: object}))
     both = pd.concat(blocks).sort_values(PLACE, kind="stable")
     counts = both.pop("rows").to_numpy(dtype=np.int64)
     return replace(source_of_frame(name, both, "configuration"), counts=counts)

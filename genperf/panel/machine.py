@@ -49,10 +49,10 @@ def is_a_part(name: str, columns: Collection[str]) -> bool:
     >>> is_a_part("gpus", ["nodes", "gpus_per_node"]), is_a_part("batch", ["nodes"]), is_a_part("colour", ["nodes"])
     (True, False, False)
     """
-    part, meanings = meant_by(name), {meant_by(column) for column in columns}
-    if part in BATCHES:
+    meaning, meanings = meant_by(name), {meant_by(column) for column in columns}
+    if meaning in BATCHES:
         return not meanings.isdisjoint(BATCHES)
-    return part in (*LEVELS, "devices_per_node", "data_parallel") and not meanings.isdisjoint(PLACES)
+    return meaning in (*LEVELS, "devices_per_node", "data_parallel") and not meanings.isdisjoint(PLACES)
 
 
 def rises_with(values: AnyArray, others: AnyArray) -> bool:
@@ -171,8 +171,8 @@ class Machine(Struct, frozen=True, dict=True):
         if count is None or work is None:
             return None
         placed = {f.name for n, f in self.columns.items() if n not in SPLITS} | {*batches, *self.derived}
-        others = [f.name for f in self.factors if f.name not in placed]
-        keys = [tuple(str(run[name]) for name in others) for run in self.runs]
+        unplaced = [f.name for f in self.factors if f.name not in placed]
+        keys = [tuple(str(run[name]) for name in unplaced) for run in self.runs]
         kinds = set[Growth | None]()
         for _, rows in groupby(sorted(range(len(keys)), key=keys.__getitem__), key=keys.__getitem__):
             alike = [*rows]
@@ -285,17 +285,17 @@ class Machine(Struct, frozen=True, dict=True):
     def _open_ways(self, out: dict[str, Array], given: Parts) -> None:
         """Set the ways that are open between given devices and given data-parallel ways: all to the first of them."""
         free = [name for name in self.splits if name not in given and self.columns[name].distinct > 1]
-        rest = out["workers"] / (out["data_parallel"] * _product(out, [n for n in self.splits if n not in free]))
-        divides = (rest >= 1.0 - SAME) & (np.abs(rest - np.round(rest)) < SAME)
-        other = divides & ~np.isclose(rest, _product(out, free), rtol=SAME)
+        left = out["workers"] / (out["data_parallel"] * _product(out, [n for n in self.splits if n not in free]))
+        divides = (left >= 1.0 - SAME) & (np.abs(left - np.round(left)) < SAME)
+        unequal = divides & ~np.isclose(left, _product(out, free), rtol=SAME)
         for name in free:
-            out[name] = np.where(other, np.round(rest) if name == free[0] else 1.0, out[name])
+            out[name] = np.where(unequal, np.round(left) if name == free[0] else 1.0, out[name])
 
     def _divide_work(self, out: dict[str, Array], base: Parts, given: Parts, growth: Growth | None) -> None:
         """Set the samples of a step, and what of them is a device's and a pass's."""
         count, before = (machine_parts.get("workers", machine_parts.get("nodes")) for machine_parts in (out, base))
-        passes, ones = self.columns.get("micro_batches"), np.ones(1)
-        at_once = out.get("data_parallel", ones) * out.get("micro_batch", np.nan * ones)
+        passes, one_pass = self.columns.get("micro_batches"), np.ones(1)
+        at_once = out.get("data_parallel", one_pass) * out.get("micro_batch", np.nan * one_pass)
         work = None
         if "global_batch" in given:
             work = given["global_batch"]
@@ -321,35 +321,35 @@ class Machine(Struct, frozen=True, dict=True):
 
     def ask_back(self, given: Parts) -> None:
         """Refuse nodes of a table that counts devices, or devices of one of nodes, where no node's size is known."""
-        named, other = ("nodes", "workers") if self.counts_devices else ("workers", "nodes")
-        nodes, beside = self.columns.get("nodes"), {other, "devices_per_node"}
+        named, alternative = ("nodes", "workers") if self.counts_devices else ("workers", "nodes")
+        nodes, beside = self.columns.get("nodes"), {alternative, "devices_per_node"}
         # Runs on one node show what it held, and not what a full one would.
-        one = nodes is not None and nodes.distinct == 1 and "devices_per_node" not in self.columns
+        alone = nodes is not None and nodes.distinct == 1 and "devices_per_node" not in self.columns
         most = 0.0 if nodes is None else nodes.upper
-        beyond = one and named == "nodes" and bool(np.any(given.get(named, most) > most))
+        beyond = alone and named == "nodes" and bool(np.any(given.get(named, most) > most))
         if named in given and beside.isdisjoint(given) and (beyond or self.size() is None):
             called = "devices" if named == "workers" else "nodes"
-            lacks = f"no run was on more than {most:g} nodes" if one else f"the model has no factor '{named}'"
+            lacks = f"no run was on more than {most:g} nodes" if alone else f"the model has no factor '{named}'"
             what = f"{lacks}, and nothing shows how many devices a node has"
             raise TableError(what, hint=f"--at devices_per_node=8 beside the {called}, or a column of that name")
 
     def settled(self, given: Collection[str]) -> frozenset[str]:
         """Return the parts that some given ones settle; what is left is open."""
-        settled_names, one = {*given}, {name for name, f in self.columns.items() if f.distinct == 1}
-        settled_names |= {name for name in one if name not in LEVELS and name != "data_parallel"}
+        settled_names, constant_names = {*given}, {name for name, f in self.columns.items() if f.distinct == 1}
+        settled_names |= {name for name in constant_names if name not in LEVELS and name != "data_parallel"}
         ways = settled_names >= {*self.splits}
         inside, filled = self.columns.get("devices_per_node"), self.fills_nodes or "devices_per_node" in given
         if "nodes" in settled_names and filled:
             settled_names.add("workers")
         if {"data_parallel", *self.splits} <= settled_names or (not self.has_data_ways and ways):
             settled_names.add("workers")
-        if "workers" not in settled_names and "nodes" not in given and "workers" in one:
+        if "workers" not in settled_names and "nodes" not in given and "workers" in constant_names:
             settled_names.add("workers")
         if "workers" in settled_names:
             settled_names |= {"data_parallel"} if ways else set()
             settled_names |= {"nodes"} if filled else set()
             settled_names |= {"devices_per_node"} if filled or "nodes" in given or inside is None else set()
-        elif "nodes" in one and "nodes" in self.columns:
+        elif "nodes" in constant_names and "nodes" in self.columns:
             settled_names.add("nodes")
         counted = not {*LEVELS}.isdisjoint(settled_names)
         passes = settled_names >= {"micro_batch", "micro_batches", "data_parallel"}
@@ -365,8 +365,8 @@ class Machine(Struct, frozen=True, dict=True):
 
     def refuse_contradictions(self, parts: Parts, given: Parts, where: str | None = None) -> None:
         """Refuse machines whose given parts cannot be together, with both readings."""
-        for one, other, text in self._contradictions(parts, given):
-            wrong = ~np.isclose(one, other, rtol=SAME)
+        for meaning, expected, text in self._contradictions(parts, given):
+            wrong = ~np.isclose(meaning, expected, rtol=SAME)
             if np.any(wrong):
                 row = int(np.argmax(wrong))
                 raise TableError(text(row), where=where, hint="give one of them, or numbers that agree")
@@ -397,9 +397,9 @@ class Machine(Struct, frozen=True, dict=True):
         ways = [name for name in WAYS if name in parts and name in split]
         if "workers" in parts and not {*WAYS}.isdisjoint(given):
             product, devices = _product(parts, ways if "data_parallel" in ways else self.splits), parts["workers"]
-            other = product if "data_parallel" in ways else np.floor(devices / product) * product
+            expected = product if "data_parallel" in ways else np.floor(devices / product) * product
             yield (
-                devices, other,
+                devices, expected,
                 lambda row: f"{' x '.join(shown(way, row) for way in ways)} do not make {shown('workers', row)}: "
                 f"their product is {_product(parts, ways)[row]:g}",
             )  # fmt: skip

@@ -215,9 +215,9 @@ class Roles(Struct, frozen=True, dict=True):
     def named(self) -> list[tuple[str, str]]:
         """Every column that was named, with its role in words."""
         measured = [(self.measurement.column, str(self.measurement.kind))] if self.measurement else []
-        others = [(name, role) for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name]
+        extra_roles = [(name, role) for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name]
         factors = [(f.name, f.role) for f in self.factors]
-        return [*factors, *((name, "group") for name in self.group), *measured, *others]
+        return [*factors, *((name, "group") for name in self.group), *measured, *extra_roles]
 
     @cached_property
     def by_column(self) -> dict[str, str]:
@@ -302,7 +302,7 @@ def further_of(also: Mapping[str, str] | str | Sequence[str] | None) -> dict[str
     else:
         texts = [also] if isinstance(also, str) else also or ()
         # A column alone is its name as well.
-        pairs = [(n, t) if equals else ("", n) for n, equals, t in (one.partition("=") for one in texts)]
+        pairs = [(n, t) if equals else ("", n) for n, equals, t in (item.partition("=") for item in texts)]
     measurements: dict[str, Measurement] = {}
     for name, text in pairs:
         measured = measurement_of({"quantity": text})

@@ -212,9 +212,9 @@ class Panel(Struct, frozen=True, dict=True):
         if name is None:
             factor = self.axis.factor
             if factor is None or factor.distinct < 2:
-                one = "" if factor is None else f" but '{factor.name}', which was measured at {factor.upper:g} only"
+                but = "" if factor is None else f" but '{factor.name}', which was measured at {factor.upper:g} only"
                 hint = f"--along COLUMN, one of {', '.join(numeric)}"
-                raise TableError(f"no factor of the model counts the workers{one}", hint=hint)
+                raise TableError(f"no factor of the model counts the workers{but}", hint=hint)
             return factor
         if self.column(name) not in numeric:
             raise TableError(f"the model has no numeric factor '{name}'", hint=suggest(name, numeric))
@@ -249,15 +249,15 @@ class Panel(Struct, frozen=True, dict=True):
             return name
         if name in self.mapping:
             return self.mapping[name]
-        part = self.machine.columns.get(meant_by(name) or "")
-        return name if part is None else part.name
+        factor = self.machine.columns.get(meant_by(name) or "")
+        return name if factor is None else factor.name
 
     def meant(self, name: str) -> str:
         """Return the column that a name stands for, or the part of the machine that the columns show without one."""
-        column, part = self.column(name), meant_by(name)
+        column, meaning = self.column(name), meant_by(name)
         is_column = column != name or column in {*(f.name for f in self.factors), *self.group, *self.derived}
         is_column = is_column or any(column in read for read in self.inputs.values())
-        return part if not is_column and part is not None and self.machine.means(part) else column
+        return meaning if not is_column and meaning is not None and self.machine.means(meaning) else column
 
     @cached_property
     def runs(self) -> list[dict[str, Any]]:
@@ -272,7 +272,7 @@ class Panel(Struct, frozen=True, dict=True):
     def runs_like(self, run: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the measured configurations with the levels of one."""
         levels = {f.name: str(run[f.name]) for f in self.factors if not f.numeric}
-        return [one for one in self.runs if all(str(one[name]) == level for name, level in levels.items())]
+        return [r for r in self.runs if all(str(r[name]) == level for name, level in levels.items())]
 
     def node_size(self, like: Mapping[str, Any] | None = None) -> float | None:
         """Return the workers of a full node: see `Machine.size`; None where workers or nodes are not counted."""
@@ -298,7 +298,7 @@ class Panel(Struct, frozen=True, dict=True):
     def settled_by(self) -> dict[str, frozenset[str]]:
         """The factors of a run that grow with others in every run and are settled by these, as the nodes by devices."""
         counts, runs = [f.name for f in self.factors if f.role == "extrinsic"], self.measured
-        return {n: frozenset(other for other in runs if rises_with(runs[n], runs[other])) for n in counts}
+        return {n: frozenset(name for name in runs if rises_with(runs[n], runs[name])) for n in counts}
 
     @cached_property
     def growing(self) -> dict[str, str]:
@@ -337,8 +337,8 @@ class Panel(Struct, frozen=True, dict=True):
         place = self.factors.index(factor)
         series: dict[tuple[Any, ...], list[tuple[float, float]]] = {}
         for run in self.medians:
-            others = (*run.values[:place], *run.values[place + 1 :])
-            series.setdefault(others, []).append((float(run.values[place]), run.value))
+            further_values = (*run.values[:place], *run.values[place + 1 :])
+            series.setdefault(further_values, []).append((float(run.values[place]), run.value))
         last = [sorted(points)[-2:] for points in series.values() if len({count for count, _ in points}) > 1]
         slopes = [np.log(t / s) / np.log(n / m) for (m, s), (n, t) in last if n > m]
         # The work of a weak scaling grows with the count.

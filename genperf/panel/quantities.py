@@ -152,12 +152,12 @@ def _without_ones(node: Node) -> Node:
     """Return a product without factors of one."""
     if not isinstance(node, Call):
         return node
-    left, *others = (_without_ones(argument) for argument in node.arguments)
-    if node.function in ("multiply", "divide") and others == [ONE]:
+    left, *right = (_without_ones(argument) for argument in node.arguments)
+    if node.function in ("multiply", "divide") and right == [ONE]:
         return left
     if node.function == "multiply" and left == ONE:
-        return others[0]
-    return Call(node.function, (left, *others))
+        return right[0]
+    return Call(node.function, (left, *right))
 
 
 def paid_for(panel: Panel, per: str | None) -> tuple[str, Node]:
@@ -180,7 +180,7 @@ def paid_for(panel: Panel, per: str | None) -> tuple[str, Node]:
 
 def price_of(text: str, per: str | None = None) -> Paid:
     """Read a price of a time, perhaps with its currency: `2/h`, `48€/d`, `0.5k/30d`."""
-    number, slash, unit = (part.strip() for part in text.partition("/"))
+    number, slash, unit = (text_piece.strip() for text_piece in text.partition("/"))
     value = amount(re.sub(CURRENCY, "", number).strip())
     if value is None or value < 0.0:
         raise GenperfError(f"'{text}' is not a price", hint="--price 2/h: a number for a time")

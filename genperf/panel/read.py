@@ -37,7 +37,7 @@ def read_with_roles(source: Source | LargeSource, roles: Roles) -> Table:
         # Rows in which a further quantity was not measured are left out.
         some = replace(roles, skip_bad_rows=True)
         again = {name: replace(_roles_for(m, some), failures=roles.failures) for name, m in further.items()}
-        return _beside(read_large(source, roles), {n: read_large(source, one) for n, one in again.items()}, roles)
+        return _beside(read_large(source, roles), {n: read_large(source, also) for n, also in again.items()}, roles)
     table = assemble(source, _with_unit(roles, source))
     further_tables = {name: assemble(_rows_with(m, source, roles), _roles_for(m, roles)) for name, m in further.items()}
     return _beside(table, further_tables, roles) if further else table
@@ -96,11 +96,11 @@ def _beside(table: Table, parts: Mapping[str, Table], roles: Roles) -> Table:
     if not parts:
         return table
     notes = [
-        Note(f"{name} was measured in {part.rows:,} of {counted(table.rows, 'row')}", "further_measured")
-        for name, part in parts.items()
-        if part.rows < table.rows
+        Note(f"{name} was measured in {t.rows:,} of {counted(table.rows, 'row')}", "further_measured")
+        for name, t in parts.items()
+        if t.rows < table.rows
     ]
-    tables = {name: replace(part, failures=part.failures.iloc[:0], reading=()) for name, part in parts.items()}
+    tables = {name: replace(t, failures=t.failures.iloc[:0], reading=()) for name, t in parts.items()}
     measured = {m.column for m in roles.further.values()}
     unused = tuple(name for name in table.unused if name not in measured)
     return replace(table, further=tables, notes=(*table.notes, *notes), unused=unused)
@@ -148,9 +148,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         """Return the roles with a measured column, the likeliest where omitted."""
         reading, roles, derived = self.reading, self.reading.roles, self.reading.derived
         if quantity not in (None, *reading.quantities[:1]):
-            options, other = measured_roles(reading, str(quantity), reading.scale, self.given)
+            options, further_roles = measured_roles(reading, str(quantity), reading.scale, self.given)
             roles = replace(roles, work=self.given.work, scaling=self.given.scaling).of_measured(options)
-            derived = {name: text for name, text in derived.items() if name == reading.scale} | other
+            derived = {name: text for name, text in derived.items() if name == reading.scale} | further_roles
         work = roles.work if "throughput" in roles.measured else ""
         return replace(roles, work=work, derived={**self.given.derived, **derived})
 

@@ -179,11 +179,11 @@ def read_columns(
         hint = "genperf fit with the roles by name: --time COL --extrinsic COL; or a table with fewer columns"
         raise TableError(what, hint=hint)
     refuse_job_steps(columns)
-    given = roles = roles or Roles()
+    given_roles = roles = roles or Roles()
     evidence = {name: evidence_of(cells) for name, cells in columns.items()}
     headers = {name: described(name, (units or {}).get(name, "")) for name in columns}
     # A work of a step is over settings.
-    named = [*(at or {}), *(parse(given.work).names if given.work else ())]
+    named = [*(at or {}), *(parse(given_roles.work).names if given_roles.work else ())]
     requested = {column for name in named if (column := column_named(name, columns)) is not None}
     meanings = {n: _meaning(n, e, headers[n], n in requested, roles) for n, e in evidence.items()}
     if names:
@@ -198,7 +198,7 @@ def read_columns(
     }
     headers |= {n: Header("quantity", unit) for n, unit in results.items() if unit and not headers[n].kind}
     meanings |= _names_of_runs(meanings, evidence, headers, requested | {*roles.by_column})
-    if not given.failures.columns:
+    if not given_roles.failures.columns:
         ending = ending_column(
             {n: columns[n] for n, m in meanings.items() if m.role in ("kind", "label", "setting", "constant")}
         )
@@ -212,7 +212,7 @@ def read_columns(
     reading = _with_scale(_with_consequences(reading, requested), at or {})
     pairs = [(column_named(name, columns), amount(text)) for name, text in (at or {}).items()]
     unmeasured = {n for n, value in pairs if n is not None and value is not None and value not in evidence[n].known}
-    return _with_roles(_with_quantities(reading, want), requested, unmeasured, given, alone)
+    return _with_roles(_with_quantities(reading, want), requested, unmeasured, given_roles, alone)
 
 
 def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None) -> str | None:
@@ -239,8 +239,8 @@ def _meaning(name: str, evidence: ColumnEvidence, header: Header, requested: boo
         measured: Role = "measured" if role_named in MEASURED else "setting"
         return Meaning(fitting.get(role_named, measured), (f"given as --{role_named}",))
     # Whole numbers that go on by one from some number to another, each once: a number for each row.
-    whole = len(evidence.known) >= LEAST_NUMBERED and bool(np.all(evidence.known % 1.0 == 0.0))
-    numbers_rows = whole and bool(np.all(np.diff(np.sort(evidence.known)) == 1.0))
+    integers = len(evidence.known) >= LEAST_NUMBERED and bool(np.all(evidence.known % 1.0 == 0.0))
+    numbers_rows = integers and bool(np.all(np.diff(np.sort(evidence.known)) == 1.0))
     canonical, texts = meant_by(name), not evidence.numeric or canonical_of(name) in _SWITCHES
     rules: tuple[tuple[bool, Role, str], ...] = (
         (not evidence.levels, "empty", "no cell is filled"),
@@ -282,10 +282,10 @@ def _names_or_their_numbers(
     for name, made in names.items():
         if name not in meanings or not {*made} <= {*meanings}:
             continue
-        others = {meant_by(n) for n in meanings if n not in made and evidence[n].varies}
-        counted = not others.isdisjoint(LEVELS)
+        meanings_of_columns = {meant_by(n) for n in meanings if n not in made and evidence[n].varies}
+        counted = not meanings_of_columns.isdisjoint(LEVELS)
         # `2x p3.16xlarge` beside a column of the GPUs counts machines.
-        again = [n for n in made if meant_by(n) in others and meant_by(n) in LEVELS]
+        again = [n for n in made if meant_by(n) in meanings_of_columns and meant_by(n) in LEVELS]
         sizes = [n for n in made if meant_by(n) is not None or n in requested]
         if meanings[name].role == "kind" and counted and not sizes:
             out |= {n: Meaning("label", (f"'{name}' says it as well",)) for n in made}
@@ -346,11 +346,11 @@ def _with_consequences(reading: Reading, requested: set[str]) -> Reading:
     out = dict(meanings)
     for name, consequence in consequences({n: evidence[n].values for n in ordered}, settings, reading.series).items():
         meaning = replace(meanings[name], follows=consequence)
-        (base, power), *others = consequence.factors.items()
+        (base, power), *further_factors = consequence.factors.items()
         both_measured = meaning.role == meanings[base].role == "measured"
         if headers[name].kind:
             out[name] = meaning
-        elif not (both_measured and power == 1 and not others):
+        elif not (both_measured and power == 1 and not further_factors):
             # Two networks that scale alike are proportional, and neither is made from the other.
             is_factor = name in requested or canonical_of(name) is not None or meaning.role == "ratio"
             out[name] = meaning if is_factor else replace(meaning, role="consequence")
@@ -587,20 +587,20 @@ def _with_roles(reading: Reading, requested: set[str], unmeasured: set[str], giv
         raise not_counted(settings, {n: evidence[n].levels for n in reading.of("kind", "label", "constant")})
     counts = [n for n in settings if n in named or (n == scale and not is_size(n))]
     roles = replace(roles, extrinsic=tuple(dict.fromkeys([*roles.extrinsic, *counts])))
-    rest = [n for n in settings if n not in roles.extrinsic]
+    names = [n for n in settings if n not in roles.extrinsic]
     texts = [n for n in reading.of("kind") if n not in roles.group]
     cells_of_kinds = {n: columns[n] for n in texts if not is_provenance(n)}
     repeated = repeated_kinds(cells_of_kinds, requested) if cells_of_kinds else []
     texts = [n for n in texts if n not in repeated]
     texts += [n for n in reading.of("label") if is_provenance(n) and names_kinds(evidence[n])]
-    rest = [
-        n for n in rest if not _repeats_the_scale(reading, n, scale, requested) and not _is_of_all(reading, n, scale)
+    names = [
+        n for n in names if not _repeats_the_scale(reading, n, scale, requested) and not _is_of_all(reading, n, scale)
     ]
     of_a_worker = column_of("batch", columns)
-    batches = [n for n in rest if n == of_a_worker or canonical_of(n) in ("batch", "global_batch")]
-    others = [n for n in rest if n not in batches and evidence[n].varies]
+    batches = [n for n in names if n == of_a_worker or canonical_of(n) in ("batch", "global_batch")]
+    varying = [n for n in names if n not in batches and evidence[n].varies]
     series: dict[str, Any] = {}
-    if texts and not others and not roles.categorical and not roles.group:
+    if texts and not varying and not roles.categorical and not roles.group:
         # Nothing but the scale varies within these names: each combination is a series.
         per_worker = [n for n in batches if canonical_of(n) != "global_batch" and evidence[n].varies]
         per_worker = [n for n in per_worker if n not in unmeasured or len(batches) > 1]
@@ -609,12 +609,12 @@ def _with_roles(reading: Reading, requested: set[str], unmeasured: set[str], giv
             series = {}
     if series:
         roles = replace(roles, group=tuple(series))
-        rest = [n for n in rest if n not in series and (n in batches or evidence[n].varies)]
-        rest = [n for n in rest if not (set(series) & set(batches) and canonical_of(n) == "global_batch")]
+        names = [n for n in names if n not in series and (n in batches or evidence[n].varies)]
+        names = [n for n in names if not (set(series) & set(batches) and canonical_of(n) == "global_batch")]
     elif texts:
         kinds = [n for n in texts if not is_provenance(n)]
         roles = replace(roles, categorical=tuple(dict.fromkeys([*roles.categorical, *kinds])))
-    roles = replace(roles, intrinsic=tuple(dict.fromkeys([*roles.intrinsic, *rest])))
+    roles = replace(roles, intrinsic=tuple(dict.fromkeys([*roles.intrinsic, *names])))
     return replace(reading, roles=roles, derived=derived, scale=scale, evidence=evidence)
 
 
@@ -630,8 +630,8 @@ def growth(reading: Reading, name: str) -> float:
         scales = np.unique(counts[rows])
         if len(scales) > 1:
             ends = scales[[0, max(1, len(scales) // 2)]]
-            first, later = (np.median(values[rows & (counts == n)]) for n in ends)
-            slopes.append(np.log(later / first) / np.log(ends[1] / ends[0]))
+            before, later = (np.median(values[rows & (counts == n)]) for n in ends)
+            slopes.append(np.log(later / before) / np.log(ends[1] / ends[0]))
     return float(np.median(slopes)) if slopes else 0.0
 
 

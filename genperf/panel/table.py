@@ -127,7 +127,7 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         """Return the table in which further columns are the field's factors; its panel refuses those it lacks."""
         if mapping.items() <= self.mapping.items():
             return self
-        further = {name: part.mapped(mapping) for name, part in self.further.items()}
+        further = {name: table.mapped(mapping) for name, table in self.further.items()}
         return replace(self, mapping={**self.mapping, **mapping}, further=further)
 
     def noted(self, *notes: Note) -> Table:
@@ -384,7 +384,7 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
         table.frame.groupby(group_of), within.groupby(group_of), middle_table.frame.groupby(number), strict=True
     )
     general_notes = tuple(n for n in table.notes if n.kind not in WHOLE_TABLE)
-    further = {name: dict(part.groups()) for name, part in table.further.items()}
+    further = {name: dict(further_table.groups()) for name, further_table in table.further.items()}
     failed = group_keys(table.failures, table.group)
     for (_, rows), (_, configuration), (_, middle) in groups:
         key = tuple(label(middle[name].iloc[0]) for name in table.group)
@@ -475,7 +475,7 @@ def following_counts(table: Table) -> frozenset[str]:
 def design_notes(table: Table) -> list[Note]:
     """Name levels that were measured once, factors that vary at one level only, and pairs that rise together."""
     medians = table.medians()
-    return [Note(text, "design") for part in (_once, _at_one_level, _together, _alone) for text in part(medians)]
+    return [Note(text, "design") for finding in (_once, _at_one_level, _together, _alone) for text in finding(medians)]
 
 
 def _alone(medians: Table) -> Iterator[str]:
@@ -527,12 +527,12 @@ def _together(medians: Table) -> Iterator[str]:
     values = {f.name: medians.columns[f.name] for f in medians.numeric if f.distinct > 1}
     columns = pd.DataFrame({n: np.log(v) if medians.factor(n).positive else v for n, v in values.items()})
     pairs = [p for p in itertools.combinations(values, 2) if len({*map(counted_by, p)} & {*LEVELS}) < 2]
-    correlations = [(one, other, columns[one].corr(columns[other])) for one, other in pairs]
+    correlations = [(a, b, columns[a].corr(columns[b])) for a, b in pairs]
     tied = [pair for pair in correlations if abs(pair[2]) >= COLLINEAR]
-    for one, other, correlation in tied[:SHOWN_LEVELS]:
+    for a, b, correlation in tied[:SHOWN_LEVELS]:
         way = "rise together" if correlation > 0.0 else "are tied, one falls as the other rises"
         separated = "their effects cannot be separated; leave one out"
-        yield f"'{one}' and '{other}' {way} (correlation {correlation:.3f}): {separated}"
+        yield f"'{a}' and '{b}' {way} (correlation {correlation:.3f}): {separated}"
 
 
 def with_repeat_notes(table: Table) -> Table:
@@ -542,8 +542,8 @@ def with_repeat_notes(table: Table) -> Table:
     if len(first_row) == len(table.frame):
         return table
     notes, runs = [], table.frame.groupby(configuration)
-    others = [name for name in table.unused if name not in table.phases.values()]
-    settings = [n for n in others if table.frame[n].nunique(dropna=False) <= MAX_SETTING_VALUES]
+    unmapped = [name for name in table.unused if name not in table.phases.values()]
+    settings = [n for n in unmapped if table.frame[n].nunique(dropna=False) <= MAX_SETTING_VALUES]
     mixed = [f"'{name}'" for name in settings if runs[name].nunique(dropna=False).gt(1).any()]
     if mixed:
         differ = f"rows with equal factors, taken for repeats, differ in {listed(mixed)}"

@@ -140,7 +140,7 @@ def measurement_of(options: Mapping[str, str]) -> Measurement | None:
 
 
 def _quantity(text: str, unit: str, name: str) -> Measurement:
-    column, colon, suffix = (part.strip() for part in text.rpartition(":"))
+    column, colon, suffix = (piece.strip() for piece in text.rpartition(":"))
     if not colon:
         column, suffix = text, ""
     if not column:

@@ -155,8 +155,8 @@ def _framed(ax: Any, answer: Scaling, x: Array, label: str) -> None:
 
 def _subtitled(ax: Any, answer: Scaling) -> None:
     """Write the values of the other factors at which a curve is drawn."""
-    others = {shown(k, 16): f"{v:g}" if isinstance(v, int | float) else shown(v, 16) for k, v in answer.at.items()}
-    at = ", ".join(f"{name} {value}" for name, value in others.items())
+    levels = {shown(k, 16): f"{v:g}" if isinstance(v, int | float) else shown(v, 16) for k, v in answer.at.items()}
+    at = ", ".join(f"{name} {value}" for name, value in levels.items())
     kind = "scaling" if answer.kind == "unknown" else f"{answer.kind} scaling"
     ax.set_title(cut(f"{kind} at {at}" if at else kind, 3), loc="left", fontsize=9, color=INK)
 
@@ -176,8 +176,8 @@ def _verdicts(ax: Any, answer: Scaling, predictions: pd.DataFrame | None, column
     """Draw predictions with their intervals, coloured by verdict."""
     if predictions is None or answer.along not in predictions:
         return
-    for verdict, part in predictions.groupby("verdict", sort=False):
-        (color, marker), (at, *value) = VERDICT_STYLE[str(verdict)], _arrays(part, answer.along, *columns)
+    for verdict, rows in predictions.groupby("verdict", sort=False):
+        (color, marker), (at, *value) = VERDICT_STYLE[str(verdict)], _arrays(rows, answer.along, *columns)
         style = {"fmt": marker, "color": color, "markersize": 7, "capsize": 3}
         ax.errorbar(at, value[0], yerr=around(*value), label=f"predicted: {verdict}", **style)
 
@@ -253,9 +253,9 @@ def speedup(answer: Scaling, rows: pd.DataFrame, limit: float) -> Figure:
         low, middle, high = (scale * by * curve[f"efficiency{end}"] for end in ("_lower", "", "_upper"))
         banded(ax, x, low, high, answer.interval)
         ax.plot(x, scale * by * np.ones_like(x), color=INK, linestyle=":", label="perfect")
-        for part, style, label in ((x <= largest, "-", "fitted"), (x >= largest, "--", "extrapolated")):
-            if part.sum() > 1:
-                ax.plot(x[part], middle[part], color=BLUE, linewidth=2.0, linestyle=style, label=label)
+        for selected, style, label in ((x <= largest, "-", "fitted"), (x >= largest, "--", "extrapolated")):
+            if selected.sum() > 1:
+                ax.plot(x[selected], middle[selected], color=BLUE, linewidth=2.0, linestyle=style, label=label)
         ax.plot(measured[answer.along], scale * measured[name], "o", color=INK, markersize=5, label="measured")
         doubling_axis(ax, answer.along, x)
     plain_numbers(axes[0])
@@ -297,8 +297,8 @@ def _term_stack(result: FitResult, columns: Columns) -> tuple[dict[str, Array], 
     """Return the part of each term, and what the prediction is beside their sum."""
     split = term_contributions(result, columns, drawn=False)
     amounts = dict(zip(split.names, split.amounts, strict=True))
-    named = {name: part for name, part in amounts.items() if np.all(part >= 0.0) and name not in (HIDDEN, FORM)}
-    hidden = sum((part for name, part in amounts.items() if name not in named), np.zeros(len(split.central)))
+    named = {name: times for name, times in amounts.items() if np.all(times >= 0.0) and name not in (HIDDEN, FORM)}
+    hidden = sum((times for name, times in amounts.items() if name not in named), np.zeros(len(split.central)))
     large = sorted(named, key=lambda n: -float(named[n].max()))
     stacked = {n: named[n] for n in named if n in large[:FIGURE_MAX_TERMS]}
     if len(named) > FIGURE_MAX_TERMS:
@@ -326,7 +326,7 @@ def predicted_against_measured(
     if isinstance(what, Validation):
         target, title = what.target if table is None else table.target, "held out"
         points = {score.model: score.predictions.dropna(subset=["predicted"]) for score in what.models}
-        arrays_by_name = {name: _arrays(part, *columns) for name, part in points.items() if len(part)}
+        arrays_by_name = {name: _arrays(frame, *columns) for name, frame in points.items() if len(frame)}
         if not arrays_by_name:
             raise GenperfError("no model predicted anything, so there is nothing to draw")
     else:
@@ -398,23 +398,23 @@ def constants(result: FitResult, interval: float = 0.9) -> Figure:
     coefficients = table["constant"].map(kinds) == "coefficient"
     title = f"coefficients ({target.unit})" if target.unit else "coefficients"
     groups = {title: table[coefficients], "exponents, levels and shapes": table[~coefficients]}
-    groups = {title: part.head(MAX_DRAWN_CONSTANTS) for title, part in groups.items() if len(part)}
-    heights = [len(part) for part in groups.values()]
+    groups = {title: rows.head(MAX_DRAWN_CONSTANTS) for title, rows in groups.items() if len(rows)}
+    heights = [len(rows) for rows in groups.values()]
     figure, axes = new_figure(
         7.2, 1.4 + 0.3 * sum(heights), nrows=len(groups), height_ratios=heights or [1], squeeze=False
     )
-    for ax, (title, part) in zip(axes[:, 0], groups.items(), strict=True):
-        at, (value, *ends) = np.arange(len(part))[::-1], _arrays(part, "value", "lower", "upper")
-        bars, loose = around(value, *ends), part["state"].to_numpy(str) != ""
+    for ax, (title, rows) in zip(axes[:, 0], groups.items(), strict=True):
+        at, (value, *ends) = np.arange(len(rows))[::-1], _arrays(rows, "value", "lower", "upper")
+        bars, loose = around(value, *ends), rows["state"].to_numpy(str) != ""
         states = (~loose, BLUE, "o", "determined"), (loose, FAINT, "D", "at its bound, or not determined")
         for mask, color, marker, name in states:
             if mask.any():
                 style = {"fmt": marker, "color": color, "markersize": 5, "label": name}
                 ax.errorbar(value[mask], at[mask], xerr=bars[:, mask], **style)
-        units = [constant_unit(str(unit), target) for unit in part["unit"]]
+        units = [constant_unit(str(unit), target) for unit in rows["unit"]]
         noted = [f" ({shown(unit)})" if unit not in ("", target.unit) else "" for unit in units]
-        ax.set_yticks(at, [shown(name) + note for name, note in zip(part["constant"], noted, strict=True)])
-        ax.set_ylim(-0.7, len(part) - 0.3)
+        ax.set_yticks(at, [shown(name) + note for name, note in zip(rows["constant"], noted, strict=True)])
+        ax.set_ylim(-0.7, len(rows) - 0.3)
         positive = value[value > 0]
         if title.startswith("coefficients") and len(positive):
             ax.set_xscale("symlog", linthresh=float(positive.min()) / 10.0)

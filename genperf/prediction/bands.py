@@ -105,9 +105,9 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
     for row in np.flatnonzero(~spread):
         out[:, row] = quantiles(logarithms[:, row], shares, levels)
     rows, block = np.flatnonzero(spread), max(BLOCK_DRAWS // len(shares), 1)
-    for part in (rows[start : start + block] for start in range(0, len(rows), block)):
-        mixture = _Mixture(logarithms[:, part], shares, sd[:, part])
-        out[:, part] = [mixture.quantile(level) for level in levels.tolist()]
+    for block_rows in (rows[start : start + block] for start in range(0, len(rows), block)):
+        mixture = _Mixture(logarithms[:, block_rows], shares, sd[:, block_rows])
+        out[:, block_rows] = [mixture.quantile(level) for level in levels.tolist()]
     return np.asarray(np.exp(out))
 
 
@@ -198,7 +198,7 @@ class _Mixture:
         rows = np.flatnonzero((reached > 0) & (reached < size))
         right = begin[rows] + reached[rows]
         left = right - 1
-        part, out = (level - middle[left]) / (middle[right] - middle[left]), np.full(len(lower), np.nan)
+        fraction, out = (level - middle[left]) / (middle[right] - middle[left]), np.full(len(lower), np.nan)
         sure = (points[left] > lower[rows]) & (points[right] < upper[rows])
-        out[rows[sure]] = (points[left] + part * (points[right] - points[left]))[sure]
+        out[rows[sure]] = (points[left] + fraction * (points[right] - points[left]))[sure]
         return out

@@ -150,10 +150,10 @@ def surpassed(demanded: Array, others: Array, sign: int) -> Mask:
     """Return which configurations need no less (1), or no more (−1), than any of some others."""
     holds = np.zeros(len(demanded), dtype=bool)
     open_rows = np.arange(len(demanded))
-    for other in others:
+    for need in others:
         # Few rows are left after the first entries; only these are compared in the next.
         rows = open_rows
-        for j, value in enumerate(other):
+        for j, value in enumerate(need):
             rows = rows[sign * (demanded[rows, j] - value) >= -SAME * abs(value)]
         if rows.size:
             holds[rows] = True

@@ -76,7 +76,7 @@ def stand_ins(schema: Schema, columns: Columns, new: dict[str, Mask]) -> StandIn
     for name, where in new.items():
         times = np.where(where[rows], len(levels[name]), 1)
         place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-        out = {other: values.repeat(times) for other, values in out.items()}
+        out = {column: values.repeat(times) for column, values in out.items()}
         rows = rows.repeat(times)
         out[name] = np.where(where[rows], levels[name][place], out[name])
     return StandIns(new, out, rows, fewest)
@@ -100,13 +100,13 @@ def combined(ways: StandIns, answers: Iterable[Array], interval: float) -> list[
     """
     unknown = ways.unknown
     answers_of_ways = list(answers)
-    out = [one[np.searchsorted(ways.rows, np.arange(len(unknown)))] for one in answers_of_ways]
+    out = [answer[np.searchsorted(ways.rows, np.arange(len(unknown)))] for answer in answers_of_ways]
     if not unknown.any():
         return out
     from scipy.special import stdtrit
 
     several = unknown[ways.rows]
-    value, lower, upper, *others = (one[several] for one in answers_of_ways)
+    value, lower, upper, *further_values = (answer[several] for answer in answers_of_ways)
     _, place, size = np.unique(ways.rows[several], return_inverse=True, return_counts=True)
 
     def mean(values: Array) -> Array:
@@ -118,7 +118,7 @@ def combined(ways: StandIns, answers: Iterable[Array], interval: float) -> list[
     between = stdtrit(count - 1.0, 0.5 + 0.5 * interval) ** 2 * variance * (1.0 + 1.0 / count)
     below = np.sqrt(mean((logarithms - np.log(lower)) ** 2) + between)
     above = np.sqrt(mean((np.log(upper) - logarithms) ** 2) + between)
-    together = [np.exp(centre), np.exp(centre - below), np.exp(centre + above), *map(mean, others)]
+    together = [np.exp(centre), np.exp(centre - below), np.exp(centre + above), *map(mean, further_values)]
     for column, filled in zip(out, together, strict=True):
         column[unknown] = filled
     return out
@@ -173,7 +173,7 @@ def substitution_notes(schema: Schema, members: Sequence[Member] = ()) -> list[s
     """Return which levels were not measured, which replace them, and what their intervals contain."""
     new = [(f, level) for f in schema.factors for level in schema.substituted.get(f.name, ())]
     if stack_of(members) is not None:
-        return [not_measured(*one, "estimated from") for one in new]
+        return [not_measured(*pair, "estimated from") for pair in new]
     return [
-        f"{not_measured(*one)}; intervals here contain their differences; those of predict are wider" for one in new
+        f"{not_measured(*pair)}; intervals here contain their differences; those of predict are wider" for pair in new
     ]

@@ -123,8 +123,8 @@ def predicted_columns(
     batches = []
     for start in range(0, len(ways.rows), ROWS):
         doing("predicting configurations", start, len(ways.rows))
-        part = {name: values[start : start + ROWS] for name, values in ways.columns.items()}
-        batches.append(central_and_band(model, part, interval, band, forecast))
+        block = {name: values[start : start + ROWS] for name, values in ways.columns.items()}
+        batches.append(central_and_band(model, block, interval, band, forecast))
     value, lower, upper, width = np.hstack(batches)
     usable = np.isfinite(value) & (value > 0.0)
     if not usable.all():
@@ -191,23 +191,23 @@ def distinct_rows(query: Query) -> tuple[Index, Index]:
 def _further(model: PredictedFrom, query: Query, interval: float, band: Band) -> dict[str, Array]:
     """Predict further quantities; NaN where a level is unknown to them and was measured of the model itself."""
     columns = {name: np.full(query.rows, np.nan) for name in model.further_names}
-    for name, one in model.further.items():
-        has_levels = known_rows(one, query.columns, query.rows, new_levels=model.schema)
+    for name, further_model in model.further.items():
+        has_levels = known_rows(further_model, query.columns, query.rows, new_levels=model.schema)
         if has_levels.any():
-            part = predicted_columns(one, query.take(has_levels), interval, band)
-            for end, column in zip(ENDS, (one.schema.target.name, "lower", "upper"), strict=True):
-                columns[f"{name}{end}"][has_levels] = part[column]
+            block = predicted_columns(further_model, query.take(has_levels), interval, band)
+            for end, column in zip(ENDS, (further_model.schema.target.name, "lower", "upper"), strict=True):
+                columns[f"{name}{end}"][has_levels] = block[column]
     return columns
 
 
 def central_values(model: PredictedFrom, columns: Columns, rows: int) -> dict[str, Array]:
     """Return the central predictions of further quantities by name; NaN where a level is unknown."""
     out: dict[str, Array] = {}
-    for name, one in model.further.items():
-        has_levels = known_rows(one, columns, rows)
+    for name, further_model in model.further.items():
+        has_levels = known_rows(further_model, columns, rows)
         out[name] = np.full(rows, np.nan)
         if has_levels.any():
-            out[name][has_levels] = central_times(one.members, {n: v[has_levels] for n, v in columns.items()})
+            out[name][has_levels] = central_times(further_model.members, {n: v[has_levels] for n, v in columns.items()})
     return out
 
 

@@ -225,7 +225,7 @@ def query_of(
         machine_parts = [n for n in source_columns if n in PARTS and n not in factors and schema.panel.machine.means(n)]
         # A part of a machine is a number above zero.
         as_factors = (Factor(name, "extrinsic", distinct=0, positive=True) for name in machine_parts)
-        columns |= {part.name: _checked(part, source, schema) for part in as_factors}
+        columns |= {factor.name: _checked(factor, source, schema) for factor in as_factors}
     where = source.name if source.name != "DataFrame" else None
     columns, taken = completed(schema.panel, columns, len(source.lines), where, fill, refuse)
     follow = [name for name, how in taken.items() if isinstance(how, np.ndarray)]
@@ -265,9 +265,9 @@ def model_names(names: Iterable[str], schema: Schema) -> dict[str, str]:
     columns: dict[str, str] = {}
     for name in names:
         column = schema.panel.meant(name)
-        other = next((n for n, held in columns.items() if held == column), None)
-        if other is not None:
-            raise TableError(f"'{other}' and '{name}' are one factor of the model", hint="give one of them")
+        column_name = next((n for n, held in columns.items() if held == column), None)
+        if column_name is not None:
+            raise TableError(f"'{column_name}' and '{name}' are one factor of the model", hint="give one of them")
         columns[name] = column
     return columns
 
@@ -283,8 +283,8 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     values = {name: values[name] for name in meant.values()}
     columns = model_names(values, schema)
     for name in columns.values():
-        part = name in PARTS and schema.panel.machine.means(name)
-        if name not in factor_names and name not in schema.group and name not in inputs and not part:
+        machine_part = name in PARTS and schema.panel.machine.means(name)
+        if name not in factor_names and name not in schema.group and name not in inputs and not machine_part:
             raise TableError(f"the model has no factor '{name}'", hint=suggest(name, factor_names))
     return {columns[name]: value for name, value in values.items()}
 

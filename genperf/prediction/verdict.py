@@ -182,8 +182,8 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     read = {name for discrepancy in series for name in discrepancy.factors}
     # A batch that falls as the workers grow is work that no run had: it is counted by itself.
     scale = schema.panel.axis.factor
-    others = [f.name for f in schema.factors if f.numeric and f.name not in read]
-    followers = [name for name in others if scale is None or not schema.panel.falls_with(name, scale.name)]
+    unread = [f.name for f in schema.factors if f.numeric and f.name not in read]
+    followers = [name for name in unread if scale is None or not schema.panel.falls_with(name, scale.name)]
     # The series weighed several forms, and the interval is theirs.
     unmeasured = {**_unmeasured(members), **_cores(schema)}
     return Basis(schema, True, True, followers, unmeasured, unidentified, series[0].borrowed, evidence)
@@ -200,8 +200,8 @@ def _unmeasured(members: Sequence[Member]) -> dict[str, Node]:
     measured: set[str] = set()
     for member in members:
         if member.discrepancy is not None:
-            ones = dict.fromkeys(member.expression.constant_names, 1.0)
-            there = member.expression.term_values(member.discrepancy.anchors, ones)
+            unit_constants = dict.fromkeys(member.expression.constant_names, 1.0)
+            there = member.expression.term_values(member.discrepancy.anchors, unit_constants)
             measured |= {name for name, values in there.items() if values.any()}
     terms: dict[str, Node] = {}
     for member in members:
@@ -312,8 +312,8 @@ def _by_combination(
     for row, run in zip(np.flatnonzero(short > RULES.near).tolist(), nearest, strict=True):
         pair, values = basis.corners[int(corner[row])].places, schema.medians[run].values
         point = [columns[name][row] for name in names]
-        others = [i for i in basis.places if i not in pair and values[i] != point[i]]
-        named = [*pair, *others][: COMBINATIONS.named]
+        fixed = [i for i in basis.places if i not in pair and values[i] != point[i]]
+        named = [*pair, *fixed][: COMBINATIONS.named]
         pairs[row] = " and ".join(join_values({names[i]: point[i]}) for i in pair)
         runs[row] = join_values({names[i]: values[i] for i in named})
     grades.mark(short > RULES.near, 1, "apart", pair=pairs, nearest=runs)
@@ -469,10 +469,10 @@ def nearest_runs(schema: Schema, places: Sequence[int], columns: Columns, rows: 
     measured = [(schema.factors[i], _measured(schema, i)) for i in places if len(rows)]
     block = max(1, COMBINATIONS.numbers // max(len(schema.medians), 1))
     for start in range(0, len(rows), block):
-        part = rows[start : start + block]
-        distance = np.zeros((len(part), len(schema.medians)))
+        block_rows = rows[start : start + block]
+        distance = np.zeros((len(block_rows), len(schema.medians)))
         for factor, runs in measured:
-            gap = np.abs(positions(factor, columns[factor.name][part])[:, None] - runs)
+            gap = np.abs(positions(factor, columns[factor.name][block_rows])[:, None] - runs)
             distance += gap if factor.numeric else COMBINATIONS.level * (gap != 0)
         nearest += np.argmin(np.round(distance, COMBINATIONS.digits), axis=1).tolist()
     return nearest

@@ -146,9 +146,9 @@ def _written(fitted: Members) -> Iterator[tuple[MeanProcess, Member]]:
         scale = np.where(np.arange(len(values)) < count, np.exp(level), 1.0)
         status = Status("process", float(np.var(residual[: len(c.y)])), True, 0, 1, 1)
         unsure = 1.0 if c.anchors is not None else student_widening(max(c.fit.freedom, 1.0))
-        part = MeanProcess(c.fit.kernel, residual, noise, variance / noise**2, weight, unseen, unsure)
+        process = MeanProcess(c.fit.kernel, residual, noise, variance / noise**2, weight, unseen, unsure)
         label = c.mean.label if c.anchors is None else "growth of its series"
-        yield part, Member(expression, values * scale, draws * scale, weight, status, label=label)
+        yield process, Member(expression, values * scale, draws * scale, weight, status, label=label)
 
 
 def _known(fitted: Members, beyond: Sequence[Beyond]) -> dict[str, Array]:

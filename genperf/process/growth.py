@@ -43,23 +43,23 @@ class FactorSeries(Struct, frozen=True, eq=False):
         workers = self.rows.values(self.rows.scale)
         ordered = rows[np.lexsort((workers[rows], self.series[rows]))]
         series_rows = np.split(ordered, np.flatnonzero(np.diff(self.series[ordered])) + 1)
-        series_rows = [part for part in series_rows if len(np.unique(workers[part])) > 1]
+        series_rows = [run for run in series_rows if len(np.unique(workers[run])) > 1]
         mixed = np.random.default_rng([CONTENT_SEED, 5]).permutation(len(series_rows))
-        series_rows = sorted((series_rows[k] for k in mixed), key=lambda part: (-workers[part[-1]], -len(part)))[:most]
+        series_rows = sorted((series_rows[k] for k in mixed), key=lambda run: (-workers[run[-1]], -len(run)))[:most]
         if not series_rows:
             return None
         levels = {f.name: self.table.columns[f.name] for f in self.table.categorical}
-        labels = [{name: str(column[part[0]]) for name, column in levels.items()} for part in series_rows]
+        labels = [{name: str(column[run[0]]) for name, column in levels.items()} for run in series_rows]
         takes = zip(series_rows, labels, strict=True)
-        curves = [NamedSeries((str(part[0]),), self.rows.take(part), each, {}) for part, each in takes]
+        curves = [NamedSeries((str(run[0]),), self.rows.take(run), shares, {}) for run, shares in takes]
         there, forecasts = [], []
-        for part, curve, shared in zip(series_rows, curves, shared_by(curves), strict=False):
-            there.append(self._beyond(int(part[-1]), float(workers[rows].max())))
+        for run, curve, shared in zip(series_rows, curves, shared_by(curves), strict=False):
+            there.append(self._beyond(int(run[-1]), float(workers[rows].max())))
             columns = {name: there[-1][name] for name in self.rows.columns}
             target = replace(self.rows, columns=columns, logarithms=np.zeros(len(FORECAST_MULTIPLES)))
             central, lower, upper = forecast_of(weighed(shared.beside(curve.series), shared.cluster), target).interval()
             forecasts.append((np.log(central), (np.log(upper / lower) / (2.0 * NORMAL)) ** 2))
-        columns = {name: np.concatenate([each[name] for each in there]) for name in there[0]}
+        columns = {name: np.concatenate([shares[name] for shares in there]) for name in there[0]}
         return Anchors(columns, *(np.concatenate(values) for values in zip(*forecasts, strict=True)))
 
     def _beyond(self, row: int, largest: float) -> dict[str, AnyArray]:

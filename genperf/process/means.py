@@ -188,11 +188,11 @@ class SumBasis(Struct, frozen=True, eq=False):
         ridge = np.concatenate([self.ridge, stiffness / length[len(self.ridge) :] ** 2])
         A, x, used = A / length, np.zeros(A.shape[1]), np.flatnonzero(start)
         while True:
-            part = A[:, used]
-            gram = part.T @ part + np.diag(ridge[used])
+            columns = A[:, used]
+            gram = columns.T @ columns + np.diag(ridge[used])
             x[:] = 0.0
-            x[used] = nonnegative_least_squares(gram[None], (part.T @ target)[None])[0]
-            slope = A.T @ (target - part @ x[used]) - ridge * x
+            x[used] = nonnegative_least_squares(gram[None], (columns.T @ target)[None])[0]
+            slope = A.T @ (target - columns @ x[used]) - ridge * x
             slope[used] = 0.0
             steepest = np.argsort(-slope, kind="stable")[:ENTERING_COLUMNS]
             entering = steepest[slope[steepest] > 1e-9 * len(target)]
@@ -300,16 +300,16 @@ class Mean(Struct, frozen=True, eq=False):
 
     def basis(self, table: Mapping[str, AnyArray]) -> SumBasis:
         """Return the columns of the sum at the rows of a table."""
-        rows, ones = len(next(iter(table.values()))), {name: 1.0 for name, _ in self.powers}
+        rows, units = len(next(iter(table.values()))), {name: 1.0 for name, _ in self.powers}
         with np.errstate(all="ignore"):
-            columns = [values_of(node, {**table, **ones}) for node in self.nodes]
+            columns = [values_of(node, {**table, **units}) for node in self.nodes]
             logarithms = [np.log(values_of(node, table)) for _, node in self.powers]
         levels = np.array([table[f.name] == level for f, level in self.levels], float).reshape(-1, rows).T
         ridge = np.where(self.growing, SUM_RIDGE * GROWING_RIDGE, SUM_RIDGE)
         inside = [names_in(node) for node in self.nodes]
-        raised = np.array([[name in names for names in inside] for name in ones], float).reshape(-1, len(inside))
+        raised = np.array([[name in names for names in inside] for name in units], float).reshape(-1, len(inside))
         # A count has functions enough.
-        free = np.array([name.startswith("p_") for name in ones], bool)
+        free = np.array([name.startswith("p_") for name in units], bool)
         return SumBasis(
             np.column_stack(columns), ridge, levels, np.array(logarithms).reshape(-1, rows).T, raised, free, ~free
         )
@@ -337,8 +337,8 @@ class Mean(Struct, frozen=True, eq=False):
         raised = [k for k, (name, _) in enumerate(self.powers) if name in read]
         powers = [exponent(self.powers[k][0], *POWER_BOUNDS, 1.0) for k in raised]
         expression = Expression(self.family or self.kind, named, (*amounts, *levels, *powers))
-        central_values, *others = [np.concatenate([c.columns[used], c.levels, c.powers[raised]]) for c in coefficients]
-        return expression, len(used), central_values, np.array(others or [central_values])
+        central_values, *stacked = [np.concatenate([c.columns[used], c.levels, c.powers[raised]]) for c in coefficients]
+        return expression, len(used), central_values, np.array(stacked or [central_values])
 
 
 def means_of(table: Table) -> list[Mean]:
@@ -476,11 +476,11 @@ def _physics(table: Table) -> list[Mean]:
     first_term: dict[str, str] = {}
     for term in expression.terms:
         inside = [c.name for c in expression.constants if c.kind == "coefficient" and c.name in term.names]
-        for one in inside:
-            node = bind_values(term.node, {**{other: float(other == one) for other in inside}, **zero})
+        for name in inside:
+            node = bind_values(term.node, {**{argument: float(argument == name) for argument in inside}, **zero})
             values = values_of(node, table.columns)
             if np.all(np.isfinite(values)) and np.all(values >= 0.0) and values.any():
-                of = first_term.setdefault(one, term.name)
+                of = first_term.setdefault(name, term.name)
                 terms.append((term.name if of == term.name else f"{term.name} of {of}", _scaled(node, table)))
     switches = {c.name.partition("[")[0][2:] for c in expression.constants if c.kind == "level"}
     switching = [f for f in table.categorical if f.name in switches and f.distinct > 1]

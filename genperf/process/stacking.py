@@ -135,8 +135,8 @@ def predict_held_out(
             answers[-1].append(answers[-1][0] if anchors is None else c.held_out(split, anchors))
     mean, sd = (np.vstack([np.column_stack([a[k] for a in of_split]) for of_split in answers]) for k in (0, 1))
     rows = np.concatenate([test for _, test in splits])
-    part = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
-    return HeldOut(rows, candidates[0].y[rows], mean, sd, part)
+    split_rows = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
+    return HeldOut(rows, candidates[0].y[rows], mean, sd, split_rows)
 
 
 def weights_of(densities: Array, row_weights: Array, prior: Array, rounds: int = 300) -> Array:
@@ -186,8 +186,8 @@ def common_error(back: HeldOut, weights: Array, table: Table) -> float:
     """
     z = np.divide(*back.errors(weights))
     factors = ([f.name for f in factors_of_kind] for factors_of_kind in (table.categorical, table.numeric))
-    levels, others = (number_rows(table.frame, names)[back.rows] for names in factors)
-    same = (back.part[:, None] == back.part) & (others[:, None] == others) & (levels[:, None] < levels)
+    levels, settings = (number_rows(table.frame, names)[back.rows] for names in factors)
+    same = (back.part[:, None] == back.part) & (settings[:, None] == settings) & (levels[:, None] < levels)
     i, j = np.nonzero(same)
     least = PSEUDO_LOOK_BACKS * float(np.mean(z**2))
     return float(np.clip((2.0 * z[i] @ z[j] + least) / (np.sum(z[i] ** 2 + z[j] ** 2) + 2.0 * least), 0.0, 1.0))

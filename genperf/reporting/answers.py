@@ -137,7 +137,7 @@ def _normal(facts: Facts) -> list[Section]:
     if published.normal is None or not isinstance(published.normal.placed, Normal):
         return []
     compared = published.normal.placed
-    marks = [round(100.0 * part, 1) for part in (compared.low, compared.median, compared.high, compared.value)]
+    marks = [round(100.0 * rank, 1) for rank in (compared.low, compared.median, compared.high, compared.value)]
     texts = [normal_sentence(published.normal)]
     texts += [] if published.exchange is None else [exchange_sentence(published.exchange)]
     section = Section(NORMAL, f"{marks[-1]:.0f} %: {compared.judged}", tuple(texts), marks=tuple(marks))
@@ -146,8 +146,8 @@ def _normal(facts: Facts) -> list[Section]:
 
 def _why(causes: Sequence[Cause]) -> Section:
     """Return the likeliest cause of a low efficiency with what decides, and the names of the others."""
-    likeliest, *others = causes
-    names = ", ".join(map(cause_named, others))
+    likeliest, *alternatives = causes
+    names = ", ".join(map(cause_named, alternatives))
     texts = (likeliest.supports, f"against it: {likeliest.against}", f"to decide: {likeliest.decide_by}")
     after = (f"After it: {names}.",) if names else ()
     return Section(WHY, cause_named(likeliest), (*map(capitalised, texts), *after))
@@ -183,7 +183,7 @@ def _of_each_kind(place: Place, unknown: Scaling) -> list[Section]:
     why = f"Nothing shows whether scaling along {along} is weak or strong: --scaling weak or --scaling strong says it."
     out = []
     for answered in (_band, _knee):
-        named = {one.kind: answered(place, one) for one in by_kind}
+        named = {kind_answer.kind: answered(place, kind_answer) for kind_answer in by_kind}
         section = next(iter(named.values()))
         shorts = "; ".join(f"{kind}: {answer.short}" for kind, answer in named.items())
         alike = set.intersection(*({*answer.sentences} for answer in named.values()))

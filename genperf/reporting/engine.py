@@ -36,7 +36,7 @@ class PageFormula(Struct, frozen=True):
 
 def formula(node: Node, *names: Mapping[str, str]) -> PageFormula:
     """Write a formula down; later mappings of names win."""
-    return PageFormula(in_language(node, {k: v for part in names for k, v in part.items()}, JAVASCRIPT))
+    return PageFormula(in_language(node, {k: v for values in names for k, v in values.items()}, JAVASCRIPT))
 
 
 def with_formulas(data: Any) -> tuple[str, str]:
@@ -167,7 +167,7 @@ def _member(member: Member, model: PageModel, discrepancies: Sequence[Discrepanc
 
 def _discrepancy(discrepancy: Discrepancy, model: PageModel) -> dict[str, Any]:
     """Return a discrepancy as data: its anchors, and what depends on them alone."""
-    walk, beyond, (whiten, variances, ones) = discrepancy.kernel, discrepancy.extrapolation, discrepancy.geometry
+    walk, beyond, (whiten, variances, row_sums) = discrepancy.kernel, discrepancy.extrapolation, discrepancy.geometry
     return {
         "kernel": {**msgspec.structs.asdict(walk), "axes": [model.formula(axis) for axis in walk.axes]},
         "anchors": _anchors(discrepancy.anchors, model),
@@ -180,7 +180,7 @@ def _discrepancy(discrepancy: Discrepancy, model: PageModel) -> dict[str, Any]:
             "mean": beyond.mean,
             "nodes": model.formula(beyond.nodes),
         },
-        **{"logarithms": discrepancy.logarithms, "whiten": whiten, "variances": variances, "ones": ones},
+        **{"logarithms": discrepancy.logarithms, "whiten": whiten, "variances": variances, "ones": row_sums},
         "offsets": None if discrepancy.offsets is None else packed(discrepancy.offsets),
     }
 
@@ -190,21 +190,21 @@ def _stack(stack: Stack | None, model: PageModel) -> dict[str, Any] | None:
     if stack is None:
         return None
     axes = [
-        [{**msgspec.structs.asdict(axis), "formula": model.formula(axis.formula)} for axis in part.kernel.axes]
-        for part in stack.parts
+        [{**msgspec.structs.asdict(axis), "formula": model.formula(axis.formula)} for axis in process.kernel.axes]
+        for process in stack.parts
     ]
     return {
         "anchors": _anchors(stack.anchors, model),
         "parts": [
             {
-                "kernel": {"axes": axes[k], "size": part.kernel.size, "local": part.kernel.local},
+                "kernel": {"axes": axes[k], "size": process.kernel.size, "local": process.kernel.local},
                 "dual": packed(stack.dual(k)),
-                "noises": packed(part.noise**2 * part.factors),
-                "noise": part.noise,
-                "unsure": part.unsure,
-                "weight": part.weight,
+                "noises": packed(process.noise**2 * process.factors),
+                "noise": process.noise,
+                "unsure": process.unsure,
+                "weight": process.weight,
             }
-            for k, part in enumerate(stack.parts)
+            for k, process in enumerate(stack.parts)
         ],
         "width": stack.width,
         "repeats": stack.repeats,

@@ -187,9 +187,9 @@ def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[
 
     def place(key: tuple[str, ...]) -> tuple[bool, bool, float]:
         """Order groups by efficiency, those of the target first; those without one follow, the most measured first."""
-        efficiency, other = summaries[key]["efficiency"], any(key[n] != level for n, level in named.items())
+        efficiency, another_group = summaries[key]["efficiency"], any(key[n] != level for n, level in named.items())
         last = -whole.results[key].schema.configurations if efficiency is None else efficiency
-        return other, efficiency is None, last
+        return another_group, efficiency is None, last
 
     order = [*sorted(summaries, key=place), *(key for key in groups if key not in summaries)]
     return [{"key": list(key), **groups[key]} for key in order]
@@ -249,7 +249,7 @@ def _first_look(groups: list[dict[str, Any]]) -> str:
     if len(looks) < 2:
         return ""
     names = ("efficiency", "efficiencyUpper", "at")
-    return first_of_groups({name: tuple(one[n] for n in names) for name, one in looks.items()})
+    return first_of_groups({name: tuple(look[n] for n in names) for name, look in looks.items()})
 
 
 def _policy(style: str, script: str) -> str:

@@ -42,8 +42,8 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     for option, value in dict.fromkeys([*(let for let in lets if "let" not in reading), *schema.reading]):
         words += [f"--{option}", *([value] if value else [])]
     words += ["--model", result.model]
-    for name, one in result.further.items():
-        words += ["--also-model", f"{name}={one.model}"] if one.model != "auto" else []
+    for name, further_result in result.further.items():
+        words += ["--also-model", f"{name}={further_result.model}"] if further_result.model != "auto" else []
     words += [word for name, column in schema.mapping.items() for word in ("--map", f"{name}={column}")]
     words += _changed_options(str(result.options.get("request", "")))
     words += ["--pool"] if pooled else []

@@ -72,8 +72,8 @@ def sheet(place: Place, live: bool, group: Mapping[str, str], job: PageJob) -> d
         "measures": _measures(model, group, job),
         "feasibility": fitting(model),
         "further": [
-            {"name": name, "unit": one.schema.target.unit, **_predicting(one, place, live)}
-            for name, one in result.further.items()
+            {"name": name, "unit": further_result.schema.target.unit, **_predicting(further_result, place, live)}
+            for name, further_result in result.further.items()
         ],
         "splits": _splits(model),
     }
@@ -160,13 +160,13 @@ def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
     counts = scaling.curve[scaling.along].to_numpy(float)
     largest = scaling.upto * DRAWN_MULTIPLE / EVALUATED_MULTIPLE
     rows = [i for i in thinned(counts, DRAWN_STEPS, np.empty(0)) if counts[i] <= largest * 1.0001]
-    part = scaling.curve.iloc[rows]
+    rows_of_curve = scaling.curve.iloc[rows]
     points = scaling.points[scaling.points["what"] == "efficiency"]
     return {
-        "counts": part[scaling.along].tolist(),
-        "middle": shorts(part["efficiency"], 4),
-        "lower": shorts(part["efficiency_lower"], 4),
-        "upper": shorts(part["efficiency_upper"], 4),
+        "counts": rows_of_curve[scaling.along].tolist(),
+        "middle": shorts(rows_of_curve["efficiency"], 4),
+        "lower": shorts(rows_of_curve["efficiency_lower"], 4),
+        "upper": shorts(rows_of_curve["efficiency_upper"], 4),
         "knees": [[short(c), level] for c, level in points[["count", "level"]].dropna().to_numpy().tolist()],
         "reference": scaling.reference,
     }
@@ -192,9 +192,7 @@ def _stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
         "lower": shorts(np.minimum(lower, value), 7),
         "upper": shorts(np.maximum(upper, value), 7),
         "logWidth": shorts(log_width, 7),
-        "terms": {
-            n: shorts(part, 4) for n, part in zip(term_parts.names, term_parts.amounts, strict=True) if part.any()
-        },
+        "terms": {n: shorts(row, 4) for n, row in zip(term_parts.names, term_parts.amounts, strict=True) if row.any()},
     }
 
 

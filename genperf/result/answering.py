@@ -33,12 +33,12 @@ def read_as(source: Source, schema: Schema, unit: str | None = None) -> Table:
     reading, lets = dict(schema.reading), dict(schema.derived)
     lets |= dict(text.split("=", 1) for option, text in schema.reading if option == "let")
     measured = schema.target.throughput or schema.target.column
-    other = None if measured in {*source.columns, *lets} else in_another_unit(measured, source.columns)
-    if other is not None and header_of(other).kind == "time":
+    near = None if measured in {*source.columns, *lets} else in_another_unit(measured, source.columns)
+    if near is not None and header_of(near).kind == "time":
         # `step_ms` of a model of `step_s`: named as in the model, and read in its own unit.
-        source, unit = source.renamed({other: measured}), unit or header_of(other).unit
-    elif other is not None:
-        lets[measured] = f"`{other}`*{DURATIONS[header_of(measured).unit] / DURATIONS[header_of(other).unit]}"
+        source, unit = source.renamed({near: measured}), unit or header_of(near).unit
+    elif near is not None:
+        lets[measured] = f"`{near}`*{DURATIONS[header_of(measured).unit] / DURATIONS[header_of(near).unit]}"
     roles: dict[str, Any] = {**roles_of(schema), "work": schema.target.work, "unit": unit or reading.get("unit")}
     roles |= {"where": reading.get("where"), "skip_bad_rows": "skip-bad-rows" in reading}
     roles |= {option: reading[option] for option in ("weight", "repeat") if reading.get(option) in source.columns}
@@ -87,7 +87,7 @@ def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFra
         result,
         schema=msgspec.structs.replace(result.schema, substituted=new),
         members=substituted_members(result.schema, result.members, new),
-        further={name: answering(one, *configurations) for name, one in result.further.items()},
+        further={name: answering(further_result, *configurations) for name, further_result in result.further.items()},
     )
 
 
@@ -112,8 +112,8 @@ def with_scaling(result: FitResult | GroupedResult, kind: Scaling | None) -> Fit
     if kind is None:
         return result
     scaled = {}
-    for key, one in result.results.items():
-        work = one.schema.target.work
-        checked_scaling(kind, one.schema.scaling if work else None, work)
-        scaled[key] = replace(one, schema=msgspec.structs.replace(one.schema, scaling=kind))
+    for key, group_result in result.results.items():
+        work = group_result.schema.target.work
+        checked_scaling(kind, group_result.schema.scaling if work else None, work)
+        scaled[key] = replace(group_result, schema=msgspec.structs.replace(group_result.schema, scaling=kind))
     return replace(result, results=scaled) if isinstance(result, GroupedResult) else scaled[()]

@@ -205,7 +205,7 @@ def record_of(result: FitResult) -> layout.ModelRecord:
         metrics={name: value for name, value in result.metrics.items() if math.isfinite(value)},
         discrepancies=_discrepancy_records(discrepancies),
         stack=stack_of(result.members),
-        further={name: record_of(one) for name, one in result.further.items()},
+        further={name: record_of(further_result) for name, further_result in result.further.items()},
     )
 
 
@@ -244,7 +244,7 @@ def result_of(record: layout.ModelRecord) -> FitResult:
     return FitResult(
         **{name: getattr(record, name) for name in (*OF_RESULT, "metrics")},
         members=tuple(_member(record, place, discrepancies) for place in range(len(record.members))),
-        further={name: result_of(one) for name, one in record.further.items()},
+        further={name: result_of(further_record) for name, further_record in record.further.items()},
     )
 
 

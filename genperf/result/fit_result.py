@@ -353,7 +353,7 @@ def rows_by_group(groups: Mapping[str, AnyArray], rows: int) -> dict[tuple[str, 
     places: dict[tuple[str, ...], list[int]] = {}
     for row, key in enumerate(zip(*(cells.tolist() for cells in groups.values()), strict=True)):
         places.setdefault(key, []).append(row)
-    return {key: np.array(part) for key, part in places.items()} if groups else {(): np.arange(rows)}
+    return {key: np.array(group_rows) for key, group_rows in places.items()} if groups else {(): np.arange(rows)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,7 +387,7 @@ class GroupedResult(Result):
         """Draw the predicted value of each group along the count of workers: `genperf.plots.groups`."""
         import genperf
 
-        return genperf.plots.groups({key: one.scaling for key, one in self.explain(at, knee=True).items()})
+        return genperf.plots.groups({key: fit.scaling for key, fit in self.explain(at, knee=True).items()})
 
     @property
     def first(self) -> FitResult:
@@ -409,13 +409,13 @@ class GroupedResult(Result):
         rows = rows_by_group(groups, len(source.lines))
         by_group = [predict(self[key], source.take(places), interval, band) for key, places in rows.items()]
         back = np.argsort(np.concatenate(list(rows.values())))
-        names = dict.fromkeys(name for one in self.results.values() for name in one.predicted_names)
-        further = dict.fromkeys(name for one in self.results.values() for name in one.further_names)
-        for part in by_group:
-            part.update({name: np.full(len(part["lower"]), np.nan) for name in further if name not in part})
+        names = dict.fromkeys(name for fit in self.results.values() for name in fit.predicted_names)
+        further = dict.fromkeys(name for fit in self.results.values() for name in fit.further_names)
+        for table in by_group:
+            table.update({name: np.full(len(table["lower"]), np.nan) for name in further if name not in table})
         # The work of a step may follow from the factors in some groups alone.
-        shared = [name for name in by_group[0] if all(name in part for part in by_group)]
-        joined = {name: np.concatenate([part[name] for part in by_group])[back] for name in shared}
+        shared = [name for name in by_group[0] if all(name in table for table in by_group)]
+        joined = {name: np.concatenate([table[name] for table in by_group])[back] for name in shared}
         columns = _beside(source, joined, names)
         return {**groups, **{name: cells for name, cells in columns.items() if name not in self.group}}
 

@@ -158,15 +158,15 @@ def of_record(record: ModelRecord, discrepancies: Sequence[Discrepancy]) -> _Rul
     yield not has_weight, "members.weight: the weights do not add up to a share above zero"
     for member in record.members:
         yield from _of_member(member, schema, discrepancies)
-    other = {one.factor for one in record.evidence} - {f.name for f in schema.factors}
-    yield other, "evidence.factor: it was not measured"
+    unknown_factors = {beside.factor for beside in record.evidence} - {f.name for f in schema.factors}
+    yield unknown_factors, "evidence.factor: it was not measured"
     if record.stack is not None:
         yield from _of_stack(record.stack, len(record.members), schema.factors)
     if record.feasibility is not None:
         yield from _of_feasibility(record.feasibility, schema.factors)
     kinds = [(f.name, f.numeric) for f in schema.factors]
-    others = ([(f.name, f.numeric) for f in one.schema.factors] for one in record.further.values())
-    yield any(other != kinds for other in others), "further: its factors are not those of the table"
+    further_kinds = ([(f.name, f.numeric) for f in beside.schema.factors] for beside in record.further.values())
+    yield any(k != kinds for k in further_kinds), "further: its factors are not those of the table"
 
 
 def of_groups(file: File) -> _Rules:
@@ -249,8 +249,8 @@ def _of_anchors(place: str, anchors: Columns, factors: tuple[Factor, ...], *othe
     count, numeric = next(iter(anchors.values()), np.empty(0)).size, {f.name: f.numeric for f in factors}
     lengths = {values.shape for values in (*anchors.values(), *others)}
     yield not count or lengths != {(count,)}, f"{place}: they are not of one length"
-    other = any(numeric.get(name) is not (values.dtype != object) for name, values in anchors.items())
-    yield other, f"{place}: they do not match the factors"
+    mismatched = any(numeric.get(name) is not (values.dtype != object) for name, values in anchors.items())
+    yield mismatched, f"{place}: they do not match the factors"
 
 
 def _of_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> _Rules:
@@ -292,7 +292,7 @@ def _of_stack(stack: Stack, members: int, factors: tuple[Factor, ...]) -> _Rules
     anchors, processes = stack.anchors, stack.parts
     yield len(processes) != members, "stack.parts: they do not match the members"
     yield from _of_anchors("stack.anchors", anchors, factors)
-    extreme = any(np.any(np.abs(part.residuals) > LARGEST_LOGARITHM) for part in processes)
+    extreme = any(np.any(np.abs(process.residuals) > LARGEST_LOGARITHM) for process in processes)
     yield extreme, "stack.parts.residuals: one is not a logarithm of what was measured"
     count, numbers = next(iter(anchors.values())).size, {n for n, v in anchors.items() if v.dtype != object}
     even = all(p.residuals.shape == p.factors.shape == (p.residuals.size,) for p in processes)
@@ -305,9 +305,9 @@ def _of_stack(stack: Stack, members: int, factors: tuple[Factor, ...]) -> _Rules
     for beyond in stack.beyond:
         names = parse(beyond.factor).names
         yield not names or not numbers.issuperset(names), f"stack.beyond: '{beyond.factor}' is no number of the anchors"
-        other = len(beyond.weights) != len(processes)
-        yield other, f"stack.beyond: the weights beyond '{beyond.factor}' do not match the parts"
-    for kernel in (part.kernel for part in processes):
+        mismatched = len(beyond.weights) != len(processes)
+        yield mismatched, f"stack.beyond: the weights beyond '{beyond.factor}' do not match the parts"
+    for kernel in (process.kernel for process in processes):
         complete = kernel.axes and set(anchors).issuperset(kernel.factors)
         yield not complete, "stack.parts.kernel: the axes do not match the anchors"
         for axis in kernel.axes:
@@ -327,5 +327,5 @@ def _of_feasibility(feasibility: Feasibility, factors: tuple[Factor, ...]) -> _R
         parse_number(feasibility.need.formula, numeric | texts, texts)
     kinds = [name in texts for name in feasibility.names]
     configurations = (*feasibility.succeeded, *feasibility.failed, *feasibility.contradicted)
-    other = any([isinstance(value, str) for value in values] != kinds for values in configurations)
-    yield other, "feasibility: a measured configuration does not match the factors"
+    mismatched = any([isinstance(value, str) for value in values] != kinds for values in configurations)
+    yield mismatched, "feasibility: a measured configuration does not match the factors"

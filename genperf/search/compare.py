@@ -157,16 +157,16 @@ def compare(
     at = {**(at or {}), **configuration}
     varied = over if isinstance(over, str) else ""
     fitted = model_of(source, {**({varied: ""} if varied else {}), **at})
-    models, rest = models_of(fitted, at)
+    models, levels = models_of(fitted, at)
     changes = () if over is None or isinstance(over, str) else tuple(over)
     groups = fitted.group if isinstance(fitted, GroupedResult) else ()
-    first_model = answering(models[0][1], rest)
-    column = CHANGE if changes else _over(first_model, over if isinstance(over, str) else None, rest, groups)
+    first_model = answering(models[0][1], levels)
+    column = CHANGE if changes else _over(first_model, over if isinstance(over, str) else None, levels, groups)
     tables, draws, costs, notes = [], [], list[Array | None](), list[str]()
     of_steps, works = list[StepWork](), list[Array | None]()
     for place, (group, model) in enumerate(models):
-        result = answering(model, rest, *changes)
-        called, frame, rates = _alternatives(result, rest, column, changes)
+        result = answering(model, levels, *changes)
+        called, frame, rates = _alternatives(result, levels, column, changes)
         columns = read_query(frame, result.schema).columns
         network = _of_network(result, columns, rates, seed + place)
         name = result.schema.target.name
@@ -347,17 +347,17 @@ def _alternatives(
     present = _bandwidth(result, at) if changes else {}
     rows, rates = [], []
     for change in proposed:
-        other = _bandwidth(result, change)
-        if other and not present:
+        bandwidth = _bandwidth(result, change)
+        if bandwidth and not present:
             raise GenperfError(
                 "another network is compared with that of the runs, which is not given",
                 hint="--at bandwidth=25Gbit/s beside --or bandwidth=100Gbit/s",
             )
         wanted = {**kept_beside(result.panel, at, change), **change}
-        rows.append(result.completed({n: v for n, v in wanted.items() if n not in {**present, **other}}))
+        rows.append(result.completed({n: v for n, v in wanted.items() if n not in {**present, **bandwidth}}))
         if len(rows[-1]) != 1:
             raise GenperfError("alternatives are compared at one configuration", hint="one value for each factor")
-        speeds = [link_rate(str(next(iter(one.values())))) for one in (other, present) if one]
+        speeds = [link_rate(str(next(iter(setting.values())))) for setting in (bandwidth, present) if setting]
         rates.append(speeds[0] / speeds[-1] if speeds else 1.0)
     return names, pd.concat(rows, ignore_index=True), np.array(rates)
 
@@ -369,13 +369,13 @@ def _of_network(result: FitResult, columns: Mapping[str, Any], rates: Array, see
 
     How much of it follows the rate is not known, so e is uniform: latency and waiting do not, a large message does.
     """
-    generator, other = np.random.default_rng((result.seed, seed)), rates != 1.0
-    if not other.any():
-        return np.zeros((JOINT_DRAWS, len(other)))
+    generator, changed = np.random.default_rng((result.seed, seed)), rates != 1.0
+    if not changed.any():
+        return np.zeros((JOINT_DRAWS, len(changed)))
     term_parts = term_contributions(result, columns)
     between = [j for j, name in enumerate(term_parts.names) if name in BETWEEN or "between nodes" in name]
     share = term_parts.drawn[:, between].sum(axis=1) / term_parts.drawn.sum(axis=1)
-    if np.any(share[:, other].max(axis=0, initial=0.0) <= 0.0):
+    if np.any(share[:, changed].max(axis=0, initial=0.0) <= 0.0):
         raise GenperfError(
             "the model has nothing between nodes at this configuration, which another network would change",
             hint="runs on several nodes, with a column of nodes; before: genperf ask --hint bandwidth=100Gbit/s",

@@ -173,11 +173,11 @@ class Search(Struct, frozen=True, eq=False):
         """
         out = self._with(columns, lambda factors: np.exp(curves_of(self.result, factors).paths))
         count = len(shares(self.result.members))
-        for place, (name, one) in enumerate(self.result.further.items()):
+        for place, (name, further_result) in enumerate(self.result.further.items()):
             if self.problem.reads(name):
-                share = shares(one.members)
+                share = shares(further_result.members)
                 pairs = np.random.default_rng((self.result.seed, place)).choice(len(share), size=count, p=share)
-                out[name] = np.exp(curves_of(one, self._factors(columns)).paths)[pairs]
+                out[name] = np.exp(curves_of(further_result, self._factors(columns)).paths)[pairs]
         return out
 
     def _with(self, columns: Columns, predict: Callable[[Columns], Array]) -> Columns:

@@ -64,7 +64,7 @@ def split_columns(result: FitResult) -> LayoutColumns | None:
         most = max(1, int(np.max(values_of(node, factors.measured))))
     named = {name: Name(column.name) for name, column in factors.columns.items()}
     conditions_read = [parse(text) for text in CONDITIONS]
-    conditions = [render(substitute(one.node, named)) for one in conditions_read if one.names <= {*named}]
+    conditions = [render(substitute(test.node, named)) for test in conditions_read if test.names <= {*named}]
     return LayoutColumns(ways, factors.workers, factors.nodes, most, conditions)
 
 

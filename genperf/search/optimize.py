@@ -282,7 +282,7 @@ def optimize(
     if len(failures) == len(attempts):
         raise failures[0][1]
     notes = [Note(f"{', '.join(group.values())}: {error.message}", "group_infeasible") for group, error in failures]
-    return _optimum_of([one for _, one in attempts if isinstance(one, _Solved)], task, notes[:LISTED])
+    return _optimum_of([attempt for _, attempt in attempts if isinstance(attempt, _Solved)], task, notes[:LISTED])
 
 
 class _Task(Struct, frozen=True):
@@ -317,7 +317,7 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
     """Return the best of what models answer, each with the share of joint draws in which it is the best."""
     search = solved[0].search
     goal, target = search.goal, search.result.schema.target
-    frames = [one.best.assign(_model=place, _row=np.arange(len(one.best))) for place, one in enumerate(solved)]
+    frames = [s.best.assign(_model=place, _row=np.arange(len(s.best))) for place, s in enumerate(solved)]
     best = pd.concat(frames, ignore_index=True)
     objective = best["objective"].to_numpy(float) * (1.0 if goal.maximize is None else -1.0)
     order = best_first(objective, best["cost"].to_numpy(float) if "cost" in best else 0.0 * objective)
@@ -328,18 +328,18 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
         rows = zip(best["_model"].tolist(), best["_row"].tolist(), strict=True)
         plain["meets"] = [float(solved[m].search.meets(solved[m].positions[[row]])[0]) for m, row in rows]
     plain["wins"] = _wins(solved, best)
-    excluded = pd.concat([_excluded(one.search, one.evaluation) for one in solved])
+    excluded = pd.concat([_excluded(s.search, s.evaluation) for s in solved])
     return Optimum(
         minimize=solved[0].minimize,
         interval=task.interval,
         deadline=goal.deadline,
-        configurations=sum(one.search.space.size for one in solved),
-        feasible=sum(one.evaluation.feasible for one in solved),
+        configurations=sum(s.search.space.size for s in solved),
+        feasible=sum(s.evaluation.feasible for s in solved),
         best=plain.assign(**{word: best[word] for word in words}),
-        front=_joint_front([one.front for one in solved], target.name),
+        front=_joint_front([s.front for s in solved], target.name),
         excluded=excluded.groupby("constraint", sort=False, as_index=False)[["excludes", "alone"]].sum(),
         quantity=target,
-        notes=(*dict.fromkeys(note for one in solved for note in one.notes), *notes),
+        notes=(*dict.fromkeys(note for s in solved for note in s.notes), *notes),
         maximized=goal.maximize is not None,
         regret=search.regret(solved[0].positions[: len(best)], task.interval) if len(solved) == 1 else None,
     )
@@ -355,12 +355,12 @@ def _wins(solved: Sequence[_Solved], best: pd.DataFrame) -> Array:
     places, rows = (best[name].to_numpy(dtype=int) for name in ("_model", "_row"))
     used = list(dict.fromkeys(places.tolist()))
     if len(used) == 1:
-        one = solved[used[0]]
-        return np.asarray(one.search.wins(one.positions[rows]))
+        solution = solved[used[0]]
+        return np.asarray(solution.search.wins(solution.positions[rows]))
     drawn = np.empty((JOINT_DRAWS, len(best)))
     for place in used:
-        mine, one = places == place, solved[place]
-        drawn[:, mine] = one.search.joint(one.positions[rows[mine]], JOINT_DRAWS, (place,))
+        mine, solution = places == place, solved[place]
+        drawn[:, mine] = solution.search.joint(solution.positions[rows[mine]], JOINT_DRAWS, (place,))
     return np.asarray(winners(drawn).mean(axis=0))
 
 

@@ -267,7 +267,7 @@ def _comparisons(text: str, words: Vocabulary) -> list[Node]:
 
 def _split(node: Node) -> list[Node]:
     if isinstance(node, Call) and node.function == "and":
-        return [part for argument in node.arguments for part in _split(argument)]
+        return [node_part for argument in node.arguments for node_part in _split(argument)]
     return [node]
 
 

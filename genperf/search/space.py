@@ -218,7 +218,7 @@ def inputs_of(panel: Panel, names: Collection[str]) -> dict[str, frozenset[str]]
     """Return the factors that follow from what is given by name, each with what it is computed from."""
     machine, machine_parts = panel.machine, parts_given(panel, dict.fromkeys(names, np.ones(1)))
     counts = frozenset(name for name in names if parts_given(panel, {name: np.ones(1)}))
-    inputs = {f.name: counts for part, f in machine.columns.items() if part in machine.settled(machine_parts)}
+    inputs = {f.name: counts for meaning, f in machine.columns.items() if meaning in machine.settled(machine_parts)}
     inputs |= {name: reads for name, reads in panel.inputs.items() if reads <= {*names}}
     return {name: reads for name, reads in inputs.items() if name not in names}
 

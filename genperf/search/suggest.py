@@ -125,11 +125,11 @@ class StackKnowledge(Struct, frozen=True, eq=False):
         anchors = {name: np.concatenate([at[name], values]) for name, values in stack.anchors.items()}
         updated = [
             msgspec.structs.replace(
-                part,
-                residuals=np.append(centre - self.curves[k, row], part.residuals),
-                factors=np.append(1.0, part.factors),
+                process,
+                residuals=np.append(centre - self.curves[k, row], process.residuals),
+                factors=np.append(1.0, process.factors),
             )
-            for k, part in enumerate(stack.parts)
+            for k, process in enumerate(stack.parts)
         ]
         reached = [float(values_of(parse(b.factor).node, at)[0]) for b in stack.beyond]
         beyond = [

@@ -58,7 +58,7 @@ class Conditions(Struct, frozen=True, eq=False):
     def __getitem__(self, sets: slice | AnyArray) -> Conditions:
         """Return those of some sets."""
         arrays = self.shares, self.mean, self.scale, self.strength, self.measured, self.centre
-        return Conditions(*(part if len(part) == 1 else part[sets] for part in arrays))
+        return Conditions(*(array if len(array) == 1 else array[sets] for array in arrays))
 
 
 class Problem(Struct, frozen=True, dict=True):

@@ -214,14 +214,14 @@ class Source(Struct, frozen=True, eq=False, dict=True):
         """Return the rows at some positions; each keeps its line."""
         columns_by_kind = {"cells": self.cells, "read": self.read, "headers": self.headers, "steady": self.steady}
         taken: Any = {
-            part: {n: column[rows] for n, column in columns.items()} for part, columns in columns_by_kind.items()
+            kind: {n: column[rows] for n, column in columns.items()} for kind, columns in columns_by_kind.items()
         }
         return replace(self, lines=self.lines[rows], **taken)
 
     def renamed(self, names: Mapping[str, str]) -> Source:
         """Return the cells with some columns named otherwise."""
-        parts = {"cells": self.cells, "read": self.read, "units": self.units, "steady": self.steady}
-        renamed: Any = {part: {names.get(n, n): item for n, item in items.items()} for part, items in parts.items()}
+        kinds = {"cells": self.cells, "read": self.read, "units": self.units, "steady": self.steady}
+        renamed: Any = {kind: {names.get(n, n): item for n, item in items.items()} for kind, items in kinds.items()}
         return replace(self, **renamed)
 
     def rejection(self, row: int, column: str, value: Any, reason: str) -> Rejection:

@@ -96,7 +96,7 @@ def shortened(text: str, letters: int = 60) -> str:
 
 def rows_of(rejected: Iterable[Rejection]) -> int:
     """Return how many rows cannot be used; one may have several faults."""
-    return sum({one.line: one.rows for one in rejected}.values())
+    return sum({rejection.line: rejection.rows for rejection in rejected}.values())
 
 
 #: Sizes of a number that is read and is not zero. Squares and products of a few such numbers still fit in a double,
@@ -170,7 +170,7 @@ def _seconds(cell: Any) -> Any:
     matched = clock or _SEVERAL_UNITS.fullmatch(text)
     if matched is None or (clock is None and sum(map(bool, matched.groups())) < 2):
         return cell
-    return sum(float(part) * size for part, size in zip(matched.groups(), _PARTS.values(), strict=True) if part)
+    return sum(float(amount) * size for amount, size in zip(matched.groups(), _PARTS.values(), strict=True) if amount)
 
 
 def labels(cells: Iterable[Any]) -> Objects:

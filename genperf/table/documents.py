@@ -144,9 +144,9 @@ def of_literals(text: str) -> str | None:
     pairs = [*zip(rows, texts, strict=True)]
     if sum(map(bool, rows)) > 1 and all(row or _BRACKET.fullmatch(line) for row, line in pairs):
         cells = [row["cells"].strip(", ").replace("'", '"') if row else "" for row in rows]
-        place, first = next((k, row) for k, row in enumerate(rows) if row)
-        if place and first["names"]:
-            cells[place - 1] = f"#{first['names']}"
+        place, header = next((k, row) for k, row in enumerate(rows) if row)
+        if place and header["names"]:
+            cells[place - 1] = f"#{header['names']}"
         return "\n".join(cells)
     lists: dict[str, list[str]] = {}
     for match in _LIST.finditer(text):
@@ -272,7 +272,7 @@ def sheets_of(data: bytes, name: str) -> dict[str, str]:
     import pandas as pd
 
     try:
-        if sum(part.file_size for part in zipfile.ZipFile(io.BytesIO(data)).infolist()) > MAX_FILE_BYTES:
+        if sum(entry.file_size for entry in zipfile.ZipFile(io.BytesIO(data)).infolist()) > MAX_FILE_BYTES:
             what = f"holds more than {MAX_FILE_BYTES // 1_000_000} MB when it is decompressed"
             raise TableError(what, hint="save the sheet as CSV", where=name)
         frames = pd.read_excel(io.BytesIO(data), sheet_name=None, header=None, dtype=object, engine="calamine")

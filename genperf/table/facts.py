@@ -291,7 +291,7 @@ def begins_with_facts(text: str, in_blanks: bool = False) -> bool:
     >>> begins_with_facts("Processes : 4\nTotal Time : 8 s\n"), begins_with_facts("n=8,n=16\n1.5,0.9\n")
     (True, False)
     """
-    lines = [one for one in text[: 1 << 16].splitlines() if one.strip() and not one.startswith("#")][:MOST_NAMES]
+    lines = [row for row in text[: 1 << 16].splitlines() if row.strip() and not row.startswith("#")][:MOST_NAMES]
     short = [line[:LONGEST_LINE] for line in lines]
     pairs = [bool(_PAIR.search(line) or _WORD.match(line) or failure_of(line)) for line in short]
     if not short:
@@ -421,15 +421,15 @@ def with_facts(source: Source) -> Source:
     for name, column in source.cells.items():
         texts = [text if isinstance(text, str) else "" for text in column.tolist()] if column.dtype.kind == "O" else []
         facts = [{key: (value, unit) for key, value, unit in facts_of(text)} if text else {} for text in texts]
-        several = [one for text, one in zip(texts, facts, strict=True) if len(one) > 1 and parts_of(text) is None]
-        keys = list(dict.fromkeys(key for one in several for key in one))
-        results = any(is_result(key, unit) for one in several for key, (_, unit) in one.items())
+        several = [fact for text, fact in zip(texts, facts, strict=True) if len(fact) > 1 and parts_of(text) is None]
+        keys = list(dict.fromkeys(key for fact in several for key in fact))
+        results = any(is_result(key, unit) for fact in several for key, (_, unit) in fact.items())
         if 2 * len(several) <= sum(map(bool, texts)) or not results or {*keys} & {*source.cells, *cells}:
             cells[name] = column
             continue
         for key in keys:
-            cells[key] = np.array([one.get(key, ("", ""))[0] for one in facts], dtype=object)
-            spelled = [unit for one in facts if (unit := one.get(key, ("", ""))[1])]
+            cells[key] = np.array([fact.get(key, ("", ""))[0] for fact in facts], dtype=object)
+            spelled = [unit for fact in facts if (unit := fact.get(key, ("", ""))[1])]
             units |= {key: spelled[-1]} if spelled else {}
         steps.append(step(f"{counted(len(several), 'cell')} of '{name}' taken apart: {listed(keys, 6)}"))
     return replace(source, cells=cells, units=units, steps=(*source.steps, *steps)) if steps else source
@@ -477,8 +477,8 @@ def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
         return None
     # Where all that is there numbers the steps, nothing is left.
     source = source_of_rows([(run.line, run) for run in runs if run.measured or run.failure], name)
-    part = step(f"only the first {MOST_OF_A_LOG // 1_000_000} of {size / 1e6:.0f} MB of the log are read")
-    return None if not source.cells else replace(source, steps=(*source.steps, part)) if len(text) < size else source
+    cut = step(f"only the first {MOST_OF_A_LOG // 1_000_000} of {size / 1e6:.0f} MB of the log are read")
+    return None if not source.cells else replace(source, steps=(*source.steps, cut)) if len(text) < size else source
 
 
 def source_of_settings(text: str, name: str) -> Source | None:
@@ -511,8 +511,8 @@ def source_of_rows(runs: Sequence[tuple[int, Run]], name: str, unit: str = "line
         for key, values in {**run.tested, **run.values}.items():
             if not values or is_counter(key, values) or key in without:
                 continue
-            given = run.units.get(key, "")
-            kinds = (header_of(key).kind, given and _kind_of(given))
+            given_unit = run.units.get(key, "")
+            kinds = (header_of(key).kind, given_unit and _kind_of(given_unit))
             values = values[-1:] if "time" in kinds and _is_clock(values) else values
             row[key], steps = summary(values, "rate" in kinds)
             if steps is not None:

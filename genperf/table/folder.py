@@ -45,15 +45,15 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     rows = {file: source_of_steps(source) or source for file, source in sources.items()}
     # Tables with a header are put below each other, also where each has a single row.
     runs = {file: source for file, source in rows.items() if len(source) == 1 and not source.delimiter}
-    others = [file for file in rows if file not in runs]
+    data_files = [file for file in rows if file not in runs]
     # Beside the runs of a folder may lie what watched them, with columns of its own.
-    tables = [file for file in others if any(map(is_result, sources[file].cells))]
-    alike = len({frozenset(sources[file].cells) for file in others}) < 2
+    tables = [file for file in data_files if any(map(is_result, sources[file].cells))]
+    alike = len({frozenset(sources[file].cells) for file in data_files}) < 2
     if not runs or (2 * len(runs) <= len(rows) and tables and alike):
         if unread:
             raise next(iter(unread.values()))
         return beneath(sources, name, _paths([*sources]))
-    left = [os.path.basename(file) for file in (*unread, *others)]
+    left = [os.path.basename(file) for file in (*unread, *data_files)]
     hold = "that holds" if len(left) == 1 else "that hold"
     text = f"{counted(len(left), 'file')} {hold} no run left out: {listed(left, 3)}"
     return _beside(runs, name, [text] if left else [])
@@ -61,31 +61,29 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
 
 def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequence[str]]) -> Source:
     """Return tables of the same columns below each other, each with where it is from, by the column that says so."""
-    first, *_ = opened = list(sources.values())
-    names = [*first.cells]
-    if all(one.unit == "record" for one in opened):
+    front, *_ = opened = list(sources.values())
+    names = [*front.cells]
+    if all(s.unit == "record" for s in opened):
         # A record lacks what it does not say.
-        names = list(dict.fromkeys(n for one in opened for n in one.cells))
-        opened = [
-            replace(one, cells={n: one.cells.get(n, np.full(len(one), "", object)) for n in names}) for one in opened
-        ]
-    for other in opened:
-        if {*other.cells} != {*names}:
-            what = f"has the columns {listed([*other.cells])}, and {first.name} has {listed(names)}"
-            raise TableError(what, hint="files of one table have the same columns", where=other.name)
-    cells = {n: np.concatenate([one.cells[n].astype(object) for one in opened]) for n in names}
-    ragged = tuple(rejection for one in opened for rejection in one.ragged)
-    counts = Counter(done.text for one in opened for done in one.steps)
+        names = list(dict.fromkeys(n for s in opened for n in s.cells))
+        opened = [replace(s, cells={n: s.cells.get(n, np.full(len(s), "", object)) for n in names}) for s in opened]
+    for following in opened:
+        if {*following.cells} != {*names}:
+            what = f"has the columns {listed([*following.cells])}, and {front.name} has {listed(names)}"
+            raise TableError(what, hint="files of one table have the same columns", where=following.name)
+    cells = {n: np.concatenate([s.cells[n].astype(object) for s in opened]) for n in names}
+    ragged = tuple(rejection for s in opened for rejection in s.ragged)
+    counts = Counter(done.text for s in opened for done in s.steps)
     steps = tuple(step(f"{text} (in {n} of {len(opened)} files)") for text, n in counts.items())
     lines = np.arange(1, sum(map(len, opened)) + 1)
     paths = np.repeat(np.arange(len(opened)), list(map(len, opened)))
     named = {n: np.array(texts, dtype=object)[paths] for n, texts in origins.items() if n not in cells}
     steady = {
-        n: np.concatenate([one.steady.get(n, np.full((len(one), 3), NO_STEPS)) for one in opened])
-        for n in dict.fromkeys(n for one in opened for n in one.steady)
+        n: np.concatenate([s.steady.get(n, np.full((len(s), 3), NO_STEPS)) for s in opened])
+        for n in dict.fromkeys(n for s in opened for n in s.steady)
     }
     return replace(
-        first, name=name, cells={**named, **cells}, lines=lines, unit="row", ragged=ragged, steps=steps, steady=steady
+        front, name=name, cells={**named, **cells}, lines=lines, unit="row", ragged=ragged, steps=steps, steady=steady
     )
 
 
@@ -115,7 +113,7 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
         ends = dict(itertools.compress(zip(groups, records, strict=True), ended))
         for place, record in itertools.compress(zip(groups, records, strict=True), map(operator.not_, ended)):
             for folder in (place, os.path.dirname(place)):
-                inside = [one for path, one in ends.items() if f"{path}{os.sep}".startswith(f"{folder}{os.sep}")]
+                inside = [inner for path, inner in ends.items() if f"{path}{os.sep}".startswith(f"{folder}{os.sep}")]
                 if several and len(inside) == 1:
                     inside[0].update({n: cell for n, cell in record.items() if n not in inside[0]})
         groups = dict(itertools.compress(groups.items(), ended))
@@ -144,13 +142,13 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
 
 def _paths(paths: Sequence[str]) -> dict[str, list[str]]:
     """Return the parts of paths that differ, as columns: of files their names, of folders theirs."""
-    parts = [[*os.path.normpath(path).split(os.sep)] for path in paths]
-    width = max(map(len, parts))
+    names = [[*os.path.normpath(path).split(os.sep)] for path in paths]
+    width = max(map(len, names))
     columns: dict[str, list[str]] = {}
     for place in range(width):
-        texts = [row[place] if place < len(row) else "" for row in parts]
+        texts = [row[place] if place < len(row) else "" for row in names]
         if len({*texts}) > 1:
-            last = all(place == len(row) - 1 for row in parts)
+            last = all(place == len(row) - 1 for row in names)
             files = last and any("." in text for text in texts)
             number = sum(n.startswith("folder") for n in columns) + 1
             called = "file" if files else "folder" if number == 1 else f"folder {number}"
@@ -170,11 +168,11 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     full: dict[str, list[str]] = {}
     for name in chosen:
         cells = texts[name]
-        for other in full:
-            pairs = [(a, b) for a, b in zip(full[other], cells, strict=True) if a and b]
+        for further_name in full:
+            pairs = [(a, b) for a, b in zip(full[further_name], cells, strict=True) if a and b]
             if name not in named and len({a for a, _ in pairs}) > 1 and all(map(_equal, pairs)):
-                aliases[name] = other
-                full[other] = [a or b for a, b in zip(full[other], cells, strict=True)]
+                aliases[name] = further_name
+                full[further_name] = [a or b for a, b in zip(full[further_name], cells, strict=True)]
                 break
         else:
             full[name] = cells
@@ -186,9 +184,9 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     gone = {*aliases, *partly}
     cells = {n: column for n, column in source.cells.items() if n not in gone}
     read = {n: column for n, column in source.read.items() if n not in gone}
-    for other in {*aliases.values()}:
-        if full[other] != texts[other]:
-            read[other] = np.array(full[other], dtype=object)
+    for further_name in {*aliases.values()}:
+        if full[further_name] != texts[further_name]:
+            read[further_name] = np.array(full[further_name], dtype=object)
     names = {
         n: replace(taken, columns={w: aliases.get(c, c) for w, c in taken.columns.items()})
         for n, taken in source.names.items()
@@ -197,5 +195,5 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
 
 
 def _equal(pair: tuple[str, str]) -> bool:
-    one, other = pair
-    return one == other or abs(number_in(one) - number_in(other)) <= 1e-9 * abs(number_in(one))
+    left, right = pair
+    return left == right or abs(number_in(left) - number_in(right)) <= 1e-9 * abs(number_in(left))

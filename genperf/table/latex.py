@@ -38,10 +38,10 @@ def tabular_of(text: str) -> tuple[str, str] | None:
     rows = ["\n" * text.count("\n", 0, table.start())]
     for row in _ROW_END.split(table[0]):
         cells = re.split(r"(?<!\\)&", _SPAN.sub(_spread, _NO_CELL.sub(" ", row)))
-        first, *others = map(_shown, cells)
+        corner, *cells_after = map(_shown, cells)
         # A header such as `#GPUs` is no comment.
-        first = f'"{first}"' if first.startswith("#") else first
-        rows.append("\n" * max(1, row.count("\n")) + "\t".join([first, *others]).rstrip())
+        corner = f'"{corner}"' if corner.startswith("#") else corner
+        rows.append("\n" * max(1, row.count("\n")) + "\t".join([corner, *cells_after]).rstrip())
     caption = _CAPTION.search(text)
     return "".join(rows).rstrip("\n") + "\n", "" if caption is None else _shown(caption[1])
 
@@ -55,6 +55,6 @@ def _shown(cell: str) -> str:
     """Return what a cell shows, without commands."""
     while (inside := _AROUND.sub(r"\1", cell)) != cell:
         cell = inside
-    for sign, shown in _SIGNS:
-        cell = sign.sub(shown, cell)
+    for sign, sign_text in _SIGNS:
+        cell = sign.sub(sign_text, cell)
     return " ".join(cell.split())

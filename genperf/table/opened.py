@@ -104,8 +104,8 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
         raise TableError(f"a table is read from a path or a DataFrame, not from {type(source).__name__}")
     if str(source) != "-" and Path(os.path.expanduser(source)).is_dir():
         return open_files([source], delimiter)
-    if (part := _beginning_of_log(source)) is not None:
-        return part
+    if (log_head := _beginning_of_log(source)) is not None:
+        return log_head
     name, data = read_content(source)
     if data[:4] == b"PAR1":
         return _from_parquet(data, name)
@@ -199,7 +199,7 @@ def open_files(
             isinstance(source, GenperfError) or source.runs or not any(map(is_result, source.cells))
         ):
             # What a job printed and its errors are one log, where both can be read whole.
-            both = attempted(lambda: "\n".join(read_text(one)[1] for one in (file, errors[file])))
+            both = attempted(lambda: "\n".join(read_text(path)[1] for path in (file, errors[file])))
             log = both if isinstance(both, GenperfError) else attempted(_from_text, both, file, delimiter)
             source = source if isinstance(log, GenperfError) else log
         if isinstance(source, GenperfError):
@@ -220,8 +220,8 @@ def _from_workbook(data: bytes, name: str) -> Source:
             fault = fault or error
     if not sheets:
         raise fault or TableError("is a workbook without a table", where=name)
-    chosen = next((one for one in sheets.values() if is_of_scale(one.cells)), next(iter(sheets.values())))
-    same = {sheet: one for sheet, one in sheets.items() if {*one.cells} == {*chosen.cells}}
+    chosen = next((another for another in sheets.values() if is_of_scale(another.cells)), next(iter(sheets.values())))
+    same = {sheet: another for sheet, another in sheets.items() if {*another.cells} == {*chosen.cells}}
     source = chosen if len(same) == 1 else beneath(same, name, {"sheet": [*same]})
     left = [sheet for sheet in sheets if sheet not in same]
     report = f"sheet {listed([*same])} read" + (f", {listed(left)} left out" if left else "")
@@ -343,7 +343,7 @@ def _without_idle(source: Source, named: Collection[str]) -> Source:
     for position, (name, cells) in enumerate(source.columns.items()):
         if name not in named and cells.dtype.kind not in "iufb":
             nameless = position == 0 and (name == "column 1" or re.fullmatch(r"(Unnamed: ?)?[\W\d]*", name))
-            counts = ([*map(str, range(first, first + len(cells)))] for first in (0, 1))
+            counts = ([*map(str, range(start, start + len(cells)))] for start in (0, 1))
             if not any(map(label, cells)) or (nameless and labels(cells).tolist() in counts):
                 idle.append(name)
     return replace(source, idle=tuple(idle)) if len(source) and len(idle) < len(source.cells) else source
@@ -361,9 +361,9 @@ def _with_merged_cells(source: Source) -> Source:
             break
         blocks = np.searchsorted(starts, np.arange(len(column)), side="right") - 1
         # A count begins again in each block, and is there once in it.
-        others = (labels(cells).tolist() for other, cells in columns.items() if other not in (name, *merged))
+        label_lists = (labels(cells).tolist() for n, cells in columns.items() if n not in (name, *merged))
         again = (
-            len({*cells}) < len(cells) == len({*zip(blocks, cells, strict=True)}) for cells in others if all(cells)
+            len({*cells}) < len(cells) == len({*zip(blocks, cells, strict=True)}) for cells in label_lists if all(cells)
         )
         if not any(again):
             break

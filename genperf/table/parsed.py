@@ -123,41 +123,41 @@ def parsed_column(
     )
     if not odd:
         return None
-    values, shown = _lists(unique), ""
+    values, shown_unit = _lists(unique), ""
     lists = values is not None
     if values is not None:
         total = counted(sum(unique[text] for text in values), "cell")
         steps: tuple[Note, ...] = (step(f"{total}: lists of '{name}' replaced by how many they name"),)
     else:
-        known = {text: parts for text in unique if (parts := parts_of(text)) is not None}
+        parts_by_text = {text: text_parts for text in unique if (text_parts := parts_of(text)) is not None}
         # A clock with a part of a second is no time of day.
         seconds = zip(odd, seconds_of(odd), strict=True)
         medians = {t: value for t in odd if not t.isdecimal() and "." in t and (value := median_of(t)) is not None}
         durations = {t: v for t, v in seconds if not isinstance(v, str) and (":" not in t or re.search(r"\.\d", t))}
         numbers = sum(bool(label(cell)) for cell in cells if not isinstance(cell, str))
-        others = sum(n for text, n in unique.items() if text.lower() not in missing)
-        if 2 * (numbers + sum(unique[t] for t in {**known, **durations, **medians})) <= numbers + others:
+        present = sum(n for text, n in unique.items() if text.lower() not in missing)
+        if 2 * (numbers + sum(unique[t] for t in {**parts_by_text, **durations, **medians})) <= numbers + present:
             return None
-        plain = {text: parts for text, parts in known.items() if text not in durations}
-        sign = points or _decimal_sign([parts.number for parts in plain.values()], delimiter, comma)
+        plain = {text: text_parts for text, text_parts in parts_by_text.items() if text not in durations}
+        sign = points or _decimal_sign([text_parts.number for text_parts in plain.values()], delimiter, comma)
         converted = None if sign is None else _converted(name, plain, unique, unit, sign)
         if converted is None or (durations and converted[1] not in ("s", "")):
             return None
-        values, shown, steps = converted
+        values, shown_unit, steps = converted
         if medians:
             values = {**values, **medians}
             steps = (*steps, step(f"{counted(len(medians), 'list')} of '{name}' replaced by the median"))
         if points:
             steps = (*steps, step(f"points between thousands removed from '{name}'"))
         if durations:
-            values, shown = {**values, **durations}, "s"
+            values, shown_unit = {**values, **durations}, "s"
             total = counted(sum(unique[t] for t in durations), "cell")
             steps = (*steps, step(f"{total}: hours, minutes and seconds of '{name}' converted to 's'"))
     if not steps:
         return None
     out = np.empty(len(cells), dtype=object)
     out[:] = [values.get(cell.strip(), cell) if isinstance(cell, str) else 1.0 if lists else cell for cell in cells]
-    return out, shown, steps
+    return out, shown_unit, steps
 
 
 def _converted(
@@ -165,8 +165,8 @@ def _converted(
 ) -> tuple[dict[str, float], str, tuple[Note, ...]] | None:
     """Return the numbers by cell in one unit, the unit and the report; None where the cells are of several kinds."""
     units = Counter[str]()
-    for text, parts in known.items():
-        units[parts.unit] += unique[text]
+    for text, text_parts in known.items():
+        units[text_parts.unit] += unique[text]
     named = [u for u in units if u]
     multiples = all(u in MULTIPLES for u in named) and not any(re.search(r"\s", t) for t in known)
     sizes = {u: ("", MULTIPLES.get(u, 1.0), 1.0) if multiples or not u else unit_of(u) for u in units}
@@ -180,13 +180,13 @@ def _converted(
     if kind and "" in units and any(sizes[u][1:] != (over, under) or is_other_word(u) for u in named):
         return None  # whether a plain number beside '5 ms' is in ms or s is not known
     values = {}
-    for text, parts in known.items():
-        plain = re.sub(f"[ {_BLANKS}]", "", parts.number).replace("−", "-")
+    for text, text_parts in known.items():
+        plain = re.sub(f"[ {_BLANKS}]", "", text_parts.number).replace("−", "-")
         plain = plain.replace(".", "").replace(",", ".") if comma else plain.replace(",", "")
-        value, (_, large, small) = number_in(plain), sizes[parts.unit]
+        value, (_, large, small) = number_in(plain), sizes[text_parts.unit]
         if value != value:
             return None
-        converted = parts.unit and (large, small) != (over, under)
+        converted = text_parts.unit and (large, small) != (over, under)
         values[text] = value * (large * under) / (small * over) if converted else value
     return values, target, _steps(name, known, unique, target, comma)
 
@@ -226,18 +226,18 @@ def _decimal_sign(tokens: Sequence[str], delimiter: str, comma: bool) -> bool | 
 def _steps(name: str, known: dict[str, Parts], unique: Counter[str], target: str, comma: bool) -> tuple[Note, ...]:
     """Report what was taken out of the cells of a column, a line for each kind."""
     made, taken = [], Counter[str]()
-    for text, parts in known.items():
-        taken.update(dict.fromkeys((*parts.extras, *(["unit"] if parts.unit else [])), unique[text]))
+    for text, p in known.items():
+        taken.update(dict.fromkeys((*p.extras, *(["unit"] if p.unit else [])), unique[text]))
     if taken["unit"]:
         count = counted(taken["unit"], "cell")
-        first, *others = spelled = list(dict.fromkeys(parts.unit for parts in known.values() if parts.unit))
-        shown = " and ".join(f"'{u}'" for u in spelled)
-        if target in (first, unit_of(first)[0]) and not others and unit_of(target) == unit_of(first):
-            made.append(f"{count}: unit {shown} removed from '{name}'")
+        unit, *further_units = spelled = list(dict.fromkeys(p.unit for p in known.values() if p.unit))
+        units_text = " and ".join(f"'{u}'" for u in spelled)
+        if target in (unit, unit_of(unit)[0]) and not further_units and unit_of(target) == unit_of(unit):
+            made.append(f"{count}: unit {units_text} removed from '{name}'")
         elif target:
-            made.append(f"{count}: {shown} of '{name}' converted to '{target}'")
+            made.append(f"{count}: {units_text} of '{name}' converted to '{target}'")
         else:
-            made.append(f"{count}: {shown} of '{name}' written out as thousands, millions or billions")
+            made.append(f"{count}: {units_text} of '{name}' written out as thousands, millions or billions")
     for extra, words in _EXTRAS.items():
         if taken[extra]:
             words = "decimal comma read in" if comma and extra == "," else words
@@ -255,7 +255,7 @@ def is_european(cell: Any) -> bool:
 def median_of(text: str) -> float | None:
     """Return the median of numbers that are listed in brackets: the steps of one run."""
     listed = text.strip("[()]").replace(";", ",").split(",") if _SERIES.fullmatch(text) else []
-    numbers = [number_in(one.strip()) for one in listed]
+    numbers = [number_in(number.strip()) for number in listed]
     return statistics.median(numbers) if len(numbers) > 1 and all(map(math.isfinite, numbers)) else None
 
 
@@ -271,8 +271,8 @@ def _lists(unique: Counter[str]) -> dict[str, float] | None:
     lists = [[int(n) for n in re.findall(r"\d+", text)] for text in filled if _LIST.fullmatch(text)]
     if len(lists) < len(filled) or max(map(len, lists), default=0) < 2:
         return None
-    rising = all(one == sorted(set(one)) for one in lists)
+    rising = all(numbers == sorted(set(numbers)) for numbers in lists)
     # 0,1 alone may be a decimal: a list of three, or two that begin with device 0, shows that it is none.
-    certain = any(len(one) > 2 and max(one) - min(one) < 2 * len(one) for one in lists)
+    certain = any(len(numbers) > 2 and max(numbers) - min(numbers) < 2 * len(numbers) for numbers in lists)
     certain = certain or all(text.startswith("[") for text in filled)
-    return {t: float(len(one)) for t, one in zip(filled, lists, strict=True)} if rising and certain else None
+    return {t: float(len(numbers)) for t, numbers in zip(filled, lists, strict=True)} if rising and certain else None

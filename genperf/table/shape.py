@@ -236,7 +236,7 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
     chosen: list[Wide] = []
     for wide in sorted(candidates, key=lambda wide: -len(wide.columns)):
         same = not chosen or (wide.count, wide.repeated) == (chosen[0].count, chosen[0].repeated)
-        taken = {name for other in chosen for name in (*other.columns, other.value)}
+        taken = {name for family in chosen for name in (*family.columns, family.value)}
         if same and not {wide.count, wide.value} & {*cells} and not taken & {*wide.columns, wide.value}:
             chosen.append(wide)
     return chosen
@@ -249,17 +249,17 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
     if (match := re.fullmatch(r"\s*(\d+)\s*[x×]\s*([^\W\d_].*)", name)) is not None:
         return "before", "", _tidy(match[2]), int(match[1])
     if (match := re.search(rf"(?<!\w)#?(\d+){_ORDINAL}(?!\w)", name, re.IGNORECASE)) is not None:
-        rest = _REPEAT.sub(" ", name[: match.start()] + " " + name[match.end() :])
-        return "ordinal", "", _tidy(rest), int(match[1])
+        remaining = _REPEAT.sub(" ", name[: match.start()] + " " + name[match.end() :])
+        return "ordinal", "", _tidy(remaining), int(match[1])
     for kind, pattern in (("before", _BEFORE), ("after", _AFTER)):
         if len(matches := list(pattern.finditer(name))) == 1:
             (match,) = matches
-            rest = _tidy(f"{name[: match.start()]} {name[match.end() :]}")
+            remaining = _tidy(f"{name[: match.start()]} {name[match.end() :]}")
             word, number = match["word"], int(match["number"])
             if kind == "after" and _stem(word) in words_of("headers.measured"):
-                return "measured", "", f"{word} {rest}".strip(), number
+                return "measured", "", f"{word} {remaining}".strip(), number
             is_assigned = kind == "after" and re.search("[=:(]", match["joint"])
-            return "given" if is_assigned else kind, word, rest, number
+            return "given" if is_assigned else kind, word, remaining, number
     return None
 
 
@@ -411,7 +411,7 @@ def with_factors(source: Source) -> Source:
             read = np.array([int(n) if isinstance(n, float) and n.is_integer() else n for n in numbers], dtype=object)
             texts_of_numbers = labels(numbers).tolist()
             equal = next(
-                (other for other, cells in source.columns.items() if labels(cells).tolist() == texts_of_numbers), None
+                (header for header, cells in source.columns.items() if labels(cells).tolist() == texts_of_numbers), None
             )
             called = _spelled_out(name, column, names.columns)
             of_devices = equal is not None and meant_by(equal) in LEVELS and not counts_devices(equal)
@@ -435,10 +435,10 @@ def with_factors(source: Source) -> Source:
 
 def _spelled_out(word: str, column: str, words: Collection[str]) -> str:
     """Return the word of a column's name that a letter stands for; a server that holds devices is a node."""
-    begun = [one for one in re.findall(_WORD, column) if one.lower().startswith(word.lower()) and meant_by(one)]
+    begun = [name for name in re.findall(_WORD, column) if name.lower().startswith(word.lower()) and meant_by(name)]
     if len(word) > 1 or len(begun) != 1:
         return word
-    beside = any(meant_by(other) == "workers" for other in words if other != word)
+    beside = any(meant_by(further_word) == "workers" for further_word in words if further_word != word)
     return "nodes" if meant_by(begun[0]) == "servers" and beside else begun[0]
 
 
@@ -477,10 +477,10 @@ def _grid_of(column: str) -> Callable[[str], Taken | None]:
         match = _GRID.fullmatch(name.strip())
         if match is None:
             return None
-        one, other, device = float(match[1]), float(match[2]), match[3] or ""
-        if of_nodes or (device and other <= _MOST_OF_A_NODE):
-            return _on_nodes(one, other), device
-        return ({words[0]: one, words[1]: other}, device) if len(words) == 2 else None
+        rows, columns, device = float(match[1]), float(match[2]), match[3] or ""
+        if of_nodes or (device and columns <= _MOST_OF_A_NODE):
+            return _on_nodes(rows, columns), device
+        return ({words[0]: rows, words[1]: columns}, device) if len(words) == 2 else None
 
     return read
 
@@ -535,7 +535,7 @@ def _parted(name: str) -> Taken | None:
 def _taken(text: str, *patterns: tuple[re.Pattern[str], str]) -> Taken | None:
     """Return the numbers beside words by the first pattern of which a word counts, or that a name has."""
     matched = [(pattern, left, matches) for pattern, left in patterns if (matches := [*pattern.finditer(text)])]
-    counting = [one for one in matched if any(meant_by(match["word"]) in LEVELS for match in one[2])]
+    counting = [candidate for candidate in matched if any(meant_by(match["word"]) in LEVELS for match in candidate[2])]
     for pattern, left, matches in (counting or matched)[:1]:
         values = {match["word"]: float(match["number"]) for match in matches}
         return (values, _left(pattern.sub(left, text))) if len(values) == len(matches) else None

@@ -187,7 +187,7 @@ def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None
     starts = [k for k in range(width) if used[k] and not (k and used[k - 1])]
     spans = [(k, next((end for end in range(k, width) if not used[end]), width)) for k in starts]
     beside = [[{cell for cell in row[a:b] if cell and not _is_number(cell)} for a, b in spans] for _, row in rows]
-    if not any(len(one & other) > 1 for names in beside for one, other in itertools.combinations(names, 2)):
+    if not any(len(left & right) > 1 for names in beside for left, right in itertools.combinations(names, 2)):
         return None
     tables: list[list[Record]] = []
     for a, b in spans:
@@ -247,12 +247,12 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note], str
     chosen = next((k for k, (_, table) in enumerate(parted) if _has_scale(table)), 0)
     start, header = parted[chosen][1][0]
     same = [(title, rows) for title, ((_, head), *rows) in parted if head == header]
-    others = [table[0] for _, table in parted if table[0][1] != header]
+    headers = [table[0] for _, table in parted if table[0][1] != header]
     notes = (
         [] if header == tables[chosen][1][0][1] else [step(f"row of units read into the header: {listed(header, 6)}")]
     )
     notes += [step(f"{above} lines above the header left out")] if above else []
-    notes += [step(f"another table is left out, from line {line} on: {listed(head, 6)}") for line, head in others]
+    notes += [step(f"another table is left out, from line {line} on: {listed(head, 6)}") for line, head in headers]
     if len(same) == 1:
         return parted[chosen][1], notes, parted[chosen][0]
     text = f"{len(same)} tables of the same columns read as one"
@@ -285,7 +285,7 @@ def is_of_scale(cells: Mapping[str, Any]) -> bool:
     """Tell whether a table has a count of devices, nodes, threads or the like that varies beside something measured."""
     counts = [name for name in cells if meant_by(name) in (*LEVELS, "threads") or counts_cores(name)]
     numbers = ([parts_of(str(cell)) for cell in cells[name] if cell != ""] for name in counts)
-    varied = any(all(parts) and len({part.number for part in parts if part}) > 1 for parts in numbers)
+    varied = any(all(row) and len({p.number for p in row if p}) > 1 for row in numbers)
     return varied and any(is_result(name) for name in cells)
 
 
@@ -355,8 +355,8 @@ def _begins(record: Sequence[str], below: Sequence[Sequence[str]], head: Sequenc
         return False
     if alike(record, below[0]):
         return False
-    others = not head or len(head) != len(record)
-    names_known = others or any(header_of(name).kind or canonical_of(name) for name in record if name)
+    shape_differs = not head or len(head) != len(record)
+    names_known = shape_differs or any(header_of(name).kind or canonical_of(name) for name in record if name)
     return record == head or (len(below[0]) == len(record) and apart and names_known)
 
 
@@ -375,9 +375,9 @@ def with_units(table: Sequence[Record]) -> list[Record]:
     (line, head), (_, units_row), *rows = table
     units = [cell.strip("()[]") for cell in units_row]
     is_unit_cell = [bool(unit) and not _is_number(unit) and not is_other_word(unit) for unit in units]
-    others = {unit for unit, is_unit in zip(units, is_unit_cell, strict=True) if not is_unit}
+    further_units = {unit for unit, is_unit in zip(units, is_unit_cell, strict=True) if not is_unit}
     numeric = [cell for cell, is_unit in zip(rows[0][1], is_unit_cell, strict=False) if is_unit]
-    if not numeric or not others <= {"", "#", *MISSING} or not all(map(_is_number, numeric)):
+    if not numeric or not further_units <= {"", "#", *MISSING} or not all(map(_is_number, numeric)):
         return list(table)
     return [(line, [f"{n} ({u})" if k else n for n, u, k in zip(head, units, is_unit_cell, strict=True)]), *rows]
 
@@ -500,7 +500,7 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
             "unexpected end": "a quote is opened here and not closed",
             "field limit": f"a cell holds more than {_MAX_CELL:,} characters, or a quote is not closed",
         }
-        message = next((text for part, text in faults.items() if part in str(error)), None)
+        message = next((text for fault, text in faults.items() if fault in str(error)), None)
         what = message or f"a quote stands in the wrong place ({error})"
         raise TableError(
             what, hint='double a quote inside a quoted cell: ""', where=f"{name}: line {first_line}"
@@ -562,8 +562,8 @@ def column_names(cells: Sequence[str], where: str) -> list[str]:
     columns = [f"# {columns[i - 1]}" if line in several else line for i, line in enumerate(columns)]
     name, count = Counter(columns).most_common(1)[0]
     if count > 1:
-        *others, last = (str(i) for i, column in enumerate(columns, 1) if column == name)
-        both = f"columns {', '.join(others)} and {last} are both named '{name}'"
+        *before, last = (str(i) for i, column in enumerate(columns, 1) if column == name)
+        both = f"columns {', '.join(before)} and {last} are both named '{name}'"
         raise TableError(both, hint="rename one of them", where=where)
     return columns
 
@@ -699,7 +699,7 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     if any(map(is_result, _keys_of(value))):
         return [value]
     # Beside an array of counts stand those of several programs.
-    beside = {f"{key} {name}": item for key, one in objects.items() for name, item in one.items()}
+    beside = {f"{key} {name}": item for key, object_ in objects.items() for name, item in object_.items()}
     if arrays and beside and all(isinstance(item, list) for item in beside.values()):
         arrays |= beside
     nested = any(isinstance(cell, list | dict) for item in arrays.values() for cell in item)
@@ -751,10 +751,10 @@ def _rows_in(rows: Sequence[Any]) -> list[dict[str, Any]]:
         return list(rows)
     if len(rows) < 2 or not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
         return []
-    head, *others = rows
+    head, *records = rows
     if all(map(_are_numbers, rows)):
-        head, others = [f"column{n}" for n in range(1, len(head) + 1)], list(rows)
-    return [dict(zip(head, row, strict=True)) for row in others] if all(isinstance(n, str) for n in head) else []
+        head, records = [f"column{n}" for n in range(1, len(head) + 1)], list(rows)
+    return [dict(zip(head, row, strict=True)) for row in records] if all(isinstance(n, str) for n in head) else []
 
 
 #: Under what a record has the name of a fact.
@@ -776,8 +776,8 @@ def _as_fact(record: Mapping[str, Any]) -> Mapping[str, Any]:
     values = [key for key, item in record.items() if key.endswith("value") and not isinstance(item, list | dict)]
     if len(names) != 1 or len(values) != 1:
         return record
-    others = {key: item for key, item in record.items() if key in words_of("log.step") or key.endswith("_step")}
-    return {str(record[names[0]]): record[values[0]], **others}
+    steps = {key: item for key, item in record.items() if key in words_of("log.step") or key.endswith("_step")}
+    return {str(record[names[0]]): record[values[0]], **steps}
 
 
 def _numbers_devices(item: Any) -> bool:
@@ -795,7 +795,7 @@ def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Coun
         path = f"{prefix}{' '.join(str(key).split())}"
         if isinstance(item, Mapping) and key in words_of("log.machine"):
             continue  # what there was, and not what was used
-        facts = [_as_fact(one) for one in item if isinstance(one, Mapping)] if isinstance(item, list) else []
+        facts = [_as_fact(entry) for entry in item if isinstance(entry, Mapping)] if isinstance(item, list) else []
         if facts and len(facts) == len(item) and all(len(fact) == 1 for fact in facts):
             # Settings as a list of names with their values.
             yield from _flattened({n: v for fact in facts for n, v in fact.items()}, prefix, depth + 1, left_out)

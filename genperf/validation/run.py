@@ -132,8 +132,8 @@ def validate(
     table = table.mapped(options.pop("mapping", None) or {})
     names, notes = choose_models(models, table)
     medians, splits = table.medians(), split(table, scheme, seed)
-    trains = [table.take(part.train) for part in splits]
-    held_out = [_held_out(table, medians, part, train) for part, train in zip(splits, trains, strict=True)]
+    trains = [table.take(fold_split.train) for fold_split in splits]
+    held_out = [_held_out(table, medians, fold_split, train) for fold_split, train in zip(splits, trains, strict=True)]
     if len(names) * len(splits) == 1 and not place.in_process:
         # A single task cannot use several processes: its groups can.
         options, place = {**options, "workers": workers, "engine": engine, "address": address}, Engine()
@@ -391,9 +391,9 @@ def importance(
     for name in choose_models(models, table)[0]:
         # Sums over the configurations as they are, and with each factor shuffled; how many have an error.
         errors, counts = np.zeros((2, 1 + len(factors), repeats))
-        for number, part in enumerate(folds_rows):
-            held = medians.take(np.unique(table.configuration[part.test]))
-            train = table.take(part.train)
+        for number, fold_rows in enumerate(folds_rows):
+            held = medians.take(np.unique(table.configuration[fold_rows.test]))
+            train = table.take(fold_rows.train)
             copies = _shuffled(held.frame[[f.name for f in medians.factors]], factors, repeats, [seed, number])
             outcome = predicted(Task(name, train, copies, 0.9, seed, {}))
             if outcome.error is not None:

@@ -191,13 +191,13 @@ def reasons_in_words(reasons: Sequence[str], total: int) -> tuple[Note, ...]:
     """Count why configurations were left unpredicted, one note a reason, the most frequent first."""
     counts = Counter(reasons).most_common()
     notes = [f"{n} of {total} configurations left unpredicted: {r}" for r, n in counts[:LISTED]]
-    others = sum(n for _, n in counts[LISTED:])
-    notes += [f"{others} of {total} configurations left unpredicted for other reasons"] if others else []
+    unlisted = sum(n for _, n in counts[LISTED:])
+    notes += [f"{unlisted} of {total} configurations left unpredicted for other reasons"] if unlisted else []
     return tuple(Note(text, "unpredicted") for text in notes)
 
 
 def first_reasons(reasons: Sequence[str]) -> str:
     """Return the first different reasons in a line, and how many more there are."""
     distinct = list(dict.fromkeys(reasons))
-    others = len(distinct) - LISTED
-    return "; ".join(distinct[:LISTED]) + (f"; and {others} more" if others > 0 else "")
+    unlisted = len(distinct) - LISTED
+    return "; ".join(distinct[:LISTED]) + (f"; and {unlisted} more" if unlisted > 0 else "")

@@ -64,9 +64,9 @@ class History(Struct, frozen=True, eq=False, dict=True):
         recent = self.sessions >= oldest
         sessions, residuals = self.sessions[recent] - oldest, self.residuals[recent]
         sizes = np.bincount(sessions).astype(float)
-        count, one = len(sizes), np.ones((1, 1))
+        count, unit = len(sizes), np.ones((1, 1))
         if count < FEWEST_SESSIONS:
-            return 0.0 * one, max(self.sd, LEAST_NOISE) ** 2 * one, one / self.runs.sum(), one[0]
+            return 0.0 * unit, max(self.sd, LEAST_NOISE) ** 2 * unit, unit / self.runs.sum(), unit[0]
         d, q = (ratios.ravel() for ratios in np.meshgrid(DEVIATIONS, WALKS, indexing="ij"))
         prior = np.prod([np.where(r == 0.0, NONE, (1.0 - NONE) / (len(np.unique(r)) - 1)) for r in (d, q)], axis=0)
         means, place = np.bincount(sessions, weights=residuals) / sizes, np.arange(1.0, count + 1.0)

@@ -168,13 +168,17 @@ def verify(
     moved = tuple[dict[str, Any], ...]()
     if update:
         table = _with_runs(_table_of(schema, bool(new.group)) if earlier is None else earlier, new)
-        options = {name: one for name, one in fitted.first.options.items() if name in ("loss", "penalty", "solver")}
-        also = {name: one.model for name, one in fitted.first.further.items()}
+        options = {
+            name: option for name, option in fitted.first.options.items() if name in ("loss", "penalty", "solver")
+        }
+        also = {name: result.model for name, result in fitted.first.further.items()}
         again = fit(table, fitted.first.model, seed=seed, also_models=also, **options)
         if earlier is None and isinstance(model, str | Path):
             save_model(again, model)
-        places, shown = inputs.drop_duplicates(), THROUGHPUT[0] if target.throughput else target.name
-        before, after = (np.asarray(one.predict_columns(places)[shown], float).tolist() for one in (fitted, again))
+        places, shown_name = inputs.drop_duplicates(), THROUGHPUT[0] if target.throughput else target.name
+        before, after = (
+            np.asarray(model.predict_columns(places)[shown_name], float).tolist() for model in (fitted, again)
+        )
         rows = zip(records(places), before, after, strict=True)
         moved = tuple({"at": at, "before": value, "after": updated} for at, value, updated in rows)
     runs = tuple(map(Checked, records(inputs), verdicts, *numbers, place))
@@ -237,5 +241,5 @@ def _with_runs(table: Table, new: Table) -> Table:
     if table.weight is not None and table.weight not in rows:
         # A run without a weight counts as earlier ones do in the mean.
         rows = rows.assign(**{table.weight: table.frame[table.weight].mean()})
-    further = {n: _with_runs(part, new.further[n]) if n in new.further else part for n, part in table.further.items()}
+    further = {n: _with_runs(t, new.further[n]) if n in new.further else t for n, t in table.further.items()}
     return replace(table._with(pd.concat([table.frame, rows], ignore_index=True)), further=further)

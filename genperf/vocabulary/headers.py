@@ -102,7 +102,7 @@ def header_of(column: str) -> Header:
     if not names or _is_bandwidth(last or names):
         return Header()
     header = _rate(last, names) or _rate(names, []) or _time(names, last) or _quantity(names, last) or Header()
-    of_a_node = header.shared and any(part[0] in NODE_WORDS for part in [*names[1:], *last[1:]])
+    of_a_node = header.shared and any(unit_words[0] in NODE_WORDS for unit_words in [*names[1:], *last[1:]])
     return replace(header, level="nodes") if of_a_node else header
 
 
@@ -118,7 +118,7 @@ def relative_unit(column: str) -> str:
     >>> relative_unit("TFLOPS per GPU"), relative_unit("speed-up")
     ('TFLOP', 'units')
     """
-    words = [word for part in _chain(column) for word in part]
+    words = [word for unit_words in _chain(column) for word in unit_words]
     return next((_COUNTED[word] for word in words if _COUNTED.get(word, "").endswith("FLOP")), RELATIVE)
 
 
@@ -131,7 +131,7 @@ def time_called(column: str, usual: str) -> str:
     ('step', 'TTFT p50', 'Time per Tree')
     """
     plain = {*_TIMES, *TIME_WORDS, *STEP_WORDS, *JOB_WORDS, *STATISTICS, *words_of("headers.time_letter")} - {"latency"}
-    words = {word for part in _chain(bare(column)) for word in part}
+    words = {word for unit_words in _chain(bare(column)) for word in unit_words}
     timed = header_of(column).kind == "time" or words & _TIMES
     return bare(column) if timed and words - plain else usual
 
@@ -148,10 +148,10 @@ def in_another_unit(column: str, others: Iterable[str]) -> str | None:
     """
 
     def meaning(name: str) -> tuple[Header, set[str]]:
-        words = {word for part in _chain(bare(name)) for word in part}
+        words = {word for unit_words in _chain(bare(name)) for word in unit_words}
         return replace(header_of(name), unit=""), words - {*TIME_WORDS, *_TIMES, *_RATES}
 
-    alike = [other for other in others if header_of(other).unit and meaning(other) == meaning(column)]
+    alike = [candidate for candidate in others if header_of(candidate).unit and meaning(candidate) == meaning(column)]
     return alike[0] if len(alike) == 1 and header_of(column).unit else None
 
 
@@ -194,7 +194,7 @@ def _parted(text: str) -> tuple[str, str]:
 def _is_unit(text: str) -> bool:
     chain = _chain(text)
     last = chain[-1][-1] if chain else ""
-    rate = any(part[-1] in TIME_WORDS for part in chain[1:]) or (len(chain) > 1 and chain[0][-1] in TIME_WORDS)
+    rate = any(per[-1] in TIME_WORDS for per in chain[1:]) or (len(chain) > 1 and chain[0][-1] in TIME_WORDS)
     return rate or last in TIME_WORDS or last in _UNITS or _OF_A_CLOCK.fullmatch(text.lower()) is not None
 
 
@@ -202,16 +202,16 @@ def _chain(text: str) -> list[list[str]]:
     """Return the words of a header, parted where one thing is given per another."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", text).lower()
     ratio_texts = re.split(r"/|(?:^|[\s_\-])per(?=[\s_\-])", apart)
-    words = [[w for w in re.split(r"[\s_\-.,:()\[\]]+", part) if w] for part in ratio_texts]
+    words = [[w for w in re.split(r"[\s_\-.,:()\[\]]+", run) if w] for run in ratio_texts]
     # `s/1 epoch` is `s/epoch`.
-    words[1:] = [part[1:] if len(part) > 1 and part[0] == "1" else part for part in words[1:]]
-    return [part for part in words if part]
+    words[1:] = [run[1:] if len(run) > 1 and run[0] == "1" else run for run in words[1:]]
+    return [run for run in words if run]
 
 
 def _is_bandwidth(chain: list[list[str]]) -> bool:
     """Tell whether a chain of words is data per second: that of a link or a disk, and no throughput of a training."""
-    numerator, *others = chain or [[]]
-    if others:
+    numerator, *denominators = chain or [[]]
+    if denominators:
         return bool(numerator) and numerator[-1] in _DATA
     return len(numerator) > 1 and numerator[-1] in TIME_WORDS and numerator[-2] in _DATA
 
@@ -220,9 +220,9 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
     """Return the header of a throughput: something per second, perhaps of each worker."""
     if not chain:
         return None
-    numerator, *others = chain
-    shared = any(part[0] in DEVICE_WORDS | NODE_WORDS for part in [*others, *before[1:]])
-    timed = next((part for part in others if part[0] in TIME_WORDS), None)
+    numerator, *denominators = chain
+    shared = any(unit_words[0] in DEVICE_WORDS | NODE_WORDS for unit_words in [*denominators, *before[1:]])
+    timed = next((unit_words for unit_words in denominators if unit_words[0] in TIME_WORDS), None)
     if timed is not None and not (len(numerator) == 1 and numerator[0] in TIME_WORDS):
         counted = "" if numerator[-1] in _PLAIN or numerator[-1] in TIME_WORDS else numerator[-1]
         multiple = {"k": "k ", "m": "M ", "b": "B "}.get(numerator[-2], "") if len(numerator) > 1 else ""
@@ -242,17 +242,17 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     """Return the header of a time: a word for it, a unit at the end, or a unit per step."""
     if chain[-1][-1] in STATISTICS and len(chain[-1]) > 1:
         chain = [*chain[:-1], chain[-1][:-1]]
-    numerator, *others = chain
-    words = [word for part in chain for word in part]
+    numerator, *denominators = chain
+    words = [word for unit_words in chain for word in unit_words]
     inside = unit[0][-1] if unit else ""
-    of = _of([*words, *(word for part in unit for word in part)])
+    of = _of([*words, *(word for unit_words in unit for word in unit_words)])
     ends = TIME_WORDS.get(inside) or (TIME_WORDS.get(words[-1]) if len(words) > 1 else None)
     # Per step or epoch; a time per sample or token is none of a step.
-    per = others or unit[1:]
-    if per and not any(part[0] in STEP_WORDS | JOB_WORDS for part in per):
-        each = ends or next((TIME_WORDS[word] for word in numerator if word in TIME_WORDS), None)
-        return None if each is None else Header("quantity", f"{each}/{per[0][-1]}")
-    if others:
+    per = denominators or unit[1:]
+    if per and not any(unit_words[0] in STEP_WORDS | JOB_WORDS for unit_words in per):
+        seconds = ends or next((TIME_WORDS[word] for word in numerator if word in TIME_WORDS), None)
+        return None if seconds is None else Header("quantity", f"{seconds}/{per[0][-1]}")
+    if denominators:
         named_unit = ends or next((TIME_WORDS[word] for word in numerator if word in TIME_WORDS), None)
         return Header("time", named_unit or "s", of=of) if named_unit or set(numerator) & _TIMES else None
     if ends is None and len(words) == 1 and words[0] in words_of("headers.time_alone"):
@@ -282,7 +282,7 @@ def _of(words: list[str]) -> Literal["step", "job", ""]:
 
 def _quantity(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     """Return the header of another quantity: memory, energy, power."""
-    words = [word for part in chain for word in part]
+    words = [word for unit_words in chain for word in unit_words]
     end = unit[0][-1] if unit else words[-1] if len(words) > 1 else ""
     if len(chain) == 2 and chain[0][-1] in _UNITS and chain[1][0] in STEP_WORDS | JOB_WORDS:
         # Joules per step.
@@ -325,9 +325,9 @@ def unit_of(text: str) -> tuple[str, float, float]:
     >>> unit_of("microsegundos"), unit_of("GiB"), unit_of("kW"), unit_of("samples/sec"), unit_of("×")
     (('s', 1.0, 1000000.0), ('B', 1073741824.0, 1.0), ('W', 1000.0, 1.0), ('samples/s', 1.0, 1.0), ('x', 1.0, 1.0))
     """
-    multiple, _, rest = text.partition(" ")
-    if multiple in MULTIPLES and rest:
-        kind, above, below = unit_of(rest)
+    multiple, _, unit_text = text.partition(" ")
+    if multiple in MULTIPLES and unit_text:
+        kind, above, below = unit_of(unit_text)
         return kind, above * MULTIPLES[multiple], below
     time = _UNITS_OF_TIME.get(text if text in _UNITS_OF_TIME else text.lower())
     if time is not None and text not in ("H", "D", "S"):

@@ -81,7 +81,7 @@ def canonical_of(column: str) -> str | None:
     ('workers', 'workers', 'workers', None)
     """
     names = {name for spelled in _SPELLINGS for name in spelled(column)}
-    return next((canonical for canonical, known in ALIASES.items() if not names.isdisjoint(known)), None)
+    return next((canonical for canonical, aliases in ALIASES.items() if not names.isdisjoint(aliases)), None)
 
 
 def plural_of(column: str) -> str | None:
@@ -198,7 +198,7 @@ def counts_cores(column: str) -> bool:
 
 def _spelled(names: Iterable[str]) -> set[str]:
     """Return all spellings of some names."""
-    return {one for name in names for spell in _SPELLINGS for one in spell(name)}
+    return {spelling for name in names for spell in _SPELLINGS for spelling in spell(name)}
 
 
 def is_relative(name: str) -> bool:

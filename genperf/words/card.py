@@ -118,7 +118,7 @@ def _plan_decision(planned: Planned) -> str:
 def first_of_groups(efficiencies: dict[str, tuple[float, float, str]]) -> str:
     """Return which of several series to look at first: the least efficient, where it is clearly below half of them."""
     (name, (value, upper, at)), *_ = efficiencies.items()
-    middle = sorted(one for one, _, _ in efficiencies.values())[len(efficiencies) // 2]
+    middle = sorted(efficiency for efficiency, _, _ in efficiencies.values())[len(efficiencies) // 2]
     if upper < middle:
         return (
             f"Look at {name} first: its efficiency at {at} is {value:.0f} %; half of the series reach {middle:.0f} %."

@@ -87,7 +87,7 @@ def percent_text(share: Interval, interval: float) -> str:
 
 def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") -> str:
     """Return how sure a prediction is: the interval of a new run, what was held out, the verdict, others' worth."""
-    first, *reasons = expected.reason.split("; ")
+    verdict, *reasons = expected.reason.split("; ")
     rate = growth.throughput(expected.value)
     low, high = map(three_digits, (expected.value if rate is None else rate).ends[1:])
     unit = expected.unit if rate is None else rate_unit(growth.sample)
@@ -97,7 +97,7 @@ def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") 
         fits_text(expected.fits),
         f"a new run lies between {low} and {with_unit(high, unit)} ({100 * expected.interval:g} % interval)",
         held_out_text(expected),
-        trust_text(expected.verdict, first),
+        trust_text(expected.verdict, verdict),
         *reasons,
         worth,
     )
@@ -154,10 +154,10 @@ def pays_sentence(growth: GrowthCounts, expected: Expectation) -> str:
         return f"nothing smaller than {count_text(target.count, growth.name)} was measured to compare its cost with"
     if growth.marginal is None:
         ratio = target.value * target.machines / (start.value * start.machines)
-        one = singular(growth.paid_name)
+        unit_name = singular(growth.paid_name)
         return prose(
             "whether it pays needs the work of a step (--work)",
-            f"a step uses {three_digits(ratio)} x the {one}-seconds",
+            f"a step uses {three_digits(ratio)} x the {unit_name}-seconds",
         )
     sample = growth.sample if growth.whole else growth.sample.removesuffix("s")
     if growth.marginal.value == float("inf") and growth.gain is not None:

@@ -69,7 +69,7 @@ def limit_sentence(limit: Limit, places: str) -> str:
         follow = {d: f" (and {' and '.join(d.followers)} with it)" if d.followers else "" for d in limit.doublings}
         effects = [f"{d.factor}{text} makes it x {three_digits(d.ratio)}" for d, text in follow.items()]
         return f"what the {limit.reported} depends on at {places}: doubling {', '.join(effects)}" if effects else ""
-    largest, *others = limit.parts
+    largest, *further_terms = limit.parts
     if not _determined(largest):
         return (
             f"what takes the {limit.name} at {places} is not determined; likely the most is {_called(largest, limit)}"
@@ -78,12 +78,12 @@ def limit_sentence(limit: Limit, places: str) -> str:
     note = interval_note(limit.interval, low, high, middle, "%")
     text = f"at {places}, {middle} % of the {limit.name}{note} is {_called(largest, limit)}"
     # Rounded, two parts add up to no more than the whole.
-    second = min(round(100 * others[0].share.value), 100 - int(middle)) if others else 0
+    second = min(round(100 * further_terms[0].share.value), 100 - int(middle)) if further_terms else 0
     if second == 0:
         # Where no term explains much of the rest, nothing is claimed of it.
-        explained = sum(part.share.value for part in limit.parts)
+        explained = sum(term.share.value for term in limit.parts)
         return text if abs(1.0 - explained) > WORDS_LEAST_SHARE else f"{text}: nothing else limits it"
-    return prose(text, f"next comes {_called(others[0], limit)} ({second} %)")
+    return prose(text, f"next comes {_called(further_terms[0], limit)} ({second} %)")
 
 
 def limit_short(limit: Limit) -> str:

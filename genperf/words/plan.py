@@ -26,15 +26,15 @@ def limits_text(plan: Plan) -> list[str]:
 def plan_sentence(planned: Planned) -> str:
     """Return the cheapest count that keeps a plan, or why none does."""
     there = [] if planned.named is None else [_named_text(planned, planned.named)]
-    limits, name, (first, last) = limits_text(planned.plan), planned.name, planned.tried
+    limits, name, (smallest, last) = limits_text(planned.plan), planned.name, planned.tried
     what = f"for {three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
     aim = " ".join((what, " and ".join(limits))).strip()
     if planned.best is None:
-        return prose(*there, f"{aim}, no count of {first:g} to {last:g} {noun_of(name)} is enough", *_why(planned))
+        return prose(*there, f"{aim}, no count of {smallest:g} to {last:g} {noun_of(name)} is enough", *_why(planned))
     keep = " that keeps " + ("both" if len(limits) > 1 else "it") if limits else ""
     texts = [
         *there,
-        f"{aim}, the cheapest count of {first:g} to {last:g}{keep} is {count_text(planned.count, name)}",
+        f"{aim}, the cheapest count of {smallest:g} to {last:g}{keep} is {count_text(planned.count, name)}",
         f"it takes {_choice_text(planned, planned.cheapest, notes=True)}",
         *_doubt(planned.cheapest),
         f"the price is {price_text(planned.price.text, planned.paid)}" if planned.price is not None else "",

@@ -32,8 +32,8 @@ def normal_sentence(compared: AmongPublished) -> str:
     text = f"at {devices if step.kind == 'inside' else several} the efficiency is {100 * placed.value:.0f} %"
     if step.kind == "beyond":
         same = step.before[1] == step.after[1]
-        first, last = (step.before[0], devices) if same else (step.before[1], several)
-        text = f"from {first:g} to {last} each doubling keeps {100 * placed.value:.0f} %"
+        before, last = (step.before[0], devices) if same else (step.before[1], several)
+        text = f"from {before:g} to {last} each doubling keeps {100 * placed.value:.0f} %"
     text += ", if each device keeps its batch" if compared.work == "assumed" else ""
     of_one = " of one node's" if step.kind == "second" else ""
     a_step = "" if "doublings" in placed.narrowed or step.kind == "beyond" else " over as many doublings"
@@ -81,8 +81,8 @@ def exchange_sentence(exchange: Exchange) -> str:
         f"the exchange of {three_digits(exchange.message / 1e6)} MB between {exchange.nodes:g} nodes needs at least "
         f"{three_digits(seconds)} s of {step} at the hinted rate"
     )
-    others = ", ".join(f"{name} {three_digits(time)} s" for name, time in ways.items())
-    return prose(least, f"that is the {way} way; {others}", *_cost_of_exchange(exchange, cost, seconds))
+    alternatives = ", ".join(f"{name} {three_digits(time)} s" for name, time in ways.items())
+    return prose(least, f"that is the {way} way; {alternatives}", *_cost_of_exchange(exchange, cost, seconds))
 
 
 def _cost_of_exchange(exchange: Exchange, cost: float | None, seconds: float) -> list[str]:
@@ -119,10 +119,10 @@ def causes_heading(causes: Sequence[Cause], sound: float, sound_runs: bool) -> s
 
 def causes_sentence(causes: Sequence[Cause], sound: float) -> str:
     """Return the likeliest cause of a slow step with its evidence, and what decides."""
-    first, *others = causes
-    second = "".join(f", or {cause_named(cause)}" for cause in others[:1])
+    top, *alternatives = causes
+    second = "".join(f", or {cause_named(cause)}" for cause in alternatives[:1])
     heading = causes_heading(causes, sound, False)
-    return prose(f"{heading}{second}", f"for {first.cause}: {first.supports}", f"to decide: {first.decide_by}")
+    return prose(f"{heading}{second}", f"for {top.cause}: {top.supports}", f"to decide: {top.decide_by}")
 
 
 def _percent(share: float) -> str:

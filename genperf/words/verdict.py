@@ -68,7 +68,7 @@ def reasons(marks: Sequence[Mark], rows: int) -> list[str]:
         grades = np.broadcast_to(mark.level, mark.rows.shape).tolist()
         for row, text, grade in zip(mark.rows.tolist(), _texts(mark), grades, strict=False):
             levels[row][text] = max(grade, levels[row].get(text, 0))
-    return ["; ".join(sorted(one, key=lambda text: -one[text])) or REASONS["inside"] for one in levels]
+    return ["; ".join(sorted(shares, key=lambda text: -shares[text])) or REASONS["inside"] for shares in levels]
 
 
 def _texts(mark: Mark) -> Iterable[str]:
