@@ -215,6 +215,8 @@ class Plan(Struct, frozen=True):
     #: Seconds, and money in the unit of the price: both are kept by the upper end of the interval.
     deadline: float | None = None
     budget: float | None = None
+    #: Whether it is in tokens, which the runs have to count.
+    of_tokens: bool = False
 
 
 class Choice(Struct, frozen=True):

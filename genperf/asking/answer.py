@@ -22,7 +22,7 @@ from genperf.panel.quantities import QUANTITIES
 from genperf.panel.reading import Reading
 from genperf.panel.target import SECONDS
 from genperf.prediction.predict import THROUGHPUT
-from genperf.vocabulary.headers import bare, time_called
+from genperf.vocabulary.headers import RELATIVE, bare, time_called
 from genperf.words.answer import sentences_of
 from genperf.words.card import COLORS, MARKS, next_line, record_line, verdict_line
 from genperf.words.numbers import (
@@ -335,7 +335,12 @@ def rows_of(answer: Answer) -> Iterator[Row]:
     growth, expected = facts.growth, facts.expected
     rate = growth.throughput(expected.value)
     beside = _beside(facts) if growth.grows else None
-    if rate is not None:
+    likeliest = answer.answers[0]
+    relative = rate is not None and growth.sample == RELATIVE and likeliest.unit in ("x", "%")
+    if relative and likeliest.quantity.lower() != "efficiency":
+        # A speed-up, or a share of the peak, by its own name.
+        yield _interval_row(likeliest.quantity, likeliest.expected, likeliest.unit)
+    if rate is not None and not relative:
         before_text = "" if beside is None or beside.rate is None else three_digits(beside.rate)
         yield _interval_row("throughput", rate, rate_unit(growth.sample), before_text)
     if rate is None or growth.of_steps:

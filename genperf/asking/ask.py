@@ -266,9 +266,12 @@ def _record(
 # --- how many machines a piece of work takes --------------------------------------------------------------------------
 
 
-def plan_of(samples: str | None, deadline: str | None = None, budget: str | None = None) -> Plan | None:
-    """Read a plan from numbers as people write them; None without samples."""
-    texts = {"samples": samples, "deadline": deadline, "budget": budget}
+def plan_of(
+    samples: str | None, deadline: str | None = None, budget: str | None = None, tokens: str | None = None
+) -> Plan | None:
+    """Read a plan from numbers as people write them; None without samples, or tokens to do in time or for a budget."""
+    of_tokens = samples is None and tokens is not None and (deadline is not None or budget is not None)
+    texts = {"samples": tokens if of_tokens else samples, "deadline": deadline, "budget": budget}
     values = {name: None if text is None else amount(text) for name, text in texts.items()}
     for (name, value), example in zip(values.items(), ("1.2B", "5d", "20000"), strict=True):
         if texts[name] is not None and (value is None or not 0.0 < value < float("inf")):
@@ -276,7 +279,7 @@ def plan_of(samples: str | None, deadline: str | None = None, budget: str | None
     size = values.pop("samples")
     if size is None and any(value is not None for value in values.values()):
         raise GenperfError("a deadline and a budget are those of the work in all", hint="--samples 1.2B")
-    return None if size is None else Plan(size, **values)
+    return None if size is None else Plan(size, **values, of_tokens=of_tokens)
 
 
 def planned(
@@ -323,6 +326,9 @@ def planned(
         raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
     if work.total is None:
         raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
+    if plan.of_tokens and work.unit != "tokens":
+        what = f"the runs count {work.unit}, and a deadline or a budget of tokens needs how many {work.unit} they are"
+        raise GenperfError(what, hint="--samples 1.2B")
     count = result.panel.along()
     steps = ladder(result, at, full_nodes=True)
     # The machine of the question is the last row.

@@ -150,7 +150,7 @@ def ask(
         return about(run, None if tokens is None else amount(str(tokens)), counts, paid, checked_hints(hints or {}))
     named = {**(at or {}), **configuration}
     several = {n: list(values) for n, values in named.items() if isinstance(values, list | tuple | range | np.ndarray)}
-    texts = {"samples": samples, "deadline": deadline, "budget": budget}
+    texts = {"samples": samples, "deadline": deadline, "budget": budget, "tokens": tokens}
     question = Question(
         work=work,
         price=None if price is None else price_of(price, per),
@@ -354,6 +354,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         reading, source = self.reading, self.opened.source
         alone = self.opened.want is not None or self.opened.given.measured_column is not None
         name, *others = reading.quantities[: 1 if alone else None]
+        if self.opened.want is not None and (answer := self._wanted_of_another(name, at)) is not None:
+            return answer
         model, table = self.fitted(name)
         scale = next((f for f in model.schema.factors if f.name == reading.scale), None)
         if table.rejected and scale is not None and scale.distinct < min(2, len(np.unique(self._counts))):
@@ -387,6 +389,19 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             _read_back(source, table),
             sentence,
             tuple(n for n in reading.left_out if n not in answers),
+        )
+
+    def _wanted_of_another(self, name: str, at: dict[str, str]) -> Answer | None:
+        """Return the answer of a wanted share that follows from what was measured; None where it does not."""
+        follows, headers = self.reading.meanings[name].follows, self.reading.headers
+        bases = [n for n in (follows.factors if follows is not None else ()) if headers[n].kind in ("time", "rate")]
+        if headers[name].kind or len(bases) != 1:
+            return None
+        opened = replace(self.opened, want=bases[0])
+        answer = replace(self, opened=opened, reading=opened.reading).answered(at)
+        value = self._by_arithmetic(name, {bases[0]: answer.answers[0]})
+        return (
+            None if value is None else replace(answer, answers=(value,), facts=None, measured=self._measured(name, at))
         )
 
     def _in_full(self, name: str, model: FitResult, configuration: dict[str, Any]) -> Answer | None:

@@ -83,7 +83,7 @@ def ask(
     from genperf.result import load_model
 
     checked = checked_hints(measured_links(pairs(hints, "--hint"))) if hints else {}
-    plan = plan_of(samples, deadline, budget)
+    plan = plan_of(samples, deadline, budget, tokens)
     paid, training = paid_at(price, per), training_of(tokens, peak)
     question = Question(price=paid, per=per, training=training, plan=plan, hints=checked)
     answer_of_run = None if at else bus_named(table, checked)

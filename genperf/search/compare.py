@@ -36,6 +36,8 @@ from genperf.words.verdict import fits_text
 CHANGE, NOTHING = "change", "as it is"
 
 
+#: The probability of being the best below which the first two are not told apart.
+LEAST_LIKELY = 0.6
 #: Relative difference of the work of a step below which steps do the same: of rounding.
 SAME_WORK = 1e-9
 
@@ -292,13 +294,15 @@ def _sentence(
     ratio = 100.0 * (values.max() / values.min() - 1.0)
     low, high = (100.0 * np.expm1(end) for end in ends)
     better = "faster" if quantity.is_time else "better"
-    judged = better if ends[0] > 0.0 else f"likely {better}, not certain"
+    best = float(ranked["best"][0])
+    judged = f"{winner} is {better if ends[0] > 0.0 else f'likely {better}, not certain'}"
+    if ends[0] <= 0.0 and best < LEAST_LIKELY:
+        judged = f"{winner} and {second} cannot be told apart"
     behind = f"{second} takes {ratio:.0f} % longer" if quantity.is_time else f"{second} differs by {ratio:.0f} %"
     behind = f"{behind} for the same work" if by_work else behind
-    best = 100.0 * float(ranked["best"][0])
     return (
-        f"{winner} is {judged}: {behind} ({100 * interval:g} %: {low:.0f} to {high:.0f} %). "
-        f"It is the best of {len(ranked)} with a probability of {best:.0f} %."
+        f"{judged}: {behind} ({100 * interval:g} %: {low:.0f} to {high:.0f} %). "
+        f"{winner} is the best of {len(ranked)} with a probability of {100 * best:.0f} %."
     )
 
 
