@@ -26,11 +26,11 @@ from genperf.table.clean import numbers
 #: Levels of a categorical factor, in the model's order. With more nobody reads the table; half and
 #: double change no answer (experiments/results/settings.md).
 MAX_MOVED_LEVELS = 30
-#: Points of each of the two base samples, a power of two. At 1024 the Monte Carlo error of an index is about 0.01
-#: (docs/attribution.md).
-SOBOL_SAMPLES = 1024
-#: Such points of the prediction itself, at least, and of its draws, at most: with 64 an index errs by 0.014, with 256
-#: by 0.007. Draws at the points of the prediction err with it, and that error cancels.
+#: Points of each of the two base samples, a power of two. Of a product of three factors, whose time varies by a factor
+#: of 200, a total index then errs by 0.002 (with 1024 by 0.008, with 256 by 0.04); of a sum by less than 0.001.
+SOBOL_SAMPLES = 4096
+#: Such points of the prediction itself, at least, and of its draws, at most. Draws at the points of the prediction err
+#: with it, and that error cancels.
 LEAST_SAMPLES = 256
 #: Draws of the ensemble with which the intervals of an index are made. The standard error of an end
 #: of a 90 % interval is then 8 % of its width (see `PAIRED_DRAWS`), at a sixteenth of the time of a thousand.
