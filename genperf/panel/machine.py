@@ -232,6 +232,8 @@ class Machine(Struct, frozen=True, dict=True):
     def solved(self, base: Parts, given: Parts, size: Any = None, growth: Growth | None = None) -> dict[str, Array]:
         """Return every part of machines, from those `given` of them and configurations that show the others."""
         out = {**base, **given}
+        if not out:
+            return out
         held = given.get("devices_per_node", self.size() if size is None else size)
         self._place(out, base, given, held)
         self._divide_work(out, base, given, growth or self.growth)
