@@ -420,7 +420,8 @@ def _sobol(law: Law, result: Any, design: str) -> Iterator[Asked]:
     ranges = LINES if design == "one at a time" else VALUES
     # With so many points the truth errs by 0.002 at most.
     u = qmc.Sobol(2 * len(ranges), rng=np.random.default_rng([SEED, 9]), bits=64).random(1 << 14)
-    base = [{n: _over(n, *both) for n, *both in zip(ranges, ranges.values(), some, strict=True)} for some in np.split(u.T, 2)]
+    halves = (zip(ranges, half, strict=True) for half in np.split(u.T, 2))
+    base = [{name: _over(name, ranges[name], column) for name, column in columns} for columns in halves]
     first = law.time(base[0])
     variance = float(np.var(np.concatenate([first, law.time(base[1])])))
     for row in sensitivity(result).indices.to_dict("records"):
