@@ -193,13 +193,10 @@ class Training(Struct, frozen=True):
     peak: float | None = None
 
     def shows(self, priced: bool) -> dict[str, str]:
-        """Return the quantities of its answers, for `derived_columns`; none where nothing is asked."""
-        names = ["tokens_per_s"] if self.given else []
-        if self.tokens is not None:
-            names += ["days", "training_cost"] if priced else ["days"]
-        if self.peak is not None:
-            names.append("mfu")
-        return {name: name for name in names}
+        """Return the quantities that answer it, each as the formula of its own name that `derived_columns` takes."""
+        tokens, peak = self.tokens is not None, self.peak is not None
+        answering = {"tokens_per_s": tokens or peak, "days": tokens, "training_cost": tokens and priced, "mfu": peak}
+        return {name: name for name, is_answer in answering.items() if is_answer}
 
     @property
     def given(self) -> dict[str, float]:

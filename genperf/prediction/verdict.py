@@ -428,13 +428,18 @@ def _measured(schema: Schema, place: int) -> Array:
     return positions(schema.factors[place], np.array([m.values[place] for m in schema.medians], dtype=object))
 
 
-def _staircase(pair: Array, signs: tuple[int, int]) -> Integers:
-    """Return the places of the pairs that no other pair exceeds in both directions."""
-    order = np.lexsort((-signs[1] * pair[:, 1], -signs[0] * pair[:, 0]))
+def _staircase(runs: Array, signs: tuple[int, int]) -> Integers:
+    """Return the places of the runs that no other run exceeds along both factors: the Pareto front of a corner.
+
+    A sign tells which way a factor runs into the corner; it is 0 where levels have no order, and then every run stays.
+    """
     if 0 in signs:
-        return np.sort(order)
-    rising = np.maximum.accumulate(signs[1] * pair[order, 1])
-    return np.sort(order[np.concatenate([[True], rising[1:] > rising[:-1]])])
+        return np.arange(len(runs))
+    first, second = (runs * signs).T
+    farthest_first = np.lexsort((-second, -first))
+    highest = np.maximum.accumulate(second[farthest_first])
+    is_a_step = np.append(True, highest[1:] > highest[:-1])
+    return np.sort(farthest_first[is_a_step])
 
 
 def shortfalls(points: Array, corner: Corner) -> Array:

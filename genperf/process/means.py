@@ -160,14 +160,16 @@ class SumBasis(Struct, frozen=True, eq=False):
         return now
 
     def _step(self, target: Array, A: Array, now: Coefficients, bent: Bent) -> Coefficients:
-        """Return the constants that minimise the linearised error."""
+        """Return the constants that minimise the linearised error, with S the slopes by the powers p₀ of `now`.
+
+        |A·c + S·(p − p₀) − target|² + Σ stiffness·(p − centre)²,   c ≥ 0,   p = centre + more − less,   more, less ≥ 0
+        """
         if not len(bent.centre):
             return now._replace(columns=self._solved(A, target, now.columns))
-        # A power moves either way: what is added to its centre and what is taken from it are both above zero.
-        slopes, away = self.slopes(now)[:, len(now.columns) :], now.powers - bent.centre
+        S, away = self.slopes(now)[:, len(now.columns) :], now.powers - bent.centre
         start = np.concatenate([now.columns, np.maximum(away, 0.0), np.maximum(-away, 0.0)])
-        x = self._solved(np.hstack([A, slopes, -slopes]), target + slopes @ away, start, np.tile(bent.stiffness, 2))
-        columns, more, less = np.split(x, np.cumsum([len(now.columns), len(away)]))
+        unknowns = self._solved(np.hstack([A, S, -S]), target + S @ away, start, np.tile(bent.stiffness, 2))
+        columns, more, less = np.split(unknowns, np.cumsum([len(now.columns), len(away)]))
         return now._replace(columns=columns, powers=np.clip(bent.centre + more - less, *POWER_BOUNDS))
 
     def without_traces(self, constants: Coefficients, y: Array) -> Coefficients:

@@ -99,12 +99,16 @@ class _Density:
         row, column = np.tril_indices(len(y))
         #: Of each pair of rows, its place in a matrix, and how often the whole matrix has it.
         self.half, self.often = row * len(y) + column, 2.0 - (row == column)
-        self.values, places = zip(*(distinct(a) for a in x), strict=True)
-        #: Of each axis, the place of each pair of rows among the pairs of its distinct values.
-        self.pairs = [p[row] * len(v) + p[column] for v, p in zip(self.values, places, strict=True)]
-        apart = [a.distance(v[:, None], v).ravel() for a, v in zip(prior.axes, self.values, strict=True)]
+        #: Of each axis, its distinct values, and the place of each pair of rows among the pairs of these values.
+        self.values, self.pairs, distances = list[AnyArray](), list[AnyArray](), []
+        for axis, cells in zip(prior.axes, x, strict=True):
+            values, places = distinct(cells)
+            pairs = places[row] * len(values) + places[column]
+            distances.append(axis.distance(values[:, None], values).ravel().take(pairs))
+            self.values.append(values)
+            self.pairs.append(pairs)
         #: Shape (axes, pairs).
-        self.distances = np.array([d.take(pairs) for d, pairs in zip(apart, self.pairs, strict=True)])
+        self.distances = np.array(distances)
         self.deviations = [deviations_of(axis) for axis in prior.axes]
         #: Of the prior: s, l, the sizes of each axis, noise.
         self.median = self.logarithms(prior, CONFIGURATION_NOISE)

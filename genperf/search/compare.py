@@ -343,27 +343,32 @@ def _alternatives(
     and the `bandwidth` of another network (`100Gbit/s`, `HDR`). A bandwidth of the configuration that is no factor of
     the model is that of the network of the runs.
     """
+    names, settings_of = [""], list[Mapping[str, Any]]([{}])
     if changes:
-        names, proposed = [NOTHING, *map(join_values, changes)], [{}, *changes]
-    else:
-        levels = [""] if column in (None, CHANGE) else next(f.levels for f in result.schema.factors if f.name == column)
-        names, proposed = list(levels), [{str(column): level} if level else {} for level in levels]
-    present = _bandwidth(result, at) if changes else {}
+        names, settings_of = [NOTHING, *map(join_values, changes)], [{}, *changes]
+    elif column is not None:
+        names = list(next(f.levels for f in result.schema.factors if f.name == column))
+        settings_of = [{column: level} for level in names]
+    network = _bandwidth(result, at) if changes else {}
     rows, rates = [], []
-    for change in proposed:
-        bandwidth = _bandwidth(result, change)
-        if bandwidth and not present:
+    for change in settings_of:
+        other_network = _bandwidth(result, change)
+        if other_network and not network:
             raise GenperfError(
                 "another network is compared with that of the runs, which is not given",
                 hint="--at bandwidth=25Gbit/s beside --or bandwidth=100Gbit/s",
             )
-        wanted = {**kept_beside(result.panel, at, change), **change}
-        rows.append(result.completed({n: v for n, v in wanted.items() if n not in {**present, **bandwidth}}))
+        settings = {**kept_beside(result.panel, at, change), **change}
+        rows.append(result.completed({n: v for n, v in settings.items() if n not in {**network, **other_network}}))
         if len(rows[-1]) != 1:
             raise GenperfError("alternatives are compared at one configuration", hint="one value for each factor")
-        speeds = [link_rate(str(next(iter(setting.values())))) for setting in (bandwidth, present) if setting]
-        rates.append(speeds[0] / speeds[-1] if speeds else 1.0)
+        rates.append(_rate(other_network or network) / _rate(network))
     return names, pd.concat(rows, ignore_index=True), np.array(rates)
+
+
+def _rate(network: Mapping[str, Any]) -> float:
+    """Return the rate of a network, as its bandwidth is written; one where none is."""
+    return link_rate(str(next(iter(network.values())))) if network else 1.0
 
 
 def _of_network(result: FitResult, columns: Mapping[str, Any], rates: Array, seed: int) -> Array:

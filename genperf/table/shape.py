@@ -243,24 +243,31 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
 
 
 def _reading(name: str) -> tuple[str, str, str, int] | None:
-    """Return how a header is read: kind, the word that is counted, what is measured, the number; None without one."""
+    """Return the kind of a header with a number, the word that is counted, what is measured, and the number.
+
+    `8` is bare, `2nd run` ordinal; in `8 GPUs time` the number is before the word that it counts, in `time gpus8` after
+    it, in `time (gpus=8)` given; in `time 3` the word before it is what is measured. None without a number.
+    """
     if name.strip().isdecimal() and name.strip().isascii():
         return "bare", "", "", int(name)
     if (match := re.fullmatch(r"\s*(\d+)\s*[x×]\s*([^\W\d_].*)", name)) is not None:
         return "before", "", _tidy(match[2]), int(match[1])
     if (match := re.search(rf"(?<!\w)#?(\d+){_ORDINAL}(?!\w)", name, re.IGNORECASE)) is not None:
-        remaining = _REPEAT.sub(" ", name[: match.start()] + " " + name[match.end() :])
-        return "ordinal", "", _tidy(remaining), int(match[1])
+        return "ordinal", "", _tidy(_REPEAT.sub(" ", _left_of(match))), int(match[1])
     for kind, pattern in (("before", _BEFORE), ("after", _AFTER)):
         if len(matches := list(pattern.finditer(name))) == 1:
             (match,) = matches
-            remaining = _tidy(f"{name[: match.start()]} {name[match.end() :]}")
-            word, number = match["word"], int(match["number"])
+            word, number, measured = match["word"], int(match["number"]), _tidy(_left_of(match))
             if kind == "after" and _stem(word) in words_of("headers.measured"):
-                return "measured", "", f"{word} {remaining}".strip(), number
+                return "measured", "", f"{word} {measured}".strip(), number
             is_assigned = kind == "after" and re.search("[=:(]", match["joint"])
-            return "given" if is_assigned else kind, word, remaining, number
+            return "given" if is_assigned else kind, word, measured, number
     return None
+
+
+def _left_of(match: re.Match[str]) -> str:
+    """Return a text with a blank in the place of what a pattern matches."""
+    return f"{match.string[: match.start()]} {match.string[match.end() :]}"
 
 
 def _value_name(rest: str) -> str:
