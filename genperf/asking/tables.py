@@ -55,6 +55,7 @@ TABLE_NOTES = (
     "runs_stopped",
     "job",
     "job_likely",
+    "work_grows",
     "repeats_apart",
     "earlier_predictions",
 )
@@ -502,7 +503,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if key and (len(self.series.rows) > SERIES_MAX_ROWS or name not in likeliest):
             # What the other series show of the nodes and the network takes longer.
             key, source, roles = (), source.take(np.flatnonzero(self.series.rows)), replace(roles, group=())
-        table = read_with_roles(source, replace(roles, skip_bad_rows=True)).mapped(self.reading.mapping)
+        table = read_with_roles(source, replace(roles, skip_bad_rows=True), self.reading.mapping)
         if key and key not in dict(table.groups()):
             raise TableError(f"no run of {', '.join(key)} ended with a value", where=table.source)
         return fit_group(table, key, self.seed, self.question.hints), table

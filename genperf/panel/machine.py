@@ -33,6 +33,9 @@ PARTS = PLACES + BATCHES
 Growth = Literal["weak", "strong"]
 #: Relative differences up to which numbers are one: rounding errors.
 SAME = 1e-9
+#: The exponent of the samples of a step over the devices above which they grew almost in proportion: nearer to
+#: proportional ones than to the same ones at every count.
+LEAST_SAMPLES_GROWTH = 0.5
 
 #: Devices that one node may hold although fewer were measured, where no run went beyond one count of nodes: those of
 #: most servers.
@@ -179,7 +182,33 @@ class Machine(Struct, frozen=True, dict=True):
             if np.ptp(count[alike]) > 0.0:
                 shared, of_one = work[alike], work[alike] / count[alike]
                 kinds.add("strong" if _one(shared) else "weak" if _one(of_one) else None)
-        return kinds.pop() if len(kinds) == 1 else None
+        kind = kinds.pop() if len(kinds) == 1 else None
+        return "weak" if kind is None and self.samples_of_one is not None else kind
+
+    @cached_property
+    def samples_of_one(self) -> tuple[Array, Array] | None:
+        """The counts of the runs, and the samples of a device at each, where a batch of all grew almost in proportion.
+
+        It was one batch a count that never fell. None elsewhere.
+        """
+        runs = self.measured
+        count, work = runs.get("workers", runs.get("nodes")), runs.get("global_batch")
+        if "global_batch" not in self.columns or count is None or work is None or not rises_with(work, count):
+            return None
+        counts, place = np.unique(count, return_index=True)
+        if len(counts) < 2 or min(counts[0], work.min()) <= 0.0:
+            return None
+        exponent = np.polyfit(np.log(counts), np.log(work[place]), 1)[0]
+        return (counts, work[place] / counts) if exponent > LEAST_SAMPLES_GROWTH else None
+
+    @property
+    def growth_note(self) -> str:
+        """How the samples of a step go on beyond the runs, in words; empty where they were proportional or the same."""
+        if self.samples_of_one is None or _one(self.samples_of_one[1]):
+            return ""
+        batch, count = self.called("global_batch"), self.called("workers" if self.counts_devices else "nodes")
+        grew = f"the {batch} grew with the {count} in the runs, and is taken to grow in proportion beyond them"
+        return f"{grew}; --at {batch}=N fixes it"
 
     def size(self, like: Mapping[str, Any] | None = None, as_it_is: bool = False) -> float | None:
         """Return the devices of a full node, by the largest scale of the runs, or of those `like` a configuration.
@@ -236,7 +265,7 @@ class Machine(Struct, frozen=True, dict=True):
             return out
         held = given.get("devices_per_node", self.size() if size is None else size)
         self._place(out, base, given, held)
-        self._divide_work(out, base, given, growth or self.growth)
+        self._divide_work(out, base, given, growth)
         return out
 
     def _place(self, out: dict[str, Array], base: Parts, given: Parts, held: Any) -> None:
@@ -308,9 +337,13 @@ class Machine(Struct, frozen=True, dict=True):
         ):
             work = out["micro_batches"] * at_once if "micro_batches" in out else None
         elif "global_batch" in base and count is not None and before is not None:
-            weak = growth == "weak" or (growth is None and "batch" in self.columns)
+            kind = growth or self.growth
+            weak = kind == "weak" or (kind is None and "batch" in self.columns)
             work = base["global_batch"] * count / before if weak else base["global_batch"]
-            if growth is None and passes is not None and {"global_batch", "batch"}.isdisjoint(self.columns):
+            if growth is None and self.samples_of_one is not None:
+                # As measured within the runs, and in proportion beyond them.
+                work = work * np.interp(count, *self.samples_of_one) / np.interp(before, *self.samples_of_one)
+            if kind is None and passes is not None and {"global_batch", "batch"}.isdisjoint(self.columns):
                 work = out["micro_batches"] * at_once
             work = np.fmax(work, at_once)
         if work is None:

@@ -28,8 +28,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def read_with_roles(source: Source | LargeSource, roles: Roles) -> Table:
-    """Read measurements, given which column plays which part."""
+def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping[str, str]) -> Table:
+    """Read measurements, given which column plays which part; it keeps what its counts are called."""
+    table = _read_with_roles(source, roles).mapped(mapping)
+    growth = table.panel.machine.growth_note
+    return table.noted(Note(growth, "work_grows")) if growth else table
+
+
+def _read_with_roles(source: Source | LargeSource, roles: Roles) -> Table:
+    """Return the table with those of its further quantities."""
     further = roles.checked().further
     if further:
         _refuse_taken_names(roles)
@@ -139,10 +146,10 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         return f"read as: {self.reading.options}"
 
     def table(self) -> Table:
-        """Return the checked table, which keeps what its counts are called."""
+        """Return the checked table."""
         named = self.given.measured_column is not None
         mapping = self.mapping if named else self.reading.mapping
-        return read_with_roles(self.files or self.source, self.given if named else self.roles()).mapped(mapping)
+        return read_with_roles(self.files or self.source, self.given if named else self.roles(), mapping)
 
     def roles(self, quantity: str | None = None) -> Roles:
         """Return the roles with a measured column, the likeliest where omitted."""

@@ -42,6 +42,7 @@ FILES = {
     "two.csv": runs("workers,batch,seconds", *(f"{n},{b},{b * (0.1 + 1 / n)}" for n in COUNTS for b in (8, 16))),
     "forecasts.csv": runs("workers,seconds,predicted", *(f"{n},{8 / n + 1:.6g},{8 / n + 1.1:.6g}" for n in COUNTS)),
     "few.csv": runs("workers,seconds", "1,9", "2,5"),
+    "grown.csv": runs("gpus,global_batch,seconds", "8,64,0.83", "16,130,0.85", "32,250,0.86"),
     "epochs.csv": runs("workers,epoch_s", *scaled(COUNTS)),
     "milliseconds.csv": runs("workers,step_ms", *scaled(COUNTS)),
     "fixed.csv": runs("workers,batch,seconds", *(f"{n},32,{8 / n + 1}" for n in COUNTS)),
@@ -387,6 +388,7 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["ask", "--full", "losses.events", "--at", "gpus=16"],
         ["ask", "--full", "report.sqlite", "--at", "gpus=16"],
         ["ask", "--full", "train.log", "--at", "gpus=16"],
+        ["ask", "--full", "grown.csv", "--at", "gpus=64"],
         ["check", "forecasts.csv", "--time", "seconds", "--extrinsic", "workers"],
     ],
 }

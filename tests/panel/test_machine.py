@@ -51,6 +51,31 @@ def test_a_batch_that_grew_with_the_devices_grows_on_at_every_door(tmp_path: Pat
     assert rows.loc[128, "efficiency"] == pytest.approx(sheet["summary"]["efficiency"] / 100, rel=0.05)
 
 
+def test_a_batch_that_grew_almost_in_proportion_grows_in_proportion_beyond_the_runs(tmp_path: Path) -> None:
+    runs = pd.DataFrame({"gpus": [8, 16, 32], "global_batch": [64, 130, 250], "step_time_s": [0.83, 0.85, 0.86]})
+    (tmp_path / "runs.csv").write_text(runs.to_csv(index=False))
+    door = one_answer.Asked(tmp_path / "runs.csv", one_answer.FORMS["devices, global batch"], None)
+    at = {"gpus": 64}
+    said = door.ask(at)
+    assert dict(said.at)["global_batch"] == 500
+    assert said.throughput == pytest.approx(571, rel=0.02)
+    sheet = door.page(at)
+    assert sheet["summary"]["value"] == pytest.approx(said.value, rel=1e-6)
+    assert sheet["summary"]["efficiency"] == pytest.approx(said.throughput / (64 / 0.83) / 8 * 100, rel=0.02)
+    # Between the runs it is as measured.
+    result = gp.fit(gp.read_table(runs), seed=0)
+    batches = [result.query({"gpus": gpus}).columns["global_batch"][0] for gpus in (8, 16, 32, 256)]
+    assert batches == [64, 130, 250, 2000]
+    assert sum("grew with the gpus in the runs" in note for note in gp.ask(runs, gpus=64).notes) == 1
+
+
+@pytest.mark.parametrize(("batches", "beyond"), [([256, 256, 256], 256), ([64, 100, 80], 80), ([64, 70, 90], 90)])
+def test_a_batch_that_hardly_grew_or_fell_is_held(batches: list[int], beyond: int) -> None:
+    runs = pd.DataFrame({"gpus": [8, 16, 32], "global_batch": batches, "step_time_s": [0.83, 0.85, 0.86]})
+    assert gp.fit(gp.read_table(runs), seed=0).query({"gpus": 64}).columns["global_batch"][0] == beyond
+    assert not any("grew with" in note for note in gp.ask(runs, gpus=64).notes)
+
+
 @pytest.mark.parametrize("runs", [RATES, INSIDE])
 def test_a_rate_of_one_device_is_multiplied_by_the_devices(runs: pd.DataFrame) -> None:
     by_nodes, by_devices, by_both = (

@@ -132,7 +132,7 @@ def test_roles_that_do_not_fit_the_file(read, options, message):
 def test_roles_without_a_measured_column_are_refused():
     source = open_source(pd.DataFrame({"n": [1, 2], "t": [2.0, 1.0]}))
     with pytest.raises(TableError, match="no measured column is named"):
-        read_with_roles(source, Roles(extrinsic=("n",)))
+        read_with_roles(source, Roles(extrinsic=("n",)), {})
 
 
 def test_a_column_that_may_have_been_meant_is_named(read):
