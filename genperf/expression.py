@@ -63,24 +63,12 @@ class Constant(Struct, frozen=True):
 
 
 def coefficient(name: str, unit: str = "s") -> Constant:
-    """Return a coefficient that is not negative.
-
-    Examples
-    --------
-    >>> coefficient("a").lower
-    0.0
-    """
+    """Return a coefficient that is not negative."""
     return Constant(name, "coefficient", unit=unit)
 
 
 def exponent(name: str, lower: float, upper: float, start: float = 0.0) -> Constant:
-    """Return an exponent within bounds; a search begins at `start` by default.
-
-    Examples
-    --------
-    >>> exponent("p", -2, 4).kind
-    'exponent'
-    """
+    """Return an exponent within bounds; a search begins at `start` by default."""
     return Constant(name, "exponent", float(lower), float(upper), start)
 
 
@@ -186,13 +174,7 @@ class Expression(Struct, frozen=True, dict=True):
         return replace(self, terms=terms, constants=tuple(c for c in self.constants if c.name in read))
 
     def with_fixed(self, values: Mapping[str, float]) -> Expression:
-        """Return the expression with some constants held at values.
-
-        Raises
-        ------
-        ModelError
-            Where there is no constant of that name.
-        """
+        """Return the expression with some constants held at values."""
         for name in values:
             if name not in self.constant_names:
                 hint = suggest(name, self.constant_names)
@@ -206,17 +188,7 @@ class Expression(Struct, frozen=True, dict=True):
         return replace(self, terms=terms, total=None if self.total is None else substitute(self.total, by))
 
     def evaluate(self, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> Array:
-        """Return the values of the total, in the target's unit.
-
-        Parameters
-        ----------
-        columns : mapping of str to ndarray of shape (rows,)
-        constants : mapping of str to float, or to ndarray of shape (sets, 1)
-
-        Returns
-        -------
-        ndarray of shape (rows,) or (sets, rows)
-        """
+        """Return the total in the target's unit, (rows,); (sets, rows) where the constants are of shape (sets, 1)."""
         return values_of(self.node, {**columns, **constants})
 
     def term_values(

@@ -56,8 +56,7 @@ def for_people(
 ) -> tuple[pd.DataFrame, str]:
     """Return a table to print, and the part of the configuration that is the same in all of its rows.
 
-    Numbers have three digits, shares are in %; the columns in `settings` are given numbers and keep all their digits.
-    Only values of the `known` configuration are left out of the table.
+    Numbers have three digits but in the columns of `settings`. Only values of the `known` configuration are left out.
     """
     same = [name for name in settings if name in frame and len(set(frame[name])) == 1]
     if known is not None:

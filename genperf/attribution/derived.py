@@ -93,10 +93,9 @@ def _formula(name: str, text: str, paths: _Paths) -> Formula:
 
 
 class _Paths:
-    """The columns that formulas read, from the central prediction over the interval from its lower to its upper end.
+    """The columns that formulas read, over the predicted interval: of shape (1 + points·copies, rows).
 
-    Each is of shape (1 + points·copies, rows): first the central values. Further quantities rise in some copies of the
-    path and fall in others, as nothing tells how they depend on the main one.
+    Further quantities rise in some copies of the path and fall in others: nothing tells how they depend on the first.
     """
 
     def __init__(
@@ -200,9 +199,7 @@ def growth_of(
 ) -> GrowthCounts:
     """Return the smallest count, the largest measured one (the smallest for a target inside) and the target.
 
-    Speed-up and efficiency are those of `scaling`. The cost of a further sample is that of the added machines over the
-    added throughput, relative to the cost of a sample at the start, in every draw; `per` names the column that counts
-    what is paid for, in the place of the workers.
+    The cost of a further sample is relative to that at the start, in every draw; `per` names what is paid for.
     """
     counts, panel = curve.steps.counts, curve.steps.panel
     _, base, last, *_ = curve.steps.of_growth(count)

@@ -131,8 +131,7 @@ def curves_of(
 ) -> Curves:
     """Return ln T of every draw, with the covariance between the rows of a process or of the form's error.
 
-    Of a series, for more rows than `Curves.most_rows`, all rows of a draw depart together, by what the confidence band
-    of `predict` adds. So does every draw of an expression beyond the data.
+    All rows of a draw depart together for more rows of a series than `Curves.most_rows`, and beyond the data.
     """
     far = distance_beyond(result.schema, columns)
     members = result.members if members is None else members

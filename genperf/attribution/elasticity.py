@@ -49,9 +49,8 @@ def elasticity_table(
 ) -> pd.DataFrame:
     """Return a row per configuration and numeric factor: elasticity, interval and method.
 
-    The method is `derivative`, ∂ln T/∂ln x of all members by weight; `slope`, ln(T(x·√2)/T(x/√2))/ln 2, where T has a
-    part that is not an expression; or `doubling`, ln(T(2x)/T(x))/ln 2, of a count at one and where T is a step
-    function.
+    The method is `derivative`; `slope`, ln(T(x·√2)/T(x/√2))/ln 2, where T has a part that is not an expression; or
+    `doubling`, ln(T(2x)/T(x))/ln 2, of a count at one and where T is a step function.
     """
     read, frames, stack = factors_read(result), [], stack_of(result.members)
     counts = {f.name: f.role == "extrinsic" and f.integer and f.lower >= 1.0 for f in result.schema.factors}
@@ -119,11 +118,9 @@ def _log_ratios(
 
 
 def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[str, float]:
-    """Return by what the predicted value is multiplied when a factor doubles, largest change first.
+    """Return by what the predicted value, or a measured throughput, is multiplied when a factor doubles.
 
-    The other factors stay, but for those that follow: the nodes and the data-parallel ways grow with the workers, and
-    are no factors of their own here. Where a throughput was measured, it is the throughput: the length of a step
-    depends on the unit of its work.
+    The largest change comes first. What follows from the workers (nodes, data-parallel ways) grows with them.
     """
     return {doubling.factor: doubling.ratio for doubling in doublings_at(result, result.query(at).columns)}
 
@@ -145,10 +142,9 @@ def doublings_at(result: FitResult, columns: Mapping[str, AnyArray]) -> tuple[Do
 def doublings_by_level(
     result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None = None, interval: float = 0.9
 ) -> pd.DataFrame:
-    """Return by what the predicted value is multiplied when a factor doubles, for each level of each categorical one.
+    """Return by what doubling a factor multiplies the predicted value, for each level of each categorical one.
 
-    All rows are of one configuration, a measured run (`typical_run`) but for what `at` names: a row differs from it in
-    its level alone. The intervals hold the uncertainty of the constants, and of the form of the expression.
+    A row differs from a measured run (`typical_run`), but for what `at` names, in its level alone.
     """
     configuration = {} if at is None else dict(at.iloc[0] if isinstance(at, pd.DataFrame) else at)
     here = result.query({n: v if np.isscalar(v) else v[0] for n, v in configuration.items()} or None).columns

@@ -1,6 +1,6 @@
 """`explain`: the parts of a predicted value and how the factors move it; `compare`: why it differs between two."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from genperf.formula import Call, Node, calls_in, chain, evaluate, names_in
 from genperf.panel.configurations import kept_beside
 from genperf.panel.quantities import beside
 from genperf.panel.target import Target
-from genperf.prediction import Query, substitution_notes
+from genperf.prediction import Member, Query, substitution_notes
 from genperf.prediction.schema import known_names
 from genperf.result import FitResult, answering
 from genperf.table.cells import frame_of
@@ -92,10 +92,10 @@ def explain(
     result = answering(result, at, versus)
     query = result.query(at)
     varying = tuple(f.name for f in result.schema.factors if f.name in query.given)
-    starts = range(0, query.rows, TERMS_BLOCK_ROWS)
-    blocks = [query.take(np.arange(start, min(start + TERMS_BLOCK_ROWS, query.rows))) for start in starts]
+    blocks = np.split(np.arange(query.rows), range(TERMS_BLOCK_ROWS, query.rows, TERMS_BLOCK_ROWS))
     tables_of_blocks = [
-        (*term_tables(result, b, varying, levels), elasticity_table(result, b, varying, levels)) for b in blocks
+        (*term_tables(result, block, varying, levels), elasticity_table(result, block, varying, levels))
+        for block in map(query.take, blocks)
     ]
     terms, sums, members, elasticities = (
         pd.concat(tables, ignore_index=True) for tables in zip(*tables_of_blocks, strict=True)
@@ -291,23 +291,32 @@ def _spread(split: TermParts, seed: int) -> Integers:
 
 
 def _hidden(result: FitResult, split: TermParts, row: int, query: Query) -> dict[str, float]:
-    """Return what each overlap hides, all members by weight, by the branches of its `max`: amounts of at most zero."""
+    """Return the amount, at most zero, that each overlap hides, all members by weight."""
     amounts: dict[str, float] = {}
     for member, weight, value in zip(serving(result.members), split.weights, split.of_members[:, row], strict=True):
-        if (total := member.expression.total) is None:
-            continue
-        terms = member.expression.term_values(query.columns, member.values)
-        values = {**query.columns, **member.values, **terms}
-        # A maximum of counts hides no term.
-        maxima = [c for c in calls_in(total) if c.function == "max" and not names_in(c).isdisjoint(terms)]
-        # From the innermost on: what is hidden there is not there to be hidden again.
-        for place in reversed(range(len(maxima))):
-            before, after = (evaluate(_added(total, maxima[:most]), values) for most in (place + 1, place))
-            used = [names_in(branch) for branch in maxima[place].arguments]
-            label = " | ".join(" + ".join(name for name in terms if name in names) for names in used)
-            share = weight * float(np.ravel(after - before)[0]) / float(value)
-            amounts[label] = amounts.get(label, 0.0) + share * float(split.central[row])
+        for overlap, hidden in _overlaps(member, query.columns):
+            share = weight * hidden / float(value)
+            amounts[overlap] = amounts.get(overlap, 0.0) + share * float(split.central[row])
     return amounts
+
+
+def _overlaps(member: Member, columns: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Yield each `max` in a member's total, called by the terms of its branches, and what it hides: zero at most.
+
+    First all branches are added up. Then one `max` after the other is taken as it is, from the innermost on: it hides
+    what the total falls by.
+    """
+    total = member.expression.total
+    if total is None:
+        return
+    terms = member.expression.term_values(columns, member.values)
+    # A maximum of counts hides no term.
+    maxima = [c for c in calls_in(total) if c.function == "max" and not names_in(c).isdisjoint(terms)]
+    values = {**columns, **member.values, **terms}
+    totals = [evaluate(_added(total, maxima[:added]), values) for added in range(len(maxima), -1, -1)]
+    for overlap, before, after in zip(reversed(maxima), totals, totals[1:], strict=False):
+        branches = (" + ".join(name for name in terms if name in names_in(branch)) for branch in overlap.arguments)
+        yield " | ".join(branches), float(np.ravel(after - before)[0])
 
 
 def _added(node: Node, maxima: Sequence[Call]) -> Node:
@@ -315,6 +324,5 @@ def _added(node: Node, maxima: Sequence[Call]) -> Node:
     if not isinstance(node, Call):
         return node
     arguments = tuple(_added(argument, maxima) for argument in node.arguments)
-    if any(node is maximum for maximum in maxima):
-        return chain("add", arguments)
-    return Call(node.function, arguments)
+    is_added = any(node is overlap for overlap in maxima)
+    return chain("add", arguments) if is_added else Call(node.function, arguments)

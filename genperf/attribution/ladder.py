@@ -63,11 +63,7 @@ class Ladder(Struct, frozen=True, eq=False, dict=True):
         return int(np.argmin(np.abs(np.log(self.counts / count))))
 
     def of_growth(self, count: float) -> list[int]:
-        """Return the steps that growth to a count is read from.
-
-        They are the smallest count, that before growing (the largest measured one, the smallest for a count inside),
-        the count itself, its half and its quarter.
-        """
+        """Return the steps of growth to a count: the smallest, that before growing, the count, its half and quarter."""
         base = self.nearest(self.largest) if count > self.largest else 0
         return [0, base, *(self.nearest(count / divisor) for divisor in (1.0, 2.0, 4.0))]
 
@@ -88,13 +84,10 @@ def ladder(
     work: Node | None = None,
     full_nodes: bool = False,
 ) -> Ladder:
-    """Return the configurations along the count of workers.
+    """Return the configurations along the count of workers, and which kind of scaling they show.
 
-    A value of `at` for the count of workers stands at its count; elsewhere what follows from the count (nodes, the
-    batch that belongs to a global one) does so. Where no kind is given, the model shows it: the work of a step that was
-    divided by a throughput; the kind that was given to the fit; a batch (or work) per worker stays as it is, which is
-    weak scaling; a global batch or samples of a whole job are shared by the workers, which is strong scaling. Without
-    any of them the kind is unknown. The work of a `job` is shared whatever the batch. `at` is checked
+    What follows from the count does so, but where `at` gives it. Without a kind the model shows it: the work of a step,
+    the kind of the fit, a batch per worker (weak), a global batch or the samples of a job (strong). `at` is checked
     (`checked_values`); with `full_nodes` all configurations on several nodes fill them.
     """
     factor = result.panel.along(along)

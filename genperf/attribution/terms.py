@@ -202,8 +202,7 @@ def term_tables(
 def together(shares: Array, drawn: Array, weights: Array) -> Array:
     """Return which terms are one share each, shape (parts, terms), of shares (terms,) and their draws (draws, terms).
 
-    Two parts become one where each by itself is wide and their sum is narrow, those first whose sum is narrowest. So do
-    two that are in one ratio in every draw: nothing in the data parts them.
+    Two are one where each by itself is wide and their sum is narrow, or they are in one ratio in every draw.
     """
     rows = np.eye(len(shares))
     while len(rows) > 2:
@@ -267,10 +266,7 @@ def limit_of(
 
 
 def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return the terms of a series by label, those together that are in one ratio at every run and at some rows.
-
-    So are, at one batch for each worker, the computation and what stays the same at every scale.
-    """
+    """Return the terms of a series by label, those together that are in one ratio at every run and at some rows."""
     shapes: dict[str, Array] = {}
     for member in result.members:
         discrepancy = member.discrepancy

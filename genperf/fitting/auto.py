@@ -24,12 +24,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Auto(Model):
-    """The ensemble that suits a table.
-
-    A table in which only the scale varies is a series, by which the curves of a bank are reweighted
-    (`genperf.growth`). Any other table has one process about stacked means
-    (`genperf.process`).
-    """
+    """The ensemble that suits a table: of a series the reweighted bank (`genperf.growth`), else `genperf.process`."""
 
     #: Whether the user requested that groups share how they scale: without it they share the same, with fewer notes.
     pool: bool = False
@@ -39,13 +34,7 @@ class Auto(Model):
     shared: TableShares = field(default_factory=TableShares)
 
     def prepared(self, table: Table) -> Auto:
-        """Return the model with what each group of a table learns and borrows from the others.
-
-        Raises
-        ------
-        FitError
-            Where groups are to be pooled in a table without any.
-        """
+        """Return the model with what each group of a table learns and borrows from the others."""
         if self.pool and not table.group:
             raise FitError("pooling is between groups, and the table has none", hint="--group A,B with --model auto")
         shared = table_shares(table, self.options.hints)

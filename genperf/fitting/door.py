@@ -227,23 +227,7 @@ def fit_group(
 
 
 def model_named(name: str, options: FitOptions, pool: bool = False) -> Model:
-    """Return a model by its name, or for a formula.
-
-    Parameters
-    ----------
-    pool : bool
-        Whether groups share how they scale; of `auto` only.
-
-    Raises
-    ------
-    FitError
-        For another model that is to pool, or that is given hints.
-
-    Examples
-    --------
-    >>> [type(model_named(name, FitOptions())).__name__ for name in ("auto", "generic", "amdahl", "a/workers + c")]
-    ['Auto', 'GenericModel', 'FamilyModel', 'FormulaModel']
-    """
+    """Return a model by its name, or for a formula; with `pool` groups of `auto` share how they scale."""
     if name == AUTO:
         return Auto(AUTO, options, pool)
     if network_of(options.hints) is not None:
@@ -261,20 +245,7 @@ def model_named(name: str, options: FitOptions, pool: bool = False) -> Model:
 def model_for(
     table: Table, name: str, options: FitOptions, pool: bool = False, also_models: Mapping[str, str] | None = None
 ) -> Model:
-    """Return a model by its name, prepared for a table, with those of the table's further quantities.
-
-    Parameters
-    ----------
-    options : FitOptions
-        Of the main quantity; constants held at a value are its alone.
-    pool : bool
-        Whether groups share how they scale, where a model is `auto`.
-
-    Raises
-    ------
-    FitError
-        For the model of a quantity that the table does not have.
-    """
+    """Return a model by its name, prepared for a table, with those of the table's further quantities."""
     also_models = also_models or {}
     for quantity in also_models:
         if quantity not in table.further:

@@ -34,22 +34,10 @@ class ExpressionModel(Model):
 
     @abstractmethod
     def expressions(self, table: Table) -> Written:
-        """Return the expressions for a table in which a factor varies, with notes on what they leave out.
-
-        Raises
-        ------
-        ModelError, FitError
-            Where the table lacks what the model needs.
-        """
+        """Return the expressions for a table in which a factor varies, with notes on what they leave out."""
 
     def written(self, table: Table) -> Written:
-        """Return the expressions for a table, as `expressions` does.
-
-        Raises
-        ------
-        ModelError, FitError
-            Also where every factor has one value.
-        """
+        """Return the expressions for a table, as `expressions` does; refuse one in which nothing varies."""
         refuse_one_value(table)
         return self.expressions(table)
 

@@ -50,22 +50,10 @@ class Model(ABC):
 
     @abstractmethod
     def fit(self, tables: Sequence[Table], seed: int) -> list[FitResult | GenperfError]:
-        """Fit each table by itself, its further quantities left out.
-
-        Returns
-        -------
-        list of FitResult or GenperfError
-            In the order of the tables; an error where a table cannot be fitted.
-        """
+        """Fit each table by itself, its further quantities left out; an error where a table cannot be fitted."""
 
     def one(self, table: Table, seed: int) -> FitResult:
-        """Fit a whole table with its further quantities.
-
-        Raises
-        ------
-        ModelError, FitError
-            Where that fails.
-        """
+        """Fit a whole table with its further quantities."""
         (result,) = self.fit([table], seed)
         if isinstance(result, GenperfError):
             raise result
@@ -108,19 +96,7 @@ class Model(ABC):
         return before if same else None
 
     def assembled(self, table: Table, ensemble: Ensemble, seed: int) -> FitResult:
-        """Return the result of fitted members.
-
-        Returns
-        -------
-        FitResult
-            Its metrics are those of the rows it was fitted to, in % and in the target's unit.
-
-        Raises
-        ------
-        FitError
-            Where the fitted model is not above zero at a configuration that was measured: a term has the wrong sign,
-            say.
-        """
+        """Return the result of fitted members, and refuse one that is not above zero where it was measured."""
         medians = table.medians()
         predicted, measured = central_times(ensemble.members, medians.columns), medians.measured
         if not np.all(np.isfinite(predicted) & (predicted > 0.0)):

@@ -23,25 +23,13 @@ _QUOTED = re.compile(r"('[^']*'|\"[^\"]*\"|`[^`]*`)")
 
 
 def amount(text: str) -> float | None:
-    """Return the number that a text means; a duration in seconds, bytes in bytes. None where it is none.
-
-    Examples
-    --------
-    >>> amount("30B"), amount("1.5M"), amount("80GB"), amount("2h"), amount("30d"), amount("mxnet")
-    (30000000000.0, 1500000.0, 80000000000.0, 7200.0, 2592000.0, None)
-    """
+    """Return the number that a text means, `30B` or `80GB`; a duration in seconds. None where it is none."""
     match = _AMOUNT.match(text)
     return None if match is None else float(match[1]) * UNITS.get(match[2] or "", 1.0)
 
 
 def bandwidth(text: str) -> float | None:
-    """Return the bytes per second that a text means; None where it is no bandwidth.
-
-    Examples
-    --------
-    >>> bandwidth("25Gbit/s"), bandwidth("100 Gbps"), bandwidth("3GB/s"), bandwidth("25")
-    (3125000000.0, 12500000000.0, 3000000000.0, None)
-    """
+    """Return the bytes per second that a text means, `25Gbit/s` or `3GB/s`; None where it is no bandwidth."""
     match = _BANDWIDTH.match(text)
     if match is None:
         return None
@@ -49,13 +37,7 @@ def bandwidth(text: str) -> float | None:
 
 
 def with_amounts(text: str) -> str:
-    """Return a formula in which amounts are written as numbers; texts and quoted names stay.
-
-    Examples
-    --------
-    >>> with_amounts("steps*time/1d + `2h`"), with_amounts("params == 30B")
-    ('steps*time/86400.0 + `2h`', 'params == 30000000000.0')
-    """
+    """Return a formula in which amounts are written as numbers; texts and quoted names stay."""
     pieces = _QUOTED.split(text)
     return "".join(piece if place % 2 else _WITHIN.sub(_written, piece) for place, piece in enumerate(pieces))
 

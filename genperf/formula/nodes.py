@@ -220,13 +220,7 @@ def addends(node: Node, sign: float = 1.0) -> list[tuple[float, Node]]:
 
 
 def added(parts: Sequence[tuple[float, Node]]) -> Node:
-    """Return the sum of addends with their signs: what `addends` takes apart.
-
-    Examples
-    --------
-    >>> added([(1.0, Name("a")), (-1.0, Name("b"))])
-    Call(function='subtract', arguments=(Name(name='a'), Name(name='b')))
-    """
+    """Return the sum of addends, each with its sign: the tree that `addends` takes apart."""
     (sign, total), *addends_left = parts
     if sign < 0.0:
         total = Call("negative", (total,))

@@ -220,13 +220,7 @@ _GREEK = {"alpha", "beta", "gamma", "delta", "eta", "kappa", "lambda", "sigma", 
 
 
 def latex_name(name: str) -> str:
-    r"""Write a name for LaTeX: single letters and Greek ones as symbols, words upright, a trailing part as index.
-
-    Examples
-    --------
-    >>> print(latex_name("a_1"), latex_name("alpha"), latex_name("batch_per_worker"))
-    a_{\mathrm{1}} \alpha \mathrm{batch\_per\_worker}
-    """
+    """Write a name for LaTeX: single letters and Greek ones as symbols, words upright, a trailing part as index."""
     head, _, tail = name.partition("_")
     if head in _GREEK or len(head) == 1:
         symbol = f"\\{head}" if head in _GREEK else head

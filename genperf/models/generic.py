@@ -197,11 +197,7 @@ def together(factor: Factor) -> Node:
 
 
 def structures(factors: Sequence[Factor]) -> list[Structure]:
-    """Return the structures to try for some factors, simplest first; `grown` ones are grown from the products.
-
-    With fewer than two intrinsic factors the separable and per-term structures are a single product. With one or two
-    factors no more than two products are tried.
-    """
+    """Return the structures to try for some factors, simplest first; `grown` ones are grown from the products."""
     varying = [f for f in factors if f.distinct > 1]
     most = 2 if len(varying) < 3 else MAX_PRODUCTS
     products = [Structure("product", k) for k in range(1, most + 1)]
@@ -248,11 +244,7 @@ def constant_place(expression: Expression) -> int | None:
 
 
 def kinds_of(expression: Expression) -> tuple[str, ...]:
-    """Return the kind of each constant of a sum of products, of which constants are alike in size.
-
-    Of one kind are the exponents of a factor in all terms, the steps of a count in all terms, and the levels of a
-    categorical factor in one term. A coefficient has no kind, and an empty text.
-    """
+    """Return the kind of each constant of a sum of products, of which constants are alike in size; empty of a scale."""
     kinds = []
     for meaning in (c.meaning for c in expression.constants):
         if meaning is None or not meaning.term or meaning.part == "scale":

@@ -59,8 +59,7 @@ def _queued(server: Server, load: str, iterations: str) -> str:
 def cntk_candidates(factors: Panel) -> Sequence[Expression]:
     """Return the expressions of the servers, for jobs and, where the table does not show jobs, for single iterations.
 
-    Where neither samples nor iterations vary, reading cannot be separated from a server whose time adds up. Only jobs
-    of different lengths show how a start differs from what comes after it.
+    Where neither samples nor iterations vary, reading cannot be separated from a server whose time adds up.
     """
     lengths = factors.has("iterations") and factors.varies("iterations")
     whole_jobs = lengths or (factors.has("samples") and factors.varies("samples"))

@@ -47,11 +47,7 @@ class Network(Struct, frozen=True):
     each: float = 1.0
 
     def exchange(self, table: Table) -> float | None:
-        """Return the seconds in which two nodes exchange a message by a ring; None where its bytes are not known.
-
-        A ring all-reduce over n nodes takes 2 (n − 1)/n · bytes/bandwidth + 2 (n − 1) · latency (Patarasuk & Yuan
-        2009); here n = 2.
-        """
+        """Return the seconds of a ring between two nodes, message/bandwidth + 2·latency; None without its bytes."""
         message = self._bytes(table)
         if message is None:
             return None

@@ -1,7 +1,8 @@
 """Synchronous SGD phase by phase: input, transfer, forward, backward, exchange and update, overlapped or not."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Literal
+from functools import partial
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,25 +14,43 @@ from genperf.panel import Panel, Share, share
 
 Overlap = Literal["full", "part", "input", "gradients", "gradients-part", "none"]
 
+PASSES = ("forward", "backward")
+READING = ("input", "transfer")
+
 _TOTAL = "max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u)"
 _PART = "s·(t_b + t_c) + (1 − s)·max(t_b, t_c)"
-#: Of each overlap the equation, and what it hides.
-_LAWS: dict[Overlap, tuple[str, str]] = {
-    "full": (_TOTAL, "; input prefetched, gradients exchanged during the backward pass"),
-    "part": (
+
+
+class _Law(NamedTuple):
+    """The time of a step by what hides behind what."""
+
+    equation: str
+    #: Behind "phases of a step", in a purpose.
+    hides: str
+    #: As that of a `Family`: a column of the input, or of the exchange, shows what it hides behind.
+    shown_by: tuple[tuple[str, ...], ...] = ()
+
+
+_EXCHANGED = (("backward",), ("exchange",))
+_LAWS: dict[Overlap, _Law] = {
+    "full": _Law(_TOTAL, "; input prefetched, gradients exchanged during the backward pass"),
+    "part": _Law(
         f"max(t_io + t_h2d, t_f + {_PART} + t_u)",
         "; input prefetched, gradients of all but the last layer exchanged during the backward pass",
+        _EXCHANGED,
     ),
-    "input": ("max(t_io + t_h2d, t_f + t_b + t_c + t_u)", "; only the input is prefetched"),
-    "gradients": (
+    "input": _Law("max(t_io + t_h2d, t_f + t_b + t_c + t_u)", "; only the input is prefetched"),
+    "gradients": _Law(
         "t_io + t_h2d + t_f + max(t_b, t_c) + t_u",
         "; only gradients are exchanged during the backward pass",
+        (READING,),
     ),
-    "gradients-part": (
+    "gradients-part": _Law(
         f"t_io + t_h2d + t_f + {_PART} + t_u",
         "; only gradients of all but the last layer are exchanged during the backward pass",
+        (READING, *_EXCHANGED),
     ),
-    "none": ("t_io + t_f + t_b + t_c + t_u", ", one after another"),
+    "none": _Law("t_io + t_f + t_b + t_c + t_u", ", one after another"),
 }
 
 
@@ -80,7 +99,7 @@ def _total(overlap: Overlap, *phases: Mapping[str, str]) -> str | None:
     """Return an equation over the names of terms, with those of the input, the exchange and the update given."""
     if overlap == "none":
         return None
-    text = _LAWS[overlap][0]
+    text = _LAWS[overlap].equation
     for symbol, phase in zip(("t_io + t_h2d", "t_c", "t_u"), phases, strict=True):
         terms = " + ".join(f"`{name}`" for name in phase)
         text = text.replace(symbol, terms) if terms else text.replace(f" + {symbol}", "")
@@ -107,17 +126,18 @@ def candidates(factors: Panel) -> Sequence[Expression]:
 
 
 def _reading(factors: Panel, work: Share, overlap: Overlap) -> dict[str, str]:
-    """Return the terms before the forward pass, as far as measurements separate them."""
-    reading = {"transfer": work.of("h")}
-    if factors.has("nodes"):
-        reading = {"input": f"{work.of('i')}*(workers/nodes)", **reading}
-    elif factors.phases & {"input", "transfer"}:
-        reading = {"input": work.of("i"), **reading}
-    if overlap == "none" and not factors.phases.issuperset(PASSES):
-        # Proportional to the work, as a pass that is not measured: one with it.
-        alike = {"transfer"} if factors.has("nodes") else {"input", "transfer"}
-        reading = {name: text for name, text in reading.items() if name not in alike - factors.phases}
-    return reading
+    """Return the terms of reading the input and of its transfer, as far as measurements separate them."""
+    measured, nodes = factors.phases, factors.has("nodes")
+    # The devices of a node share its storage.
+    terms = {"input": work.of("i") + "*(workers/nodes)" * nodes, "transfer": work.of("h")}
+    inseparable = set[str]()
+    if not nodes and measured.isdisjoint(READING):
+        # Both are in proportion to the work of one worker: the transfer stands for both.
+        inseparable = {"input"}
+    if overlap == "none" and not measured.issuperset(PASSES):
+        # A pass that is not measured is in proportion to the work as well, and stands for both.
+        inseparable = ({"transfer"} if nodes else {*READING}) - measured
+    return {name: text for name, text in terms.items() if name not in inseparable}
 
 
 def _passes(factors: Panel, work: Share) -> dict[str, str]:
@@ -138,9 +158,6 @@ def _spare(factors: Panel, reading: Collection[str]) -> dict[str, str]:
     return spare
 
 
-PASSES = ("forward", "backward")
-READING = ("input", "transfer")
-
 FAMILY = Family(
     name="s-sgd",
     equation=f"{_TOTAL}, or with less overlap",
@@ -156,22 +173,19 @@ FAMILY = Family(
 )
 
 
-def _of_one(overlap: Overlap) -> Family:
-    """Return the family of one overlap."""
-    name, (equation, purpose) = f"s-sgd-{overlap}", _LAWS[overlap]
-    # A column of the input, or of the exchange, shows what it hides behind.
-    read = (READING,) if overlap.startswith("gradients") else ()
-    exchanged = (("backward",), ("exchange",)) if overlap.endswith("part") else ()
+def _family_of(overlap: Overlap) -> Family:
+    """Return the family that combines the phases of a step in one way: `FAMILY` with the law of that overlap."""
+    law, name = _LAWS[overlap], f"s-sgd-{overlap}"
     return replace(
         FAMILY,
         name=name,
-        equation=equation,
-        purpose=f"phases of a step{purpose}",
-        build=lambda factors: laws(factors, overlap, name),
-        overlaps=tuple(another for another in FAMILY.overlaps if another != name),
-        shown_by=(*read, *exchanged),
+        equation=law.equation,
+        purpose=f"phases of a step{law.hides}",
+        build=partial(laws, overlap=overlap, family=name),
+        overlaps=tuple(other for other in FAMILY.overlaps if other != name),
+        shown_by=law.shown_by,
     )
 
 
 #: The families of one overlap.
-OVERLAPS: dict[Overlap, Family] = {overlap: _of_one(overlap) for overlap in _LAWS}
+OVERLAPS: dict[Overlap, Family] = {overlap: _family_of(overlap) for overlap in _LAWS}

@@ -172,8 +172,7 @@ def _evolved(
 ) -> tuple[Array, int]:
     """Evolve populations, each until its costs are alike: best/1/bin with dither (Storn & Price 1997).
 
-    Returns members of the last ones, evenly spread from the best to the worst, one population after the other, and the
-    number of evaluations.
+    Returns members of the last ones, evenly spread from the best to the worst, and the number of evaluations.
     """
     # It takes a quarter of a second to import, and few fits need it.
     from scipy.optimize import Bounds, differential_evolution
