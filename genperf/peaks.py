@@ -55,6 +55,10 @@ class Device(Struct, frozen=True):
         return self.rates.get(precision, self.rates["16-bit"])
 
 
+#: A device that is not known, or not named.
+UNKNOWN = Device("", {"16-bit": 0.0}, 1.0, "")
+
+
 @cache
 def devices() -> dict[str, Device]:
     """Return the devices by name."""

@@ -17,11 +17,10 @@ from experiments.shared import IMAGES, markdown_of
 from experiments.tables.published_runs import LICENCES, LONGEST, UNUSUAL, repository, value_of
 from genperf import datasets
 from genperf.errors import GenperfError
-from genperf.one_run import published
-from genperf.one_run.published import place_of, reference
+from genperf.one_run import utilisation as published
 from genperf.one_run.run import TrainedNetwork, TrainingRun, run_of_row
-from genperf.one_run.utilisation import SAME, utilisation_of
-from genperf.peaks import devices
+from genperf.one_run.utilisation import SAME, place_of, reference, utilisation_of
+from genperf.peaks import UNKNOWN, devices
 
 #: Facts of a run that are given to `run_of_row`: not what its source states.
 FACTS = ["model", "params", "seq_length", "device", "devices", "devices_per_node", "precision", "global_batch_samples"]
@@ -83,7 +82,7 @@ def like(row: pd.Series) -> TrainingRun:
     """Return a run of the device, the precision and the size of a row."""
     active = row["active"] if row["active"] == row["active"] else 7e9
     network = TrainedNetwork("", 2.0 * active if row["mixture"] else active, active)
-    return TrainingRun(devices().get(row["family"]), 1.0, network, precision=row["precision_class"])
+    return TrainingRun(devices().get(row["family"], UNKNOWN), 1.0, network, precision=row["precision_class"])
 
 
 def coverage(table: pd.DataFrame, known: pd.DataFrame, left_out: bool = True) -> pd.DataFrame:
@@ -123,7 +122,7 @@ def further_runs(file: Path) -> pd.DataFrame:
         run = run_of_row(cells)
         network = run.network
         active, mixture = (7e9, False) if network is None else (network.active, network.is_mixture)
-        of = {"repository": row["source"].split(" ")[0], "family": run.device.family if run.device else ""}
+        of = {"repository": row["source"].split(" ")[0], "family": run.device.family}
         rows.append(
             {**of, "precision_class": run.precision or "16-bit", "active": active, "mixture": mixture, "mfu": value}
         )

@@ -23,7 +23,7 @@ from genperf.fitting import fit_group, model_of
 from genperf.formula import parse, quote_name, render
 from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
-from genperf.one_run import about, run_in, run_of_words
+from genperf.one_run import TrainingRun, about, run_in, run_of_words
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.evidence import ColumnEvidence, is_size
@@ -169,8 +169,8 @@ def ask(
         answers = [ask_fitted(fitted, wanted, question) for wanted in places]
     else:
         cells = open_files([str(table)]) if isinstance(table, str | Path) else open_source(table)
-        alone = run_in(cells)
-        if alone is not None:
+        alone = run_in(cells, rate_of_device)
+        if isinstance(alone, TrainingRun):
             return about(alone, question.training.tokens, places[0], question.price, question.hints)
         opened = recognised(cells, {**(roles or {}), "work": work})
         answers = [ask_recognised(opened, wanted, want, question) for wanted in places]

@@ -17,6 +17,7 @@ from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
     from genperf.asking.answer import Answer
+    from genperf.one_run import TrainingRun
     from genperf.table.cells import Source
 
 #: A run without a file: the count and the throughput.
@@ -88,7 +89,8 @@ def ask(
     question = Question(price=paid, per=per, training=training, plan=plan, hints=checked)
     answer_of_run = None if at else bus_named(table, checked)
     # What is the name of a file is no machine.
-    run = run_of_words(table, training.peak) if answer_of_run is None and not Path(table[0]).is_file() else None
+    is_file = answer_of_run is not None or Path(table[0]).is_file()
+    run: TrainingRun | GenperfError | None = None if is_file else run_of_words(table, training.peak)
     if answer_of_run is None and run is None and len(table) == 1 and is_model_file(table[0]):
         fitted = load_model(table[0])
         reply = ask_fitted(fitted, _configuration(at, names_of(fitted)), question)
@@ -96,8 +98,10 @@ def ask(
         return
     if answer_of_run is None and run is None:
         source = _source(table, roles["delimiter"])
-        run = run_in(source)
-    if run is not None:
+        run = run_in(source, training.peak)
+    if isinstance(run, GenperfError):
+        out.note(f"note: {run}")
+    elif run is not None:
         answer_of_run = about(run, training.tokens, _configuration(at, ()), paid, checked)
     if answer_of_run is not None:
         if not out.written(answer_of_run):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape, quoteattr
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import click
 
@@ -12,6 +12,7 @@ from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
 from genperf.cli.output import Output, tell, tell_all
 from genperf.cli.writing import write_whole
+from genperf.metrics import coverage_text
 from genperf.words.numbers import join_values
 
 if TYPE_CHECKING:
@@ -48,29 +49,38 @@ def verify(
 
     answer = verified(model, *sources, alarm=alarm, update=update, seed=seed)
     if junit:
-        write_whole(junit, junit_lines(answer))
+        write_whole(junit, junit_report(answer))
         out.note(f"wrote {junit}")
     if not out.written(answer):
         tell_all(answer.lines)
     if github:
-        # An error where runs are slower, a warning for each of them, else a notice.
-        kind, file = "error" if answer.alarm.raised else "notice", f"file={sources[0]}"
-        tell(f"::{kind} {file},title=genperf verify::{answer.judged}; {answer.coverage}")
-        tell_all(f"::warning {file},title=slower::{answer.lines[row]}" for row in answer.alarm.slower)
-        tell_all(f"::warning {file},title=not compared::{text}" for text in answer.not_compared)
+        tell_all(github_annotations(answer, sources[0]))
     if answer.alarm.raised:
         tell(f"error: {answer.judged}", err=True)
         raise click.exceptions.Exit(1)
 
 
-def junit_lines(answer: Verification) -> Iterator[str]:
-    """Yield a JUnit report: a test case for each run, which fails where it is slower by itself, and one for all."""
+def junit_report(answer: Verification) -> str:
+    """Return a JUnit report: a test case for each run, which fails where it is slower by itself, and one for all."""
     slower, lines = answer.alarm.slower, answer.lines
     cases = [(f"{n + 1}. {join_values(run.at)}", lines[n], n in slower) for n, run in enumerate(answer.runs)]
     cases.append(("all runs", answer.judged, answer.alarm.raised))
     failures = sum(failed for *_, failed in cases)
-    yield f'<testsuite name="genperf verify" tests="{len(cases)}" failures="{failures}">\n'
+    suite = Element("testsuite", name="genperf verify", tests=str(len(cases)), failures=str(failures))
     for name, line, failed in cases:
-        element = f"<failure message={quoteattr(line)}/>" if failed else f"<system-out>{escape(line)}</system-out>"
-        yield f'  <testcase classname="genperf" name={quoteattr(name)}>{element}</testcase>\n'
-    yield "</testsuite>\n"
+        case = SubElement(suite, "testcase", classname="genperf", name=name)
+        if failed:
+            SubElement(case, "failure", message=line)
+        else:
+            SubElement(case, "system-out").text = line
+    indent(suite)
+    return tostring(suite, "unicode") + "\n"
+
+
+def github_annotations(answer: Verification, file: str) -> Iterator[str]:
+    """Yield annotations: an error where runs are slower, else a notice; a warning for each slow or missing run."""
+    lines, kind = answer.lines, "error" if answer.alarm.raised else "notice"
+    text = f"{answer.judged}; {coverage_text(answer.coverage['inside'], len(answer.runs))}"
+    yield f"::{kind} file={file},title=genperf verify::{text}"
+    yield from (f"::warning file={file},title=slower::{lines[row]}" for row in answer.alarm.slower)
+    yield from (f"::warning file={file},title=not compared::{text}" for text in answer.not_compared)

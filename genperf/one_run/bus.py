@@ -17,10 +17,10 @@ from genperf.errors import GenperfError, attempted, counted
 from genperf.formula.amounts import amount, bandwidth
 from genperf.models.network import BANDWIDTH
 from genperf.one_run.answer import LESS, OneRun
-from genperf.one_run.published import PublishedPlace
-from genperf.one_run.run import machine_in
+from genperf.one_run.run import spoken
+from genperf.one_run.utilisation import PublishedPlace
 from genperf.panel.axis import several_nodes
-from genperf.peaks import Device, device_in, devices, link_rate
+from genperf.peaks import UNKNOWN, Device, device_in, devices, link_rate
 from genperf.table.opened import read_text
 from genperf.vocabulary import section
 from genperf.words.numbers import three_digits
@@ -32,6 +32,7 @@ PLATEAU = 0.25
 LOW = 0.6
 _INSIDE = "no peer access (ACS, IOMMU), PCIe in the place of NVLink, a link that is down"
 _BETWEEN = "sockets in the place of RDMA (NCCL_DEBUG=INFO prints NET/Socket), one of several adapters, no GPUDirect"
+_ABOVE = "more than the link carries: another link than the hinted one, several of them, or a sum in the switch (SHARP)"
 
 
 class Collective(Struct, frozen=True):
@@ -41,8 +42,8 @@ class Collective(Struct, frozen=True):
     devices: float
     nodes: float
     busbw: float
-    device: Device | None
-    size: float | None
+    device: Device = UNKNOWN
+    size: float | None = None
 
 
 def bus_named(words: tuple[str, ...], hints: Mapping[str, str]) -> OneRun | None:
@@ -56,15 +57,19 @@ def bus_named(words: tuple[str, ...], hints: Mapping[str, str]) -> OneRun | None
     test = (_test_in(words[0]) if len(words) == 1 else None) or _test_of(words)
     if test is None:
         return None
-    several, device, place = bool(several_nodes(test.nodes)), test.device, _place(test)
-    link = hints.get(BANDWIDTH, "") or ("" if several or device is None else device.link)
+    several, hinted, place = bool(several_nodes(test.nodes)), hints.get(BANDWIDTH, ""), _place(test)
+    link = hinted or ("" if several else test.device.link)
     rate = link_rate(link) if link else None
+    share = None if rate is None else test.busbw / rate
     size = "" if test.size is None else f" at {three_digits(test.size / 1e9)} GB"
-    machine = f"{test.devices:g}{'' if device is None else f' {device.label}'} · {counted(int(test.nodes), 'node')}"
-    share = "the link is not known: --hint bandwidth=400Gbit/s of a node"
-    if rate is not None:
-        share = f"{100 * test.busbw / rate:.0f} % of {link} ({three_digits(rate / 1e9)} GB/s each way)"
-    rows = [("", f"{test.collective}{size} · {machine}"), ("bus", f"{three_digits(test.busbw / 1e9)} GB/s: {share}")]
+    machine = f"{test.devices:g} {test.device.label}".strip()
+    compared = "the link is not known: --hint bandwidth=400Gbit/s of a node"
+    if rate and share:
+        compared = f"{100 * share:.0f} % of {link} ({three_digits(rate / 1e9)} GB/s each way)"
+    rows = [("", f"{test.collective}{size} · {machine} · {counted(int(test.nodes), 'node')}")]
+    rows.append(("bus", f"{three_digits(test.busbw / 1e9)} GB/s: {compared}"))
+    if hinted and (share or 0.0) > 1.0:
+        rows.append(("⚠", _ABOVE))
     if place is not None:
         low, high, median = (three_digits(end / 1e9) for end in (place.low, place.high, place.median))
         tests, sources = counted(place.runs, "published test"), counted(place.sources, "source")
@@ -73,8 +78,8 @@ def bus_named(words: tuple[str, ...], hints: Mapping[str, str]) -> OneRun | None
     if test.busbw < LOW * (rate or (0.0 if place is None else place.median)):
         rows.append((LESS, _BETWEEN if several else _INSIDE))
     numbers = {name: value for name, value in asdict(test).items() if name not in ("device", "size")}
-    numbers |= {"link": link, "link_rate": rate, "share": None if rate is None else test.busbw / rate}
-    return OneRun(tuple(rows), {**numbers, "normal": None if place is None else asdict(place)})
+    numbers |= {"link": link, "link_rate": rate, "share": share, "normal": place and asdict(place)}
+    return OneRun(tuple(rows), numbers)
 
 
 def measured_links(hints: Mapping[str, str]) -> dict[str, str]:
@@ -85,22 +90,22 @@ def measured_links(hints: Mapping[str, str]) -> dict[str, str]:
 
 def _collective_in(text: str) -> str | None:
     """Return the collective that a text names."""
-    named = (name for name, (words,) in section("collectives").items() if re.search(words, text.lower()))
-    return next(named, None)
+    return next((name for name, (words,) in section("collectives").items() if re.search(words, text.lower())), None)
 
 
 def _test_of(words: tuple[str, ...]) -> Collective | None:
     """Return the test that words describe."""
-    machine = machine_in(words[0])
-    device, name = device_in(machine.get("device", "")), next(filter(None, map(_collective_in, words)), None)
+    name = _collective_in(" ".join(words[1:]))
+    machine, items = spoken(words) if name else ({}, [])
+    device = device_in(machine.get("device", ""))
     if device is None or name is None:
         return None
     if machine["devices"] < 2.0:
         raise GenperfError(f"a collective of one {device.label} uses no link", hint="8xh100 all_reduce 470GB/s")
-    speed = next(filter(None, map(bandwidth, words)), None)
+    speed = next(filter(None, map(bandwidth, items)), None)
     if speed is None:
         raise GenperfError("a test of collectives needs its bus bandwidth", hint="8xh100 all_reduce 470GB/s")
-    settings = dict(word.split("=", 1) for word in words if "=" in word)
+    settings = dict(word.split("=", 1) for word in items if "=" in word)
     nodes = amount(settings.get("nodes", "")) or machine.get("nodes", 1.0)
     return Collective(name, machine["devices"], nodes, speed, device, amount(settings.get("size", "")))
 
@@ -117,20 +122,17 @@ def _test_in(path: str) -> Collective | None:
     if not cells or not re.search(SIGNATURE, text):
         return None
     sizes, algorithm, bus = np.array([row for row in cells if len(row) == 3], dtype=float).T
-    plateau = sizes >= PLATEAU * sizes.max()
+    plateau, ranks = sizes >= PLATEAU * sizes.max(), RANK.findall(text)
     ratio, speed = float(np.median((bus / np.maximum(algorithm, 1e-9))[plateau])), 1e9 * float(np.median(bus[plateau]))
     by_factor = "all_reduce" if ratio > 1.0 else "all_gather" if ratio < 1.0 else "broadcast"
-    ranks = RANK.findall(text)
-    count, nodes = max(len(ranks), 1.0), max(len({host for host, _ in ranks}), 1.0)
-    device = device_in(ranks[0][1]) if ranks else None
     called = _collective_in(f"{name} {text[:2000]}") or by_factor
+    count, nodes = max(len(ranks), 1.0), max(len({host for host, _ in ranks}), 1.0)
+    device = (device_in(ranks[0][1]) if ranks else None) or UNKNOWN
     return Collective(called, count, nodes, speed, device, float(sizes.max()))
 
 
 def _place(test: Collective) -> PublishedPlace | None:
     """Return where a test lies among published ones of the same device, in one node or over several as well."""
-    if test.device is None:
-        return None
     table, several, family = datasets.collectives(), bool(several_nodes(test.nodes)), test.device.family
     families = [device and device.family for device in map(device_in, table["device"].astype(str))]
     alike = (table["collective"] == test.collective) & (several_nodes(table["nodes"].to_numpy()) == several)
@@ -139,6 +141,6 @@ def _place(test: Collective) -> PublishedPlace | None:
         return None
     values, speed = rows["busbw_GBps"].to_numpy() * 1e9, test.busbw
     low, median, high = np.quantile(values, [0.05, 0.5, 0.95]).tolist()
-    kind = f"{'over several nodes' if several else 'in one node'} of {devices()[family].label}"
+    among = f"{'over several nodes' if several else 'in one node'} of {devices()[family].label}"
     below = 100.0 * float(np.mean(values < speed) + 0.5 * np.mean(values == speed))
-    return PublishedPlace("busbw", speed, below, median, low, high, len(rows), rows["repository"].nunique(), kind)
+    return PublishedPlace("busbw", speed, below, median, low, high, len(rows), rows["repository"].nunique(), among)

@@ -1,5 +1,6 @@
 """One run, from the words of a command or from the cells of a row: a device, how many, a network, a rate.
 
+Words become cells by the headers of a table, cells become facts by what their columns mean, and facts become a run.
 Networks whose parameters are published stand in `networks.csv`; the name of any other shows its size.
 """
 
@@ -13,9 +14,11 @@ from typing import Any
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from genperf.errors import GenperfError, did_you_mean
-from genperf.formula.amounts import DURATIONS, MULTIPLES, amount
-from genperf.peaks import Device, device_in, devices, precision_in
+from genperf.errors import GenperfError, attempted, did_you_mean
+from genperf.formula.amounts import DURATIONS, MULTIPLES, amount, bandwidth
+from genperf.panel.axis import several_nodes
+from genperf.panel.machine import USUAL_DEVICES
+from genperf.peaks import UNKNOWN, Device, device_in, devices, precision_in
 from genperf.table.cells import Source
 from genperf.table.clean import is_missing
 from genperf.vocabulary import any_of, section
@@ -30,7 +33,6 @@ _NUMBER = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 #: 8xh100, 2x8xA100, h100x8, 4x4090.
 _DEVICE = r"(?:[a-z]|[2-5]0[6-9]0)[\w+-]*"
 _MACHINE = re.compile(rf"(?i)(?:([1-9]\d*)[x×*])?([1-9]\d*)[x×*]({_DEVICE})|([a-z][\w+-]*?)[x×*]([1-9]\d*)")
-_RATE = re.compile(rf"({_NUMBER})([kM]?)([A-Za-z]+(?:/[A-Za-z]+)*)")
 _TFLOPS = re.compile(r"(?i)(t|p)flops?(/s(ec)?)?(/[a-z]+)?")
 #: A number that may be a rate: 76800, 76.8k or 76800/s; the 3.1 of a network's name is none.
 _BARE = re.compile(rf"\d[\d,]{{2,}}(\.\d+)?[kM]?|{_NUMBER}([kM]|/s|[kM]/s)")
@@ -56,16 +58,12 @@ class TrainedNetwork(Struct, frozen=True):
 
     name: str
     parameters: float
-    #: Parameters that one token uses; all but of a mixture of experts.
-    active: float
+    active: float  #: Parameters that one token uses: all but of a mixture of experts.
     layers: float = 0.0
     hidden: float = 0.0
-    #: Words of the input embedding, whose parameters multiply nothing; 0 where the output shares them.
-    embedding: float = 0.0
-    #: Of a network for images: multiply-adds of one image's forward pass.
-    multiply_adds: float = 0.0
-    #: Parameters that a token uses as they are published, where the name is that of one network and not only a size.
-    published: float = 0.0
+    embedding: float = 0.0  #: Words of the input embedding, which multiplies nothing; 0 where the output shares it.
+    multiply_adds: float = 0.0  #: Of one image's forward pass, in a network for images.
+    published: float = 0.0  #: `active` as published, where the name is that of one network and not only a size.
 
     @property
     def sample(self) -> str:
@@ -76,6 +74,34 @@ class TrainedNetwork(Struct, frozen=True):
     def is_mixture(self) -> bool:
         """Whether a token uses a part of the parameters."""
         return self.active < self.parameters
+
+
+class TrainingRun(Struct, frozen=True):
+    """One run: what it ran on, what it trained, and how fast; 0 is not known."""
+
+    device: Device  #: With the peak that was given in the place of its rates.
+    devices: float
+    network: TrainedNetwork | None
+    nodes: float = 0.0
+    rate: float = 0.0  #: Samples (tokens or images) a second of all devices.
+    rate_of_each: bool = False  #: Whether the rate was given of each device.
+    step_seconds: float = 0.0
+    printed: float = 0.0  #: Operations a second of a device, as the run prints them.
+    stated: float = 0.0  #: The utilisation that the run states.
+    precision: str | None = None  #: One of `genperf.peaks.PRECISIONS`; None is taken for 16 bits.
+    sequence: float = 0.0
+    recomputed: bool | None = None  #: Whether activations are computed again in the backward pass.
+    adapters: bool = False  #: Whether only adapters are trained (LoRA), which takes about 4·P operations a token.
+
+    @property
+    def dense_peak(self) -> float:
+        """Operations per second of a device, dense."""
+        return self.device.rate(self.precision or "16-bit")
+
+    @property
+    def label(self) -> str:
+        """The machine as it is written: `8 x H100`."""
+        return f"{self.devices:g} x {self.device.label or 'device'}"
 
 
 @cache
@@ -104,42 +130,6 @@ def network_of(text: str) -> TrainedNetwork:
     return TrainedNetwork(text.strip(), parameters, float(size[3]) * 1e9 if size[3] else parameters)
 
 
-class TrainingRun(Struct, frozen=True):
-    """One run: what it ran on, what it trained, and how fast; 0 is not known."""
-
-    #: None where only a peak is given.
-    device: Device | None
-    devices: float
-    network: TrainedNetwork | None
-    #: Operations per second of a device, dense; 0 for that of the device and the precision.
-    peak: float = 0.0
-    nodes: float = 0.0
-    #: Samples (tokens or images) a second of all devices, whether it was given of each, and the time of a step.
-    rate: float = 0.0
-    rate_of_each: bool = False
-    step_seconds: float = 0.0
-    #: Operations a second of a device, as the run prints them, and the utilisation that it states.
-    printed: float = 0.0
-    stated: float = 0.0
-    #: One of `genperf.peaks.PRECISIONS`; None where it is not known, and 16 bits are supposed.
-    precision: str | None = None
-    sequence: float = 0.0
-    #: Whether activations are computed again in the backward pass; None where that is not known.
-    recomputed: bool | None = None
-    #: Whether only adapters are trained (LoRA), which takes about 4·P operations a token.
-    adapters: bool = False
-
-    @property
-    def dense_peak(self) -> float:
-        """Operations per second of a device, dense."""
-        return self.peak or (self.device.rate(self.precision or "16-bit") if self.device else 0.0)
-
-    @property
-    def label(self) -> str:
-        """The machine as it is written: `8 x H100`."""
-        return f"{self.devices:g} x {'device' if self.device is None else self.device.label}"
-
-
 def machine_in(word: str) -> dict[str, Any]:
     """Return the device, the devices and the nodes of `2x8xh100`; nothing of another word."""
     match = _MACHINE.fullmatch(word)
@@ -148,6 +138,35 @@ def machine_in(word: str) -> dict[str, Any]:
     nodes, count, device, named, times = match.groups()
     machine = {"device": device or named, "devices": float(count or times) * float(nodes or 1.0)}
     return machine | ({"nodes": float(nodes)} if nodes else {})
+
+
+def spoken(words: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    """Return the machine that words begin with, and the other words, of which those with a unit are settings."""
+    text = " ".join(words).strip()
+    for pattern, plain in _ONE_WORD.items():
+        text = re.sub(pattern, plain, text)
+    first, *items = re.sub(rf"(?<![\w.=])({_NUMBER}[kM]?) ?(%|[A-Za-z][\w/.-]*)", _setting_of, text).split() or [""]
+    machine = machine_in(first)
+    nodes = next((amount(word[6:]) or 0.0 for word in items if word.startswith("nodes=")), 0.0)
+    if several_nodes(nodes) and machine and "nodes" not in machine and (count := machine["devices"]) <= USUAL_DEVICES:
+        hint = " or ".join(f"{nodes:g}x{held:g}x{machine['device']}" for held in (count, max(count // nodes, 1.0)))
+        raise GenperfError(f"{first} on {nodes:g} nodes may be {count:g} devices or {nodes * count:g}", hint=hint)
+    return machine, items
+
+
+def _setting_of(match: re.Match[str]) -> str:
+    """Return a number and its unit as one word: a machine, or a setting by the header of such a column."""
+    number, unit = match.groups()
+    if _TFLOPS.fullmatch(unit):
+        return f"tflops={number}{'e3' if unit[0] in 'pP' else ''}"
+    header = header_of(unit)
+    if header.kind == "rate" or (header.kind == "time" and "/" in unit):
+        return f"{unit}={number}"
+    if device_in(unit) is not None:
+        return f"{number}x{unit}"
+    return (
+        f"mfu={float(number) / 100.0}" if unit == "%" else f"{number}{unit}" if bandwidth(number + unit) else match[0]
+    )
 
 
 def run_of_words(
@@ -166,66 +185,29 @@ def run_of_words(
     >>> run_of_words(("runs.csv",)) is run_of_words(("1:410", "2:792")) is None
     True
     """
-    machine, *items = _parted(words) or [""]
-    if not (cells := machine_in(machine)):
+    machine, items = spoken(words)
+    if not machine:
         return None
-    cells, network, bare, is_measured = {**(settings or {}), **cells}, list[str](), list[str](), False
+    cells, network, bare = {**(settings or {}), **machine}, list[str](), list[str]()
     for word in items:
         name, equals, value = word.partition("=")
-        rate = _RATE.fullmatch(word)
         if equals:
             cells[name] = _setting(name, value)
-        elif word.endswith("%"):
-            cells["mfu"] = (amount(word[:-1]) or 0.0) / 100.0
-            if not (is_measured := cells["mfu"] > 0.0):
-                raise GenperfError(f"'{word}' is no utilisation", hint="40%")
         elif precision_in(word):
             cells["precision"] = word
         elif meaning := next((of for of in ("adapters", "recomputation") if word.lower() in _WORDS[of]), ""):
             cells[meaning] = word
-        elif rate is not None and (column := _column_of_rate(rate[3])):
-            cells[column], is_measured = float(rate[1].replace(",", "")) * MULTIPLES.get(rate[2], 1.0), True
-        elif _BARE.fullmatch(word):
-            bare.append(word)
         elif word.lower() not in _WORDS["mfu"]:
-            network.append(word)
+            (bare if _BARE.fullmatch(word) else network).append(word)
+    is_measured = any(header_of(name).kind or name in ("tflops", "mfu") for name in cells)
     if is_measured and not network and [word[-1] for word in bare] == ["M"]:
         # Beside a speed 124M is a network.
         network, bare = bare, []
     for word in bare:
-        what, number = (
-            f"'{word}' could be tokens or samples a second, of all devices or of each",
-            word.removesuffix("/s"),
-        )
-        raise GenperfError(what, hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
+        number = word.removesuffix("/s")
+        hint = f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s"
+        raise GenperfError(f"'{word}' could be tokens or samples a second, of all devices or of each", hint=hint)
     return run_of_row({**cells, "model": " ".join(network)} if network else cells, peak or 0.0)
-
-
-def _parted(words: tuple[str, ...]) -> list[str]:
-    """Return words with a rate's number and unit as one, and slashes for the word `per`."""
-    text = " ".join(words).strip()
-    for pattern, plain in _ONE_WORD.items():
-        text = re.sub(pattern, plain, text)
-
-    def joined(match: re.Match[str]) -> str:
-        number, unit = match.groups()
-        times = "x" if device_in(unit) is not None else ""
-        return f"{number}{times}{unit}" if times or _column_of_rate(unit) else match[0]
-
-    return re.sub(rf"(?<![\w.=])({_NUMBER}[kM]?) ?([A-Za-z][\w/.-]*)", joined, text).split()
-
-
-def _column_of_rate(unit: str) -> str:
-    """Return the header of a rate's or a step time's column by its unit; empty for no such unit."""
-    if _TFLOPS.fullmatch(unit):
-        return "pflops" if unit[0] in "pP" else "tflops"
-    header = header_of(unit)
-    return unit if header.kind == "rate" or (header.kind == "time" and "/" in unit) else ""
-
-
-def _meaning(column: str) -> str | None:
-    """Return what a column or a setting of a run means."""
-    return next((of for of, words in _WORDS.items() if plain_name(column) in words), canonical_of(column))
 
 
 def _setting(name: str, value: str) -> str:
@@ -240,11 +222,28 @@ def _setting(name: str, value: str) -> str:
     return value
 
 
-def run_in(source: Source) -> TrainingRun | None:
-    """Return the run of a table of one row that names its device; None for another table."""
+def _meaning(column: str) -> str | None:
+    """Return what a column or a setting of a run means."""
+    return next((of for of, words in _WORDS.items() if plain_name(column) in words), canonical_of(column))
+
+
+def _number(cell: Any) -> float | None:
+    """Return the number of a cell, which may be an amount; None for a text."""
+    if isinstance(cell, str):
+        text = cell.replace(",", "")
+        return amount(text.upper() if text[-1:].isalpha() else text)
+    return None if isinstance(cell, bool) else float(cell)
+
+
+def run_in(source: Source, peak: float | None = None) -> TrainingRun | GenperfError | None:
+    """Return the run of a table of one row that names its device, or why that is none; None of another table."""
     cells = {name: column[0] for name, column in source.cells.items()} if len(source) == 1 else {}
-    named = (str(cell) for name, cell in cells.items() if plain_name(name) in _WORDS["device"])
-    return run_of_row(cells) if any(map(device_in, named)) else None
+    named = [str(cell) for name, cell in cells.items() if plain_name(name) in _WORDS["device"]]
+    if named and (peak or any(map(device_in, named))):
+        return run_of_row(cells, peak or 0.0)
+    supposed = attempted(run_of_row, cells, 1.0) if named else None
+    is_run = isinstance(supposed, TrainingRun) and supposed.network is not None and supposed.rate > 0.0
+    return attempted(run_of_row, cells) if is_run else None
 
 
 def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
@@ -260,76 +259,57 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     # Of two columns of one meaning the first counts.
     named = {_meaning(column) or column: cell for column, cell in reversed(cells.items())}
     numbers = {name: value for name, cell in named.items() if (value := _number(cell)) is not None}
-    for name, cell in named.items():
+    for column, cell in cells.items():
+        name = _meaning(column) or column
         if numbers.get(name, 0.0) < 0.0 or (name in COUNTED and not numbers.get(name, 0.0)):
-            column = next(column for column in cells if name in (_meaning(column), column))
             raise GenperfError(f"'{column}' of a run is {cell}", hint="a number above zero, or leave it out")
     text, precision = str(named.get("device", "")), precision_in(str(named.get("precision", "")))
-    if (device := device_in(text)) is None and not peak:
+    device, stated = device_in(text) or UNKNOWN, numbers.get("mfu", 0.0)
+    if device is UNKNOWN and not peak:
         hint = "a device such as a100, h100, mi300x, tpu-v5p, or its peak: --peak 312T"
         what = f"'{text}' is no device whose peak is known" if text else "the device is not named"
         raise GenperfError(what, hint=did_you_mean(text.lower(), [*devices()], otherwise=hint))
     count, nodes, per_node = (numbers.get(name, 0.0) for name in ("workers", "nodes", "devices_per_node"))
     count = count or nodes * per_node
-    if count and per_node:
-        nodes = nodes or max(count / per_node, 1.0)
-    if device is not None and device.name == "mi250x" and per_node == 8.0:
+    if device.name == "mi250x" and per_node == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
         peak = 0.5 * (peak or device.rate(precision or "16-bit"))
-    stated, network = numbers.get("mfu", 0.0), _network(named, numbers)
-    names_adapters = _ADAPTERS.search(" ".join(map(str, cells.values())).lower()) is not None
+    flags = {name: str(named[name]).strip().lower() not in _WORDS["none"] for name in NAMES if name in named}
     run = TrainingRun(
-        device,
+        replace(device, rates={"16-bit": peak}, sparse=1.0) if peak else device,
         count or 1.0,
-        network,
-        peak,
-        nodes,
-        printed=1e12 * (numbers.get("tflops") or 1e3 * numbers.get("pflops", 0.0)),
+        _network(named, numbers),
+        nodes or (max(count / per_node, 1.0) if count and per_node else 0.0),
+        printed=1e12 * numbers.get("tflops", 0.0),
         stated=stated / 100.0 if stated > 2.0 else stated,
         precision=precision,
         sequence=numbers.get("sequence", 0.0),
-        recomputed=_is_used(named["recomputation"]) if "recomputation" in named else None,
-        adapters=_is_used(named.get("adapters", "")) or names_adapters,
+        recomputed=flags.get("recomputation"),
+        adapters=flags.get("adapters", False) or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower())),
     )
-    return run if network is None else _with_rate(run, network, cells, numbers)
-
-
-def _number(cell: Any) -> float | None:
-    """Return the number of a cell, which may be an amount; None for a text."""
-    if isinstance(cell, str):
-        text = cell.replace(",", "")
-        return amount(text.upper() if text[-1:].isalpha() else text)
-    return None if isinstance(cell, bool) else float(cell)
-
-
-def _is_used(cell: Any) -> bool:
-    """Return whether a cell names something that is used."""
-    return str(cell).strip().lower() not in _WORDS["none"]
+    return run if run.network is None else _with_rate(run, run.network, cells, numbers)
 
 
 def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedNetwork | None:
     """Return the network of a row: by its name, or by its parameters, with the shape that columns give."""
     size = numbers.get("parameters") or 1e9 * numbers.get("parameters_billion", 0.0)
     shape: dict[str, Any] = {name: numbers[name] for name in ("active", "layers", "hidden") if name in numbers}
-    try:
-        network = network_of(str(named["network"])) if "network" in named else None
-        if network and not size and shape.get("layers", network.layers) < network.layers:
-            what = f"layers={shape['layers']:g} are fewer than the {network.layers:g} of {network.name}"
-            raise GenperfError(what, hint="add the parameters of what ran: params=4B")
-    except GenperfError:
+    network = attempted(network_of, str(named["network"])) if "network" in named else None
+    if isinstance(network, TrainedNetwork) and not size and shape.get("layers", network.layers) < network.layers:
+        what = f"layers={shape['layers']:g} are fewer than the {network.layers:g} of {network.name}"
+        network = GenperfError(what, hint="add the parameters of what ran: params=4B")
+    if isinstance(network, TrainedNetwork):
+        parameters = size or network.parameters
+        same = abs(parameters / network.parameters - 1.0) <= PRINTED_SIZE
+        active = network.active * parameters / network.parameters
+        # Of another network than the one of the name, fewer layers, say, the shape is not known.
+        plain = network if same else TrainedNetwork(network.name, parameters, active)
+        return replace(plain, **{"parameters": parameters, "active": active, **shape})
+    if isinstance(network, GenperfError) and not size and not {"tflops", "mfu"} & named.keys():
         # Of a run that prints its operations, or its utilisation, the network need not be known.
-        if not size and not {"tflops", "mfu"} & named.keys():
-            raise
-        network = None
-    if network is None:
-        name = str(named.get("network", f"{three_digits(size)} parameters"))
-        return TrainedNetwork(name, size, **{"active": size, **shape}) if size else None
-    size = size or network.parameters
-    changed = {"parameters": size, "active": network.active * size / network.parameters, **shape}
-    if abs(size / network.parameters - 1.0) > PRINTED_SIZE:
-        # Another network than the one of the name: fewer layers, say.
-        return TrainedNetwork(network.name, **changed)
-    return replace(network, **changed)
+        raise network
+    name = str(named.get("network", f"{three_digits(size)} parameters"))
+    return TrainedNetwork(name, size, **{"active": size, **shape}) if size else None
 
 
 def _with_rate(
@@ -361,9 +341,10 @@ def _with_rate(
     if counted in ("tokens", "images"):
         what = f"{network.name} is trained on {sample}, and the rate is of {counted}"
         raise GenperfError(what, hint=f"a rate in {sample}/s, or another network")
-    if is_open and counted not in ("samples", "sequences", ""):
+    of_samples = counted in ("samples", "sequences", "")
+    if is_open and not of_samples:
         what = f"{column}={batch:g} may be of each device or of all"
         raise GenperfError(what, hint=f"gbs={batch:g} of all, or batch_per_gpu={batch:g} of each")
-    lacks = "seq=2048" if counted in ("samples", "sequences", "") else "gbs=256 and seq=2048"
     what = "the time of a step" if counted == "seconds" else f"{counted or 'a rate without a unit'} a second"
-    raise GenperfError(f"{what} may be of any number of {sample}", hint=f"add {lacks}, or give tok/s")
+    hint = f"add {'seq=2048' if of_samples else 'gbs=256 and seq=2048'}, or give tok/s"
+    raise GenperfError(f"{what} may be of any number of {sample}", hint=hint)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 def read_as(source: Source, schema: Schema, unit: str | None = None) -> Table:
     """Read further runs with the roles that their columns have in a model, and in its unit where no other is named."""
+    from genperf.panel.evidence import ending_column
     from genperf.panel.options import further_of
     from genperf.panel.read import recognised
 
@@ -45,6 +46,8 @@ def read_as(source: Source, schema: Schema, unit: str | None = None) -> Table:
     also = [text for option, text in schema.reading if option == "also"]
     roles["also"] = [text for text in also if {m.column for m in further_of(text).values()} <= {*source.columns}]
     roles["let"] = {name: text for name, text in lets.items() if name not in source.columns}
+    # Also where the model's own table has no column of how runs ended.
+    roles |= ending_column(source.cells)
     try:
         return recognised(source, roles, schema.mapping).table()
     except TableError as error:

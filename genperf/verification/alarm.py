@@ -14,7 +14,7 @@ Student's t of the next session is averaged over the ratios d and q by their pos
 from functools import cached_property
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from scipy.stats import cauchy, false_discovery_control
 from scipy.stats import t as student
 
@@ -33,20 +33,18 @@ LEAST_NOISE = 1e-4
 EACH, MOST_EACH = 1.0 / 16.0, 0.5
 #: A test that finds runs faster does not outweigh one that finds them slower.
 MOST_PROBABILITY = 0.99
+_NO_RUNS, _NO_SESSIONS = np.empty(0), np.empty(0, dtype=np.int64)
 
 
 class History(Struct, frozen=True, eq=False, dict=True):
     """Earlier runs: ln T less the mean of their configuration. Without arguments: nothing is known of how runs vary."""
 
-    #: Shape (configurations,). ln of the mean, and the number of runs.
-    means: Array = field(default_factory=lambda: np.empty(0))
-    runs: Array = field(default_factory=lambda: np.empty(0))
-    #: Standard deviation of one run, and its degrees of freedom.
-    sd: float = 0.0
-    freedom: float = np.inf
-    #: Shape (runs,). Residuals, and the session of each, from 0 in their order; none where no rows are known.
-    residuals: Array = field(default_factory=lambda: np.empty(0))
-    sessions: Index = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    means: Array = _NO_RUNS  #: Shape (configurations,): ln of the mean.
+    runs: Array = _NO_RUNS  #: Shape (configurations,): the number of runs.
+    sd: float = 0.0  #: Of one run.
+    freedom: float = np.inf  #: Degrees of freedom of `sd`.
+    residuals: Array = _NO_RUNS  #: Shape (runs,); none where no rows are known.
+    sessions: Index = _NO_SESSIONS  #: Shape (runs,): the session of each, from 0 in their order.
 
     def slower(self, values: Array, runs: int, configurations: Array) -> Array:
         """Return the probability of means of so many runs of the next session, or of slower ones.
@@ -91,13 +89,10 @@ class History(Struct, frozen=True, eq=False, dict=True):
 class Alarm(Struct, frozen=True):
     """Whether runs are slower; the fields of the JSON."""
 
-    #: The rate of false alarms that is kept.
-    level: float
-    #: The probability of such runs, or slower ones, if nothing has changed, and that of each test by its name.
-    probability: float
-    tests: dict[str, float]
-    #: The new runs that are slower by themselves: Benjamini and Hochberg at the level.
-    slower: tuple[int, ...]
+    level: float  #: The rate of false alarms that is kept.
+    probability: float  #: Of such runs, or slower ones, if nothing has changed.
+    tests: dict[str, float]  #: The probability of each test by its name.
+    slower: tuple[int, ...]  #: The runs that are slower by themselves: Benjamini and Hochberg at the level.
     raised: bool
 
 
@@ -133,7 +128,7 @@ def alarm_of(
 
 def combined(tests: dict[str, float], each: float) -> float:
     """Return the probability of some tests together: that of the weighted mean of their Cauchy quantiles."""
+    weights = [each if name == "each" and "mean" in tests else 1.0 - each for name in tests]
     if len(tests) == 1:
         return next(iter(tests.values()))
-    weights = [each if name == "each" and "mean" in tests else 1.0 - each for name in tests]
     return float(cauchy.sf(np.average(cauchy.isf(np.minimum([*tests.values()], MOST_PROBABILITY)), weights=weights)))

@@ -40,55 +40,42 @@ class Checked(Struct, frozen=True):
     predicted: float
     lower: float
     upper: float
-    #: inside the interval, faster or slower.
-    place: str
+    place: str  #: inside the interval, faster or slower.
 
 
 class Verification(Struct, frozen=True):
-    """New runs beside their predictions, how many intervals held, and the alarm."""
+    """New runs beside their predictions, how many intervals held, and the alarm: the fields of the JSON."""
 
     model: str
-    #: What is measured, and its unit.
     quantity: str
     unit: str
     runs: tuple[Checked, ...]
     alarm: Alarm
-    #: `at`, `before`, `after`: what is predicted of the new runs' configurations since the model was fitted again.
-    moved: tuple[dict[str, Any], ...] = ()
-    #: New runs that failed, and rows that cannot be used.
-    not_compared: tuple[str, ...] = ()
-
-    @property
-    def inside(self) -> int:
-        """How many runs lie inside their interval."""
-        return sum(run.place == "inside" for run in self.runs)
-
-    @property
-    def coverage(self) -> str:
-        """The coverage in words."""
-        return coverage_text(self.inside, len(self.runs))
+    moved: tuple[dict[str, Any], ...]  #: `at`, `before`, `after`: the predictions since the model was fitted again.
+    not_compared: tuple[str, ...]  #: New runs that failed, and rows that cannot be used.
+    coverage: dict[str, Any]  #: How many of the `runs` are `inside`, and the probability of that where intervals hold.
 
     @property
     def judged(self) -> str:
         """The alarm in words."""
-        alarm, alone = self.alarm, ", ".join(str(row + 1) for row in self.alarm.slower)
-        alone = f"by themselves: runs {alone}" if len(alarm.slower) > 1 else f"by itself: run {alone}"
-        tests = ", ".join(f"{name} p = {value:.2g}" for name, value in alarm.tests.items())
+        alarm, runs = self.alarm, ", ".join(str(row + 1) for row in self.alarm.slower)
         verdict = "slower than predicted" if alarm.raised else "not slower"
-        text = f"{verdict}: p = {alarm.probability:.2g} ({tests}); the alarm is at {100 * alarm.level:g} %"
-        return f"{text}; {alone}" if alarm.raised and alarm.slower else text
+        tests = ", ".join(f"{name} p = {value:.2g}" for name, value in alarm.tests.items())
+        alone = f"; by {'themselves: runs' if ',' in runs else 'itself: run'} {runs}" if alarm.raised and runs else ""
+        return f"{verdict}: p = {alarm.probability:.2g} ({tests}); the alarm is at {100 * alarm.level:g} %{alone}"
 
     @property
     def lines(self) -> list[str]:
         """The answer in lines: a row a run with the running coverage, the coverage, the alarm, and what moved."""
-        rows, held = [], 0
+        rows, inside = [], 0
         for number, run in enumerate(self.runs, 1):
-            held += run.place == "inside"
+            inside += run.place == "inside"
             value, predicted, lower, upper = map(three_digits, (run.measured, run.predicted, run.lower, run.upper))
             slow = ", slow" if number - 1 in self.alarm.slower and run.place == "inside" else ""
-            interval = f"predicted {predicted} ({lower} – {upper}): {run.place}{slow} · {held} of {number}"
+            interval = f"predicted {predicted} ({lower} – {upper}): {run.place}{slow} · {inside} of {number}"
             rows.append(f"{number}. {join_values(run.at)}: {with_unit(value, self.unit)}, {interval}")
-        rows += [*(f"not compared: {text}" for text in self.not_compared), self.coverage, self.judged]
+        rows += [f"not compared: {text}" for text in self.not_compared]
+        rows += [coverage_text(inside, len(self.runs)), self.judged]
         for at, before, after in (moved.values() for moved in self.moved):
             there = f"{with_unit(three_digits(after), self.unit)} ({100 * (after / before - 1):+.1f} %)"
             rows.append(f"moved: {join_values(at)}: {three_digits(before)} becomes {there}")
@@ -96,9 +83,7 @@ class Verification(Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        held = {"inside": self.inside, "runs": len(self.runs), "nominal": NOMINAL}
-        held["probability"] = coverage_probability(self.inside, len(self.runs))
-        return {**msgspec.to_builtins(self, enc_hook=lambda number: number.item()), "coverage": held}
+        return dict(msgspec.to_builtins(self, enc_hook=lambda number: number.item()))
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -159,32 +144,27 @@ def verify(
     history, configuration = _history(earlier, schema, inputs)
     raised = alarm_of(history, configuration, np.log(new.measured), (np.log(centre), spread, shared), alarm)
     place = np.select([new.measured < lower, new.measured > upper], ["faster", "slower"], "inside").tolist()
-    quantity, unit, values = target.name, target.unit, [new.measured, centre, lower, upper]
+    quantity, unit, answered, values = target.name, target.unit, target.name, [new.measured, centre, lower, upper]
     if target.throughput:
         # Answers are in what was measured.
-        quantity, unit = target.throughput, rate_unit(samples_called(target.throughput))
+        quantity, unit, answered = target.throughput, rate_unit(samples_called(target.throughput)), THROUGHPUT[0]
         values = [np.asarray(cells, float) for cells in (new.frame[quantity], *(predicted[n] for n in THROUGHPUT))]
-    verdicts, numbers = map(str, predicted["verdict"]), (column.tolist() for column in values)
+    columns = (records(inputs), map(str, predicted["verdict"]), *(column.tolist() for column in values), place)
     moved = tuple[dict[str, Any], ...]()
     if update:
-        table = _with_runs(_table_of(schema, bool(new.group)) if earlier is None else earlier, new)
-        options = {
-            name: option for name, option in fitted.first.options.items() if name in ("loss", "penalty", "solver")
-        }
-        also = {name: result.model for name, result in fitted.first.further.items()}
-        again = fit(table, fitted.first.model, seed=seed, also_models=also, **options)
+        again = _fitted_again(fitted, earlier, new, seed)
         if earlier is None and isinstance(model, str | Path):
             save_model(again, model)
-        places, shown_name = inputs.drop_duplicates(), THROUGHPUT[0] if target.throughput else target.name
-        before, after = (
-            np.asarray(model.predict_columns(places)[shown_name], float).tolist() for model in (fitted, again)
-        )
-        rows = zip(records(places), before, after, strict=True)
-        moved = tuple({"at": at, "before": value, "after": updated} for at, value, updated in rows)
-    runs = tuple(map(Checked, records(inputs), verdicts, *numbers, place))
+        places = inputs.drop_duplicates()
+        ends = (np.asarray(m.predict_columns(places)[answered], float).tolist() for m in (fitted, again))
+        rows = zip(records(places), *ends, strict=True)
+        moved = tuple({"at": at, "before": before, "after": after} for at, before, after in rows)
     missing = [f"{join_values(at)}: the run failed" for at in records(new.failures)]
     missing += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
-    return Verification(fitted.first.model, quantity, unit, runs, raised, moved, tuple(missing))
+    runs, inside = tuple(map(Checked, *columns)), place.count("inside")
+    coverage = {"inside": inside, "runs": len(runs), "nominal": NOMINAL}
+    coverage["probability"] = coverage_probability(inside, len(runs))
+    return Verification(fitted.first.model, quantity, unit, runs, raised, moved, tuple(missing), coverage)
 
 
 def session_column(columns: Iterable[str]) -> str | None:
@@ -226,13 +206,19 @@ def _history(earlier: Table | None, schema: Schema, new: pd.DataFrame) -> tuple[
     return History(means, runs, sd, freedom, *rows), np.where(number < len(runs), number, -1)
 
 
-def _table_of(schema: Schema, grouped: bool) -> Table:
-    """Return the table that a model was fitted to; of groups the model has no hash of all rows."""
-    table = attempted(lambda: read_as(open_files([schema.source]), schema))
-    if isinstance(table, Table) and (grouped or schema.sha256 in ("", table.sha256)):
-        return table
-    what = f"the table of the model ({schema.source}) is not there as it was fitted"
-    raise GenperfError(what, hint="verify TABLE new.csv --update, or fit the table of all runs")
+def _fitted_again(
+    fitted: FitResult | GroupedResult, earlier: Table | None, new: Table, seed: int
+) -> FitResult | GroupedResult:
+    """Return a model of the same kind and quantities that is fitted to earlier runs and new ones."""
+    first, schema = fitted.first, fitted.first.schema
+    table = earlier if earlier is not None else attempted(lambda: read_as(open_files([schema.source]), schema))
+    # Of groups a model has no hash of all rows.
+    if not isinstance(table, Table) or (earlier is None and not new.group and schema.sha256 not in ("", table.sha256)):
+        what = f"the table of the model ({schema.source}) is not there as it was fitted"
+        raise GenperfError(what, hint="verify TABLE new.csv --update, or fit the table of all runs")
+    options = {name: option for name, option in first.options.items() if name in ("loss", "penalty", "solver")}
+    also = {name: result.model for name, result in first.further.items()}
+    return fit(_with_runs(table, new), first.model, seed=seed, also_models=also, **options)
 
 
 def _with_runs(table: Table, new: Table) -> Table:

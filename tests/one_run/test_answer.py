@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import run
+from helpers import Shell, run
 
 import genperf as gp
 from genperf import datasets
 from genperf.one_run import TrainingRun, about, run_of_words
-from genperf.one_run.published import place_of, reference
 from genperf.one_run.run import run_of_row
+from genperf.one_run.utilisation import place_of, reference
 
 
 def shell(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
@@ -176,3 +176,17 @@ def test_a_number_that_cannot_be_is_named(cells: dict[str, object]) -> None:
     ((column, value),) = cells.items()
     with pytest.raises(gp.GenperfError, match=f"^'{column}' of a run is {value}"):
         run_of_row(row)
+
+
+def test_an_unknown_device_of_a_row_is_named_beside_the_tables_card(tmp_path: Path, shell: Shell) -> None:
+    row = {"gpu": "h10", "gpus": 8, "model": "7B", "dtype": "bf16", "tokens_per_s": 76800}
+    pd.DataFrame([row]).to_csv(tmp_path / "one.csv", index=False)
+    status, out, err = shell("ask", str(tmp_path / "one.csv"))
+    assert (status, "76,800 tokens/s" in out) == (0, True)
+    assert "'h10' is no device whose peak is known" in err
+    assert "did you mean 'h100'" in err
+    # 6 · 7e9 · 76800 / (8 · 800e12)
+    assert "MFU       50.4 %" in shell("ask", str(tmp_path / "one.csv"), "--peak", "800T")[1]
+    # A row that is no run of a network needs no device.
+    pd.DataFrame([{"gpu": "h10", "gpus": 8, "step_s": 2.0}]).to_csv(tmp_path / "one.csv", index=False)
+    assert "no device" not in shell("ask", str(tmp_path / "one.csv"))[2]

@@ -51,6 +51,13 @@ def test_a_link_that_is_used_well_needs_no_explanation(shell: Shell) -> None:
     assert ("80 % of 400Gbit/s" in out, "median 471 GB/s" in out, "less by" in out) == (True, True, False)
 
 
+def test_more_than_the_hinted_link_carries_is_another_link(shell: Shell) -> None:
+    for link, wrong in (("25Gbit/s", True), ("400Gbit/s", False)):
+        _, out, _ = shell("ask", "2x8xh100", "all_reduce", "40", "GB/s", "--hint", f"bandwidth={link}")
+        assert ("more than the link carries: another link" in out) == wrong
+    assert "may be 8 devices or 16" in shell("ask", "8xh100", "all_reduce", "40GB/s", "2", "nodes")[2]
+
+
 def test_a_test_is_the_hint_of_a_training(shell: Shell) -> None:
     words = ("ask", "8xa100", "7B", "24000tok/s", "gbs=256", "seq=2048", "--tokens", "1T", "--at", "16", "--json")
     by_file, by_rate = (

@@ -32,6 +32,8 @@ def used(text: str) -> Utilisation:
         ("8xv100 resnet50 2900img/s", 0.0712),
         ("256xtpu-v5p 32B 328TFLOP/s", 0.7146),
         ("2 nodes of 8xh100 7B 153600tok/s", 0.4075),
+        # More than a node has are all of them.
+        ("16xh100 7B 153600tok/s 2 nodes", 0.4075),
         # A rate in tokens needs no batch; 6 · 1e9 · 11833 / 71e12
         ("8xh100 7B 76800tok/s batch=64", 0.4075),
         ("1x3090 1B 11833tok/s", 1.0),
@@ -96,6 +98,8 @@ def test_a_row_is_read_by_its_headers() -> None:
         ("8xh100 7B 0tok/s", "nothing measures the speed"),
         ("8xh100 7B 76800tok/s sqe=2048", "did you mean 'seq'"),
         ("8xh100 7B 76800tok/s seq=", "'seq=' holds no number"),
+        ("8xh100 7B 153600tok/s 2 nodes", "8xh100 on 2 nodes may be 8 devices or 16"),
+        ("8xh100 7B 153600tok/s nodes=2", "2x8xh100 or 2x4xh100"),
     ],
 )
 def test_what_is_refused_says_what_to_try(words: str, message: str) -> None:

@@ -147,6 +147,15 @@ def test_a_run_that_failed_is_named(shell: Shell) -> None:
     assert "1 of 1 inside 90 %" in out
 
 
+def test_a_time_of_a_run_that_failed_is_not_compared(shell: Shell) -> None:
+    Path("ended.csv").write_text("gpus,step_s,status\n8,2.9,failed\n4,1.2,ok\n")
+    status, out, _ = shell("verify", "history.csv", "ended.csv")
+    assert (status, "not compared: gpus=8: the run failed" in out, "1 of 1 inside" in out) == (0, True, True)
+    Path("ended.csv").write_text("gpus,step_s,status\n8,1.3,failed\n")
+    status, _, err = shell("verify", "history.csv", "ended.csv")
+    assert (status, "the one run failed" in err) == (1, True)
+
+
 def test_a_file_without_rows_is_shown(shell: Shell) -> None:
     Path("empty.csv").write_text("gpus,step_s\n")
     err = shell("verify", "history.csv", "empty.csv")[2]
