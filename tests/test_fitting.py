@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.errors import GenperfError
-from genperf.result import FitResult, GroupedResult, dump_model
+from genperf.result import FitResult
 
 
 def law(n: Any) -> Any:
@@ -58,49 +57,6 @@ def test_evidence_compares_with_last_point() -> None:
     assert (seen.factor, seen.held_out, seen.doublings) == ("workers", 16.0, 1.0)
     assert seen.error == pytest.approx(0.0, abs=1e-6)
     assert seen.last_point == pytest.approx(np.log(law(8) / law(16)))
-
-
-def test_groups_do_not_depend_on_the_number_of_workers() -> None:
-    frame = pd.concat([SCALES.assign(net=name, s=SCALES.s * k) for k, name in enumerate("abc", 1)])
-    one, two = (gp.fit(table(frame, group="net"), model="usl", workers=w, draws=20) for w in (1, 2))
-    assert isinstance(one, GroupedResult)
-    assert dump_model(one) == dump_model(two)
-
-
-def test_a_group_that_fails_does_not_stop_the_rest() -> None:
-    frame = pd.concat([SCALES.assign(net="good"), SCALES[:1].assign(net="short")])
-    found = gp.fit(table(frame, group="net"), model="amdahl")
-    assert isinstance(found, GroupedResult)
-    assert list(found.results) == [("good",)]
-    assert "one value" in found.failures[("short",)]
-
-
-@pytest.mark.parametrize(
-    ("rows", "model", "said"),
-    [
-        (SCALES[:1], "amdahl", "every factor has one value"),
-        (
-            SCALES[:2],
-            "a*workers**p + b*log2(workers) + c",
-            "the formula has 4 constants, and the table 2",
-        ),
-        (SCALES, "amdhal", "did you mean 'amdahl'?"),
-        (SCALES, "topology", "needs 'nodes'"),
-    ],
-)
-def test_refused(rows: pd.DataFrame, model: str, said: str) -> None:
-    with pytest.raises(GenperfError) as caught:
-        gp.fit(table(rows), model=model)
-    assert said in str(caught.value)
-
-
-def test_few_configurations_leave_larger_structures_out() -> None:
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame({"workers": [1, 1, 2, 2, 4, 4, 8, 8], "batch": [8, 16] * 4, "layers": [2, 2, 4, 4] * 2})
-    frame = frame.assign(s=0.01 * frame.batch * frame.layers + 0.05 * frame.workers + rng.uniform(0, 1e-4, 8))
-    result = gp.fit(gp.read_table(frame, time="s", extrinsic="workers", intrinsic="batch,layers"), model="generic")
-    assert isinstance(result, FitResult)
-    assert any(n.kind == "fewer_terms" for n in result.notes)
 
 
 def test_weights_move_the_fit() -> None:

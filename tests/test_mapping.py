@@ -8,7 +8,7 @@ import pytest
 import genperf as gp
 from genperf.attribution import Knee
 from genperf.reporting.html import scheme_of
-from genperf.result.file import dump_model, parse_model
+from genperf.result import dump_model, parse_model
 from genperf.search import Job
 
 #: Columns of the one table → of the other.

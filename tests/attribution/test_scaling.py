@@ -16,10 +16,10 @@ from worked_models import BATCH, FRAMEWORK, GLOBAL, NODES, WORKERS, member, mode
 
 import genperf as gp
 from genperf.asking import Question, ask
-from genperf.attribution import Knee
+from genperf.attribution import Knee, Scaling
 from genperf.attribution.draws import curves_of, quantiles, shares
 from genperf.attribution.elasticity import doublings, doublings_by_level
-from genperf.attribution.scaling import Scaling, first_below, last_smallest, scaling
+from genperf.attribution.scaling import first_below, last_smallest, scaling
 from genperf.errors import GenperfError, TableError
 from genperf.prediction import Spread
 from genperf.table import Factor
@@ -454,30 +454,3 @@ def test_efficiency_is_the_ratio_of_throughputs(serial: float, growing: float, w
     answer = knee_of(COUNTS, speeds, "gpus" if weak else "1", "auto")
     # `auto` smooths: where the time turns at the last count but one, the last one is up to 11 % off the measured value.
     assert_agreement(answer, COUNTS, speeds, 0.5, tolerance=0.15)
-
-
-def test_weak_scaling_is_not_told_as_strong() -> None:
-    counts, speeds = np.array([1.0, 2.0, 4.0, 8.0]), np.array([410.2, 792.5, 1530.0, 2905.4])
-    answer = knee_of(counts, speeds, "32*gpus", "auto")
-    assert answer.kind == "weak"
-    # 2905.4/8/410.2
-    assert float(answer.curve.set_index("gpus")["efficiency"][8]) == pytest.approx(0.885, abs=0.01)
-    turn = answer.turn("throughput")
-    assert turn is not None
-    assert turn_sentence(turn).startswith("throughput does not fall up to 128")
-
-
-def test_without_a_word_on_the_work_the_question_comes_back() -> None:
-    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [1.0, 0.6, 0.4, 0.3]})
-    result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="amdahl")
-    answer = gp.explain(result, knee=True).scaling
-    assert answer is not None
-    assert answer.kind == "unknown"
-    assert "efficiency" not in answer.curve
-    assert "--scaling weak" in str(answer)
-    assert list(answer.points["what"]) == ["slower"]
-    strong = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus", scaling="strong"), model="amdahl")
-    told = gp.explain(strong, knee=True).scaling
-    assert told is not None
-    # 1/(8·0.3)
-    assert float(told.curve.set_index("gpus")["efficiency"][8]) == pytest.approx(1 / 2.4, rel=0.05)

@@ -25,7 +25,7 @@ from genperf.attribution.scaling import crossovers, scaling
 from genperf.attribution.terms import HIDDEN, by_label, limit_of, term_contributions
 from genperf.discrepancy import KernelAxis
 from genperf.errors import GenperfError
-from genperf.result import FitResult, dump_model, parse_model
+from genperf.result import FitResult
 from genperf.words.limit import SAME_WITH_COMPUTATION, limit_sentence
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
@@ -37,11 +37,6 @@ def test_a_sum_is_its_terms() -> None:
     assert found["term"].tolist() == ["serial", "parallel"]
     assert found["seconds"].tolist() == pytest.approx([1.0, 2.0])
     assert found["share"].tolist() == pytest.approx([1 / 3, 2 / 3])
-
-
-def test_nothing_given_is_the_centre() -> None:
-    asked = model(member(AMDAHL, {"c": 1.0, "a": 8.0}))
-    assert explain(asked, {}).terms.equals(explain(asked).terms)
 
 
 def test_intervals_are_those_of_the_draws() -> None:
@@ -311,16 +306,6 @@ def runs() -> pd.DataFrame:
     return frame.assign(t=0.02 * frame.b**exponents * np.exp(rng.normal(0.0, 0.01, len(frame))))
 
 
-def test_the_level_that_differs_is_named() -> None:
-    result = gp.fit(gp.read_table(runs(), time="t", intrinsic="b", categorical="net"), "generic", draws=20)
-    first = level_exponents(result)[0]
-    assert (first.level, first.factor) == ("vgg", "b")
-    assert 1.05 < first.exponent < 1.15
-    again = parse_model(dump_model(result))
-    assert isinstance(again, gp.FitResult)
-    assert again.best.expression == result.best.expression
-
-
 def test_fit_prints_the_exponents_of_levels(tmp_path: Path, shell: Shell) -> None:
     runs().to_csv(tmp_path / "runs.csv", index=False)
     roles = ["--time", "t", "--intrinsic", "b", "--categorical", "net"]
@@ -369,13 +354,6 @@ def test_interactions_stand_below_the_terms() -> None:
     below = lines.index("every term but a constant one times")
     assert any("net = vgg and precision = fp16" in line for line in lines[below + 1 :])
     assert not any("net = vgg and precision = fp16" in line for line in lines[:below])
-
-
-def test_what_changes_nothing_is_left_out() -> None:
-    result = gp.fit(table(), "generic", structure="separable", draws=5)
-    text = "\n".join(written_lines(result))
-    assert "precision" not in text
-    assert not re.search(r"\^-?0\.00", text)
 
 
 def test_another_family_has_its_own_formula() -> None:

@@ -93,13 +93,6 @@ def test_a_time_without_work_has_the_efficiency_of_devices_that_keep_their_own(s
     assert told["throughput"] == pytest.approx(32 * 16 / float(str(told["time"])))
 
 
-def test_other_names_of_the_count_are_understood(shell: Shell) -> None:
-    Path("runs.csv").write_text(FOUR.replace("gpus", "num_gpus"))
-    told = answer(shell, at="gpus=8")
-    assert told["roles"]["extrinsic"] == "num_gpus"
-    assert told["throughput"] == pytest.approx(2905.4, rel=0.03)
-
-
 def test_several_values_are_refused_and_a_singular_is_understood(shell: Shell) -> None:
     status, _, err = shell("ask", "--full", "runs.csv", "--at", "gpus=64,128")
     assert (status, "gpus=64,128 is several" in err, "such as gpus=64;" in err) == (1, True, True)
@@ -219,12 +212,6 @@ def test_a_given_role_is_not_guessed(shell: Shell) -> None:
     assert told["left_out"] == ["step_s"]
 
 
-def test_one_configuration_is_asked_about(shell: Shell) -> None:
-    status, _, errors = shell("ask", "--full", "runs.csv", "--at", "gpus=8,16")
-    assert status == 1
-    assert "8,16" in errors
-
-
 def test_levels_that_were_not_given_are_of_one_measured_run(shell: Shell) -> None:
     # Most runs are of vgg and most are in fp16, but never both.
     nets = [("vgg", "fp32", 4), ("bert", "fp16", 3), ("gpt", "fp16", 2)]
@@ -270,13 +257,6 @@ def test_rows_that_cannot_be_read_are_left_out_and_counted(shell: Shell) -> None
     status, out, err = shell("ask", "--full", "odd.csv", "--at", "gpus=32", "--work", "64")
     assert status == 0, err
     assert "2 rows left out because they cannot be used; the first: line 4, column 'seconds': 'fast'" in out
-
-
-def test_days_of_so_many_tokens_follow_from_a_throughput_of_tokens(shell: Shell) -> None:
-    rows = "\n".join(f"{n},{3200 - 20 * i}" for i, n in enumerate((8, 16, 32, 64)))
-    Path("runs.csv").write_text(f"num_gpus,tokens_per_sec_per_gpu\n{rows}\n")
-    loaded = answer(shell, "--tokens", "1B", at="num_gpus=128")
-    assert float(str(loaded["days"])) == pytest.approx(1e9 / float(str(loaded["throughput"])) / 86400.0)
 
 
 def test_more_than_in_proportion_is_doubted(shell: Shell) -> None:

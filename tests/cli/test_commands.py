@@ -183,71 +183,12 @@ def test_models_lists_every_family(shell: Shell) -> None:
     assert {m["name"] for m in json.loads(out)["models"]} >= set(MODELS)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "said"),
-    [
-        (["fit", "none.csv", *ROLES], 1, "none.csv: no such file"),
-        (["fit", "runs.csv", "--time", "secnds", "--extrinsic", "workers"], 1, "did you mean 'seconds'?"),
-        (["fit", "runs.csv", "--time", "seconds"], 1, "factor"),
-        (["fit", "runs.csv", *ROLES, "--model", "ernst"], 1, "did you mean 'ernest'?"),
-        (["fit", "runs.csv", *ROLES, "--model", "a*wrkers + c.d"], 1, "^"),
-        (["fit", "runs.csv", *ROLES, "--loss", "huberr"], 1, "did you mean 'huber'?"),
-        (["fit", "runs.csv", *ROLES, "--lambda", "-1"], 1, "must be zero or above"),
-        (["fit", "runs.csv", *ROLES, "--lambda", "much"], 2, "is not a number"),
-        (["fit", "runs.csv", *ROLES, "--where", "workers > 100"], 1, "no row"),
-        (["fit", "runs.csv", *ROLES, "--where", "workers.x > 1"], 1, "attribute access"),
-        (["fit", "runs.csv", *ROLES, "--let", "half"], 2, "NAME=VALUE"),
-        (["fit", "runs.csv", *ROLES, "--map", "workers=wrkers", "--model", "amdahl"], 1, "not a factor"),
-        (
-            ["fit", "runs.csv", *ROLES, "-o", "no/such/folder/m.json", "--model", "amdahl"],
-            1,
-            "no/such/folder/m.json: no such folder",
-        ),
-        (["predict", "none.json", "--at", "workers=2"], 1, "no such file"),
-        (["predict", "m.json"], 2, "--data CSV or --at"),
-        (["predict", "m.json", "--at", "wrkers=2"], 1, "did you mean 'workers'?"),
-        (["predict", "m.json", "--at", "batch=2"], 1, "factor 'workers' is missing"),
-        (["predict", "m.json", "--at", "workers=two"], 1, "is not a number"),
-        (["predict", "m.json", "--at", "workers=0"], 1, "is not above zero"),
-        (["predict", "m.json", "--at", "workers"], 2, "NAME=VALUE"),
-        (["predict", "m.json", "--at", "workers=1", "--at", "workers=2"], 1, "twice"),
-        (["predict", "m.json", "--at", "workers=1", "--interval", "2"], 1, "between 0 and 1"),
-        (["predict", "m.json", "--data", "empty.csv"], 1, "empty"),
-        (["validate", "runs.csv", *ROLES, "--scheme", "kfld:5"], 1, "kfold"),
-        (["frobnicate"], 2, "No such command"),
-        (["fitt"], 2, "id you mean"),
-        (["fit"], 2, "Missing argument"),
-        (["--config", "none.toml", "models"], 1, "no such file"),
-    ],
-)
-def test_bad_input_is_answered_in_words(shell: Shell, arguments: list[str], status: int, said: str) -> None:
-    Path("empty.csv").write_text("")
-    if "m.json" in arguments:
-        assert shell("fit", "runs.csv", *ROLES, "--model", "amdahl", "-o", "m.json", "-q")[0] == 0
-    found, _, err = shell(*arguments)
-    assert found == status
-    assert said in err
-    assert "Traceback" not in err
-
-
 def test_a_failed_write_leaves_the_old_file(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text("precious")
     status, _, _ = shell("fit", "none.csv", *ROLES, "-o", "m.json")
     assert status == 1
     assert (tmp_path / "m.json").read_text() == "precious"
     assert os.listdir(tmp_path).count("m.json") == 1
-
-
-def test_bad_rows_are_named_and_can_be_skipped(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "bad.csv").write_text(RUNS + "32,32,0,fast\n64,32,0,-1\n")
-    status, _, err = shell("fit", "bad.csv", *ROLES, "--model", "amdahl")
-    assert status == 1
-    assert "line 8, column 'seconds'" in err
-    assert "'fast' is not a number" in err
-    assert "--skip-bad-rows" in err
-    status, _, err = shell("fit", "bad.csv", *ROLES, "--model", "amdahl", "--skip-bad-rows")
-    assert status == 0
-    assert "rejected rows: 2" in err
 
 
 def test_phase_columns_are_named_and_fitted(shell: Shell) -> None:

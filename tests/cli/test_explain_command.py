@@ -95,25 +95,6 @@ def test_one_group_against_another(shell: Shell) -> None:
     assert found["change"] == pytest.approx(3.2, rel=0.02)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["one.json", "--at", "gpus=4", "--versus", "gpus=4"], "both configurations are the same"),
-        (["one.json", "--at", "gpus=4,8", "--knee"], "one configuration, not 2"),
-        (["one.json", "--knee", "2"], "an efficiency level lies between 0 and 1"),
-        (["one.json", "--sobol", "--within", "gpus=0,4"], "above zero"),
-        (["one.json", "--at", "nodes=4"], "no factor 'nodes'"),
-        (["two.json"], "several groups"),
-        (["two.json", "--group", "small", "--versus", "net=huge"], "there is no group huge"),
-    ],
-)
-def test_what_cannot_be_explained_is_said(shell: Shell, arguments: list[str], said: str) -> None:
-    status, _, err = shell("explain", *arguments)
-    assert status == 1
-    assert said in err
-    assert "Traceback" not in err
-
-
 def test_suggest(shell: Shell) -> None:
     status, out, _ = shell("suggest", "one.json", "--target", "gpus=128", "--target", "batch=16", "-k", "2")
     assert status == 0

@@ -55,26 +55,6 @@ def test_time_per_sample(capsys: pytest.CaptureFixture[str]) -> None:
     assert best["objective"] == pytest.approx(best["time"] * 50000 / (64 * 32))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "said"),
-    [
-        (["m.json"], 2, "give the factors to vary (--over)"),
-        (["m.json", "--over", "workers"], 2, "NAME=VALUE"),
-        (["m.json", "--over", "workers=1", "--over", "workers=2"], 1, "--over names workers twice"),
-        (["m.json", *OVER, "--where", "workers > 99"], 1, "'workers > 99' excludes most, 128"),
-        (["m.json", *OVER, "--where", "workers.x > 9"], 1, "^"),
-        (["m.json", *OVER, "--deadline", "0.1"], 1, "a later --deadline"),
-        (["m.json", *OVER, "--top", "0"], 2, "--top"),
-        (["none.json", *OVER], 1, "no such file"),
-    ],
-)
-def test_bad_input_is_answered_in_words(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, said: str
-) -> None:
-    assert run(["optimize", *arguments]) == status
-    assert said in capsys.readouterr().err
-
-
 def test_the_work_in_all_makes_days_and_money(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["optimize", "m.json", *OVER, "--top", "3"]) == 0
     out, err = capsys.readouterr()
@@ -122,21 +102,3 @@ def test_explain_and_suggest_take_a_group_from_the_configuration(shell: Shell) -
 
 
 # --- the command line says where values were never measured together -------------------------------------------------
-
-
-def test_predict_names_the_nearest_run(tmp_path: Path) -> None:
-    rows = [(p, m, n, 0.1 + p * m / n) for p, most in ((1, 64), (4, 16), (30, 3)) for m in (1, 3, 16, 64) if m <= most
-            for n in (8, 16, 32)]  # fmt: skip
-    pd.DataFrame(rows, columns=["params", "micro_batch", "gpus", "s"]).to_csv(tmp_path / "runs.csv", index=False)
-    model = str(tmp_path / "model.json")
-    roles = ["--time", "s", "--intrinsic", "params,micro_batch", "--extrinsic", "gpus"]
-    formula = "c + a*params*micro_batch/gpus"
-    assert run(["fit", str(tmp_path / "runs.csv"), *roles, "--model", formula, "-o", model, "-q"]) == 0
-    out = tmp_path / "out.csv"
-    at = ["--at", "params=30", "--at", "micro_batch=3,32", "--at", "gpus=8"]
-    assert run(["predict", model, *at, "-o", str(out), "-q"]) == 0
-    shown = pd.read_csv(out)
-    assert shown["verdict"].tolist() == ["ok", "extrapolating-blind"]
-    assert shown["reason"][1] == (
-        "params=30 and micro_batch=32 were never measured together; nearest run: params=30, micro_batch=3"
-    )

@@ -317,13 +317,6 @@ def test_plot_of_several_groups_says_how_to_choose_one(shell_of_pictures: Shell)
     assert "--at net=a" in err
 
 
-def test_plot_with_another_ending_is_wrong_usage(shell_of_pictures: Shell) -> None:
-    status, _, err = shell_of_pictures("predict", "one.json", "--at", "workers=32", "--plot", "figure.txt")
-    assert status == 2
-    assert "'figure.txt' ends in none of .png, .svg, .pdf" in err
-    assert not Path("figure.txt").exists()
-
-
 def test_report_of_a_model(shell_of_pictures: Shell) -> None:
     status, out, err = shell_of_pictures("report", "groups.json", "--title", "Ours", "--target", "workers=64", "--json")
     assert status == 0

@@ -19,16 +19,6 @@ def test_a_table_in_the_place_of_a_model(tmp_path: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().out == shown.out
 
 
-def test_a_fit_that_is_not_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table = tmp_path / "runs.csv"
-    table.write_text("gpus,s\n1,9\n2,5\n4,3\n8,2\n")
-    fit = ["fit", str(table), "--time", "s", "--extrinsic", "gpus", "--model", "amdahl"]
-    assert run(fit) == 0
-    assert "nothing was kept: -o model.json writes the model" in capsys.readouterr().err
-    assert run([*fit, "-o", str(tmp_path / "model.json")]) == 0
-    assert "nothing was kept" not in capsys.readouterr().err
-
-
 def test_bad_rows_are_summed_up_per_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "runs.csv"
     table.write_text("gpus,s\n1,9\n2,bad\n4,bad\n8,bad\nmany,3\n")

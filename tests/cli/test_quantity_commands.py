@@ -99,20 +99,6 @@ def test_the_measured_column_of_the_command_line_wins_over_the_settings(shell: S
     assert shell("check", "runs.csv", "--time", "ms", "--quantity", "memory_gb")[0] == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--time", "ms", "--unit", "furlongs"], "one of s, ms, us (or µs), ns, min, h"),
-        (["--time", "ms", "--quantity", "memory_gb"], "time and quantity are both named"),
-        (["--quantity", "memory:GB"], "did you mean 'memory_gb'?"),
-    ],
-)
-def test_wrong_units_and_quantities_are_answered_in_words(shell: Shell, options: list[str], message: str) -> None:
-    status, _, err = shell("check", "runs.csv", "--extrinsic", "workers", *options)
-    assert status == 1
-    assert message in err
-
-
 def test_fit_leads_with_the_held_out_error(shell: Shell) -> None:
     runs = "workers,seconds\n" + "".join(f"{n},{8 / n + 1 + 0.01 * (n % 3)}\n" for n in (1, 2, 4, 8, 16, 32))
     Path("more.csv").write_text(runs)

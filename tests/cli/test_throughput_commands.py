@@ -86,13 +86,6 @@ def test_a_scaling_that_the_work_contradicts(shell: Shell) -> None:
     assert "with the work '32*gpus' of a step it is weak" in err
 
 
-def test_a_throughput_without_workers(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "runs.csv").write_text(RUNS.replace("gpus", "depth"))
-    status, _, err = shell("fit", "runs.csv", "--throughput", "throughput", "--intrinsic", "depth")
-    assert status == 1
-    assert "no column counts the workers, and a throughput alone does not show the work of a step" in err
-
-
 def test_a_batch_column_is_in_the_work(shell: Shell, tmp_path: Path) -> None:
     rows = [f"{n},{b},{n * b / (0.1 + 0.01 * b)}" for n in (1, 2, 4) for b in (16, 32)]
     (tmp_path / "runs.csv").write_text("\n".join(["gpus,batch,throughput", *rows]) + "\n")

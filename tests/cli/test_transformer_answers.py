@@ -74,18 +74,6 @@ def test_a_peak_may_be_given(model, capsys):
     assert given["mfu"] == pytest.approx(2 * known["mfu"])
 
 
-@pytest.mark.parametrize(
-    ("options", "status", "words"),
-    [
-        (["--peak", "h101"], 1, "did you mean 'h100'"),
-        (["--tokens", "many"], 2, "is not a number; try 300"),
-    ],
-)
-def test_bad_input_is_answered_in_words(model, capsys, options, status, words):
-    assert run(["predict", model, *at(), *options]) == status
-    assert words in capsys.readouterr().err
-
-
 def test_what_a_table_lacks_is_named(tmp_path, capsys):
     csv, path = tmp_path / "runs.csv", str(tmp_path / "model.json")
     runs = {"dp": [1, 2, 4, 8], "tp": [1, 1, 1, 2], "gbs": [8, 16, 32, 64], "s": [1.0, 1.1, 1.2, 0.7]}

@@ -8,7 +8,7 @@ import pytest
 
 import genperf as gp
 from genperf.errors import ModelError
-from genperf.result import FitResult, GroupedResult, dump_model, parse_model
+from genperf.result import FitResult, GroupedResult
 
 #: Seconds of the phases of synchronous SGD where only the workers change: c_f and c_b are zero.
 WORKERS = np.array([1.0, 2, 4, 8, 16, 32])
@@ -302,14 +302,6 @@ def test_other_models_do_not_see_phases() -> None:
     with_phases, without = fitted(of_workers(**ALONE), "ernest"), fitted(of_workers(), "ernest")
     assert with_phases.best.values == without.best.values
     assert not notes(with_phases, "phases")
-
-
-def test_model_file() -> None:
-    result = fitted(of_grid(*ALL), "s-sgd-input")
-    again = parse_model(dump_model(result))
-    query = pd.DataFrame({"workers": [1, 64], "nodes": [1, 16], "batch": 32, "bytes": 1e8})
-    pd.testing.assert_frame_equal(again.predict(query), result.predict(query), check_exact=True)
-    assert dump_model(again) == dump_model(result)
 
 
 def test_groups_each_have_their_phases_and_resume_sees_a_change() -> None:

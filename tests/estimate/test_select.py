@@ -79,12 +79,6 @@ def test_the_true_structure_predicts_best() -> None:
     assert best.error < 0.03
 
 
-def test_an_exact_law_is_predicted_exactly() -> None:
-    exact = read(runs(noise=0.0))
-    candidates = candidates_of(PRODUCTS[:1], exact, FitOptions(lam=1e-9), 0)
-    assert candidates[0].error < 1e-3
-
-
 def test_half_a_standard_error_prefers_the_simple() -> None:
     errors = np.full(10, 0.1)
     spread = np.tile([0.025, -0.02], 5)
@@ -206,13 +200,6 @@ def test_large_tables_are_thinned_for_the_choice_alone() -> None:
     assert len(set(some.tolist())) == MAX_SELECTION_ROWS
     assert np.all(np.diff(some) > 0)
     assert judged_rows(MAX_SELECTION_ROWS, np.random.default_rng(0)).tolist() == list(range(MAX_SELECTION_ROWS))
-
-
-def test_a_factor_with_one_value_is_noted_and_left_out() -> None:
-    frame = runs().assign(layers=4.0)
-    result = gp.fit(read(frame), "generic", draws=2)
-    assert "layers" not in result.best.expression.factors
-    assert any("'layers' has one value" in str(n) for n in result.notes)
 
 
 def test_both_solvers_reach_the_same_cost() -> None:

@@ -8,7 +8,6 @@ import genperf as gp
 from genperf.errors import FitError
 from genperf.growth.measured import series_of
 from genperf.result import FitResult, GroupedResult, dump_model
-from genperf.result.file import parse_model
 
 SCALES = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 
@@ -200,14 +199,6 @@ def test_below_the_data() -> None:
     assert found.verdict[0] != "ok"
 
 
-def test_rows_in_any_order() -> None:
-    order = [3, 0, 4, 2, 1]
-    seconds = 1 + 8 / SCALES
-    sorted_, shuffled = auto(table(seconds)), auto(table(seconds[order], SCALES[order]))
-    asked = {"workers": [3, 32]}
-    pd.testing.assert_frame_equal(sorted_.predict(asked), shuffled.predict(asked))
-
-
 def test_times_from_throughput() -> None:
     seconds = 0.5 + 8 / SCALES
     frame = pd.DataFrame({"workers": SCALES, "rate": 64 / seconds})
@@ -230,14 +221,6 @@ def test_a_constant_cannot_be_held() -> None:
 
 
 # --- same bytes -----------------------------------------------------------------------------------------------------
-
-
-def test_the_file_predicts_as_the_model_in_memory() -> None:
-    result = auto(table(1 + 8 / SCALES), seed=3)
-    again = parse_model(dump_model(result))
-    asked = {"workers": [1, 3, 32, 500]}
-    pd.testing.assert_frame_equal(result.predict(asked), again.predict(asked), check_exact=True)
-    assert dump_model(again) == dump_model(result)
 
 
 def test_groups_on_any_number_of_workers_and_a_group_alone() -> None:

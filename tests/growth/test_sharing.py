@@ -14,8 +14,7 @@ from genperf.fitting.auto import could_name
 from genperf.growth.alike import CHANGES, Change, DonorProcess
 from genperf.growth.sharing import FEWEST_DONORS, table_shares
 from genperf.panel import Table
-from genperf.result import GroupedResult, dump_model
-from genperf.result.file import parse_model
+from genperf.result import GroupedResult, dump_model, parse_model
 
 SCALES = (1, 2, 4, 8, 16, 32)
 #: What a doubling adds in seconds, by framework.

@@ -14,9 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genperf.errors import GenperfError, TableError
-from genperf.importers import FORMATS, Imported, csv_lines, import_files, import_sources, nccl_tests, pytest_benchmark
-from genperf.importers.hyperfine import read as read_import_hyperfine
-from genperf.importers.imported import factors_from_name
+from genperf.importers import (
+    FORMATS,
+    Imported,
+    csv_lines,
+    factors_from_name,
+    import_files,
+    import_sources,
+    nccl_tests,
+    pytest_benchmark,
+)
+from genperf.importers.hyperfine import read as read_hyperfine
 from genperf.importers.mlperf import read
 from genperf.table.facts import source_of_log
 from genperf.table.opened import open_source
@@ -397,7 +405,7 @@ def export(**changes: Any) -> str:
 
 def test_a_scan_has_a_row_for_each_run_and_its_parameters() -> None:
     text = (DATA / "hyperfine_scan.json").read_text()
-    table = read_import_hyperfine(text, "scan.json")
+    table = read_hyperfine(text, "scan.json")
     times = [time for result in json.loads(text)["results"] for time in result["times"]]
     assert [row["time_s"] for row in table.rows] == times
     assert [(row["workers"], row["batch"]) for row in table.rows[::3]] == [
@@ -414,7 +422,7 @@ def test_a_scan_has_a_row_for_each_run_and_its_parameters() -> None:
 def test_runs_that_failed_are_named_and_left_out() -> None:
     text = (DATA / "hyperfine_failures.json").read_text()
     codes = json.loads(text)["results"][0]["exit_codes"]
-    table = read_import_hyperfine(text, "runs.json")
+    table = read_hyperfine(text, "runs.json")
     assert {0, 1} == set(codes)
     assert [row["repeat"] for row in table.rows] == [i for i, code in enumerate(codes) if code == 0]
     assert len(table.left_out) == sum(codes)
@@ -423,16 +431,14 @@ def test_runs_that_failed_are_named_and_left_out() -> None:
 
 
 def test_memory_of_newer_versions_and_no_codes_of_older_ones() -> None:
-    newer = read_import_hyperfine(export(memory_usage_byte=[1024, 2048], exit_codes=[0, None]), "runs.json")
+    newer = read_hyperfine(export(memory_usage_byte=[1024, 2048], exit_codes=[0, None]), "runs.json")
     assert newer.rows[0]["memory_bytes"] == 1024
     assert newer.left_out == ("runs.json: results[0], run 1 of 'train': ended by a signal",)
-    assert len(read_import_hyperfine(export(exit_codes=None), "runs.json").rows) == 2
+    assert len(read_hyperfine(export(exit_codes=None), "runs.json").rows) == 2
 
 
 def test_characters_that_no_file_can_hold_are_replaced() -> None:
-    odd = read_import_hyperfine(
-        export(command="a\ud800\0", exit_codes=[0, 2], parameters={"n\udfff": "1"}), "runs.json"
-    )
+    odd = read_hyperfine(export(command="a\ud800\0", exit_codes=[0, 2], parameters={"n\udfff": "1"}), "runs.json")
     assert odd.rows[0]["command"] == "a?\N{REPLACEMENT CHARACTER}"
     assert odd.factors == ("n?",)
     assert odd.left_out[0].encode()
@@ -442,7 +448,7 @@ def test_commands_that_only_differ_beside_the_scan_are_noted() -> None:
     results = [
         {"command": name, "times": [1.0], "exit_codes": [0], "parameters": {"n": "2"}} for name in ("a 2", "b 2")
     ]
-    (note,) = read_import_hyperfine(json.dumps({"results": results}), "runs.json").notes
+    (note,) = read_hyperfine(json.dumps({"results": results}), "runs.json").notes
     assert "several commands" in note.text
 
 
@@ -471,5 +477,5 @@ def test_commands_that_only_differ_beside_the_scan_are_noted() -> None:
 )
 def test_what_is_no_export_is_said_to_be_none(text: str, said: str) -> None:
     with pytest.raises(TableError) as caught:
-        read_import_hyperfine(text, "runs.json")
+        read_hyperfine(text, "runs.json")
     assert said in str(caught.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import json
 from collections import Counter
 from itertools import product
 
@@ -323,18 +322,6 @@ def test_fewer_workers_than_servers_are_limited_by_their_links():
     assert two.to_list() == pytest.approx([0.11, 0.11], rel=0.01)
 
 
-def test_the_command_line_explains_the_step(shell, tmp_path):
-    path, model = tmp_path / "runs.csv", str(tmp_path / "model.json")
-    law = LAWS["servers"][1]
-    runs(law, [1, 2, 4, 8]).to_csv(path, index=False)
-    roles = ("--time", "s", "--extrinsic", "workers", "--intrinsic", "batch")
-    status, _, _ = shell("fit", str(path), *roles, "--model", "parameter-server", "-o", model)
-    assert status == 0
-    _, output, _ = shell("predict", model, "--at", "workers=1,32", "--at", "batch=8", "--json")
-    times = [row["time"] for row in json.loads(output)["predictions"]]
-    assert times == pytest.approx([0.01, law(32, 0.01)], rel=0.02)
-
-
 @pytest.fixture(scope="module")
 def pollux():
     """Pollux' table: step times of six networks, each with batches that were run on 1 to 64 devices."""
@@ -479,11 +466,6 @@ def test_the_law_of_the_measured_steps_is_chosen_and_extrapolates(hides: bool) -
     asked = rings(hides, (16,))
     times = result.predict(asked.frame)["time"].to_numpy()
     assert times == pytest.approx(asked.measured, rel=0.02)
-
-
-def test_the_chosen_law_is_in_the_notes() -> None:
-    notes = [str(note) for note in gp.fit(rings(False), "ring-allreduce", seed=0, draws=5).notes]
-    assert any("T = forward + backward + bandwidth + latency + constant" in note for note in notes)
 
 
 def test_a_batch_that_is_always_the_same_shows_nothing_to_hide_behind() -> None:

@@ -46,23 +46,6 @@ def test_one_node_has_no_network_and_one_device_a_node_nothing_else(name):
     assert terms["between nodes"][1] > 0.0
 
 
-def test_traffic_of_a_ring_tends_to_a_constant_and_that_of_one_server_does_not():
-    n = [2, 1000, 2000]
-    ring, _ = terms_at("ring-allreduce", {}, workers=n, bytes=[1.0] * 3)
-    server, _ = terms_at("parameter-server", {}, workers=n, bytes=[1.0] * 3)
-    assert ring["bandwidth"] == pytest.approx([1.0, 2 * 0.999, 2 * 0.9995])  # 2·(n − 1)/n
-    assert server["bandwidth"] == pytest.approx([4.0, 2000.0, 4000.0])
-
-
-@pytest.mark.parametrize("work", [{}, {"batch": [32, 16, 8, 64]}, {"samples": [1e4, 2e4, 3e4, 4e4]}])
-def test_the_universal_law_without_coherency_is_amdahls(work):
-    constants = {"a": 3.0, "c": 0.5}
-    columns = {"workers": [1, 2, 8, 64], **work}
-    _, amdahl = terms_at("amdahl", constants, **columns)
-    _, usl = terms_at("usl", {**constants, "k": 0.0}, **columns)
-    assert usl == pytest.approx(amdahl, rel=1e-15)
-
-
 def test_the_universal_law_is_gunthers():
     n = np.array([1.0, 2, 5, 16, 100])
     sigma, kappa = 0.1, 0.002
@@ -75,67 +58,12 @@ def test_the_universal_law_is_gunthers():
     assert weak == pytest.approx(4 * n / capacity)
 
 
-def test_amdahl_with_a_fixed_global_batch_is_amdahl():
-    n = [1, 2, 8]
-    _, by_batch = terms_at("amdahl", {"c": 1.0, "s": 0.01, "a": 0.1}, workers=n, global_batch=[100.0] * 3)
-    _, fixed = terms_at("amdahl", {"c": 2.0, "a": 10.0}, workers=n)
-    assert by_batch == pytest.approx(fixed)
-
-
-def test_overlap_hides_but_never_more_than_all():
-    rng = np.random.default_rng(0)
-    columns = {
-        "workers": [1, 4, 8, 32],
-        "nodes": [1, 1, 2, 8],
-        "batch": [8, 32, 64, 8],
-        "bytes": [1e6, 1e8, 1e7, 1e9],
-    }
-    for _ in range(50):
-        given = {"a": 10 ** rng.uniform(-4, 0), "i": 10 ** rng.uniform(-4, 0), "u": 0.01, "alpha": 1e-3}
-        given |= {"beta_r": 10 ** rng.uniform(-10, -7), "beta_n": 10 ** rng.uniform(-10, -7)}
-        serial_terms, serial = terms_at("s-sgd-none", given, **columns)
-        _, prefetched = terms_at("s-sgd-input", {**given, "h": 0.0}, **columns)
-        _, overlapped = terms_at("s-sgd", {**given, "h": 0.0}, **columns)
-        largest = np.max(list(serial_terms.values()), axis=0)
-        assert np.all(largest <= overlapped + 1e-12)
-        assert np.all(overlapped <= prefetched + 1e-12)
-        assert np.all(prefetched <= serial + 1e-12)
-
-
-def test_goodput_between_the_serial_sum_and_the_larger_part():
-    columns = {"workers": [1, 2, 4, 16], "batch": [32, 32, 64, 16]}
-    constants = {"alpha_n": 20.0}
-    terms, serial = terms_at("goodput", {**constants, "gamma": 1.0}, **columns)
-    _, most = terms_at("goodput", {**constants, "gamma": 10.0}, **columns)
-    compute, sync = terms["constant"] + terms["compute"], terms["synchronisation"]
-    assert serial == pytest.approx(compute + sync)
-    assert np.all(np.maximum(compute, sync) <= most)
-    assert np.all(most <= np.maximum(compute, sync) * 2**0.1 + 1e-12)
-
-
-@pytest.mark.parametrize(("name", "left"), [("parameter-server", 4.0), ("adam", 0.5)])
-def test_many_servers_have_no_queue(name, left):
-    """What is left with 10⁹ servers: c + a·b + 2·β for one, whose worker's link still carries the message both ways;
-    (N/R)·a with N and R of 1 and (N/(R·b))·α for the other.
-    """
-    constants = {"alpha_w": 0.0, "a": 0.5} if name == "adam" else {"a": 0.5}
-    batch = {"batch": [2.0]}
-    _, total = terms_at(name, constants, workers=[1], servers=[1e9], **batch)
-    assert total == pytest.approx([left])
-
-
 def test_one_partition_moves_no_activations():
     columns = {"workers": [2, 2], "partitions": [1, 4], "activations": [1e6, 1e6], "threads": [1, 1]}
     terms, _ = terms_at("adam", {}, **columns)
     assert (terms["activations"][0], terms["cuts"][0]) == (0.0, 0.0)
     assert terms["activations"][1] == pytest.approx(1e6 / 2 * 3 / 4)
     assert terms["cuts"][1] == pytest.approx(3 / 2)
-
-
-def test_perfect_threads_and_partitions_divide_the_work():
-    columns = {"workers": [2, 2], "partitions": [1, 4], "threads": [1, 8], "batch": [1, 1]}
-    terms, _ = terms_at("adam", {"eta": 1.0, "kappa": 0.0}, **columns)
-    assert terms["compute"][0] / terms["compute"][1] == pytest.approx(32)
 
 
 def test_the_server_is_what_waits_past_the_knee():

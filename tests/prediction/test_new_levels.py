@@ -199,13 +199,6 @@ def test_a_file_holds_no_level_that_stands(model: gp.FitResult, tmp_path: Path) 
         save_model(stood, tmp_path / "m.json")
 
 
-def test_auto_answers_it_too() -> None:
-    result = gp.fit(runs(), "auto", time="s", extrinsic="workers", categorical="gpu,bits", draws=50)
-    new = result.predict({"gpu": "B200", "bits": "fp32", "workers": [4]}).iloc[0]
-    assert 0.5 * 0.3 < new.time < 2.0 * 0.3
-    assert new.verdict == "extrapolating-blind"
-
-
 def test_how_near_a_spelling_is() -> None:
     assert 0.75 < TYPING_ERROR <= 0.8
     assert misspelt("tensroflow", ["tensorflow", "mxnet"])

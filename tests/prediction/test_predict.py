@@ -14,11 +14,8 @@ import genperf as gp
 from genperf.asking import Question, ask
 from genperf.errors import TableError
 from genperf.panel.target import Target
-from genperf.prediction import Schema, mixture_quantiles, read_query
+from genperf.prediction import Schema, mixture_quantiles, read_query, schema_of
 from genperf.prediction.bands import POINTS
-from genperf.prediction.schema import Schema as SchemaCombinations
-from genperf.prediction.schema import read_query as read_query_combinations
-from genperf.prediction.schema import schema_of
 from genperf.prediction.verdict import Basis, apart, corners, verdicts
 from genperf.result import FitResult
 from genperf.table import Factor
@@ -175,21 +172,21 @@ def test_rows_searched_together_are_those_put_in_order(kind: str, draws: int, ro
 # --- combinations of values that were measured, and those that were not ----------------------------------------------
 
 
-def schema_of_runs(runs: pd.DataFrame, **roles: str) -> SchemaCombinations:
+def schema_of_runs(runs: pd.DataFrame, **roles: str) -> Schema:
     return schema_of(gp.read_table(runs.assign(s=np.arange(1.0, len(runs) + 1.0)), time="s", **roles))
 
 
-def doublings(schema: SchemaCombinations, **at: object) -> float:
+def doublings(schema: Schema, **at: object) -> float:
     return float(shortfalls_of(schema, dict(at))[0])
 
 
-def shortfalls_of(schema: SchemaCombinations, at: object) -> npt.NDArray[np.float64]:
-    query = read_query_combinations(at, schema)
+def shortfalls_of(schema: Schema, at: object) -> npt.NDArray[np.float64]:
+    query = read_query(at, schema)
     return apart(schema.factors, corners(schema), query.columns, query.rows)[0]
 
 
 @pytest.fixture(scope="module")
-def models() -> SchemaCombinations:
+def models() -> Schema:
     """Return models of 1, 8 and 32 units; the larger a model, the smaller its largest micro-batch: 128, 16, 2."""
     rows = [(p, m, g) for p, most in ((1, 128), (8, 16), (32, 2)) for m in (1, 2, 4, 16, 128) if m <= most
             for g in (8, 16, 32)]  # fmt: skip
@@ -211,12 +208,12 @@ def models() -> SchemaCombinations:
         (64, 128, 5.0),
     ],
 )
-def test_distance_from_the_runs(models: SchemaCombinations, params: float, micro: float, expected: float) -> None:
+def test_distance_from_the_runs(models: Schema, params: float, micro: float, expected: float) -> None:
     assert doublings(models, params=params, micro=micro, gpus=8) == expected
 
 
-def test_the_nearest_run_is_named(models: SchemaCombinations) -> None:
-    query = read_query_combinations({"params": 32, "micro": 16, "gpus": 64}, models)
+def test_the_nearest_run_is_named(models: Schema) -> None:
+    query = read_query({"params": 32, "micro": 16, "gpus": 64}, models)
     _, marks = verdicts(Basis(models, several_forms=True), query.columns, np.array([0.1]))
     assert "apart" in [mark.about for mark in marks]
     text = "params=32 and micro=16 were never measured together; nearest run: params=8, micro=16, gpus=32"
@@ -261,7 +258,7 @@ def test_nodes_that_follow_and_derived_factors_are_not_combined() -> None:
     assert corners(schema_of(table)) == []
 
 
-def test_a_model_that_keeps_some_configurations_only_is_not_judged(models: SchemaCombinations) -> None:
+def test_a_model_that_keeps_some_configurations_only_is_not_judged(models: Schema) -> None:
     import msgspec
 
     assert corners(models)

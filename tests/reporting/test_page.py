@@ -269,12 +269,6 @@ def test_a_group_that_cannot_be_asked_is_named() -> None:
         page(by_group, View({"wrkers": 3}))
 
 
-@pytest.mark.parametrize("interval", [0.0, 1.0])
-def test_an_interval_that_is_none(interval: float) -> None:
-    with pytest.raises(GenperfError, match="between 0 and 1"):
-        page(fitted(runs()), View(interval=interval))
-
-
 def test_command_repeats_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import shlex
 

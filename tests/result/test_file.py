@@ -14,7 +14,8 @@ from discrepancies import stacked, walk_along
 from msgspec.structs import replace
 
 import genperf as gp
-from genperf.attribution.equation import level_exponents, written_lines
+from genperf.attribution import written_lines
+from genperf.attribution.equation import level_exponents
 from genperf.discrepancy import Beyond, Extrapolation, KernelAxis, Process
 from genperf.errors import ModelError, TableError
 from genperf.models.generic import STRUCTURES

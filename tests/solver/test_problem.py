@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from scipy.optimize import lsq_linear, minimize, nnls
+from scipy.optimize import minimize, nnls
 from solver_problems import ERNEST, GENERIC, MAXIMUM, P_NORM, Case, problem_of, with_bounds
 
 from genperf.losses import LOSSES, PENALTIES, Penalty, penalty_named
@@ -220,31 +220,6 @@ def test_same_residual_as_scipy(kind: str, k: int) -> None:
         assert residual(B[i], t[i], x[i]) == pytest.approx(residual(B[i], t[i], best), abs=1e-8)
 
 
-def test_same_as_scipy_in_a_box() -> None:
-    rng = np.random.default_rng(5)
-    B, t = rng.standard_normal((20, 12, 6)), rng.standard_normal((20, 12))
-    low, high = np.array([-0.1, 0.0, -np.inf, 0.05, -0.3, -np.inf]), np.array([0.1, np.inf, np.inf, 0.2, 0.0, 0.1])
-    x = nonnegative_least_squares(*normal(B, t), low, high)
-    for i in range(20):
-        np.testing.assert_allclose(x[i], lsq_linear(B[i], t[i], (low, high), method="bvls").x, atol=1e-8)
-
-
-def test_free_variables_are_plain_least_squares() -> None:
-    rng = np.random.default_rng(1)
-    B, t = rng.standard_normal((4, 9, 3)), rng.standard_normal((4, 9))
-    x = nonnegative_least_squares(*normal(B, t), -np.inf)
-    for i in range(4):
-        np.testing.assert_allclose(x[i], np.linalg.lstsq(B[i], t[i])[0], rtol=1e-8)
-
-
-def test_one_free_beside_one_that_is_not() -> None:
-    # ½·2x² + x and ½y² + 2y: alone −0.5 and −2; y may not be negative
-    gram = np.diag([2.0, 1.0])[None]
-    np.testing.assert_allclose(
-        nonnegative_least_squares(gram, np.array([[-1.0, -2.0]]), np.array([-np.inf, 0.0])), [[-0.5, 0.0]]
-    )
-
-
 def test_each_problem_may_have_bounds_of_its_own() -> None:
     gram = np.broadcast_to(np.eye(2), (3, 2, 2))
     upper = np.array([[1.0, 9.0], [9.0, 1.0], [np.inf, np.inf]])
@@ -252,29 +227,11 @@ def test_each_problem_may_have_bounds_of_its_own() -> None:
     np.testing.assert_allclose(x, [[1.0, 5.0], [5.0, 1.0], [5.0, 5.0]])
 
 
-def test_variables_held_by_bounds_of_no_width() -> None:
-    """Beside them the others are the least squares of what they leave."""
-    B = np.random.default_rng(6).standard_normal((5, 9, 3))
-    t = np.random.default_rng(7).standard_normal((5, 9))
-    x = nonnegative_least_squares(*normal(B, t), np.array([-np.inf, 2.0, -np.inf]), np.array([np.inf, 2.0, np.inf]))
-    assert np.all(x[:, 1] == 2.0)
-    for i in range(5):
-        rest = np.linalg.lstsq(B[i][:, [0, 2]], t[i] - 2.0 * B[i][:, 1])[0]
-        np.testing.assert_allclose(x[i, [0, 2]], rest, rtol=1e-8)
-
-
 @pytest.mark.parametrize("junk", [0.0, np.inf, np.nan])
 def test_a_column_that_is_zero_or_not_finite_gets_nothing(junk: float) -> None:
     gram, moment = np.diag([2.0, junk, 1.0])[None], np.array([[4.0, junk, 3.0]])
     gram[0, 1, 2] = gram[0, 2, 1] = junk
     np.testing.assert_allclose(nonnegative_least_squares(gram, moment), [[2.0, 0.0, 3.0]])
-
-
-def test_equal_columns_share_what_one_would_get() -> None:
-    B, t = np.ones((1, 4, 3)), np.full((1, 4), 6.0)
-    x = nonnegative_least_squares(*normal(B, t))
-    assert np.all(x >= 0.0)
-    assert x.sum() == pytest.approx(6.0)
 
 
 def test_a_batch_is_its_problems_one_by_one() -> None:
