@@ -9,8 +9,7 @@ from helpers import Shell, run
 
 import genperf as gp
 from genperf import datasets
-from genperf.one_run import TrainingRun, about, run_of_words
-from genperf.one_run.run import run_of_row
+from genperf.one_run import TrainingRun, about, run_of_row, run_of_words
 from genperf.one_run.utilisation import place_of, reference
 
 
