@@ -56,7 +56,8 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
         is_word = number_text(text) == text and amount(text) is None
         if is_word and (column is None or mostly_numbers(labels(source.columns[column]).tolist())):
             # The column that holds a word, or has it as its name, is meant.
-            column, of_word = _column_with(text, source) or column, _column_of(text, source)
+            (holding, text), of_word = _cell_with(text, source), _column_of(text, source)
+            column = holding or column
             wanted = wanted or of_word
             if of_word:
                 continue
@@ -74,6 +75,10 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
             if numbers:
                 out |= {n: label(value) for n, value in numbers.items() if n not in at and n in source.columns}
                 continue
+            # `test=fsdp`, where the names of tests were taken apart.
+            holding, cell = _cell_with(text, source)
+            column, text = (holding, cell) if holding == source.names[column].kind_column else (column, text)
+            cells = labels(source.columns[column])
         filled = {cell for cell in cells.tolist() if cell}
         if text not in filled and mostly_numbers(list(filled)):
             text = number_text(text)
@@ -112,12 +117,15 @@ def _place_of_value(name: str, text: str, source: Source) -> str | None:
     return place_of(name, replace(source, idle=(*source.idle, *names))) or column
 
 
-def _column_with(text: str, source: Source) -> str | None:
-    """Return the only column of texts that holds a word."""
-    word = text.lower()
-    texts = {n: labels(cells).tolist() for n, cells in source.columns.items() if cells.dtype.kind == "O"}
-    holding = [n for n, cells in texts.items() if word in (cell.lower() for cell in cells)]
-    return holding[0] if len(holding) == 1 else None
+def _cell_with(text: str, source: Source) -> tuple[str, str]:
+    """Return the only column of texts that holds a word, and the cell, or its only cell with it among others."""
+    columns = {n: {*labels(cells).tolist()} for n, cells in source.columns.items() if cells.dtype.kind == "O"}
+    equal = [n for n, cells in columns.items() if text.lower() in (cell.lower() for cell in cells)]
+    if equal:
+        return (equal[0] if len(equal) == 1 else "", text)
+    within = {n: [cell for cell in cells if words_in(text) <= words_in(cell)] for n, cells in columns.items()}
+    alone = [(n, cells[0]) for n, cells in within.items() if len(cells) == 1]
+    return alone[0] if len(alone) == 1 and words_in(text) else ("", text)
 
 
 def _column_of(text: str, source: Source) -> str:

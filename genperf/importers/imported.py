@@ -125,17 +125,9 @@ def joined(parts: Sequence[Imported]) -> Imported:
 
 
 def csv_lines(table: Imported, raw: bool = False) -> Iterator[str]:
-    r"""Yield the text of a CSV that reads back exactly: floats in the fewest digits that give the same number again.
+    """Yield the text of a CSV that reads back exactly: floats in the fewest digits that give the same number again.
 
     Unless `raw`, an apostrophe is put before a text that a spreadsheet would take for a formula.
-
-    Examples
-    --------
-    >>> table = Imported(({"command": "a, b", "workers": 2, "time_s": 0.1}, {"command": "c"}), "time_s", "repeat")
-    >>> print("".join(csv_lines(table)), end="")
-    command,workers,time_s
-    "a, b",2,0.1
-    c,,
     """
     columns = {name: [row.get(name) for row in table.rows] for name in table.columns}
     written = {n: [plain(cell) if isinstance(cell, str) else cell for cell in cells] for n, cells in columns.items()}
@@ -163,15 +155,7 @@ _VALUES = (re.compile(r"\d+\.\d+|[^\W_]+"), re.compile(r"[^/]+"))
 
 
 def factors_from_name(pattern: str, path: str) -> dict[str, str]:
-    """Read factors from a file's name.
-
-    Examples
-    --------
-    >>> factors_from_name("run_{workers}_{batch}*.json", "traces/run_8_32.pt.trace.json")
-    {'workers': '8', 'batch': '32'}
-    >>> factors_from_name("gpus{workers}/*.json", "traces/gpus16/rank0.json")
-    {'workers': '16'}
-    """
+    """Read factors from a file's name."""
     pieces = _PLACEHOLDER.split(pattern)
     names, between = [name.strip() for name in pieces[1::2]], "".join(pieces[::2])
     if not names or not all(names) or len(set(names)) < len(names) or "{" in between or "}" in between:

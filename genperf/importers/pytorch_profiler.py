@@ -66,17 +66,7 @@ class Trace(Struct, frozen=True, eq=False):
 
 
 def trace_of(events: Sequence[Any]) -> Trace:
-    """Sort a trace's events; those that are no complete events ("ph": "X") of a start and a length are passed over.
-
-    Examples
-    --------
-    >>> step = {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "ts": 10.0, "dur": 5.0}
-    >>> work = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 11.0, "dur": 2.0}
-    >>> later = {**step, "name": "ProfilerStep#4", "ts": 15.0, "dur": 0.5}
-    >>> trace = trace_of([later, step, work])
-    >>> [s.name for s in trace.steps], [s.name for s in trace.empty]
-    (['ProfilerStep#3'], ['ProfilerStep#4'])
-    """
+    """Sort a trace's events; those that are no complete events ("ph": "X") of a start and a length are passed over."""
     complete = [e for e in events if isinstance(e, dict) and e.get("ph") == "X" and _is_timed(e)]
     launches = {_correlation(e): float(e["ts"]) for e in complete if _category(e) not in _DEVICE}
     steps, host, device = list[Span](), list[Span](), list[Span]()

@@ -99,15 +99,7 @@ def _files_in(folder: str) -> list[str]:
 
 
 def read_bounded(path: str | Path, most: int) -> bytes:
-    """Read a file; one that does not tell its size, a pipe or a device, up to a bound of bytes.
-
-    Raises
-    ------
-    OSError
-        Where it cannot be read.
-    GenperfError
-        Where there is more.
-    """
+    """Read a file; one that does not tell its size, a pipe or a device, up to a bound of bytes."""
     with open_stream(path, "rb") as file:
         status = os.fstat(file.fileno())
         bounded = not stat.S_ISREG(status.st_mode)
@@ -117,13 +109,7 @@ def read_bounded(path: str | Path, most: int) -> bytes:
 
 
 def head_of(path: str) -> bytes:
-    """Return how a file begins, by which its kind is recognised.
-
-    Raises
-    ------
-    TableError
-        Where it cannot be read, or not twice.
-    """
+    """Return how a file begins, by which its kind is recognised."""
     if os.path.exists(path) and not os.path.isdir(path) and not os.path.isfile(path):
         hint = "leave --aggregate out, or write it to a file first"
         raise TableError("is a pipe or a device, which cannot be read twice", hint=hint, where=path)
@@ -280,15 +266,7 @@ def _opener(kind: str, name: str) -> Callable[[io.BytesIO], Any]:
 
 
 def open_stream(path: str | Path, mode: Literal["rb", "wb"]) -> IO[bytes]:
-    """Open a file; a named pipe as soon as another process opens its other end.
-
-    Raises
-    ------
-    GenperfError
-        Where no process opens the other end in time.
-    OSError
-        Where it cannot be opened.
-    """
+    """Open a file; a named pipe as soon as another process opens its other end."""
     if not Path(path).is_fifo():
         return open(path, mode)
     from concurrent.futures import Future

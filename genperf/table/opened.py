@@ -62,7 +62,7 @@ from genperf.table.text import (
 )
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import bare, canonical_time, header_of
-from genperf.vocabulary.names import plain_name
+from genperf.vocabulary.names import LEVELS, meant_by, plain_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -240,18 +240,7 @@ def source_of_runs(runs: Sequence[Sequence[str]]) -> Source:
 
 
 def read_text(source: str | Path) -> tuple[str, str]:
-    """Read a text file of any kind, or standard input ("-"): compressed or not, UTF-8, or UTF-16 with its mark.
-
-    Returns
-    -------
-    name : str
-        What messages call it.
-
-    Raises
-    ------
-    TableError
-        If it cannot be read, or is not text.
-    """
+    """Read a text file of any kind, or standard input ("-"): compressed or not, UTF-8, or UTF-16 with its mark."""
     name, data = read_content(source)
     return name, decoded(data, name)
 
@@ -383,7 +372,11 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     columns = {name: cells.tolist() for name, cells in texts.items()}
     points = any(is_european(cell) for cells in columns.values() for cell in cells[:FIRST_ROWS])
     read = {n: parsed_column(n, cells, source.delimiter, units.get(n), comma, points) for n, cells in columns.items()}
-    parsed = {name: column for name, column in read.items() if column is not None}
+    # `8 GPUs` in a column `config` is a name that holds a count as well.
+    counts = {
+        n for n, column in read.items() if column is not None and meant_by(column[1]) in LEVELS and not meant_by(n)
+    }
+    parsed = {name: column for name, column in read.items() if column is not None and name not in counts}
     stated = _unit_of_rows(source)
     return replace(
         source,

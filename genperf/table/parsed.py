@@ -42,6 +42,9 @@ _EXTRAS = {
 SEPARATOR = re.compile(f"[, {_BLANKS}]")
 _SERIES = re.compile(r"[\[(][\d.eE+\-\s,;]+[\])]")
 _LIST = re.compile(r"\[?\s*[0-9]{1,3}(?:\s*[,;]\s*[0-9]{1,3})*\s*\]?")
+#: `hh:mm` and `min:sec` in a header, and such a cell.
+_TWO_PARTS = re.compile(r"(?<![\w:])(?:(h{1,2}|hours?)|m{1,2}|min):(?:m{1,2}|min|s{1,2}|sec)(?![\w:])")
+_OF_TWO_PARTS = re.compile(r"\d+:[0-5]\d(?:\.\d+)?")
 _GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 _EUROPEAN_GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]*)?")
 
@@ -134,6 +137,7 @@ def parsed_column(
         seconds = zip(odd, seconds_of(odd), strict=True)
         medians = {t: value for t in odd if not t.isdecimal() and "." in t and (value := median_of(t)) is not None}
         durations = {t: v for t, v in seconds if not isinstance(v, str) and (":" not in t or re.search(r"\.\d", t))}
+        durations |= _clock_of(name, odd)
         numbers = sum(bool(label(cell)) for cell in cells if not isinstance(cell, str))
         present = sum(n for text, n in unique.items() if text.lower() not in missing)
         if 2 * (numbers + sum(unique[t] for t in {**parts_by_text, **durations, **medians})) <= numbers + present:
@@ -257,6 +261,14 @@ def median_of(text: str) -> float | None:
     listed = text.strip("[()]").replace(";", ",").split(",") if _SERIES.fullmatch(text) else []
     numbers = [number_in(number.strip()) for number in listed]
     return statistics.median(numbers) if len(numbers) > 1 and all(map(math.isfinite, numbers)) else None
+
+
+def _clock_of(name: str, texts: Sequence[str]) -> dict[str, float]:
+    """Return the seconds of `41:10`, where the header says what stands before and behind the colon."""
+    said = _TWO_PARTS.search(name.lower())
+    size = 1.0 if said is None else 3600.0 if said[1] else 60.0
+    pairs = {text: text.partition(":") for text in texts if said is not None and _OF_TWO_PARTS.fullmatch(text)}
+    return {text: size * float(first) + size / 60.0 * float(second) for text, (first, _, second) in pairs.items()}
 
 
 def lists_devices(text: str) -> bool:

@@ -38,7 +38,7 @@ _AFTER = re.compile(rf"(?<![^\W_])(?P<word>{_WORD})(?P<joint>\s*[=:]\s*|[\s_\-]*
 _VALUE, _COUNT, _RUN = "value", "count", "repeat"
 _PAIR = re.compile(r"(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?)(?![\w.])")
 _FLAG = re.compile(r"(?<!\S)--?(?P<word>[^\W\d_][\w\-]*)[ =](?P<number>\d+)(?!\S)")
-_MULTIPLE = re.compile(r"(?:^|(?<=\s))(\d+)\s*[x×]\s*(?=[^\W\d_])|(?<=\w)\s+[x×]\s?(\d+)(?!\w)")
+_MULTIPLE = re.compile(r"(?:^|(?<=[\s(]))(\d+)\s*[x×]\s*(?=[^\W\d_])|(?<=\w)\s+[x×]\s?(\d+)(?!\w)")
 #: Nodes × devices of each, alone or before the name of the device: `2x8 A100`.
 _GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)(?:\s+(\S*[A-Z].*))?")
 #: Devices of a node, at most, where only their name says what a product counts.
@@ -352,7 +352,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
     Every name must hold the same numbers, but for a baseline; names that only differ by what is no count (`resnet50`,
     `resnet101`; `V100`, `A100`) stay.
     """
-    for reader in (_placed(names), _grid_of(column), _flags, _pairs, _multiple, _counted, _parted):
+    for reader in (_placed(names), _grid_of(column), _flags, _pairs, _multiple, _counted, _parted, _of_all_kinds):
         read: Callable[[str], Taken | None] = reader
         parsed = {name: taken for name in names if (taken := read(name)) is not None}
         without = [name for name in names if name not in parsed]
@@ -360,6 +360,10 @@ def names_of(column: str, names: list[str]) -> Names | None:
             # A name without a multiple is of one.
             parsed |= {name: ({"devices": 1.0}, name.strip()) for name in without}
             without = []
+        if len({frozenset(values) for values, _ in parsed.values()}) > 1:
+            # `1 GPU` beside `2 GPUs`.
+            plurals = {n: ({_plural(w): v for w, v in values.items()}, kind) for n, (values, kind) in parsed.items()}
+            parsed = plurals if len({str(taken) for taken in plurals.values()}) == len(parsed) else parsed
         keys = {frozenset(values) for values, _ in parsed.values()}
         all_names = frozenset().union(*keys)
         if reader is _counted and len(keys) == 2 and all_names in keys:
@@ -371,11 +375,14 @@ def names_of(column: str, names: list[str]) -> Names | None:
             continue
         columns = list(next(iter(parsed.values()))[0])
         same = {word for word in columns if len({values[word] for values, _ in parsed.values()}) < 2}
-        if reader in (_counted, _parted, _flags) and same < {*columns}:
+        if reader is _of_all_kinds:
+            # One size of a layout is a setting of all runs.
+            same = {word for word in same if len(word) == 1 or meant_by(word) is None}
+        if reader in (_counted, _parted, _flags, _of_all_kinds) and same < {*columns}:
             # `llama3_8b_4gpus`: what is the same in all names is no setting.
             read, columns = _without(reader, same), [word for word in columns if word not in same]
             parsed = {n: ({w: v for w, v in values.items() if w not in same}, k) for n, (values, k) in parsed.items()}
-        if reader in (_multiple, _counted, _parted) and not _hold_counts(columns, parsed):
+        if reader in (_multiple, _counted, _parted, _of_all_kinds) and not _hold_counts(columns, parsed):
             continue
         parsed |= {name: (dict.fromkeys(columns, 1.0), name) for name in without}
         kinds = _without_runs(parsed)
@@ -532,6 +539,25 @@ def _counted(name: str) -> Taken | None:
     )
 
 
+def _of_all_kinds(name: str) -> Taken | None:
+    """Read `8 GPUs, bs 256`, `2 nodes (16xA100)` and `tp2_pp1_dp4`: numbers before and behind words, each word once."""
+    values: dict[str, float] = {}
+    left = _FILE_END.sub("", _MOMENT.sub(" ", name.strip()))
+    for pattern in (_MULTIPLE, _NUMBER_FIRST, _WORD_FIRST, _LETTER_FIRST):
+        for match in pattern.finditer(left):
+            word = match["word"] if pattern is not _MULTIPLE else "devices"
+            if word in values:
+                return None
+            values[word] = float(match["number"] if pattern is not _MULTIPLE else match[1] or match[2])
+        left = pattern.sub(" ", left)
+    return (values, _left(left)) if values else None
+
+
+def _plural(word: str) -> str:
+    """Return what is counted in the plural: `GPUs`."""
+    return word if word.lower().endswith("s") or meant_by(word) not in LEVELS else f"{word}s"
+
+
 def _parted(name: str) -> Taken | None:
     """Read `BM_Sum/8/1024`: numbers between slashes, by their place."""
     pieces = name.split("/")
@@ -570,4 +596,5 @@ def _without_runs(parsed: Mapping[str, Taken]) -> dict[str, str]:
 
 
 def _left(text: str) -> str:
-    return re.sub(r"[\s_,;]+$|^[\s_,;\-]+|[\s_\-]+(?=\.)", "", re.sub(r"\s+", " ", text))
+    alone = re.sub(r"\(\s*\)|(?<=[,;])\s*[,;]", "", re.sub(r"\s+", " ", text))
+    return re.sub(r"[\s_,;]+$|^[\s_,;\-]+|[\s_\-]+(?=\.)", "", alone)

@@ -694,3 +694,43 @@ def test_tokens_in_time_are_a_plan_where_tokens_were_measured(shell: Shell) -> N
     Path("runs.csv").write_text("gpus,images/s\n8,250\n16,486\n32,944\n")
     status, _, errors = shell(*question, "--tokens", "1T")
     assert (status, "--samples 1.2B" in errors) == (1, True)
+
+
+#: A column of names that hold settings → a question, and what was measured at a quarter of its count.
+NAMED_SETTINGS = {
+    "a count with its word": ("config,step_s\n8 GPUs,0.41\n16 GPUs,0.43\n32 GPUs,0.45\n", {"gpus": 128}),
+    "one and several": ("config,step_s\n1 GPU,0.41\n2 GPUs,0.43\n4 GPUs,0.45\n", {"gpus": 8}),
+    "a batch behind it": (
+        'run,step time\n"8 GPUs, bs 256",0.41 s\n"16 GPUs, bs 512",0.43 s\n"32 GPUs, bs 1024",0.45 s\n',
+        {"gpus": 128},
+    ),
+    "nodes and devices": (
+        "setup;step time (s)\n1 node (8xA100);0.41\n2 nodes (16xA100);0.43\n4 nodes (32xA100);0.45\n",
+        {"nodes": 8},
+    ),
+    "ways of a layout": (
+        "experiment,step_s\ngpt_1.3b_tp2_pp1_dp4,0.41\ngpt_1.3b_tp2_pp1_dp8,0.43\ngpt_1.3b_tp2_pp1_dp16,0.45\n",
+        {"dp": 32},
+    ),
+    "a kind among others": (
+        "test,step_s\nddp-4gpu-bs32,0.2\nddp-8gpu-bs32,0.21\nfsdp-4gpu-bs32,0.41\nfsdp-8gpu-bs32,0.43\n",
+        {"test": "fsdp", "gpus": 16},
+    ),
+    "minutes and seconds": ("ranks,time (min:sec)\n8,41:10\n16,41:32\n32,41:41\n", {"ranks": 64}),
+}
+
+
+@pytest.mark.parametrize("case", NAMED_SETTINGS)
+def test_settings_in_names_are_asked_as_columns(shell: Shell, case: str) -> None:
+    text, at = NAMED_SETTINGS[case]
+    Path("runs.csv").write_text(text)
+    value = gp.ask("runs.csv", at=at).answers[0].value
+    assert value == pytest.approx(2515.0 if "min:sec" in text else 0.46, rel=0.1)
+
+
+def test_a_word_of_a_name_chooses_its_kind(shell: Shell) -> None:
+    rows = [
+        f'"{net}, {n} GPUs, batch 64",{n * rate}' for net, rate in (("R50", 350), ("VGG", 150)) for n in (8, 16, 32)
+    ]
+    Path("runs.csv").write_text("\n".join(("run,imgs/s", *rows)) + "\n")
+    assert gp.ask("runs.csv", gpus=64, model="VGG").answers[0].value == pytest.approx(64 * 150, rel=0.1)
