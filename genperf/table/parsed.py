@@ -265,9 +265,9 @@ def median_of(text: str) -> float | None:
 
 def _clock_of(name: str, texts: Sequence[str]) -> dict[str, float]:
     """Return the seconds of `41:10`, where the header says what stands before and behind the colon."""
-    said = _TWO_PARTS.search(name.lower())
-    size = 1.0 if said is None else 3600.0 if said[1] else 60.0
-    pairs = {text: text.partition(":") for text in texts if said is not None and _OF_TWO_PARTS.fullmatch(text)}
+    match = _TWO_PARTS.search(name.lower())
+    size = 1.0 if match is None else 3600.0 if match[1] else 60.0
+    pairs = {text: text.partition(":") for text in texts if match is not None and _OF_TWO_PARTS.fullmatch(text)}
     return {text: size * float(first) + size / 60.0 * float(second) for text, (first, _, second) in pairs.items()}
 
 
