@@ -136,8 +136,7 @@ def _counts(run: TrainingRun, at: Mapping[str, str]) -> tuple[Machine, Machine]:
     if (sample := run.network.sample) != "tokens":
         what = f"{run.network.name} is trained on {sample}, not on tokens"
         raise GenperfError(what, hint="--tokens is of a transformer")
-    held = max(run.devices / run.nodes if run.nodes else min(run.devices, USUAL_DEVICES), 1.0)
-    nodes, counts = max(float(np.ceil(run.devices / held)), 1.0), dict[str | None, float]()
+    nodes, counts = run.used_nodes, dict[str | None, float]()
     for name, text in at.items():
         machine = machine_in(text)
         device = device_in(machine.get("device", ""))
@@ -149,6 +148,7 @@ def _counts(run: TrainingRun, at: Mapping[str, str]) -> tuple[Machine, Machine]:
             hint = f"{text} without --at and without a rate is answered from published runs"
             raise GenperfError(f"the run is on {run.device.label}, and --at names another device", hint=hint)
         counts[meaning] = value
+    held = max(run.devices / nodes if run.nodes else min(run.devices, USUAL_DEVICES), 1.0)
     devices = counts.get("workers", counts["nodes"] * run.devices / nodes if "nodes" in counts else run.devices)
     return (run.devices, nodes), (devices, counts.get("nodes", max(float(np.ceil(devices / held)), 1.0)))
 

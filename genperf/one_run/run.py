@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
@@ -99,6 +100,11 @@ class TrainingRun(Struct, frozen=True):
         return self.device.rate(self.precision or "16-bit")
 
     @property
+    def used_nodes(self) -> float:
+        """Its nodes: of the usual number of devices where they are not known."""
+        return self.nodes or float(np.ceil(max(self.devices, 1.0) / USUAL_DEVICES))
+
+    @property
     def label(self) -> str:
         """The machine as it is written: `8 x H100`."""
         return f"{self.devices:g} x {self.device.label or 'device'}"
@@ -172,10 +178,7 @@ def _setting_of(match: re.Match[str]) -> str:
 def run_of_words(
     words: tuple[str, ...], peak: float | None = None, settings: Mapping[str, Any] | None = None
 ) -> TrainingRun | None:
-    """Return the run that words describe: `8xh100 7B 76800tok/s bf16 seq=2048`; None where they begin with no machine.
-
-    `peak` is that of a device that is not known, and `settings` has further cells by name. What may be two things is
-    asked back: a device, a network, a rate without a unit.
+    """Return the run of words and further cells; what may be two things is asked back. None where no machine begins.
 
     Examples
     --------
@@ -333,7 +336,7 @@ def _with_rate(
         if samples := worth.get(counted, 0.0):
             unit = DURATIONS.get(header.unit, 1.0)
             rate = samples / (value * unit) if header.kind == "time" else samples * value / unit
-            rate *= run.devices if header.shared else 1.0
+            rate *= 1.0 if not header.shared else run.used_nodes if header.level == "nodes" else run.devices
             return replace(run, rate=rate, rate_of_each=header.shared, step_seconds=of_a_step / rate)
     if not rates or run.printed or run.stated:
         return run

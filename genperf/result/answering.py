@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from genperf.table.cells import Source
 
 
-def read_as(source: Source, schema: Schema, unit: str | None = None) -> Table:
+def read_as(source: Source, schema: Schema, unit: str | None = None, **further_roles: str) -> Table:
     """Read further runs with the roles that their columns have in a model, and in its unit where no other is named."""
-    from genperf.panel.evidence import ending_column
     from genperf.panel.options import further_of
     from genperf.panel.read import recognised
 
@@ -46,8 +45,7 @@ def read_as(source: Source, schema: Schema, unit: str | None = None) -> Table:
     also = [text for option, text in schema.reading if option == "also"]
     roles["also"] = [text for text in also if {m.column for m in further_of(text).values()} <= {*source.columns}]
     roles["let"] = {name: text for name, text in lets.items() if name not in source.columns}
-    # Also where the model's own table has no column of how runs ended.
-    roles |= ending_column(source.cells)
+    roles |= further_roles
     try:
         return recognised(source, roles, schema.mapping).table()
     except TableError as error:

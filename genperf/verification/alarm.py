@@ -47,10 +47,7 @@ class History(Struct, frozen=True, eq=False, dict=True):
     sessions: Index = _NO_SESSIONS  #: Shape (runs,): the session of each, from 0 in their order.
 
     def slower(self, values: Array, runs: int, configurations: Array) -> Array:
-        """Return the probability of means of so many runs of the next session, or of slower ones.
-
-        `configurations` is the variance of the means of their configurations, in units of that of a run.
-        """
+        """Return the probability of means of so many runs, or slower; with the variance of their `configurations`."""
         centre, variance, spread, weight = self.next_level
         scale = np.sqrt(variance * (spread + 1.0 / runs + np.maximum(configurations - 1.0 / self.runs.sum(), 0.0)))
         return np.asarray(student.sf((values - centre) / scale, self.freedom).T @ weight)

@@ -18,6 +18,7 @@ from genperf.errors import GenperfError, TableError, attempted
 from genperf.fitting import fit, model_or_table
 from genperf.metrics import NOMINAL, coverage_probability, coverage_text
 from genperf.panel import Table
+from genperf.panel.evidence import ending_column
 from genperf.panel.read import recognised
 from genperf.panel.table import number_rows
 from genperf.prediction.predict import THROUGHPUT
@@ -135,7 +136,8 @@ def verify(
     opened = model_or_table(model)
     earlier, fitted = (opened, fit(opened, seed=seed)) if isinstance(opened, Table) else (None, opened)
     schema = fitted.first.schema
-    new, target = read_as(_opened(sources), schema), schema.target
+    source, target = _opened(sources), schema.target
+    new = read_as(source, schema, **ending_column(source.cells))
     inputs = new.frame[[*new.group, *(factor.name for factor in new.factors)]]
     predicted, mean = (fitted.predict_columns(inputs, NOMINAL, kind) for kind in ("prediction", "confidence"))
     centre, lower, upper = (np.asarray(predicted[name], float) for name in (target.name, "lower", "upper"))

@@ -32,6 +32,8 @@ def used(text: str) -> Utilisation:
         ("8xv100 resnet50 2900img/s", 0.0712),
         ("256xtpu-v5p 32B 328TFLOP/s", 0.7146),
         ("2 nodes of 8xh100 7B 153600tok/s", 0.4075),
+        ("2x8xh100 7B 76800tok/s/node", 0.4075),
+        ("16xh100 7B 76800tok/s/node", 0.4075),
         # More than a node has are all of them.
         ("16xh100 7B 153600tok/s 2 nodes", 0.4075),
         # A rate in tokens needs no batch; 6 · 1e9 · 11833 / 71e12

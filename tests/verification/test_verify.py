@@ -151,6 +151,10 @@ def test_a_time_of_a_run_that_failed_is_not_compared(shell: Shell) -> None:
     Path("ended.csv").write_text("gpus,step_s,status\n8,2.9,failed\n4,1.2,ok\n")
     status, out, _ = shell("verify", "history.csv", "ended.csv")
     assert (status, "not compared: gpus=8: the run failed" in out, "1 of 1 inside" in out) == (0, True, True)
+    # Of the model's own table the rows stay those that were fitted.
+    runs_of(8).assign(status=["ok"] * 23 + ["failed"]).to_csv("history.csv", index=False)
+    shell("fit", "history.csv", "--time", "step_s", "--extrinsic", "gpus", "-o", "model.json", "--quiet")
+    assert shell("verify", "model.json", "ended.csv", "--update")[0] == 0
     Path("ended.csv").write_text("gpus,step_s,status\n8,1.3,failed\n")
     status, _, err = shell("verify", "history.csv", "ended.csv")
     assert (status, "the one run failed" in err) == (1, True)
