@@ -50,13 +50,7 @@ def names() -> tuple[str, ...]:
 
 
 def path(name: str) -> Path:
-    """Return where a bundled table lies, in a checkout or installed.
-
-    Raises
-    ------
-    TableError
-        If there is no table of that name.
-    """
+    """Return where a bundled table lies, in a checkout or installed; an error suggests a name for any other."""
     if name not in _roles():
         raise TableError(f"no bundled table '{name}'", hint=suggest(name, names()))
     return _folder() / f"{name}.csv"
@@ -76,22 +70,7 @@ def corpus_names() -> tuple[str, ...]:
 
 
 def corpus(name: str) -> pd.DataFrame:
-    """Return the series of one source of the corpus.
-
-    Parameters
-    ----------
-    name : str
-        One of `corpus_names()`.
-
-    Returns
-    -------
-    DataFrame
-        Columns `source`, `series`, `devices`, `nodes`, `batch` (per device) and `t` (seconds of a step).
-
-    Raises
-    ------
-    TableError
-        If there is no source of that name.
+    """Return a source of the corpus: `source`, `series`, `devices`, `nodes`, `batch` (per device) and `t` (s, a step).
 
     Examples
     --------
@@ -106,13 +85,9 @@ def corpus(name: str) -> pd.DataFrame:
 def world() -> pd.DataFrame:
     """Return the published series with which `ask` compares an efficiency, a row per count.
 
-    Returns
-    -------
-    DataFrame
-        `source`, `repository`, `commit`, `licence`; `cluster`, `device`, `framework`, `devices_per_node`, `inside` and
-        `between` (the links in a node, and rdma, ethernet or slingshot between nodes; empty where the source does not
-        give them); `series`, `batch` ("device" where the batch of a device stays along the series, else "total"),
-        `devices`, `nodes`, and `rate`, the work of all devices in a second, in a unit of the series.
+    `inside` and `between` are the links in a node, and rdma, ethernet or slingshot between nodes, empty where the
+    source does not give them; `batch` is "device" where the batch of a device stays along the series, else "total";
+    `rate` is the work of all devices in a second, in a unit of the series.
 
     Examples
     --------
@@ -140,11 +115,8 @@ def world() -> pd.DataFrame:
 def runs() -> pd.DataFrame:
     """Return the published single runs with which `ask` compares the utilisation of one run, a row a run.
 
-    Returns
-    -------
-    DataFrame
-        `repository`, `source` and `licence`; the facts as the source prints them; `family`, `precision_class`,
-        `active` (parameters that a token uses) and `mixture` (of experts); `mfu`, a fraction of the dense peak.
+    The facts as the source prints them; `active` are the parameters that a token uses, `mixture` tells of experts, and
+    `mfu` is a fraction of the dense peak.
     """
     return pd.read_csv(_folder() / "published" / "runs.csv", keep_default_na=False, na_values=[""])
 
@@ -180,14 +152,7 @@ def _published(source: str) -> pd.DataFrame:
 
 
 def load(name: str, **options: Any) -> Table:
-    """Return a bundled table with its roles.
-
-    Parameters
-    ----------
-    name : str
-        One of `names()`.
-    **options
-        Options of `read_table` in the place of the table's.
+    """Return a bundled table with its roles; options of `read_table` win over the table's.
 
     Examples
     --------

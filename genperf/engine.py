@@ -19,16 +19,7 @@ ENGINES = ("local", "dask")
 
 
 class Engine(Struct, frozen=True):
-    """Where tasks run.
-
-    Examples
-    --------
-    >>> Engine("dusk")
-    Traceback (most recent call last):
-    ...
-    genperf.errors.GenperfError: unknown engine 'dusk'
-      try: did you mean 'dask'?
-    """
+    """Where tasks run."""
 
     name: str = "local"
     #: Processes on this machine, −1 for one per core; of a cluster at an address, all its workers are used.
@@ -130,15 +121,9 @@ def _first_words(error: Exception) -> str:
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Return a context in which linear algebra uses one thread.
+    """Return a context in which linear algebra uses one thread: on matrices as small as those of a fit more are slower.
 
-    On matrices as small as those of a fit, several threads are slower too. The linear algebra of scipy can be limited
-    only once it is loaded: what loads it afterwards enters anew.
-
-    Examples
-    --------
-    >>> with one_blas_thread():
-    ...     pass
+    The linear algebra of scipy can be limited only once it is loaded: what loads it afterwards enters anew.
     """
     limited: AbstractContextManager[Any] = _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
     return limited
@@ -182,20 +167,10 @@ class _Guarded(Struct, Generic[T, R], frozen=True):
 
 
 def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[tuple[int, R | Lost]]:
-    """Do some work on every task, and yield each task's number with its outcome as it is done.
+    """Do some work on every task, and yield each task's number with its outcome as it is done; its errors are raised.
 
-    Tasks are drawn as workers become free, never all at once. When a worker dies, the tasks under way are repeated,
-    each alone on new workers. A task whose worker dies again is lost, and the others continue.
-
-    Parameters
-    ----------
-    work : callable
-        Task → outcome; both must pickle.
-
-    Raises
-    ------
-    GenperfError
-        Where the engine is not installed or the cluster does not answer. Errors of the work are raised unchanged.
+    Tasks are drawn as workers become free, never all at once; work and tasks must pickle. When a worker dies, the tasks
+    under way are repeated, each alone on new workers. A task whose worker dies again is lost, and the others continue.
 
     Examples
     --------
@@ -264,15 +239,7 @@ _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def doing(phase: str, done: int = 0, total: int = 0) -> None:
-    """Report what is computed now; a worker's process has no listener.
-
-    Examples
-    --------
-    >>> with listening(lambda *heard: print(heard)):
-    ...     doing("comparing expressions", 1, 12)
-    ('comparing expressions', 1, 12)
-    >>> doing("nobody listens")
-    """
+    """Report what is computed now to the listener, if there is one; a worker's process has none."""
     listener = _LISTENER.get()
     if listener is not None:
         listener(phase, done, total)

@@ -13,16 +13,7 @@ R = TypeVar("R")
 
 
 class GenperfError(Exception):
-    """A fault of the data, the model or a request that the user can mend.
-
-    Parameters
-    ----------
-    message : str
-        What the fault is and what was expected, as one sentence.
-    hint : str, optional
-        What to try next.
-    where : str, optional
-        The place: a file, with line and column where they are known.
+    """A fault of the data, the model or a request that the user can mend: what it is, what to try, and where it is.
 
     Examples
     --------
@@ -84,20 +75,7 @@ class FitError(GenperfError):
 
 
 class FormulaError(GenperfError):
-    """A formula is refused; a caret marks the place.
-
-    Parameters
-    ----------
-    message : str
-        What is wrong.
-    text : str
-        The formula.
-    column : int
-        0-based position in `text`.
-    width : int
-        Characters to underline.
-    hint : str, optional
-        What to try.
+    """A formula is refused; a caret marks so many characters as its `width` from a 0-based `column` on.
 
     Examples
     --------
@@ -135,13 +113,7 @@ class Note(Struct, frozen=True):
 
 
 def counted(count: int, noun: str) -> str:
-    """Write a count with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(2, "row")
-    ('1 row', '2 rows')
-    """
+    """Write a count with its noun: `1 row`, `2 rows`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
@@ -173,16 +145,7 @@ def suggest(word: str, known: Collection[str]) -> str:
 
 
 def known_name(kind: str, name: str, known: Collection[str], error: type[GenperfError] = GenperfError) -> str:
-    """Return a name of those that there are; an error suggests one for any other.
-
-    Examples
-    --------
-    >>> known_name("colour", "rde", ["red", "blue"])
-    Traceback (most recent call last):
-    ...
-    genperf.errors.GenperfError: unknown colour 'rde'
-      try: did you mean 'red'?
-    """
+    """Return a name of those that there are; an error suggests one for any other."""
     if name not in known:
         raise error(f"unknown {kind} '{name}'", hint=suggest(name, known))
     return name

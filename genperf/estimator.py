@@ -26,26 +26,18 @@ ONE_DEVIATION = 0.6827
 class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A genperf model as a scikit-learn regressor.
 
+    `y` is a time, or another quantity above zero; its unit is that of the predictions. Factors are not negative. Arrays
+    without names have columns x0, x1, ….
+
     Parameters
     ----------
     model : str
         `auto`, a family, or a formula over the columns' names.
     structure, loss, penalty, lam, solver
         As in `genperf.fit`.
-    extrinsic : sequence of str or int, optional
-        Columns of how a run is executed, by name or number; the others are intrinsic.
-    categorical : sequence of str or int, optional
-        Columns of names without an order, likewise.
-
-    Attributes
-    ----------
-    feature_names_in_ : ndarray of str
-        Where `X` had column names.
-
-    Notes
-    -----
-    `y` is a time, or another quantity above zero; its unit is that of the predictions. Factors are not negative. Arrays
-    without names have columns x0, x1, ….
+    extrinsic, categorical : sequence of str or int, optional
+        Columns of how a run is executed, and columns of names without an order, by name or number; others are
+        intrinsic.
 
     Examples
     --------
@@ -80,20 +72,7 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GenericRegressor:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : DataFrame or array of shape (rows, factors)
-        y : array of shape (rows,)
-            Measured values, above zero.
-        sample_weight : array of shape (rows,), optional
-            A row of weight w counts as w rows.
-
-        Returns
-        -------
-        GenericRegressor
-            Itself.
+        """Fit the model to measured values above zero, shape (rows,); a row of weight w counts as w rows.
 
         Raises
         ------
@@ -131,24 +110,20 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : DataFrame or array of shape (rows, factors)
         interval : float, optional
-            Nominal coverage, between 0 and 1. The answer is then `(predictions, ends)`, the ends as those of
-            `predict_interval`.
+            Nominal coverage, between 0 and 1. The answer is then `(predictions, ends)`, as of `predict_interval`.
         return_std : bool
-            Whether the answer is `(predictions, standard deviations)`, as of scikit-learn's Gaussian processes. The
-            deviation is half the width of the interval that covers 68 %.
+            Whether the answer is `(predictions, standard deviations)`, as of scikit-learn's Gaussian processes: half
+            the width of the interval that covers 68 %.
 
         Examples
         --------
         >>> X = pd.DataFrame({"workers": [1, 2, 4, 8]})
         >>> model = GenericRegressor("auto", extrinsic=["workers"]).fit(X, [9.0, 5.0, 3.0, 2.0])
         >>> values, ends = model.predict(pd.DataFrame({"workers": [16]}), interval=0.9)
-        >>> bool(ends[0, 0] < values[0] < ends[0, 1])
-        True
         >>> _, deviations = model.predict(pd.DataFrame({"workers": [16]}), return_std=True)
-        >>> bool(0.0 < deviations[0] < ends[0, 1] - ends[0, 0])
-        True
+        >>> bool(ends[0, 0] < values[0] < ends[0, 1]), bool(0.0 < deviations[0] < ends[0, 1] - ends[0, 0])
+        (True, True)
         """
         if return_std:
             if interval is not None:
@@ -166,14 +141,7 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return constants
 
     def predict_interval(self, X: Any, interval: float = 0.9) -> Array:
-        """Return the lower and upper ends of the prediction interval, shape (rows, 2), in the unit of `y`.
-
-        Parameters
-        ----------
-        X : DataFrame or array of shape (rows, factors)
-        interval : float
-            Nominal coverage, between 0 and 1.
-        """
+        """Return both ends of the intervals of a nominal coverage, shape (rows, 2), in the unit of `y`."""
         return self._predicted(X, interval)[1]
 
     def _predicted(self, X: Any, interval: float) -> tuple[Array, Array]:
@@ -206,14 +174,7 @@ def _chosen(names: list[str], wanted: Sequence[str | int]) -> list[str]:
 
 
 class ScaleSplit(BaseCrossValidator):  # type: ignore[misc]
-    """Hold out the largest scales: each split predicts one count from all smaller ones, the largest first.
-
-    Parameters
-    ----------
-    column : str or int
-        That counts the workers or nodes, by name or number.
-    n_splits : int
-        How many counts are held out, one a split.
+    """Hold out the largest scales: each of `n_splits` predicts one count of a column from all smaller ones.
 
     Examples
     --------
@@ -231,13 +192,7 @@ class ScaleSplit(BaseCrossValidator):  # type: ignore[misc]
         return self.n_splits
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Index, Index]]:
-        """Yield the numbers of the rows to train on and to predict.
-
-        Raises
-        ------
-        GenperfError
-            Where the column is missing, or has too few counts.
-        """
+        """Yield the numbers of the rows to train on and to predict; an error where a column has too few counts."""
         if isinstance(X, pd.DataFrame) and isinstance(self.column, str) and self.column not in X:
             raise GenperfError(f"there is no column '{self.column}'", hint=f"one of {', '.join(map(str, X.columns))}")
         values = np.asarray(X[self.column]) if isinstance(X, pd.DataFrame) else np.asarray(X)[:, int(self.column)]

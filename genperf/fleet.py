@@ -70,32 +70,12 @@ def fit_fleet(
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> GroupedResult:
-    """Fit every group of a table.
+    """Fit every group of a table, in its order and the same on every engine; an error where no group could be fitted.
 
-    Groups are cut from the table as workers become free: memory holds the results and the groups under way.
-
-    Parameters
-    ----------
-    table : Table
-        With group columns.
-    together : int
-        Groups in one task. Where a worker dies with several, each is repeated alone.
-    kept : callable, optional
-        Key and table of a group → the result that it already has, or None.
-    progress : callable, optional
-        Called with the number of groups done and of all.
-    checkpoint : callable, optional
-        Called with the results so far, regularly and when the work is interrupted.
-
-    Returns
-    -------
-    GroupedResult
-        In the table's order, the same on every engine.
-
-    Raises
-    ------
-    FitError
-        Where no group could be fitted; the first one's reason.
+    Groups are cut from the table as workers become free: memory holds the results and the groups under way. A task has
+    so many groups as are fitted `together`; where a worker dies with several, each is repeated alone. `kept` returns
+    the result that a group already has; the `checkpoint` gets the results so far, regularly and when the work is
+    interrupted.
     """
     done = _Done(table, progress, checkpoint)
     try:

@@ -101,18 +101,7 @@ LOSSES: dict[str, Loss] = {
 
 
 def loss_named(name: str) -> Loss:
-    """Return a loss by its name.
-
-    Raises
-    ------
-    FitError
-        For an unknown name.
-
-    Examples
-    --------
-    >>> float(loss_named("relative").value(np.array([1.1]), np.array([1.0]), 1.0)[0].round(6))
-    0.01
-    """
+    """Return a loss by its name; an error suggests one for any other."""
     return LOSSES[known_name("loss", name, LOSSES, FitError)]
 
 
@@ -153,12 +142,7 @@ PENALTIES = {"l2": 0.0, "l1": 1.0, "elastic-net": 0.5}
 
 
 def penalty_named(name: str, strength: float) -> Penalty:
-    """Return a penalty by its name (`l2`, `l1`, `elastic-net`) and λ.
-
-    Raises
-    ------
-    FitError
-        For an unknown name, or a λ that is negative or not finite.
+    """Return a penalty by its name (`l2`, `l1`, `elastic-net`) and λ, which is finite and not negative.
 
     Examples
     --------

@@ -23,8 +23,7 @@ from genperf.panel.reading import Reading
 from genperf.panel.target import SECONDS
 from genperf.prediction.predict import THROUGHPUT
 from genperf.vocabulary.headers import RELATIVE, bare, time_called
-from genperf.words.answer import sentences_of
-from genperf.words.card import COLORS, MARKS, next_line, record_line, verdict_line
+from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, verdict_line
 from genperf.words.numbers import (
     count_text,
     duration_text,

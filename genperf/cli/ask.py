@@ -11,8 +11,7 @@ import click
 
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
-from genperf.cli.output import Output, tell, tell_all, terminal
-from genperf.cli.progress import progress
+from genperf.cli.output import Output, progress, tell, tell_all, terminal
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:

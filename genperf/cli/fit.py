@@ -9,8 +9,7 @@ import click
 
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
-from genperf.cli.output import Output, tell, tell_all
-from genperf.cli.progress import progress
+from genperf.cli.output import Output, progress, tell, tell_all
 from genperf.cli.writing import write_whole
 from genperf.errors import counted, listed
 

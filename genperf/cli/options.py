@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from genperf.cli.output import tell
-from genperf.cli.progress import progress
+from genperf.cli.output import progress, tell
 from genperf.errors import GenperfError, ModelError
 from genperf.facts import Paid, Training
 from genperf.formula.amounts import amount
@@ -212,13 +211,7 @@ def group_at(fitted: FitResult | GroupedResult, group: str | None, at: Mapping[s
 
 
 def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str, option: str = "--group") -> FitResult:
-    """Return the model of a group (its values, with commas between), or the only model.
-
-    Raises
-    ------
-    ModelError
-        Where a model has several groups and none is named, or one is named and there are no groups.
-    """
+    """Return the model of a group (its values, with commas between), or the only model."""
     if not fitted.group:
         if group is not None:
             raise ModelError("holds one model and no groups", where=model, hint=f"leave {option} out")

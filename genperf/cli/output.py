@@ -1,4 +1,4 @@
-"""How a command shows its result: tables for people, JSON for machines, a CSV, a figure."""
+"""What a command shows: its result as tables, JSON, CSV or a figure, and how long it will take, on standard error."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import click
 from msgspec import Struct
 
 from genperf.cli.writing import write_whole
+from genperf.engine import listening
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,8 +33,10 @@ _NUMBER = re.compile(
     r"–?|([-+]?[\d,]*\.?\d+(e[-+]?\d+)?|[-+]?inf|nan)( million| billion| trillion)?( ?%| (s|min|h|d))?", re.IGNORECASE
 )
 PICTURES = ("png", "svg", "pdf")
-#: The parameters of commands that say how a result is shown.
-SHOWING = ("as_json", "quiet", "no_color", "raw", "output", "plot")
+#: Seconds of work without a sign of progress: people wait so long without a thought (as below).
+UNSEEN_S = 2.0
+#: Called with the number done and of all.
+Progress = Callable[[int, int], None]
 #: Control characters other than the end of a line and the tabulator, marks of the direction of writing, and what has no
 #: width and joins no letters.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
@@ -214,3 +220,69 @@ def cell(value: Any) -> str:
         is_whole = value.is_integer() or abs(value) >= 1e4
         return f"{value + 0.0:.0f}" if is_whole and abs(value) < 1e9 else f"{value:.4g}"
     return str(value)
+
+
+@contextmanager
+def progress(quiet: bool = False, what: str = "") -> Iterator[Progress | None]:
+    """Show the phases of a computation; or only how many of `what` are done, by the function that is yielded."""
+    if quiet:
+        yield None
+        return
+    with _bar() if sys.stderr.isatty() else _one_line() as show:
+        if what:
+            yield partial(show, what)
+        else:
+            with listening(show):
+                yield None
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[str, int, int], None]]:
+    """Draw the phase with a bar, the number done, the time taken and the time left, after the first seconds."""
+    started = time.monotonic()
+    with ExitStack() as stack:
+        update: Callable[..., None] | None = None
+
+        def show(phase: str, done: int, total: int) -> None:
+            nonlocal update
+            if update is None and time.monotonic() - started > UNSEEN_S:
+                update = stack.enter_context(_drawn())
+            if update is not None:
+                update(description=phase, completed=done, total=total or None)
+
+        yield show
+
+
+@contextmanager
+def _drawn() -> Iterator[Callable[..., None]]:
+    """Draw a bar on standard error until the work ends, and yield what updates it."""
+    from rich import progress as drawn
+    from rich.console import Console
+
+    start = (drawn.SpinnerColumn(), drawn.TextColumn("{task.description}"), drawn.BarColumn())
+    times = (drawn.MofNCompleteColumn(), drawn.TimeElapsedColumn(), drawn.TimeRemainingColumn())
+    with drawn.Progress(*start, *times, console=Console(stderr=True), transient=True) as bar:
+        yield partial(bar.update, bar.add_task("", total=None))
+
+
+@contextmanager
+def _one_line() -> Iterator[Callable[[str, int, int], None]]:
+    """Print once how long a phase that counts will take, where it is long."""
+    announced, current, start, done_before = False, "", 0.0, 0
+
+    def show(phase: str, done: int, total: int) -> None:
+        nonlocal announced, current, start, done_before
+        if phase != current:
+            current, start, done_before = phase, time.monotonic(), done
+            return
+        elapsed = time.monotonic() - start
+        # Before two seconds the estimate is poor.
+        if announced or elapsed < UNSEEN_S or done <= done_before:
+            return
+        left = elapsed / (done - done_before) * (total - done)
+        # For less, people keep their attention without a word (Nielsen, "Usability Engineering", 1993).
+        if left >= 10.0:
+            announced = True
+            click.echo(f"{phase}: {done:,} of {total:,} done, about {left:.0f} s left", err=True)
+
+    yield show

@@ -9,8 +9,7 @@ import click
 
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
-from genperf.cli.output import Output, records, show_predictions
-from genperf.cli.progress import progress
+from genperf.cli.output import Output, progress, records, show_predictions
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from typing import Any
 
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
-from genperf.cli.output import Output
-from genperf.cli.progress import progress
+from genperf.cli.output import Output, progress
 
 
 @shared.command("validate")

@@ -183,13 +183,7 @@ def _verdicts(ax: Any, answer: Scaling, predictions: pd.DataFrame | None, column
 
 
 def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
-    """Draw what `explain(…, knee=True)` predicts for groups along the number of workers; a throughput where measured.
-
-    Raises
-    ------
-    GenperfError
-        For no group, or more than can be distinguished.
-    """
+    """Draw what `explain(…, knee=True)` predicts for groups along the workers; a throughput where measured."""
     if not 0 < len(answers) <= MAX_GROUPS:
         raise GenperfError(
             f"a figure holds up to {MAX_GROUPS} groups, and these are {counted(len(answers), 'group')}",
@@ -238,12 +232,8 @@ def efficiency(answer: Scaling) -> Figure:
 def speedup(answer: Scaling, rows: pd.DataFrame, limit: float) -> Figure:
     """Draw speed-up and efficiency side by side, what was measured as points and what is extrapolated dashed.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        A row per count: the count, `kind` (measured or extrapolated), `speedup`, `efficiency`.
-    limit : float
-        The least efficiency, as a line.
+    `rows` have the count, `kind` (measured or extrapolated), `speedup` and `efficiency`; the limit, the least
+    efficiency, is a line.
     """
     figure, axes = new_figure(7.2, 3.1, ncols=2)
     curve = answer.curve[answer.curve[answer.along] <= rows[answer.along].max()]

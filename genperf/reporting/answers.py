@@ -15,12 +15,10 @@ from genperf.attribution.scaling import changes, of_each_kind
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, attempted
 from genperf.facts import ENDS, Cause, Facts, Normal, Planned, Record
-from genperf.reporting.ladder import ladder_rows, ladder_table
-from genperf.reporting.place import Place, page_ladder, short, with_intervals
+from genperf.reporting.place import Place, ladder_rows, ladder_table, page_ladder, short, with_intervals
 from genperf.result import FitResult
 from genperf.search import suggest
-from genperf.words.answer import sentences_of
-from genperf.words.card import decision_sentence, next_line, record_line, verdict_line
+from genperf.words.answer import decision_sentence, next_line, record_line, sentences_of, verdict_line
 from genperf.words.growth import pays_judged, pays_sentence, percent_text, turn_sentence
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, prose

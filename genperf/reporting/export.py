@@ -22,14 +22,9 @@ _RESERVED = (
 
 
 def export(result: FitResult, to: str) -> str:
-    """Return the fitted expression with its constants, without its interval, as one of `TARGETS`.
+    """Return the fitted expression with its constants as one of `TARGETS`, without its interval; an average has none.
 
     In Python and JavaScript it is a function `predict` of the factors, with the value that `result.predict` has.
-
-    Raises
-    ------
-    GenperfError
-        Where the model is an average of several expressions, or the language cannot write it.
     """
     if not result.is_formula:
         raise GenperfError(

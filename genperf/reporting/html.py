@@ -40,7 +40,7 @@ from genperf.reporting.sheet import capacity_of, quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
 from genperf.validation import Validation, validate
 from genperf.validation.splits import split
-from genperf.words.card import first_of_groups
+from genperf.words.answer import first_of_groups
 from genperf.words.verdict import LIKELY_TO_FIT
 
 #: The scripts of a page, in the order in which they define what later ones use.
@@ -65,11 +65,10 @@ def report(
     seed: int = 0,
     workers: int = 1,
 ) -> Path:
-    """Write a report page.
+    """Write a report page: one HTML file that makes no request and works from a file path; same input, same bytes.
 
-    One HTML file with everything in it: the efficiency band, the knee, the largest part and what to measure next, in
-    sentences; figures with sliders that predict in the page what `predict` does; errors, constants, data, and how to
-    fit it again. It makes no request and works from a file path. The same input gives the same bytes.
+    It answers in sentences how well it scales, where the knee is, what is the largest part and what to measure next,
+    with figures and sliders that predict in the page what `predict` does, and says how to fit it again.
 
     Parameters
     ----------
@@ -80,11 +79,6 @@ def report(
         What a model was fitted to, where that is at hand: its rejected rows are then listed.
     validation : Validation or str, optional
         From `genperf.validate`, to show; or a scheme by which a table is validated.
-
-    Raises
-    ------
-    GenperfError
-        Where the table cannot be fitted, or the target is not one the model can predict.
 
     Examples
     --------

@@ -15,15 +15,18 @@ from genperf.attribution import Scaling, scaling
 from genperf.errors import GenperfError
 from genperf.panel.panel import StepWork
 from genperf.prediction.verdict import RULES, VERDICTS
-from genperf.reporting.ladder import ladder_rows, ladder_table, percent, with_ends
 from genperf.reporting.place import (
     EVALUATED_MULTIPLE,
     LEAST_EFFICIENCY,
     PROPOSAL_ROWS,
     View,
     ladder_places,
+    ladder_rows,
+    ladder_table,
+    percent,
     place_of,
     question_of,
+    with_ends,
 )
 from genperf.reporting.provenance import command_of, measured_text
 from genperf.result import FitResult, GroupedResult
@@ -39,11 +42,6 @@ def proposal_page(
 
     It requests the target's count; without a target, the largest one that keeps the efficiency and whose verdict is not
     blind. Machine-hours count the nodes where there are such, else the workers.
-
-    Raises
-    ------
-    GenperfError
-        For several groups, and where the efficiency is not known.
     """
     view, limit = view or View(), LEAST_EFFICIENCY if efficiency is None else efficiency
     if len(what.results) > 1:

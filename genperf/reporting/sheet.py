@@ -36,8 +36,8 @@ from genperf.reporting.place import (
     thinned,
 )
 from genperf.result import FitResult
-from genperf.search.layouts import split_columns
 from genperf.search.problem import Goal, capacity_constraints
+from genperf.search.space import split_columns
 from genperf.table.cells import frame_of
 from genperf.vocabulary.names import column_of
 from genperf.words.growth import price_text

@@ -119,12 +119,10 @@ def compare(
     Parameters
     ----------
     source : FitResult, GroupedResult, Table, DataFrame or path
-        A model or its file, or a table that is fitted. Of groups, each is an alternative; those that `at` names are
-        left.
+        A model or its file, or a table that is fitted. Of groups, each that `at` leaves is an alternative.
     at : mapping, optional
-        The configuration, also as keywords where its names are identifiers; factors left out are those
-        of a measured run (`typical_run`). For a level that was not
-        measured the measured ones stand (`genperf.result.answering`).
+        The configuration, also as keywords; factors left out are those of a measured run. For a level that was not
+        measured the measured ones stand.
     over : str or sequence of mapping, optional
         A categorical factor whose levels are alternatives; the only one where omitted and there are no groups. Or
         changes of the configuration, as `[{"gpus": 16}, {"batch": 64}]`, which stand beside it as it is: factors, and

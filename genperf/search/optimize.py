@@ -206,39 +206,30 @@ def optimize(
     interval: float = 0.9,
     top: int = 10,
 ) -> Optimum:
-    """Find the best configurations for a fitted model.
+    """Find the best configurations for a fitted model; every one of the grid is evaluated, so the answer is exact.
 
-    Every configuration of the grid is evaluated, so the answer is exact for the model. The model's time is that of
-    what was measured, most often one step: least time per step is not least time per sample where the samples of a step
-    vary. For those, minimise `time/(workers*batch)`, or give the steps of a `Job`.
-
-    Formulas read the predicted value by the name of its quantity: `time`, or `memory_gb` of a model of a memory.
+    The model's time is most often that of one step, and least time per step is not least time per sample where steps
+    differ in their work: minimise `time/(workers*batch)`, or give the steps of a `Job`.
 
     Parameters
     ----------
     result : FitResult or GroupedResult
         Of groups the best configurations of all are answered, with the group's values first.
     over : mapping of str to values
-        Values by name, combined each with each: sequences, single values, or text as `1:256` (ends included),
-        `0:64:8`, `1:256:*2`, `32,64,128` or `fp16,fp32`. Names that are not the model's may be used where a
-        formula reads them, as `samples=1281167`. A factor with one measured value may be left out. For a level that
-        was not measured the measured ones stand (`genperf.result.answering`).
+        Values by name, combined each with each: sequences, single values, or text as `1:256` (ends included), `0:64:8`,
+        `1:256:*2`, `32,64,128` or `fp16,fp32`. Names that are not the model's may be used where a formula reads them. A
+        factor with one measured value may be left out. For a level that was not measured the measured ones stand.
     where : str or sequence of str
-        What must hold: comparisons over the configuration and the quantities below, such as
-        `workers*batch <= 8192`, `batch % workers == 0`, `replicas*partitions + servers <= 64` or
-        `time_1/(workers*time) >= 0.8`.
+        What must hold: `workers*batch <= 8192`, `batch % workers == 0`, `time_1/(workers*time) >= 0.8`.
     minimize : str, optional
-        `time` (that of all steps), `cost`, or a formula over the configuration and the quantities: `time`, the
-        model's, in seconds; `time_1`, the same on one worker and node; `total`, `time*steps`; `machines`; and `cost`,
-        `machines*total*price`. The predicted quantity where omitted; `Goal(maximize=…)` for one that is to be large.
-        `total` and `cost` exist for times only. Where no aim is given and the work of a step is known and varies (or a
-        throughput was measured), `throughput` is to be large, the work of a step over its time: the shortest step is
-        most often that which does the least.
+        A formula over the configuration and the quantities: `time` (or the name of another predicted quantity);
+        `time_1`, the same on one worker and node; for times `total`, `time*steps`; `machines`; `cost`,
+        `machines*total*price`. The predicted quantity where omitted; where the work of a step is known and varies, the
+        most `throughput`.
     job : Job
         Steps, machines and their price, for models of a time.
     goal : Goal
-        What else an answer must be: done by a deadline, likely to fit, trusted. What the table has as failed is no
-        answer.
+        What else an answer must be: done by a deadline, likely to fit, trusted. What failed in the table is no answer.
     interval : float
         Nominal coverage of the intervals.
     top : int
@@ -247,16 +238,13 @@ def optimize(
     Returns
     -------
     Optimum
-        Of equal objectives the cheapest is first, then the first in the grid, whose last axis runs fastest. `wins`
-        compares the top configurations with each other, and `where` and the deadline, in every draw of the ensemble;
-        equal ones share.
+        Of equal objectives the cheapest is first, then the first in the grid, whose last axis runs fastest.
 
     Raises
     ------
     GenperfError
-        Where no configuration is feasible (naming the constraint that excludes most) or the grid is too large.
-    FormulaError
-        For a formula that is refused.
+        Where no configuration is feasible (naming the constraint that excludes most), the grid is too large, or a
+        formula is refused.
 
     Examples
     --------

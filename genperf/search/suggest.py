@@ -301,17 +301,16 @@ def suggest(
     band: Band = "confidence",
     work: str | None = None,
 ) -> Suggestions:
-    """Return what to measure next.
+    """Return what to measure next: the candidates that narrow the interval at a target most for their cost.
 
     A candidate's *gain* is the share of its width that the target's interval is expected to lose by one measurement
-    there (see `Knowledge.gains`). Candidates are ranked by gain per cost. The gain counts the uncertainty of the
-    constants, of the family and of the form, with the chance of a new regime beyond the data; it needs no measurement,
-    only the fitted model.
+    there (see `Knowledge.gains`). It counts the uncertainty of the constants, of the family and of the form, with the
+    chance of a new regime beyond the data, and needs no measurement.
 
     Parameters
     ----------
     target : mapping
-        The configuration that the decision is about; factors left out are those of a measured run (`typical_run`).
+        The configuration that the decision is about; factors left out are those of a measured run.
     cost : str
         What a second costs, a formula over the factors: `workers` counts machine-seconds. One that reads the predicted
         quantity (`time`) is the whole cost, as is every formula where the model predicts no time.
@@ -320,8 +319,8 @@ def suggest(
     k : int
         How many to measure before the next fit: each is chosen as if those before it had been measured.
     within : float, optional
-        The relative half width of the target's interval that is enough, such as 0.1. No more is suggested than is
-        expected to reach it; while the verdict at the target is blind, a run is suggested all the same.
+        The relative half width of the target's interval that is enough, such as 0.1; no more is suggested than reaches
+        it. While the verdict at the target is blind, a run is suggested all the same.
     interval : float
         Nominal coverage of the target's interval.
     band : {"confidence", "prediction"}
@@ -332,8 +331,7 @@ def suggest(
     Raises
     ------
     GenperfError
-        For a target of several configurations, a `k` or `within` that is not positive, or where there is nothing to
-        measure.
+        For several targets, a `k` or `within` that is not positive, or where there is nothing to measure.
 
     Examples
     --------

@@ -224,19 +224,13 @@ def _with_residuals(model: Any, rows: _Rows) -> Sequence[Array]:
 
 
 def last_point(train: Table, data: pd.DataFrame, interval: float, seed: int) -> LearnerForecast:
-    """Predict each configuration by the nearest measured one, with the same value per sample.
+    """Predict each configuration by the nearest measured one, with the same value per sample: T = T'·b/b'.
 
-    T = T' · b/b'
-
-    with T' and b' the measured value and the batch per worker of the nearest measured configuration, and b the batch
-    per worker of the predicted one; of a job, 1/n in the place of b. It is T' where the table has no such factor, or
-    where the target is not a time: a memory is not proportional to the batch. Nearest is, in this order: the fewest
-    categorical factors that differ; the smallest distance in the intrinsic factors; in the extrinsic ones; in the
-    batch. So along a series it is the largest measured configuration below the predicted one, and in a table of many
-    programs it is the same program at the nearest scale. Distances are Euclidean in the factors' logarithms; of two
-    scales equally far away, the larger is used.
-
-    The interval comes from predicting each configuration of the training part from its others.
+    T' and b' are the measured value and the batch per worker of the nearest measured configuration, and b that of the
+    predicted one; of a job, 1/n in the place of b; one where the table has no such factor, or the target is no time.
+    Nearest is, in this order: the fewest categorical factors that differ; the smallest Euclidean distance in the
+    logarithms of the intrinsic factors; of the extrinsic ones; of the batch; of two scales equally far away, the
+    larger. The interval comes from predicting each configuration of the training part from its others.
     """
     scales = [read(f, train.frame) for f in train.numeric if f.role == "extrinsic"]
     # Of configurations equally far away the first is taken.

@@ -76,19 +76,16 @@ def validate(
 ) -> Validation:
     """Measure how well models predict held-out configurations.
 
-    Each model is fitted on the training part of each split alone; its choices, as structure or λ, are made there too.
-    The measured value of a configuration is the median of its repeats, which are all on one side of every split.
-    In a table with groups, families, formulas and learners are fitted to each group separately.
+    Each model is fitted on the training part of each split alone, to each group separately; its choices, as structure
+    or λ, are made there too. Repeats of a configuration, whose median is its value, are all on one side of every split.
 
     Parameters
     ----------
     models : str or iterable of str
-        Families, formulas, and the learners ``last-point``, ``linear``, ``random-forest``, ``gradient-boosting``,
-        ``svr`` and ``gaussian-process``; ``auto``; ``all`` is ``auto``, every learner and every family that applies.
-        "a,b" or ["a", "b"].
+        "a,b" or ["a", "b"]: families, formulas, ``auto``, and the learners ``last-point``, ``linear``,
+        ``random-forest``, ``gradient-boosting``, ``svr`` and ``gaussian-process``; ``all`` is every one that applies.
     scheme : str
-        How to split, see `genperf.validation.split`: ``kfold:K``, ``leave-one-out``, ``leave-group-out:COLUMN``,
-        ``extrapolate:COLUMN[:LIMIT]``.
+        ``kfold:K``, ``leave-one-out``, ``leave-group-out:COLUMN`` or ``extrapolate:COLUMN[:LIMIT]``.
     seed : int
         For the splits, the fits and the learners.
     interval : float
@@ -105,10 +102,8 @@ def validate(
     Returns
     -------
     Validation
-        A model that cannot be applied is reported with its reason, and the others continue. A categorical level that
-        the training part does not have is replaced by its levels for every model, as in `genperf.predict`. A
-        configuration of a group that it does not have, or of such a level where it has one level only, is left
-        unpredicted, with a note.
+        A model that cannot be applied is reported with its reason. A level that the training part lacks is replaced as
+        in `predict`; a configuration of a group that it lacks is left unpredicted, with a note.
 
     Raises
     ------
@@ -359,13 +354,7 @@ def importance(
     Returns
     -------
     Importance
-        In per cent, like the error: 100·(e^x − 1) of the logarithms. `deviation` is the standard deviation of the
-        repeats.
-
-    Raises
-    ------
-    GenperfError
-        Where no factor varies, there are too few configurations, or a model is not known.
+        In per cent: 100·(e^x − 1) of the logarithms; `deviation` is the standard deviation of the repeats.
 
     Examples
     --------

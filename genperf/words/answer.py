@@ -1,16 +1,41 @@
-"""The sentences of an answer: each from facts, in the order in which they are read."""
+"""An answer in words: its sentences in the order in which they are read, and the few words of a card."""
 
-from genperf.facts import Facts, Record
+from genperf.facts import Expectation, Facts, Planned, Record
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
-from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence, turn_sentence
+from genperf.words.growth import (
+    expect_sentence,
+    pays_judged,
+    pays_sentence,
+    sure_sentence,
+    training_sentence,
+    turn_sentence,
+)
 from genperf.words.limit import limit_sentence
-from genperf.words.numbers import join_values, prose, rate_unit, three_digits, with_unit
+from genperf.words.numbers import (
+    capitalised,
+    count_text,
+    durations_text,
+    ends_text,
+    join_values,
+    prose,
+    rate_unit,
+    singular,
+    three_digits,
+    with_article,
+    with_unit,
+)
 from genperf.words.plan import next_sentence, plan_sentence
 from genperf.words.published import causes_sentence, exchange_sentence, normal_sentence, worth_text
 from genperf.words.quantity import further_words, with_interval
+from genperf.words.verdict import BLIND, fits_text
 
+#: Words of a reason that a card has room for.
+MOST_WORDS = 12
+#: A verdict → its colour, and its mark where there is no colour.
+COLORS = {"ok": "green", "caution": "yellow", "extrapolating-blind": "red"}
+MARKS = {"ok": "✓", "caution": "⚠", "extrapolating-blind": "✗"}
 #: The chance that more workers do less, below which it is not reported: one in four. Half and double change no answer
 #: (experiments/results/settings.md).
 LEAST_CHANCE = 0.25
@@ -82,3 +107,106 @@ def _next(facts: Facts) -> str:
     rate = facts.growth.throughput(facts.next_run.now)
     run = facts.next_run.differing(facts.at, facts.growth.name)
     return next_sentence(run, rate_unit(facts.growth.sample) if rate else facts.expected.unit, rate)
+
+
+def verdict_line(reason: str) -> str:
+    """Return the first of some reasons, in at most twelve words."""
+    reason_shown = reason.split(";")[0].strip()
+    words = reason_shown.split()
+    return reason_shown if len(words) < MOST_WORDS else " ".join(words[: MOST_WORDS - 1]).rstrip(",") + " …"
+
+
+def record_line(facts: Facts) -> str:
+    """Return what forecasts like this one were worth elsewhere; empty where none was judged."""
+    record = facts.record
+    if record is None:
+        return ""
+    measured = max((count for count, _ in facts.curve.measured), default=facts.growth.smallest.count)
+    error = f"median error {record.median_error:.0f} %"
+    held = f"{100.0 * record.covered / record.predictions:.0f} % of intervals held the truth"
+    if facts.growth.target.count / measured > Record.far:
+        return f"not judged so far; up to {Record.far:g} x: {error}, {held}"
+    return f"on {record.predictions} published series: {error}, {held}"
+
+
+def next_line(facts: Facts) -> str:
+    """Return what to measure next, and how what is asked about narrows by it."""
+    run = facts.next_run
+    if facts.unmeasured:
+        return f"measure a run with {join_values(facts.unmeasured)}: no measured run shows it"
+    if run is None or not run.places:
+        return "nothing: the interval is narrow enough" if run is not None and run.met else ""
+    if run.met:
+        return "nothing: the interval is narrow enough"
+    name, efficiency, rate = facts.growth.name, facts.growth.target.efficiency, facts.growth.throughput(run.now)
+    named = run.differing(facts.at, name).places
+    places = "; ".join(count_text(float(p[name]), name) if {*p} == {name} else join_values(p) for p in named)
+    what, value, unit = facts.expected.name, run.now, facts.expected.unit
+    digits = three_digits
+    if efficiency is not None and efficiency.lower < efficiency.upper:
+        what, value, unit, digits = "efficiency", efficiency, "%", _percent_digits
+    elif rate is not None:
+        what, value, unit = "throughput", rate, rate_unit(facts.growth.sample)
+    texts = ([digits(end) for end in ends[1:]] for ends in (value.ends, run.narrowed(value).ends))
+    now, then = (ends_text(lower, upper, " – ") for lower, upper in texts)
+    if run.little or now == then:
+        return f"measure {places}, though it narrows the interval little"
+    return f"measure {places}: narrows {what} to {with_unit(then, unit)}"
+
+
+def _percent_digits(value: float) -> str:
+    """Return a share in whole percent, without the sign."""
+    return f"{100 * value:.0f}"
+
+
+def decision_sentence(
+    expected: Expectation, facts: Facts | None, shown: str, name: str, value: str, beside: str
+) -> str:
+    """Return what to decide in one sentence of at most three numbers, from the first row of the card as texts."""
+    if facts is not None and facts.plan is not None:
+        return capitalised(_plan_decision(facts.plan))
+    if fails := fits_text(expected.fits):
+        return capitalised(f"at {shown}, {fails}")
+    if expected.verdict == BLIND:
+        text = f"do not decide on {shown} yet"
+        run = None if facts is None else facts.next_run
+        place = run.places[0] if run is not None and run.places else {}
+        along = "" if facts is None else facts.growth.name
+        return capitalised(
+            f"{text}: measure {count_text(float(place[along]), along)} first" if along in place else text
+        )
+    there = value if name == "throughput" else f"{with_article(name)} of {value}"
+    there += f" instead of {beside}" if beside else ""
+    if facts is None or not facts.growth.grows or facts.growth.marginal is None:
+        return capitalised(f"at {shown} expect {there}")
+    judged = pays_judged(facts.growth, expected.interval)
+    if judged == "undecided":
+        return capitalised(f"whether growing to {shown} pays is undecided: expect {there}")
+    return capitalised(f"growing to {shown} {judged}: expect {there}")
+
+
+def _plan_decision(planned: Planned) -> str:
+    """Return what the machine that is named takes, or the cheapest count that keeps a plan; or that none does."""
+    chosen = planned.cheapest if planned.named is None else planned.named
+    count = count_text(chosen.count, planned.name)
+    if planned.named is None and planned.best is None:
+        return f"no count up to {count_text(planned.tried[1], planned.name)} keeps the plan"
+    if chosen.verdict == BLIND:
+        return f"do not decide on {count} yet: the forecast of the whole job cannot be relied on"
+    middle, unit = durations_text(chosen.total.value)
+    paid = planned.price.currency if planned.price is not None else f"{singular(planned.paid)}-hours"
+    takes = f"{middle} {unit} and {with_unit(three_digits(chosen.cost.value), paid)}"
+    if planned.named is None:
+        return f"take {count}, the cheapest: the whole job takes {takes}"
+    return f"the whole job takes {takes} on {count}{': the plan is not kept' if planned.breaks else ''}"
+
+
+def first_of_groups(efficiencies: dict[str, tuple[float, float, str]]) -> str:
+    """Return which of several series to look at first: the least efficient, where it is clearly below half of them."""
+    (name, (value, upper, at)), *_ = efficiencies.items()
+    middle = sorted(efficiency for efficiency, _, _ in efficiencies.values())[len(efficiencies) // 2]
+    if upper < middle:
+        return (
+            f"Look at {name} first: its efficiency at {at} is {value:.0f} %; half of the series reach {middle:.0f} %."
+        )
+    return f"No series is clearly less efficient than the others; the least is {name} with {value:.0f} % at {at}."
