@@ -31,7 +31,7 @@ from genperf.reporting.provenance import hints_of
 from genperf.result import FitResult, answering
 from genperf.table import Factor
 from genperf.table.cells import frame_of
-from genperf.words.numbers import count_text, rate_unit, samples_called, singular, three_digits
+from genperf.words.numbers import count_text, rate_unit, samples_called, singular, three_digits, whole_percent
 
 # How far a page looks, in times the largest measured count, what it answers, and how much it holds.
 #: The answers are about it: one doubling, the nearest question there is.
@@ -321,7 +321,7 @@ def ladder_table(rows: pd.DataFrame, hours: str, interval: float) -> tuple[list[
         ],
         rate: [three_digits(row[rate]) for row in counted_rows],
         "speed-up": [f"{row['speedup']:.3g}" for row in counted_rows],
-        f"efficiency {ends}": [with_ends(row, "efficiency", percent, " %") for row in counted_rows],
+        f"efficiency {ends}": [with_ends(row, "efficiency", whole_percent, " %") for row in counted_rows],
     }
     labels = {name: QUANTITIES[name].label for name in REPORTED_BESIDE} | {"machine_hours": hours}
     for column in (name for name in labels if name in rows):
@@ -379,8 +379,3 @@ def ladder_rows(
         })  # fmt: skip
     frame = frame.assign(**beside(result.panel, columns, [seconds, lower, upper]))
     return singular(paid_for(result.panel, per)[0]), frame
-
-
-def percent(share: float) -> str:
-    """Return a share in per cent, without its sign."""
-    return f"{100 * share:.0f}"

@@ -23,14 +23,13 @@ from genperf.reporting.place import (
     ladder_places,
     ladder_rows,
     ladder_table,
-    percent,
     place_of,
     question_of,
     with_ends,
 )
 from genperf.reporting.provenance import command_of, measured_text
 from genperf.result import FitResult, GroupedResult
-from genperf.words.numbers import count_text, join_values, range_text, three_digits
+from genperf.words.numbers import count_text, join_values, range_text, three_digits, whole_percent
 
 FORMATS = ("html", "tex", "csv")
 
@@ -109,7 +108,7 @@ def _findings(
     lines.append(f"By the model it {falls}.")
     row = rows.iloc[int(np.argmin(np.abs(rows[name] - requested)))].to_dict()
     there = f"{count_text(float(row[name]), name)} ({row['kind']}, {row['verdict']})"
-    efficiency = with_ends(row, "efficiency", percent, " %")
+    efficiency = with_ends(row, "efficiency", whole_percent, " %")
     if question.plan is None:
         return (*lines, f"Efficiency at {there}: {efficiency}.")
     many = f"{three_digits(question.plan.samples)} {work.unit}{'s' if work.whole else ''}"

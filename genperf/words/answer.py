@@ -23,6 +23,7 @@ from genperf.words.numbers import (
     rate_unit,
     singular,
     three_digits,
+    whole_percent,
     with_article,
     with_unit,
 )
@@ -144,7 +145,7 @@ def next_line(facts: Facts) -> str:
     what, value, unit = facts.expected.name, run.now, facts.expected.unit
     digits = three_digits
     if efficiency is not None and efficiency.lower < efficiency.upper:
-        what, value, unit, digits = "efficiency", efficiency, "%", _percent_digits
+        what, value, unit, digits = "efficiency", efficiency, "%", whole_percent
     elif rate is not None:
         what, value, unit = "throughput", rate, rate_unit(facts.growth.sample)
     texts = ([digits(end) for end in ends[1:]] for ends in (value.ends, run.narrowed(value).ends))
@@ -152,11 +153,6 @@ def next_line(facts: Facts) -> str:
     if run.little or now == then:
         return f"measure {places}, though it narrows the interval little"
     return f"measure {places}: narrows {what} to {with_unit(then, unit)}"
-
-
-def _percent_digits(value: float) -> str:
-    """Return a share in whole percent, without the sign."""
-    return f"{100 * value:.0f}"
 
 
 def decision_sentence(

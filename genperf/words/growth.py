@@ -9,6 +9,7 @@ from genperf.formula import quote_name
 from genperf.vocabulary.names import counted_by, noun_of
 from genperf.words.numbers import (
     LEAST_DECIDED,
+    LETTERS,
     MOST_EFFICIENCY,
     WORDS_LEAST_SHARE,
     count_text,
@@ -210,7 +211,7 @@ def training_sentence(training: Training, numbers: Mapping[str, float]) -> str:
 
 def _amount(value: float) -> str:
     """Return a number as people write it: 1.5T, 300B, 80,500."""
-    for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M")):
+    for size, letter in LETTERS:
         if value >= size:
             return f"{three_digits(value / size)}{letter}"
     return three_digits(value)

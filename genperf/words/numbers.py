@@ -57,7 +57,7 @@ def interval_note(level: float, lower: str, upper: str, middle: str, unit: str =
 
 
 #: How `--at` and the cells of a table write thousands of millions.
-_LETTERS = ((1e12, "T"), (1e9, "B"), (1e6, "M"))
+LETTERS = ((1e12, "T"), (1e9, "B"), (1e6, "M"))
 
 
 def join_values(values: Mapping[str, Any]) -> str:
@@ -75,7 +75,7 @@ def setting_text(value: Any) -> str:
     """
     if not isinstance(value, float) or not 1e6 <= abs(value) < 1e15:
         return f"{value:g}" if isinstance(value, float) else str(value)
-    size, letter = next((size, letter) for size, letter in _LETTERS if abs(value) >= size)
+    size, letter = next((size, letter) for size, letter in LETTERS if abs(value) >= size)
     return f"{value / size:g}{letter}" if float(f"{value:.4g}") == value else f"{value:.0f}"
 
 
@@ -102,6 +102,11 @@ def three_digits(value: float) -> str:
     if 1e-4 <= abs(rounded) < 1e6:
         return f"{rounded:,.10f}".rstrip("0").rstrip(".") if abs(rounded) < 100 else f"{rounded:,.0f}"
     return f"{rounded:.3g}"
+
+
+def whole_percent(value: float) -> str:
+    """Return a share in whole per cent, without the sign."""
+    return f"{100 * value:.0f}"
 
 
 def with_unit(number: str, unit: str) -> str:
