@@ -5,17 +5,3 @@ from genperf.attribution.elasticity import Sobol, sensitivity
 from genperf.attribution.equation import written_lines
 from genperf.attribution.explain import compare, explain
 from genperf.attribution.scaling import Knee, scaling
-
-__all__ = [
-    "Comparison",
-    "Explanation",
-    "Knee",
-    "Scaling",
-    "Sensitivity",
-    "Sobol",
-    "compare",
-    "explain",
-    "scaling",
-    "sensitivity",
-    "written_lines",
-]

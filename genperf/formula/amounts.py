@@ -38,9 +38,9 @@ def bandwidth(text: str) -> float | None:
 
 def with_amounts(text: str) -> str:
     """Return a formula in which amounts are written as numbers; texts and quoted names stay."""
+
+    def written(match: re.Match[str]) -> str:
+        return repr(float(match[1]) * UNITS[match[2]])
+
     pieces = _QUOTED.split(text)
-    return "".join(piece if place % 2 else _WITHIN.sub(_written, piece) for place, piece in enumerate(pieces))
-
-
-def _written(match: re.Match[str]) -> str:
-    return repr(float(match[1]) * UNITS[match[2]])
+    return "".join(piece if place % 2 else _WITHIN.sub(written, piece) for place, piece in enumerate(pieces))
