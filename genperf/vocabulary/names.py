@@ -115,7 +115,8 @@ def _as_a_count(column: str) -> frozenset[str]:
 @lru_cache(maxsize=10_000)
 def _in_other_words(column: str) -> frozenset[str]:
     """Return the name with one word for a batch and for a worker, and with capitals inside it as new words."""
-    apart = plain_name(re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", column))
+    # `GPUs/node` is `gpus_per_node`.
+    apart = plain_name(re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", re.sub(r"(?<=\w)\s*/\s*(?=\w+$)", " per ", column)))
     name = re.sub(r"(?<![a-z])(mini_?)?(bs|bsz|batch_?size|batch)(?![a-z])", "batch_size", apart)
     name = re.sub(
         r"(?<![a-z])per_(device|gpu|rank|chip|accelerator|replica|process|card|tpu|core)(?![a-z])", "per_worker", name

@@ -734,3 +734,8 @@ def test_a_word_of_a_name_chooses_its_kind(shell: Shell) -> None:
     ]
     Path("runs.csv").write_text("\n".join(("run,imgs/s", *rows)) + "\n")
     assert gp.ask("runs.csv", gpus=64, model="VGG").answers[0].value == pytest.approx(64 * 150, rel=0.1)
+
+
+def test_devices_of_a_node_are_known_by_a_slash(shell: Shell) -> None:
+    Path("runs.csv").write_text("Nodes,GPUs/node,s/iter\n1,8,0.60\n2,8,0.62\n4,8,0.65\n")
+    assert gp.ask("runs.csv", gpus=64).answers[0].ends == gp.ask("runs.csv", nodes=8).answers[0].ends
