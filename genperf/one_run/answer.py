@@ -1,20 +1,27 @@
-"""The answer about one run: its utilisation, its place among published runs, what a training takes; on a card."""
+"""The answer about one run, or about a test of collectives: what it uses of the peak or the link, what is normal.
 
+The bandwidth of a collective's bus is that of the algorithm by the factor of nccl-tests: over n devices 2(n − 1)/n of
+an all-reduce, (n − 1)/n of an all-gather, a reduce-scatter and an all-to-all, else 1.
+"""
+
+import re
 import textwrap
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from genperf.errors import GenperfError, counted
+from genperf import datasets, peaks
+from genperf.errors import GenperfError, attempted, counted
 from genperf.facts import ENDS, Paid
-from genperf.formula.amounts import amount
+from genperf.formula.amounts import amount, bandwidth
 from genperf.growth.hints import tilt_of
 from genperf.growth.posterior import Counts, Series, forecast, posterior_of
-from genperf.models.network import GRADIENT_BYTES, network_of
-from genperf.one_run.run import TrainingRun, machine_in
+from genperf.models.network import BANDWIDTH, GRADIENT_BYTES, network_of
+from genperf.one_run.run import TrainingRun, machine_in, spoken
 from genperf.one_run.utilisation import (
     PublishedPlace,
     Utilisation,
@@ -25,7 +32,9 @@ from genperf.one_run.utilisation import (
 )
 from genperf.panel.axis import several_nodes
 from genperf.panel.machine import USUAL_DEVICES
-from genperf.peaks import device_in
+from genperf.peaks import UNKNOWN, Device, device_in, link_rate
+from genperf.table.opened import read_text
+from genperf.vocabulary import section
 from genperf.vocabulary.names import LEVELS, canonical_of
 from genperf.words.numbers import durations_text, three_digits
 
@@ -39,6 +48,14 @@ DAY = 86400.0
 #: Bytes of a parameter that Adam trains in mixed precision (Rajbhandari et al. 2020), or beside which adapters are
 #: trained, and those that a device has for them: 64 of 80 GB.
 STATE_BYTES, DEVICE_BYTES = (16.0, 2.0), 64e9
+#: Sizes down to this share of the largest one are on the plateau.
+PLATEAU = 0.25
+#: A share of the link, or of published tests where it is not known, below which what usually explains less is named:
+#: rings reach 80 to 95 % of a link.
+LOW_BUS = 0.6
+_INSIDE = "no peer access (ACS, IOMMU), PCIe in the place of NVLink, a link that is down"
+_BETWEEN = "sockets in the place of RDMA (NCCL_DEBUG=INFO prints NET/Socket), one of several adapters, no GPUDirect"
+_ABOVE = "more than the link carries: another link than the hinted one, several of them, or a sum in the switch (SHARP)"
 #: Devices and nodes; and days with their ends, why these are not known better, and the run to make next.
 Machine: TypeAlias = tuple[float, float]
 Plan: TypeAlias = tuple[list[float], str, str]
@@ -166,18 +183,17 @@ def _by_growth(run: TrainingRun, tokens: float, here: Machine, there: Machine, h
     at_here, at_there = (Counts(*(np.array([value]) for value in (*count, 1.0))) for count in (here, there))
     posterior = posterior_of(Series(at_here, level, np.array([RUN_VARIANCE]), tilt))
     ends = forecast([posterior.draws()], [1.0], [at_there]).interval()
-    seconds, devices = tokens / run.rate * run.devices / there[0], there[0]
+    seconds = tokens / run.rate * run.devices / there[0]
     days = [seconds * float(end[0] / np.exp(level[0])) / DAY for end in ends]
-    if devices == run.devices and not here[1] < 2.0 <= there[1]:
+    count, leaves_node = min(2.0 * run.devices, there[0]), here[1] < 2.0 <= there[1]
+    suggestion = f"measure {count:g} devices{' on 2 nodes' if leaves_node and count < there[0] else ''}"
+    if leaves_node and hints:
+        return days, "no run beyond one node: what the second costs rests on the hint", suggestion
+    if leaves_node:
+        return days, "no run beyond one node: the interval holds networks of which nothing is known", suggestion
+    if there[0] == run.devices:
         return days, "one run: how much its repeats differ is that of published ones", "measure it again"
-    count = min(2.0 * run.devices, devices)
-    if not here[1] < 2.0 <= there[1]:
-        return days, "one run: what another count costs is that of published series", f"measure {count:g} devices"
-    second = (
-        "what the second costs rests on the hint" if hints else "the interval holds networks of which nothing is known"
-    )
-    on_two = " on 2 nodes" if count < devices else ""
-    return days, f"no run beyond one node: {second}", f"measure {count:g} devices{on_two}"
+    return days, "one run: what another count costs is that of published series", suggestion
 
 
 def _by_published(
@@ -190,11 +206,8 @@ def _by_published(
     convention = conventions[name]
     longest = tokens * convention.operations / (devices * run.dense_peak * DAY)
     if used.mfu and used.mfu_upper and used.mfu_lower:
-        days = [
-            longest / used.mfu,
-            longest * convention.low / used.mfu_upper,
-            longest * convention.high / used.mfu_lower,
-        ]
+        ends = (1.0, used.mfu), (convention.low, used.mfu_upper), (convention.high, used.mfu_lower)
+        days = [longest * factor / share for factor, share in ends]
         reason = f"no rate: the interval is what is not known of the operations ({name})"
         return days, reason, f"measure the tokens a second of {devices:g} devices"
     smallest = STATE_BYTES[run.adapters] * run.network.parameters / DEVICE_BYTES
@@ -202,3 +215,114 @@ def _by_published(
     suggestion = f"measure {counted(int(count), 'device')}" + (f", then {node:g}" if count < node else "")
     reason = f"no run: the interval is that of {place.runs} published {place.among} ({name})"
     return [longest / share for share in (place.median, place.high, place.low)], reason, suggestion
+
+
+class Collective(Struct, frozen=True):
+    """A test of a collective: where it ran, the bytes a second of its bus, and the bytes of its largest message."""
+
+    collective: str
+    devices: float
+    nodes: float
+    busbw: float
+    device: Device = UNKNOWN
+    size: float | None = None
+
+
+def bus_named(words: tuple[str, ...], hints: Mapping[str, str]) -> OneRun | None:
+    """Return the answer about the test that words describe or whose file they name; None where they do neither.
+
+    Examples
+    --------
+    >>> bus_named(("2x8xh100", "all_reduce", "3.8GB/s"), {"bandwidth between nodes": "25Gbit/s"}).lines[1]
+    'bus       3.8 GB/s: 122 % of 25Gbit/s (3.12 GB/s each way)'
+    """
+    test = (_test_in(words[0]) if len(words) == 1 else None) or _test_of(words)
+    if test is None:
+        return None
+    several, hinted, place = bool(several_nodes(test.nodes)), hints.get(BANDWIDTH, ""), _place(test)
+    link = hinted or ("" if several else test.device.link)
+    rate = link_rate(link) if link else None
+    share = None if rate is None else test.busbw / rate
+    size = "" if test.size is None else f" at {three_digits(test.size / 1e9)} GB"
+    machine = f"{test.devices:g} {test.device.label}".strip()
+    compared = "the link is not known: --hint bandwidth=400Gbit/s of a node"
+    if rate and share:
+        compared = f"{100 * share:.0f} % of {link} ({three_digits(rate / 1e9)} GB/s each way)"
+    rows = [("", f"{test.collective}{size} · {machine} · {counted(int(test.nodes), 'node')}")]
+    rows.append(("bus", f"{three_digits(test.busbw / 1e9)} GB/s: {compared}"))
+    if hinted and (share or 0.0) > 1.0:
+        rows.append(("⚠", _ABOVE))
+    if place is not None:
+        low, high, median = (three_digits(end / 1e9) for end in (place.low, place.high, place.median))
+        tests, sources = counted(place.runs, "published test"), counted(place.sources, "source")
+        ends = f"{low} – {high} GB/s, median " if place.runs > 1 else ""
+        rows.append(("among", f"{tests} {place.among} from {sources}: {ends}{median} GB/s"))
+    if test.busbw < LOW_BUS * (rate or (0.0 if place is None else place.median)):
+        rows.append((LESS, _BETWEEN if several else _INSIDE))
+    numbers = {name: value for name, value in asdict(test).items() if name not in ("device", "size")}
+    numbers |= {"link": link, "link_rate": rate, "share": share, "normal": place and asdict(place)}
+    return OneRun(tuple(rows), numbers)
+
+
+def measured_links(hints: Mapping[str, str]) -> dict[str, str]:
+    """Return hints, where a file of nccl-tests stands for the bandwidth that it measured."""
+    tests = {name: _test_in(text) for name, text in hints.items()}
+    return {name: hints[name] if test is None else f"{test.busbw / 1e9:.6g}GB/s" for name, test in tests.items()}
+
+
+def _collective_in(text: str) -> str | None:
+    """Return the collective that a text names."""
+    return next((name for name, (words,) in section("collectives").items() if re.search(words, text.lower())), None)
+
+
+def _test_of(words: tuple[str, ...]) -> Collective | None:
+    """Return the test that words describe."""
+    name = _collective_in(" ".join(words[1:]))
+    machine, items = spoken(words) if name else ({}, [])
+    device = device_in(machine.get("device", ""))
+    if device is None or name is None:
+        return None
+    if machine["devices"] < 2.0:
+        raise GenperfError(f"a collective of one {device.label} uses no link", hint="8xh100 all_reduce 470GB/s")
+    speed = next(filter(None, map(bandwidth, items)), None)
+    if speed is None:
+        raise GenperfError("a test of collectives needs its bus bandwidth", hint="8xh100 all_reduce 470GB/s")
+    settings = dict(word.split("=", 1) for word in items if "=" in word)
+    nodes = amount(settings.get("nodes", "")) or machine.get("nodes", 1.0)
+    return Collective(name, machine["devices"], nodes, speed, device, amount(settings.get("size", "")))
+
+
+def _test_in(path: str) -> Collective | None:
+    """Return the test in a file, as nccl-tests and rccl-tests print it; None of another file."""
+    opened = attempted(read_text, path) if Path(path).is_file() else ("", "")
+    name, text = ("", "") if isinstance(opened, GenperfError) else opened
+    if re.search(r"\bbusbw\b|\bnThread\b", text) is None:
+        return None  # without an import of the formats of other tools
+    from genperf.importers.nccl_tests import RANK, ROW, SIGNATURE
+
+    cells = [(row[1], *row[5].split()[1:3]) for row in map(ROW.fullmatch, text.splitlines()) if row is not None]
+    if not cells or not re.search(SIGNATURE, text):
+        return None
+    sizes, algorithm, bus = np.array([row for row in cells if len(row) == 3], dtype=float).T
+    plateau, ranks = sizes >= PLATEAU * sizes.max(), RANK.findall(text)
+    ratio, speed = float(np.median((bus / np.maximum(algorithm, 1e-9))[plateau])), 1e9 * float(np.median(bus[plateau]))
+    by_factor = "all_reduce" if ratio > 1.0 else "all_gather" if ratio < 1.0 else "broadcast"
+    called = _collective_in(f"{name} {text[:2000]}") or by_factor
+    count, nodes = max(len(ranks), 1.0), max(len({host for host, _ in ranks}), 1.0)
+    device = (device_in(ranks[0][1]) if ranks else None) or UNKNOWN
+    return Collective(called, count, nodes, speed, device, float(sizes.max()))
+
+
+def _place(test: Collective) -> PublishedPlace | None:
+    """Return where a test lies among published ones of the same device, in one node or over several as well."""
+    table, several, family = datasets.collectives(), bool(several_nodes(test.nodes)), test.device.family
+    families = [device and device.family for device in map(device_in, table["device"].astype(str))]
+    alike = (table["collective"] == test.collective) & (several_nodes(table["nodes"].to_numpy()) == several)
+    rows = table[alike & (np.array(families, dtype=object) == family)]
+    if rows.empty:
+        return None
+    values, speed = rows["busbw_GBps"].to_numpy() * 1e9, test.busbw
+    low, median, high = np.quantile(values, [0.05, 0.5, 0.95]).tolist()
+    among = f"{'over several nodes' if several else 'in one node'} of {peaks.devices()[family].label}"
+    below = 100.0 * float(np.mean(values < speed) + 0.5 * np.mean(values == speed))
+    return PublishedPlace("busbw", speed, below, median, low, high, len(rows), rows["repository"].nunique(), among)

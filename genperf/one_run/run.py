@@ -42,7 +42,6 @@ _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
 _ONE_WORD = {
     r"\s+per\s+|\s*/\s*": "/",
     r"/(second|sec)(?![a-z])": "/s",
-    r"\s+%": "%",
     rf"(?<![\w.])({_NUMBER})\s*[x×*]\s+(?=[A-Za-z])": r"\1x",
     rf"^({_NUMBER}) ?nodes? (?:of |with )?(?=\d+[x×*])": r"\1x",
     rf"(?<![\w.=])({_NUMBER}) ?nodes?(?![\w/.-])": r"nodes=\1",
