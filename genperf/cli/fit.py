@@ -14,7 +14,8 @@ from genperf.cli.writing import write_whole
 from genperf.errors import counted, listed
 
 if TYPE_CHECKING:
-    from genperf.result import GroupedResult
+    from genperf.panel import Table
+    from genperf.result import FitResult, GroupedResult
 
 
 @shared.command("fit")
@@ -50,36 +51,23 @@ def fit(
     out: Output,
 ) -> None:
     """Fit a model to TABLE; print its held-out error, how far it may be trusted, and what doubling each factor does."""
-    from genperf import fitting as door
     from genperf.cli.fitted import constants_shown, fitted_lines, group_notes
     from genperf.cli.options import pairs, read
     from genperf.estimate.options import QUICK_DRAWS
+    from genperf.fitting import fitted_phases
     from genperf.result import FitResult, load_model, model_pieces
 
     output = out.output
     if resume and (not output or output == "-"):
         raise click.UsageError("--resume continues the file that -o names.")
     measured = read(table, roles)
-    before = load_model(output) if resume and output and Path(output).exists() else None
     options = {**fitting, "also_models": pairs(also_model, "--also-model"), "pool": pool}
+    if resume and output and Path(output).exists():
+        options["resume"] = load_model(output)
     if quick:
         structure = "separable" if options["structure"] == "auto" else options["structure"]
         options |= {"draws": QUICK_DRAWS, "structure": structure}
-    saved = 0
-
-    def save(so_far: GroupedResult) -> None:
-        nonlocal saved
-        if output and output != "-":
-            write_whole(output, model_pieces(so_far))
-            saved = len(so_far)
-
-    try:
-        with progress(out.quiet, "groups" if measured.group else "") as done:
-            result = door.fit(measured, model, resume=before, progress=done, checkpoint=save, **options)
-    except KeyboardInterrupt:
-        if saved:
-            out.note(f"{saved} of {measured.group_count} groups are in {output}; --resume continues from there")
-        raise
+    result = _fitted(measured, model, options, out)
     if output:
         write_whole(output, model_pieces(result))
     if out.as_json:
@@ -91,14 +79,35 @@ def fit(
             out.frame(constants_shown(result))
         elif verbose:
             out.note(f"constants of {counted(len(result.members), 'expression')}: --json, or genperf explain MODEL")
-        notes = [str(note) for note in result.notes]
+        out.notes(result.notes)
     else:
         tell(str(result))
-        notes = group_notes(result)
-    out.notes(notes)
-    unused = [name for name in measured.unused if name not in door.fitted_phases(measured, model).values()]
+        out.notes(group_notes(result))
+    unused = [name for name in measured.unused if name not in fitted_phases(measured, model).values()]
     if unused:
         out.note(f"left out, in no role: {listed(unused)}")
     if measured.rejected:
         out.note(f"rejected rows: {measured.rejected_rows}; genperf check lists them")
     out.note(f"wrote {output}" if output else "nothing was kept: -o model.json writes the model")
+
+
+def _fitted(measured: Table, model: str, options: dict[str, Any], out: Output) -> FitResult | GroupedResult:
+    """Fit a table; the groups that are done are kept in the file, also where the work is stopped."""
+    from genperf.fitting import fit
+    from genperf.result import model_pieces
+
+    saved = 0
+
+    def save(so_far: GroupedResult) -> None:
+        nonlocal saved
+        if out.output and out.output != "-":
+            write_whole(out.output, model_pieces(so_far))
+            saved = len(so_far)
+
+    try:
+        with progress(out.quiet, "groups" if measured.group else "") as done:
+            return fit(measured, model, progress=done, checkpoint=save, **options)
+    except KeyboardInterrupt:
+        if saved:
+            out.note(f"{saved} of {measured.group_count} groups are in {out.output}; --resume continues from there")
+        raise
