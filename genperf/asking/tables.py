@@ -420,7 +420,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         sequence, read = panel.find("sequence"), parse(target.work).names if target.work else ()
         if sample == "tokens" and not target.throughput and not work:
             # The time of a step was made from tokens per second: its work is in tokens, or in samples.
-            total = panel.work_of_step().total
+            total = panel.step.total
             sample = "samples" if total is None or sequence is None else sample
             if total is not None and sequence is not None:
                 work = f"({render(total)})*{quote_name(sequence.name)}"

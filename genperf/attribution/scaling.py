@@ -17,7 +17,7 @@ from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.formula import Node
 from genperf.panel.configurations import relative_work
-from genperf.panel.work import POSSIBLE
+from genperf.panel.panel import POSSIBLE
 from genperf.prediction import Member, central_times, distance_beyond, forecasts
 from genperf.prediction.member import forecast_of
 from genperf.prediction.predict import THROUGHPUT

@@ -18,7 +18,7 @@ from genperf.formula import names_in, parse, values_of
 from genperf.models.network import checked_hints, network_of
 from genperf.panel import Table
 from genperf.panel.configurations import devices_and_nodes
-from genperf.panel.panel import Median, Panel
+from genperf.panel.panel import Median, Panel, samples_of
 from genperf.panel.reading import column_named
 from genperf.panel.target import phase_seconds
 from genperf.prediction import PredictedFrom
@@ -164,7 +164,7 @@ def _measured(
     # A node that is not told from its devices is one.
     devices = np.maximum(devices, nodes)
     varied = [count.name, *(n for n in _scaled(panel) if n != count.name and len(np.unique(columns[n])) > 1)]
-    in_seconds = schema.of_steps or work is not None or panel.samples is not None
+    in_seconds = schema.of_steps or work is not None or samples_of(panel, {}) is not None
     return Runs(
         devices,
         nodes,
@@ -240,7 +240,7 @@ def _same(value: float | str, wanted: Any) -> bool:
 def _batch(schema: Schema, panel: Panel, columns: Mapping[str, AnyArray], devices: Array, work: str | None) -> Array:
     """Return what one device works on in a step: its samples, or a share of one amount; one where that is not known."""
     node = None if panel.of_jobs or work else panel.node("batch")
-    global_batch = parse(work, list(columns)).node if work else panel.work_of_step().total
+    global_batch = parse(work, list(columns)).node if work else panel.step.total
     shared = schema.scaling is not None and KINDS[schema.scaling].shared
     if node is not None:
         return values_of(node, columns)

@@ -13,7 +13,7 @@ from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.errors import Note
 from genperf.formula import render, values_of
 from genperf.models.network import network_of
-from genperf.panel import Panel, Table, limits, possible_work
+from genperf.panel import Panel, Table, limits
 from genperf.panel.axis import several_nodes
 from genperf.panel.table import parting_notes
 from genperf.vocabulary.names import LEVELS, canonical_of
@@ -151,7 +151,7 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
         {name: values[order] for name, values in columns.items()},
         np.log(medians.measured)[order],
         (noise * np.where(repeats > 2, MEDIAN_VARIANCE, 1.0) / repeats)[order],
-        possible_work(panel),
+        panel.step.of_worker,
         table.target.true_seconds,
         network is not None,
         None if network is None else network.exchange(table),

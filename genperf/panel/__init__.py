@@ -8,8 +8,8 @@ imported lazily: a model is loaded and predicts without them, and so without pan
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from genperf.panel.panel import Panel
-from genperf.panel.work import Share, WorkFormula, limits, possible_work, share
+from genperf.panel.panel import Panel, WorkFormula
+from genperf.panel.work import Share, limits, share
 
 if TYPE_CHECKING:
     from genperf.panel.read import read_table

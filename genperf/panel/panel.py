@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -80,6 +80,17 @@ class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 #: (experiments/results/settings.md).
 LEAST_FALL = 1.5
 ONE = Number(1.0)
+#: The kinds that are possible where nothing shows one.
+POSSIBLE: tuple[Scaling, ...] = ("weak", "strong")
+
+
+class WorkFormula(NamedTuple):
+    """A possible formula of the work that one worker does in a step."""
+
+    #: Over canonical names; `1` is work that stays constant as the scale grows.
+    formula: str
+    #: Whether a column of the table gives it. Otherwise it is an assumption.
+    from_table: bool
 
 
 class StepWork(Struct, frozen=True):
@@ -94,6 +105,8 @@ class StepWork(Struct, frozen=True):
     #: How it is known: `given` by a user, `measured` with a throughput, of the `columns`, by the kind of `scaling`,
     #: `shared` by all workers, or `assumed`: nothing shows it, and each worker is taken to keep its own.
     known: str = ""
+    #: What one worker may do, the most specific first; a single formula where the table decides.
+    of_worker: tuple[WorkFormula, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -358,68 +371,27 @@ class Panel(Struct, frozen=True, dict=True):
         return "" if self.target is None else header_of(self.target.throughput).counted
 
     @cached_property
-    def samples(self) -> Node | None:
-        """The samples of a step as a formula over the columns; None where nothing shows them, and of a job."""
-        global_batch, batch, workers = (self.columns.get(name) for name in ("global_batch", "batch", "workers"))
-        if self.of_jobs:
-            return None
-        passes = self.batch_is_of_a_pass
-        of_passes = global_batch or passes or "micro_batches" in self.columns
-        node = self.node("global_batch") if of_passes or not self.has("samples") else None
-        if node is None and batch is not None and not passes and not self.has("samples"):
-            node = chain("multiply", [Name(f.name) for f in (batch, self.counted) if f is not None])
-        total, batch_column = column_of("global_batch", self.constants), column_of("batch", self.constants)
-        if node is None and total is not None:
-            node = Number(self.constants[total])
-        if node is None and batch_column is not None and workers is not None:
-            node = call("multiply", self.constants[batch_column], Name(workers.name))
-        return node
-
-    @cached_property
     def measured_work(self) -> Node | None:
         """The work of a step that was divided by a measured throughput; None of a measured time."""
         return parse(self.target.work).node if self.target is not None and self.target.work else None
 
-    def work_of_step(self, given: str | None = None, unit: str = "samples") -> StepWork:
-        """Return the work of a step, as far as a formula, the columns, the group or the kind of scaling show it."""
-        if self.target is None or not self.target.is_time:
-            return StepWork(unit=unit)
-        ways = (
-            ("given", self._over_factors(given) if given else None),
-            ("measured", self.measured_work),
-            ("columns", self.samples),
-        )
-        origin, node = next((way for way in ways if way[1] is not None), ("", None))
-        if node is not None:
-            node = substitute(node, {name: Number(value) for name, value in self.constants.items()})
-            return StepWork(node, node, unit, origin)
-        if self.scaling is not None and KINDS[self.scaling].shared:
-            return StepWork(ONE, None, self.timed, "shared")
-        if self.workers is None or self.target.throughput or (self.kind is not None and KINDS[self.kind].shared):
-            return StepWork(unit=unit)
-        count, power = Name(self.workers.name), KINDS[self.kind or "weak"].power
-        node = count if power == 0.0 else call("power", count, 1.0 + power)
-        if self.kind is not None:
-            return StepWork(None, node, unit, "scaling")
-        return StepWork(None, node, unit, "assumed") if self._may_scale_weakly(self.workers) else StepWork(unit=unit)
+    @cached_property
+    def step(self) -> StepWork:
+        """The work of a step, as far as a throughput, the columns, the group or the kind of scaling show it."""
+        return step_of(self)
 
-    def _over_factors(self, given: str) -> Node:
-        """Return the work of a step that a user gives, over the columns."""
+    def work_of_step(self, given: str | None = None, unit: str = "samples") -> StepWork:
+        """Return the work of a step: the formula that a user gives, or else what the table shows."""
+        if not given or self.target is None or not self.target.is_time:
+            return self.step if self.step.whole else replace(self.step, unit=unit)
         node, names = self.over_columns(given), {*(f.name for f in self.factors), *self.constants}
         unknown = min(names_in(node) - names, default=None)
         if unknown is not None:
             hint = did_you_mean(unknown, names) or f"--intrinsic {unknown}, or one of {listed(sorted(names))}"
             what = f"'{unknown}' of the work of a step is no factor of the model"
             raise FormulaError(what, text=given, column=max(given.find(unknown), 0), width=len(unknown), hint=hint)
-        return node
-
-    def _may_scale_weakly(self, workers: Factor) -> bool:
-        """Return whether the workers are devices, and their times do not fall as those of shared work do."""
-        if not counts_devices(workers.name) or len({m.values for m in self.medians}) < 2:
-            return False
-        counts, times = self.measured[workers.name], np.array([median.value for median in self.medians])
-        smallest, last = (np.median(times[counts == end]) for end in (counts.min(), counts.max()))
-        return bool(smallest / last < LEAST_FALL)
+        node = substitute(node, {name: Number(value) for name, value in self.constants.items()})
+        return replace(self.step, total=node, proportional=node, unit=unit, known="given")
 
     @property
     def timed(self) -> str:
@@ -499,3 +471,87 @@ class Panel(Struct, frozen=True, dict=True):
         batch = self.find("batch")
         ways = ("tensor_parallel", "pipeline_parallel", "micro_batches")
         return batch is not None and batch == self.find("micro_batch") and any(map(self.find, ways))
+
+
+# --- the work of a step -----------------------------------------------------------------------------------------------
+
+
+def step_of(panel: Panel) -> StepWork:
+    """Return the work of a step of a panel, which keeps it: `Panel.step`."""
+    of_worker, target = _of_worker(panel.with_axis), panel.target
+    if target is None or not target.is_time:
+        return StepWork(of_worker=of_worker)
+    constants = {name: Number(value) for name, value in panel.constants.items()}
+    known, node = ("columns", samples_of(panel, constants)) if not target.work else ("measured", panel.measured_work)
+    if node is not None:
+        node = substitute(node, constants)
+        return StepWork(node, node, known=known, of_worker=of_worker)
+    if panel.scaling is not None and KINDS[panel.scaling].shared:
+        return StepWork(ONE, None, panel.timed, "shared", of_worker)
+    if panel.workers is None or target.throughput or (panel.kind is not None and KINDS[panel.kind].shared):
+        return StepWork(of_worker=of_worker)
+    if panel.kind is None and not _may_scale_weakly(panel, panel.workers):
+        return StepWork(of_worker=of_worker)
+    count, power = Name(panel.workers.name), KINDS[panel.kind or "weak"].power
+    node = count if power == 0.0 else call("power", count, 1.0 + power)
+    return StepWork(None, node, known="assumed" if panel.kind is None else "scaling", of_worker=of_worker)
+
+
+def samples_of(panel: Panel, values: Mapping[str, Node]) -> Node | None:
+    """Return the samples of a step over the columns; None where nothing shows them, and of a job.
+
+    The `values` are those of columns that are no factors, such as the batch of a group.
+    """
+    global_batch, batch = panel.find("global_batch"), panel.find("batch")
+    if panel.of_jobs:
+        return None
+    passes = panel.batch_is_of_a_pass
+    counts_steps = bool(global_batch or passes or panel.find("micro_batches")) or not panel.has("samples")
+    node = panel.node("global_batch") if counts_steps else None
+    if node is None and batch is not None and not passes and not panel.has("samples"):
+        node = chain("multiply", [Name(f.name) for f in (batch, panel.counted) if f is not None])
+    total, batch_of_one = column_of("global_batch", values), column_of("batch", values)
+    if node is None and total is not None:
+        node = values[total]
+    if node is None and batch_of_one is not None and panel.workers is not None:
+        node = call("multiply", values[batch_of_one], Name(panel.workers.name))
+    return node
+
+
+def _of_worker(panel: Panel) -> tuple[WorkFormula, ...]:
+    """Return what one worker's work may be, the most specific first; a single entry where the table decides.
+
+    That of an epoch or a whole job is shared, `1/workers`. Otherwise it is decided in this order:
+
+    1. a column of the global batch: `global_batch/workers`;
+    2. a column of one worker's batch: `batch`;
+    3. a group column with one of the names of a global batch: every group shares a fixed amount, `1/workers`;
+    4. a group column with one of the names of one worker's batch: it is constant, `1`;
+    5. otherwise the kind of scaling, where it is known;
+    6. otherwise both constant work, `1`, and shared work, `1/workers`, are possible.
+
+    Where only nodes are counted, a node takes the place of a worker. Along nodes, one of workers that stay as they are
+    does what it did.
+    """
+    fixed_workers = panel.axis.canonical != "workers" and panel.workers is not None
+    counted = panel.counted_as or "nodes"
+    if panel.of_jobs and panel.has(counted) and not fixed_workers:
+        return (WorkFormula(f"1/{counted}", True),)
+    if panel.find("global_batch") is not None and panel.has(counted):
+        return (WorkFormula(f"global_batch/{counted}", True),)
+    # A batch of one pass alone does not say how many passes a step has.
+    if panel.find("batch") is not None and panel.has("batch"):
+        return (WorkFormula("batch", True),)
+    if fixed_workers or not panel.has(counted):
+        return (WorkFormula("1", False),)
+    kinds = POSSIBLE if panel.kind is None else (panel.kind,)
+    return tuple(WorkFormula(KINDS[name].over(counted), False) for name in kinds)
+
+
+def _may_scale_weakly(panel: Panel, workers: Factor) -> bool:
+    """Return whether the workers are devices, and their times do not fall as those of shared work do."""
+    if not counts_devices(workers.name) or len({m.values for m in panel.medians}) < 2:
+        return False
+    counts, times = panel.measured[workers.name], np.array([median.value for median in panel.medians])
+    smallest, last = (np.median(times[counts == end]) for end in (counts.min(), counts.max()))
+    return bool(smallest / last < LEAST_FALL)

@@ -125,7 +125,7 @@ def quantities_of(
     """Return the quantities that the columns of a model give."""
     target, per = panel.target, per or (None if price is None else price.per)
     formulas: dict[str, Node | float | None] = {name: panel.node(name) for name in read_columns()}
-    work = panel.work_of_step()
+    work = panel.step
     stated_work = None if work.known == "assumed" else work.proportional
     formulas |= {"value": None if target is None else Name(target.name), "work": stated_work}
     if panel.counted_by_throughput == "tokens":

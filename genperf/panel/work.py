@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array
 from genperf.errors import FormulaError, Note, TableError
-from genperf.formula import Name, Node, evaluate, quote_name, render
+from genperf.formula import Name, Node, call, evaluate, render
 from genperf.panel.options import Roles
-from genperf.panel.panel import LEAST_FALL, Panel
+from genperf.panel.panel import LEAST_FALL, Panel, samples_of
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of
@@ -21,11 +21,6 @@ from genperf.vocabulary.names import COUNTED, canonical_of, column_of, counts_de
 
 if TYPE_CHECKING:
     from genperf.panel.table import Table
-
-
-#: The kinds that are possible where nothing shows one.
-POSSIBLE: tuple[Scaling, ...] = ("weak", "strong")
-
 
 # Where a scale may exhaust what one machine has: cores, memory, slots of a server.
 #: Probability that a doubling is the last one that helps. A guess.
@@ -39,15 +34,6 @@ LIMIT_POWERS: tuple[tuple[float, float], ...] = ((1.0, 0.7), (2.0, 0.3))
 
 
 _SERVED = frozenset(words_of("headers.served"))
-
-
-class WorkFormula(NamedTuple):
-    """A possible formula of the work that one worker does in a step."""
-
-    #: Over canonical names; `1` is work that stays constant as the scale grows.
-    formula: str
-    #: Whether a column of the table gives it. Otherwise it is an assumption.
-    from_table: bool
 
 
 class Share(Struct, frozen=True):
@@ -92,37 +78,6 @@ def share(panel: Panel, job: bool = False) -> Share:
         if panel.has(name):
             return Share(name, f"{name}*workers")
     return Share("1/workers", "1")
-
-
-def possible_work(panel: Panel) -> tuple[WorkFormula, ...]:
-    """Return what one worker's work may be, most specific first; a single entry where the table decides.
-
-    That of an epoch or a whole job is shared, `1/workers`. Otherwise it is decided in this order:
-
-    1. a column of the global batch: `global_batch/workers`;
-    2. a column of one worker's batch: `batch`;
-    3. a group column with one of the names of a global batch: every group shares a fixed amount, `1/workers`;
-    4. a group column with one of the names of one worker's batch: it is constant, `1`;
-    5. otherwise the kind of scaling, where it is known;
-    6. otherwise both constant work, `1`, and shared work, `1/workers`, are possible.
-
-    Where only nodes are counted, a node takes the place of a worker. Along nodes, one of workers that stay as they are
-    does what it did.
-    """
-    panel = panel.with_axis
-    fixed_workers = panel.axis.canonical != "workers" and panel.workers is not None
-    counted = panel.counted_as or "nodes"
-    if panel.of_jobs and panel.has(counted) and not fixed_workers:
-        return (WorkFormula(f"1/{counted}", True),)
-    if panel.find("global_batch") is not None and panel.has(counted):
-        return (WorkFormula(f"global_batch/{counted}", True),)
-    # A batch of one pass alone does not say how many passes a step has.
-    if panel.find("batch") is not None and panel.has("batch"):
-        return (WorkFormula("batch", True),)
-    if fixed_workers or not panel.has(counted):
-        return (WorkFormula("1", False),)
-    kinds = POSSIBLE if panel.kind is None else (panel.kind,)
-    return tuple(WorkFormula(KINDS[name].over(counted), False) for name in kinds)
 
 
 def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
@@ -170,29 +125,23 @@ def counted_column(roles: Roles) -> str | None:
 
 
 def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
-    """Return the work of a step where the user gives none: a global batch, a batch for each worker, or one sample.
+    """Return the work of a step where the user gives none: its samples, as columns show them, or one for each worker.
 
     Where the throughput counts `tokens`, a step has those of its samples, if a column has the length of a sequence.
     """
-    names = [f.name for f in roles.factors if f.numeric] + list(roles.group)
-    panel = roles.panel
-    workers, batch, global_batch = counted_column(roles), column_of("batch", names), column_of("global_batch", names)
-    sequence = column_of("sequence", names) if tokens else None
-    tokens_of_one = "" if sequence is None else f"*{quote_name(sequence)}"
-    if global_batch is not None:
-        return f"{quote_name(global_batch)}{tokens_of_one}"
-    if panel.counts and (samples := panel.node("global_batch")) is not None:
-        return f"{render(samples)}{tokens_of_one}"
-    if panel.nodes is not None and panel.workers is None and batch is None and panel.has("workers"):
-        return render(panel.node("workers") or Name(panel.nodes.name))
-    if workers is None and roles.panel.axis.factor is not None:
-        # Of threads, or whatever else counts: each does one sample.
-        workers = roles.panel.axis.factor.name
-    if workers is None:
+    panel, names = roles.panel.with_axis, [*(f.name for f in roles.factors if f.numeric), *roles.group]
+    counted, batch = panel.counted_node, column_of("batch", names)
+    samples = samples_of(panel, {name: Name(name) for name in roles.group})
+    if samples is None and counted is not None and batch is not None:
+        samples = call("multiply", Name(batch), counted)
+    if samples is not None:
+        sequence = column_of("sequence", names) if tokens else None
+        return render(samples if sequence is None else call("multiply", samples, Name(sequence)))
+    if counted is None:
         what = "no column counts the workers, and a throughput alone does not show the work of a step"
         hint = '--extrinsic with the column of the workers, or --work "batch*workers", the samples of a step'
         raise TableError(what, hint=hint, where=where)
-    return quote_name(workers) if batch is None else f"{quote_name(batch)}*{quote_name(workers)}{tokens_of_one}"
+    return render(counted)
 
 
 def kind_of_work(work: Array, counts: Array) -> Scaling | None:

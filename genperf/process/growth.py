@@ -12,7 +12,7 @@ from genperf.estimate.prepare import CONTENT_SEED
 from genperf.growth.measured import Anchors, MeasuredSeries
 from genperf.growth.readings import forecast_of, weighed
 from genperf.growth.sharing import NamedSeries, shared_by
-from genperf.panel import Table, possible_work
+from genperf.panel import Table
 from genperf.panel.table import number_rows
 
 #: Times the largest count at which the bank of curves forecasts the series of a table.
@@ -88,7 +88,7 @@ def growth_of(table: Table, noise: float) -> FactorSeries | None:
         return None
     if max(f.distinct for f in scaled) < 2 or min(f.lower for f in (*scaled, *machine_factors)) < 1.0:
         return None
-    works = possible_work(panel)
+    works = panel.step.of_worker
     rows = MeasuredSeries(
         panel,
         panel.counted_as or "workers",

@@ -105,7 +105,7 @@ def _rate_unit(result: FitResult) -> str:
     if schema.target.throughput:
         return rate_unit(samples_called(schema.target.throughput))
     of_group = {column_of(name, schema.group) for name in ("batch", "global_batch")}
-    counts_samples = result.panel.samples is not None or of_group != {None}
+    counts_samples = result.panel.step.known == "columns" or of_group != {None}
     return "samples/s" if counts_samples else "worker steps/s"
 
 
@@ -244,7 +244,7 @@ GIVEN = {"value": "c[0]", "price": "c[1]", "samples": "c[2]"}
 def _measures(model: PageModel, group: Mapping[str, str], job: PageJob) -> dict[str, Any]:
     """Return what the page needs for each quantity, as formulas; None where it is unknown."""
     panel = model.result.panel.within(group)
-    paid, known_work = _paid(panel, job), panel.work_of_step()
+    paid, known_work = _paid(panel, job), panel.step
     work = None if known_work.known == "assumed" else known_work.proportional
     formulas: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
     if work is not None:

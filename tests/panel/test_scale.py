@@ -7,10 +7,11 @@ from msgspec.structs import replace
 
 from genperf.errors import ModelError
 from genperf.formula import parse, render
-from genperf.panel import Panel, WorkFormula, limits, possible_work
+from genperf.panel import Panel, WorkFormula, limits
 from genperf.panel.axis import Axis
 from genperf.panel.configurations import completed, fills_nodes, moved
 from genperf.panel.panel import Median
+from genperf.panel.target import Target
 from genperf.table import Factor, Role
 from genperf.table.factor import measure
 
@@ -159,12 +160,12 @@ def test_nodes_are_a_formula_over_the_columns(columns: dict[str, list[float]], n
 def test_what_one_worker_does(
     columns: dict[str, list[float]], group: tuple[str, ...], works: tuple[WorkFormula, ...]
 ) -> None:
-    assert possible_work(replace(panel(columns), group=group)) == works
+    assert replace(panel(columns), group=group).step.of_worker == works
 
 
 def test_formulas_over_canonical_names_are_written_over_the_columns() -> None:
     scale = panel({"cores": [1, 2], "total_batch": [64, 64]}).with_axis
-    assert render(scale.over_columns(possible_work(scale)[0].formula)) == "total_batch/cores"
+    assert render(scale.over_columns(scale.step.of_worker[0].formula)) == "total_batch/cores"
     assert render(scale.over_columns("a*batch + c")) == "a*(total_batch/cores) + c"
 
 
@@ -225,7 +226,7 @@ def test_a_count_that_is_varied_is_settled_by_no_other() -> None:
     ],
 )
 def test_samples_of_a_step(columns: dict[str, list[float]], group: dict[str, str], samples: str | None) -> None:
-    node = panel(columns).within(group).samples
+    node = replace(panel(columns).within(group), target=Target("seconds")).step.total
     assert (None if node is None else render(node)) == samples
 
 
