@@ -167,7 +167,8 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         at = at if named else {**plan.at, **at}
     query = result.query(at)
     curve = curve_of(result, query.single(ONE), work, interval)
-    predicted = expectation(result, query, interval, _forecast(result, curve, query))
+    there = forecast_at(result, curve, query)
+    predicted = (*expectation(result, query, interval, there), there)
     return answer_of(facts_of(result, question, query, curve, predicted, work, at, plan))
 
 
@@ -176,19 +177,19 @@ def facts_of(
     question: Question,
     query: Query,
     curve: Scaling,
-    predicted: tuple[Expectation, Mapping[str, AnyArray]],
+    predicted: tuple[Expectation, Mapping[str, AnyArray], MixtureForecast | None],
     work: StepWork,
     named: Mapping[str, Any],
     plan: Planned | None = None,
 ) -> Facts:
-    """Return the facts about one configuration."""
+    """Return the facts about one configuration, by its prediction: in numbers, in columns and by all draws."""
     target, interval, panel = query.single(ONE), question.interval, result.panel
-    expected, row = predicted
+    expected, row, there = predicted
     values = tuple(target[f.name] for f in result.schema.factors)
     run = next((m for m in result.schema.medians if m.values == values), None)
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, question.steps)
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
-    there, advice = _forecast(result, curve, query), None
+    advice = None
     if there is not None:
         lower, upper = (float(end[0]) for end in there.band(0.9, "confidence", result.floor))
         now = Interval(expected.value.value, min(lower, expected.value.value), max(upper, expected.value.value))
@@ -220,7 +221,7 @@ def facts_of(
     )
 
 
-def _forecast(result: FitResult, curve: Scaling, query: Query) -> MixtureForecast | None:
+def forecast_at(result: FitResult, curve: Scaling, query: Query) -> MixtureForecast | None:
     """Return what all draws predict at the configuration, on the curve; None where measured levels replace another."""
     here = curve.steps.nearest(float(query.columns[curve.along][0]))
     return None if result.schema.substituted else curve.forecast.at(np.array([here]))

@@ -9,7 +9,7 @@ beside data stay, and the samples of a step grow with the devices, or stay, as t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
@@ -71,8 +71,8 @@ def _product(parts: Parts, names: Collection[str]) -> Array:
     return np.asarray(np.prod([np.ones(rows), *(parts[name] for name in names if name in parts)], axis=0))
 
 
-def _one(values: Array) -> bool:
-    """Return whether all values are one."""
+def _all_equal(values: Array) -> bool:
+    """Return whether all values are the same number, but for rounding errors."""
     return bool(np.ptp(values) <= SAME * np.max(values))
 
 
@@ -180,8 +180,9 @@ class Machine(Struct, frozen=True, dict=True):
         for _, rows in groupby(sorted(range(len(keys)), key=keys.__getitem__), key=keys.__getitem__):
             alike = [*rows]
             if np.ptp(count[alike]) > 0.0:
-                shared, of_one = work[alike], work[alike] / count[alike]
-                kinds.add("strong" if _one(shared) else "weak" if _one(of_one) else None)
+                samples = work[alike]
+                of_a_device = samples / count[alike]
+                kinds.add("strong" if _all_equal(samples) else "weak" if _all_equal(of_a_device) else None)
         kind = kinds.pop() if len(kinds) == 1 else None
         return "weak" if kind is None and self.samples_of_one is not None else kind
 
@@ -189,7 +190,7 @@ class Machine(Struct, frozen=True, dict=True):
     def samples_of_one(self) -> tuple[Array, Array] | None:
         """The counts of the runs, and the samples of a device at each, where a batch of all grew almost in proportion.
 
-        It was one batch a count that never fell. None elsewhere.
+        It was one batch a count that never fell. None elsewhere, and where it grew in proportion.
         """
         runs = self.measured
         count, work = runs.get("workers", runs.get("nodes")), runs.get("global_batch")
@@ -198,17 +199,8 @@ class Machine(Struct, frozen=True, dict=True):
         counts, place = np.unique(count, return_index=True)
         if len(counts) < 2 or min(counts[0], work.min()) <= 0.0:
             return None
-        exponent = np.polyfit(np.log(counts), np.log(work[place]), 1)[0]
-        return (counts, work[place] / counts) if exponent > LEAST_SAMPLES_GROWTH else None
-
-    @property
-    def growth_note(self) -> str:
-        """How the samples of a step go on beyond the runs, in words; empty where they were proportional or the same."""
-        if self.samples_of_one is None or _one(self.samples_of_one[1]):
-            return ""
-        batch, count = self.called("global_batch"), self.called("workers" if self.counts_devices else "nodes")
-        grew = f"the {batch} grew with the {count} in the runs, and is taken to grow in proportion beyond them"
-        return f"{grew}; --at {batch}=N fixes it"
+        of_one, exponent = work[place] / counts, np.polyfit(np.log(counts), np.log(work[place]), 1)[0]
+        return None if _all_equal(of_one) or exponent <= LEAST_SAMPLES_GROWTH else (counts, of_one)
 
     def size(self, like: Mapping[str, Any] | None = None, as_it_is: bool = False) -> float | None:
         """Return the devices of a full node, by the largest scale of the runs, or of those `like` a configuration.
@@ -400,14 +392,8 @@ class Machine(Struct, frozen=True, dict=True):
 
     def refuse_contradictions(self, parts: Parts, given: Parts, where: str | None = None) -> None:
         """Refuse machines whose given parts cannot be together, with both readings."""
-        for meaning, expected, text in self._contradictions(parts, given):
-            wrong = ~np.isclose(meaning, expected, rtol=SAME)
-            if np.any(wrong):
-                row = int(np.argmax(wrong))
-                raise TableError(text(row), where=where, hint="give one of them, or numbers that agree")
-
-    def _contradictions(self, parts: Parts, given: Parts) -> Iterator[tuple[Array, Array, Callable[[int], str]]]:
-        """Yield pairs of numbers that have to be the same, with a text about a row where they differ."""
+        # Pairs of numbers that have to be the same, with a text about a row where they differ.
+        pairs = list[tuple[Array, Array, Callable[[int], str]]]()
 
         def shown(name: str, row: int) -> str:
             return f"{self.called(name)}={parts[name][row]:g}"
@@ -423,29 +409,34 @@ class Machine(Struct, frozen=True, dict=True):
             full = np.ceil(devices / inside - SAME)
             spread = (full <= nodes) & (nodes <= np.maximum(devices, self.fewest_nodes))
             spread &= "devices_per_node" not in given
-            yield (
+            pairs.append((
                 nodes, np.where(spread, nodes, np.maximum(full, self.fewest_nodes)),
                 lambda row: f"{both('nodes', 'workers')(row)} are no machine: {nodes[row]:g} nodes of {inside[row]:g} "
                 f"hold {nodes[row] * inside[row]:g}, and {devices[row]:g} fill {full[row]:g}",
-            )  # fmt: skip
+            ))  # fmt: skip
         split = {*given} | {*self.splits}
         ways = [name for name in WAYS if name in parts and name in split]
         if "workers" in parts and not {*WAYS}.isdisjoint(given):
             product, devices = _product(parts, ways if "data_parallel" in ways else self.splits), parts["workers"]
             expected = product if "data_parallel" in ways else np.floor(devices / product) * product
-            yield (
+            pairs.append((
                 devices, expected,
                 lambda row: f"{' x '.join(shown(way, row) for way in ways)} do not make {shown('workers', row)}: "
                 f"their product is {_product(parts, ways)[row]:g}",
-            )  # fmt: skip
+            ))  # fmt: skip
         if {"batch", "global_batch"} <= {*given}:
             count = parts.get("workers", parts.get("nodes"))
             if count is not None:
-                yield (
+                pairs.append((
                     given["global_batch"], given["batch"] * count,
                     lambda row: f"{both('batch', 'global_batch')(row)} contradict each other: "
                     f"{given['batch'][row]:g} on each of {count[row]:g} are {given['batch'][row] * count[row]:g}",
-                )  # fmt: skip
+                ))  # fmt: skip
+        for meaning, expected, text in pairs:
+            wrong = ~np.isclose(meaning, expected, rtol=SAME)
+            if np.any(wrong):
+                row = int(np.argmax(wrong))
+                raise TableError(text(row), where=where, hint="give one of them, or numbers that agree")
 
     def called(self, name: str) -> str:
         """Return the column of a part, or else its name."""

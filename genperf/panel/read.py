@@ -29,14 +29,7 @@ if TYPE_CHECKING:
 
 
 def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping[str, str]) -> Table:
-    """Read measurements, given which column plays which part; it keeps what its counts are called."""
-    table = _read_with_roles(source, roles).mapped(mapping)
-    growth = table.panel.machine.growth_note
-    return table.noted(Note(growth, "work_grows")) if growth else table
-
-
-def _read_with_roles(source: Source | LargeSource, roles: Roles) -> Table:
-    """Return the table with those of its further quantities."""
+    """Read measurements, given which column plays which part; the table keeps what its counts are called."""
     further = roles.checked().further
     if further:
         _refuse_taken_names(roles)
@@ -44,10 +37,18 @@ def _read_with_roles(source: Source | LargeSource, roles: Roles) -> Table:
         # Rows in which a further quantity was not measured are left out.
         some = replace(roles, skip_bad_rows=True)
         again = {name: replace(_roles_for(m, some), failures=roles.failures) for name, m in further.items()}
-        return _beside(read_large(source, roles), {n: read_large(source, also) for n, also in again.items()}, roles)
-    table = assemble(source, _with_unit(roles, source))
-    further_tables = {name: assemble(_rows_with(m, source, roles), _roles_for(m, roles)) for name, m in further.items()}
-    return _beside(table, further_tables, roles) if further else table
+        table: Table = read_large(source, roles)
+        tables: dict[str, Table] = {name: read_large(source, also) for name, also in again.items()}
+    else:
+        table = assemble(source, _with_unit(roles, source))
+        tables = {name: assemble(_rows_with(m, source, roles), _roles_for(m, roles)) for name, m in further.items()}
+    table = (_beside(table, tables, roles) if tables else table).mapped(mapping)
+    machine = table.panel.machine
+    if machine.samples_of_one is None:
+        return table
+    batch, count = machine.called("global_batch"), machine.called("workers" if machine.counts_devices else "nodes")
+    grew = f"the {batch} grew with the {count} in the runs, and is taken to grow in proportion beyond them"
+    return table.noted(Note(f"{grew}; --at {batch}=N fixes it", "work_grows"))
 
 
 def _with_unit(roles: Roles, source: Source) -> Roles:
@@ -100,8 +101,6 @@ def _rows_with(measured: Measurement, source: Source, roles: Roles) -> Source:
 
 def _beside(table: Table, parts: Mapping[str, Table], roles: Roles) -> Table:
     """Return a table with those of its further quantities, and in how many rows each was measured."""
-    if not parts:
-        return table
     notes = [
         Note(f"{name} was measured in {t.rows:,} of {counted(table.rows, 'row')}", "further_measured")
         for name, t in parts.items()

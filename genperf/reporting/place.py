@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
 from genperf.asking.answer import Answer, Value, answer_of
-from genperf.asking.ask import Question, expectation, facts_of, plan_of, planned, work_of
+from genperf.asking.ask import Question, expectation, facts_of, forecast_at, plan_of, planned, work_of
 from genperf.attribution import Scaling
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import scaling_along
@@ -187,12 +187,13 @@ class Place(Struct, frozen=True, eq=False, dict=True):
         if self.scaling is None:
             return None
         named = {**self.scaling.at, self.scaling.along: self.count}
-        predicted, question = self.expected, self.question
+        question = self.question
         plan = None
         if question.plan is not None and not self.scaling.refusal:
             about = question.plan, self.work, question.price, question.per, question.interval
             fixed = {self.scaling.along: self.count} if self.target_given else None
             plan = planned(self.result, self.values, *about, named=fixed)
+        predicted = (*self.expected, forecast_at(self.result, self.scaling, self.query))
         return facts_of(self.result, question, self.query, self.scaling, predicted, self.work, named, plan)
 
     @cached_property
