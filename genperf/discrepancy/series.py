@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import msgspec
 import numpy as np
@@ -14,6 +14,8 @@ from genperf.panel.axis import several_nodes
 
 #: Share of a configuration's noise at an anchor that every draw passes through: nothing but a safeguard of rounding.
 EXACT = 1e-6
+#: Layouts of series whose whitened directions are kept.
+KEPT_GEOMETRIES = 64
 
 
 class RandomWalk(msgspec.Struct, frozen=True, tag="random-walk", forbid_unknown_fields=True):
@@ -192,10 +194,8 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         """
         noise = np.full(len(self.logarithms), self.noise**2)
         noise[self._measured :] *= EXACT
-        lower = np.linalg.inv(np.linalg.cholesky(self.kernel.covariance(self.anchors, self.anchors) + np.diag(noise)))
-        variances, Q = np.linalg.eigh(lower @ (self.variances[:, None] * lower.T))
-        whiten = Q.T @ lower
-        return whiten, np.maximum(variances, 0.0), whiten.sum(axis=1)
+        covariance = self.kernel.covariance(self.anchors, self.anchors) + np.diag(noise)
+        return _geometry(covariance.tobytes(), self.variances.tobytes())
 
     def _coordinates(self, columns: Columns) -> tuple[Array, Mask]:
         """Return log2 of the axes and, last, of one worker's work, and whether a row lies on several nodes."""
@@ -240,3 +240,13 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     def _slope(self, far: Array, scales: Array) -> Array:
         """Return the standard deviation that the unknown slope beyond the anchors adds, shape (scales, rows)."""
         return np.asarray(np.maximum(scales, self.extrapolation.quietest)[:, None] * self.extrapolation.slope * far)
+
+
+@lru_cache(maxsize=KEPT_GEOMETRIES)
+def _geometry(covariance: bytes, variances: bytes) -> tuple[Array, Array, Array]:
+    """Return `Discrepancy.geometry` of the bytes of a covariance and of variances: that of a layout, once."""
+    noise = np.frombuffer(variances)
+    lower = np.linalg.inv(np.linalg.cholesky(np.frombuffer(covariance).reshape(len(noise), -1)))
+    sizes, Q = np.linalg.eigh(lower @ (noise[:, None] * lower.T))
+    whiten = Q.T @ lower
+    return whiten, np.maximum(sizes, 0.0), whiten.sum(axis=1)

@@ -1,6 +1,8 @@
 """`auto` on a series: the bank of curves, reweighted by its runs, as members that predict."""
 
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,7 +10,7 @@ from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.series import walk_from
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
-from genperf.formula import Name, Node, names_in, parse, substitute
+from genperf.formula import Name, Node, parse, render, substitute
 from genperf.gaussian import normal_quantiles
 from genperf.growth.bank import CONSTANT, DOUBLING, LATENCY, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
 from genperf.growth.cluster import Cluster
@@ -60,8 +62,8 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
     """Return the draws of a reading, each a curve with its walk, as a member."""
     drawn, prior_constants = one.draws, prior()
     reading, layout = one.reading, one.posterior.layout
-    overheads, expression = written(series, reading)
-    places = [prior_constants.overheads.index(overhead) for overhead in overheads]
+    form = _form(series, reading, layout.beside)
+    places, expression = form.places, form.expression
     mean, sd = drawn.level
     level = np.exp(mean + sd * _normal(len(mean)))
     sizes = bank().sizes[drawn.curve]
@@ -78,22 +80,21 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
     quarter = round(0.5 * (1.0 - SHOWN_SHARE) * len(level))
     inner = slice(quarter, len(level) - quarter)
     central = bank().central[drawn.curve]
-    axes = tuple(map(series.over_columns, dict.fromkeys((series.scale, *(getattr(reading, n) for n in layout.beside)))))
     step, steps = float(prior_constants.walk_step.min()), prior_constants.walk_step[drawn.walk]
     variances, offsets = layout.variances, None
     if series.anchors is not None:
         # Each draw passes through one quantile of what similar series show, flat curves through the low ones.
         offsets = _offsets(series.anchors, len(level), float(np.mean((prior_constants.noise * steps) ** 2)) + noise**2)
         variances = np.r_[variances[: -offsets.shape[1]], np.zeros(offsets.shape[1])]
-    work, nodes, slope = series.over_columns(reading.work), series.over_columns(reading.nodes), SLOPE_SD * step
+    slope = SLOPE_SD * step
     discrepancy = Discrepancy(
-        walk_from(axes, step, series.columns),
+        walk_from(form.axes, step, series.columns),
         series.columns,
         series.logarithms,
         variances,
         float(prior_constants.noise) * step,
         steps / step,
-        Extrapolation(axes, work, slope, nodes, LEAST_SLOPE / slope, MEAN_SLOPE),
+        Extrapolation(form.axes, form.work, slope, form.nodes, LEAST_SLOPE / slope, MEAN_SLOPE),
         offsets,
     )
     return Member(
@@ -135,26 +136,40 @@ def _normal(count: int) -> Array:
     return normal_quantiles((0.5 + 0.7548776662466927 * np.arange(1, count + 1)) % 1.0)
 
 
-def written(series: MeasuredSeries, reading: CountReading) -> tuple[tuple[Overhead, ...], Expression]:
-    """Write the computation and the overheads that may arise over the columns of a series."""
+class Form(NamedTuple):
+    """A reading of a series over the columns of its table."""
+
+    #: Of the overheads that may arise, among those of the prior.
+    places: list[int]
+    #: The computation and the overheads.
+    expression: Expression
+    #: Formulas of the axes of the walk, of one worker's work and of the nodes.
+    axes: tuple[str, ...]
+    work: str
+    nodes: str
+
+
+def _form(series: MeasuredSeries, reading: CountReading, beside: Sequence[str]) -> Form:
+    """Write a reading over the columns of a series, whose walk has some axes beside the scale."""
+    axes = tuple(dict.fromkeys((series.scale, *(getattr(reading, name) for name in beside))))
+    names = {name for text in (*axes, reading.workers, reading.nodes, reading.work) for name in parse(text).names}
+    nodes = tuple((name, node) for name in sorted(names) if (node := series.factors.node(name)) is not None)
     varies = bool(np.ptp(np.log(series.values(reading.work))) > 1e-9)
-    panel = series.factors
-    axes = (("workers", panel.over_columns(reading.workers)), ("nodes", panel.over_columns(reading.nodes)))
-    # The work is that of one worker, also where the smallest count is the unit of the exchange.
-    names = sorted(names_in(parse(reading.work).node))
-    work = tuple((name, node) for name in names if (node := panel.node(name)) is not None)
-    return _written(reading, varies or reading.free_constant, axes, work, tuple(f.name for f in panel.factors))
-
-
-Nodes = tuple[tuple[str, Node], ...]
+    columns = tuple(f.name for f in series.factors.factors)
+    return _form_over(reading, varies or reading.free_constant, axes, nodes, columns)
 
 
 @lru_cache(maxsize=KEPT_EXPRESSIONS)
-def _written(
-    reading: CountReading, has_constant: bool, axes: Nodes, work: Nodes, columns: tuple[str, ...]
-) -> tuple[tuple[Overhead, ...], Expression]:
-    """Write them by what the names of the counts and of the work stand for; groups of a table share one expression."""
-    apart, beyond = reading.nodes != reading.workers, reading.nodes != "1"
+def _form_over(
+    reading: CountReading,
+    has_constant: bool,
+    axes: tuple[str, ...],
+    meant: tuple[tuple[str, Node], ...],
+    columns: tuple[str, ...],
+) -> Form:
+    """Write it by what the names of counts and work stand for; groups of a table share one form."""
+    over_columns = {text: substitute(parse(text).node, dict(meant)) for text in (*axes, reading.workers, reading.nodes)}
+    work, apart, beyond = parse(reading.work), reading.nodes != reading.workers, reading.nodes != "1"
     possible = {"constant": has_constant, "inside": apart, "doubling": apart}
     chosen = tuple(overhead for overhead in prior().overheads if possible.get(overhead.place, beyond))
     # The constant beside the computation, as the two are told apart.
@@ -163,7 +178,10 @@ def _written(
     computation, used, terms = Overhead("computation", "a", formula, "constant"), {*columns}, list[Term]()
     coefficients, shapes = list[Constant](), list[Constant]()
     for overhead in (computation, *chosen):
-        nodes = dict(work if overhead is computation else axes)
+        # The work is that of one worker, also where the smallest count is the unit of the exchange.
+        nodes = {"workers": over_columns[reading.workers], "nodes": over_columns[reading.nodes]}
+        if overhead is computation:
+            nodes = {name: node for name, node in meant if name in work.names}
         for constant in filter(None, (overhead.constant, overhead.shape)):
             name = unused_name(constant, used)
             used.add(name)
@@ -174,4 +192,10 @@ def _written(
                 low, high = prior().shape[prior().overheads.index(overhead)].tolist()
                 shapes.append(exponent(name, low, high, low))
         terms.append(Term(overhead.name, substitute(parse(overhead.formula).node, nodes)))
-    return chosen, Expression("series", tuple(terms), (*coefficients, *shapes))
+    return Form(
+        [prior().overheads.index(overhead) for overhead in chosen],
+        Expression("series", tuple(terms), (*coefficients, *shapes)),
+        tuple(render(over_columns[text]) for text in axes),
+        render(substitute(work.node, dict(meant))),
+        render(over_columns[reading.nodes]),
+    )

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.errors import Note
-from genperf.formula import render, values_of
+from genperf.formula import values_of
 from genperf.models.network import network_of
 from genperf.panel import Panel, Table, limits
 from genperf.panel.axis import several_nodes
@@ -116,10 +116,6 @@ class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
         if text not in self._known:
             self._known[text] = values_of(self.factors.over_columns(text), self.columns)
         return self._known[text]
-
-    def over_columns(self, text: str) -> str:
-        """Return a formula over canonical names as one over the table's columns."""
-        return render(self.factors.over_columns(text))
 
 
 def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> MeasuredSeries | None:

@@ -22,7 +22,7 @@ SHOWN_SHARE = 0.5
 #: its look-back have up to twelve layouts.
 KEPT_LAYOUTS = 32
 KEPT_COUNTS = 192
-#: ln of a weight below which it is zero: exp takes twenty times as long of numbers that underflow.
+#: ln of the least weight, nothing beside the others: exp takes twenty times as long of numbers that underflow.
 LEAST_LOGARITHM = -700.0
 #: Least variance of a measured ln T, so that no covariance is singular.
 LEAST_POSTERIOR_VARIANCE = 1e-12
@@ -100,10 +100,33 @@ class Layout:
         there = self.logarithms(Counts(2.0 * n, 2.0 * m, work))
         #: Shape (curves,). The curves from the flattest to the steepest.
         self.order = np.argsort(there[0] - self.curves[-1], kind="stable")
+        self._kriging: dict[tuple[tuple[float, float, float], ...], tuple[Array, Array, Array]] = {}
 
     def logarithms(self, counts: Counts, curve: Index | slice = slice(None)) -> Array:
         """Return ln(work + overheads) of some curves, shape (counts, curves)."""
         return np.stack([_logarithms(*configuration, self.constant)[curve] for configuration in counts.key])
+
+    def kriging(self, counts: Counts) -> tuple[Array, Array, Array]:
+        """Return the weights of the measured counts at others, the mean of the slope beyond them, and the variance.
+
+        Of shapes (walks, measured, counts), (walks, counts) and (walks, counts).
+        """
+        if counts.key not in self._kriging:
+            predicted, measured, steps = counts.columns, self.counts.columns, self.steps
+            # In work as well: a batch that was not measured is far too.
+            there, here = (np.log2(evaluated((*self.walk.axes, "work"), columns)) for columns in (predicted, measured))
+            ahead = np.maximum(there - here.max(axis=0), 0.0)
+            beyond = np.maximum(ahead, here.min(axis=0) - there).max(axis=1)
+            near = steps**2 * self.walk.covariance(measured, predicted)
+            gain = self.inverse @ near
+            left = 1.0 - gain.sum(axis=1)
+            before = self.walk.variance(predicted) + prior().noise ** 2
+            variance = steps[:, 0] ** 2 * before - np.sum(gain * near, axis=1) + left**2 / self.precision[:, None]
+            slope = np.maximum(SLOPE_SD * steps[:, 0], LEAST_SLOPE)
+            variance += (slope * beyond) ** 2
+            weights = gain + self.level[:, :, None] * left[:, None, :]
+            self._kriging = {counts.key: (weights, MEAN_SLOPE * (slope * ahead.max(axis=1)), variance)}
+        return self._kriging[counts.key]
 
     def log_densities(self, logarithms: Array) -> Array:
         """Return ln of the walks' prior shares times the density of ln T at the counts, shape (walks, curves)."""
@@ -181,22 +204,10 @@ class Draws(Struct, frozen=True, eq=False, dict=True):
 
         Each is of shape (draws, counts).
         """
-        layout = self.posterior.layout
-        predicted, measured, steps = counts.columns, layout.counts.columns, layout.steps
-        # In work as well: a batch that was not measured is far too.
-        there, here = (np.log2(evaluated((*layout.walk.axes, "work"), columns)) for columns in (predicted, measured))
-        ahead = np.maximum(there - here.max(axis=0), 0.0)
-        beyond = np.maximum(ahead, here.min(axis=0) - there).max(axis=1)
-        near = steps**2 * layout.walk.covariance(measured, predicted)
-        gain = layout.inverse @ near
-        mean_weight = 1.0 - gain.sum(axis=1)
-        before = layout.walk.variance(predicted) + prior().noise ** 2
-        variance = steps[:, 0] ** 2 * before - np.sum(gain * near, axis=1) + mean_weight**2 / layout.precision[:, None]
-        slope = np.maximum(SLOPE_SD * steps[:, 0], LEAST_SLOPE)
-        variance += (slope * beyond) ** 2
-        weights = gain + layout.level[:, :, None] * mean_weight[:, None, :]
-        mean = layout.logarithms(counts, self.curve).T + np.einsum("da,daq->dq", self.away, weights[self.walk])
-        return mean + MEAN_SLOPE * (slope * ahead.max(axis=1))[self.walk], variance[self.walk]
+        weights, ahead, variance = self.posterior.layout.kriging(counts)
+        mean = self.posterior.layout.logarithms(counts, self.curve).T
+        mean = mean + np.einsum("da,daq->dq", self.away, weights[self.walk])
+        return mean + ahead[self.walk], variance[self.walk]
 
 
 class Forecast(Struct, frozen=True, eq=False):
@@ -240,9 +251,7 @@ def posterior_of(series: Series) -> Posterior:
         log += series.tilt
     top = float(log.max())
     log -= top
-    counts = log > LEAST_LOGARITHM
     weights = np.exp(np.maximum(log, LEAST_LOGARITHM, out=log), out=log)
-    weights *= counts
     total = float(weights.sum())
     weights /= total
     return Posterior(series, layout, weights, top + float(np.log(total / weights.shape[1])))
