@@ -136,7 +136,7 @@ def _normal(count: int) -> Array:
     return normal_quantiles((0.5 + 0.7548776662466927 * np.arange(1, count + 1)) % 1.0)
 
 
-class Form(NamedTuple):
+class WrittenReading(NamedTuple):
     """A reading of a series over the columns of its table."""
 
     #: Of the overheads that may arise, among those of the prior.
@@ -149,7 +149,7 @@ class Form(NamedTuple):
     nodes: str
 
 
-def _form(series: MeasuredSeries, reading: CountReading, beside: Sequence[str]) -> Form:
+def _form(series: MeasuredSeries, reading: CountReading, beside: Sequence[str]) -> WrittenReading:
     """Write a reading over the columns of a series, whose walk has some axes beside the scale."""
     axes = tuple(dict.fromkeys((series.scale, *(getattr(reading, name) for name in beside))))
     names = {name for text in (*axes, reading.workers, reading.nodes, reading.work) for name in parse(text).names}
@@ -166,7 +166,7 @@ def _form_over(
     axes: tuple[str, ...],
     meant: tuple[tuple[str, Node], ...],
     columns: tuple[str, ...],
-) -> Form:
+) -> WrittenReading:
     """Write it by what the names of counts and work stand for; groups of a table share one form."""
     over_columns = {text: substitute(parse(text).node, dict(meant)) for text in (*axes, reading.workers, reading.nodes)}
     work, apart, beyond = parse(reading.work), reading.nodes != reading.workers, reading.nodes != "1"
@@ -192,7 +192,7 @@ def _form_over(
                 low, high = prior().shape[prior().overheads.index(overhead)].tolist()
                 shapes.append(exponent(name, low, high, low))
         terms.append(Term(overhead.name, substitute(parse(overhead.formula).node, nodes)))
-    return Form(
+    return WrittenReading(
         [prior().overheads.index(overhead) for overhead in chosen],
         Expression("series", tuple(terms), (*coefficients, *shapes)),
         tuple(render(over_columns[text]) for text in axes),
