@@ -57,10 +57,7 @@ def path(name: str) -> Path:
 
 
 def frame(name: str) -> pd.DataFrame:
-    """Return a bundled table as it is, without roles.
-
-    Only an empty cell is missing; "none" and "na" are values here.
-    """
+    """Return a bundled table as it is, without roles: only an empty cell is missing, "none" and "na" are values."""
     return pd.read_csv(path(name), keep_default_na=False, na_values=[""])
 
 

@@ -36,10 +36,7 @@ class Stopped(KeyboardInterrupt):
 
 
 def stop_in_order() -> None:
-    """Let SIGTERM, as of a scheduler, SIGHUP and Ctrl-C, also pressed twice, end the process with what is fitted kept.
-
-    A signal that is ignored already (`nohup`) stays ignored.
-    """
+    """Let SIGTERM, SIGHUP and Ctrl-C, also pressed twice, end the process with what is fitted kept."""
     for name in ("SIGTERM", "SIGHUP", "SIGINT"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
@@ -75,11 +72,7 @@ def drop_output() -> None:
 
 
 def fault(error: BaseException) -> tuple[str, int]:
-    """Return one line about an error that no message was written for, and the exit status.
-
-    The number is that of the place in the code, so that two reports of one fault have one number. Where the environment
-    sets `GENPERF_TRACEBACK`, the traceback is printed before.
-    """
+    """Return a line about an error that no message was written for, with a number for its place, and the status."""
     kind = type(error).__name__
     text = " ".join(str(error.args[-1] if isinstance(error, OverflowError) and error.args else error).split())[:200]
     number = f"{zlib.crc32(f'{genperf.__version__} {kind} {_place(error)}'.encode()) % 1_000_000:06d}"

@@ -147,10 +147,7 @@ def with_derived(
 def rounded(
     columns: Mapping[str, Cells], fitted: FitResult | GroupedResult, shows: Mapping[str, str]
 ) -> dict[str, Cells]:
-    """Return columns to print: of what was predicted three significant digits, of what was given all.
-
-    Left out are the column of fits where every run is certain to, and the time where no step was measured.
-    """
+    """Return columns to print: what was predicted with three significant digits, without what says nothing here."""
     import numpy as np
 
     target = fitted.first.schema.target

@@ -308,10 +308,7 @@ def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataF
 def predicted_against_measured(
     what: FitResult | Validation, table: Table | None = None, interval: float = 0.9
 ) -> Figure:
-    """Draw predicted over measured values, of a model or of several that were held out; on the diagonal they agree.
-
-    A model is drawn at the configurations of `table`, or at those it was fitted to.
-    """
+    """Draw predicted over measured values, of a model at a table or its own, or of several held out."""
     columns = "measured", "predicted", "lower", "upper"
     if isinstance(what, Validation):
         target, title = what.target if table is None else table.target, "held out"
@@ -346,10 +343,7 @@ def predicted_against_measured(
 
 
 def residuals(result: FitResult, table: Table | None = None, along: str | None = None) -> Figure:
-    """Draw how far predictions are from the measured values (%), along a factor: the first extrinsic one that varies.
-
-    The configurations are those of `table`, or those the model was fitted to.
-    """
+    """Draw how far predictions are from measured values (%), of a table or of the fit, along a factor."""
     rows, measured = fitted_rows(result, table)
     target = result.schema.target
     predicted = result.predict(rows)[target.name].to_numpy()
@@ -377,10 +371,7 @@ def residuals(result: FitResult, table: Table | None = None, along: str | None =
 
 
 def constants(result: FitResult, interval: float = 0.9) -> Figure:
-    """Draw each constant of the heaviest member with its interval, one per row: units differ.
-
-    Coefficients are drawn on a logarithmic axis where they are positive, the other constants on a linear one.
-    """
+    """Draw each constant of the heaviest member with its interval, one per row: units differ."""
     member, target = result.best, result.schema.target
     kinds = {c.name: c.kind for c in member.expression.constants}
     table = result.constants(interval)

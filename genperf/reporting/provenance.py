@@ -24,10 +24,7 @@ _OPTION = {"lam": "lambda", "hints": "hint"}
 
 
 def command_of(result: FitResult, *, pooled: bool = False) -> str:
-    """Return the command that fits the same model to the same rows.
-
-    The hash of the data shows whether the same rows were read.
-    """
+    """Return the command that fits the same model again; the hash of the data shows whether the rows are those."""
     schema = result.schema
     source = schema.source if schema.source not in ("", "DataFrame", "-") else "TABLE"
     reading = dict(schema.reading)

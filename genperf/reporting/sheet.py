@@ -97,10 +97,7 @@ def quantity_of(result: FitResult) -> dict[str, Any]:
 
 
 def _rate_unit(result: FitResult) -> str:
-    """Return the unit of the throughput: `images/s` of a column `images_per_s`, else samples.
-
-    Where only the number of workers determines the work, it is the steps of one worker.
-    """
+    """Return the unit of the throughput: `images/s` of `images_per_s`, else samples, or the steps of one worker."""
     schema = result.schema
     if schema.target.throughput:
         return rate_unit(samples_called(schema.target.throughput))

@@ -249,10 +249,7 @@ def _joined(numbers: Sequence[Array | None]) -> Array | None:
 
 
 def _cost(result: FitResult, step: StepWork, columns: Mapping[str, Any], price: Paid | None) -> Array | None:
-    """Return what a second costs over the work of a step, shape (rows,); None where work or machines are not known.
-
-    Of a million samples, or of what all workers share; in the money of the price, or else in machine-hours.
-    """
+    """Return what a second costs over the work of a step, in money or machine-hours; None where it is unknown."""
     work = step.proportional or step.total
     if work is None or not result.schema.target.is_time or (price is None and result.panel.counted_node is None):
         return None
@@ -335,18 +332,14 @@ BETWEEN = frozenset(o.name for family in MODELS.values() for o in family.overhea
 def _alternatives(
     result: FitResult, at: Mapping[str, Any], column: str | None, changes: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], pd.DataFrame, Array]:
-    """Return the names of the alternatives, their configurations, and their networks' rates over that of the runs.
-
-    They are the levels of a factor, one nameless alternative without it, or a configuration and its changes: factors,
-    and the `bandwidth` of another network (`100Gbit/s`, `HDR`). A bandwidth of the configuration that is no factor of
-    the model is that of the network of the runs.
-    """
+    """Return the names of the alternatives, their configurations and the rates of their networks to the runs'."""
     names, settings_of = [""], list[Mapping[str, Any]]([{}])
     if changes:
         names, settings_of = [NOTHING, *map(join_values, changes)], [{}, *changes]
     elif column is not None:
         names = list(next(f.levels for f in result.schema.factors if f.name == column))
         settings_of = [{column: level} for level in names]
+    # A bandwidth that is no factor of the model is that of the network of the runs.
     network = _bandwidth(result, at) if changes else {}
     rows, rates = [], []
     for change in settings_of:

@@ -41,10 +41,7 @@ JOINT_DRAWS = 10_000
 
 
 def front_of(times: Array, costs: Array) -> Index:
-    """Return the places of a Pareto front in order of the time, the earliest one of equal points.
-
-    No point is smaller in one number and not larger in the other.
-    """
+    """Return the places of a Pareto front of two numbers in order of the first; of equal points the earliest."""
     order = np.lexsort((costs, times))
     least = np.minimum.accumulate(costs[order])
     return np.asarray(order[least < np.append(np.inf, least[:-1])])

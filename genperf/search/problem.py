@@ -166,10 +166,7 @@ class Vocabulary(Struct, frozen=True):
 
     @property
     def quantities(self) -> list[str]:
-        """What follows from a prediction; a factor of the name of such a quantity stays the factor.
-
-        `total` is the time of all steps, `cost` that on all machines times their price.
-        """
+        """What follows from a prediction; a factor of the name of such a quantity stays the factor."""
         return [q for q in (*self.predicted, "machines", *QUANTITIES) if q not in self.names]
 
     def number(self, text: str, quantities: bool = False) -> Formula:

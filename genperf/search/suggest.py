@@ -516,11 +516,7 @@ def _doublings(least: float, last: float, per_node: float | None) -> Array:
 
 
 def _costs(result: FitResult, query: Query, predicted: Array, cost: str, work: str | None) -> Array:
-    """Return what measuring each configuration costs, shape (rows,).
-
-    For a model of a time it is the formula times the predicted seconds. A formula that reads the predicted quantity by
-    its name (`time`) is the whole cost, as is every formula for another quantity: how long a run takes is not known.
-    """
+    """Return the cost of each configuration: the formula, times the predicted seconds unless it reads these."""
     quantity = result.schema.target
     formula = parse_number(cost, None, [f.name for f in result.schema.factors if not f.numeric], logical=False)
     columns: dict[str, Any] = {**query.columns, quantity.name: predicted}

@@ -60,8 +60,7 @@ class LearnerForecast(NamedTuple):
 def read(factor: Factor, data: Mapping[str, Any] | pd.DataFrame) -> Array:
     """Return the values of a numeric factor as learners read them; not finite where it has none on its scale.
 
-    ln x where all values of the training part are above zero; ln(1 + x/centre) where one is zero; x/centre where one
-    is negative.
+    ln x; ln(1 + x/centre) where a value of the training part is zero; x/centre where one is negative.
     """
     values = np.asarray(data[factor.name], dtype=float)
     with np.errstate(all="ignore"):
@@ -190,10 +189,7 @@ def svr(rows: _Rows) -> Sequence[Array]:
 
 @_regression
 def gaussian_process(rows: _Rows) -> Sequence[Array]:
-    """Predict by a Gaussian process, one length scale a factor and white noise, with the interval of its posterior.
-
-    The table's weights are not used.
-    """
+    """Predict by a Gaussian process, a length scale a factor and white noise; the table's weights are not used."""
     from scipy.special import ndtri
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel

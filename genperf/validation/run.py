@@ -398,10 +398,7 @@ def importance(
 
 
 def _errors_of_copies(values: Array, measured: Array, repeats: int) -> Array:
-    """Return |ln(predicted/measured)| of the rows of `_shuffled`, shape (1 + factors, repeats, configurations).
-
-    The error of the unshuffled rows stands in each repeat; NaN where a value is not finite.
-    """
+    """Return |ln(predicted/measured)| of the rows of `_shuffled`, shape (1 + factors, repeats, configurations)."""
     with np.errstate(all="ignore"):
         errors = np.abs(np.log(values.reshape(-1, len(measured)) / measured))
     plain = errors[:1].repeat(repeats, axis=0)

@@ -125,10 +125,7 @@ class Validation(Struct, frozen=True, eq=False):
         return pd.DataFrame(rows).astype(dict.fromkeys(_METRICS, float)).drop(columns=[] if timing else "seconds")
 
     def predictions(self) -> pd.DataFrame:
-        """Return a row per model and held-out configuration: the model, groups and factors, then the prediction.
-
-        The prediction has the target's name. A factor of the name of another column gets a trailing `_`.
-        """
+        """Return a row per model and held-out configuration; a factor named as another column gets a trailing `_`."""
         frames = {m.model: self._held_out(m).rename(columns={"model": "model_"}) for m in self.models if not m.failed}
         return pd.concat(frames, names=["model"]).reset_index("model").reset_index(drop=True)
 

@@ -61,10 +61,7 @@ def in_words(label: str, terms: Sequence[str], counts_nodes: bool, worker: str) 
 
 
 def limit_sentence(limit: Limit, places: str) -> str:
-    """Return the largest part and the next at a configuration, or what doubling the strongest factors does.
-
-    It is empty where neither is known.
-    """
+    """Return the largest part and the next at a configuration, or what doubling the strongest factors does."""
     if not limit.parts:
         follow = {d: f" (and {' and '.join(d.followers)} with it)" if d.followers else "" for d in limit.doublings}
         effects = [f"{d.factor}{text} makes it x {three_digits(d.ratio)}" for d, text in follow.items()]

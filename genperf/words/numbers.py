@@ -46,10 +46,7 @@ def range_text(lower: float, upper: float, last: float) -> str:
 
 
 def interval_note(level: float, lower: str, upper: str, middle: str, unit: str = "") -> str:
-    """Return an interval in brackets, to stand behind its central value; nothing where all three read the same.
-
-    `level` is the nominal coverage, between 0 and 1.
-    """
+    """Return an interval of a nominal coverage in brackets behind its central value; nothing where all read alike."""
     ends = list(dict.fromkeys([lower, upper]))
     if ends == [middle]:
         return ""
