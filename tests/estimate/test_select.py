@@ -96,12 +96,12 @@ def test_half_a_standard_error_prefers_the_simple() -> None:
 
 
 def test_held_out_times_do_not_change_the_fit() -> None:
-    frame = runs()
+    frame = runs(30)
     train = (np.arange(len(frame)) % 3 > 0) & (frame.workers < 16)
     one = read(frame).take(train.to_numpy())
     other = read(frame.assign(t=frame.t.where(train, 100.0 * frame.t))).take(train.to_numpy())
     for model in ("generic", "auto"):
-        a, b = gp.fit(one, model, draws=10), gp.fit(other, model, draws=10)
+        a, b = gp.fit(one, model, draws=2), gp.fit(other, model, draws=2)
         assert [m.values for m in a.members] == [m.values for m in b.members]
 
 
@@ -125,7 +125,7 @@ def test_folds_are_those_of_the_content() -> None:
 
 @pytest.mark.parametrize("model", ["generic", "auto"])
 def test_neither_the_order_of_rows_nor_the_seed_moves_a_prediction(model: str) -> None:
-    frame = runs(40)
+    frame = runs(24)
     at = {"layers": [4.0, 8.0], "batch": 32, "workers": [4.0, 32.0]}
     shuffled = frame.sample(frac=1.0, random_state=3)
     first = gp.fit(read(frame), model, draws=20, seed=0).predict(at)
@@ -267,11 +267,11 @@ def test_the_arrays_are_the_values_of_the_expression() -> None:
 
 def test_a_combination_that_differs_grows_and_is_predicted() -> None:
     table = runs_of_grow(1.5)
-    result = gp.fit(table, "generic", structure="grown", draws=5)
+    result = gp.fit(table, "generic", structure="grown", draws=2)
     interacting = [c for c in result.best.expression.constants if c.size < 1.0]
     assert "d_net:precision[vgg:fp16]" in [c.name for c in interacting]
-    held_out = gp.validate(table, "generic", "kfold:5", structure="grown", draws=5).models[0]
-    plain = gp.validate(table, "generic", "kfold:5", structure="separable", draws=5).models[0]
+    held_out = gp.validate(table, "generic", "kfold:3", structure="grown", draws=2).models[0]
+    plain = gp.validate(table, "generic", "kfold:3", structure="separable", draws=2).models[0]
     assert held_out.mape is not None
     assert plain.mape is not None
     assert held_out.mape < 2.5 < plain.mape

@@ -7,7 +7,7 @@ import pytest
 import genperf as gp
 from genperf.errors import FitError
 from genperf.growth.measured import series_of
-from genperf.result import FitResult, GroupedResult, dump_model
+from genperf.result import FitResult, GroupedResult
 
 SCALES = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 
@@ -221,29 +221,6 @@ def test_a_constant_cannot_be_held() -> None:
 
 
 # --- same bytes -----------------------------------------------------------------------------------------------------
-
-
-def test_groups_on_any_number_of_workers_and_a_group_alone() -> None:
-    frame = pd.DataFrame(
-        {
-            "model": np.repeat(["a", "b", "c"], 5),
-            "workers": np.tile(SCALES, 3),
-            "s": np.concatenate([1 + 8 / SCALES, 3 + 0 * SCALES, 1 + 0.1 * np.log2(SCALES)]),
-        }
-    )
-
-    def fitted(rows: pd.DataFrame, workers: int) -> GroupedResult:
-        result = gp.fit(gp.read_table(rows, time="s", extrinsic="workers", group="model"), workers=workers)
-        assert isinstance(result, GroupedResult)
-        return result
-
-    one, two = fitted(frame, 1), fitted(frame, 2)
-    assert dump_model(one) == dump_model(two)
-    c = frame[frame.model == "c"]
-    alone, whole = fitted(c, 1)["c"], auto(gp.read_table(c, time="s", extrinsic="workers"))
-    asked = {"workers": 32}
-    pd.testing.assert_frame_equal(alone.predict(asked), whole.predict(asked), check_exact=True)
-    assert not alone.predict(asked).equals(one["c"].predict(asked))
 
 
 # --- figures --------------------------------------------------------------------------------------------------------

@@ -35,8 +35,42 @@ def test_the_measured_column_by_its_name(name: str, role: str, unit: str | None)
     assert roles.get("unit") == (None if unit == "s" else unit)
 
 
-def test_a_quantity_has_its_unit() -> None:
-    assert read_columns({"gpus": NUMBERS, "peak_gb": NUMBERS}).roles.texts["quantity"] == "peak_gb:GB"
+STEP = {"gpus": NUMBERS, "step_s": NUMBERS}
+LAYOUT = {"gpus": NUMBERS, "dp": NUMBERS, "gbs": NUMBERS, "samples/s": [93.1, 85.2, 71.3, 60.4]}
+REPEATED = {"gpus": [1, 1, 2, 2], "n": [64, 128, 64, 128], "run": [1, 2, 3, 4], "time_s": [1.12, 2.31, 0.63, 1.24]}
+BATCH_OF_GROUPS = {"gpus": [1, 2, 4] * 2, "batch size": [16] * 6, "net": ["a"] * 3 + ["b"] * 3, "step_s": [1.0] * 6}
+SHORT_SERIES = {"gpus": [1, 2, 4, 8, 1, 8], "model": list("aabbcc"), "images_per_s": [1.0, 2.0, 4.0, 8.0, 1.5, 9.0]}
+WATCHED = {"sm_clock.min": [1500.0, 1530.0, 1500.0, 1530.0], "slowest_rank": [0, 1, 1, 3]}
+RATES = {"gpus": NUMBERS, "train_runtime": NUMBERS, "train_samples_per_second": NUMBERS}
+ACCURACY = {"gpus": [1, 2, 4, 8], "t_s": [9.0, 4.8, 2.6, 1.4], "train_acc": [0.61, 0.6, 0.58, 0.57]}
+LINES = {"iteration": [1, 2, 1, 2], "gpus": [8, 8, 16, 16], "iter_time": NUMBERS}
+ITERATIONS = {"gpus": NUMBERS, "batch_size": [32] * 4}
+#: What columns are → the columns, and the roles that they get; a role of None is not there.
+ROLES = {
+    "a quantity has its unit": ({"gpus": NUMBERS, "peak_gb": NUMBERS}, {"quantity": "peak_gb:GB"}),
+    "an accuracy is a result": (ACCURACY, {"time": "t_s", "scaling": "job", "extrinsic": "gpus", "intrinsic": None}),
+    "statistics and ranks are no settings": (
+        {"gpus": [1, 2, 4, 8], "images_per_s": NUMBERS, **WATCHED},
+        {"throughput": "images_per_s", "extrinsic": "gpus", "intrinsic": None, "time": None},
+    ),
+    "a name within that of the repeats is a setting": (REPEATED, {"intrinsic": "n"}),
+    "lines of a log are repeats": (LINES, {"repeat": "iteration"}),
+    "a constant batch is kept beside groups": (BATCH_OF_GROUPS, {"intrinsic": "batch size"}),
+    "samples a second beside a global batch stay a throughput": (LAYOUT, {"throughput": "samples/s"}),
+    "series of too few counts are rows of one table": (SHORT_SERIES, {"categorical": "model", "group": None}),
+    "a throughput comes before a time of nothing known": (RATES, {"throughput": "train_samples_per_second"}),
+    "a throughput comes before a step": ({**STEP, "images_per_s": NUMBERS}, {"throughput": "images_per_s"}),
+    "a step beside a batch": ({**STEP, "images_per_s": NUMBERS, "batch_size": [8] * 4}, {"time": "step_s"}),
+    "steps a second are a time": ({**ITERATIONS, "it/s": [3.0, 2.9, 2.8, 2.6]}, {"time": "step_time_s"}),
+    "steps a second of all workers together": ({**ITERATIONS, "it/s": NUMBERS}, {"throughput": "it/s"}),
+}
+
+
+@pytest.mark.parametrize("case", ROLES)
+def test_columns_have_roles(case: str) -> None:
+    columns, roles = ROLES[case]
+    guessed = read_columns(columns).roles.texts
+    assert {role: guessed.get(role) for role in roles} == roles
 
 
 def test_kinds_of_columns() -> None:
@@ -165,45 +199,9 @@ def test_a_ratio_alone_is_read_as_a_throughput(name: str, cells: list[float], op
     assert "--time t" in read_columns({"gpus": gpus, name: cells, "t": [9.0, 4.8, 2.6, 1.4]}).options
 
 
-def test_an_accuracy_is_a_result() -> None:
-    reading = read_columns({"gpus": [1, 2, 4, 8], "t_s": [9.0, 4.8, 2.6, 1.4], "train_acc": [0.61, 0.6, 0.58, 0.57]})
-    assert reading.roles.texts == {"time": "t_s", "scaling": "job", "extrinsic": "gpus"}
-
-
-def test_statistics_and_ranks_are_no_settings() -> None:
-    clocks, ranks = [1500.0, 1530.0, 1500.0, 1530.0], [0, 1, 1, 3]
-    columns = {"gpus": [1, 2, 4, 8], "images_per_s": NUMBERS, "sm_clock.min": clocks, "slowest_rank": ranks}
-    assert read_columns(columns).roles.texts == {"throughput": "images_per_s", "extrinsic": "gpus"}
-
-
 def test_a_loss_alone_is_no_measurement() -> None:
     with pytest.raises(TableError, match="no column is known to be a time"):
         read_columns({"gpus": [1, 2, 4, 8], "loss": [2.5, 2.4, 2.3, 2.2]})
-
-
-def test_steps_per_second_are_a_time() -> None:
-    guess = read_columns({"gpus": NUMBERS, "batch_size": [32] * 4, "it/s": [3.0, 2.9, 2.8, 2.6]})
-    assert (guess.roles.texts["time"], guess.derived) == ("step_time_s", {"step_time_s": "1/`it/s`"})
-    # Of all workers together.
-    assert read_columns({"gpus": NUMBERS, "batch_size": [32] * 4, "it/s": NUMBERS}).roles.texts["throughput"] == "it/s"
-
-
-def test_a_throughput_comes_before_a_time_of_nothing_known() -> None:
-    both = {"gpus": NUMBERS, "train_runtime": NUMBERS, "train_samples_per_second": NUMBERS}
-    assert read_columns(both).roles.texts["throughput"] == "train_samples_per_second"
-    steps = {"gpus": NUMBERS, "step_s": NUMBERS, "images_per_s": NUMBERS}
-    assert read_columns(steps).roles.texts["throughput"] == "images_per_s"
-    assert read_columns({**steps, "batch_size": [8] * 4}).roles.texts["time"] == "step_s"
-
-
-def test_a_setting_whose_name_is_part_of_that_of_the_repeats_is_kept() -> None:
-    columns = {"gpus": [1, 1, 2, 2], "n": [64, 128, 64, 128], "run": [1, 2, 3, 4], "time_s": [1.12, 2.31, 0.63, 1.24]}
-    assert read_columns(columns).roles.texts["intrinsic"] == "n"
-
-
-def test_lines_of_a_log_are_repeats() -> None:
-    log = {"iteration": [1, 2, 1, 2], "gpus": [8, 8, 16, 16], "iter_time": NUMBERS}
-    assert read_columns(log).roles.texts["repeat"] == "iteration"
 
 
 @pytest.mark.parametrize(
@@ -225,11 +223,6 @@ def test_runs_may_have_letters(cells: list[object]) -> None:
     assert read_columns({"gpus": [1, 1, 2, 2], "step_s": NUMBERS, "run": cells}).roles.texts["repeat"] == "run"
     named = read_columns({"gpus": [1, 1, 2, 2], "step_s": NUMBERS, "run": ["before", "after"] * 2})
     assert named.roles.texts["group"] == "run"
-
-
-def test_a_constant_batch_is_kept_beside_groups() -> None:
-    columns = {"gpus": [1, 2, 4] * 2, "batch size": [16] * 6, "net": ["a"] * 3 + ["b"] * 3, "step_s": [1.0] * 6}
-    assert read_columns(columns).roles.texts["intrinsic"] == "batch size"
 
 
 def test_options_are_quoted_for_a_shell() -> None:
@@ -254,11 +247,6 @@ def test_tokens_per_second_of_a_layout_are_a_step(names: list[str], derived: str
     guess = read_columns(cells)
     assert guess.roles.texts["time"] == "step_time_s"
     assert guess.derived == {"step_time_s": derived}
-
-
-def test_samples_per_second_beside_a_global_batch_stay_a_throughput() -> None:
-    cells = {name: [1.0, 2.0, 4.0, 8.0] for name in ("gpus", "dp", "gbs")} | {"samples/s": [93.1, 85.2, 71.3, 60.4]}
-    assert read_columns(cells).roles.texts["throughput"] == "samples/s"
 
 
 def test_another_name_of_the_count_is_no_factor() -> None:
@@ -307,16 +295,6 @@ def test_tables_of_another_form_are_told_what_to_write(
 def test_of_several_statistics_one_is_measured(columns: tuple[str, ...], taken: str) -> None:
     roles = read_columns({"gpus": NUMBERS, **dict.fromkeys(columns, NUMBERS)}).roles.texts
     assert {roles.get("time"), roles.get("throughput")} == {taken, None}
-
-
-def test_series_of_too_few_counts_are_rows_of_one_table() -> None:
-    columns = {
-        "gpus": [1, 2, 4, 8, 1, 8],
-        "model": ["a", "a", "b", "b", "c", "c"],
-        "images_per_s": [1.0, 2.0, 4.0, 8.0, 1.5, 9.0],
-    }
-    roles = read_columns(columns).roles.texts
-    assert (roles.get("categorical"), roles.get("group")) == ("model", None)
 
 
 def test_steps_of_slurm_jobs_are_no_runs() -> None:

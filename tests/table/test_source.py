@@ -119,20 +119,10 @@ def test_an_index_that_is_a_column_too_is_read_once():
     assert pd.DataFrame(open_source(frame).cells).to_dict("list") == {"n": [8.0, 4.0], "t": [1.0, 2.0]}
 
 
+#: `tests/bad_inputs` has the other contents.
 BAD = [
-    (b"", "runs.csv: the file is empty"),
-    (b"\n \n", "runs.csv: the file is empty"),
-    (b"# only\n# this\n", "runs.csv: the file holds only comments"),
-    (b"n,t\n", "runs.csv: a header and no rows"),
-    (b"n,t,n\n1,2,3\n", "runs.csv: line 1: columns 1 and 3 are both named 'n'"),
-    (b"n,t\n1,2\n3,\x81\n", "runs.csv: line 3: byte 3 of this line is not UTF-8 text"),
-    (b'n,t\n1,2\n"3,4\n5,6\n', "runs.csv: line 3: a quote is opened here and not closed"),
-    (b'n,t\n1,"2"x\n', "runs.csv: line 2: a quote stands in the wrong place"),
-    (b"n,t\n1,\x00\n", "runs.csv: line 2: holds a NUL byte"),
-    (b"PK\x03\x04rest", "runs.csv: is a spreadsheet or an archive"),
     (b"PK\x03\x04\x14\0xl/workbook.xml", "runs.csv: is an Excel workbook, not text"),
     (b"PK\x03\x04\x14\0a.npy", "runs.csv: is an archive of numpy arrays, not text"),
-    (b"<html><body><table>", "runs.csv: is a web page without a table"),
     (b"PAR1 and no more", "runs.csv: is not a Parquet file that can be read"),
 ]
 
