@@ -559,7 +559,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         verdict, reason, unit = str(row["verdict"]), str(row["reason"]), self._unit(name)
         middle, lower, upper = ends.tolist()
         value = Value(called, unit, middle, lower, upper, verdict, reason, at, facts=facts)
-        work_known = self.question.work or model.schema.scaling or target.throughput
+        by_batch = "global_batch" in self.reading.mapping
+        work_known = self.question.work or model.schema.scaling or target.throughput or by_batch
         if facts is not None and (work_known or not target.is_time or counts_devices(self.reading.scale or "")):
             return value
         # A latency of users, or a time by a size, is of no step: of its facts the next run is told.
