@@ -40,10 +40,11 @@ FORMER = {"models": ("list", "models"), "world": ("list", "world"), "export": ("
 
 @cache
 def command_named(name: str) -> click.Command:
-    """Return a command, from the function of its name in the file of its name."""
+    """Return a command, from the function of its name in the file of its name; `init` stands beside the settings."""
     # A file named as a word of Python could not be imported by others, and a function called list would hide Python's.
-    file = f"{name}_" if iskeyword(name) or name == "list" else name
-    command: click.Command = getattr(import_module(f"genperf.cli.{file}"), file)
+    function = f"{name}_" if iskeyword(name) or name == "list" else name
+    file = "settings" if name == "init" else function
+    command: click.Command = getattr(import_module(f"genperf.cli.{file}"), function)
     return command
 
 

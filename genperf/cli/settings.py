@@ -1,4 +1,4 @@
-"""`genperf.toml`: any option of any command, the command line winning."""
+"""`genperf.toml`: any option of any command, the command line winning; `genperf init` writes one."""
 
 import json
 import textwrap
@@ -8,7 +8,10 @@ from typing import Any, TypeAlias
 
 import click
 
+from genperf.cli import decorators as shared
 from genperf.cli.commands import COMMANDS, command_named
+from genperf.cli.output import tell
+from genperf.cli.writing import write_whole
 from genperf.errors import GenperfError, did_you_mean, suggest
 
 DEFAULT = "genperf.toml"
@@ -85,6 +88,15 @@ def commented() -> str:
                 lines.append(f"# {_key(max(option.opts, key=len))} = {json.dumps(value)}")
                 lines += [f"#   {line}" for line in textwrap.wrap(option.help or "", 110)]
     return "\n".join(lines) + "\n"
+
+
+@shared.command("init")
+def init() -> None:
+    """Write genperf.toml here, with every option in a comment. Commands read it where they are run."""
+    if Path(DEFAULT).exists():
+        raise GenperfError("is there already", where=DEFAULT, hint="move it away, or edit it")
+    write_whole(DEFAULT, commented())
+    tell(f"wrote {DEFAULT}", err=True)
 
 
 def _read(file: Path) -> dict[str, Any]:
