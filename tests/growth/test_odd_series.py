@@ -39,14 +39,6 @@ def test_two_and_three_scales_are_fitted_with_a_warning(first: int, verdict: str
     assert f"at twice the largest scale (gpus=32): {verdict}" in result.output
 
 
-def test_counts_that_fall_are_the_same_series() -> None:
-    assert fitted(series()).exit_code == 0
-    ask = ["predict", "model.json", "--at", "gpus=32", "--at", "nodes=8", "--json"]
-    rising = CliRunner().invoke(cli, ask).output
-    assert fitted(series().iloc[::-1]).exit_code == 0
-    assert CliRunner().invoke(cli, ask).output == rising
-
-
 def test_two_clusters_along_one_series_are_named() -> None:
     rows = series().assign(site=["old", "old", "old", "new", "new"])
     assert "'site' is old up to gpus=4 then new from 8" in fitted(rows).output.replace("\n", " ")

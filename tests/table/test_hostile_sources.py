@@ -95,22 +95,6 @@ def test_names_with_dots_stay_names(tmp_path: Path) -> None:
     assert "no such file" in refusal(tmp_path / ".." / "missing" / ".." / "runs.csv")
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (bytes(range(256)) * 400, "is not UTF-8 text"),
-        (b"gpus,s\n1,\x002\n", "NUL byte"),
-        (b"\x7fELF\x02\x01\x01" + b"\0" * 64, "is a program"),
-        (b"", "the file is empty"),
-        (b"\n\n \n", "the file is empty"),
-        (b"\x80\x04\x95" + b"c" * 50, "a pickle, which can run code"),
-    ],
-)
-def test_binaries_and_nothing(tmp_path: Path, data: bytes, message: str) -> None:
-    (tmp_path / "run").write_bytes(data)
-    assert message in refusal(tmp_path / "run")
-
-
 def test_code_is_text(tmp_path: Path) -> None:
     """Code in logs, cells and keys is never run, and a program is no log of runs."""
     evil = "__import__('os').system('touch owned')"
