@@ -326,8 +326,8 @@ def test_passes_fall_as_the_workers_grow() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        # One run with another batch: nothing follows.
-        GROWING.assign(global_batch=[128, 256, 256]),
+        # A batch that grew less than the workers, by far: nothing follows.
+        GROWING.assign(global_batch=[128, 192, 192]),
         # Both at every count: the ranges alone would say that they grow together.
         pd.concat([GROWING, GROWING.assign(global_batch=[512, 256, 128], s=[5.9, 1.57, 0.6])]),
     ],
