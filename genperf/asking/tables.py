@@ -528,9 +528,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         return self.reading.headers.get(name) or header_of(name)
 
     def _unit(self, name: str) -> str:
-        """Return the unit of a column: as its header has it, else as its cells do."""
+        """Return the unit of a column: as its header has it, else as its cells do; of a share per cent."""
         unit = unit_of_column(name, self._header(name), self.opened.roles(name).unit)
-        return unit or self.opened.source.units.get(name, "")
+        return unit or self.opened.source.units.get(name, "") or ("%" if "%" in name else "")
 
     def _value(self, name: str, model: FitResult, configuration: Mapping[str, Any], full: Answer | None) -> Value:
         """Return the predicted value of a column in its own unit."""
