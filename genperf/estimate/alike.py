@@ -176,9 +176,8 @@ def _replicates(batch: Batch, draws: int) -> tuple[Array, Array]:
         constants[block] = solutions[:, which]
         with np.errstate(all="ignore"):
             # Along one axis: over two, the order of the sum would depend on the number of series.
-            residuals = np.log(taken.measured[:, None, :] / taken.predict(solutions))[:, which].reshape(
-                len(weights), -1
-            )
+            residuals = np.log(taken.measured[:, None, :] / taken.predict(solutions))[:, which]
+            residuals = residuals.reshape(len(weights), -1)
             held_out = (counts == 0.0).ravel() & np.isfinite(residuals)
             misfit[block] = np.sqrt(np.where(held_out, residuals**2, 0.0).sum(axis=1) / held_out.sum(axis=1))
     return constants, misfit

@@ -16,9 +16,9 @@ from functools import cached_property, partial
 from statistics import NormalDist
 from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Integers, Mask
 from genperf.errors import ModelError
@@ -168,10 +168,8 @@ class _Outcomes(Struct, frozen=True, eq=False, dict=True):
     def feasibility(self, margin: Array, need: Need | None = None) -> Feasibility:
         """Return the probability that a margin gives: of the headroom, the factors' slopes and the levels' offsets."""
         headroom, *slopes = [_rounded(b) for b in margin]
-        demands = {
-            name: msgspec.structs.replace(demand, slope=slope)
-            for (name, demand), slope in zip(self.demands.items(), slopes, strict=False)
-        }
+        of_factors = zip(self.demands.items(), slopes, strict=False)
+        demands = {name: replace(demand, slope=slope) for (name, demand), slope in of_factors}
         offsets: dict[str, dict[str, float]] = {f.name: {} for f in self.factors if not f.numeric}
         for (name, level), offset in zip(self.levels, slopes[len(demands) :], strict=True):
             offsets[name][level] = offset
@@ -207,9 +205,8 @@ def _outcomes(table: Table) -> _Outcomes:
     if beside is not None:
         medians = beside.medians()
         names = [name for name in columns if name in medians.columns]
-        rows, measured_rows = (
-            list(zip(*(of[name].tolist() for name in names), strict=True)) for of in (columns, medians.columns)
-        )
+        both = (columns, medians.columns)
+        rows, measured_rows = (list(zip(*(of[name].tolist() for name in names), strict=True)) for of in both)
         memory = dict(zip(measured_rows, medians.measured, strict=True))
         measured[:succeeded] = [memory.get(row, np.nan) for row in rows[:succeeded]]
     return _Outcomes(factors, columns, np.arange(len(measured)) < succeeded, measured, len(table.failures))
@@ -246,11 +243,8 @@ def _of_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, floa
     if free:
         # Whichever way an extrinsic factor's slope is.
         more: dict[float, Direction] = {1.0: "larger", -1.0: "smaller", 0.0: "unordered"}
-        demands = {
-            name: msgspec.structs.replace(d, more=more[np.sign(d.slope)]) if d.more == "smaller" else d
-            for name, d in fitted.demands.items()
-        }
-        fitted = msgspec.structs.replace(fitted, demands=demands)
+        turned = {n: replace(d, more=more[np.sign(d.slope)]) for n, d in fitted.demands.items() if d.more == "smaller"}
+        fitted = replace(fitted, demands=fitted.demands | turned)
     return fitted, likely
 
 
@@ -310,10 +304,8 @@ def _of_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | N
     kappa, likely = runs.calibrated(lambda train: law.margins(law.solved(train.astype(float)))[0])
     sharpness = float(np.exp(slope[0])) * kappa
     values = [_rounded(float(value)) for value in scales * np.exp(theta)]
-    total = chain(
-        "add", [call("multiply", value, node) for value, node in zip(values, nodes_of_terms.values(), strict=True)]
-    )
-    text = render(total)
+    terms = [call("multiply", value, node) for value, node in zip(values, nodes_of_terms.values(), strict=True)]
+    text = render(chain("add", terms))
     if len(text) > LIMITS.max_characters:
         return None
     margin = sharpness * np.concatenate([capacity, powers, need - room])
@@ -434,7 +426,7 @@ def _bounded(fitted: Feasibility, runs: _Outcomes) -> Feasibility:
     covered = ~good & surpassed(demanded, demanded[most], -1)
     # Those that did not succeed as well.
     never = [row for row in np.flatnonzero(covered) if not np.any(np.all(demanded[good] == demanded[row], axis=1))]
-    return msgspec.structs.replace(
+    return replace(
         fitted,
         succeeded=runs.take(most),
         failed=runs.take(_extreme(demanded, ~good & ~covered, -1)),

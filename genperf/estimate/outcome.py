@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
@@ -60,8 +59,6 @@ PROFILE_ROOTS = np.linspace(-6.0, 6.0, 241)
 LEAST_MISFIT = 1e-12
 #: Distance from a bound, as a share of the range (or of the scale), within which a constant is at the bound.
 BOUND_ROOM = 1e-6
-
-
 #: The polish of bootstrap replicates, which start near their optimum, from the best constants of the fit. What may be
 #: left to gain is far below the spread of the replicates; a thousand take 11 to 13 times one fit, see
 #: `experiments/performance.md`.
@@ -138,10 +135,17 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def constants(self) -> Array:
         """Shape (n,)."""
-        phase_constants = {name: value for phase in self.parts for name, value in phase.values.items()}
         if self.solution is not None:
             return self.solution.constants
+        phase_constants = {name: value for phase in self.parts for name, value in phase.values.items()}
         return np.array([phase_constants[name] for name in self.expression.constant_names])
+
+    @cached_property
+    def columns_fitted(self) -> list[tuple[Problem, npt.NDArray[np.int64], list[int]]]:
+        """Of each part with constants its problem, its rows, and their places among all constants."""
+        names = self.expression.constant_names
+        fitted = [(p, p.problem) for p in self.parts if p.problem is not None]
+        return [(problem, p.rows, [names.index(name) for name in p.expression.constant_names]) for p, problem in fitted]
 
     @cached_property
     def residuals(self) -> Array:
@@ -151,11 +155,9 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
     def refit(self, counts: Array, settings: PolishSettings = BOOTSTRAP) -> Array:
         """Return the constants fitted to repeated configurations, (sets, configurations) → (sets, n)."""
         sets = np.broadcast_to(self.constants, (len(counts), self.constants.size)).copy()
-        for phase in self.parts:
-            if phase.problem is not None:
-                places = [self.expression.constant_names.index(name) for name in phase.expression.constant_names]
-                weights = _drawn_weights(phase.problem, counts[:, phase.rows])
-                sets[:, places] = polish(phase.problem, sets[:, places], weights, settings).constants
+        for problem, rows, places in self.columns_fitted:
+            weights = _drawn_weights(problem, counts[:, rows])
+            sets[:, places] = polish(problem, sets[:, places], weights, settings).constants
         if self.solution is None:
             return sets
         return polish(self.problem, sets, _drawn_weights(self.problem, counts), settings, self.held).constants
@@ -172,10 +174,8 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
         first, and held: products of small exponents can stand for it, and no step leads from one to the other.
         """
         sets, held = np.broadcast_to(self.constants, (count, self.constants.size)).copy(), self.held
-        for phase in self.parts:
-            if phase.problem is not None:
-                places = [self.expression.constant_names.index(name) for name in phase.expression.constant_names]
-                sets[:, places] = _redrawn(phase.problem, sets[:, places])
+        for problem, _, places in self.columns_fitted:
+            sets[:, places] = _redrawn(problem, sets[:, places])
         if self.solution is None:
             return sets
         place = constant_place(self.expression)
@@ -195,7 +195,7 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
 
     def look_back(self, medians: Table) -> tuple[Evidence, ...]:
         """Predict the largest scales from the smaller ones."""
-        problems = [(phase.problem, phase.rows) for phase in self.parts if phase.problem is not None]
+        problems = [(problem, rows) for problem, rows, _ in self.columns_fitted]
         if self.solution is not None:
             problems.append((self.problem, np.arange(len(medians))))
 
@@ -244,7 +244,7 @@ def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions,
     spread = spread_of(table, misfit, fitted.residuals, best.size, evidence)
     errors = form * features(positions(medians.factors, medians.columns))
     draws = fitted.drawn(options.draws, errors, spread.misfit)
-    spread = msgspec.structs.replace(spread, form=min(form, spread.misfit))
+    spread = replace(spread, form=min(form, spread.misfit))
     unknown = {name for phase in fitted.parts for name in phase.unidentified}
     unknown |= set() if fitted.held.all() else set(unidentified(problem, expression, best, fitted.held))
     undetermined = tuple(name for name in expression.constant_names if name in unknown)

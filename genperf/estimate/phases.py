@@ -46,20 +46,17 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
         return replace(alone, notes=(*notes, *alone.notes))
     # Where the total determines none, why not the first.
     composed = fit.composed(expressions, phases) or [fit.whole(expressions[0], phases)]
-    if chooses:
-        alternatives = [] if _near(composed[0]) else fit.overlapped(overlaps[1:], phases)
-        composed_nearest = _nearest([*composed, *alternatives])
-    else:
-        composed_nearest = _nearest(composed)
-        nearest = (
-            composed_nearest
-            if _near(composed_nearest)
-            else _nearest([composed_nearest, *fit.overlapped(overlaps, phases)])
-        )
-        if nearest is not composed_nearest:
-            name, error = nearest.expression.family, 100.0 * float(_errors(nearest).mean())
-            text = f"with the overlap of '{name}' the composed total has a mean error of {error:.1f} %"
-            notes.append(Note(f"{text}: try --model {name}", "overlap"))
+    composition = composed[0] if chooses else _nearest(composed)
+    listed = composed if chooses else [composition]
+    # No other composition can be clearly nearer to a total that is met.
+    exact = _errors(composition).mean() <= CLEAR_GAIN
+    alternatives = [] if exact else fit.overlapped(overlaps[1:] if chooses else overlaps, phases)
+    nearest = _nearest([*listed, *alternatives])
+    composed_nearest = nearest if chooses else composition
+    if nearest is not composed_nearest:
+        name, error = nearest.expression.family, 100.0 * float(_errors(nearest).mean())
+        text = f"with the overlap of '{name}' the composed total has a mean error of {error:.1f} %"
+        notes.append(Note(f"{text}: try --model {name}", "overlap"))
     return estimated(composed_nearest, table, fit.medians, options, [_note(composed_nearest), *notes])
 
 
@@ -179,10 +176,9 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
         affordable([remaining], len(self.medians))
         total = problem_of(expression, self.medians, self.options, self._strength(remaining, self.medians))
         ends = zip(names, total.lower, total.upper, total.start, strict=True)
-        held = np.array(
-            [[phase_constants[name]] * 3 if name in phase_constants else bounds for name, *bounds in ends]
-        ).T
-        pinned = replace(total, lower=held[0], upper=held[1], start=held[2])
+        held = [[phase_constants[name]] * 3 if name in phase_constants else bounds for name, *bounds in ends]
+        lower, upper, start = np.array(held).T
+        pinned = replace(total, lower=lower, upper=upper, start=start)
         return Fitted(expression, total, solve(pinned, self.options.solver, self.seed), parts)
 
     def overlapped(self, families: Sequence[Family], parts: Sequence[FittedPhase]) -> list[Fitted]:
@@ -232,11 +228,6 @@ def _note(whole: Fitted) -> Note:
     from_total = f"; {', '.join(names)} from the total, with these held" if names else ""
     text = f"fitted to separate columns: {', '.join(phases)}{from_total}. The composed total has a mean error of "
     return Note(f"{text}{100.0 * _errors(whole).mean():.1f} %", "phases")
-
-
-def _near(whole: Fitted) -> bool:
-    """Tell whether no other composition can be clearly nearer to the measured total."""
-    return bool(_errors(whole).mean() <= CLEAR_GAIN)
 
 
 def _nearest(composed: Sequence[Fitted]) -> Fitted:

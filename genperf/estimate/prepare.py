@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
@@ -64,7 +63,7 @@ def levels_by_content(table: Table) -> Table:
             counts = Counter(column.tolist())
             middle = {level: float(np.median(medians.measured[column == level])) for level in counts}
             levels = sorted(counts, key=lambda one: (-counts[one], middle[one], one))
-            factor = msgspec.structs.replace(factor, levels=tuple(levels))
+            factor = replace(factor, levels=tuple(levels))
         factors.append(factor)
     return replace(table, factors=tuple(factors))
 

@@ -79,8 +79,7 @@ class MixtureForecast(Struct, frozen=True, eq=False):
         levels, sd = ends_of(interval), np.sqrt(self.variance if band == "confidence" else self.total)
         if self.central_shares is None:
             away = NormalDist().inv_cdf(0.5 + 0.5 * interval) * sd[0]
-            ends = np.clip([self.mean[0] - away, self.mean[0] + away], -LARGEST, LARGEST)
-            lower, upper = np.exp(ends)
+            lower, upper = np.exp(np.clip([self.mean[0] - away, self.mean[0] + away], -LARGEST, LARGEST))
         else:
             mean = np.maximum(np.nan_to_num(self.mean, nan=floor, neginf=floor), floor)
             lower, upper = mixture_quantiles(mean, self.shares, sd, np.array(levels))
@@ -151,12 +150,8 @@ class _Mixture:
 
     def _bracket(self, level: float) -> Array:
         """Return two values around a quantile of each row with a few of its points between them, shape (2, rows)."""
-        few, per_cell, origin = (
-            max(BRACKET_SHARE, BRACKET_POINTS / (POINTS * len(self.shares))),
-            self.per_cell,
-            self.origin,
-        )
-        rows = np.arange(len(self.mean))
+        few = max(BRACKET_SHARE, BRACKET_POINTS / (POINTS * len(self.shares)))
+        per_cell, origin, rows = self.per_cell, self.origin, np.arange(len(self.mean))
         # Two values, and the share of the points below each.
         bracket = np.array([*self.ends, np.zeros(len(rows)), np.ones(len(rows))])
         at = np.clip(self.mean + NormalDist().inv_cdf(level) * self.scale, *self.ends)

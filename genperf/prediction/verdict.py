@@ -256,17 +256,15 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
             grades.mark(appears & (grades.grade < 2), 2, "unmeasured", term=name)
     extrinsic = {f.name: f for f in scales if f.role == "extrinsic"}
     for look_back in basis.evidence:
-        _by_evidence(
-            look_back, several, (far[look_back.factor] if look_back.factor in extrinsic else total) > 0, grades
-        )
+        away = far[look_back.factor] if look_back.factor in extrinsic else total
+        _by_evidence(look_back, several, away > 0, grades)
     for factor in schema.factors if basis.borrowed else ():
         if factor.numeric and factor.role == "extrinsic" and factor.name not in basis.followers:
             above = outside & (columns[factor.name] > factor.upper)
             grades.mark(above, 0, "borrowed", name=factor.name, value=factor.upper)
     beyond = outside | (short > RULES.near)
-    wide, very_wide = np.where(
-        beyond, [[RULES.wide_beyond], [RULES.very_wide_beyond]], [[RULES.wide], [RULES.very_wide]]
-    )
+    wide = np.where(beyond, RULES.wide_beyond, RULES.wide)
+    very_wide = np.where(beyond, RULES.very_wide_beyond, RULES.very_wide)
     grades.mark((log_width > wide) & (log_width <= very_wide), 1, "wide")
     grades.mark(log_width > very_wide, 2, "very_wide")
     if basis.unidentified:
@@ -291,14 +289,8 @@ def _by_range(basis: Basis, columns: Columns, far: Mapping[str, Array], level: I
             continue
         # Those that grow with the workers go as far as these do: only what exceeds that is news.
         outside = away > (far[basis.settled[name]] + RULES.rounding if name in basis.settled else 0)
-        details = {
-            "value": columns[name],
-            "far": away,
-            "known": known_range,
-            "lower": factor.lower,
-            "upper": factor.upper,
-        }
-        grades.mark(outside, level, "outside", name=name, **details)
+        ends = {"known": known_range, "lower": factor.lower, "upper": factor.upper}
+        grades.mark(outside, level, "outside", name=name, value=columns[name], far=away, **ends)
         few = (away > 0) & (factor.distinct < RULES.fewest_scales)
         grades.mark(few, 2, "few", name=name, count=factor.distinct)
 

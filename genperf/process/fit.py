@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from msgspec.structs import replace
-from msgspec.structs import replace as replace_struct
 
 from genperf.arrays import Array
 from genperf.discrepancy import Beyond, MeanProcess, Process, Product, Stack
@@ -49,9 +48,7 @@ def fit_factors(table: Table, options: FitOptions) -> Ensemble:
     beyond = tuple(extrapolation for extrapolation, _ in looks)
     mean_processes, members = zip(*_written(fitted), strict=True)
     # The sum that shows the terms predicts nothing.
-    beyond = tuple(
-        replace_struct(b, weights=(*b.weights, *[0.0] * (len(mean_processes) - len(b.weights)))) for b in beyond
-    )
+    beyond = tuple(replace(b, weights=(*b.weights, *[0.0] * (len(mean_processes) - len(b.weights)))) for b in beyond)
     stack = Stack(_known(fitted, beyond), mean_processes, fitted.width, beyond, noise)
     shares = [f"{m.label} {100.0 * m.weight:.0f} %" for m in members if m.weight > 0.01]
     error = 100.0 * float(np.mean(np.abs(np.expm1(fitted.folds.errors(fitted.weights)[0]))))
