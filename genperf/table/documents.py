@@ -15,7 +15,7 @@ from genperf.errors import TableError
 from genperf.table.cells import csv_pieces
 from genperf.table.clean import label
 from genperf.table.content import HEAD_BYTES, MAX_FILE_BYTES
-from genperf.table.facts import is_result, key_of_step
+from genperf.table.facts import facts_of, is_result, key_of_step
 from genperf.table.text import is_of_scale
 
 #: Rows or columns over which a cell of a web page stands, at most.
@@ -230,6 +230,8 @@ def _block(lines: list[tuple[int, int, re.Match[str]]], at: int, indent: int, de
             raise ValueError("indented otherwise")
         below = lines[at + 1][0] if at + 1 < len(lines) else -1
         if item and line["scalar"] is not None:
+            if any(is_result(key, unit) for key, _, unit in facts_of(line["scalar"])):
+                raise ValueError("a list of sentences")
             items.append(_cell(line["scalar"], line["comment"]))
             at += 1
         elif item:
@@ -254,11 +256,6 @@ def _cell(text: str, comment: str | None) -> Any:
         return text.strip("'")
     unit = comment if comment and isinstance(value, int | float) and is_result(f"x ({comment})") else ""
     return f"{value} {unit}" if unit else value
-
-
-def is_workbook(data: bytes) -> bool:
-    """Tell whether a file is an Excel workbook."""
-    return b"xl/" in data and zipfile.is_zipfile(io.BytesIO(data))
 
 
 def sheets_of(data: bytes, name: str) -> dict[str, str]:

@@ -50,7 +50,7 @@ _KEY = (
     r"(?: [\w#][\w\-/.%#]*(?: ?\([\w/ %:]{1,20}\))?){0,5}"
 )
 _DIGITS = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d+(?:[eE][-+]?\d+)?"
-_CLOCK = r"\d+:[0-5]\d:[0-5]\d(?:\.\d+)?|\d+:[0-5]\d\.\d+|\d+m ?\d+(?:\.\d+)?s"
+_CLOCK = r"\d+:[0-5]\d:[0-5]\d(?:\.\d+)?|\d+:[0-5]\d\.\d+|(?:\d+h ?)?\d+m ?\d+(?:\.\d+)?s|\d+h ?\d+m(?!\w)"
 _UNIT = r"[^\W\d_%µμ][\wµμ]*(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)*|[µμ]s"
 #: `4.2k`, `1.5M`.
 _MULTIPLE = r"(?P<multiple>[kKMBG](?![\w/]))?"
@@ -79,6 +79,8 @@ _COUNT_WORDS = frozenset(
 )
 #: `16 procs`, `on 8 GPUs`.
 _COUNTED = re.compile(r"(?<![\w.:=\-/])(?P<value>\d+)\s(?P<key>[^\W\d_]{3,})(?:\(s\))?(?!\w)(?!(?<!s) \d)")
+#: `Parse/workers-4`, `solve/threads:4`: a count in a path.
+_IN_PATH = re.compile(r"(?<=\w/)(?P<key>[^\W\d_]{3,})[-:=/](?P<value>\d+)(?![\w.])")
 #: `--gpus 0,1,2`, `devices: [0, 1]`: devices by number.
 _LISTED = re.compile(
     r"(?<![\w.])(?P<key>[^\W\d_][\w\-.]*)(?:\s*[=:]\s*|\s+)(?P<value>\[?\d{1,3}(?:, ?[1-9]\d{0,2})+\]?)(?![\w.,])"
@@ -94,6 +96,7 @@ _BARE = re.compile(
     rf"(?<![\w.\-/])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+(?P<value>{_CLOCK}|{_DIGITS}){_MULTIPLE}"
     rf"(?:(?=\s?(?P<unit>{_UNIT})(?![\w:]))|{_END})"
 )
+_PATTERNS = (_LISTED, _FLAG, _IN_PATH, _PAIR, _AVERAGED, _ALONE, _TOOK, _COUNTED, _BARE)
 #: A line that is one `key: word`.
 _WORD = re.compile(
     rf"^\W*(?P<key>{_KEY})\s*(?:[:=]|\.{{3,}})\s*(?P<value>[^\W\d_][\w\-./+]*(?: [\w\-./+]+){{0,4}})\s*$"
@@ -205,15 +208,13 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     ([('forward', 43.4, 'ms'), ('backward', 90.7, 'ms')], [('ms per sample', 22.39, ''), ('procs', 16.0, '')])
     """
     line = line[:LONGEST_LINE]
-    if not any(map(str.isdigit, line)):
-        if (word := _WORD.match(line)) is not None:
-            yield _called(word["key"]), word["value"], ""
-        return
     of_line = _UNIT_OF_LINE.search(line)
     taken: list[tuple[int, int]] = []
-    for pattern in (_LISTED, _FLAG, _PAIR, _AVERAGED, _ALONE, _TOOK, _COUNTED, _BARE):
+    for pattern in _PATTERNS if any(map(str.isdigit, line)) else ():
         for match in pattern.finditer(line):
-            start, end = match.start("value"), max(match.end(n) for n in ("value", "rate") if n in pattern.groupindex)
+            # A unit that is taken is no key of the number behind it.
+            start = match.start("key" if pattern is _BARE else "value")
+            end = max(match.end(n) for n in ("value", {_PAIR: "rate", _ALONE: "unit"}.get(pattern, "value")))
             if any(start < right and left < end for left, right in taken):
                 continue
             fact = _fact(pattern, match, "" if of_line is None else of_line[1])
@@ -242,13 +243,17 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
         key, unit = unit if unit[0] != "/" else "rate (1/s)", ""
     else:
         key = _called(groups["key"])
-    clock = ":" in value or value.endswith("s")
+    clock = ":" in value or value[-1] in "sm"
     counts = plain_name(key) in _COUNT_WORDS or f"{plain_name(key)}s" in _COUNT_WORDS
     if (
         value in ("nan", "inf")
-        or (pattern is _COUNTED and not counts)
+        or (pattern in (_COUNTED, _IN_PATH) and not counts)
+        or (counts and unit and _kind_of(unit))  # `4 GPUs: 385 img/s`
         or (pattern is not _ALONE and _SOURCE_FILE.search(key))
-        or (pattern is _BARE and (key.lower() in _BEFORE or not (clock or _stands_bare(key))))
+        or (
+            pattern is _BARE
+            and (key.lower() in _BEFORE or canonical_time(key) is not None or not (clock or _stands_bare(key)))
+        )
     ):
         return None
     unit = unit if _kind_of(unit) else ""
@@ -292,10 +297,8 @@ def begins_with_facts(text: str, in_blanks: bool = False) -> bool:
     (True, False)
     """
     lines = [row for row in text[: 1 << 16].splitlines() if row.strip() and not row.startswith("#")][:MOST_NAMES]
-    short = [line[:LONGEST_LINE] for line in lines]
+    short = [line[:LONGEST_LINE] for line in lines] or [""]
     pairs = [bool(_PAIR.search(line) or _WORD.match(line) or failure_of(line)) for line in short]
-    if not short:
-        return False
     if pairs[0] and 2 * sum(pairs) > len(pairs):
         return True
     results = [any(is_result(key, unit) for key, _, unit in facts_of(line)) for line in short]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import zipfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -31,7 +32,7 @@ from genperf.table.content import (
     read_content,
     refuse_other_text,
 )
-from genperf.table.documents import drawn_tables, is_workbook, notebook_text, of_literals, of_outline, sheets_of
+from genperf.table.documents import drawn_tables, notebook_text, of_literals, of_outline, sheets_of
 from genperf.table.facts import (
     MOST_OF_A_LOG,
     PATHS,
@@ -109,7 +110,7 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     name, data = read_content(source)
     if data[:4] == b"PAR1":
         return _from_parquet(data, name)
-    if is_workbook(data):
+    if b"xl/" in data and zipfile.is_zipfile(io.BytesIO(data)):
         return _from_workbook(data, name)
     opened = _from_text(decoded(data, name), name, delimiter)
     if not of_windows(data):
@@ -117,7 +118,16 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     return replace(opened, steps=(step("read as text of Windows (cp1252), since it is not UTF-8"), *opened.steps))
 
 
+#: The characters of frames around cells, as a table drawn with | + - has them.
+_FRAMES = (
+    dict.fromkeys(range(0x2500, 0x2580), "+")
+    | dict.fromkeys(map(ord, "─━═"), "-")
+    | dict.fromkeys(map(ord, "│┃║"), "|")
+)
+
+
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
+    text = text.translate(_FRAMES)
     if JSON.match(text):
         text = notebook_text(text) or text
     else:

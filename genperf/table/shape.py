@@ -52,7 +52,7 @@ _FILE_END = re.compile(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNOR
 #: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16`, `v3-32` behind it.
 _NUMBER_FIRST = re.compile(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>[^\W\d_]+)(?![^\W_])")
 _WORD_FIRST = re.compile(
-    r"(?<![^\W_])(?P<word>[^\W\d_]+(?:\d+(?=[-_]\d))?)(?:[\s_\-]+|(?<=[^\W\d_]{3}))(?P<number>\d+)(?![^\W_])"
+    r"(?<![^\W_])(?P<word>[^\W\d_]+(?:\d+[^\W\d_]?(?=[-_]\d))?)(?:[\s_\-]+|(?<=[^\W\d_]{3}))(?P<number>\d+)(?![^\W_])"
 )
 #: `L20`, `p16` between signs that part a name; `A10` and `V100` alone are names of devices.
 _LETTER_FIRST = re.compile(r"(?<![^\W_])(?!\A[A-Z]+\d+\Z)(?P<word>[^\W\d_]{1,2})(?P<number>\d+)(?![^\W_])")
@@ -96,7 +96,10 @@ def melted(source: Source, named: Collection[str]) -> Source:
     corner = next(iter(source.columns))
     names = labels(source.columns[corner]).tolist()
     of_headers = families[0].count == _COUNT and meant_by(corner) in LEVELS and "name" not in source.columns
-    if of_headers and not mostly_numbers(names) and not any(header_of(name).kind for name in names):
+    if of_headers and len(names) == 1 and header_of(names[0]).kind:
+        # The only row names what was measured.
+        families = [replace(family, count=corner, value=names[0]) for family in families]
+    elif of_headers and not mostly_numbers(names) and not any(header_of(name).kind for name in names):
         # `GPUs | 1 | 2 | 4` above named rows: the corner names the headers.
         source = source.renamed({corner: "name"})
         families = [replace(family, count=corner) for family in families]

@@ -96,11 +96,10 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         records = [(line, [unmarked(cell) for cell in record]) for line, record in records]
     if not records:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
+    several_blocks: list[Note] = []
     if (block := _fullest_block(records)) is not None:
         records, blocks = block
         several_blocks = [step(f"{blocks} tables stand beside and below each other: the one of most numbers is read")]
-    else:
-        several_blocks = []
     header, steps = ([], []) if drawn else _commented_header(text, records[0], separator)
     records, several, title = _one_table(header + records)
     steps += several_blocks
@@ -187,7 +186,9 @@ def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None
     starts = [k for k in range(width) if used[k] and not (k and used[k - 1])]
     spans = [(k, next((end for end in range(k, width) if not used[end]), width)) for k in starts]
     beside = [[{cell for cell in row[a:b] if cell and not _is_number(cell)} for a, b in spans] for _, row in rows]
-    if not any(len(left & right) > 1 for names in beside for left, right in itertools.combinations(names, 2)):
+    shared = [left & right for names in beside for left, right in itertools.combinations(names, 2)]
+    # Alike are headers of two names, or a count.
+    if not any(len(names) > 1 or any(meant_by(name) in LEVELS for name in names) for names in shared):
         return None
     tables: list[list[Record]] = []
     for a, b in spans:
@@ -780,11 +781,6 @@ def _as_fact(record: Mapping[str, Any]) -> Mapping[str, Any]:
     return {str(record[names[0]]): record[values[0]], **steps}
 
 
-def _numbers_devices(item: Any) -> bool:
-    """Tell whether a list names devices by number: 0, 1, 2."""
-    return bool(item) and all(type(c) is int for c in item) and item == sorted({*item}) and item[-1] < 1000
-
-
 def _are_numbers(item: Any) -> bool:
     return isinstance(item, list) and len(item) > 1 and {*map(type, item)} <= {int, float}
 
@@ -808,7 +804,9 @@ def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Coun
             yield from _flattened(item, f"{path}.", depth + 1, left_out)
         elif header_of(path).kind in ("time", "rate") and _are_numbers(item):
             yield path, json.dumps(summary([float(number) for number in item])[0])
-        elif isinstance(item, list | Mapping) and not _numbers_devices(item):
-            left_out[path] += 1
+        elif isinstance(item, list | Mapping) and not (
+            {*map(type, item)} == {int} and item == sorted({*item}) and item[-1] < 1000
+        ):
+            left_out[path] += 1  # and no list of devices
         else:
             yield path, "" if item is None else item if isinstance(item, str) else json.dumps(item)

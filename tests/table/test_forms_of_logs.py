@@ -8,6 +8,7 @@ import pytest
 
 from genperf.asking.tables import ask
 from genperf.errors import TableError
+from genperf.table.facts import facts_of
 from genperf.table.opened import open_files, understood
 
 COUNTS = (1, 2, 4, 8)
@@ -192,3 +193,37 @@ def test_objects_inside_objects_end_in_an_answer_or_a_message(tmp_path: Path, de
     (tmp_path / "deep.json").write_text(text, encoding="utf-8")
     with pytest.raises(TableError):
         understood(tmp_path / "deep.json")
+
+
+#: Forms of one file that hold the same law, each by a mechanism of its own.
+OF_ONE_MECHANISM = {
+    "a count before the colon": "".join(f"{n} GPUs: {rate(n):.1f} img/s (speedup {n**0.93:.2f}x)\n" for n in COUNTS),
+    "sentences in a list": "Last night:\n" + "".join(f"- on {n} GPUs we got {rate(n):.1f} img/s\n" for n in COUNTS),
+    "a count in a path": "".join(f"Solve/gpus-{n}-8  100  {rate(n):.1f} img/s\n" for n in COUNTS),
+    "a frame": "┌──────┬───────┐\n│ GPUs │ img/s │\n├──────┼───────┤\n"
+    + "".join(f"│ {n:<4} │ {rate(n):5.1f} │\n" for n in COUNTS)
+    + "└──────┴───────┘\n",
+    "a row of counts above one of results": f"GPUs,{','.join(map(str, COUNTS))}\n"
+    + f"img/s,{','.join(f'{rate(n):.1f}' for n in COUNTS)}\n",
+    "blocks that share their count": "A,,,B,\nGPUs,img/s,,GPUs,seq/s\n"
+    + "".join(f"{n},{rate(n):.1f},,{n},{rate(n) / 2:.1f}\n" for n in COUNTS),
+    "a word with a digit before the count": "gpus of,img/s\n" + "".join(f"v5p-{n},{rate(n):.1f}\n" for n in COUNTS),
+}
+
+
+@pytest.mark.parametrize("form", OF_ONE_MECHANISM)
+def test_one_file_by_one_mechanism(tmp_path: Path, form: str) -> None:
+    (tmp_path / "runs.txt").write_text(OF_ONE_MECHANISM[form])
+    columns = understood(tmp_path / "runs.txt").columns
+    assert [*map(float, COUNTS)] in [[float(cell) for cell in cells] for cells in columns.values() if _numeric(cells)]
+    measured = [round(rate(n), 1) for n in COUNTS]
+    assert measured in [[float(cell) for cell in cells] for cells in columns.values() if _numeric(cells)]
+
+
+def _numeric(cells: object) -> bool:
+    return all(str(cell).replace(".", "", 1).isdigit() for cell in cells)  # type: ignore[attr-defined]
+
+
+def test_hours_of_a_log_are_part_of_its_time() -> None:
+    assert [value for _, value, _ in facts_of('walltime = "3h34m40s"')] == [12880.0]
+    assert [value for _, value, _ in facts_of("elapsed: 1h2m")] == [3720.0]
