@@ -200,7 +200,7 @@ class Machine(Struct, frozen=True, dict=True):
         if len(counts) < 2 or min(counts[0], work.min()) <= 0.0:
             return None
         of_one, exponent = work[place] / counts, np.polyfit(np.log(counts), np.log(work[place]), 1)[0]
-        return None if _all_equal(of_one) or exponent <= LEAST_SAMPLES_GROWTH else (counts, of_one)
+        return None if _all_equal(of_one) or exponent <= LEAST_SAMPLES_GROWTH + SAME else (counts, of_one)
 
     def size(self, like: Mapping[str, Any] | None = None, as_it_is: bool = False) -> float | None:
         """Return the devices of a full node, by the largest scale of the runs, or of those `like` a configuration.
