@@ -77,7 +77,8 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
                 continue
             # `test=fsdp`, where the names of tests were taken apart.
             holding, cell = _cell_with(text, source)
-            column, text = (holding, cell) if holding == source.names[column].kind_column else (column, text)
+            of_kind = holding and holding == source.names[column].kind_column
+            column, text = (holding, cell) if of_kind else (column, text)
             cells = labels(source.columns[column])
         filled = {cell for cell in cells.tolist() if cell}
         if text not in filled and mostly_numbers(list(filled)):
