@@ -78,7 +78,11 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
             # `test=fsdp`, where the names of tests were taken apart.
             holding, cell = _cell_with(text, source)
             of_kind = holding and holding == source.names[column].kind_column
-            column, text = (holding, cell) if of_kind else (column, text)
+            counts = [*source.names[column].columns.values()]
+            if is_number(text) and len(counts) == 1 and counts[0] in source.columns:
+                column = counts[0]  # `instances=32` of `p4d.24xlarge x 8`
+            elif of_kind:
+                column, text = holding, cell
             cells = labels(source.columns[column])
         filled = {cell for cell in cells.tolist() if cell}
         if text not in filled and mostly_numbers(list(filled)):

@@ -719,6 +719,10 @@ NAMED_SETTINGS = {
         "test,step_s\nddp-4gpu-bs32,0.2\nddp-8gpu-bs32,0.21\nfsdp-4gpu-bs32,0.41\nfsdp-8gpu-bs32,0.43\n",
         {"test": "fsdp", "gpus": 16},
     ),
+    "a name that counts itself": (
+        "instances,step_s\np4d.24xlarge x 1,0.41\np4d.24xlarge x 2,0.43\np4d.24xlarge x 4,0.45\n",
+        {"instances": 8},
+    ),
     "minutes and seconds": ("ranks,time (min:sec)\n8,41:10\n16,41:32\n32,41:41\n", {"ranks": 64}),
 }
 
@@ -742,3 +746,10 @@ def test_a_word_of_a_name_chooses_its_kind(shell: Shell) -> None:
 def test_devices_of_a_node_are_known_by_a_slash(shell: Shell) -> None:
     Path("runs.csv").write_text("Nodes,GPUs/node,s/iter\n1,8,0.60\n2,8,0.62\n4,8,0.65\n")
     assert gp.ask("runs.csv", gpus=64).answers[0].ends == gp.ask("runs.csv", nodes=8).answers[0].ends
+
+
+def test_a_name_that_no_run_has_is_refused_with_those_there_are(shell: Shell) -> None:
+    Path("runs.csv").write_text("cloud,gpus,s\nnode a x1,8,0.41\nnode a x2,16,0.43\nnode a x4,32,0.45\n")
+    status, _, errors = shell("runs.csv", "--at", "cloud=zeta")
+    assert status == 1
+    assert "zeta" in errors
