@@ -69,15 +69,7 @@ class Imported(Struct, frozen=True, eq=False):
 
 
 class Rows(list[Row]):
-    """The rows of a file, whose repeats are numbered among those of the same factors.
-
-    Examples
-    --------
-    >>> rows = Rows("time_s")
-    >>> rows.add({"workers": 2}, {"time_s": 0.5}); rows.add({"workers": 2}, {"time_s": 0.25})
-    >>> rows[1]
-    {'workers': 2, 'repeat': 1, 'time_s': 0.25}
-    """
+    """The rows of a file, whose repeats are numbered among those of the same factors."""
 
     def __init__(self, time: str, group: Iterable[str] = (), rate: bool = False) -> None:
         super().__init__()
@@ -207,16 +199,7 @@ _KINDS |= dict.fromkeys((int, float), "a number")
 
 
 def read_json(text: str, name: str, line: int | None = None) -> Json:
-    """Read JSON of one value; of a file with a value a line, its line.
-
-    Examples
-    --------
-    >>> read_json('{"results": [', "runs.json")
-    Traceback (most recent call last):
-    ...
-    genperf.errors.TableError: runs.json: line 1, column 14: the file is cut off here
-      try: export it again
-    """
+    """Read JSON of one value; of a file with a value a line, its line."""
     value, *further_values = read_values(text, name, line)
     if further_values:
         raise TableError("holds several values of JSON in the place of one", where=name)
@@ -240,16 +223,7 @@ def export_of(text: str, name: str, key: str, what: str, hint: str) -> Json:
 
 
 class Json(Struct, frozen=True):
-    """A value of a JSON file and its place there.
-
-    Examples
-    --------
-    >>> file = Json({"times": [0.5, "fast"]}, "runs.json")
-    >>> [t.number() for t in file.member("times").list()]
-    Traceback (most recent call last):
-    ...
-    genperf.errors.TableError: runs.json: times[1]: a number is expected here, not text ('fast')
-    """
+    """A value of a JSON file and its place there."""
 
     value: Any
     file: str

@@ -30,13 +30,18 @@ class _Tables(HTMLParser):
         self.tables: list[list[list[str]]] = []
         #: For each cell of a table its row, its number there, and over how many rows and columns it stands.
         self.spans: list[list[tuple[int, int, int, int]]] = []
-        self.inside = False
+        #: What stands above each table.
+        self.captions: list[str] = []
+        self.inside = self.above = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.inside = self.inside and tag not in ("table", "tr")
         if tag == "table":
             self.tables.append([])
             self.spans.append([])
+            self.captions.append("")
+        elif tag == "caption":
+            self.above = bool(self.tables)
         elif tag == "tr" and self.tables:
             self.tables[-1].append([])
         elif tag in ("td", "th") and self.tables and self.tables[-1]:
@@ -49,10 +54,13 @@ class _Tables(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         self.inside = self.inside and tag not in ("td", "th", "tr", "table")
+        self.above = self.above and tag != "caption"
 
     def handle_data(self, data: str) -> None:
         if self.inside:
             self.tables[-1][-1][-1] += data
+        elif self.above:
+            self.captions[-1] += data
 
 
 def drawn_tables(html: str) -> str:
@@ -62,7 +70,7 @@ def drawn_tables(html: str) -> str:
     with contextlib.suppress(AssertionError):
         parser.feed(html)
     drawn = []
-    for cells, spans in zip(parser.tables, parser.spans, strict=True):
+    for cells, spans, caption in zip(parser.tables, parser.spans, parser.captions, strict=True):
         table: list[list[str]] = [[] for _ in cells]
         spanned: dict[tuple[int, int], str] = {}
         for row, number, rows_over, columns_over in spans:
@@ -73,11 +81,9 @@ def drawn_tables(html: str) -> str:
             below = range(row + 1, min(row + rows_over, len(cells)))
             spanned |= {(r, start + k): cells[row][number] for r in below for k in range(columns_over)}
         rows = [[" ".join(cell.split()).replace("|", "/") for cell in row] for row in table if any(row)]
-        drawn += (
-            ["\n".join(f"| {' | '.join(row)} |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:]))]
-            if rows
-            else []
-        )
+        if rows:
+            lines = [f"| {' | '.join(row)} |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
+            drawn.append("\n".join([*filter(None, [" ".join(caption.split()).replace("|", "/")]), *lines]))
     return "\n\n".join(drawn)
 
 

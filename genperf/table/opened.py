@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray
 from genperf.errors import GenperfError, TableError, attempted, listed
 from genperf.table.cells import Source, csv_pieces, neutral, source_of, source_of_frame, step
-from genperf.table.clean import label, labels
+from genperf.table.clean import label, labels, mostly_numbers
 from genperf.table.content import (
     MAX_FILE_BYTES,
     MAX_PARQUET_CELLS,
@@ -47,7 +47,7 @@ from genperf.table.facts import (
 )
 from genperf.table.folder import beneath, joined, tidied
 from genperf.table.parsed import is_european, parsed_column, parts_of
-from genperf.table.shape import melted, with_factors
+from genperf.table.shape import melted, units_in, with_factors
 from genperf.table.text import (
     FIRST_ROWS,
     JSON,
@@ -326,6 +326,15 @@ def understood(
     return read_back(tidy)
 
 
+def _unit_of_caption(source: Source) -> dict[str, str]:
+    """Return the unit that a caption states for the columns of numbers that no header says anything of."""
+    if any(header_of(name).kind for name in source.cells):
+        return {}
+    unit = units_in(source.caption)[:1]
+    numeric = [n for n, cells in source.cells.items() if meant_by(n) is None and mostly_numbers(labels(cells).tolist())]
+    return dict.fromkeys(numeric, unit[0]) if unit else {}
+
+
 def _unit_of_rows(source: Source) -> dict[str, str]:
     """Return the unit that a column states for the times beside it: `real_time,time_unit`."""
     stated = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
@@ -387,7 +396,7 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
         n for n, column in read.items() if column is not None and meant_by(column[1]) in LEVELS and not meant_by(n)
     }
     parsed = {name: column for name, column in read.items() if column is not None and name not in counts}
-    stated = _unit_of_rows(source)
+    stated = _unit_of_caption(source) | _unit_of_rows(source)
     return replace(
         source,
         read={name: cells for name, (cells, _, _) in parsed.items()},

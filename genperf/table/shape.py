@@ -126,9 +126,14 @@ def melted(source: Source, named: Collection[str]) -> Source:
     return _spread(long, families[0]) if len(families) == 1 and not repeated else long
 
 
+def units_in(caption: str) -> list[str]:
+    """Return the units in brackets in a caption."""
+    return [unit for unit in re.findall(r"[(\[]([^()\[\]]+)[)\]]", caption) if header_of(f"x ({unit})").kind]
+
+
 def value_in(caption: str) -> str:
     """Return a header for the values of a table by the quantity or the unit in its caption; empty where it has none."""
-    units = [unit for unit in re.findall(r"[(\[]([^()\[\]]+)[)\]]", caption) if header_of(f"x ({unit})").kind]
+    units = units_in(caption)
     if units:
         return f"{_VALUE} ({units[0]})"
     return caption if header_of(caption).kind and len(caption.split()) < LONGEST_NAME else ""

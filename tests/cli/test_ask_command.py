@@ -753,3 +753,17 @@ def test_a_name_that_no_run_has_is_refused_with_those_there_are(shell: Shell) ->
     status, _, errors = shell("runs.csv", "--at", "cloud=zeta")
     assert status == 1
     assert "zeta" in errors
+
+
+CAPTIONED = {
+    "html": "<table><caption>Time per epoch (min)</caption><tr><th>GPUs</th><th>R50</th></tr>"
+    "<tr><td>1</td><td>62.1</td></tr><tr><td>2</td><td>32.0</td></tr><tr><td>4</td><td>16.9</td></tr></table>",
+    "md": "Time per epoch (min)\n\n| GPUs | R50 |\n|---|---|\n| 1 | 62.1 |\n| 2 | 32.0 |\n| 4 | 16.9 |\n",
+}
+
+
+@pytest.mark.parametrize("kind", CAPTIONED)
+def test_a_caption_has_the_unit_of_columns_that_say_nothing(shell: Shell, kind: str) -> None:
+    Path(f"runs.{kind}").write_text(CAPTIONED[kind])
+    (one,) = gp.ask(f"runs.{kind}", gpus=8).answers
+    assert (one.unit, one.value) == ("min", pytest.approx(9.5, rel=0.05))
