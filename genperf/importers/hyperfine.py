@@ -14,17 +14,7 @@ SIGNATURE = r'\{\s*"results"\s*:'
 
 
 def read(text: str, name: str) -> Imported:
-    """Read an export.
-
-    Examples
-    --------
-    >>> export = '''{"results": [{"command": "train 2", "times": [5.1, 0.1], "exit_codes": [0, 1],
-    ...     "parameters": {"workers": "2"}}]}'''
-    >>> table = read(export, "runs.json")
-    >>> table.rows, table.left_out
-    (({'command': 'train 2', 'workers': '2', 'repeat': 0, 'time_s': 5.1},),
-     ("runs.json: results[0], run 1 of 'train 2': exit code 1",))
-    """
+    """Read an export."""
     file = export_of(text, name, "results", "export of hyperfine", "hyperfine --export-json FILE …")
     rows = Rows(TIME)
     for result in file.member("results").list():

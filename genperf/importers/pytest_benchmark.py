@@ -7,15 +7,7 @@ SIGNATURE = r'"benchmarks"\s*:'
 
 
 def read(text: str, name: str) -> Imported:
-    """Read an export.
-
-    Examples
-    --------
-    >>> export = '''{"benchmarks": [{"name": "test_step[2]", "fullname": "t.py::test_step[2]", "params": {"workers": 2},
-    ...     "stats": {"data": [0.5, 0.25]}}]}'''
-    >>> read(export, "bench.json").rows[1]
-    {'test': 't.py::test_step', 'workers': 2, 'repeat': 1, 'time_s': 0.25}
-    """
+    """Read an export."""
     hint, rows = "pytest --benchmark-json=FILE", Rows(TIME, [NAME])
     file = export_of(text, name, "benchmarks", "export of pytest-benchmark", hint)
     for test in file.member("benchmarks").list():

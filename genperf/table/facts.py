@@ -18,8 +18,8 @@ from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, source_of, step
 from genperf.table.clean import number_in, seconds_of
 from genperf.table.parsed import lists_devices, parts_of
-from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import MULTIPLES, TIME_WORDS, canonical_time, header_of
+from genperf.vocabulary import any_of, section, words_of
+from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, canonical_time, header_of
 from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, meant_by, plain_name
 
 #: Characters of a log that are read: some 30,000 lines, which take about ten seconds.
@@ -37,6 +37,10 @@ FAILURES = ("out of memory", "failed")
 PATHS = ("file", "section", "folder", *(f"folder {n}" for n in range(2, 9)))
 #: Times of so many steps that all rise are those of a clock: by chance one in 120 would.
 FEWEST_OF_A_CLOCK = 5
+#: What a run has done so far: `samples`.
+_AMOUNTS = frozenset(
+    word + end for name, words in section("counted").items() for word in (name, *words) for end in ("", "s")
+)
 #: How many times the median a step takes that is reported as slow.
 SLOW = 2.0
 #: Seconds since 1970 of the years 2001 to 2100: a time of day, and none that was measured.
@@ -454,6 +458,7 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
             number = number_in(cell)
             if number == number or (isinstance(cell, str) and cell.strip()):
                 run.values.setdefault(key, []).append(number if number == number else cell)
+    progressed = _with_progress(run)
     rising = [key for key, values in run.values.items() if is_counter(key, values)]
     varied = [key for key, values in run.values.items() if key not in rising and len({*values}) > 1]
     texts = [key for key in varied if not isinstance(run.values[key][0], float)]
@@ -463,9 +468,24 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
     # A text for each step, such as the time of day, is no setting.
     knobs += [key for key in texts if len({*run.values[key]}) < 0.5 * len(run.values[key])]
     numbered = [key for key in rising if not _words_of(key).isdisjoint(words_of("log.step"))]
-    if not numbered or knobs or not run.measured:
+    if not (numbered or progressed) or knobs or not run.measured:
         return None
     return source_of_rows([(1, run)], name, "record")
+
+
+def _with_progress(run: Run) -> bool:
+    """Put rates in the place of counts that rise with a clock, read at even intervals: `time,samples`."""
+    clocks = [k for k, values in run.values.items() if header_of(k).kind == "time" and _is_clock(values)]
+    seconds = np.diff(run.values[clocks[0]]) if len(clocks) == 1 else np.zeros(1)
+    amounts = [
+        k for k, v in run.values.items() if plain_name(k) in _AMOUNTS and len(v) == len(seconds) + 1 and _is_clock(v)
+    ]
+    if not amounts or np.ptp(seconds) > 0.01 * seconds[0]:
+        return False
+    seconds *= np.divide(*TIME_UNITS[header_of(clocks[0]).unit])
+    run.values |= {f"{key}/s": (np.diff(run.values.pop(key)) / seconds).tolist() for key in amounts}
+    del run.values[clocks[0]]
+    return True
 
 
 def source_of_log(text: str, name: str, size: int = 0) -> Source | None:

@@ -767,3 +767,12 @@ def test_a_caption_has_the_unit_of_columns_that_say_nothing(shell: Shell, kind: 
     Path(f"runs.{kind}").write_text(CAPTIONED[kind])
     (one,) = gp.ask(f"runs.{kind}", gpus=8).answers
     assert (one.unit, one.value) == ("min", pytest.approx(9.5, rel=0.05))
+
+
+def test_what_was_done_so_far_at_even_times_is_a_rate(shell: Shell) -> None:
+    Path("runs").mkdir()
+    for gpus, rate in ((1, 310), (2, 595), (4, 1141), (8, 2189)):
+        lines = "\n".join(f"{10 * k},{10 * k * rate}" for k in range(1, 12))
+        Path(f"runs/progress_{gpus}gpus.csv").write_text(f"time,samples\n{lines}\n")
+    (one,) = gp.ask("runs", gpus=16).answers
+    assert (one.unit, one.value) == ("samples/s", pytest.approx(4150, rel=0.1))
