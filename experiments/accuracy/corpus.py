@@ -1,6 +1,6 @@
 """How well `auto` extrapolates series of published clusters, beside simpler models.
 
-    python -m experiments corpus [--extra-p] [--among] [--outside FOLDER]
+    python -m experiments corpus [--extra-p] [--among] [--hidden] [--outside FOLDER]
 
 `experiments/benchmark.md` states the protocol. A file is a source. `--outside` names a folder with more sources in the
 same form, which no licence allows to bundle. The prior of the bank is one for all sources: it is set half-way between
@@ -118,14 +118,16 @@ def _questions(frame: pd.DataFrame, least: int) -> Iterator[tuple[str, pd.DataFr
             yield "node", one, more[more.devices == more.devices.min()].iloc[[0]]
 
 
-def cases(frames: dict[str, pd.DataFrame], every: int = 1, least: int = 3) -> list[Case]:
-    """Return the cases of all sources, or every so many of them; `least` counts are fitted."""
+def cases(
+    frames: dict[str, pd.DataFrame], every: int = 1, least: int = 3, factors: Sequence[str] = FACTORS
+) -> list[Case]:
+    """Return the cases of all sources, or every so many of them; `least` counts are fitted over some columns."""
     out = []
     for source, frame in frames.items():
         listed = list(questions(frame, least))[::every]
         if not listed:
             continue
-        table = _table_of([small for _, small, _ in listed])
+        table = _table_of([small for _, small, _ in listed], factors)
         for key, part in table.groups():
             protocol, small, asked = listed[int(key[0])]
             series = series_of(part, {})
@@ -140,7 +142,11 @@ def cases(frames: dict[str, pd.DataFrame], every: int = 1, least: int = 3) -> li
 def auto(case: Case, key: tuple[str, ...], shared: TableShares) -> dict[str, float | str]:
     """Fit `auto` and predict, as `genperf.fit` does."""
     ensemble = fit_series(case.table, case.series, shared.of(key))
-    answer = Auto(AUTO, FitOptions()).assembled(case.table, ensemble, 0).predict_columns(case.asked[FACTORS])
+    answer = (
+        Auto(AUTO, FitOptions())
+        .assembled(case.table, ensemble, 0)
+        .predict_columns(case.asked[list(case.series.columns)])
+    )
     return {name: answer[name][0] for name in ("time", "lower", "upper", "verdict")}
 
 
@@ -172,10 +178,11 @@ def by_hand_of(train: pd.DataFrame, asked: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def _table_of(trained: Sequence[pd.DataFrame]) -> Table:
-    """Return the rows that are fitted of some cases as one table, a group each."""
-    rows = pd.concat([part[[*FACTORS, "t"]].assign(case=str(i)) for i, part in enumerate(trained)])
-    return gp.read_table(rows, time="t", extrinsic="devices,nodes", intrinsic="batch", group="case")
+def _table_of(trained: Sequence[pd.DataFrame], factors: Sequence[str] = FACTORS) -> Table:
+    """Return the rows that are fitted of some cases as one table of some columns, a group each."""
+    rows = pd.concat([part[[*factors, "t"]].assign(case=str(i)) for i, part in enumerate(trained)])
+    counts = [name for name in factors if name != "batch"]
+    return gp.read_table(rows, time="t", extrinsic=counts, intrinsic="batch", group="case")
 
 
 def answers(listed: Sequence[Case], together: bool = True) -> pd.DataFrame:
@@ -183,7 +190,8 @@ def answers(listed: Sequence[Case], together: bool = True) -> pd.DataFrame:
     rows: list[dict[str, float | str]] = [{} for _ in listed]
     for source, protocol in dict.fromkeys((case.source, case.protocol) for case in listed):
         at = [i for i, case in enumerate(listed) if (case.source, case.protocol) == (source, protocol)]
-        shared = table_shares(_table_of([listed[i].train for i in at]), {}) if together else TableShares()
+        columns = list(listed[at[0]].series.columns)
+        shared = table_shares(_table_of([listed[i].train for i in at], columns), {}) if together else TableShares()
         for number, i in enumerate(at):
             rows[i] = {"source": source, "protocol": protocol, "measured": listed[i].truth}
             rows[i] |= auto(listed[i], (str(number),), shared)
@@ -428,7 +436,29 @@ def among_page(listed: Sequence[Case], frames: dict[str, pd.DataFrame]) -> str:
     )
 
 
-def run(extra_p: bool = False, among: bool = False, outside: Path | None = None, rows: Path | None = None) -> str:
+def hidden_page(listed: Sequence[Case], frames: dict[str, pd.DataFrame]) -> str:
+    """Return the criterion of the series of several nodes with the nodes, and where the table does not count them."""
+    lines = []
+    for name, factors in (("nodes counted", FACTORS), ("nodes not counted", ["devices", "batch"])):
+        asked = listed if factors is FACTORS else cases(frames, factors=factors)
+        several = [case for case in asked if case.asked.nodes.iloc[0] > 1]
+        hands = pd.DataFrame([by_hand_of(case.train, case.asked) for case in several])
+        lines.append(summary(name, pd.concat([answers(several), hands], axis=1)))
+    return "\n".join(
+        [
+            "**A table that counts devices alone**: the same questions beyond one node, without the nodes\n",
+            markdown(["auto", *CRITERION], lines) + "\n",
+        ]
+    )
+
+
+def run(
+    extra_p: bool = False,
+    among: bool = False,
+    hidden: bool = False,
+    outside: Path | None = None,
+    rows: Path | None = None,
+) -> str:
     """Judge `auto` beside simpler models, and Extra-P; `rows` is a CSV of every prediction."""
     frames = sources(outside)
     listed = cases(frames)
@@ -442,9 +472,10 @@ def run(extra_p: bool = False, among: bool = False, outside: Path | None = None,
             hands["Extra-P"] = [float(p[0]) for p in fitted.predicted]
             others.append("Extra-P")
     judged = pd.concat([answers(listed), hands], axis=1)
-    beside = among_page(listed, frames) if among else ""
-    flags = " --extra-p" * extra_p + " --among" * among + " --outside FOLDER" * (outside is not None)
+    beside = ([among_page(listed, frames)] if among else []) + ([hidden_page(listed, frames)] if hidden else [])
+    flags = " --extra-p" * extra_p + " --among" * among + " --hidden" * hidden
+    flags += " --outside FOLDER" * (outside is not None)
     write_record(judged, COMMAND + flags)
     if rows:
         judged.to_csv(rows, index=False)
-    return "\n".join(filter(None, [page(judged, others, flags), beside]))
+    return "\n".join([page(judged, others, flags), *beside])

@@ -126,7 +126,7 @@ def _label(series: MeasuredSeries, reading: CountReading) -> str:
     if len(series.works) > 1:
         words.append("constant work" if reading.work == "1" else "shared work")
     if reading.nodes.startswith("max("):
-        words.append("eight a node")
+        words.append("four a node" if "/4," in reading.nodes else "eight a node")
     return ", ".join([*words, "one node"] if reading.nodes == "1" else words)
 
 
