@@ -16,13 +16,14 @@ from rich.console import Console
 from rich.text import Text
 
 from genperf.errors import GenperfError, counted, listed
-from genperf.facts import Curve, Facts, GrowthCounts, Interval, Stage
+from genperf.facts import ENDS, Curve, Facts, GrowthCounts, Interval, Stage
 from genperf.panel.assemble import EARLIER
 from genperf.panel.quantities import QUANTITIES
 from genperf.panel.reading import Reading
 from genperf.panel.target import SECONDS
 from genperf.prediction.predict import THROUGHPUT
-from genperf.vocabulary.headers import RELATIVE, bare, time_called
+from genperf.vocabulary.headers import RELATIVE, bare, header_of, time_called
+from genperf.vocabulary.names import is_relative, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, verdict_line
 from genperf.words.numbers import (
     count_text,
@@ -245,6 +246,41 @@ def _costs(growth: GrowthCounts) -> dict[str, Any]:
     return numbers
 
 
+#: What it costs, and how many times as fast it is, among the names that a question may want.
+_COST, _SPEEDUP = "cost", "speed-up"
+
+
+def wanted_of(answer: Answer, want: str) -> Value | None:
+    """Return what follows from the first quantity and is wanted by a name of the field; None of any other name.
+
+    The names are those of a rate, a time, a speed-up, an efficiency, a cost, and those of `QUANTITIES`.
+    """
+    facts, plain, kind = answer.facts, plain_name(want), header_of(want).kind
+    if facts is None:
+        return None
+    growth, value, efficiency = facts.growth, facts.expected.value, facts.growth.target.efficiency
+    reported = [n for n, q in QUANTITIES.items() if plain in (n, plain_name(q.label)) and n in facts.quantities]
+    choice: tuple[str, Interval | None, str] = ("", None, "")
+    if reported:
+        row, ends = QUANTITIES[reported[0]], (facts.quantities[f"{reported[0]}{end}"] for end in ENDS)
+        choice = row.label, Interval(*ends), row.unit
+    elif plain == _COST:
+        choice = (_COST, *(_cost(growth, value) or (None, "")))
+    elif kind == "rate":
+        choice = "throughput", growth.throughput(value), rate_unit(growth.sample)
+    elif kind == "time" and facts.expected.is_time and (growth.whole or growth.of_steps):
+        choice = growth.sample if growth.whole else "step", value, facts.expected.unit
+    elif is_relative(want) and re.search("speed|eff", plain) and efficiency is not None:
+        times = growth.target.count / growth.smallest.count if "speed" in plain else 1.0
+        ends = (times * end for end in efficiency.ends)
+        choice = _SPEEDUP if "speed" in plain else "efficiency", Interval(*ends), "x" if "speed" in plain else ""
+    name, interval, unit = choice
+    if interval is None:
+        return None
+    low, high = sorted(interval.ends[1:])
+    return replace(answer.answers[0], quantity=name, unit=unit, value=interval.value, lower=low, upper=high)
+
+
 # --- the card ---------------------------------------------------------------------------------------------------------
 
 
@@ -265,7 +301,8 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     """Return the lines of the card, each with its styles."""
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     facts = answer.facts
-    rows = [*rows_of(answer)][:MOST_ROWS]
+    # What is wanted stands first.
+    rows = sorted(rows_of(answer), key=lambda row: row.name != answer.answers[0].quantity)[:MOST_ROWS]
     # What the question left open, and the heads of the columns.
     taken, room, (interval, beside) = join_values(answer.taken), sum(COLUMNS[:2]), heads_of(facts)
     taken = f"of {taken}" if taken else ""
@@ -339,6 +376,8 @@ def rows_of(answer: Answer) -> Iterator[Row]:
     if relative and likeliest.quantity.lower() != "efficiency":
         # A speed-up, or a share of the peak, by its own name.
         yield _interval_row(likeliest.quantity, likeliest.expected, likeliest.unit)
+    if likeliest.quantity == _SPEEDUP:
+        yield _interval_row(_SPEEDUP, likeliest.expected, likeliest.unit)
     if rate is not None and not relative:
         before_text = "" if beside is None or beside.rate is None else three_digits(beside.rate)
         yield _interval_row("throughput", rate, rate_unit(growth.sample), before_text)
@@ -415,12 +454,8 @@ def _time_row(facts: Facts, beside: Stage | None, column: str) -> Row:
 def _money(facts: Facts) -> Iterator[Row]:
     """Yield what a million samples or a job cost, and how long the plan takes."""
     growth, value = facts.growth, facts.expected.value
-    if growth.costs is not None and growth.price is not None:
-        here, there = growth.costs
-        ends = Interval(there, there * value.lower / value.value, there * value.upper / value.value)
-        per = with_article(growth.sample) if growth.whole else f"per M {growth.sample}"
-        unit = f"{growth.price.currency} {per}".strip()
-        yield _interval_row("cost", ends, unit, three_digits(here) if growth.grows else "")
+    if (cost := _cost(growth, value)) is not None and growth.costs is not None:
+        yield _interval_row(_COST, *cost, three_digits(growth.costs[0]) if growth.grows else "")
     if facts.plan is not None:
         paid, named = facts.plan.price, facts.plan.named
         chosen = facts.plan.cheapest if named is None else named
@@ -428,6 +463,16 @@ def _money(facts: Facts) -> Iterator[Row]:
         yield Row("whole job", with_unit(middle, unit), f"{lower} – {upper}", f"at {chosen.count:g}")
         row = _interval_row("job's cost", chosen.cost, f"{facts.plan.paid}-hours" if paid is None else paid.currency)
         yield row._replace(beside="" if paid is None else f"at {paid.text}"[: COLUMNS[3] - 1])
+
+
+def _cost(growth: GrowthCounts, value: Interval) -> tuple[Interval, str] | None:
+    """Return what a million samples or a job cost, with the unit; None without a price or the work of a step."""
+    if growth.costs is None or growth.price is None:
+        return None
+    there = growth.costs[1]
+    per = with_article(growth.sample) if growth.whole else f"per M {growth.sample}"
+    ends = Interval(there, there * value.lower / value.value, there * value.upper / value.value)
+    return ends, f"{growth.price.currency} {per}".strip()
 
 
 def _closing(answer: Answer) -> Iterator[Text]:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
-from genperf.asking.answer import Answer, Value
+from genperf.asking.answer import Answer, Value, wanted_of
 from genperf.asking.ask import Question, plan_of
 from genperf.asking.ask import ask as ask_model
 from genperf.asking.question import as_row, measured, measured_sentences, only_run, rows_with, wanted_name
@@ -214,7 +214,16 @@ def ask_recognised(
         # Where tokens were measured, how long many of them take follows from these and no length of a sequence.
         rates = {n: h for n, h in opened.reading.headers.items() if n in opened.reading.quantities}
         opened = replace(opened, want=next((n for n, h in rates.items() if h.counted == "tokens"), None))
-    if (reading := only_run(opened)) is not None:
+    try:
+        reading = only_run(opened)
+    except TableError:
+        # No column has that name: it may follow from what was measured.
+        answer = ask_recognised(replace(opened, want=None), at, None, question, seed) if wanted else None
+        value = None if answer is None else wanted_of(answer, str(wanted))
+        if answer is None or value is None:
+            raise
+        return replace(answer, answers=(value, *answer.answers[1:]))
+    if reading is not None:
         answer = _measured(opened, reading)
     else:
         resolved = _resolved(opened.reading, opened.at)
@@ -355,6 +364,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         reading, source = self.reading, self.opened.source
         alone = self.opened.want is not None or self.opened.given.measured_column is not None
         name, *others = reading.quantities[: 1 if alone else None]
+        # What is the same in every run tells nothing.
+        others = [n for n in others if reading.evidence[n].varies]
         if self.opened.want is not None and (answer := self._wanted_of_another(name, at)) is not None:
             return answer
         model, table = self.fitted(name)

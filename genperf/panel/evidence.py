@@ -293,7 +293,7 @@ def role_by_words(name: str) -> tuple[Literal["spread", "label", "ratio"], str] 
     >>> [role_by_words(name)[0] for name in ("job_id", "_step", "thr_std", "stddev (ms)")], role_by_words("layers")
     (['label', 'label', 'spread', 'spread'], None)
     """
-    flat = plain_name(name).replace("/", "_")
+    flat = plain_name(name).replace("/", "_").rstrip("_.")
     if _SPREAD.fullmatch(flat):
         return "spread", "its header is that of a deviation"
     if flat in _PREDICTED:

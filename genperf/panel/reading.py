@@ -245,7 +245,7 @@ def _meaning(name: str, evidence: ColumnEvidence, header: Header, requested: boo
     rules: tuple[tuple[bool, Role, str], ...] = (
         (not evidence.levels, "empty", "no cell is filled"),
         (requested, "setting" if evidence.numeric else "kind", "the question names it"),
-        (is_repeat(name, evidence.texts), "repeat", "it numbers the repeats of a configuration"),
+        (not header.unit and is_repeat(name, evidence.texts), "repeat", "it numbers the repeats of a configuration"),
         *((True, *named) for named in [role_by_words(name)] if named is not None),
         (header.kind != "" and len(evidence.known) > 0, "measured", _HEADERS[header.kind]),
         (evidence.numeric and is_statistic(name), "measured", "its header is that of a statistic"),
@@ -397,6 +397,10 @@ def _with_scale(reading: Reading, at: Mapping[str, str]) -> Reading:
     count = scale is not None and names.get(scale) not in LEVELS and not is_size(scale)
     if scale is not None and count and "workers" not in mapped:
         mapped["workers"] = scale
+    level = None if scale is None or scale in mapped.values() else names.get(scale)
+    if scale is not None and level in LEVELS and column_of(str(level), settings) != scale:
+        # Another column has the better name, and is the same in every run.
+        mapped[str(level)] = scale
     if scale is not None and not is_size(scale) and "global_batch" not in mapped:
         of_all = _batch_of_all(reading, scale)
         mapped |= {} if of_all is None else {"global_batch": of_all}
@@ -534,7 +538,10 @@ def measured_roles(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the roles of a measured column, its work and its scaling, and what is derived for them."""
     header, grows = reading.headers[name], growth(reading, name)
-    roles, derived = measurement_of_column(name, list(reading.meanings), scale, grows, header, reading.mapping)
+    # Beside a time or a rate a number without a unit is no rate, though it grows.
+    beside = {reading.headers[n].kind for n in reading.of("measured") if not header.kind} & {"time", "rate"}
+    names = list(reading.meanings)
+    roles, derived = measurement_of_column(name, names, scale, 0.0 if beside else grows, header, reading.mapping)
     sized = scale is not None and is_size(scale)
     batches = {canonical_of(n): reading.evidence[n] for n in reading.of("setting") if "batch" in str(canonical_of(n))}
     if "throughput" in roles and scale is not None and sized:

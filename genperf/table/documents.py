@@ -185,83 +185,63 @@ def _literal(node: ast.expr) -> Any:
         return None
 
 
-#: `  - gpus: 8  # of one node`, `runs:`, `- adam`.
+#: `  - gpus: 8  # of one node`, `runs:`, `- adam`, `- [8, 0.2]`: a line of an outline, none of a sentence or a log.
 _OUTLINE = re.compile(
-    r"(?P<indent> *)(?P<item>(?:- +)?)"
-    r"(?:(?P<key>[^\s:#'\"{}\[\]|,][^:#'\"{}\[\]|]{0,60}?):(?: +|(?=$))(?P<value>[^#()]*?)"
-    r"|(?P<scalar>(?<=- )[^\s:#][^:#]*?))"
-    r"(?: +#\s*(?P<comment>.*))?\s*$"
+    # No anchors: what they name may stand many times.
+    r"(?!.*[\s\[{,]&)(?P<lead>\s*(?:- +)*)"
+    r"(?:(?P<key>[^\s:#'\"{}\[\]|,-][^:#'\"{}\[\]|]{0,60}?):(?P<value>(?: +[^#()]*)?)|(?<=- )[^\s:#][^:#]*?)(?: +#.*)?"
 )
-#: Blocks inside each other that are read.
-_DEEPEST = 20
+#: A number with its unit in the comment behind it.
+_COMMENTED = re.compile(r"(: +[\d.]+(?:e[+-]?\d+)?) +# *([^#\n]+)$", re.IGNORECASE | re.MULTILINE)
 #: Lines of an outline that are read: results of a few hundred runs.
-_LONGEST_OUTLINE = 20_000
+_LONGEST_OUTLINE = 8_000
 
 
 def of_outline(text: str) -> str | None:
-    r"""Return keys with blocks below them, indented as YAML has them, as JSON; None of another text.
+    r"""Return keys with blocks below them, or a list of such, as YAML has them, as JSON; None of another text.
 
     Examples
     --------
     >>> of_outline("runs:\n  - gpus: 8\n    step: 0.2 # s\n  - gpus: 16"), of_outline("gpus: 8\nstep: 0.2")
     ('{"runs": [{"gpus": 8, "step": "0.2 s"}, {"gpus": 16}]}', None)
     """
-    lines: list[re.Match[str]] = []
-    for line in text.splitlines():
-        if not line.strip() or line.lstrip().startswith("#") or line.strip() == "---":
-            continue
-        match = _OUTLINE.match(line) if len(lines) < _LONGEST_OUTLINE else None
-        if match is None:
-            return None
-        lines.append(match)
-    blocks = [(len(line["indent"]), len(line["item"]), line) for line in lines]
-    if len({indent for indent, _, _ in blocks}) < 2 and not any(item for _, item, _ in blocks):
+    bare = (line.rstrip() for line in text.splitlines())
+    lines = [line for line in bare if line and line != "---" and not line.lstrip().startswith("#")]
+    matches = [_OUTLINE.fullmatch(line) for line in lines[: _LONGEST_OUTLINE + 1]]
+    if len(lines) > _LONGEST_OUTLINE or not all(matches) or not any(line["lead"] for line in filter(None, matches)):
         return None
+    # Lines that number runs or steps have blocks of a log below them.
+    if any(line["key"] and not line["value"].strip() and key_of_step(line["key"]) for line in filter(None, matches)):
+        return None
+    # In Python: libyaml overflows the stack of blocks inside each other.
+    import yaml
+
+    def with_unit(match: re.Match[str]) -> str:
+        return f"{match[1]} {match[2]}" if is_result(f"x ({match[2]})") else match[1]
+
     try:
-        value, end = _block(blocks, 0, blocks[0][0], 0)
+        node = yaml.compose(_COMMENTED.sub(with_unit, "\n".join(lines)), yaml.BaseLoader)
+        return json.dumps(_value(node)) if node.id in ("mapping", "sequence") else None
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError):
+        return None
+
+
+def _value(node: Any) -> Any:
+    """Return what a node of YAML holds, its numbers as numbers; ValueError where it holds runs as a log has them."""
+    if node.id == "mapping":
+        pairs = [(key.value, _value(value)) for key, value in node.value]
+        if len(keys := dict(pairs)) < len(pairs):
+            raise ValueError("runs one after the other")
+        return keys
+    if node.id == "sequence":
+        items = [_value(item) for item in node.value]
+        if any(is_result(key, unit) for item in items if isinstance(item, str) for key, _, unit in facts_of(item)):
+            raise ValueError("a list of sentences")
+        return items
+    try:
+        return json.loads(node.value)
     except ValueError:
-        return None
-    return json.dumps(value) if end == len(blocks) and isinstance(value, dict) else None
-
-
-def _block(lines: list[tuple[int, int, re.Match[str]]], at: int, indent: int, depth: int) -> tuple[Any, int]:
-    """Return what lines from one on hold that are indented alike, and where they end."""
-    if depth > _DEEPEST:
-        raise ValueError("too deep")
-    items: list[Any] = []
-    keys: dict[str, Any] = {}
-    while at < len(lines) and lines[at][0] >= indent:
-        begins, item, line = lines[at]
-        if begins > indent or (bool(item) and bool(keys)) or (not item and bool(items)):
-            raise ValueError("indented otherwise")
-        below = lines[at + 1][0] if at + 1 < len(lines) else -1
-        if item and line["scalar"] is not None:
-            if any(is_result(key, unit) for key, _, unit in facts_of(line["scalar"])):
-                raise ValueError("a list of sentences")
-            items.append(_cell(line["scalar"], line["comment"]))
-            at += 1
-        elif item:
-            lines[at] = (begins + item, 0, line)
-            value, at = _block(lines, at, begins + item, depth + 1)
-            items.append(value)
-        elif line["key"] in keys or (key_of_step(line["key"]) and not line["value"]):
-            raise ValueError("runs or steps one after the other")
-        elif line["value"] or (below <= indent and not (below == indent and lines[at + 1][1])):
-            keys[line["key"]] = _cell(line["value"] or "", line["comment"])
-            at += 1
-        else:
-            keys[line["key"]], at = _block(lines, at + 1, below, depth + 1)
-    return items or keys, at
-
-
-def _cell(text: str, comment: str | None) -> Any:
-    """Return a value of an outline, with the unit behind it where a comment is one."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text.strip("'")
-    unit = comment if comment and isinstance(value, int | float) and is_result(f"x ({comment})") else ""
-    return f"{value} {unit}" if unit else value
+        return node.value
 
 
 def sheets_of(data: bytes, name: str) -> dict[str, str]:

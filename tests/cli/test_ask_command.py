@@ -297,6 +297,22 @@ def test_a_quantity_has_one_answer_with_and_without_want(shell: Shell) -> None:
         assert alone[name] == pytest.approx(both["peak_gb"][name], rel=1e-12)
 
 
+def test_what_follows_from_the_measured_quantity_can_be_wanted(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,batch,step_s,comm share\n1,64,0.1,0.2\n2,128,0.104,0.3\n4,256,0.109,0.35\n")
+    facts = answer(shell, "--price", "2/h")
+    wanted = {}
+    for name in ("throughput", "efficiency", "speedup", "cost", "images/s", "comm share"):
+        (first, *_) = answer(shell, "--price", "2/h", "--want", name)["answers"]
+        wanted[name] = first["value"], first["lower"], first["upper"]
+    assert wanted["throughput"] == wanted["images/s"]
+    assert wanted["throughput"] == tuple(facts[f"throughput{end}"] for end in ("", "_lower", "_upper"))
+    assert wanted["efficiency"] == tuple(facts[f"efficiency{end}"] for end in ("", "_lower", "_upper"))
+    assert (wanted["speedup"][0], wanted["cost"][0]) == (facts["speedup"], facts["cost_per_million"])
+    beside = {value["quantity"]: (value["value"], value["lower"], value["upper"]) for value in facts["answers"]}
+    assert wanted["comm share"] == beside["comm share"]
+    assert shell("ask", "runs.csv", "--at", "gpus=64", "--want", "mfu")[0] == 1
+
+
 def test_a_throughput_has_an_interval_and_fits_where_runs_failed(shell: Shell) -> None:
     numbers = answer(shell)
     low, middle, high = (float(str(numbers[f"throughput{end}"])) for end in ("_lower", "", "_upper"))

@@ -295,6 +295,16 @@ CELLS = {
         "GPUs=16",
         "Time/iter",
     ),
+    "a list of YAML": (
+        [line for n in COUNTS for line in (f"- name: run-{n}", f"  gpus: {n}", f"  step: {seconds(n):.3f} s")],
+        "gpus=16",
+        None,
+    ),
+    "processes that load data beside a world size": (
+        ["world_size,workers,step_s", *(f"{n},8,{seconds(n)}" for n in COUNTS)],
+        "gpus=16",
+        None,
+    ),
     "a step with a unit": (
         ["Nodes | Step (ms) | Eff", *(f"{n} | {1e3 * seconds(n):.1f} | {100 - n}%" for n in COUNTS)],
         "Nodes=16",
