@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.util import find_spec
 from io import StringIO
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -50,6 +51,8 @@ MEASURED = "●"
 PICTURE_ROWS = 4
 #: Rows of the table at most: with header, picture, verdict and next step they fill the card.
 MOST_ROWS = 5
+#: Relative difference up to which a measured efficiency is the computed one: its cells may have two digits.
+SAME_EFFICIENCY = 0.05
 #: Times below it are written in microseconds.
 SMALL_SECONDS = 1e-3
 
@@ -303,12 +306,12 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     facts = answer.facts
     # What is wanted stands first.
     rows = sorted(rows_of(answer), key=lambda row: row.name != answer.answers[0].quantity)[:MOST_ROWS]
-    # What the question left open, and the heads of the columns.
-    taken, room, (interval, beside) = join_values(answer.taken), sum(COLUMNS[:2]), heads_of(facts)
-    taken = f"of {taken}" if taken else ""
-    taken = (taken if len(taken) < room else f"{taken[: room - 2]}…").ljust(room)
-    titles = Text(taken + interval.rjust(COLUMNS[2]) + beside.rjust(COLUMNS[3]), style="dim")
-    lines = [_header(answer, width), titles, *map(_row, rows)]
+    # What the question left open, its last words on the line of the heads of the columns where there is room.
+    taken = wrap(f"of {join_values(answer.taken)}", width) if answer.taken else [""]
+    room, (interval, beside) = sum(COLUMNS[:2]), heads_of(facts)
+    left = taken.pop() if len(taken[-1]) < room else ""
+    titles = left.ljust(room) + interval.rjust(COLUMNS[2]) + beside.rjust(COLUMNS[3])
+    lines = [_header(answer, width), *(Text(line, style="dim") for line in (*taken, titles)), *map(_row, rows)]
     read = [Text(f"read: {answer.read_back}", style="dim")] if footer and answer.read_back else []
     notes = f"{counted(len(answer.notes), 'note')}, " if answer.notes else ""
     read += [Text(f"{notes}all: --full · {answer.read_as}", style="dim")] if footer and answer.reading else []
@@ -364,14 +367,15 @@ def _row(row: Row) -> Text:
 
 def rows_of(answer: Answer) -> Iterator[Row]:
     """Yield the rows of the card's table, of which it has `MOST_ROWS`: the quantities that are known."""
-    facts = answer.facts
-    if facts is None:
+    facts, (likeliest, *others) = answer.facts, answer.answers
+    if facts is None or likeliest.facts is None:
+        # What follows from the facts by arithmetic comes before them.
         yield from (_interval_row(amount.quantity, amount.expected, amount.unit) for amount in answer.answers)
+    if facts is None:
         return
     growth, expected = facts.growth, facts.expected
     rate = growth.throughput(expected.value)
     beside = _beside(facts) if growth.grows else None
-    likeliest = answer.answers[0]
     relative = rate is not None and growth.sample == RELATIVE and likeliest.unit in ("x", "%")
     if relative and likeliest.quantity.lower() != "efficiency":
         # A speed-up, or a share of the peak, by its own name.
@@ -382,10 +386,11 @@ def rows_of(answer: Answer) -> Iterator[Row]:
         before_text = "" if beside is None or beside.rate is None else three_digits(beside.rate)
         yield _interval_row("throughput", rate, rate_unit(growth.sample), before_text)
     if rate is None or growth.of_steps:
-        yield _time_row(facts, beside, answer.answers[0].quantity)
+        yield _time_row(facts, beside, likeliest.quantity)
     if (efficiency := growth.target.efficiency) is not None:
         before = None if beside is None else beside.efficiency
         middle, lower, upper = (f"{100 * end:.0f}" for end in efficiency.ends)
+        others = [one for one in others if not _is_efficiency(one, efficiency.value)]
         # That of weak scaling, where nothing shows the work of a step.
         yield Row(
             "efficiency, weak" if growth.assumption else "efficiency",
@@ -403,7 +408,14 @@ def rows_of(answer: Answer) -> Iterator[Row]:
         ends = Interval(*(float(facts.predicted[f"{name}{end}"]) for end in ("", "_lower", "_upper")))
         if np.isfinite(ends.value):
             yield _interval_row(name, ends, unit)
-    yield from (_interval_row(amount.quantity, amount.expected, amount.unit) for amount in answer.answers[1:])
+    yield from (_interval_row(amount.quantity, amount.expected, amount.unit) for amount in others)
+
+
+def _is_efficiency(measured: Value, share: float) -> bool:
+    """Return whether a measured column, such as `Efficiency (%)`, is the scaling efficiency, up to rounded cells."""
+    value = measured.value / (100.0 if measured.unit == "%" else 1.0)
+    named = re.sub(r"\W+", "", measured.quantity).lower() == "efficiency"
+    return named and abs(value / share - 1.0) <= SAME_EFFICIENCY
 
 
 def _interval_row(name: str, ends: Interval, unit: str, beside: str = "") -> Row:

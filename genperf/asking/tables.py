@@ -412,9 +412,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         opened = replace(self.opened, want=bases[0])
         answer = replace(self, opened=opened, reading=opened.reading).answered(at)
         value = self._by_arithmetic(name, {bases[0]: answer.answers[0]})
-        return (
-            None if value is None else replace(answer, answers=(value,), facts=None, measured=self._measured(name, at))
-        )
+        return None if value is None else replace(answer, answers=(value,), measured=self._measured(name, at))
 
     def _in_full(self, name: str, model: FitResult, configuration: dict[str, Any]) -> Answer | None:
         """Return all that is known of the likeliest quantity; None of one count, which has no curve to speak of."""

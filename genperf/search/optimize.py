@@ -34,7 +34,7 @@ from genperf.search.evaluation import (
 from genperf.search.problem import Goal, Job, Vocabulary, capacity_constraints, models_of, read_problem
 from genperf.search.space import Space, checked_space, in_model_names, read_grid
 from genperf.words.growth import price_text
-from genperf.words.numbers import duration_text, three_digits
+from genperf.words.numbers import duration_text, singular, three_digits
 from genperf.words.quantity import heading, only_for_times
 
 
@@ -71,6 +71,8 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
     #: By which share the best is worse than the best of those shown, at most with the probability `interval`; infinite
     #: where it is infeasible in more of the draws; None for several groups, whose draws are independent.
     regret: float | None = None
+    #: What the cost counts where no price is given, such as gpu-seconds; empty with a price.
+    spent: str = ""
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -81,7 +83,7 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         plain = super().to_dict()
-        aim, maximized = plain.pop("minimize"), plain.pop("maximized")
+        aim, maximized, _ = plain.pop("minimize"), plain.pop("maximized"), plain.pop("spent")
         return plain | {
             "maximize" if maximized else "minimize": aim,
             "regret": self.regret if self.regret is not None and np.isfinite(self.regret) else None,
@@ -95,6 +97,7 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
         what = self.minimize
         if what == self.quantity.name and not self.quantity.is_time:
             what = heading(self.quantity)
+        what = self.spent if what == "cost" and self.spent else what
         size = "most" if self.maximized else "least"
         return f"{size} {what} of {self.feasible:,} feasible of {self.configurations:,} configurations{deadline}"
 
@@ -118,14 +121,16 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
         """What is shown to a person: titles and tables, without the reasons of every row."""
         titled = [(self.title, self.best)]
         if len(self.front):
-            front = "throughput against the cost of one unit of work" if _per_unit(self.best) else "time against cost"
+            of_a_unit = f"throughput against the {self.spent or 'cost'} of one unit of work"
+            front = of_a_unit if _per_unit(self.best) else f"time against {self.spent or 'cost'}"
             some = self.front.head(len(self.best))
             count = f", {len(some)} of {len(self.front)}" if len(some) < len(self.front) else ""
             titled.append((f"Pareto front of {front}{count}", some))
         tables = []
         for title, frame in titled:
             table, same = _for_people(frame, self.quantity, list(self.configuration))
-            tables.append((f"{title}; each with {same}" if same else title, table))
+            titled_table = table.rename(columns={"cost": self.spent or "cost"})
+            tables.append((f"{title}; each with {same}" if same else title, titled_table))
         return tables
 
     @property
@@ -330,6 +335,7 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
         notes=(*dict.fromkeys(note for s in solved for note in s.notes), *notes),
         maximized=goal.maximize is not None,
         regret=search.regret(solved[0].positions[: len(best)], task.interval) if len(solved) == 1 else None,
+        spent="" if task.job.priced else _spent(search.result, task.job),
     )
 
 
@@ -589,7 +595,18 @@ def _per_step(search: Search, minimize: str | None, job: Job) -> str:
     return f"{text}; for the {what} of N samples: --samples N"
 
 
+def _per(result: FitResult, job: Job) -> str:
+    """Return what counts that which is paid for; empty where nothing does."""
+    return job.per or ("" if result.panel.counted is None else result.panel.counted.name)
+
+
+def _spent(result: FitResult, job: Job) -> str:
+    """Return the unit of a cost without a price, the seconds of all that is counted: gpu-seconds."""
+    per = _per(result, job)
+    return f"{singular(per) if per.isidentifier() else 'machine'}-seconds"
+
+
 def _price(result: FitResult, job: Job) -> str:
     """Return what a given price is for."""
-    per = job.per or ("" if result.panel.counted is None else result.panel.counted.name)
+    per = _per(result, job)
     return f"cost is at {price_text(job.price_text, per)}" if job.price_text and per else ""

@@ -61,7 +61,7 @@ def sentences_of(facts: Facts) -> dict[str, str]:
     sentences = {
         "plan": "" if facts.plan is None else plan_sentence(facts.plan),
         "expect": prose(measured_text(facts, places), expect_sentence(facts.expected, growth, places, further)),
-        "training": training_sentence(facts.training, facts.quantities),
+        "training": training_sentence(facts.training, facts.quantities, facts.plan),
         "sure": sure_sentence(facts.expected, growth, "" if unjudged else worth_text(facts.record)),
         "pays": pays_sentence(growth, facts.expected),
         "best": turn_sentence(turn) if turn is not None and likely else "",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from genperf.facts import Expectation, GrowthCounts, Interval, Training, Turn
+from genperf.facts import Expectation, GrowthCounts, Interval, Planned, Training, Turn
 from genperf.formula import quote_name
 from genperf.vocabulary.names import counted_by, noun_of
 from genperf.words.numbers import (
@@ -194,12 +194,17 @@ def money_text(growth: GrowthCounts, expected: Expectation) -> str:
     return prose(text, f"the price is {price_text(price.text, growth.paid_name)}")
 
 
-def training_sentence(training: Training, numbers: Mapping[str, float]) -> str:
-    """Return how long the tokens of a training take, what they cost, and the use of a device; empty without numbers."""
+def training_sentence(training: Training, numbers: Mapping[str, float], planned: Planned | None = None) -> str:
+    """Return how long the tokens of a training take, what they cost, and the use of a device; empty without numbers.
+
+    How long the tokens of a plan take is in the sentence of the plan.
+    """
     if "tokens_per_s" not in numbers:
         return ""
-    text = f"{_amount(numbers['tokens_per_s'])} tokens/s"
-    if training.tokens is not None:
+    text, in_plan = f"{_amount(numbers['tokens_per_s'])} tokens/s", planned is not None and planned.plan.of_tokens
+    if in_plan and training.peak is None:
+        return ""
+    if training.tokens is not None and not in_plan:
         middle, least, most, unit = durations_text(
             *(86400.0 * numbers[f"days{end}"] for end in ("", "_lower", "_upper"))
         )

@@ -126,3 +126,33 @@ def test_two_parts_of_a_value_are_no_more_than_all_of_it() -> None:
 def test_microseconds_are_written_as_such() -> None:
     runs = pd.DataFrame({"nodes": [2, 4, 8, 16], "latency_us": [19.8, 27.1, 36.0, 44.1]})
     assert re.search(r"^latency_us +\d\d\.?\d* µs", repr(gp.ask(runs, nodes=32)), re.MULTILINE)
+
+
+def test_a_card_of_a_split_transformer_names_all_that_was_left_open() -> None:
+    ways = [(1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (1, 1, 2), (2, 1, 2), (2, 2, 2), (4, 2, 1)]
+    rows = [(d * t * p, d, t, p, m, 8 / (d * p) / t**0.7 + 0.02 * m) for d, t, p in ways for m in (2, 4)]
+    names = ["devices", "data_parallel", "tensor_parallel", "pipeline_parallel", "micro_batches", "step_s"]
+    answer = gp.ask(pd.DataFrame(rows, columns=names), devices=16)
+    lines = card(answer, 80)
+    text = " ".join(" ".join(line.plain for line in lines).split())
+    assert len(answer.taken) > 2
+    assert f"of {', '.join(f'{name}={value:g}' for name, value in answer.taken.items())}" in text
+    assert len(lines) <= MOST_LINES
+
+
+def test_an_efficiency_that_was_measured_is_not_on_a_card_twice() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "throughput": [410.0, 792.0, 1530.0, 2905.0]})
+    runs["Efficiency (%)"] = [100.0, 96.6, 93.3, 88.6]
+    answer = gp.ask(runs, gpus=16)
+    assert [value.quantity for value in answer.answers] == ["throughput", "Efficiency (%)"]
+    assert [line.plain.split()[0] for line in card(answer)].count("efficiency") == 1
+    assert "Efficiency (%)" not in answer.card()
+
+
+def test_a_share_that_follows_from_a_throughput_has_a_card_with_header_and_picture() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.0, 792.0, 1530.0, 2905.0]})
+    runs["share"] = runs["images_per_s"] / runs["gpus"] / 1000.0
+    lines = gp.ask(runs, want="share", gpus=16).card().splitlines()
+    assert lines[0].startswith("DataFrame · 4 runs, 1 to 8 gpus")
+    assert [line.split()[0] for line in lines[2:4]] == ["share", "throughput"]
+    assert any("┤" in line for line in lines)

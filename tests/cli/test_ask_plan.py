@@ -125,3 +125,12 @@ def test_a_plan_takes_what_is_not_given_from_a_measured_run(shell: Shell) -> Non
     assert plan(shell, "batches.csv", "--samples", "1e9") == plan(
         shell, "batches.csv", "--samples", "1e9", "--at", "global_batch=512"
     )
+
+
+def test_how_long_the_tokens_of_a_plan_take_is_written_once(shell: Shell) -> None:
+    Path("tokens.csv").write_text("gpus,tokens_per_s\n1,41000\n2,79200\n4,153000\n8,290500\n")
+    _, out, _ = shell("ask", "tokens.csv", "--at", "gpus=16", "--tokens", "2T", "--full")
+    assert out.count("tokens take") == 1
+    _, out, _ = shell("ask", "tokens.csv", "--at", "gpus=16", "--tokens", "2T", "--deadline", "90d", "--full")
+    assert out.count("tokens take") == 1
+    assert "keeps the limit" in out

@@ -102,3 +102,16 @@ def test_explain_and_suggest_take_a_group_from_the_configuration(shell: Shell) -
 
 
 # --- the command line says where values were never measured together -------------------------------------------------
+
+
+def test_without_a_price_the_machine_time_is_named_with_its_unit(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["optimize", "m.json", *OVER]) == 0
+    unpriced = capsys.readouterr().out
+    assert "worker-seconds" in unpriced
+    assert "cost" not in unpriced
+    assert run(["optimize", "m.json", *OVER, "--minimize", "cost"]) == 0
+    assert capsys.readouterr().out.startswith("least worker-seconds of ")
+    assert run(["optimize", "m.json", *OVER, "--price", "2/h"]) == 0
+    priced = capsys.readouterr().out
+    assert "worker-seconds" not in priced
+    assert "cost" in priced
