@@ -16,7 +16,7 @@ from genperf.errors import FormulaError, ModelError, TableError, did_you_mean, l
 from genperf.formula import Name, Node, Number, call, chain, names_in, parse, substitute, values_of
 from genperf.formula.amounts import amount
 from genperf.panel.axis import Axis, axis_of, factor_of, several_nodes
-from genperf.panel.machine import Machine, rises_with
+from genperf.panel.machine import SAME, Machine, rises_with
 from genperf.panel.target import Target
 from genperf.scaling import KINDS, Scaling, is_whole
 from genperf.table import Factor
@@ -437,7 +437,8 @@ class Panel(Struct, frozen=True, dict=True):
             if text == "batch*workers" and self.batch_is_of_a_pass:
                 continue
             # Devices are data-parallel ways in runs in passes of micro-batches, without other ways.
-            passes = self.find("micro_batches") is not None and not any(map(self.find, WAYS[1:]))
+            counted_passes = self.find("micro_batches") is not None or self.batch_is_of_a_pass
+            passes = counted_passes and not any(map(self.find, WAYS[1:]))
             if (canonical, text) == ("data_parallel", "workers") and not passes:
                 continue
             formula = parse(text)
@@ -465,12 +466,19 @@ class Panel(Struct, frozen=True, dict=True):
         node = parse(formula).node
         return substitute(node, {n: column for n in names_in(node) if (column := self.node(n)) is not None})
 
-    @property
+    @cached_property
     def batch_is_of_a_pass(self) -> bool:
-        """Whether the batch is that of one pass: several devices share it, and a step has several."""
-        batch = self.find("batch")
-        ways = ("tensor_parallel", "pipeline_parallel", "micro_batches")
-        return batch is not None and batch == self.find("micro_batch") and any(map(self.find, ways))
+        """Whether the batch is that of one pass: several devices share it, or a step has several."""
+        batch, of_all = self.find("batch"), self.find("global_batch")
+        if batch is None or batch != self.find("micro_batch"):
+            return False
+        if any(map(self.find, ("tensor_parallel", "pipeline_parallel", "micro_batches"))):
+            return True
+        counts = [self.find("workers")] if self.find("workers") else [*map(self.find, ("nodes", "devices_per_node"))]
+        if of_all is None or not self.medians or None in counts:
+            return False
+        at_once = np.prod([self.measured[f.name] for f in (batch, *counts) if f is not None], axis=0)
+        return bool(np.any(self.measured[of_all.name] > at_once * (1.0 + SAME)))
 
 
 # --- the work of a step -----------------------------------------------------------------------------------------------

@@ -332,6 +332,19 @@ def test_a_series_whose_runs_all_failed_is_no_other_answer(shell: Shell) -> None
     assert "no run of b ended with a value" in errors
 
 
+@pytest.mark.parametrize("prefix", ["", "cluster."])
+def test_a_micro_batch_beside_a_larger_batch_is_that_of_a_pass(shell: Shell, prefix: str) -> None:
+    rows = "1,8,2,128,6120.5\n2,8,2,128,3150.2\n4,8,2,128,1640\n"
+    Path("runs.csv").write_text(f"{prefix}nodes,{prefix}gpus_per_node,micro_batch,global_batch,step_ms\n{rows}")
+    found = answer(shell, at="nodes=8")
+    assert found["verdict"] == "ok"
+    assert found["at"]["micro_batch"] == 2.0
+    # The points of the picture, and the next run, have that micro-batch too.
+    _, out, _ = shell("ask", "runs.csv", "--at", "nodes=8")
+    assert "1 to 4 nodes" in out
+    assert "measure 8 nodes" in out
+
+
 def test_a_batch_that_no_worker_had_needs_caution(shell: Shell) -> None:
     # A perfect half each time: the batch of a worker falls from 64 to 16, and 8 was never measured.
     law = "gpus,batch_per_gpu,global_batch,step_s\n1,64,64,0.6402\n2,32,64,0.3201\n4,16,64,0.1601\n"
