@@ -4,7 +4,9 @@ import itertools
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,11 +18,10 @@ from worked_models import BATCH, FRAMEWORK, GLOBAL, NODES, WORKERS, member, mode
 
 import genperf as gp
 from genperf.asking import Question, ask
-from genperf.attribution import Knee, Scaling
+from genperf.attribution import Knee, Scaling, scaling
 from genperf.attribution.draws import curves_of, quantiles, shares
 from genperf.attribution.elasticity import doublings, doublings_by_level
-from genperf.attribution.scaling import first_below, last_smallest, scaling
-from genperf.errors import GenperfError, TableError
+from genperf.errors import GenperfError
 from genperf.prediction import Spread
 from genperf.table import Factor
 from genperf.words.growth import turn_sentence
@@ -28,75 +29,94 @@ from genperf.words.growth import turn_sentence
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
 
 
-def points(found) -> dict:
-    return found.points.set_index("what")["count"].to_dict()
+@dataclass(frozen=True)
+class Case:
+    """Terms with their constants, a question, and what is told of some counts and of the turning points."""
+
+    terms: dict[str, str]
+    constants: dict[str, float]
+    factors: tuple[Factor, ...] = (WORKERS,)
+    at: dict[str, float] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    kind: str = "strong"
+    curve: dict[str, dict[int, float]] = field(default_factory=dict)
+    points: dict[str, float] = field(default_factory=dict)
+    slower: str = ""
 
 
-def efficiency(found, count: float) -> float:
-    return float(found.curve.set_index(found.along)["efficiency"][count])
-
-
-def test_strong_scaling() -> None:
+RING = {"compute": "a*batch", "ring": "b*(workers - 1)"}
+TURNING = {"p": "a/workers", "c": "b*workers"}
+SHARED = {"compute": "a*global_batch/workers"}
+NODE_COUNT = {"network": "a*nodes"}
+CASES = {
     # T = 1 + 8/n. E(n) = T(1)/(n·T(n)) = 9/(n + 8): E(4) = ¾, below ½ from 11 on. T falls for ever, as does n·W/T rise.
-    found = scaling(model(member(AMDAHL, {"c": 1.0, "a": 8.0})), {}, upto=64, kind="strong")
-    assert found.kind == "strong"
-    assert efficiency(found, 4) == pytest.approx(0.75)
-    assert found.curve.set_index("workers")["speedup"][4] == pytest.approx(3.0)
-    assert points(found) == {
-        "efficiency": 11,
-        "efficiency of the best": 11,
-        "slower": pytest.approx(np.nan, nan_ok=True),
-        "throughput": pytest.approx(np.nan, nan_ok=True),
-    }
-    assert turn_sentence(found.turns[2]) == "a step does not get slower up to 64 workers"
-
-
-def test_weak_scaling() -> None:
+    "strong": Case(
+        AMDAHL, {"c": 1.0, "a": 8.0}, options={"upto": 64, "kind": "strong"},
+        curve={"efficiency": {4: 0.75}, "speedup": {4: 3.0}},
+        points={"efficiency": 11, "efficiency of the best": 11, "slower": np.nan, "throughput": np.nan},
+        slower="a step does not get slower up to 64 workers",
+    ),
     # A batch per worker stays: T = 0.1·32 + 0.4·(n − 1), E(n) = T(1)/T(n) = 3.2/(2.8 + 0.4·n), below ½ beyond n = 9.
     # Throughput n/T rises to its limit; a step is slowest to begin with at once.
-    ring = member({"compute": "a*batch", "ring": "b*(workers - 1)"}, {"a": 0.1, "b": 0.4})
-    found = scaling(model(ring, factors=(WORKERS, BATCH)), {"batch": 32})
-    assert found.kind == "weak"
-    assert efficiency(found, 9) == pytest.approx(0.5)
-    assert points(found)["efficiency"] == 10
-    assert points(found)["slower"] == 1
-    assert np.isnan(points(found)["throughput"])
-    assert found.at == {"batch": 32}
-
-
-def test_a_global_batch_is_shared() -> None:
-    shared = member({"compute": "a*global_batch/workers"}, {"a": 0.1})
-    result = model(shared, factors=(WORKERS, GLOBAL))
-    assert scaling(result, {"global_batch": 256}).kind == "strong"
-    assert efficiency(scaling(result, {"global_batch": 256}), 16) == pytest.approx(1.0)
-    # Grown with the workers, each one's part stays and so does the time.
-    weak = scaling(result, {"global_batch": 64}, kind="weak")
-    assert weak.kind == "weak"
-    assert weak.curve["time"].to_numpy() == pytest.approx(6.4)
-
-
-def test_a_batch_per_worker_can_be_shared() -> None:
-    result = model(member({"compute": "a*batch", "serial": "c"}, {"a": 0.1, "c": 0.8}), factors=(WORKERS, BATCH))
-    found = scaling(result, {"batch": 32}, kind="strong")
+    "weak": Case(
+        RING, {"a": 0.1, "b": 0.4}, (WORKERS, BATCH), {"batch": 32}, kind="weak",
+        curve={"efficiency": {9: 0.5}}, points={"efficiency": 10, "slower": 1, "throughput": np.nan},
+    ),
+    "a global batch is shared": Case(
+        SHARED, {"a": 0.1}, (WORKERS, GLOBAL), {"global_batch": 256}, curve={"efficiency": {16: 1.0}}
+    ),
+    # Grown with the workers, each one's part stays and so does the time: of equal times none is the least.
+    "a global batch grown": Case(
+        SHARED, {"a": 0.1}, (WORKERS, GLOBAL), {"global_batch": 64}, {"kind": "weak"}, "weak",
+        {"time": {1: 6.4, 16: 6.4, 64: 6.4}}, {"slower": np.nan},
+    ),
     # 3.2/n + 0.8: at 4 workers 1.6 s against 4 s, 2.5 times as fast.
-    assert found.kind == "strong"
-    assert efficiency(found, 4) == pytest.approx(2.5 / 4)
-
-
-def test_where_more_workers_make_it_slower() -> None:
+    "a batch per worker can be shared": Case(
+        {"compute": "a*batch", "serial": "c"}, {"a": 0.1, "c": 0.8}, (WORKERS, BATCH), {"batch": 32},
+        {"kind": "strong"}, curve={"efficiency": {4: 2.5 / 4}},
+    ),
     # T = 64/n + n has its least at 8, and the rate 1/T its most. E(n) = 65/(64 + n²) is below ½ beyond √66, at 9.
-    found = scaling(model(member({"p": "a/workers", "c": "b*workers"}, {"a": 64.0, "b": 1.0})), {}, kind="strong")
-    assert points(found) == {"efficiency": 9, "efficiency of the best": 9, "slower": 8, "throughput": 8}
-
-
-def test_the_best_need_not_be_the_first() -> None:
-    found = scaling(model(member({"p": "a/workers", "c": "b*workers"}, {"a": 16.0, "b": 1.0})), {}, kind="weak")
+    "more workers make it slower": Case(
+        TURNING, {"a": 64.0, "b": 1.0}, options={"kind": "strong"},
+        points={"efficiency": 9, "efficiency of the best": 9, "slower": 8, "throughput": 8},
+    ),
     # Weak scaling of T = 16/n + n: E = 17/(16/n + n), largest at 4, 17/8. Half of that, 17/16, it is below where
-    # n + 16/n > 16: beyond n = 8 + √48 = 14.93.
-    assert found.best == 4
-    assert points(found)["efficiency of the best"] == 15
-    # Half of E(1): 16/n + n = 34, n = 17 + √273 = 33.5.
-    assert points(found)["efficiency"] == 34
+    # n + 16/n > 16: beyond n = 8 + √48 = 14.93. Half of E(1): 16/n + n = 34, n = 17 + √273 = 33.5.
+    "the best need not be the first": Case(
+        TURNING, {"a": 16.0, "b": 1.0}, options={"kind": "weak"}, kind="weak",
+        points={"efficiency of the best": 15, "efficiency": 34},
+    ),
+    # 4 workers a node: 16 on 4 nodes.
+    "nodes follow the workers": Case(
+        NODE_COUNT, {"a": 1.0}, (WORKERS, NODES), {"nodes": 2}, {"kind": "strong"},
+        curve={"time": {1: 1, 4: 1, 5: 2, 16: 4, 64: 16}},
+    ),
+    "a given configuration stands at its count": Case(
+        NODE_COUNT, {"a": 1.0}, (WORKERS, NODES), {"workers": 5, "nodes": 5}, {"kind": "strong"},
+        curve={"time": {1: 1, 4: 1, 5: 5, 16: 4}},
+    ),
+    "a global batch beside a batch follows the workers": Case(
+        {"update": "a*global_batch"}, {"a": 1.0}, (WORKERS, BATCH, GLOBAL), {"batch": 8, "global_batch": 64},
+        kind="weak", curve={"time": {16: 128.0}},
+    ),
+    "a step that rises from the first count on": Case(
+        {"ring": "b*workers"}, {"b": 1.0}, options={"kind": "strong"}, slower="a step gets slower beyond 1 worker"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_curve_and_its_turning_points(name: str) -> None:
+    case = CASES[name]
+    found = scaling(model(member(case.terms, case.constants), factors=case.factors), case.at, **case.options)
+    assert found.kind == case.kind
+    curve, points = found.curve.set_index("workers"), found.points.set_index("what")["count"]
+    assert {column: {n: curve[column][n] for n in at} for column, at in case.curve.items()} == {
+        column: pytest.approx(at) for column, at in case.curve.items()
+    }
+    assert points[list(case.points)].to_dict() == pytest.approx(case.points, nan_ok=True)
+    assert not case.slower or turn_sentence(found.turns[2]) == case.slower
+    assert name != "the best need not be the first" or found.best == 4
 
 
 def test_intervals_are_those_of_the_draws() -> None:
@@ -130,30 +150,28 @@ def test_the_band_widens_as_that_of_predict_does() -> None:
     )
 
 
-def test_nodes_follow_the_workers_and_a_given_configuration_stands_at_its_count() -> None:
-    # 4 workers a node: 16 on 4 nodes. T = nodes.
-    result = model(member({"network": "a*nodes"}, {"a": 1.0}), factors=(WORKERS, NODES))
-    counts = scaling(result, {"nodes": 2}).curve.set_index("workers")["time"]
-    assert [counts[n] for n in (1, 4, 5, 16, 64)] == pytest.approx([1, 1, 2, 4, 16])
-    held = scaling(result, {"workers": 5, "nodes": 5}).curve.set_index("workers")["time"]
-    assert [held[n] for n in (1, 4, 5, 16)] == pytest.approx([1, 1, 5, 4])
-
-
-def test_a_global_batch_beside_a_batch_follows_the_workers() -> None:
-    result = model(member({"update": "a*global_batch"}, {"a": 1.0}), factors=(WORKERS, BATCH, GLOBAL))
-    curve = scaling(result, {"batch": 8, "global_batch": 64}).curve.set_index("workers")
-    assert curve["time"][16] == pytest.approx(128.0)
-
-
-def test_the_largest_term_changes() -> None:
-    # 64/n against 2·n: equal at √32 = 5.66, so at 6; with b from 1 to 4, at 8 (beyond which n > 8) to 4.
-    terms = {"compute": "a/workers", "network": "b*workers"}
-    draws = [[64.0, b] for b in np.geomspace(1.0, 4.0, 1001)]
-    found = scaling(model(member(terms, {"a": 64.0, "b": 2.0}, draws)), {}, interval=0.98)
-    (sentence,), found = found.crossover_sentences, found.crossovers
-    assert found[["before", "after", "count"]].to_numpy().tolist() == [["compute", "network", 6.0]]
-    assert found.loc[0, ["lower", "upper"]].tolist() == [5.0, 8.0]
-    assert sentence == "the largest term changes from 'compute' to 'network' at 6 workers (98 %: 5 to 8)"
+@pytest.mark.parametrize(
+    ("terms", "constants", "draws", "options", "row", "sentence"),
+    [
+        # 64/n against 2·n: equal at √32 = 5.66, so at 6; with b from 1 to 4, at 8 (beyond which n > 8) to 4.
+        (
+            {"compute": "a/workers", "network": "b*workers"}, {"a": 64.0, "b": 2.0},
+            [[64.0, b] for b in np.geomspace(1.0, 4.0, 1001)], {"interval": 0.98},
+            [6.0, 5.0, 8.0, 1.0], "changes from 'compute' to 'network' at 6 workers (98 %: 5 to 8)",
+        ),
+        (
+            {"a": "a/workers", "b": "b"}, {"a": 8.0, "b": 1.0}, [[8.0, 0.001]] * 4, {"upto": 32},
+            [9.0, 9.0, np.inf, 0.0], "changes from 'a' to 'b' at 9 workers (90 %: 9 to beyond 32)",
+        ),
+    ],
+    ids=["between counts", "that no draw reaches"],
+)  # fmt: skip
+def test_the_largest_term_changes(
+    terms: dict, constants: dict, draws: list, options: dict, row: list[float], sentence: str
+) -> None:
+    found = scaling(model(member(terms, constants, draws)), {}, **options)
+    assert found.crossovers.loc[0, ["count", "lower", "upper", "reached"]].tolist() == row
+    assert found.crossover_sentences == [f"the largest term {sentence}"]
 
 
 def test_a_largest_term_that_stays_is_said() -> None:
@@ -161,58 +179,24 @@ def test_a_largest_term_that_stays_is_said() -> None:
     assert found.crossover_sentences == ["'a' stays the largest term up to 32 workers"]
 
 
-def test_a_count_that_no_draw_reaches_is_beyond() -> None:
-    rising = member({"a": "a/workers", "b": "b"}, {"a": 8.0, "b": 1.0}, [[8.0, 0.001]] * 4)
-    answer = scaling(model(rising), {}, upto=32)
-    found = answer.crossovers
-    assert found.loc[0, ["count", "lower", "upper", "reached"]].tolist() == [9.0, 9.0, np.inf, 0.0]
-    assert answer.crossover_sentences[0].endswith("(90 %: 9 to beyond 32)")
+ONE_COUNT = Factor("workers", "extrinsic", 8.0, 8.0, distinct=1, positive=True)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("factors", "options", "message"),
     [
-        ({"level": 1.0}, "between 0 and 1"),
-        ({"along": "wrokers"}, "no numeric factor 'wrokers'"),
-        ({"along": "framework"}, "no numeric factor 'framework'"),
-        ({"upto": 1}, "nothing to look at"),
-        ({"kind": "strange"}, "unknown kind of scaling"),
+        ((WORKERS, FRAMEWORK), {"level": 1.0}, "between 0 and 1"),
+        ((WORKERS, FRAMEWORK), {"along": "wrokers"}, "no numeric factor 'wrokers'"),
+        ((WORKERS, FRAMEWORK), {"along": "framework"}, "no numeric factor 'framework'"),
+        ((WORKERS, FRAMEWORK), {"upto": 1}, "nothing to look at"),
+        ((WORKERS, FRAMEWORK), {"kind": "strange"}, "unknown kind of scaling"),
+        ((BATCH, FRAMEWORK), {}, "no factor of the model counts the workers"),
+        ((ONE_COUNT, FRAMEWORK), {}, "counts the workers but 'workers', which was measured at 8 only"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(options: dict, message: str) -> None:
-    result = model(member(AMDAHL, {"c": 1.0, "a": 8.0}), factors=(WORKERS, FRAMEWORK))
+def test_what_cannot_be_asked_is_refused(factors: tuple[Factor, ...], options: dict, message: str) -> None:
     with pytest.raises(GenperfError, match=message):
-        scaling(result, {"framework": "mxnet"}, **options)
-
-
-def test_without_a_count_of_workers_there_is_no_scaling() -> None:
-    with pytest.raises(TableError, match="no factor of the model counts the workers"):
-        scaling(model(member({"w": "a*batch"}, {"a": 1.0}), factors=(BATCH,)), {})
-
-
-def test_a_count_of_one_value_is_named() -> None:
-    one = Factor("workers", "extrinsic", 8.0, 8.0, distinct=1, positive=True)
-    with pytest.raises(TableError, match="counts the workers but 'workers', which was measured at 8 only"):
-        scaling(model(member({"w": "a*batch"}, {"a": 1.0}), factors=(one, BATCH)), {})
-
-
-def test_first_below_and_last_smallest() -> None:
-    counts = np.array([1.0, 2.0, 4.0, 8.0])
-    dips = np.array([[0.0, -3.0, -1.0, -3.0]])
-    # Straight over ln n from 0 at 1 to −3 at 2: −2 at 2^(2/3) = 1.59.
-    assert first_below(counts, dips, -2.0, False) == pytest.approx([2 ** (2 / 3)])
-    assert first_below(counts, dips, -2.0, True).tolist() == [2.0]
-    assert first_below(counts, 0.0 * dips, -2.0, True).tolist() == [np.inf]
-    # Already below at the first count.
-    assert first_below(counts, dips - 5.0, -2.0, True).tolist() == [1.0]
-    # Of two equal least values, the larger count.
-    assert last_smallest(counts, np.array([[2.0, 1.0, 1.0, 3.0]])).tolist() == [4.0]
-
-
-def test_an_interval_of_one_value_is_not_printed_and_one_is_singular() -> None:
-    # T rises from the first count on, in every draw: a step gets slower beyond one worker.
-    result = model(member({"ring": "b*workers"}, {"b": 1.0}))
-    assert turn_sentence(scaling(result, {}, kind="strong").turns[2]) == "a step gets slower beyond 1 worker"
+        scaling(model(member({"c": "c"}, {"c": 1.0}), factors=factors), {"framework": "mxnet"}, **options)
 
 
 # --- what doubling a factor does at each level: recovered from planted exponents, with intervals, in every output ----
@@ -239,23 +223,14 @@ def by_level(result: gp.FitResult) -> pd.DataFrame:
     return doublings_by_level(result)
 
 
-@pytest.mark.parametrize("net", EXPONENTS)
-def test_a_level_has_the_doubling_of_its_exponent(by_level: pd.DataFrame, net: str) -> None:
-    row = by_level.query(f"factor == 'workers' and level == '{net}'").iloc[0]
-    assert row.times == pytest.approx(2.0 ** EXPONENTS[net], rel=0.02)
-    assert row.lower <= row.times <= row.upper
-    assert row.upper / row.lower < 1.2
-
-
-def test_there_is_a_row_for_each_factor_and_level(by_level: pd.DataFrame) -> None:
-    assert sorted(zip(by_level.factor, by_level.level, strict=True)) == sorted(
-        itertools.product(("batch", "workers"), EXPONENTS)
-    )
-
-
-def test_a_level_agrees_with_the_doubling_of_its_run(result: gp.FitResult, by_level: pd.DataFrame) -> None:
-    row = by_level.query("factor == 'workers' and level == 'vgg'").iloc[0]
-    assert doublings(result, {"net": "vgg"})["workers"] == pytest.approx(row.times)
+def test_a_level_has_the_doubling_of_its_exponent(result: gp.FitResult, by_level: pd.DataFrame) -> None:
+    rows = by_level.set_index(["factor", "level"])
+    assert sorted(rows.index) == sorted(itertools.product(("batch", "workers"), EXPONENTS))
+    workers = rows.loc["workers"]
+    assert workers.times.to_dict() == pytest.approx({net: 2.0**e for net, e in EXPONENTS.items()}, rel=0.02)
+    assert ((workers.lower <= workers.times) & (workers.times <= workers.upper)).all()
+    assert (workers.upper / workers.lower < 1.2).all()
+    assert doublings(result, {"net": "vgg"})["workers"] == pytest.approx(workers.times["vgg"])
 
 
 def test_without_categories_there_is_none() -> None:
@@ -295,20 +270,23 @@ def test_every_level_is_doubled_at_one_configuration() -> None:
 LEVELS = (0.05, 0.95)
 
 
-def test_an_error_of_the_level_cancels() -> None:
-    # T = a·n with a uncertain by a factor: T(8)/T(2) is 4 in every draw.
-    draws = [[a] for a in np.geomspace(0.5, 2.0, 101)]
-    result = model(member({"all": "a*workers"}, {"a": 1.0}, draws))
-    ratio = curves_of(result, {"workers": np.array([2.0, 8.0])}).ratios(1, 0)
-    assert np.exp(ratio.quantiles(LEVELS)).ravel() == pytest.approx([4.0, 4.0])
-    assert ratio.chance_below(np.log([3.9, 4.1])) == pytest.approx([0.0, 1.0])
-
-
-def test_distance_from_the_data_moves_both_rows_of_a_draw() -> None:
-    # One doubling beyond 16 adds 10 %, two add 20 %, by one z: the ratio has 10 %, and its ends are 1.645 of it away.
-    result = model(member({"all": "a"}, {"a": 1.0}, [[1.0]] * 50), spread=Spread(per_doubling=0.1))
-    ratio = curves_of(result, {"workers": np.array([32.0, 64.0])}).ratios(1, 0)
-    assert ratio.quantiles(LEVELS).ravel() == pytest.approx([-0.1645, 0.1645], rel=0.02)
+@pytest.mark.parametrize(
+    ("term", "draws", "counts", "spread", "ends"),
+    [
+        # T = a·n with a uncertain by a factor: T(8)/T(2) is 4 in every draw.
+        ("a*workers", [[a] for a in np.geomspace(0.5, 2.0, 101)], [2.0, 8.0], 0.0, np.log([4.0, 4.0])),
+        # One doubling beyond 16 adds 10 %, two add 20 %, by one z: the ratio has 10 %, its ends are 1.645 of it away.
+        ("a", [[1.0]] * 50, [32.0, 64.0], 0.1, [-0.1645, 0.1645]),
+    ],
+    ids=["an error of the level cancels", "distance moves both rows of a draw"],
+)
+def test_what_both_rows_of_a_ratio_share(
+    term: str, draws: list[list[float]], counts: list[float], spread: float, ends: list[float]
+) -> None:
+    result = model(member({"all": term}, {"a": 1.0}, draws), spread=Spread(per_doubling=spread))
+    ratio = curves_of(result, {"workers": np.array(counts)}).ratios(1, 0)
+    assert ratio.quantiles(LEVELS).ravel() == pytest.approx(ends, rel=0.02)
+    assert ratio.chance_below(np.array([ends[0] - 0.3, ends[1] + 0.3])) == pytest.approx([0.0, 1.0], abs=0.01)
 
 
 @pytest.fixture(scope="module")
@@ -397,18 +375,7 @@ def knee_of(counts: np.ndarray, speeds: np.ndarray, work: str, model: str, level
 
 
 def assert_agreement(answer: Scaling, counts: np.ndarray, speeds: np.ndarray, level: float, tolerance: float) -> None:
-    """Compare an answer with the measured throughputs.
-
-    Parameters
-    ----------
-    answer : Scaling
-    counts, speeds : ndarray
-        What was measured.
-    level : float
-        Of the efficiency.
-    tolerance : float
-        Of an efficiency, relative.
-    """
+    """Compare an answer with the measured throughputs, and efficiencies within a relative tolerance."""
     rows = answer.curve.set_index("gpus").loc[counts]
     measured = speeds / counts / (speeds[0] / counts[0])
     assert rows["efficiency"].to_numpy() == pytest.approx(measured, rel=tolerance)

@@ -9,6 +9,7 @@ from worked_models import BATCH, FRAMEWORK, NODES, WORKERS, member, model
 from genperf.attribution import Knee, Sobol, compare, explain, scaling, sensitivity
 from genperf.errors import GenperfError
 from genperf.panel.target import Target
+from genperf.prediction import Member
 from genperf.result import FitResult
 
 X, Y = (replace(BATCH, name=name, lower=1.0, upper=16.0, integer=False) for name in "xy")
@@ -31,7 +32,8 @@ def test_of_a_product_what_they_do_together_is_in_the_total() -> None:
     c = square / mean**2 - 1
     expected = [c / (2 * c + c * c), (c + c * c) / (2 * c + c * c)]
     product = model(member({"xy": "a*x*y"}, {"a": 1.0}), factors=(X, Y))
-    found = indices(sensitivity(product))
+    found = indices(sensitivity(product, Sobol(seed=3)))
+    assert found == indices(sensitivity(product, Sobol(seed=3))) != indices(sensitivity(product, Sobol(seed=4)))
     assert found == {"x": pytest.approx(expected, abs=0.03), "y": pytest.approx(expected, abs=0.03)}
     # The logarithm of a product is a sum: halves, nothing together.
     assert indices(sensitivity(product, Sobol("log")))["x"] == pytest.approx([0.5, 0.5], abs=0.02)
@@ -64,11 +66,6 @@ def test_nodes_follow_the_workers_and_what_has_no_effect_is_said() -> None:
     assert indices(found)["workers"] == pytest.approx([1.0, 1.0], abs=0.03)
 
 
-def test_the_same_seed_gives_the_same_indices() -> None:
-    result = model(member({"xy": "a*x*y"}, {"a": 1.0}), factors=(X, Y))
-    assert sensitivity(result, Sobol(seed=3)).indices.equals(sensitivity(result, Sobol(seed=3)).indices)
-
-
 @pytest.mark.parametrize(
     ("within", "options", "message"),
     [
@@ -90,57 +87,45 @@ def test_a_domain_that_is_none_is_refused(within: dict, options: dict, message: 
 # --- elasticities against cases worked by hand -----------------------------------------------------------------------
 
 
-def of(result, at) -> dict:
-    return explain(result, at).elasticities.set_index("factor")[["elasticity", "method"]].T.to_dict("list")
+POWER = member({"work": "a*batch**p/workers"}, {"a": 3.0, "p": 0.7})
+#: The curve is flat, the measurements double from 1 to 2 workers.
+WALK = walk_along("workers", [1.0, 2.0], np.log([1.0, 2.0]), step=1.0, noise=1e-6)
+#: T doubles with the second worker and is constant from there on: the derivative at one worker is zero.
+SECOND = member({"t": "c*exp(d*where(workers > 1, 1, 0))"}, {"c": 1.0, "d": np.log(2.0)})
+#: Nodes of 4: at 2 workers one node, at 4 one, at 8 two: doubling 4 doubles the time, doubling 2 does nothing.
+STEPS = member({"nodes": "a*ceil(workers/4)"}, {"a": 2.0})
+BOTH_WAYS = [member({"t": "a*workers**p"}, {"a": a, "p": p}, weight=w) for a, p, w in ((1, 1.0, 0.25), (5, -1.0, 0.75))]
 
 
-def test_of_a_power_it_is_the_exponent() -> None:
-    power = model(member({"work": "a*batch**p/workers"}, {"a": 3.0, "p": 0.7}), factors=(WORKERS, BATCH))
-    assert of(power, {"workers": 3, "batch": 16}) == {
-        "workers": [pytest.approx(-1.0), "derivative"],
-        "batch": [pytest.approx(0.7), "derivative"],
-    }
-
-
-def test_of_a_sum_it_is_that_of_the_terms_by_share() -> None:
-    # T = 1 + 8/n at 8: half of it falls as 1/n.
-    assert of(model(member({"c": "c", "a": "a/workers"}, {"c": 1.0, "a": 8.0})), {"workers": 8})["workers"][0] == -0.5
-
-
-def test_of_several_members_it_is_the_mean_by_weight() -> None:
-    members = [
-        member({"t": "a*workers**p"}, {"a": a, "p": p}, weight=w) for a, p, w in ((1, 1.0, 0.25), (5, -1.0, 0.75))
-    ]
-    assert of(model(*members), {"workers": 7})["workers"][0] == pytest.approx(-0.5)
+@pytest.mark.parametrize(
+    ("members", "workers", "elasticity", "method"),
+    [
+        ([POWER], 3, -1.0, "derivative"),
+        # T = 1 + 8/n at 8: half of it falls as 1/n.
+        ([member({"c": "c", "a": "a/workers"}, {"c": 1.0, "a": 8.0})], 8, -0.5, "derivative"),
+        (BOTH_WAYS, 7, -0.5, "derivative"),
+        ([STEPS], 4, 1.0, "doubling"),
+        ([STEPS], 2, 0.0, "doubling"),
+        ([member({"constant": "c*workers**0"}, {"c": 1.0}, discrepancy=WALK)], 1, 1.0, "doubling"),
+        ([SECOND], 1, 1.0, "doubling"),
+        ([SECOND], 4, 0.0, "derivative"),
+    ],
+    ids=[
+        "a power", "a sum", "the mean of members", "a step", "no step", "measurements", "alone to together", "together",
+    ],
+)  # fmt: skip
+def test_elasticities(members: list[Member], workers: int, elasticity: float, method: str) -> None:
+    found = explain(model(*members, factors=(WORKERS, BATCH)), {"workers": workers, "batch": 16})
+    rows = found.elasticities.set_index("factor")
+    assert rows.loc["workers", ["elasticity", "method"]].tolist() == [pytest.approx(elasticity, abs=1e-3), method]
+    assert ("doubling" in " ".join(found.notes)) == (method == "doubling")
+    assert rows["elasticity"].get("batch", 0.7) == pytest.approx(0.7)
 
 
 def test_the_interval_is_that_of_the_draws() -> None:
     draws = [[1.0, p] for p in np.linspace(-1, 1, 201)]
     found = explain(model(member({"t": "a*workers**p"}, {"a": 1.0, "p": 0.0}, draws)), {"workers": 5}, interval=0.5)
     assert found.elasticities[["lower", "upper"]].to_numpy() == pytest.approx(np.array([[-0.5, 0.5]]), abs=0.01)
-
-
-def test_of_steps_it_is_that_of_doubling_and_said() -> None:
-    # Nodes of 4: at 2 workers one node, at 4 one, at 8 two: doubling 4 doubles the time, doubling 2 does nothing.
-    steps = model(member({"nodes": "a*ceil(workers/4)"}, {"a": 2.0}))
-    assert of(steps, {"workers": 4})["workers"] == [pytest.approx(1.0), "doubling"]
-    assert of(steps, {"workers": 2})["workers"] == [pytest.approx(0.0), "doubling"]
-    assert "doubling" in " ".join(explain(steps, {"workers": 2}).notes)
-
-
-def test_of_what_follows_the_measurements_it_is_that_of_the_prediction() -> None:
-    # The curve is flat, the measurements double from 1 to 2 workers.
-    anchors = [1.0, 2.0]
-    walk = walk_along("workers", anchors, np.log([1.0, 2.0]), step=1.0, noise=1e-6)
-    found = of(model(member({"constant": "c*workers**0"}, {"c": 1.0}, discrepancy=walk)), {"workers": 1})["workers"]
-    assert found == [pytest.approx(1.0, abs=1e-3), "doubling"]
-
-
-def test_at_one_worker_the_step_from_alone_to_together_is_included() -> None:
-    # T doubles with the second worker and is constant from there on: the derivative at one worker is zero.
-    step = model(member({"t": "c*exp(d*where(workers > 1, 1, 0))"}, {"c": 1.0, "d": np.log(2.0)}))
-    assert of(step, {"workers": 1})["workers"] == [pytest.approx(1.0), "doubling"]
-    assert of(step, {"workers": 4})["workers"] == [pytest.approx(0.0), "derivative"]
 
 
 # --- a against B, worked by hand -------------------------------------------------------------------------------------
@@ -219,23 +204,14 @@ def memory(**constants: float) -> FitResult:
     return model(member(terms, values), factors=(WORKERS, BATCH), target=MEMORY)
 
 
-def words(answer: object) -> str:
-    return f"{answer} {answer._repr_html_()} {answer.to_dict()}"  # type: ignore[attr-defined]
-
-
-def test_parts_are_in_a_column_of_the_quantity() -> None:
+def test_parts_are_in_a_column_of_the_quantity_and_no_word_is_of_times() -> None:
     # At 4 workers of 8 samples: 4 + 2 + 4 = 10 GB.
-    found = explain(memory(), {"workers": 4, "batch": 8})
+    at, options = {"workers": 4, "batch": 8}, {"knee": Knee(kind="weak", upto=32), "versus": {"workers": 8}}
+    found = explain(memory(), at, sobol=Sobol(samples=64), **options)
     assert found.terms["memory_gb"].tolist() == pytest.approx([4.0, 2.0, 4.0])
     assert "memory_gb (GB)" in str(found)
     assert found.to_dict()["quantity"] == {"name": "memory_gb", "unit": "GB"}
-
-
-def test_no_word_of_times() -> None:
-    found = explain(
-        memory(), {"workers": 4, "batch": 8}, knee=Knee(kind="weak", upto=32), sobol=True, versus={"workers": 8}
-    )
-    text = words(found).replace("need a model of a time", "")
+    text = f"{found} {found._repr_html_()} {found.to_dict()}".replace("need a model of a time", "")
     assert not [word for word in ("seconds", "time", "slower", "longer") if word in text]
 
 
