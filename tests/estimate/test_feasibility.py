@@ -71,26 +71,42 @@ def test_more_gpus_help_and_are_never_blamed_without_need() -> None:
     assert alone < 0.5 < many
 
 
-def test_runs_that_fail_at_scale() -> None:
-    runs = pd.DataFrame({"gpus": [1, 2, 4, 8, 16], "seconds": [8.0, 4.0, 2.0, "crashed", "crashed"]})
-    fits = learned(runs, extrinsic="gpus")
-    assert fits.demands["gpus"].slope > 0.0
-    assert fits.probability({"gpus": np.array([1.0, 4.0, 8.0, 64.0])}).round() == pytest.approx([1, 1, 0, 0])
+PRECISIONS = pd.DataFrame(
+    [(p, b, "OOM" if b * size > 16 else float(b)) for p, size in (("fp16", 1), ("fp32", 2)) for b in (2, 4, 8, 16, 32)],
+    columns=["precision", "batch", "seconds"],
+)
 
 
-def test_levels_shift_the_limit() -> None:
-    runs = pd.DataFrame(
-        [
-            (p, b, "OOM" if b * size > 16 else float(b))
-            for p, size in (("fp16", 1), ("fp32", 2))
-            for b in (2, 4, 8, 16, 32)
-        ],
-        columns=["precision", "batch", "seconds"],
-    )
-    fits = learned(runs, intrinsic="batch", categorical="precision")
-    at = {"precision": np.array(["fp16", "fp32"], dtype=object), "batch": np.array([16.0, 16.0])}
-    assert fits.probability(at).round(2) == pytest.approx([0.99, 0.01])
-    assert fits.offsets["precision"]["fp16"] < fits.offsets["precision"]["fp32"]
+@pytest.mark.parametrize(
+    ("runs", "roles", "at", "expected"),
+    [
+        (
+            {"gpus": [1, 2, 4, 8, 16], "seconds": [8.0, 4.0, 2.0, "crashed", "crashed"]},
+            {"extrinsic": "gpus"},
+            {"gpus": [1.0, 4.0, 8.0, 64.0]},
+            [0.99, 0.99, 0.01, 0.01],
+        ),
+        (
+            PRECISIONS,
+            {"intrinsic": "batch", "categorical": "precision"},
+            {"precision": np.array(["fp16", "fp32"], dtype=object), "batch": [16.0, 16.0]},
+            [0.99, 0.01],
+        ),
+        (
+            {"offload": [0, 0, 1, 1], "batch": [1, 8, 8, 64], "seconds": [1.0, "OOM", 9.0, "OOM"]},
+            {"intrinsic": "offload,batch"},
+            {"offload": [0.0, 0.0, 1.0, 1.0], "batch": [1.0, 8.0, 8.0, 64.0]},
+            [0.99, 0.01, 0.99, 0.01],
+        ),
+    ],
+    ids=["failures at scale", "levels shift the limit", "values of zero"],
+)
+def test_limits_that_a_few_runs_show(runs: object, roles: dict[str, str], at: dict, expected: list[float]) -> None:
+    fits = learned(pd.DataFrame(runs), **roles)
+    found = fits.probability({name: np.asarray(values) for name, values in at.items()})
+    assert found == pytest.approx(expected, abs=0.015)
+    assert "gpus" not in at or fits.demands["gpus"].slope > 0.0
+    assert "precision" not in at or fits.offsets["precision"]["fp16"] < fits.offsets["precision"]["fp32"]
 
 
 def test_a_contradicted_failure_binds_nothing_but_itself() -> None:
@@ -108,13 +124,6 @@ def test_a_flaky_configuration_is_not_known_to_fail() -> None:
     fits = learned(runs, intrinsic="batch")
     assert not fits.known_to_fail({"batch": np.array([1.0, 2.0, 4.0])}).any()
     assert fits.contradicted == ()
-
-
-def test_values_of_zero() -> None:
-    runs = pd.DataFrame({"offload": [0, 0, 1, 1], "batch": [1, 8, 8, 64], "seconds": [1.0, "OOM", 9.0, "OOM"]})
-    fits = learned(runs, intrinsic="offload,batch")
-    at = {"offload": np.array([0.0, 0.0, 1.0, 1.0]), "batch": np.array([1.0, 8.0, 8.0, 64.0])}
-    assert fits.probability(at).round() == pytest.approx([1, 0, 1, 0])
 
 
 def test_the_order_of_rows_and_repeats_do_not_matter() -> None:
@@ -191,38 +200,31 @@ def test_a_column_of_another_name_is_mapped() -> None:
     )
 
 
-def test_tensor_ways_hold_norms_whole() -> None:
-    """A law of 24/t + 10 bytes a token and width: outcomes alone tell it, as its bytes are known."""
-    rng = np.random.default_rng(0)
+def transformers(seed: int) -> tuple[pd.DataFrame, pd.Series]:
+    """Return 120 layouts, and the bytes of one layer: 24/t + 10 a token and width."""
+    rng = np.random.default_rng(seed)
     ways = rng.choice([1.0, 2.0, 4.0, 8.0], (2, 120))
     runs = pd.DataFrame({"dp": ways[0], "tp": ways[1], "pp": 1.0, "mbs": rng.choice([1.0, 2.0, 4.0, 8.0], 120)})
-    runs = runs.assign(layers=24.0, hidden=rng.choice([2048.0, 4096.0], 120), seq=2048.0)
-    runs["gbs"], runs["nodes"] = 64.0 * runs.dp, np.ceil(runs.dp * runs.tp / 8)
-    of_layers = runs.seq * runs.mbs * runs.hidden * runs.layers * (10 + 24 / runs.tp)
-    gib = (16 * 12 * runs.layers * runs.hidden**2 / runs.tp + of_layers) / 2**30 + 2.0
-    train, roles = rng.permutation(120) < 60, {"intrinsic": "layers,mbs,gbs,hidden,seq"}
-    failing = runs.assign(s=np.where(gib > 30.0, "OOM", "1"))
-    fits = feasibility_of(gp.read_table(failing[train], time="s", **{**ROLES, **roles}))
-    right = (fits.probability(asked(runs[~train])) < 0.5) == (gib[~train] > 30.0)
-    assert right.mean() >= 0.95
+    runs = runs.assign(layers=24.0, hidden=rng.choice([2048.0, 4096.0], 120), seq=2048.0, gbs=64.0 * runs.dp)
+    runs["nodes"], runs["recompute"] = np.ceil(runs.dp * runs.tp / 8), rng.choice(["none", "full"], 120)
+    return runs, runs.seq * runs.mbs * runs.hidden * (10 + 24 / runs.tp)
 
 
-def test_the_words_of_a_switch_act_through_the_parts() -> None:
-    """Recomputed layers keep their inputs: outcomes of 60 layouts tell the others', and a word has hardly an effect."""
-    rng = np.random.default_rng(1)
-    runs = pd.DataFrame({"dp": rng.choice([1.0, 2.0, 4.0], 120), "tp": rng.choice([1.0, 2.0, 4.0], 120), "pp": 1.0})
-    runs = runs.assign(mbs=rng.choice([1.0, 2.0, 4.0, 8.0], 120), hidden=rng.choice([2048.0, 4096.0], 120))
-    runs = runs.assign(layers=24.0, seq=2048.0, gbs=64.0, nodes=1.0, recompute=rng.choice(["none", "full"], 120))
-    each = runs.seq * runs.mbs * runs.hidden * (10 + 24 / runs.tp)
+@pytest.mark.parametrize(("seed", "limit", "switch"), [(0, 30.0, False), (1, 25.0, True)], ids=["norms", "a switch"])
+def test_outcomes_of_60_layouts_tell_the_others(seed: int, limit: float, switch: bool) -> None:
+    """Tensor ways hold norms whole; recomputed layers keep their inputs, and the word itself has hardly an effect."""
+    runs, layer = transformers(seed)
     inputs = 2 * runs.seq * runs.mbs * runs.hidden * runs.layers
-    kept = np.where(runs.recompute == "full", each + inputs, each * runs.layers)
-    gib = (16 * 12 * runs.layers * runs.hidden**2 / runs.tp + kept) / 2**30 + 2.0
-    failing = runs.assign(s=np.where(gib > 25.0, "OOM", "1"))
-    train, roles = rng.permutation(120) < 60, {"intrinsic": "layers,mbs,gbs,hidden,seq", "categorical": "recompute"}
-    fits = feasibility_of(gp.read_table(failing[train], time="s", **{**ROLES, **roles}))
+    recomputed = switch & (runs.recompute == "full")
+    states = 16 * 12 * runs.layers * runs.hidden**2 / runs.tp
+    gib = (states + np.where(recomputed, layer + inputs, layer * runs.layers)) / 2**30 + 2.0
+    train = np.random.default_rng(seed).permutation(120) < 60
+    roles = {**ROLES, "intrinsic": "layers,mbs,gbs,hidden,seq", "categorical": "recompute" if switch else ""}
+    failing = runs.assign(s=np.where(gib > limit, "OOM", "1"))
+    fits = feasibility_of(gp.read_table(failing[train], time="s", **roles))
     assert fits.need is not None
-    assert all(abs(offset) < 0.2 * fits.need.slope for offset in fits.offsets["recompute"].values())
-    right = (fits.probability(asked(runs[~train])) < 0.5) == (gib[~train] > 25.0)
+    assert all(abs(offset) < 0.2 * fits.need.slope for offset in fits.offsets.get("recompute", {}).values())
+    right = (fits.probability(asked(runs[~train])) < 0.5) == (gib[~train] > limit)
     assert right.mean() >= 0.95
 
 

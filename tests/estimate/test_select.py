@@ -32,7 +32,7 @@ from genperf.models import family_named
 from genperf.models.generic import MAX_TERM_LEVELS, Structure, generic, interactions, kinds_of
 from genperf.prediction import central_times
 from genperf.result import GroupedResult, dump_model
-from genperf.solver import Problem, solve
+from genperf.solver import solve
 from genperf.solver.problem import BLOCK_NUMBERS
 from genperf.table import Factor
 
@@ -57,13 +57,9 @@ TABLE = read(runs())
 PRODUCTS = [generic(TABLE.factors, Structure("product", k)) for k in (1, 2, 3)]
 
 
-def test_folds_hold_every_configuration_out_once() -> None:
+def test_folds_hold_every_configuration_out_once_and_too_few_are_not_cut() -> None:
     folds = folds_of(13, np.random.default_rng(0))
     assert (~folds).sum(axis=0).tolist() == [1] * 13
-
-
-def test_too_few_configurations_are_not_cut() -> None:
-    assert folds_of(3, np.random.default_rng(0)).shape == (0, 3)
     few = TABLE.take(np.arange(3))
     (amdahl,) = gp.MODELS["amdahl"].expressions(few.panel)
     candidates = candidates_of([amdahl], few, FitOptions(), 0)
@@ -137,19 +133,10 @@ def test_neither_the_order_of_rows_nor_the_seed_moves_a_prediction(model: str) -
 
 
 def test_huber_weights_by_hand() -> None:
-    # |r| = 0.1, 0.1, 0.1, 0.5: s = 0.14826, so only the last is cut, to 0.14826/0.5.
-    predicted, measured = np.array([[1.1, 0.9, 1.1, 1.5]]), np.ones(4)
-    assert np.allclose(huber_weights(predicted, measured, np.ones((1, 4))), [[1.0, 1.0, 1.0, 0.29652]])
-
-
-def test_huber_weights_leave_out_what_does_not_count() -> None:
-    predicted = np.array([[1.1, 0.9, 1.1, 9.0, np.inf]])
-    weights = np.array([[1.0, 1.0, 1.0, 0.0, 1.0]])
-    robust = huber_weights(predicted, np.ones(5), weights)
-    assert robust[0, 3] == 0.0
-    assert robust[0, 4] == 0.0
-    # The scale is that of the rows that count: 1.4826·0.1 over |r| = 0.1 leaves these as they are.
-    assert robust[0, :3].tolist() == [1.0, 1.0, 1.0]
+    # |r| = 0.1, 0.1, 0.1, 0.5: s = 0.14826, so only the fourth is cut, to 0.14826/0.5; the last two do not count.
+    predicted = np.array([[1.1, 0.9, 1.1, 1.5, 9.0, np.inf]])
+    found = huber_weights(predicted, np.ones(6), np.array([[1.0, 1.0, 1.0, 1.0, 0.0, 1.0]]))
+    assert found == pytest.approx(np.array([[1.0, 1.0, 1.0, 0.29652, 0.0, 0.0]]), abs=1e-4)
 
 
 def test_starts_stay_in_bounds_and_begin_with_the_given_one() -> None:
@@ -159,39 +146,31 @@ def test_starts_stay_in_bounds_and_begin_with_the_given_one() -> None:
     moved = ~problem.coefficient
     assert np.array_equal(starts[0, moved], problem.start[moved])
     assert len(np.unique(starts[:, moved], axis=0)) > 10
-
-
-def test_a_linear_expression_needs_one_start() -> None:
+    # A linear expression needs one.
     (ernest,) = gp.MODELS["ernest"].expressions(TABLE.panel)
     problem = problem_of(ernest, TABLE, FitOptions(lam=0.0))
     assert spread_starts(problem, 20, np.random.default_rng(0)).shape == (1, len(ernest.constants))
 
 
-def test_larger_structures_are_left_out_and_noted() -> None:
+def of_nets(count: int) -> list[Factor]:
+    """Return the factors of the table, and a name of so many levels."""
+    levels = tuple(f"net{i}" for i in range(count))
+    return [*TABLE.factors, Factor("net", "categorical", distinct=count, levels=levels)]
+
+
+def test_structures_larger_than_the_table_are_left_out() -> None:
     usable, notes = affordable(PRODUCTS, 20)
-    assert [len(e.constants) for e in usable] == [len(PRODUCTS[0].constants)]
+    assert usable == PRODUCTS[:1]
     assert "2 larger structures" in notes[0].text
-    assert all(len(e.constants) <= 20 * CONSTANTS_PER_ROW for e in usable)
-
-
-def test_too_few_configurations_say_how_many_are_needed() -> None:
+    assert len(usable[0].constants) <= 20 * CONSTANTS_PER_ROW
+    usable, notes = affordable([generic(of_nets(50), Structure("product", k)) for k in (1, 2, 3, 4)], 1000)
+    assert len(usable) == 2
+    assert str(MAX_CONSTANTS) in notes[0].text
     with pytest.raises(FitError, match="3 configurations cannot determine the") as caught:
         affordable(PRODUCTS, 3)
     assert f"at least {len(PRODUCTS[0].constants)}" in str(caught.value.hint)
-
-
-def test_many_levels_limit_the_terms() -> None:
-    levels = tuple(f"net{i}" for i in range(50))
-    factors = [*TABLE.factors, Factor("net", "categorical", distinct=50, levels=levels)]
-    usable, notes = affordable([generic(factors, Structure("product", k)) for k in (1, 2, 3, 4)], 1000)
-    assert len(usable) == 2
-    assert str(MAX_CONSTANTS) in notes[0].text
-
-
-def test_too_many_levels_are_refused_with_advice() -> None:
-    levels = tuple(f"net{i}" for i in range(MAX_TERM_LEVELS + 1))
     with pytest.raises(ModelError, match="at most 200") as caught:
-        generic([*TABLE.factors, Factor("net", "categorical", distinct=len(levels), levels=levels)])
+        generic(of_nets(MAX_TERM_LEVELS + 1))
     assert "--group net" in str(caught.value.hint)
 
 
@@ -200,12 +179,6 @@ def test_large_tables_are_thinned_for_the_choice_alone() -> None:
     assert len(set(some.tolist())) == MAX_SELECTION_ROWS
     assert np.all(np.diff(some) > 0)
     assert judged_rows(MAX_SELECTION_ROWS, np.random.default_rng(0)).tolist() == list(range(MAX_SELECTION_ROWS))
-
-
-def test_both_solvers_reach_the_same_cost() -> None:
-    table = gp.datasets.load("pytorch_cpu")
-    fits = [gp.fit(table, "generic", structure="per-term", solver=s, draws=2) for s in ("de", "projected")]
-    assert fits[0].best.status.cost == pytest.approx(fits[1].best.status.cost, rel=0.005)
 
 
 def test_a_further_term_continues_the_terms_before_it() -> None:
@@ -245,18 +218,18 @@ def runs_of_grow(slow: float = 1.0, noise: float = 0.01) -> gp.Table:
     return gp.read_table(frame.assign(t=time), time="t", intrinsic="batch", categorical="net,precision")
 
 
-def base_of(table: gp.Table) -> tuple[Expression, Problem]:
+def growing_of(table: gp.Table) -> tuple[GrowthProblem, np.ndarray]:
+    """Return the growth of a product on a table, and its start."""
     base = generic(table.factors, Structure("product", 1))
-    options = FitOptions()
-    return base, problem_of(base, table, options)
+    problem = problem_of(base, table, FitOptions())
+    start = problem.projected(problem.start[None, :])[0]
+    return GrowthProblem(base, problem, interactions(table.factors, table.columns), table), start
 
 
 def test_the_arrays_are_the_values_of_the_expression() -> None:
     table = runs_of_grow(1.5)
-    base, problem = base_of(table)
-    start = problem.projected(problem.start[None, :])[0][0]
-    growing = GrowthProblem(base, problem, interactions(table.factors, table.columns), table)
-    grown = grow(growing, start[None], np.ones((1, len(table)), bool))[0]
+    growing, start = growing_of(table)
+    grown = grow(growing, start, np.ones((1, len(table)), bool))[0]
     expression = growing.expression(grown)
     values = dict(zip(expression.constant_names, grown.constants, strict=True))
     predicted = expression.evaluate(table.columns, values)
@@ -267,57 +240,51 @@ def test_the_arrays_are_the_values_of_the_expression() -> None:
 
 def test_a_combination_that_differs_grows_and_is_predicted() -> None:
     table = runs_of_grow(1.5)
-    result = gp.fit(table, "generic", structure="grown", draws=2)
-    interacting = [c for c in result.best.expression.constants if c.size < 1.0]
-    assert "d_net:precision[vgg:fp16]" in [c.name for c in interacting]
-    held_out = gp.validate(table, "generic", "kfold:3", structure="grown", draws=2).models[0]
-    plain = gp.validate(table, "generic", "kfold:3", structure="separable", draws=2).models[0]
-    assert held_out.mape is not None
-    assert plain.mape is not None
-    assert held_out.mape < 2.5 < plain.mape
+    # A constant that is fixed stays.
+    best = gp.fit(table, "generic", structure="grown", fix={"C": 0.002}, draws=2).best
+    assert "d_net:precision[vgg:fp16]" in [c.name for c in best.expression.constants if c.size < 1.0]
+    assert "C" not in best.expression.constant_names
+    assert str(best.expression).startswith("0.002 + ")
+    grown, separable = (
+        gp.validate(table, "generic", "kfold:3", structure=structure, draws=2).models[0].mape
+        for structure in ("grown", "separable")
+    )
+    assert grown is not None
+    assert separable is not None
+    assert grown < 2.5 < separable
+    # Without categories it is a product.
+    plain = read(runs(20))
+    assert all(c.size == 1.0 for c in gp.fit(plain, "generic", structure="grown", draws=2).best.expression.constants)
 
 
 def test_what_explains_nothing_is_pruned() -> None:
     table = runs_of_grow()
-    base, problem = base_of(table)
-    start = problem.projected(problem.start[None, :])[0][0]
-    offered = interactions(table.factors, table.columns)
-    grown = grow(GrowthProblem(base, problem, offered, table), start[None], np.ones((1, len(table)), bool))[0]
-    assert len(grown.kept) < len(offered)
+    growing, start = growing_of(table)
+    grown = grow(growing, start, np.ones((1, len(table)), bool))[0]
+    assert len(grown.kept) < len(growing.offered)
     assert np.all(grown.sizes < 2.0 * USUAL_SIZE)
 
 
-def test_rows_that_do_not_count_change_nothing() -> None:
-    table = runs_of_grow(1.5)
-    base, problem = base_of(table)
-    start = problem.projected(problem.start[None, :])[0][0]
-    counted = np.arange(len(table)) % 5 != 0
-    offered = interactions(table.factors, table.columns)
-    first = grow(GrowthProblem(base, problem, offered, table), start[None], counted[None])[0]
+def test_parts_of_the_rows_grow_by_themselves_and_rows_that_do_not_count_change_nothing() -> None:
+    table = runs_of_grow(1.5, noise=0.1)
+    growing, start = growing_of(table)
+    number = np.arange(len(table))
+    rows = np.array([number % 3 != 0, number % 3 != 1, number >= 0])
+    together = grow(growing, np.tile(start, (3, 1)), rows)
+    for one, counted in zip(together, rows, strict=True):
+        alone = grow(growing, start, counted[None])[0]
+        assert one.kept.tolist() == alone.kept.tolist()
+        assert one.constants == pytest.approx(alone.constants, rel=1e-6, abs=1e-8)
+        assert one.sizes == pytest.approx(alone.sizes, rel=1e-6)
+        assert one.problem.penalty.strength == pytest.approx(alone.problem.penalty.strength, rel=1e-6)
+    first, second = (one.problem.penalty.strength for one in together[:2])
+    assert first != pytest.approx(second, rel=1e-3)
     # Only the scale of the coefficients, which hardly are penalised, knows the other rows.
-    wild = gp.read_table(
-        table.frame.assign(t=np.where(counted, table.frame.t, 1.2 * table.frame.t)),
-        time="t",
-        intrinsic="batch",
-        categorical="net,precision",
-    )
-    second = grow(GrowthProblem(base, base_of(wild)[1], offered, wild), start[None], counted[None])[0]
-    assert second.kept.tolist() == first.kept.tolist()
-    assert second.constants == pytest.approx(first.constants, abs=1e-3)
-
-
-def test_a_constant_that_is_fixed_stays() -> None:
-    result = gp.fit(runs_of_grow(1.5), "generic", structure="grown", fix={"C": 0.002}, draws=5)
-    assert "C" not in result.best.expression.constant_names
-    assert str(result.best.expression).startswith("0.002 + ")
-
-
-def test_without_categories_a_grown_structure_is_a_product() -> None:
-    frame = pd.DataFrame(list(itertools.product([1, 2, 4, 8], [8, 16, 32])), columns=["workers", "batch"])
-    frame["t"] = 0.1 + 0.01 * frame.batch / frame.workers
-    table = gp.read_table(frame, time="t", intrinsic="batch", extrinsic="workers")
-    grown = gp.fit(table, "generic", structure="grown", draws=5)
-    assert all(c.size == 1.0 for c in grown.best.expression.constants)
+    wild = table.frame.assign(t=np.where(rows[0], table.frame.t, 1.2 * table.frame.t))
+    other, _ = growing_of(gp.read_table(wild, time="t", intrinsic="batch", categorical="net,precision"))
+    second = grow(other, start, rows[:1])[0]
+    assert second.kept.tolist() == together[0].kept.tolist()
+    assert second.constants == pytest.approx(together[0].constants, abs=1e-3)
 
 
 def test_sizes_are_learned_the_same_in_any_order_of_the_rows() -> None:
@@ -341,8 +308,7 @@ def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> N
     frame["t"] = (0.1 * frame.batch**0.8 + 0.3 * frame.hidden**1.1) * np.exp(rng.normal(0.0, 0.1, 120))
     table = gp.read_table(frame, time="t", intrinsic="batch,hidden,idle", categorical="kernel")
     base = generic(table.factors, Structure("product", 2))
-    options = FitOptions()
-    problem = problem_of(base, table, options)
+    problem = problem_of(base, table, FitOptions())
     kinds = kinds_of(base)
     start = solve(problem, seed=0).constants
     growing = GrowthProblem(base, problem, (), table)
@@ -354,23 +320,6 @@ def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> N
     # A coefficient keeps its size, and the noise gives λ.
     assert [s for kind, s in zip(kinds, plain, strict=True) if not kind] == [1.0] * kinds.count("")
     assert grown.problem.penalty.strength == pytest.approx(2.0 * 0.1**2 / len(table), rel=0.5)
-
-
-def test_parts_of_the_rows_learn_sizes_by_themselves() -> None:
-    table = runs_of_grow(1.5, noise=0.1)
-    base, problem = base_of(table)
-    start = solve(problem, seed=0).constants
-    number = np.arange(len(table))
-    rows = np.array([number % 3 != 0, number % 3 != 1, number >= 0])
-    growing = GrowthProblem(base, problem, (), table)
-    together = grow(growing, np.tile(start, (3, 1)), rows)
-    alone = [grow(growing, start[None], counted[None])[0] for counted in rows]
-    for one, other in zip(together, alone, strict=True):
-        assert one.constants == pytest.approx(other.constants, rel=1e-6, abs=1e-8)
-        assert one.sizes == pytest.approx(other.sizes, rel=1e-6)
-        assert one.problem.penalty.strength == pytest.approx(other.problem.penalty.strength, rel=1e-6)
-    first, second = (one.problem.penalty.strength for one in together[:2])
-    assert first != pytest.approx(second, rel=1e-3)
 
 
 def test_learned_sizes_err_less_where_most_factors_change_nothing() -> None:
@@ -489,17 +438,8 @@ def test_search_and_polish_reach_no_lower_cost(loss: str, penalty: str) -> None:
     ],
 )
 def test_what_one_solution_does_not_settle_is_searched(model: str, options: dict[str, Any]) -> None:
-    (_, part), *_ = table(fleet(1)).groups()
-    result = gp.fit(part, model, draws=2, **options)
-    assert isinstance(result, GroupedResult)
-    assert result["net0"].best.status.evaluations > 10
-
-
-def test_constants_held_at_a_value_are_taken_off_first() -> None:
-    frame = pd.DataFrame({"net": "x", "workers": [1.0, 2, 4, 8], "s": 0.5 + 8 / np.array([1.0, 2, 4, 8])})
-    result = gp.fit(table(frame), "amdahl", fix={"c": 0.5}, lam=0.0, draws=3)
-    assert isinstance(result, GroupedResult)
-    assert result["x"].best.values == pytest.approx({"a": 8.0}, rel=1e-10)
+    result = gp.fit(table(fleet(1)), model, draws=2, **options)
+    assert result["net0"].best.status.evaluations > 10  # type: ignore[index]
 
 
 def test_looking_back_fits_the_smaller_scales_alone() -> None:
@@ -525,18 +465,19 @@ def test_a_partner_agrees_in_all_but_the_scale() -> None:
     assert last_point_error(series, "n", held) == pytest.approx(np.log(2))
 
 
-def test_values_that_cannot_be_finite_fail_alone() -> None:
+def test_constants_that_are_held_that_nothing_moves_and_that_cannot_be_finite() -> None:
+    frame = pd.DataFrame({"net": "x", "workers": [1.0, 2, 4, 8], "s": 0.5 + 8 / np.array([1.0, 2, 4, 8])})
+    held = gp.fit(table(frame), "amdahl", fix={"c": 0.5}, lam=0.0, draws=3)
+    assert isinstance(held, GroupedResult)
+    assert held["x"].best.values == pytest.approx({"a": 8.0}, rel=1e-10)
+    alike = gp.fit(table(fleet(1)), "a/workers + b*2/workers + c", draws=3)
+    assert isinstance(alike, GroupedResult)
+    assert set(alike["net0"].best.unidentified) == {"a", "b"}
     frame = pd.concat([fleet(1, (2, 4, 8, 16)), fleet(1, (1, 2, 4, 8)).assign(net="one")])
     result = gp.fit(table(frame), "a/(workers - 1) + c", draws=3)
     assert isinstance(result, GroupedResult)
     assert list(result.results) == [("net0",)]
     assert "finite" in result.failures[("one",)]
-
-
-def test_a_constant_that_nothing_moves_is_named() -> None:
-    result = gp.fit(table(fleet(1)), "a/workers + b*2/workers + c", draws=3)
-    assert isinstance(result, GroupedResult)
-    assert set(result["net0"].best.unidentified) == {"a", "b"}
 
 
 def test_blocks_bound_the_memory_whatever_the_series() -> None:

@@ -12,21 +12,11 @@ from genperf.errors import TableError
 from genperf.panel.options import says_failed
 
 WORDS = [
-    "OOM",
-    "oom",
-    "OOM-killed",
-    "OOMKilled",
-    "out of memory",
-    "out_of_memory",
-    "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
-    "RuntimeError: CUDA error",
-    "FAILED",
-    "Failure",
-    "error",
-    "killed",
-    "crash",
-    "crashed",
-]
+    "OOM", "oom", "OOM-killed", "OOMKilled", "out of memory", "out_of_memory", "RuntimeError: CUDA error", "FAILED",
+    "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "Failure", "error", "killed",
+    "crash", "crashed",
+]  # fmt: skip
+STATES = "b,t,s\n1,1,ok\n2,,oom\n"
 
 
 def read(text: str, **options: Any) -> gp.Table:
@@ -112,22 +102,22 @@ def test_the_hash_knows_of_failures() -> None:
 @pytest.mark.parametrize(
     ("text", "options", "message", "hint"),
     [
-        ("b,t\n1,OOM\n2,failed\n", {}, "all 2 runs failed", "--failed"),
+        ("b,t\n1,OOM\n2,failed\n", {}, "runs failed", "--failed"),
         ("b,t\n1,OOM\n2,1\n", {"where": "b < 2"}, "the one run failed", "--failed"),
-        (
-            "b,t,s\n1,1,ok\n2,,oom\n",
-            {"failed": "s=OMM"},
-            "no cell of column 's' is 'OMM'",
-            "its values are 'ok', 'oom'",
-        ),
-        ("b,t,state\n1,1,ok\n", {"status": "stat"}, "no column 'stat' that says which runs failed", "state"),
+        (STATES, {"failed": "s=OMM"}, "no cell of column 's' is 'OMM'", "its values are 'ok', 'oom'"),
+        (STATES, {"status": "stat"}, "no column 'stat' that says which runs failed", "s"),
+        ("b,t\n1,1\n2,fast\n2,OOM\n", {}, "'fast' is not a number", "--skip-bad-rows"),
         ("b,t\n1,1\n", {"failed": "OOM"}, "'OOM' is not of the form COLUMN=VALUE,…", 'for example "status=OOM,killed"'),
         ("b,t\n1,1\n", {"failed": "t="}, "'t=' is not of the form", "status=OOM"),
     ],
 )
-def test_refused(text: str, options: dict[str, Any], message: str, hint: str) -> None:
+@pytest.mark.parametrize("aggregate", [False, True], ids=["rows", "summarised"])
+def test_refused(text: str, options: dict[str, Any], message: str, hint: str, aggregate: bool, tmp_path: Path) -> None:
+    if aggregate:
+        pytest.importorskip("duckdb")
+    (tmp_path / "a.csv").write_text(text)
     with pytest.raises(TableError) as caught:
-        read(text, **options)
+        gp.read_table(tmp_path / "a.csv", time="t", intrinsic="b", aggregate=aggregate, **options)
     assert message in str(caught.value)
     assert hint in (caught.value.hint or "")
 
@@ -161,21 +151,6 @@ def test_summarised_tables_keep_runs_that_failed(options: dict[str, Any], tmp_pa
     )
     if "also" in options:
         assert summed.further["memory"].measured.tolist() == [3.0, 4.0, 10.0]
-
-
-def test_what_summarised_tables_refuse(tmp_path: Path) -> None:
-    pytest.importorskip("duckdb")
-    (tmp_path / "a.csv").write_text("b,t,state\n1,1,ok\n2,fast,ok\n2,OOM,failed\n")
-    for options, message in (
-        ({"status": "stat"}, "no column 'stat' that says which runs failed"),
-        ({"failed": "state=gone"}, "no cell of column 'state' is 'gone'"),
-        ({}, "'fast' is not a number"),
-    ):
-        with pytest.raises(TableError, match=message):
-            gp.read_table(tmp_path / "a.csv", time="t", intrinsic="b", aggregate=True, **options)
-    (tmp_path / "b.csv").write_text("b,t\n1,OOM\n2,OOM\n")
-    with pytest.raises(TableError, match="runs failed: there is no measured value to fit"):
-        gp.read_table(tmp_path / "b.csv", time="t", intrinsic="b", aggregate=True)
 
 
 def test_a_word_in_a_column_that_the_time_is_made_from() -> None:

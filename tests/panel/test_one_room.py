@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from helpers import trees
@@ -46,9 +47,9 @@ def picked_in_turn(tree: ast.Module) -> Iterator[str]:
 def one_node(tree: ast.Module) -> Iterator[str]:
     """Yield the comparisons of a count of nodes with one; whether it was measured at one value is another question."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Compare):
-            text, value = ast.unparse(node.left), getattr(node.comparators[0], "value", None)
-            if "nodes" in text and not text.startswith("len(") and not text.endswith(".distinct") and value == 1:
+        if isinstance(node, ast.Compare) and getattr(node.comparators[0], "value", None) == 1:
+            text = ast.unparse(node.left)
+            if "nodes" in text and not text.startswith("len(") and not text.endswith(".distinct"):
                 yield ast.unparse(node)
 
 
@@ -78,11 +79,14 @@ DOORS = {"fitting/door.py": {"fit"}}
 
 
 def constructions(name: str) -> dict[str, int]:
-    """Return how often a file writes a call of a name, in its code, its examples and its comments."""
-    counts = {
-        path: len(re.findall(rf"(?<!def )(?<!class )\b{name}\(", ast.unparse(tree))) for path, tree in trees().items()
-    }
-    return {path: count for path, count in counts.items() if count}
+    """Return how often a file calls a name."""
+    called = [
+        (path, getattr(node.func, "attr", getattr(node.func, "id", "")))
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+    ]
+    return Counter(path for path, function in called if function == name)
 
 
 def test_a_panel_is_made_in_one_place() -> None:

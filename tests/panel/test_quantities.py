@@ -14,6 +14,7 @@ from genperf.errors import TableError
 from genperf.panel import read_table
 from genperf.panel.target import Target, phase_columns
 from genperf.table.factor import measure
+from genperf.validation import LEARNERS
 from genperf.vocabulary.names import PHASES
 
 RUNS = pd.DataFrame({"n": [1, 2, 4], "t": [3000.0, 1500.0, 750.0], "memory_gb": [30.0, 16.0, 9.0], "forward_s": 0.1})
@@ -46,20 +47,14 @@ def test_a_converted_time_is_the_decimal_number_that_was_meant():
     table = read_table(RUNS.assign(t=[700.0, 300.0, 100.0]), time="t", unit="ms", extrinsic="n")
     assert table.measured.tolist() == [0.7, 0.3, 0.1]
     assert str(table.notes[0]).startswith("'t' is converted from ms to seconds (1 ms = 0.001 s)")
-
-
-def test_filters_and_formulas_read_the_column_as_it_stands_in_the_table():
+    # Filters and formulas read the column as it stands in the table.
     table = read_table(RUNS, time="t", unit="ms", extrinsic="n", where="t > 1000", let="double=2*t")
     assert table.measured.tolist() == [3.0, 1.5]
     assert table.frame["double"].tolist() == [6000.0, 3000.0]
-
-
-def test_converted_rows_are_the_same_table_as_seconds():
+    # The same table as that of seconds, of which parts and medians are not converted again.
     converted = read_table(RUNS, time="t", unit="ms", extrinsic="n")
     seconds = read_table(RUNS.assign(t=RUNS.t / 1000), time="t", extrinsic="n")
-    assert converted.sha256 == seconds.sha256
-    assert converted.sha256 != read_table(RUNS, time="t", extrinsic="n").sha256
-    # Parts and medians of a table are not converted again.
+    assert converted.sha256 == seconds.sha256 != read_table(RUNS, time="t", extrinsic="n").sha256
     assert converted.take([0]).measured.tolist() == [3.0]
     assert converted.medians().measured.tolist() == [3.0, 1.5, 0.75]
 
@@ -84,15 +79,12 @@ def test_another_quantity_keeps_its_values(options, target):
     assert not table.notes
 
 
-def test_a_quantity_with_a_colon_in_its_name():
-    table = read_table(RUNS.rename(columns={"memory_gb": "mem:peak"}), quantity="mem:peak:", extrinsic="n")
-    assert table.target == Target("mem:peak", "mem:peak", "")
-
-
 def test_the_unit_of_a_quantity_is_part_of_the_hash():
     gigabytes, other = (read_table(RUNS, quantity=f"memory_gb:{unit}", extrinsic="n") for unit in ("GB", "GiB"))
     assert gigabytes.sha256 != other.sha256
     assert gigabytes.sha256 != read_table(RUNS, time="memory_gb", extrinsic="n").sha256
+    colon = read_table(RUNS.rename(columns={"memory_gb": "mem:peak"}), quantity="mem:peak:", extrinsic="n")
+    assert colon.target == Target("mem:peak", "mem:peak", "")
 
 
 @pytest.mark.parametrize(
@@ -153,89 +145,58 @@ def test_an_aggregated_table_has_the_same_numbers(options, tmp_path):
         read_table(tmp_path / "bad.csv", extrinsic="n", aggregate=True, **options)
 
 
-def test_a_row_with_two_faults_is_one_rejected_row():
-    table = read_table(
-        pd.DataFrame({"n": [1, 2, "x"], "t": [3.0, 1.0, -1.0]}), time="t", extrinsic="n", skip_bad_rows=True
-    )
-    assert (len(table.rejected), table.rejected_rows) == (2, 1)
-
-
 # --- times of epochs and whole jobs: all workers share one amount of work, whatever the batch of each ----------------
 
 COUNTS = np.array([1, 2, 4, 8, 16])
 
 
-def runs(**columns: object) -> pd.DataFrame:
-    return pd.DataFrame({"gpus": COUNTS, "batch_per_gpu": 32, **columns})
+def read_as(scaling: str | None = None, **columns: object) -> tuple[str | None, str]:
+    """Return the scaling that is read of times over counts, and the notes of it; the first column is the time."""
+    (time, *others), frame = columns, pd.DataFrame({"gpus": COUNTS, **columns})
+    given = {"scaling": scaling} if scaling else {}
+    table = read_table(frame, time=time, extrinsic="gpus", intrinsic=others, **given)
+    return table.scaling, "".join(n.text for n in table.notes if n.kind in ("job", "job_likely"))
+
+
+def test_whether_all_share_the_work() -> None:
+    # At the same batch a step takes as long, or falls with a batch that is shared.
+    assert read_as(step_s=0.1 + 0.01 * np.log2(COUNTS), batch_per_gpu=32) == (None, "")
+    assert read_as(t=1.0 / COUNTS, global_batch=64) == (None, "")
+    assert read_as(t=1.0 / COUNTS, batch=64 / COUNTS) == (None, "")
+    assert read_as(time_s=1.0 + 0.1 * COUNTS) == (None, "")
+    # An epoch is a job; the user decides.
+    scaling, said = read_as(epoch_s=np.full(5, 10.0), batch_per_gpu=32)
+    assert (scaling, bool(said)) == ("job", True)
+    assert read_as("weak", epoch_s=np.full(5, 10.0), batch_per_gpu=32) == ("weak", "")
+    assert read_as("weak", time=100.0 / COUNTS, batch_per_gpu=32) == ("weak", "")
+    # Times that fall too much are said.
+    scaling, said = read_as(time=100.0 / COUNTS, batch_per_gpu=32)
+    assert scaling is None
+    assert said.startswith("at the same batch_per_gpu the time falls from 100 to 6.25 s from 1 to 16 gpus:")
+    scaling, said = read_as(time_s=100.0 / COUNTS + COUNTS)
+    assert scaling is None
+    assert said.startswith("the time falls from 101 to 22.2 s from 1 to 16 gpus: too much for a batch each; --scaling")
 
 
 @pytest.mark.parametrize("column", ["epoch_time", "Time per epoch (s)"])
-def test_the_work_of_an_epoch_is_shared(column: str) -> None:
+def test_the_work_of_an_epoch_is_shared(column: str, tmp_path: Path) -> None:
     """T = 4 + 1000/n: an epoch on 32 GPUs takes 35.25 s, 28.5 x less than on one (1004), an efficiency of 89 %."""
-    table = read_table(
-        runs(**{column: 4.0 + 1000.0 / COUNTS}), time=column, extrinsic="gpus", intrinsic="batch_per_gpu"
-    )
-    assert table.scaling == "job"
-    assert [note.kind for note in table.notes].count("job") == 1
-    result = gp.fit(table)
+    runs = pd.DataFrame({"gpus": COUNTS, "batch_per_gpu": 32, column: 4.0 + 1000.0 / COUNTS})
+    result = gp.fit(read_table(runs, time=column, extrinsic="gpus", intrinsic="batch_per_gpu"))
     assert result.predict(gpus=[32], batch_per_gpu=[32])["time"].iloc[0] == pytest.approx(35.25, rel=0.1)
     curve = scaling(result, {"batch_per_gpu": 32})
     assert curve.kind == "strong"
     assert curve.curve.set_index("gpus")["efficiency"].loc[16] == pytest.approx(1004.0 / 16.0 / 66.5, rel=0.05)
-
-
-def test_steps_are_no_jobs() -> None:
-    """At the same batch a step takes as long, or falls with a batch that is shared."""
-    table = read_table(
-        runs(step_s=0.1 + 0.01 * np.log2(COUNTS)), time="step_s", extrinsic="gpus", intrinsic="batch_per_gpu"
-    )
-    assert (table.scaling, [n for n in table.notes if n.kind == "job_likely"]) == (None, [])
-    shared = pd.DataFrame({"gpus": COUNTS, "global_batch": 64, "t": 1.0 / COUNTS})
-    assert read_table(shared, time="t", extrinsic="gpus", intrinsic="global_batch").scaling is None
-    falling = pd.DataFrame({"gpus": COUNTS, "batch": 64 / COUNTS, "t": 1.0 / COUNTS})
-    assert read_table(falling, time="t", extrinsic="gpus", intrinsic="batch").scaling is None
-
-
-def test_the_user_decides(tmp_path: Path) -> None:
-    frame = runs(epoch_s=np.full(5, 10.0))
-    table = read_table(frame, time="epoch_s", extrinsic="gpus", intrinsic="batch_per_gpu", scaling="weak")
-    assert (table.scaling, [n for n in table.notes if n.kind == "job"]) == ("weak", [])
-    job = read_table(runs(s=1.0 / COUNTS), time="s", extrinsic="gpus", intrinsic="batch_per_gpu", scaling="job")
-    result = gp.fit(job)
     gp.save_model(result, tmp_path / "m.json")
     assert gp.load_model(tmp_path / "m.json").schema.scaling == "job"
 
 
 def test_last_point_of_a_job_shares_the_work() -> None:
-    from genperf.validation.learners import last_point
-
-    table = read_table(runs(epoch_s=64.0 / COUNTS), time="epoch_s", extrinsic="gpus", intrinsic="batch_per_gpu")
+    runs = pd.DataFrame({"gpus": COUNTS, "batch_per_gpu": 32, "epoch_s": 64.0 / COUNTS})
+    table = read_table(runs, time="epoch_s", extrinsic="gpus", intrinsic="batch_per_gpu")
     asked = pd.DataFrame({"gpus": [32], "batch_per_gpu": [32]})
-    assert last_point(table, asked, 0.9, 0).predicted == pytest.approx([2.0])
+    assert LEARNERS["last-point"](table, asked, 0.9, 0).predicted == pytest.approx([2.0])
 
-
-def test_times_that_fall_too_much_are_said() -> None:
-    falling = runs(time=100.0 / COUNTS)
-    table = read_table(falling, time="time", extrinsic="gpus", intrinsic="batch_per_gpu")
-    assert [n.text.partition(":")[0] for n in table.notes if n.kind == "job_likely"] == [
-        "at the same batch_per_gpu the time falls from 100 to 6.25 s from 1 to 16 gpus"
-    ]
-    said = read_table(falling, time="time", extrinsic="gpus", intrinsic="batch_per_gpu", scaling="weak")
-    assert not any(n.kind == "job_likely" for n in said.notes)
-
-
-def test_times_that_fall_too_much_without_a_batch_are_said() -> None:
-    frame = pd.DataFrame({"workers": COUNTS, "time_s": 100.0 / COUNTS + COUNTS})
-    table = read_table(frame, time="time_s", extrinsic="workers")
-    (note,) = [n.text for n in table.notes if n.kind == "job_likely"]
-    assert note.startswith(
-        "the time falls from 101 to 22.2 s from 1 to 16 workers: too much for a batch each; --scaling"
-    )
-    grows = pd.DataFrame({"workers": COUNTS, "time_s": 1.0 + 0.1 * COUNTS})
-    assert not any(n.kind == "job_likely" for n in read_table(grows, time="time_s", extrinsic="workers").notes)
-
-
-# ---  ----------------------------------------------------------------------------------------------------------------
 
 RUNS_PHASE_COLUMNS = pd.DataFrame(
     {"n": [1, 2, 4], "Forward_S": ["0.1", "0.2", ""], "comm_s": [0.0, 0.1, 0.2], "update_s": ["a", "b", "c"]}
@@ -243,8 +204,8 @@ RUNS_PHASE_COLUMNS = pd.DataFrame(
 
 
 def test_phase_columns_are_recognised_by_name_and_numbers():
-    table = read_table(RUNS_PHASE_COLUMNS, time="t", extrinsic="n")
-    assert table.phases == {"forward": "Forward_S", "exchange": "comm_s"}
+    table = read_table(RUNS_PHASE_COLUMNS.assign(ms=5.0), time="t", extrinsic="n", let={"io_s": "ms/1000"})
+    assert table.phases == {"forward": "Forward_S", "exchange": "comm_s", "input": "io_s"}
 
 
 @pytest.mark.parametrize("role", ["extrinsic", "intrinsic", "group", "repeat", "weight"])
@@ -255,11 +216,6 @@ def test_a_column_in_another_role_is_no_phase(role):
     assert read_table(RUNS_PHASE_COLUMNS, time="comm_s", extrinsic="n", skip_bad_rows=True).phases == {
         "forward": "Forward_S"
     }
-
-
-def test_derived_columns_may_be_phases():
-    table = read_table(RUNS_PHASE_COLUMNS.assign(ms=5.0), time="t", extrinsic="n", let={"io_s": "ms/1000"})
-    assert table.phases["input"] == "io_s"
 
 
 def test_names_differ_between_phases():
@@ -292,9 +248,6 @@ def test_a_large_table_says_that_it_keeps_no_phases(tmp_path):
     assert "columns of phases are dropped, comm_s (exchange): --no-aggregate keeps them" in str(table.notes[0])
 
 
-# ---  ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("values", "centre"),
     [
@@ -321,15 +274,11 @@ def test_the_centre_lies_in_the_range(values):
     assert factor.lower <= factor.centre <= factor.upper
 
 
-def test_whole_positive_and_distinct():
-    assert measure("n", "extrinsic", [1.0, 2.0, 2.0]).integer
-    assert not measure("n", "extrinsic", [1.0, 2.5]).integer
-    assert measure("n", "extrinsic", [0.5]).positive
-    assert not measure("n", "extrinsic", [0.0, 1.0]).positive
-    assert measure("n", "extrinsic", [1.0, 2.0, 2.0]).distinct == 2
-
-
-def test_levels_are_ordered_by_frequency_then_name():
+def test_what_a_factor_is():
+    for values, of in (([1.0, 2.0, 2.0], (True, True, 2)), ([1.0, 2.5], (False, True, 2)), ([0.0], (True, False, 1))):
+        factor = measure("n", "extrinsic", values)
+        assert (factor.integer, factor.positive, factor.distinct) == of
+    # Levels are ordered by frequency, then name.
     factor = measure("fw", "categorical", np.array(["c", "b", "c", "a", "a", "d"], dtype=object))
     assert factor.levels == ("a", "c", "b", "d")
     assert factor.distinct == 4

@@ -87,11 +87,6 @@ def test_all_bad_rows_are_counted_and_the_first_shown(read):
     assert "15 rows left out" in str(table.notes[0])
 
 
-def test_skipping_every_row_is_an_error(read):
-    with pytest.raises(TableError, match="2 of 2 rows cannot be used"):
-        read("n,t\n1,0\n2,-1\n", skip_bad_rows=True)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -130,17 +125,6 @@ def test_roles_without_a_measured_column_are_refused():
         read_with_roles(source, Roles(extrinsic=("n",)), {})
 
 
-def test_a_file_of_ragged_rows_alone(read):
-    for skip in (False, True):
-        with pytest.raises(TableError, match="line 2: 3 fields where the header has 2"):
-            read("n,t\n1,2,3\n", skip_bad_rows=skip)
-
-
-def test_an_empty_column(read):
-    with pytest.raises(TableError, match=r"runs\.csv: column 'b' is empty"):
-        read("n,b,t\n1,,2\n2,,3\n", intrinsic="b")
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -162,65 +146,56 @@ def test_formulas_that_are_refused_show_the_place(read, options, message):
 def test_roles_and_types(read):
     table = read(RUNS, intrinsic=["b"], categorical="fw", let={"k": "b*n", "l": "k/2"}, where="fw == 'tf'")
     assert [(f.name, f.role) for f in table.factors] == [
-        ("b", "intrinsic"),
-        ("n", "extrinsic"),
-        ("fw", "categorical"),
-    ]
+        ("b", "intrinsic"), ("n", "extrinsic"), ("fw", "categorical"),
+    ]  # fmt: skip
     assert table.frame["n"].dtype == float
     assert table.columns["fw"].tolist() == ["tf", "tf"]
     assert table.frame["l"].tolist() == [4.0, 8.0]
-    assert table.derived == {"k": "b*n", "l": "k/2"}
-    assert table.constant == ("b", "fw")
-
-
-def test_numbers_in_a_categorical_column_are_levels(read):
+    assert (table.derived, table.constant) == ({"k": "b*n", "l": "k/2"}, ("b", "fw"))
+    # Numbers in a categorical column are levels; a group may be a factor; unused columns are carried along.
     assert read("n,v,t\n1,8,1\n2,8.0,2\n", categorical="v").factor("v").levels == ("8", "8.0")
+    grouped = read(RUNS, intrinsic="b", group="b,fw").groups()
+    assert [(key, len(part)) for key, part in grouped] == [(("8", "tf"), 2), (("16", "mx"), 1)]
+    unused = read(RUNS, where="fw != 'x'")
+    assert (unused.unused, unused.frame["b"].tolist()) == (("b",), ["8", "8", "16"])
 
 
-def test_throughput_becomes_time(read):
+def test_derived_columns(read):
     table = read("n,speed,time\n1,320,x\n4,640,y\n", time=None, throughput="speed", work="32*n")
-    assert table.target.column == "time"
-    assert table.measured.tolist() == [0.1, 0.2]
+    assert (table.target.column, table.measured.tolist()) == ("time", [0.1, 0.2])
     assert table.derived == {"time": "(32*n)/speed"}
-
-
-def test_a_derived_column_can_play_any_role(read):
-    table = read("n,ms,t\n1,250,1\n4,125,1\n", let=["s=ms/1000", "big=where(n>2, 1, 0)"], time="s", categorical="big")
-    assert table.measured.tolist() == [0.25, 0.125]
-    assert table.factor("big").levels == ("0", "1")
-
-
-def test_names_with_blanks_stand_in_back_ticks(read):
+    let = ["s=ms/1000", "big=where(n>2, 1, 0)"]
+    table = read("n,ms,t\n1,250,1\n4,125,1\n", let=let, time="s", categorical="big")
+    assert (table.measured.tolist(), table.factor("big").levels) == ([0.25, 0.125], ("0", "1"))
+    # Names with blanks stand in back ticks.
     table = read("gpu count,t\n1,2\n8,1\n", extrinsic="gpu count", let="half=`gpu count`/2", where="`gpu count` > 1")
     assert table.frame["half"].tolist() == [4.0]
 
 
-def test_only_rows_that_pass_the_filter_are_checked(read):
+def test_faults_are_counted_where_they_stand(read):
+    # Only rows that pass the filter are checked.
     table = read("n,t,status\n1,4,ok\n2,,failed\n4,1,ok\n", where="status == 'ok'")
-    assert table.measured.tolist() == [4.0, 1.0]
-    assert table.rejected == ()
-
-
-def test_a_row_on_which_the_filter_cannot_be_decided_is_named(read):
-    with pytest.raises(TableError, match="line 3, column 'm': 'x' is not a number"):
-        read("n,t,m\n1,4,1\n2,3,x\n4,1,2\n", where="m > 0")
-
-
-def test_a_fault_is_reported_once_where_it_stands(read):
+    assert (table.measured.tolist(), table.rejected) == ([4.0, 1.0], ())
     table = read("n,t,m\n1,4,1\n2,3,x\n4,1,2\n", let=["k=2*m", "j=k+1"], intrinsic="j", skip_bad_rows=True)
     assert [r.column for r in table.rejected] == ["m"]
     assert table.frame["j"].tolist() == [3.0, 5.0]
+    table = read("n,t\n1,3\n2,1\nx,-1\n", skip_bad_rows=True)
+    assert (len(table.rejected), table.rejected_rows) == (2, 1)
 
 
-def test_unused_columns_are_listed_and_carried_along(read):
-    table = read(RUNS, where="fw != 'x'")
-    assert table.unused == ("b",)
-    assert table.frame["b"].tolist() == ["8", "8", "16"]
-
-
-def test_a_group_may_be_a_factor(read):
-    table = read(RUNS, intrinsic="b", group="b,fw")
-    assert [(key, len(part)) for key, part in table.groups()] == [(("8", "tf"), 2), (("16", "mx"), 1)]
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("n,t,m\n1,4,1\n2,3,x\n4,1,2\n", {"where": "m > 0"}, "line 3, column 'm': 'x' is not a number"),
+        ("n,t\n1,0\n2,-1\n", {"skip_bad_rows": True}, "2 of 2 rows cannot be used"),
+        ("n,t\n1,2,3\n", {}, "line 2: 3 fields where the header has 2"),
+        ("n,t\n1,2,3\n", {"skip_bad_rows": True}, "line 2: 3 fields where the header has 2"),
+        ("n,b,t\n1,,2\n2,,3\n", {"intrinsic": "b"}, r"runs\.csv: column 'b' is empty"),
+    ],
+)
+def test_what_leaves_no_table(read, text, options, message):
+    with pytest.raises(TableError, match=message):
+        read(text, **options)
 
 
 def test_a_count_below_zero_is_a_fault_and_one_of_zero_is_noted(read):

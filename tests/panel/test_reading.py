@@ -3,10 +3,8 @@
 import pytest
 
 from genperf.errors import TableError
-from genperf.panel import read_table
 from genperf.panel.options import Roles
 from genperf.panel.reading import read_columns
-from genperf.table.opened import open_source
 from genperf.vocabulary.names import canonical_of
 
 NUMBERS = [1.0, 2.0, 4.0, 8.0]
@@ -36,6 +34,7 @@ def test_the_measured_column_by_its_name(name: str, role: str, unit: str | None)
 
 
 STEP = {"gpus": NUMBERS, "step_s": NUMBERS}
+TWICE = {"gpus": [1, 1, 2, 2], "step_s": NUMBERS}
 LAYOUT = {"gpus": NUMBERS, "dp": NUMBERS, "gbs": NUMBERS, "samples/s": [93.1, 85.2, 71.3, 60.4]}
 REPEATED = {"gpus": [1, 1, 2, 2], "n": [64, 128, 64, 128], "run": [1, 2, 3, 4], "time_s": [1.12, 2.31, 0.63, 1.24]}
 BATCH_OF_GROUPS = {"gpus": [1, 2, 4] * 2, "batch size": [16] * 6, "net": ["a"] * 3 + ["b"] * 3, "step_s": [1.0] * 6}
@@ -97,13 +96,6 @@ def test_kinds_of_columns() -> None:
     assert guess.left_out == ("name", "mfu")
 
 
-def test_the_roles_are_those_of_read_table() -> None:
-    source = open_source("data/dlperf_gpt.csv")
-    table = read_table("data/dlperf_gpt.csv", **read_columns(source.columns).roles.texts, skip_bad_rows=True)
-    assert table.target.column == "step_time_s"
-    assert "devices" in {f.name for f in table.factors}
-
-
 def test_not_every_word_is_a_count() -> None:
     assert canonical_of("n_ranks") == "workers"
     assert canonical_of("number_of_nodes") == "nodes"
@@ -130,16 +122,6 @@ def test_where_a_run_was_written_down_is_no_factor() -> None:
     assert read_columns({**series, "source": lines}).roles.texts["group"] == "network"
 
 
-def test_a_step_is_the_time_and_its_parts_are_not() -> None:
-    cells = {"gpus": [1, 2], "step_time_s": [3.0, 2.0], "overlap_sync_s": [1.0, 1.0], "optimize_s": [0.1, 0.1]}
-    guess = read_columns(cells)
-    assert guess.roles.texts["time"] == "step_time_s"
-    assert guess.left_out == ("overlap_sync_s", "optimize_s")
-
-
-ROWS = 12
-
-
 def test_what_other_columns_tell_is_no_factor() -> None:
     columns = {
         "gpus": [1, 2, 4] * 4,
@@ -151,8 +133,8 @@ def test_what_other_columns_tell_is_no_factor() -> None:
         "batch": [16, 32, 64, 16, 32, 64] * 2,
         "layers": [2, 4, 2, 2] * 3,
         "threads_left_empty": [""] * 9 + [1, 2, 4],
-        "step_s": [1.0 + 0.1 * k for k in range(ROWS)],
-        "overlap_s": [0.1] * ROWS,
+        "step_s": [1.0 + 0.1 * k for k in range(12)],
+        "overlap_s": [0.1] * 12,
     }
     columns["global_batch"] = [b * n for b, n in zip(columns["batch"], columns["gpus"], strict=True)]
     guess = read_columns(columns)
@@ -169,21 +151,6 @@ def test_what_other_columns_tell_is_no_factor() -> None:
     assert "global_batch" in asked.roles.texts["intrinsic"].split(",")
 
 
-def test_other_options_are_no_roles() -> None:
-    columns = {"gpus": NUMBERS, "seconds": NUMBERS}
-    given = {"skip_bad_rows": True, "let": ("x=2*gpus",), "failed": ("state=oom",), "work": "32*gpus"}
-    assert read_columns(columns, Roles.of(given)).roles.texts == {
-        **{"time": "seconds", "failed": "state=oom", "extrinsic": "gpus"}
-    }
-
-
-def test_the_throughput_of_one_worker_is_that_of_all_over_their_number() -> None:
-    guess = read_columns({"# GPUs": NUMBERS, "Tokens/sec/GPU": NUMBERS})
-    assert guess.derived == {"tokens per second": "`Tokens/sec/GPU`*`# GPUs`"}
-    assert guess.roles.texts["throughput"] == "tokens per second"
-    assert guess.left_out == ()
-
-
 @pytest.mark.parametrize(
     ("name", "cells", "options"),
     [
@@ -197,37 +164,6 @@ def test_a_ratio_alone_is_read_as_a_throughput(name: str, cells: list[float], op
     assert options in read_columns({"gpus": gpus, name: cells}).options
     # Beside a time it stays what is computed from it.
     assert "--time t" in read_columns({"gpus": gpus, name: cells, "t": [9.0, 4.8, 2.6, 1.4]}).options
-
-
-def test_a_loss_alone_is_no_measurement() -> None:
-    with pytest.raises(TableError, match="no column is known to be a time"):
-        read_columns({"gpus": [1, 2, 4, 8], "loss": [2.5, 2.4, 2.3, 2.2]})
-
-
-@pytest.mark.parametrize(
-    ("name", "cells", "option"),
-    [
-        ("status", ["ok", "ok", "OOM", "ok"], {"status": "status"}),
-        ("oom", ["0", "0", "1", "0"], {"failed": "oom=1"}),
-        ("success", ["true", "true", "false", "true"], {"failed": "success=false"}),
-        ("status", ["ok", "ok", "ok", "ok"], {}),
-    ],
-)
-def test_how_a_run_ended_is_no_factor(name: str, cells: list[str], option: dict[str, str]) -> None:
-    roles = read_columns({"gpus": NUMBERS, "step_s": NUMBERS, name: cells}).roles.texts
-    assert {k: v for k, v in roles.items() if k in ("status", "failed", "categorical", "group")} == option
-
-
-@pytest.mark.parametrize("cells", [["a", "b", "a", "b"], ["run1", "run2", "run1", "run2"], [1, 2, 1, 2]])
-def test_runs_may_have_letters(cells: list[object]) -> None:
-    assert read_columns({"gpus": [1, 1, 2, 2], "step_s": NUMBERS, "run": cells}).roles.texts["repeat"] == "run"
-    named = read_columns({"gpus": [1, 1, 2, 2], "step_s": NUMBERS, "run": ["before", "after"] * 2})
-    assert named.roles.texts["group"] == "run"
-
-
-def test_options_are_quoted_for_a_shell() -> None:
-    options = read_columns({"world size": NUMBERS, "Time per epoch (s)": NUMBERS}).options
-    assert options == "--time 'Time per epoch (s)' --extrinsic 'world size'"
 
 
 @pytest.mark.parametrize(
@@ -249,14 +185,6 @@ def test_tokens_per_second_of_a_layout_are_a_step(names: list[str], derived: str
     assert guess.derived == {"step_time_s": derived}
 
 
-def test_another_name_of_the_count_is_no_factor() -> None:
-    columns = {"cluster_size": NUMBERS, "gpus": NUMBERS, "gpu_hours": [3.0, 2.0, 2.5, 4.0], "step_s": NUMBERS}
-    guess = read_columns(columns)
-    assert guess.roles.texts == {"time": "step_s", "extrinsic": "gpus"}
-    assert guess.left_out == ("cluster_size", "gpu_hours")
-    assert "cluster_size" in read_columns(columns, at={"cluster_size": "16"}).roles.texts["intrinsic"]
-
-
 def test_the_batch_of_a_pass_is_that_of_a_worker_where_no_step_has_several() -> None:
     columns = {"gpus": NUMBERS, "per_device_train_batch_size": [4, 4, 4, 4], "step_s": NUMBERS}
     assert read_columns(columns).roles.texts["intrinsic"] == "per_device_train_batch_size"
@@ -266,8 +194,59 @@ def test_the_batch_of_a_pass_is_that_of_a_worker_where_no_step_has_several() -> 
 
 
 @pytest.mark.parametrize(
+    ("columns", "roles", "left_out"),
+    [
+        ({"cluster_size": NUMBERS, "gpu_hours": [3.0, 2.0, 2.5, 4.0], **STEP}, {}, ("cluster_size", "gpu_hours")),
+        ({"overlap_sync_s": [1.0] * 4, "optimize_s": [0.1] * 4, **STEP}, {}, ("overlap_sync_s", "optimize_s")),
+        ({**STEP, "status": ["ok", "ok", "OOM", "ok"]}, {"status": "status"}, ()),
+        ({**STEP, "oom": ["0", "0", "1", "0"]}, {"failed": "oom=1"}, ()),
+        ({**STEP, "success": ["true", "true", "false", "true"]}, {"failed": "success=false"}, ()),
+        ({**STEP, "status": ["ok"] * 4}, {}, ("status",)),
+        ({**TWICE, "run": ["a", "b", "a", "b"]}, {"repeat": "run"}, ()),
+        ({**TWICE, "run": ["run1", "run2", "run1", "run2"]}, {"repeat": "run"}, ()),
+        ({**TWICE, "run": [1, 2, 1, 2]}, {"repeat": "run"}, ()),
+        ({**TWICE, "run": ["before", "after"] * 2}, {"group": "run"}, ()),
+        ({**STEP, "step_time_mean_s": NUMBERS}, {}, ("step_time_mean_s",)),
+    ],
+)
+def test_what_stands_beside_a_step(columns: dict, roles: dict[str, str], left_out: tuple[str, ...]) -> None:
+    guess = read_columns(columns)
+    assert guess.roles.texts == {"time": "step_s", "extrinsic": "gpus", **roles}
+    assert guess.left_out == left_out
+
+
+@pytest.mark.parametrize(
+    ("names", "taken"),
+    [
+        (("time_min", "time_mean", "time_max"), "time_mean"),
+        (("Mean step time (ms)", "Median step time (ms)"), "Median step time (ms)"),
+        (("images_per_s_best", "images_per_s_avg"), "images_per_s_avg"),
+    ],
+)
+def test_of_several_statistics_one_is_measured(names: tuple[str, ...], taken: str) -> None:
+    roles = read_columns({"gpus": NUMBERS, **dict.fromkeys(names, NUMBERS)}).roles.texts
+    assert {roles.get("time"), roles.get("throughput")} == {taken, None}
+
+
+def test_what_is_asked_and_given_is_read() -> None:
+    columns = {"cluster_size": NUMBERS, **STEP}
+    assert "cluster_size" in read_columns(columns, at={"cluster_size": "16"}).roles.texts["intrinsic"]
+    given = {"skip_bad_rows": True, "let": ("x=2*gpus",), "failed": ("state=oom",), "work": "32*gpus"}
+    roles = read_columns(STEP, Roles.of(given)).roles.texts
+    assert roles == {"time": "step_s", "failed": "state=oom", "extrinsic": "gpus"}
+    # Options are quoted for a shell.
+    options = read_columns({"world size": NUMBERS, "Time per epoch (s)": NUMBERS}).options
+    assert options == "--time 'Time per epoch (s)' --extrinsic 'world size'"
+    # The throughput of one worker is that of all over their number.
+    guess = read_columns({"# GPUs": NUMBERS, "Tokens/sec/GPU": NUMBERS})
+    assert guess.derived == {"tokens per second": "`Tokens/sec/GPU`*`# GPUs`"}
+    assert (guess.roles.texts["throughput"], guess.left_out) == ("tokens per second", ())
+
+
+@pytest.mark.parametrize(
     ("columns", "message", "hint"),
     [
+        ({"gpus": NUMBERS, "loss": [2.5, 2.4, 2.3, 2.2]}, "no column is known to be a time", ""),
         (
             {"hardware": ["1xV100", "2xV100", "4xV100", "8xV100"], "images/s": NUMBERS},
             "no column is known to count the workers",
@@ -275,26 +254,10 @@ def test_the_batch_of_a_pass_is_that_of_a_worker_where_no_step_has_several() -> 
         ),
     ],
 )
-def test_tables_of_another_form_are_told_what_to_write(
-    columns: dict[str, list[float]], message: str, hint: str
-) -> None:
+def test_what_cannot_be_read_is_told_what_to_write(columns: dict[str, list], message: str, hint: str) -> None:
     with pytest.raises(TableError, match=message) as caught:
         read_columns(columns)
     assert hint in str(caught.value.hint)
-
-
-@pytest.mark.parametrize(
-    ("columns", "taken"),
-    [
-        (("step_time_s", "step_time_mean_s"), "step_time_s"),
-        (("time_min", "time_mean", "time_max"), "time_mean"),
-        (("Mean step time (ms)", "Median step time (ms)"), "Median step time (ms)"),
-        (("images_per_s_best", "images_per_s_avg"), "images_per_s_avg"),
-    ],
-)
-def test_of_several_statistics_one_is_measured(columns: tuple[str, ...], taken: str) -> None:
-    roles = read_columns({"gpus": NUMBERS, **dict.fromkeys(columns, NUMBERS)}).roles.texts
-    assert {roles.get("time"), roles.get("throughput")} == {taken, None}
 
 
 def test_steps_of_slurm_jobs_are_no_runs() -> None:
