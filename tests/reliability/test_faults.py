@@ -56,7 +56,9 @@ def test_two_writers(tmp_path: Path) -> None:
 def test_a_full_disk(shell: Shell, tmp_path: Path) -> None:
     assert shell("fit", "runs.csv", *TABLE, "-q", "-o", "m.json")[0] == 0
     (tmp_path / "old.csv").write_text("before")
-    command = [sys.executable, "-c", LITTLE_ROOM, "predict", "m.json", "--at", "workers=1,2,4,8,16", "-o", "old.csv"]
+    # With -B: a compiled module that is written in part would end every later import of it.
+    predict = ["predict", "m.json", "--at", "workers=1,2,4,8,16", "-o", "old.csv"]
+    command = [sys.executable, "-B", "-c", LITTLE_ROOM, *predict]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1
     assert "old.csv: could not be written; the file that was there is unchanged" in done.stderr

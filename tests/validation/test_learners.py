@@ -41,18 +41,14 @@ def test_a_smooth_law_is_learned(name: str) -> None:
 def test_bounds_hold_the_time_and_widen_with_the_interval(name: str) -> None:
     frame, table = power_law(noise=0.1)
     keep = np.arange(len(frame)) % 7 != 3
-    narrow, wide = (LEARNERS[name](table.take(keep), frame[~keep], i, 0) for i in (0.5, 0.9))
+    narrow, wide, again = (LEARNERS[name](table.take(keep), frame[~keep], i, 0) for i in (0.5, 0.9, 0.9))
     assert np.array_equal(narrow.predicted, wide.predicted)
+    # The same seed gives the same answer.
+    assert all(np.array_equal(a, b) for a, b in zip(wide, again, strict=True))
     assert (narrow.upper - narrow.lower < wide.upper - wide.lower).all()
     assert ((wide.lower > 0) & (wide.lower <= wide.predicted) & (wide.predicted <= wide.upper)).all()
-
-
-@pytest.mark.parametrize("name", list(LEARNERS))
-def test_the_seed_decides(name: str) -> None:
-    frame, table = power_law(noise=0.1)
-    first, again = (LEARNERS[name](table, frame, 0.9, 3) for _ in range(2))
-    for a, b in zip(first, again, strict=True):
-        assert np.array_equal(a, b)
+    # A single configuration predicts itself.
+    assert LEARNERS[name](table.take([0]), frame.iloc[[0]], 0.9, 0).predicted == pytest.approx(frame.t[:1])
 
 
 @pytest.mark.parametrize("name", list(LEARNERS))
@@ -62,13 +58,6 @@ def test_zeros_constants_and_negative_numbers_are_read(name: str) -> None:
     table = read_table(frame, time="t", intrinsic="b", extrinsic="n,zero,constant,negative", categorical="framework")
     forecast = LEARNERS[name](table, frame, 0.9, 0)
     assert np.isfinite(forecast.predicted).all()
-
-
-@pytest.mark.parametrize("name", list(LEARNERS))
-def test_a_single_configuration_predicts_itself_or_is_refused_in_words(name: str) -> None:
-    frame, table = power_law()
-    forecast = LEARNERS[name](table.take([0]), frame.iloc[[0]], 0.9, 0)
-    assert forecast.predicted == pytest.approx(frame.t[:1])
 
 
 @pytest.mark.parametrize("name", FITTED)
@@ -160,26 +149,54 @@ def predict(table: Table, interval: float = 0.9, **data: list[object]) -> list[f
     return last_point(table, pd.DataFrame(data), interval, 0).predicted.round(9).tolist()
 
 
-def test_a_series_stays_as_it_was_at_its_largest_scale() -> None:
-    table = series(workers=[8, 1, 2, 4], t=[1.5, 1.0, 1.1, 1.3])
-    assert predict(table, workers=[16, 64, 4096]) == [1.5, 1.5, 1.5]
-
-
+GROWING = {"workers": [1, 2, 4, 8], "t": [1.0, 1.1, 1.4, 2.0]}
 CASES = [
+    # A series stays as it was at its largest scale.
+    ({"workers": [8, 1, 2, 4], "t": [1.5, 1.0, 1.1, 1.3]}, {"workers": [16, 64, 4096]}, [1.5, 1.5, 1.5]),
     # Time per sample at the largest scale (8 workers, 32 samples, 2 s) is kept.
-    ("batch", [16.0, 32.0, 64.0], [1.0, 2.0, 4.0]),
-    ("batch_per_device", [16.0, 32.0, 64.0], [1.0, 2.0, 4.0]),
+    ({**GROWING, "batch": [32.0] * 4}, {"workers": [16] * 3, "batch": [16.0, 32.0, 64.0]}, [1.0, 2.0, 4.0]),
+    (
+        {**GROWING, "batch_per_device": [32.0] * 4},
+        {"workers": [16] * 3, "batch_per_device": [16.0, 32.0, 64.0]},
+        [1.0, 2.0, 4.0],
+    ),
     # 8 · 32 = 256 samples at 8 workers are 16 a worker at 16 workers.
-    ("global_batch", [256.0, 512.0], [1.0, 2.0]),
-    ("layers", [16.0, 64.0], [2.0, 2.0]),
+    (
+        {**GROWING, "global_batch": [32.0, 64.0, 128.0, 256.0]},
+        {"workers": [16] * 2, "global_batch": [256.0, 512.0]},
+        [1.0, 2.0],
+    ),
+    ({**GROWING, "layers": [32.0] * 4}, {"workers": [16] * 2, "layers": [16.0, 64.0]}, [2.0, 2.0]),
+    # A batch of zero changes nothing.
+    ({"workers": [1, 2], "batch": [0, 0], "t": [1.0, 2.0]}, {"workers": [4], "batch": [8]}, [2.0]),
+    # The program comes before the scale, and the kind before both.
+    (
+        {"framework": ["a", "a", "b"], "layers": [2, 4, 4], "workers": [8, 1, 8], "t": [1.0, 2.0, 3.0]},
+        {"framework": ["a", "a", "b"], "layers": [4, 2, 2], "workers": [8, 1, 1]},
+        [2.0, 1.0, 3.0],
+    ),
+    # Of two scales equally far the larger is taken.
+    ({"workers": [4, 16], "t": [0.4, 1.6]}, {"workers": [8]}, [1.6]),
+    ({"workers": [16, 4], "t": [1.6, 0.4]}, {"workers": [8]}, [1.6]),
+    # Zeros have a distance.
+    (
+        {"workers": [1, 1, 1], "servers": [0, 1, 4], "t": [1.0, 2.0, 3.0]},
+        {"workers": [1, 1, 1], "servers": [0, 2, 100]},
+        [1.0, 2.0, 3.0],
+    ),
 ]
 
 
-@pytest.mark.parametrize(("name", "asked", "expected"), CASES)
-def test_the_time_per_sample_is_kept(name: str, asked: list[float], expected: list[float]) -> None:
-    each = [32.0 * w for w in (1, 2, 4, 8)] if name == "global_batch" else [32.0] * 4
-    table = series(**{"workers": [1, 2, 4, 8], name: each, "t": [1.0, 1.1, 1.4, 2.0]})
-    assert predict(table, workers=[16] * len(asked), **{name: asked}) == expected
+@pytest.mark.parametrize(("runs", "asked", "expected"), CASES)
+def test_the_last_point(runs: dict[str, list], asked: dict[str, list], expected: list[float]) -> None:
+    assert predict(series(**runs), **asked) == expected
+
+
+def test_only_a_time_is_proportional_to_the_batch_also_to_a_mapped_one() -> None:
+    table = series(workers=[1, 2], images=[32, 32], t=[1.0, 2.0])
+    mapped = table.mapped({"batch": "images"})
+    memory = replace(mapped, target=Target("t", "memory", "GB"))
+    assert [predict(each, workers=[4], images=[16]) for each in (table, mapped, memory)] == [[2.0], [1.0], [2.0]]
 
 
 @pytest.mark.parametrize("role", ["intrinsic", "extrinsic"])
@@ -192,48 +209,12 @@ def test_the_largest_scale_comes_before_the_batch(role: str) -> None:
     assert predict(table, workers=[1024], batch=[256]) == [1024.0]
 
 
-def test_a_mapped_batch_is_the_batch() -> None:
-    table = series(workers=[1, 2], images=[32, 32], t=[1.0, 2.0])
-    data = pd.DataFrame({"workers": [4], "images": [16]})
-    assert last_point(table.mapped({"batch": "images"}), data, 0.9, 0).predicted.tolist() == [1.0]
-    assert last_point(table, data, 0.9, 0).predicted.tolist() == [2.0]
-
-
-def test_only_a_time_is_proportional_to_the_batch() -> None:
-    table = series(workers=[1, 2], batch=[32, 32], t=[1.0, 2.0])
-    memory = replace(table, target=Target("t", "memory", "GB"))
-    assert predict(table, workers=[4], batch=[16]) == [1.0]
-    assert predict(memory, workers=[4], batch=[16]) == [2.0]
-
-
-def test_the_program_comes_before_the_scale_and_the_kind_before_both() -> None:
-    table = series(framework=["a", "a", "b"], layers=[2, 4, 4], workers=[8, 1, 8], t=[1.0, 2.0, 3.0])
-    assert predict(table, framework=["a", "a", "b"], layers=[4, 2, 2], workers=[8, 1, 1]) == [2.0, 1.0, 3.0]
-
-
-def test_of_two_scales_equally_far_the_larger_is_taken() -> None:
-    for order in ([4, 16], [16, 4]):
-        assert predict(series(workers=order, t=[w / 10 for w in order]), workers=[8]) == [1.6]
-
-
-def test_zeros_have_a_distance() -> None:
-    table = series(workers=[1, 1, 1], servers=[0, 1, 4], t=[1.0, 2.0, 3.0])
-    assert predict(table, workers=[1, 1, 1], servers=[0, 2, 100]) == [1.0, 2.0, 3.0]
-
-
-def test_a_batch_of_zero_changes_nothing() -> None:
-    table = series(workers=[1, 2], batch=[0, 0], t=[1.0, 2.0])
-    assert predict(table, workers=[4], batch=[8]) == [2.0]
-
-
 def test_the_interval_is_that_of_the_other_configurations() -> None:
     # Each of ten from its nearest neighbour: the ratio is 2, so 90 % (rank ⌈11·0.9⌉ = 10 of 10) is a factor of 2.
     table = series(workers=[2.0**i for i in range(10)], t=[2.0**i for i in range(10)])
     forecast = last_point(table, pd.DataFrame({"workers": [2.0**10]}), 0.9, 0)
     assert (forecast.lower[0], forecast.predicted[0], forecast.upper[0]) == pytest.approx((256.0, 512.0, 1024.0))
-
-
-def test_too_few_configurations_give_no_interval() -> None:
+    # Too few give none.
     for count in (1, 3):
         table = series(workers=[2.0**i for i in range(count)], t=[1.0] * count)
         forecast = last_point(table, pd.DataFrame({"workers": [32.0]}), 0.9, 0)
@@ -272,8 +253,19 @@ def table(frame: pd.DataFrame | None = None, **roles: str) -> Table:
     return read_table(runs() if frame is None else frame, time="t", extrinsic="workers", repeat="repeat", **roles)
 
 
-EVERY = ["kfold:2", "kfold:5", "kfold:12", "leave-one-out", "leave-group-out:network", "leave-group-out:rack",
-         "extrapolate:workers", "extrapolate:workers:2"]  # fmt: skip
+NETWORKS = ["network = a", "network = b", "network = c"]
+#: A scheme of each kind, and the names of its folds over 12 configurations.
+EVERY = {
+    "kfold:2": ["1", "2"],
+    "kfold:12": [str(i) for i in range(1, 13)],
+    "leave-one-out": [str(i) for i in range(1, 13)],
+    "leave-group-out:network": NETWORKS,
+    "leave-group-out:workers": ["workers = 1", "workers = 2", "workers = 4", "workers = 8"],
+    # In no role.
+    "leave-group-out:rack": ["rack = one", "rack = two"],
+    "extrapolate:workers": ["workers > 4"],
+    "extrapolate:workers:2": ["workers > 2"],
+}
 
 
 def assert_apart(t: Table, scheme: str, seed: int = 0) -> None:
@@ -286,8 +278,20 @@ def assert_apart(t: Table, scheme: str, seed: int = 0) -> None:
 
 @pytest.mark.parametrize("scheme", EVERY)
 @pytest.mark.parametrize("grouped", [False, True])
-def test_no_configuration_is_on_both_sides(scheme: str, grouped: bool) -> None:
-    assert_apart(table(group="network") if grouped else table(), scheme)
+def test_no_configuration_is_on_both_sides_and_every_row_is_held_out_once(scheme: str, grouped: bool) -> None:
+    t = table(group="network") if grouped else table()
+    assert_apart(t, scheme)
+    folds = split(t, scheme)
+    names = ["largest workers"] if grouped and scheme == "extrapolate:workers" else EVERY[scheme]
+    assert [f.name for f in folds] == names
+    held = sum(f.test.astype(int) for f in folds)
+    if scheme.startswith("extrapolate"):
+        limit = float(EVERY[scheme][0].split()[-1])
+        assert held.tolist() == (t.frame["workers"] > limit).astype(int).tolist()
+    else:
+        assert held.tolist() == [1] * len(t)
+    assert all(np.array_equal(f.train, ~f.test) for f in folds)
+    assert {scheme.split(":")[0] for scheme in EVERY} == {scheme.split(":")[0] for scheme in SCHEMES}
 
 
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=30), st.integers(0, 5))
@@ -297,14 +301,6 @@ def test_repeats_stay_together_however_they_are_spread(values: list[int], seed: 
     if len(set(values)) > 1:
         for scheme in ("kfold:2", "leave-one-out", "extrapolate:n", "leave-group-out:n"):
             assert_apart(t, scheme, seed)
-
-
-@pytest.mark.parametrize("scheme", ["kfold:5", "leave-one-out", "leave-group-out:network", "leave-group-out:rack"])
-def test_every_row_is_held_out_once(scheme: str) -> None:
-    t = table()
-    folds = split(t, scheme)
-    assert np.array_equal(sum(f.test.astype(int) for f in folds), np.ones(len(t)))
-    assert all(np.array_equal(f.train, ~f.test) for f in folds)
 
 
 def test_folds_are_equal_in_size_and_follow_the_seed() -> None:
@@ -325,30 +321,6 @@ def test_each_fold_holds_its_share_of_every_group() -> None:
         assert t.frame["network"][fold.test].value_counts().to_dict() == {"a": 3, "b": 3, "c": 3}
 
 
-def test_leave_one_out_has_a_fold_per_configuration() -> None:
-    assert [f.name for f in split(table(), "leave-one-out")] == [str(i) for i in range(1, 13)]
-
-
-@pytest.mark.parametrize(
-    ("column", "names"),
-    [
-        ("network", ["network = a", "network = b", "network = c"]),
-        ("workers", ["workers = 1", "workers = 2", "workers = 4", "workers = 8"]),
-        ("rack", ["rack = one", "rack = two"]),  # in no role
-    ],
-)
-def test_leave_group_out_takes_any_column(column: str, names: list[str]) -> None:
-    assert [f.name for f in split(table(), f"leave-group-out:{column}")] == names
-
-
-def test_extrapolate_predicts_the_largest_from_the_rest() -> None:
-    t = table()
-    (fold,) = split(t, "extrapolate:workers")
-    assert fold.name == "workers > 4"
-    assert set(t.frame["workers"][fold.test]) == {8.0}
-    assert set(t.frame["workers"][fold.train]) == {1.0, 2.0, 4.0}
-
-
 def test_extrapolate_takes_the_largest_of_each_group() -> None:
     frame = runs().query("not (network == 'a' and workers > 2) and not (network == 'b' and workers > 1)")
     t = table(frame, group="network")
@@ -356,14 +328,9 @@ def test_extrapolate_takes_the_largest_of_each_group() -> None:
     held_out = t.frame[fold.test].groupby("network")["workers"].unique().map(list).to_dict()
     assert held_out == {"a": [2.0], "c": [8.0]}
     assert fold.train[(t.frame["network"] == "b").to_numpy()].all()  # one value: nothing to predict
-
-
-def test_a_column_with_a_colon_is_found() -> None:
-    frame = runs().rename(columns={"workers": "count:8"})
-    t = read_table(frame, time="t", extrinsic="count:8", categorical="network")
-    (fold,) = split(t, "extrapolate:count:8:2")
-    assert fold.name == "count:8 > 2"
-    assert split(t, "extrapolate:count:8")[0].name == "count:8 > 4"
+    # A column with a colon is found.
+    t = read_table(runs().rename(columns={"workers": "count:8"}), time="t", extrinsic="count:8", categorical="network")
+    assert [split(t, f"extrapolate:count:8{limit}")[0].name for limit in (":2", "")] == ["count:8 > 2", "count:8 > 4"]
 
 
 @pytest.mark.parametrize(
@@ -398,18 +365,14 @@ def test_a_scheme_that_cannot_be_is_refused_with_advice(scheme: str, message: st
     assert hint in error.value.hint
 
 
-def test_one_value_leaves_nothing_to_predict() -> None:
-    t = table(runs().query("workers == 4"))
-    with pytest.raises(TableError, match="the table has one value"):
-        split(t, "extrapolate:workers")
-    with pytest.raises(TableError, match="has one value: no group can be left out"):
-        split(t, "leave-group-out:workers")
-    with pytest.raises(TableError, match="only one configuration"):
-        split(table(runs().query("workers == 4 and network == 'a'")), "leave-one-out")
-
-
-def test_the_schemes_listed_are_the_schemes_there_are() -> None:
-    written = {"kfold:K": "kfold:2", "leave-one-out": "leave-one-out", "leave-group-out:COLUMN": "leave-group-out:rack",
-               "extrapolate:COLUMN[:LIMIT]": "extrapolate:workers:2"}  # fmt: skip
-    assert list(written) == list(SCHEMES)
-    assert all(split(table(), scheme) for scheme in written.values())
+@pytest.mark.parametrize(
+    ("rows", "scheme", "message"),
+    [
+        ("workers == 4", "extrapolate:workers", "the table has one value"),
+        ("workers == 4", "leave-group-out:workers", "has one value: no group can be left out"),
+        ("workers == 4 and network == 'a'", "leave-one-out", "only one configuration"),
+    ],
+)
+def test_one_value_leaves_nothing_to_predict(rows: str, scheme: str, message: str) -> None:
+    with pytest.raises(TableError, match=message):
+        split(table(runs().query(rows)), scheme)

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -101,6 +102,11 @@ def test_a_model_sees_the_training_part_alone(fits: Fits) -> None:
         assert not trained & {held_out[i] for i in part}
 
 
+def test_a_single_fit_of_many_groups_gets_the_workers(fits: Fits) -> None:
+    validate(table(group="net", categorical=""), "generic", "extrapolate:workers", workers=2)
+    assert fits.asked[0][2] == {"seed": 0, "workers": 2, "engine": "local", "address": None}
+
+
 def test_every_scheme_gives_one_entry_per_held_out_configuration(fits: Fits) -> None:
     for scheme, count in (("kfold:5", 24), ("leave-one-out", 24), ("leave-group-out:batch", 24),
                           ("extrapolate:workers", 6), ("extrapolate:workers:2", 12)):  # fmt: skip
@@ -167,12 +173,6 @@ def test_trained_levels_stand_for_an_unseen_one_in_every_model() -> None:
     assert generic["measured"].between(generic["lower"], generic["upper"]).all()
 
 
-def test_an_unseen_level_that_is_spelled_nearly_as_a_trained_one_is_predicted() -> None:
-    data = frame().assign(net=lambda d: d.net.map({"x": "resnet50", "y": "resnet101", "z": "resnet152"}))
-    score = validate(table(data), "generic", "leave-group-out:net", draws=5)["generic"]
-    assert score.predicted == 24
-
-
 def test_rows_of_trained_levels_are_as_without_an_unseen_one() -> None:
     data = frame().query("net != 'z' or workers == 8")
     with_z = validate(table(data), LEARNERS, "extrapolate:workers")
@@ -182,18 +182,21 @@ def test_rows_of_trained_levels_are_as_without_an_unseen_one() -> None:
         assert known.tolist() == pytest.approx(other.predictions["predicted"].tolist())
 
 
-def test_a_level_must_be_known_in_its_own_group() -> None:
+def test_levels_and_groups_that_the_training_part_lacks() -> None:
+    # A level must be known in its own group.
     data = frame().assign(cluster=lambda d: np.where(d.net == "x", "one", "two"))
     data = data.query("net != 'z' or workers == 8")
     validation = validate(table(data, group="cluster"), "last-point", "extrapolate:workers")
     assert validation.configurations["net"][unpredicted(validation.models[0])].tolist() == ["z", "z"]
-
-
-def test_an_unseen_group_is_left_unpredicted_with_a_note() -> None:
-    data = frame().query("net != 'z' or workers == 8")
     validation = validate(table(data, group="net", categorical=""), SIMPLE, "extrapolate:workers:4")
     assert validation.configurations["net"][unpredicted(validation["linear"])].tolist() == ["z", "z"]
     assert "its group has no configuration in the training part" in str(validation)
+    # A group with nothing held out is passed over.
+    lacking = table(frame().query("net != 'x' or workers == 1"), group="net", categorical="")
+    assert set(validate(lacking, SIMPLE, "extrapolate:workers").configurations["net"]) == {"y", "z"}
+    # Levels are told apart, however near their spelling.
+    near = frame().assign(net=lambda d: d.net.map({"x": "resnet50", "y": "resnet101", "z": "resnet152"}))
+    assert validate(table(near), "generic", "leave-group-out:net", draws=2)["generic"].predicted == 24
 
 
 def test_nobody_can_predict_a_kind_from_one_other() -> None:
@@ -210,12 +213,20 @@ def test_a_model_that_fails_is_reported_and_the_others_go_on(fits: Fits) -> None
     assert last["mape"] > 0
     assert "amdahl failed: family 'amdahl' says no" in str(validation)
     assert validation.frame().failed.tolist() == ["family 'amdahl' says no", ""]
-
-
-def test_if_all_fail_the_first_says_why(fits: Fits) -> None:
+    # If all fail, the first says why.
     with pytest.raises(GenperfError) as error:
         validate(table(), "amdahl", "kfold:3")
     assert (error.value.message, error.value.hint) == ("family 'amdahl' says no", "ask another")
+
+
+def test_what_a_library_cannot_use_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: Any) -> None:
+        raise ValueError("the matrix is not positive definite")
+
+    monkeypatch.setitem(LEARNERS, "svr", broken)
+    validation = validate(table(), "svr,last-point")
+    assert validation["svr"].failed == "svr cannot use this data: the matrix is not positive definite"
+    assert validation["last-point"].failed is None
 
 
 def test_a_refused_formula_keeps_its_caret(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,19 +269,15 @@ def test_another_quantity_is_predicted_under_its_name(fits: Fits, unit: str, rms
     assert of_memory.summary()["rmse"].str.fullmatch(rmse).all()
 
 
-def test_a_factor_may_be_named_model() -> None:
-    t = read_table(frame().rename(columns={"net": "model"}), time="t", extrinsic="workers", categorical="model")
-    held_out = validate(t, SIMPLE, "leave-one-out").predictions()
-    assert held_out["model"].unique().tolist() == ["last-point", "linear"]
-    assert held_out["model_"].unique().tolist() == ["x", "y", "z"]
-
-
-@pytest.mark.parametrize("column", ["time", "fold", "measured"])
+@pytest.mark.parametrize("column", ["time", "fold", "measured", "model"])
 def test_a_factor_may_be_named_as_a_result_is(column: str) -> None:
     t = read_table(frame().rename(columns={"workers": column}), time="t", extrinsic=column, repeat="repeat")
-    first = validate(t, "last-point", "leave-one-out").to_dict()["models"][0]["predictions"][0]
-    assert first[f"{column}_"] == 1.0
-    assert first["fold"] == "1"
+    validation = validate(t, SIMPLE, "leave-one-out")
+    first = validation.to_dict()["models"][0]["predictions"][0]
+    assert (first.get(f"{column}_", first.get(column)), first["fold"]) == (1.0, "1")
+    held_out = validation.predictions()
+    assert held_out["model"].unique().tolist() == ["last-point", "linear"]
+    assert column != "model" or held_out["model_"].unique().tolist() == [1.0, 2.0, 4.0, 8.0]
 
 
 NAMES = [
@@ -319,12 +326,18 @@ def test_what_cannot_be_asked_is_refused_with_advice(
     assert hint in (error.value.hint or "")
 
 
-def test_the_bytes_do_not_depend_on_the_number_of_workers() -> None:
+def test_the_bytes_do_not_depend_on_the_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     def printed(workers: int) -> str:
-        result = validate(table(), ["amdahl", "linear", "gaussian-process"], "kfold:2", workers=workers, seed=5)
+        models = ["amdahl", "linear", "gaussian-process"]
+        result = validate(table(), models, "kfold:2", workers=workers, seed=5, progress=lambda *n: fits.append(n))
         return json.dumps(result.to_dict(timing=False)) + result.table(timing=False)
 
-    assert printed(1) == printed(2)
+    fits: list[tuple[int, ...]] = []
+    of_two, fits = printed(2), []
+    # One worker starts no process.
+    monkeypatch.setattr(joblib, "Parallel", None)
+    assert printed(1) == of_two
+    assert fits == [(i, 6) for i in range(1, 7)]
 
 
 def test_interval_and_seed_reach_the_learners() -> None:
@@ -337,22 +350,6 @@ def test_interval_and_seed_reach_the_learners() -> None:
     assert narrow is not None
     assert width is not None
     assert narrow < width
-
-
-def test_one_worker_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    import joblib
-
-    def never(*args: Any, **kwargs: Any) -> None:
-        raise AssertionError("a process was started")
-
-    monkeypatch.setattr(joblib, "Parallel", never)
-    assert validate(table(), SIMPLE, workers=1)["linear"].mape is not None
-
-
-def test_progress_counts_the_fits() -> None:
-    calls: list[tuple[int, int]] = []
-    validate(table(), SIMPLE, "kfold:3", progress=lambda done, total: calls.append((done, total)))
-    assert calls == [(i, 6) for i in range(1, 7)]
 
 
 def test_it_is_shown_as_text_and_as_a_page(fits: Fits) -> None:
@@ -369,27 +366,6 @@ def test_it_is_shown_as_text_and_as_a_page(fits: Fits) -> None:
     assert held_out.columns[0] == "model"
     with pytest.raises(KeyError):
         validation["svr"]
-
-
-def test_what_a_library_cannot_use_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*args: Any) -> None:
-        raise ValueError("the matrix is not positive definite")
-
-    monkeypatch.setitem(LEARNERS, "svr", broken)
-    validation = validate(table(), "svr,last-point")
-    assert validation["svr"].failed == "svr cannot use this data: the matrix is not positive definite"
-    assert validation["last-point"].failed is None
-
-
-def test_a_group_with_nothing_held_out_is_passed_over() -> None:
-    data = frame().query("net != 'x' or workers == 1")
-    validation = validate(table(data, group="net", categorical=""), SIMPLE, "extrapolate:workers")
-    assert set(validation.configurations["net"]) == {"y", "z"}
-
-
-def test_a_single_fit_of_many_groups_gets_the_workers(fits: Fits) -> None:
-    validate(table(group="net", categorical=""), "generic", "extrapolate:workers", workers=2)
-    assert fits.asked[0][2] == {"seed": 0, "workers": 2, "engine": "local", "address": None}
 
 
 def test_a_family_that_cannot_fit_one_group_predicts_the_others() -> None:
@@ -426,9 +402,7 @@ def test_only_what_the_time_depends_on_counts() -> None:
     for name in ("y", "kind"):
         assert scores["linear", name] == pytest.approx(0.0, abs=1e-6)
         assert abs(scores["svr", name]) < 0.1 * scores["svr", "x"]
-
-
-def test_a_family_can_stand_beside() -> None:
+    # A family can stand beside.
     answer = importance(table_of_importance(categorical=""), "a*x + c", folds=3, repeats=2)
     assert answer.scores["importance"].tolist() == [pytest.approx(138, rel=0.3), pytest.approx(0.0, abs=1e-6)]
     assert answer.to_dict()["scores"][0]["factor"] == "x"
