@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from genperf.plots.style import BLACK, BLUE, GREEN, INK, ORANGE, PINK, VERMILION, image, new_figure
+from genperf.plots.figures import BLACK, BLUE, GREEN, INK, ORANGE, PINK, VERMILION, image, new_figure
 
 #: Model → colour and dashes, so that neither is needed to tell the lines apart; the order of the legend.
 LINES: dict[str, tuple[str, str | tuple[float, tuple[float, ...]]]] = {

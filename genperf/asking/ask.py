@@ -49,8 +49,7 @@ from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult, answering
-from genperf.search.evaluation import best_first, winners
-from genperf.search.problem import Goal
+from genperf.search.problem import Goal, best_first, winners
 from genperf.search.suggest import suggested
 from genperf.table.cells import source_of_columns
 from genperf.words.verdict import LIKELY_TO_FIT
@@ -312,7 +311,7 @@ def planned(
 
     >>> import genperf as gp
     >>> import pandas as pd
-    >>> from genperf.words.plan import plan_sentence
+    >>> from genperf.words.growth import plan_sentence
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [0.99, 1.0, 1.02, 1.06]})
     >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="a + b*gpus")
     >>> plan = Plan(samples=1e9, deadline=15 * 86400.0)

@@ -17,8 +17,7 @@ from genperf.panel.target import Target
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.words.growth import crossover_sentence, turn_sentence
-from genperf.words.numbers import count_text, join_values, three_digits
-from genperf.words.quantity import heading, only_for_times, scaling_question
+from genperf.words.numbers import count_text, heading, join_values, only_for_times, scaling_question, three_digits
 from genperf.words.verdict import TRUST, trust_text
 
 

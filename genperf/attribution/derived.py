@@ -25,7 +25,7 @@ from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.scaling import Scaling as Kind
 from genperf.table.cells import source_of_columns
-from genperf.words.quantity import heading, only_for_times
+from genperf.words.numbers import heading, only_for_times
 
 #: What a formula may read of a prediction, beside the predicted value itself.
 FOLLOWING = ("efficiency", *QUANTITIES)

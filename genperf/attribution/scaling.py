@@ -24,8 +24,7 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import checked_values
 from genperf.result import FitResult, answering
 from genperf.scaling import Scaling as Kind
-from genperf.words.numbers import MOST_EFFICIENCY
-from genperf.words.quantity import scaling_question
+from genperf.words.numbers import MOST_EFFICIENCY, scaling_question
 
 #: The efficiency below which a curve is past its knee. A convention: one half.
 KNEE_LEVEL = 0.5

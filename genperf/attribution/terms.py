@@ -21,7 +21,7 @@ from genperf.prediction.bands import MixtureForecast
 from genperf.result import FitResult
 from genperf.vocabulary.names import noun_of
 from genperf.words.limit import SAME, SAME_WITH_COMPUTATION, sum_of_terms
-from genperf.words.quantity import term_column
+from genperf.words.numbers import term_column
 
 # Which members an answer is about, and when the data cannot tell two terms apart.
 #: Share of the ensemble below which a member takes no part in crossovers: the tail of a 90 % interval, no end of which

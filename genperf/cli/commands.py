@@ -1,11 +1,20 @@
-"""The commands, by the question that each answers; a command's file is imported when it is called."""
+"""The commands by question, and `genperf.toml`: any option of any command, which `genperf init` writes."""
 
+import json
+import textwrap
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import click
+
+from genperf.cli import decorators as shared
+from genperf.cli.output import tell
+from genperf.cli.writing import write_whole
+from genperf.errors import GenperfError, did_you_mean, suggest
 
 #: Heading of the help → command → what it answers, in the order of the help.
 SECTIONS: dict[str, dict[str, str]] = {
@@ -43,7 +52,7 @@ def command_named(name: str) -> click.Command:
     """Return a command, from the function of its name in the file of its name; `init` stands beside the settings."""
     # A file named as a word of Python could not be imported by others, and a function called list would hide Python's.
     function = f"{name}_" if iskeyword(name) or name == "list" else name
-    file = "settings" if name == "init" else function
+    file = "commands" if name == "init" else function
     command: click.Command = getattr(import_module(f"genperf.cli.{file}"), function)
     return command
 
@@ -57,3 +66,134 @@ def lone_table() -> str | None:
 def names_a_source(word: str) -> bool:
     """Tell whether a first word that is no command is what `ask` answers from: a file, a pattern, a run, a machine."""
     return word == "-" or (bool(set(word) & set("./\\*?:0123456789")) and word[0] != "-") or Path(word).exists()
+
+
+DEFAULT = "genperf.toml"
+#: Of a settings file that is no regular file: a pipe, or a device that never ends.
+MAX_BYTES = 1_000_000
+#: Command → option → value, as click takes it.
+Defaults: TypeAlias = dict[str, dict[str, Any]]
+#: What a value of an option is in the file, and how a message calls it: of a type of click, of a text, of several.
+_KINDS: Mapping[type, tuple[Any, str]] = {
+    click.types.BoolParamType: (bool, "true or false"),
+    click.types.IntParamType: (int, "a whole number"),
+    click.types.FloatParamType: (float, "a number"),
+}
+_TEXT: tuple[Any, str] = (str | int | float | list[str], "text, a number, or a list of texts")
+_TEXTS: tuple[Any, str] = (str | list[str], "text or a list of texts")
+
+
+def settings_of(path: str | None) -> Defaults:
+    """Read a settings file into click's default map.
+
+    Top-level keys apply to every command that has the option, a `[fit]` table for that command; keys are the options'
+    long names. The whole file is checked, whatever command runs: a misspelt key would else do nothing, in silence.
+    """
+    if path is None and not Path(DEFAULT).is_file():
+        return {}
+    file = Path(path or DEFAULT)
+    read, options = _read(file), {name: _options(command_named(name)) for name in COMMANDS}
+    defaults: Defaults = {name: {} for name in COMMANDS}
+    # A table of one command wins over what applies to all.
+    for key, value in sorted(read.items(), key=lambda item: item[0] in COMMANDS):
+        if key in COMMANDS and not isinstance(value, dict):
+            hint = f"a table [{key}] with the options of that command"
+            raise GenperfError(f"{key} is a command, and its value no table", where=str(file), hint=hint)
+        for name, setting in value.items() if key in COMMANDS else [(key, value)]:
+            having = [command for command in ([key] if key in COMMANDS else COMMANDS) if _key(name) in options[command]]
+            if not having:
+                raise _unknown(name, setting, options, str(file), key if key in COMMANDS else None)
+            for command in having:
+                option = options[command][_key(name)]
+                defaults[command][str(option.name)] = _checked(option, setting, f"{file}: {_key(name)}")
+    return defaults
+
+
+def _unknown(
+    key: str, value: Any, options: Mapping[str, Mapping[str, click.Option]], file: str, command: str | None
+) -> GenperfError:
+    """Return the error for a key that is no option of a command, of any command, or a table of no command."""
+    if command is not None:
+        hint = did_you_mean(_key(key), sorted(options[command])) or "see --help"
+        return GenperfError("is no option of this command", where=f"{file}: [{command}] {key}", hint=hint)
+    key_text = key if len(key) <= 40 else f"{key[:37]}…"
+    if isinstance(value, dict):
+        return GenperfError(f"[{key_text}] is not a command", where=file, hint=suggest(_key(key)[:100], options))
+    option_names = {name for named in options.values() for name in named}
+    hint = did_you_mean(_key(key)[:100], [*option_names, *options]) or "see genperf fit --help"
+    return GenperfError(f"{key_text} is no option of any command", where=file, hint=hint)
+
+
+def commented() -> str:
+    """Return a settings file with every option of every command, each in a comment with its help and its default."""
+    lines = [
+        "# Settings of genperf: the options of its commands, without the two hyphens. The command line wins.",
+        "# A key above the first table applies to every command that has the option:",
+        '# time = "step_time_s"',
+        '# extrinsic = "workers"',
+    ]
+    for name in COMMANDS:
+        lines += ["", f"[{name}]"]
+        for option in command_named(name).params:
+            if isinstance(option, click.Option):
+                # click marks an option without a default by an object of its own.
+                is_plain = isinstance(option.default, bool | int | float | str)
+                value = option.default if is_plain else False if option.is_flag else ""
+                lines.append(f"# {_key(max(option.opts, key=len))} = {json.dumps(value)}")
+                lines += [f"#   {line}" for line in textwrap.wrap(option.help or "", 110)]
+    return "\n".join(lines) + "\n"
+
+
+@shared.command("init")
+def init() -> None:
+    """Write genperf.toml here, with every option in a comment. Commands read it where they are run."""
+    if Path(DEFAULT).exists():
+        raise GenperfError("is there already", where=DEFAULT, hint="move it away, or edit it")
+    write_whole(DEFAULT, commented())
+    tell(f"wrote {DEFAULT}", err=True)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """Return the file's tables and values."""
+    # Where there is no settings file, help need not wait for this import.
+    import tomllib
+
+    from genperf.table.content import read_bounded
+
+    try:
+        return tomllib.loads(read_bounded(file, MAX_BYTES).decode("utf-8-sig"))
+    except FileNotFoundError:
+        raise GenperfError("no such file", where=str(file), hint="check --config") from None
+    except (OSError, ValueError, RecursionError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        hint = 'write TOML: time = "seconds", and a table [fit] for the options of one command'
+        raise GenperfError(f"cannot be read as settings: {reason}", where=str(file), hint=hint) from None
+
+
+def _options(command: click.Command) -> Mapping[str, click.Option]:
+    """Return a command's options by their keys in the file."""
+    options = [p for p in command.params if isinstance(p, click.Option)]
+    named = {_key(name): option for option in options for name in option.opts if name.startswith("--")}
+    return {**{str(option.name): option for option in options}, **named}
+
+
+def _key(name: str) -> str:
+    return name.lstrip("-").replace("-", "_").lower()
+
+
+def _checked(option: click.Option, value: Any, where: str) -> Any:
+    """Return the value of an option; a list is written as on the command line, with commas."""
+    import msgspec
+
+    kind, words = next((text for kind, text in _KINDS.items() if isinstance(option.type, kind)), _TEXT)
+    if option.multiple:
+        kind, words = _TEXTS
+    try:
+        read: Any = msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        value_text = str(value) if len(str(value)) <= 40 else f"{str(value)[:37]}…"
+        hint = f"as {option.opts[-1]} on the command line"
+        raise GenperfError(f"is {value_text}; {words} is expected", where=where, hint=hint) from None
+    if option.multiple:
+        return [read] if isinstance(read, str) else read
+    return ",".join(read) if isinstance(read, list) else read

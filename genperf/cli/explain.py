@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from genperf.result import FitResult, GroupedResult
     from genperf.scaling import Scaling
 
-#: Languages of `genperf.reporting.export`.
+#: Languages of `genperf.reporting.engine`.
 TARGETS = ("python", "latex", "javascript", "extra-p")
 
 
@@ -122,7 +122,7 @@ def explain(
     from genperf import attribution, validation
     from genperf.attribution.equation import constants_table
     from genperf.cli.options import configuration, group_at, model_or_table, number, one_group, values_at
-    from genperf.reporting.export import export
+    from genperf.reporting.engine import export
 
     if why:
         _show_causes(model, group, at, versus, hints, out)

@@ -13,7 +13,7 @@ from genperf.models import MODELS
 from genperf.panel.configurations import typical_run
 from genperf.result import FitResult, GroupedResult
 from genperf.result.fit_result import UNTESTED
-from genperf.words.quantity import heading
+from genperf.words.numbers import heading
 
 #: Of many groups, the kinds of notes on how groups relate.
 GROUP_NOTES = ("similarity", "not_pooled", "table_prior")

@@ -15,10 +15,9 @@ from types import FrameType
 import click
 
 import genperf
-from genperf.cli.commands import COMMANDS, FORMER, SECTIONS, command_named, lone_table, names_a_source
+from genperf.cli.commands import COMMANDS, FORMER, SECTIONS, command_named, lone_table, names_a_source, settings_of
 from genperf.cli.decorators import write_groups
 from genperf.cli.output import tell
-from genperf.cli.settings import settings_of
 from genperf.errors import GenperfError
 
 #: The exit status of a fault of genperf itself: "internal software error" of sysexits.h.

@@ -6,14 +6,16 @@ from genperf.plots.figures import (
     efficiency,
     elasticities,
     groups,
+    image,
+    kind_of,
     paper,
     predicted_against_measured,
     published,
     residuals,
+    save,
     scaling,
     sobol,
     speedup,
     terms,
     waterfall,
 )
-from genperf.plots.style import image, kind_of, save

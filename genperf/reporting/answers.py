@@ -19,12 +19,10 @@ from genperf.reporting.place import Place, ladder_rows, ladder_table, page_ladde
 from genperf.result import FitResult
 from genperf.search import suggest
 from genperf.words.answer import decision_sentence, next_line, record_line, sentences_of, verdict_line
-from genperf.words.growth import pays_judged, pays_sentence, percent_text, turn_sentence
+from genperf.words.growth import next_sentence, pays_judged, pays_sentence, percent_text, plan_sentence, turn_sentence
 from genperf.words.limit import limit_sentence, limit_short
-from genperf.words.numbers import capitalised, count_text, prose
-from genperf.words.plan import next_sentence, plan_sentence
+from genperf.words.numbers import capitalised, count_text, only_for_times, prose
 from genperf.words.published import cause_named, exchange_sentence, normal_sentence, record_sentence
-from genperf.words.quantity import only_for_times
 from genperf.words.verdict import fits_text
 
 

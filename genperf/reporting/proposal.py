@@ -20,14 +20,15 @@ from genperf.reporting.place import (
     LEAST_EFFICIENCY,
     PROPOSAL_ROWS,
     View,
+    command_of,
     ladder_places,
     ladder_rows,
     ladder_table,
+    measured_text,
     place_of,
     question_of,
     with_ends,
 )
-from genperf.reporting.provenance import command_of, measured_text
 from genperf.result import FitResult, GroupedResult
 from genperf.words.numbers import count_text, join_values, range_text, three_digits, whole_percent
 

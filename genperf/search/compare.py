@@ -25,8 +25,7 @@ from genperf.peaks import link_rate
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, answering
-from genperf.search.evaluation import JOINT_DRAWS, winners
-from genperf.search.problem import models_of
+from genperf.search.problem import JOINT_DRAWS, models_of, winners
 from genperf.search.suggest import uncertainty
 from genperf.vocabulary.names import canonical_of
 from genperf.words.numbers import join_values, three_digits, with_article

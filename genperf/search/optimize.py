@@ -19,23 +19,27 @@ from genperf.prediction import Schema
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import model_names
 from genperf.result import FitResult, GroupedResult, answering
-from genperf.search.evaluation import (
+from genperf.search.problem import (
     BUDGET,
     CAPACITY,
     DEADLINE,
     JOINT_DRAWS,
     VERDICT,
     Evaluation,
+    Goal,
+    Job,
     Search,
+    Vocabulary,
     best_first,
+    capacity_constraints,
     front_of,
+    models_of,
+    read_problem,
     winners,
 )
-from genperf.search.problem import Goal, Job, Vocabulary, capacity_constraints, models_of, read_problem
 from genperf.search.space import Space, checked_space, in_model_names, read_grid
 from genperf.words.growth import price_text
-from genperf.words.numbers import duration_text, singular, three_digits
-from genperf.words.quantity import heading, only_for_times
+from genperf.words.numbers import duration_text, heading, only_for_times, singular, three_digits
 
 
 class Optimum(PrintedAnswer, frozen=True, eq=False):

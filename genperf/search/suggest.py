@@ -40,8 +40,8 @@ from genperf.prediction.schema import query_of
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
 from genperf.table.cells import source_of_columns
+from genperf.words.growth import next_sentence
 from genperf.words.numbers import samples_called
-from genperf.words.plan import next_sentence
 
 # What the model's form may miss beyond the data: a regime that begins there, such as a saturated link.
 # Doublings i and j beyond the data have the covariance `new_regime·jump²·min(i, j)` of ln T: a measurement shows the

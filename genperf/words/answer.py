@@ -6,8 +6,10 @@ from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import (
     expect_sentence,
+    next_sentence,
     pays_judged,
     pays_sentence,
+    plan_sentence,
     sure_sentence,
     training_sentence,
     turn_sentence,
@@ -18,6 +20,7 @@ from genperf.words.numbers import (
     count_text,
     durations_text,
     ends_text,
+    further_words,
     join_values,
     prose,
     rate_unit,
@@ -25,11 +28,10 @@ from genperf.words.numbers import (
     three_digits,
     whole_percent,
     with_article,
+    with_interval,
     with_unit,
 )
-from genperf.words.plan import next_sentence, plan_sentence
 from genperf.words.published import causes_sentence, exchange_sentence, normal_sentence, worth_text
-from genperf.words.quantity import further_words, with_interval
 from genperf.words.verdict import BLIND, fits_text
 
 #: Words of a reason that a card has room for.

@@ -7,7 +7,7 @@ import pytest
 from helpers import Shell, runs_of
 
 import genperf as gp
-from genperf.reporting.provenance import command_of
+from genperf.reporting.place import command_of
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from helpers import Shell
 
-from genperf.cli.commands import COMMANDS
-from genperf.cli.settings import commented
+from genperf.cli.commands import COMMANDS, commented
 
 
 def test_the_file_is_read_and_never_overwritten(shell: Shell) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from genperf.cli.settings import settings_of
+from genperf.cli.commands import settings_of
 from genperf.errors import GenperfError
 from genperf.formula import evaluate, parse, render
 from genperf.formula.amounts import with_amounts

@@ -96,7 +96,7 @@ def test_nothing_is_shown_or_styled() -> None:
     code = (
         # Asking rcParams itself for its backend would import pyplot.
         "import sys, matplotlib as m; now = lambda: dict(dict.items(m.rcParams)); before = now();"
-        "from genperf.plots import image, style; image(style.new_figure()[0], 'svg');"
+        "from genperf.plots import figures, image; image(figures.new_figure()[0], 'svg');"
         "assert now() == before; assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, cwd=Path(gp.__file__).parents[1])

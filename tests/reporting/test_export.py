@@ -15,7 +15,7 @@ from helpers import Shell
 import genperf as gp
 from genperf.errors import GenperfError
 from genperf.formula import FUNCTIONS, LANGUAGES, Call, Name, in_language
-from genperf.reporting.export import export
+from genperf.reporting.engine import export
 
 AT = {"workers": 6.0, "batch size": 24.0, "framework": "mxnet"}
 

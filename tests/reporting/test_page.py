@@ -16,7 +16,7 @@ from genperf.attribution.equation import equation
 from genperf.errors import GenperfError
 from genperf.prediction import Spread
 from genperf.reporting import PageJob, View, html, page
-from genperf.reporting.provenance import command_of
+from genperf.reporting.place import command_of
 from genperf.result import FitResult, GroupedResult
 
 

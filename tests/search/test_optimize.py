@@ -75,7 +75,7 @@ def test_the_best_are_those_of_brute_force(result: gp.FitResult, minimize: str, 
 
 def test_blocks_do_not_change_the_answer(result: gp.FitResult, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = gp.optimize(result, OVER, "workers > batch / 8", "cost")
-    monkeypatch.setattr("genperf.search.evaluation.BLOCK_ROWS", 7)
+    monkeypatch.setattr("genperf.search.problem.BLOCK_ROWS", 7)
     pd.testing.assert_frame_equal(gp.optimize(result, OVER, "workers > batch / 8", "cost").best, whole.best)
     pd.testing.assert_frame_equal(gp.optimize(result, OVER, "workers > batch / 8", "cost").front, whole.front)
 
@@ -311,7 +311,7 @@ def test_a_model_of_draws_is_searched_too(monkeypatch: pytest.MonkeyPatch) -> No
     order = (told.workers * told.time).sort_values(kind="stable").index[:10]
     assert found.best.workers.tolist() == told.workers[order].tolist()
     assert found.best.time.to_numpy() == pytest.approx(told.time[order].to_numpy())
-    monkeypatch.setattr("genperf.search.evaluation.MAX_DRAWN_CONFIGURATIONS", 20)
+    monkeypatch.setattr("genperf.search.problem.MAX_DRAWN_CONFIGURATIONS", 20)
     assert gp.optimize(result, {"workers": "1:24"}, "workers < 21").feasible == 20
     with pytest.raises(GenperfError, match="24 configurations are to be evaluated; at most 20"):
         gp.optimize(result, {"workers": "1:24"})

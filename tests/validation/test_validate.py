@@ -17,7 +17,7 @@ from genperf.panel import Table, read_table
 from genperf.panel.target import Target
 from genperf.prediction import schema_of
 from genperf.validation import LEARNERS, importance, run, validate
-from genperf.validation.score import ModelScore, reasons_in_words
+from genperf.validation.run import ModelScore, reasons_in_words
 
 SIMPLE = "last-point,linear"
 
