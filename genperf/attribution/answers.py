@@ -11,13 +11,21 @@ from msgspec.structs import asdict
 
 from genperf.attribution.draws import Curves
 from genperf.attribution.ladder import Ladder
-from genperf.errors import listed
+from genperf.errors import counted
 from genperf.facts import ENDS, Interval, Turn
 from genperf.panel.target import Target
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.words.growth import crossover_sentence, turn_sentence
-from genperf.words.numbers import count_text, heading, join_values, only_for_times, scaling_question, three_digits
+from genperf.words.numbers import (
+    count_text,
+    heading,
+    join_values,
+    only_for_times,
+    scaling_question,
+    term_column,
+    three_digits,
+)
 from genperf.words.verdict import TRUST, trust_text
 
 
@@ -40,8 +48,8 @@ def as_html(title: str, frame: pd.DataFrame, *notes: str) -> str:
 
 #: Lines of an answer that a session of Python shows by itself: those of a card.
 SHORT = 13
-#: Upper end of a part that is zero, over the largest one, up to which it is only named.
-LEAST_PART_SHOWN = 0.01
+#: A term whose share is below this at every configuration, with its interval, is only counted.
+LEAST_SHARE_SHOWN = 0.005
 #: Row for what the prediction knows beside the expression: how the measurements depart from its form.
 FORM = "unexplained"
 #: Its largest share with which the terms are shown.
@@ -385,23 +393,23 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
         """Terms and elasticities, what the verdicts mean, what cannot be told apart, then what was requested beside."""
         target, settings = self.quantity, list(self.terms.columns[: self.terms.columns.get_loc("term")])
         terms = self._terms_with_sums(settings)
-        # A term that may be there is no zero.
-        most = terms["upper"] if "upper" in terms else terms["share"]
-        present = terms[(terms["share"] != 0.0) | (most > LEAST_PART_SHOWN * most.max())]["term"]
-        gone = [str(term) for term in terms["term"].unique() if term not in {*present}]
+        of_one = terms.groupby(settings or np.zeros(len(terms)), dropna=False)[term_column(target)]
+        ends = terms[["lower", "upper"]].abs().max(axis=1) / of_one.transform("sum")
+        largest = ends.clip(lower=terms["share"].abs()).groupby(terms["term"]).max()
+        small = largest[largest < LEAST_SHARE_SHOWN]
         unexplained = terms.loc[terms["term"] == FORM, "share"].abs().max()
-        terms, same = for_people(terms[~terms["term"].isin(gone)], settings)
+        terms, same = for_people(terms[~terms["term"].isin(small.index)], settings)
         if same:
             yield f"at {same}"
-        unit = f"{'seconds' if target.is_time else heading(target)} and " if "lower" in terms else ""
         if unexplained > MOST_UNEXPLAINED:
             # Shares of terms that do not add to the value would mislead.
             off = f"its terms are {100 * unexplained:.0f} % off here"
             yield f"what the {target.name} is made of is not determined: {off}"
         else:
-            yield f"{unit}share of each term", terms
-            if gone:
-                yield f"zero here: {listed(gone)}"
+            yield f"{'seconds' if target.is_time else heading(target)} and share of each term", terms
+            if len(small):
+                together, most = ", together" if len(small) > 1 else "", np.floor(1e3 * small.sum() + 1.0) / 10.0
+                yield f"{counted(len(small), 'other term')}{together} under {most:.1f} %"
         if len(self.members):
             yield "the same by each member of the ensemble", self.members
         moved = f"elasticity: the change of {target.name} in %, for one % more of a factor"

@@ -1,6 +1,7 @@
 """`genperf explain` and `genperf suggest` as a user types them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -50,14 +51,16 @@ def test_by_default_terms_and_elasticities(shell: Shell) -> None:
     assert sum(map(float, shares)) == pytest.approx(100.0, abs=0.2)
 
 
-def test_terms_that_are_zero_stand_in_one_line(shell: Shell) -> None:
+def test_terms_below_half_a_percent_are_one_line(shell: Shell) -> None:
     # One worker exchanges nothing.
-    status, out, _ = shell("explain", "one.json", "--at", "gpus=1", "--at", "batch=16")
+    at = ["--at", "gpus=1", "--at", "batch=16"]
+    status, out, _ = shell("explain", "one.json", *at)
     assert status == 0
-    (line,) = [line for line in out.splitlines() if line.startswith("zero here: ")]
-    terms = [line.split()[0] for line in out.splitlines() if line.endswith(" %")]
-    assert terms
-    assert not {*terms} & {*line.removeprefix("zero here: ").split(", ")}
+    (line,) = [line for line in out.splitlines() if "other term" in line]
+    rows = [line for line in out.splitlines() if re.search(r"\d %$", line) and line[0].isalpha()]
+    terms = json.loads(shell("explain", "one.json", *at, "--json")[1])["terms"]
+    assert line == "1 other term under 0.1 %"
+    assert len(rows) == len(terms) - 1
 
 
 def test_all_of_it_as_json(shell: Shell) -> None:
