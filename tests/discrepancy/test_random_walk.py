@@ -45,6 +45,9 @@ def test_forecast_solves_the_kriging_system(draw: int) -> None:
     forecast, spread = walk().forecast({"n": ASKED}, curve(N), curve(ASKED))
     assert forecast[draw] == pytest.approx(mean, abs=1e-9)
     assert spread[draw] == pytest.approx(variance, abs=1e-12)
+    covariance_of_draws = walk().covariance({"n": ASKED})
+    assert np.diag(covariance_of_draws[draw]) == pytest.approx(variance, abs=1e-12)
+    assert np.linalg.eigvalsh(covariance_of_draws).min() > -1e-12
 
 
 def test_the_level_of_a_curve_says_nothing() -> None:

@@ -36,10 +36,7 @@ def test_bank_is_its_prior():
     weights = np.exp(drawn.logarithms) / len(drawn.unseen)
     assert_allclose([weights.sum(), weights[drawn.unseen].sum()], [1.0, UNSEEN_NETWORKS], atol=0.01)
     assert (drawn.sizes >= 0.0).all()
-
-
-def test_bank_is_the_same_each_time():
-    drawn = bank()
+    # The same each time.
     assert drawn is bank()
     bank.cache_clear()
     assert_allclose(bank().sizes, drawn.sizes, rtol=0.0)
@@ -91,12 +88,10 @@ def test_draws_hold_the_weights():
     rank = np.argsort(one.layout.order)
     assert (np.diff(rank[draws.curve]) >= 0).all()
     assert_allclose(np.mean(rank[draws.curve]), one.weights.sum(axis=0) @ rank, rtol=2e-3)
-
-
-def test_series_of_equal_counts_share_a_layout():
-    each = [posterior_of(series(t)) for t in ([1.0, 1.1, 1.2, 1.3], [2.0, 2.0, 2.0, 2.1])]
-    assert each[0].layout is each[1].layout
-    assert_allclose([one.weights.sum() for one in each], 1.0)
+    # Series of equal counts share a layout.
+    other = posterior_of(series([2.0, 2.0, 2.0, 2.1], variance=1e-4))
+    assert other.layout is one.layout
+    assert_allclose([posterior.weights.sum() for posterior in (one, other)], 1.0)
 
 
 def test_times_in_another_unit_forecast_the_same_growth():
@@ -136,7 +131,4 @@ def test_a_table_knows_its_cluster():
     shared = forecast([known.tilted(posterior_of(lone)).draws()], [1.0], [far]).interval()
     assert shared[2][0] < alone[2][0]
     assert 1.05 < shared[0][0] < 1.25
-
-
-def test_no_other_series_show_nothing():
     assert combined([]) is None

@@ -6,7 +6,7 @@ import pytest
 
 import genperf as gp
 from genperf.errors import FitError
-from genperf.growth.measured import series_of
+from genperf.growth.measured import MOST_CONFIGURATIONS, series_of
 from genperf.result import FitResult, GroupedResult
 
 SCALES = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
@@ -58,6 +58,16 @@ def test_a_group_column_tells_how_the_work_changes() -> None:
     assert series_of(grouped, {}).works == (("1/workers", False),)  # type: ignore[union-attr]
 
 
+def test_many_configurations_are_no_series() -> None:
+    count = MOST_CONFIGURATIONS
+    batch = 8.0 + np.arange(count + 1)
+    runs = pd.DataFrame({"workers": 2.0 ** (np.arange(count + 1) % 5), "batch": batch, "t": 0.01 * batch})
+    table = gp.read_table(runs, time="t", extrinsic="workers", intrinsic="batch")
+    assert series_of(table, {}) is None
+    assert series_of(table.take(np.arange(count)), {}) is not None
+    assert auto(table).options["approach"] == "process"
+
+
 # --- known truths -------------------------------------------------------------------------------------------------
 
 
@@ -96,12 +106,6 @@ def test_batches_that_change_along_thousands_of_devices() -> None:
     assert np.abs(np.log(found.time / truth(asked))).max() < 0.15
 
 
-def test_derived_global_batch_is_strong_scaling() -> None:
-    measured = table(100 / SCALES + 1.0, global_batch=512)
-    found = auto(measured).predict({"workers": 32})
-    assert found.time[0] == pytest.approx(100 / 32 + 1.0, rel=0.1)
-
-
 def test_another_batch_than_the_measured_one_changes_the_time() -> None:
     frame = pd.DataFrame({"workers": SCALES, "batch": 32, "s": 1.0 + 0.01 * np.log2(SCALES)})
     result = auto(gp.read_table(frame, time="s", extrinsic="workers", intrinsic="batch"))
@@ -114,13 +118,40 @@ def test_another_batch_than_the_measured_one_changes_the_time() -> None:
 # --- bands ----------------------------------------------------------------------------------------------------------
 
 
-def test_bands_widen_with_distance_and_stay_above_zero() -> None:
-    result = auto(table([1.0, 1.1, 1.05, 1.3, 1.2]))
-    found = result.predict({"workers": [16, 32, 64, 256, 4096, 10**6]})
+NOISY = np.exp(0.2 * np.random.default_rng(0).standard_normal(5))
+FAR = [16, 32, 64, 256, 4096, 10**6]
+OK, BLIND = {"ok"}, {"extrapolating-blind"}
+NOT_OK = {"caution", *BLIND}
+ANY = NOT_OK | OK
+#: A series: times, counts → the counts that are asked, and the verdicts that each may have.
+SERIES = {
+    "noise": (NOISY, SCALES, [32], [NOT_OK]),
+    "a smooth series": (1 + 0.02 * np.log2(SCALES), SCALES, [32, 64, 1024], [OK, OK, BLIND]),
+    "up and down": ([1.0, 1.6, 1.1, 1.5, 1.2], SCALES, [32], [NOT_OK]),
+    "two scales": (1.0 + 1.0 / SCALES[:2], SCALES[:2], [64], [BLIND]),
+    "three scales": (1.0 + 1.0 / SCALES[:3], SCALES[:3], [64], [BLIND]),
+    "below the data": (1 + 8 / SCALES[2:], SCALES[2:], [2, 1], [ANY, NOT_OK]),
+    "far": ([1.0, 1.1, 1.05, 1.3, 1.2], SCALES, FAR, [ANY] * 3 + [BLIND] * 3),
+    "equal times": (np.ones(5), SCALES, [16, 32, 64], [ANY] * 3),
+}
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_intervals_and_verdicts(name: str) -> None:
+    times, counts, asked, verdicts = SERIES[name]
+    found = auto(table(times, counts)).predict({"workers": asked})
+    # The farther, the wider, and always above zero.
     assert np.all(np.diff(width(found)) > 0.0)
-    assert np.all(found.lower > 0.0)
-    assert np.all((found.lower <= found.time) & (found.time <= found.upper))
-    assert list(found.verdict[3:]) == ["extrapolating-blind"] * 3
+    assert np.all((found.lower > 0.0) & (found.lower <= found.time) & (found.time <= found.upper))
+    assert all(verdict in allowed for verdict, allowed in zip(found.verdict, verdicts, strict=True))
+    if name == "equal times":
+        assert found.time.to_numpy() == pytest.approx(np.ones(3), rel=0.03)
+    elif name == "up and down":
+        assert found.lower[0] < 1.2 < found.upper[0]
+    elif name == "a smooth series":
+        assert "measure workers=32 or more first" in found.reason[2]
+    elif "scales" in name:
+        assert width(found)[0] > 0.4
 
 
 def test_the_band_of_the_mean_is_inside_that_of_a_run() -> None:
@@ -132,35 +163,11 @@ def test_the_band_of_the_mean_is_inside_that_of_a_run() -> None:
     assert width(result.predict(asked))[0] > 2 * 1.6 * 0.04
 
 
-def test_a_noisy_series_is_not_ok() -> None:
-    noise = np.random.default_rng(0).standard_normal(5)
-    assert auto(table(np.exp(0.2 * noise))).predict({"workers": 32}).verdict[0] != "ok"
-
-
-def test_a_smooth_series_is_ok_near_by_and_says_how_far() -> None:
-    found = auto(table(1 + 0.02 * np.log2(SCALES))).predict({"workers": [32, 64, 1024]})
-    assert list(found.verdict) == ["ok", "ok", "extrapolating-blind"]
-    assert "measure workers=32 or more first" in found.reason[2]
-
-
-# --- bad input ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("count", [2, 3])
-def test_few_scales_give_a_wide_band_and_a_warning(count: int) -> None:
-    found = auto(table(1.0 + 1.0 / SCALES[:count], SCALES[:count])).predict({"workers": 64})
-    assert width(found)[0] > 0.4
-    assert found.verdict[0] == "extrapolating-blind"
-
-
 def test_of_one_scale_the_prior_says_the_rest() -> None:
     found = auto(table([1.0, 1.1], [8.0, 8.0], run=[0, 1])).predict({"workers": [8, 16]})
-    assert list(found.verdict) != ["ok", "ok"]
     assert found.verdict[1] == "extrapolating-blind"
     assert width(found)[1] > width(found)[0]
-
-
-def test_one_scale_of_a_group_is_fitted_beside_the_others() -> None:
+    # A group of one scale is fitted beside the others.
     frame = pd.DataFrame({"model": list("aaab"), "workers": [1, 2, 4, 1], "s": [1.0, 1.1, 1.2, 3.0]})
     result = gp.fit(gp.read_table(frame, time="s", extrinsic="workers", group="model"))
     assert isinstance(result, GroupedResult)
@@ -168,15 +175,27 @@ def test_one_scale_of_a_group_is_fitted_beside_the_others() -> None:
     assert result["b"].predict({"workers": 4}).verdict[0] == "extrapolating-blind"
 
 
-def test_equal_times() -> None:
-    found = auto(table(np.ones(5))).predict({"workers": [16, 32, 64]})
-    assert found.time.to_numpy() == pytest.approx(np.ones(3), rel=0.03)
+def test_strong_scaling_of_a_global_batch_and_of_a_throughput() -> None:
+    found = auto(table(100 / SCALES + 1.0, global_batch=512)).predict({"workers": 32})
+    assert found.time[0] == pytest.approx(100 / 32 + 1.0, rel=0.1)
+    seconds = 0.5 + 8 / SCALES
+    frame = pd.DataFrame({"workers": SCALES, "rate": 64 / seconds})
+    given = auto(gp.read_table(frame, throughput="rate", work="64", extrinsic="workers")).predict({"workers": 32})
+    # The time of a throughput is not that of a step: the overheads' sizes are those of a step of usual length.
+    assert given.time[0] == pytest.approx(auto(table(seconds)).predict({"workers": 32}).time[0], rel=1e-2)
+    with pytest.raises(FitError, match="auto"):
+        gp.fit(table(seconds), fix={"a": 1.0})
 
 
-def test_a_series_that_goes_up_and_down() -> None:
-    found = auto(table([1.0, 1.6, 1.1, 1.5, 1.2])).predict({"workers": 32})
-    assert found.lower[0] < 1.2 < found.upper[0]
-    assert found.verdict[0] != "ok"
+def test_beyond_the_first_node_is_not_ok() -> None:
+    frame = pd.DataFrame({"gpus": [1, 2, 4, 8], "gpus_per_node": 8, "s": [1.0, 1.01, 1.02, 1.03]})
+    result = auto(gp.read_table(frame, time="s", extrinsic="gpus,gpus_per_node"))
+    found = result.predict({"gpus": 16, "gpus_per_node": 8})
+    assert found.verdict[0] == "extrapolating-blind"
+    assert "no run beyond one node: measure 2 nodes" in found.reason[0]
+
+
+# --- bad input ------------------------------------------------------------------------------------------------------
 
 
 def test_an_outlier_among_repeats_is_named_and_does_not_pull() -> None:
@@ -190,37 +209,6 @@ def test_an_outlier_among_repeats_is_named_and_does_not_pull() -> None:
     assert "workers=4" in noted[0]
     asked = {"workers": [16, 32]}
     assert with_it.predict(asked).time.to_numpy() == pytest.approx(without.predict(asked).time.to_numpy(), rel=0.02)
-
-
-def test_below_the_data() -> None:
-    found = auto(table(1 + 8 / SCALES[2:], SCALES[2:])).predict({"workers": [1, 2]})
-    assert np.all(found.lower > 0.0)
-    assert width(found)[0] > width(found)[1]
-    assert found.verdict[0] != "ok"
-
-
-def test_times_from_throughput() -> None:
-    seconds = 0.5 + 8 / SCALES
-    frame = pd.DataFrame({"workers": SCALES, "rate": 64 / seconds})
-    given = auto(gp.read_table(frame, throughput="rate", work="64", extrinsic="workers")).predict({"workers": 32})
-    # The time of a throughput is not that of a step: the overheads' sizes are those of a step of usual length.
-    assert given.time[0] == pytest.approx(auto(table(seconds)).predict({"workers": 32}).time[0], rel=1e-2)
-
-
-def test_beyond_the_first_node_is_not_ok() -> None:
-    frame = pd.DataFrame({"gpus": [1, 2, 4, 8], "gpus_per_node": 8, "s": [1.0, 1.01, 1.02, 1.03]})
-    result = auto(gp.read_table(frame, time="s", extrinsic="gpus,gpus_per_node"))
-    found = result.predict({"gpus": 16, "gpus_per_node": 8})
-    assert found.verdict[0] == "extrapolating-blind"
-    assert "no run beyond one node: measure 2 nodes" in found.reason[0]
-
-
-def test_a_constant_cannot_be_held() -> None:
-    with pytest.raises(FitError, match="auto"):
-        gp.fit(table(1 + 8 / SCALES), fix={"a": 1.0})
-
-
-# --- same bytes -----------------------------------------------------------------------------------------------------
 
 
 # --- figures --------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """A level that was not measured: the mean of the measured ones, an interval that holds their spread, and a sentence."""
 
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.stats import t as student
 
 import genperf as gp
 from genperf.asking import ask
-from genperf.errors import TYPING_ERROR, TableError, misspelt
+from genperf.errors import TableError
 from genperf.result import answering, save_model
 from genperf.search import compare, optimize
 
@@ -56,17 +57,14 @@ def test_measured_rows_beside_it_are_as_without_it(model: gp.FitResult) -> None:
     pd.testing.assert_frame_equal(both.iloc[[0, 2]][columns].reset_index(drop=True), alone[columns])
 
 
-def test_two_new_levels_in_a_row(model: gp.FitResult) -> None:
-    # What the precision adds is noise: both are named.
-    new = model.predict({"gpu": "B200", "bits": "tf19", "workers": [4]}).iloc[0]
-    assert "gpu=B200 was not measured" in new.reason
-    assert "bits=tf19 was not measured" in new.reason
-
-
-@pytest.mark.parametrize("gpu", ["a100", "A10", "H1000"])
-def test_a_typing_error_is_refused_and_named(model: gp.FitResult, gpu: str) -> None:
+@pytest.mark.parametrize(
+    ("gpu", "command"),
+    [("a100", gp.FitResult.predict), ("A10", gp.FitResult.predict), ("H1000", gp.FitResult.predict),
+     ("a100", gp.explain), ("a100", ask)],
+)  # fmt: skip
+def test_a_typing_error_is_refused_and_named(model: gp.FitResult, gpu: str, command: Callable[..., object]) -> None:
     with pytest.raises(TableError, match="never measured") as refused:
-        model.predict({"gpu": gpu, "bits": "fp32", "workers": [4]})
+        command(model, {"gpu": gpu, "bits": "fp32", "workers": 4})
     assert "did you mean" in str(refused.value.hint)
 
 
@@ -117,6 +115,10 @@ def test_a_new_level_is_compared_with_a_measured_one(model: gp.FitResult) -> Non
     assert told.value_b / told.value_a == pytest.approx(1.0, rel=0.05)
     assert told.lower < -0.1 < 0.1 < told.upper
     assert "gpu=A100" in told.sentence
+    # Alternatives share the unknown device: their ratio is known far better than their times.
+    ranking = compare(model, {"gpu": "B200", "workers": 4}, over="bits")
+    assert list(ranking.table.verdict) == ["extrapolating-blind"] * 2
+    assert 0.95 < ranking.table.relative[1] < 1.05
 
 
 def test_ask_says_that_it_was_not_measured(either: gp.FitResult) -> None:
@@ -124,13 +126,6 @@ def test_ask_says_that_it_was_not_measured(either: gp.FitResult) -> None:
     assert answer.verdict == "extrapolating-blind"
     assert "gpu=B200 was not measured" in answer.sentences["sure"]
     assert answer.sentences["next"] == "Measure a run with gpu=B200: no measured run shows it."
-
-
-def test_alternatives_are_ranked_at_a_new_level(model: gp.FitResult) -> None:
-    ranking = compare(model, {"gpu": "B200", "workers": 4}, over="bits")
-    assert list(ranking.table.verdict) == ["extrapolating-blind"] * 2
-    # They share the unknown device: their ratio is known far better than their times.
-    assert 0.95 < ranking.table.relative[1] < 1.05
 
 
 def test_optimize_searches_at_a_new_level_beside_a_measured_one(either: gp.FitResult) -> None:
@@ -177,29 +172,16 @@ def test_what_cannot_answer_says_who_does(model: gp.FitResult) -> None:
     assert "predict, explain, ask, compare and optimize answer for it" in str(refused.value.hint)
 
 
-@pytest.mark.parametrize("command", ["explain", "ask"])
-def test_a_typing_error_is_refused_everywhere(model: gp.FitResult, command: str) -> None:
-    with pytest.raises(gp.GenperfError, match="never measured") as refused:
-        {"explain": gp.explain, "ask": ask}[command](model, {"gpu": "a100", "bits": "fp32", "workers": 4})
-    assert "did you mean" in str(refused.value.hint)
-
-
-def test_one_model_answers_for_several_new_levels(model: gp.FitResult) -> None:
+def test_one_model_answers_for_several_new_levels(model: gp.FitResult, tmp_path: Path) -> None:
     both = answering(model, {"gpu": ["B200", "TPU"], "bits": "tf19"})
     assert both.schema.substituted == {"gpu": ("B200", "TPU"), "bits": ("tf19",)}
     assert len(both.members) == 6 * len(model.members)
     assert sum(m.weight for m in both.members) == pytest.approx(1.0)
     assert answering(both, {"gpu": "B200"}) is both
     assert answering(model, {"gpu": "A100"}, None) is model
-
-
-def test_a_file_holds_no_level_that_stands(model: gp.FitResult, tmp_path: Path) -> None:
-    stood = answering(model, {"gpu": "B200"})
+    # Both are named; a file holds no level that stands.
+    reason = model.predict({"gpu": "B200", "bits": "tf19", "workers": [4]}).reason[0]
+    assert "gpu=B200 was not measured" in reason
+    assert "bits=tf19 was not measured" in reason
     with pytest.raises(gp.GenperfError, match="B200"):
-        save_model(stood, tmp_path / "m.json")
-
-
-def test_how_near_a_spelling_is() -> None:
-    assert 0.75 < TYPING_ERROR <= 0.8
-    assert misspelt("tensroflow", ["tensorflow", "mxnet"])
-    assert not misspelt("H100", ["A100"])
+        save_model(answering(model, {"gpu": "B200"}), tmp_path / "m.json")

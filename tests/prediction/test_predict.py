@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
 import genperf as gp
 from genperf.asking import Question, ask
@@ -16,10 +17,9 @@ from genperf.errors import TableError
 from genperf.panel.target import Target
 from genperf.prediction import Schema, mixture_quantiles, read_query, schema_of
 from genperf.prediction.bands import POINTS
-from genperf.prediction.verdict import Basis, apart, corners, verdicts
+from genperf.prediction.verdict import apart, corners
 from genperf.result import FitResult
 from genperf.table import Factor
-from genperf.words.verdict import reasons
 
 SCHEMA = Schema(
     (
@@ -34,35 +34,22 @@ SCHEMA = Schema(
 FULL = {"workers": 2, "flops": 10, "framework": "mxnet"}
 
 
-def test_lists_combine_each_with_each() -> None:
-    query = read_query({**FULL, "workers": [2, 4], "flops": [10, 20]}, SCHEMA)
-    assert list(zip(query.columns["workers"], query.columns["flops"], strict=True)) == [
-        (2, 10),
-        (2, 20),
-        (4, 10),
-        (4, 20),
-    ]
+@pytest.mark.parametrize("values", [[2, 4], (2, 4), np.array([2, 4]), pd.Series([2, 4], index=[7, 5])])
+def test_several_values_combine_each_with_each(values: Any) -> None:
+    query = read_query({**FULL, "workers": values, "flops": [10, 20]}, SCHEMA)
+    pairs = list(zip(query.columns["workers"], query.columns["flops"], strict=True))
+    assert pairs == [(2, 10), (2, 20), (4, 10), (4, 20)]
 
 
-def test_two_names_of_one_factor_agree_or_are_refused() -> None:
-    query = read_query({**FULL, "workers": [2, 4], "gpus": [2.0, 4.0]}, SCHEMA)
-    assert query.columns["workers"].tolist() == [2.0, 4.0]
-    with pytest.raises(TableError, match="'workers' and 'gpus' are one factor"):
-        read_query({**FULL, "workers": [2, 4], "gpus": [2, 8]}, SCHEMA)
-
-
-def test_a_factor_with_one_value_is_filled_in_and_said() -> None:
+def test_a_question_is_completed() -> None:
     query = read_query(FULL, SCHEMA)
     assert query.columns["batch"].tolist() == [32.0]
     assert "'batch' is taken as 32" in str(query.notes[0])
-
-
-def test_a_derived_factor_is_derived_again() -> None:
-    query = read_query({"workers": 2, "layers": 2, "framework": "mxnet"}, SCHEMA)
-    assert query.columns["flops"].tolist() == [20.0]
-
-
-def test_text_cells_become_numbers_and_other_columns_stay() -> None:
+    # A derived factor is derived again; two names of one factor agree.
+    assert read_query({"workers": 2, "layers": 2, "framework": "mxnet"}, SCHEMA).columns["flops"].tolist() == [20.0]
+    query = read_query({**FULL, "workers": [2, 4], "gpus": [2.0, 4.0]}, SCHEMA)
+    assert query.columns["workers"].tolist() == [2.0, 4.0]
+    # Text cells become numbers, and other columns stay.
     frame = pd.DataFrame({"workers": ["2", "4"], "flops": [10, 20], "framework": ["mxnet"] * 2, "note": ["x", "y"]})
     query = read_query(frame, SCHEMA)
     assert query.columns["workers"].tolist() == [2.0, 4.0]
@@ -70,67 +57,44 @@ def test_text_cells_become_numbers_and_other_columns_stay() -> None:
     assert query.take(np.array([False, True])).columns["flops"].tolist() == [20.0]
 
 
-@pytest.mark.parametrize("values", [(2, 4), np.array([2, 4]), pd.Series([2, 4], index=[7, 5])])
-def test_several_values_are_a_list_an_array_or_a_series(values: Any) -> None:
-    assert read_query({**FULL, "workers": values}, SCHEMA).columns["workers"].tolist() == [2.0, 4.0]
-
-
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("question", "said"),
     [
-        ({"workers": "many"}, "'many' is not a number"),
-        ({"workers": float("nan")}, "workers"),
-        ({"workers": 0}, "is not above zero"),
-        ({"workers": []}, "nothing is requested"),
-        ({"framework": "mxnt"}, "did you mean 'mxnet'?"),
-        ({"framwork": "mxnet"}, "did you mean 'framework'?"),
-        ({"workers": list(range(1, 2000)), "flops": list(range(1, 2000))}, "combinations"),
-        ({"flops": None}, "flops"),
+        ({**FULL, "workers": "many"}, "'many' is not a number"),
+        ({**FULL, "workers": float("nan")}, "workers"),
+        ({**FULL, "workers": 0}, "is not above zero"),
+        ({**FULL, "workers": []}, "nothing is requested"),
+        ({**FULL, "workers": [2, 4], "gpus": [2, 8]}, "'workers' and 'gpus' are one factor"),
+        ({**FULL, "framework": "mxnt"}, "did you mean 'mxnet'?"),
+        ({**FULL, "framwork": "mxnet"}, "did you mean 'framework'?"),
+        ({**FULL, "workers": list(range(1, 2000)), "flops": list(range(1, 2000))}, "combinations"),
+        ({**FULL, "flops": None}, "flops"),
+        ({"flops": 10, "framework": "mxnet"}, "measured from 1 to 16"),
+        ({"flops": 10, "workers": 1}, "one of mxnet, pytorch"),
+        (pd.DataFrame({"workers": []}), "no row"),
     ],
 )
-def test_refused(change: dict[str, Any], said: str) -> None:
+def test_refused(question: Any, said: str) -> None:
     with pytest.raises(TableError) as caught:
-        read_query({**FULL, **change}, SCHEMA)
+        read_query(question, SCHEMA)
     assert said in str(caught.value)
 
-
-def test_a_missing_factor_says_what_was_measured() -> None:
-    with pytest.raises(TableError, match="measured from 1 to 16"):
-        read_query({"flops": 10, "framework": "mxnet"}, SCHEMA)
-    with pytest.raises(TableError, match="one of mxnet, pytorch"):
-        read_query({"flops": 10, "workers": 1}, SCHEMA)
-
-
-def test_an_empty_frame_is_refused() -> None:
-    with pytest.raises(TableError, match="no row"):
-        read_query(pd.DataFrame({"workers": []}), SCHEMA)
-
-
-# ---  ----------------------------------------------------------------------------------------------------------------
 
 LEVELS = np.array([0.05, 0.5, 0.95])
 Array = npt.NDArray[np.float64]
 
 
-def test_one_log_normal() -> None:
+def test_quantiles_by_hand() -> None:
+    # Of one log-normal, of draws without spread, and never zero or below.
     exact = np.exp([NormalDist(np.log(2.0), 0.3).inv_cdf(p) for p in LEVELS])
     assert np.allclose(mixture_quantiles(np.log([[2.0]]), np.ones(1), np.array([0.3]), LEVELS)[:, 0], exact, rtol=0.01)
-
-
-def test_without_spread_the_quantiles_are_those_of_the_draws() -> None:
     draws = np.log(np.linspace(1.0, 2.0, 1001))[:, None]
     found = mixture_quantiles(draws, np.ones(1001), np.zeros(1), LEVELS)[:, 0]
     assert np.allclose(found, [1.05, 1.5, 1.95], atol=2e-3)
-
-
-def test_weights_count() -> None:
+    assert (mixture_quantiles(np.full((3, 2), -300.0), np.ones(3), np.array([5.0, 0.0]), LEVELS) > 0).all()
     # Nine tenths of the weight at 1 s and one tenth at 10 s: the 95 % quantile is at 10 s, the median at 1 s.
     found = mixture_quantiles(np.log([[1.0], [10.0]]), np.array([0.9, 0.1]), np.array([1e-3]), LEVELS)[:, 0]
     assert np.allclose(found, [1.0, 1.0, 10.0], rtol=5e-3)
-
-
-def test_never_zero_or_below() -> None:
-    assert (mixture_quantiles(np.full((3, 2), -300.0), np.ones(3), np.array([5.0, 0.0]), LEVELS) > 0).all()
 
 
 def in_order(logarithms: Array, weights: Array, sd: Array) -> Array:
@@ -211,20 +175,6 @@ def test_distance_from_the_runs(models: Schema, params: float, micro: float, exp
     assert doublings(models, params=params, micro=micro, gpus=8) == expected
 
 
-def test_the_nearest_run_is_named(models: Schema) -> None:
-    query = read_query({"params": 32, "micro": 16, "gpus": 64}, models)
-    _, marks = verdicts(Basis(models, several_forms=True), query.columns, np.array([0.1]))
-    assert "apart" in [mark.about for mark in marks]
-    text = "params=32 and micro=16 were never measured together; nearest run: params=8, micro=16, gpus=32"
-    assert text in reasons(marks, 1)[0]
-
-
-def test_a_full_factorial_design_has_no_such_corner() -> None:
-    grid = pd.MultiIndex.from_product([[1, 64], [1, 8, 128], ["a", "b"]], names=["gpus", "batch", "net"])
-    schema = schema_of_runs(grid.to_frame(index=False), intrinsic="batch", extrinsic="gpus", categorical="net")
-    assert corners(schema) == []
-
-
 def test_a_random_design_keeps_its_interior() -> None:
     rng = np.random.default_rng(1)
     names = ["gpus", "batch", "layers", "filters", "size"]
@@ -238,30 +188,28 @@ def test_a_random_design_keeps_its_interior() -> None:
 def test_levels_that_never_met() -> None:
     runs = pd.DataFrame({"net": ["a", "a", "b"], "precision": ["half", "full", "full"]})
     schema = schema_of_runs(runs, categorical="net,precision")
-    assert doublings(schema, net="b", precision="half") == 1.5
-    assert doublings(schema, net="a", precision="half") == 0.0
-
-
-def test_a_level_at_a_scale_where_only_others_were_measured() -> None:
+    assert [doublings(schema, net=net, precision="half") for net in "ba"] == [1.5, 0.0]
+    # A level at a scale where only others were measured.
     runs = pd.DataFrame([(f, n) for f, most in (("a", 4), ("b", 64)) for n in (1, 2, 4, 16, 64) if n <= most],
                         columns=["net", "gpus"])  # fmt: skip
     schema = schema_of_runs(runs, categorical="net", extrinsic="gpus")
     assert [doublings(schema, net="a", gpus=n) for n in (4, 8, 64)] == [0.0, 1.0, 1.5]
 
 
-def test_nodes_that_follow_and_derived_factors_are_not_combined() -> None:
-    runs = pd.DataFrame({"gpus": [1, 64, 4096], "nodes": [1, 8, 512], "s": [3.0, 2.0, 1.0]})
-    assert corners(schema_of(gp.read_table(runs, time="s", extrinsic="gpus,nodes"))) == []
-    grid = pd.DataFrame([(b, n, 1.0 + b / n) for b in (1, 64) for n in (1, 64)], columns=["batch", "gpus", "s"])
-    table = gp.read_table(grid, time="s", intrinsic="batch,work", extrinsic="gpus", let={"work": "batch*gpus"})
-    assert corners(schema_of(table)) == []
-
-
-def test_a_model_that_keeps_some_configurations_only_is_not_judged(models: Schema) -> None:
-    import msgspec
-
+def test_tables_without_corners(models: Schema) -> None:
+    grid = pd.MultiIndex.from_product([[1, 64], [1, 8, 128], ["a", "b"]], names=["gpus", "batch", "net"])
+    grid = grid.to_frame(index=False)
+    assert corners(schema_of_runs(grid, intrinsic="batch", extrinsic="gpus", categorical="net")) == []
+    # Nodes that follow and derived factors are not combined.
+    runs = pd.DataFrame({"gpus": [1, 64, 4096], "nodes": [1, 8, 512]})
+    assert corners(schema_of_runs(runs, extrinsic="gpus,nodes")) == []
+    grid = grid[["batch", "gpus"]].drop_duplicates(ignore_index=True)
+    derived = grid.assign(s=1.0 + grid.batch / grid.gpus)
+    roles = {"time": "s", "intrinsic": "batch,work", "extrinsic": "gpus", "let": {"work": "batch*gpus"}}
+    assert corners(schema_of(gp.read_table(derived, **roles))) == []
+    # A model that keeps some configurations only is not judged.
     assert corners(models)
-    assert corners(msgspec.structs.replace(models, configurations=len(models.medians) + 1)) == []
+    assert corners(replace(models, configurations=len(models.medians) + 1)) == []
 
 
 def test_a_fit_says_so() -> None:

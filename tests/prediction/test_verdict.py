@@ -56,11 +56,15 @@ def test_a_series_is_judged_by_its_interval_up_to_two_doublings() -> None:
     """At 32 and 64 by the width, as published forecasts were; at 128 nobody knows."""
     found = [[judge(n, width, basis=SERIES)[0] for width in (NARROW, WIDE, VERY_WIDE)] for n in (32, 64, 128)]
     assert found == [["ok", "caution", "extrapolating-blind"]] * 2 + [["extrapolating-blind"] * 3]
-
-
-def test_one_form_is_never_ok_beyond_the_data() -> None:
-    assert judge(8, basis=ALONE)[0] == "ok"
-    assert judge(32, basis=ALONE)[0] == "caution"
+    assert "measure workers=32 or more first" in judge(1024)[1]
+    assert "first" not in judge(32, VERY_WIDE)[1]
+    # One form is never ok beyond the data.
+    assert [judge(n, basis=ALONE)[0] for n in (8, 32)] == ["ok", "caution"]
+    # Two scales are too few.
+    few = Schema((Factor("workers", "extrinsic", 1, 2, distinct=2, integer=True, positive=True),), Target("step_s"))
+    verdict, reason = judge(4, basis=Basis(few, several_forms=True))
+    assert verdict == "extrapolating-blind"
+    assert "measure a third" in reason
 
 
 @pytest.mark.parametrize(
@@ -80,13 +84,6 @@ def test_looking_back(error: float, last_point: float, several: str, alone: str)
     assert judge(8, evidence=seen, basis=ALONE)[0] == "ok"
 
 
-def test_two_scales_are_too_few() -> None:
-    few = Schema((Factor("workers", "extrinsic", 1, 2, distinct=2, integer=True, positive=True),), Target("step_s"))
-    verdict, reason = judge(4, basis=Basis(few, several_forms=True))
-    assert verdict == "extrapolating-blind"
-    assert "measure a third" in reason
-
-
 def test_nodes_that_follow_the_workers_are_not_counted_twice() -> None:
     both = Schema((WORKERS, NODES), Target("step_s"))
     free = Basis(both, several_forms=True)
@@ -101,11 +98,6 @@ def test_a_factor_seen_at_one_value_and_a_term_never_seen() -> None:
     verdict, reason = judge(32, basis=unseen)
     assert verdict == "extrapolating-blind"
     assert "latency" in reason
-
-
-def test_what_to_measure_is_named_on_the_way_only() -> None:
-    assert "measure workers=32 or more first" in judge(1024)[1]
-    assert "first" not in judge(32, VERY_WIDE)[1]
 
 
 def test_nodes_that_hold_the_workers_are_one_scale_with_them() -> None:
@@ -163,6 +155,10 @@ def test_beyond_the_threads_of_one_machine_is_a_knee_that_no_run_shows(count: st
     predicted = gp.fit(runs, time="s", extrinsic=count, scaling="strong").predict({count: [16, 32]})
     assert predicted["verdict"].tolist() == ["ok", verdict]
     assert ("all runs may share one machine" in predicted["reason"].iloc[1]) == (verdict == "caution")
+    # A knee that was measured is in the forecast.
+    measured = runs.assign(s=[80.0, 40.2, 20.3, 19.9, 19.8])
+    reason = gp.fit(measured, time="s", extrinsic=count, scaling="strong").predict({count: [32]})["reason"].iloc[0]
+    assert "one machine" not in reason
 
 
 def test_the_processes_of_a_trainer_are_devices() -> None:
@@ -171,9 +167,3 @@ def test_the_processes_of_a_trainer_are_devices() -> None:
         columns = [name for name in runs if name != "s"]
         panel = gp.fit(pd.DataFrame(runs), time="s", extrinsic=columns, scaling="weak").panel
         assert (panel.one_machine is not None) == one_machine
-
-
-def test_a_knee_that_was_measured_is_in_the_forecast() -> None:
-    runs = pd.DataFrame({"threads": [1, 2, 4, 8, 16], "s": [80.0, 40.2, 20.3, 19.9, 19.8]})
-    reason = gp.fit(runs, time="s", extrinsic="threads", scaling="strong").predict({"threads": [32]})["reason"].iloc[0]
-    assert "one machine" not in reason

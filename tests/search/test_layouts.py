@@ -5,10 +5,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import run
 
 import genperf as gp
-from genperf.errors import GenperfError
 from genperf.search import layouts
 
 ROLES = {"time": "s", "intrinsic": "layers,heads,mbs,gbs", "extrinsic": "dp,tp,pp,nodes"}
@@ -74,24 +72,20 @@ def test_the_regret_is_that_of_the_draws(fitted):
     assert certain.regret <= optimum.regret
 
 
-def test_a_model_without_ways_is_told_so():
-    runs = pd.DataFrame({"workers": [1, 2, 4, 8], "s": [8.0, 4.2, 2.3, 1.4]})
-    result = gp.fit(gp.read_table(runs, time="s", extrinsic="workers"), "amdahl", draws=5)
-    with pytest.raises(GenperfError, match="no columns of the ways to split"):
-        layouts(result, 8)
-
-
-def test_the_command_proposes_the_grid(runs, tmp_path, capsys):
-    csv, model = str(tmp_path / "runs.csv"), str(tmp_path / "model.json")
-    runs.to_csv(csv, index=False)
+def test_the_command_proposes_the_grid(runs, shell):
+    runs.to_csv("runs.csv", index=False)
     roles = [word for role, names in ROLES.items() for word in (f"--{role}", names)]
-    assert run(["fit", csv, *roles, "--model", "transformer", "-o", model]) == 0
-    capsys.readouterr()
+    assert shell("fit", "runs.csv", *roles, "--model", "transformer", "-o", "model.json")[0] == 0
     fixed = ["--over", "layers=24", "--over", "heads=12", "--over", "gbs=64"]
-    assert run(["optimize", model, "--devices", "32", *fixed, "--json", "--quiet"]) == 0
-    best = json.loads(capsys.readouterr().out)["best"][0]
-    assert best["dp"] * best["tp"] * best["pp"] == 32
-    assert run(["optimize", model, "--devices", "32"]) == 1
-    assert "layers" in capsys.readouterr().err
-    assert run(["optimize", model]) == 2
-    assert "--devices" in capsys.readouterr().err
+    status, out, _ = shell("optimize", "model.json", "--devices", "32", *fixed, "--json", "--quiet")
+    best = json.loads(out)["best"][0]
+    assert (status, best["dp"] * best["tp"] * best["pp"]) == (0, 32)
+    status, _, errors = shell("optimize", "model.json", "--devices", "32")
+    assert (status, "layers" in errors) == (1, True)
+    status, _, errors = shell("optimize", "model.json")
+    assert (status, "--devices" in errors) == (2, True)
+    # A model without ways is told so.
+    pd.DataFrame({"workers": [1, 2, 4, 8], "s": [8.0, 4.2, 2.3, 1.4]}).to_csv("plain.csv", index=False)
+    shell("fit", "plain.csv", "--time", "s", "--extrinsic", "workers", "--model", "amdahl", "-o", "plain.json")
+    status, _, errors = shell("optimize", "plain.json", "--devices", "8")
+    assert (status, "no columns of the ways to split" in errors) == (1, True)

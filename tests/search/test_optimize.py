@@ -67,10 +67,14 @@ def test_the_best_are_those_of_brute_force(result: gp.FitResult, minimize: str, 
     # Those that no constraint excludes, in the order of the objective; the grid's order breaks ties.
     kept = all_of_them[(all_of_them.workers * all_of_them.batch <= 600) & (all_of_them.workers % 3 != 1)]
     expected = kept.assign(objective=formula(kept)).sort_values("objective", kind="stable").head(10)
-    found = gp.optimize(result, OVER, ["workers*batch <= 600 and workers % 3 != 1"], minimize)
+    found = gp.optimize(result, OVER, ["workers*batch <= 600 and workers % 3 != 1"], minimize, interval=0.8)
     assert found.feasible == len(kept)
     for column in ("batch", "workers", "time", "objective"):
         assert found.best[column].tolist() == expected[column].tolist()
+    told = result.predict(found.best[["batch", "workers"]], interval=0.8)
+    # No run failed: that each fits goes without saying.
+    assert (told.pop("fits") == 1.0).all()
+    pd.testing.assert_frame_equal(found.best[list(told.columns)], told)
 
 
 def test_blocks_do_not_change_the_answer(result: gp.FitResult, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,14 +82,6 @@ def test_blocks_do_not_change_the_answer(result: gp.FitResult, monkeypatch: pyte
     monkeypatch.setattr("genperf.search.problem.BLOCK_ROWS", 7)
     pd.testing.assert_frame_equal(gp.optimize(result, OVER, "workers > batch / 8", "cost").best, whole.best)
     pd.testing.assert_frame_equal(gp.optimize(result, OVER, "workers > batch / 8", "cost").front, whole.front)
-
-
-def test_the_answers_are_what_predict_says(result: gp.FitResult) -> None:
-    found = gp.optimize(result, OVER, minimize="cost", interval=0.8)
-    told = result.predict(found.best[["batch", "workers"]], interval=0.8)
-    # No run failed: that each fits goes without saying.
-    assert (told.pop("fits") == 1.0).all()
-    pd.testing.assert_frame_equal(found.best[list(told.columns)], told)
 
 
 def test_the_front_holds_what_nothing_beats(result: gp.FitResult) -> None:
@@ -125,6 +121,17 @@ def test_steps_make_time_cost_and_deadline_those_of_the_job(result: gp.FitResult
         gp.optimize(
             result, {**OVER, "samples": 50000}, job=Job("samples/(workers*batch)"), goal=Goal(deadline=deadline / 2)
         )
+    # Samples make the job without a formula of steps, where the work of a step is known.
+    by_samples = gp.optimize(result, OVER, job=Job(samples=50000.0, price=0.5), top=200)
+    for column in ("workers", "batch", "total", "cost"):
+        assert by_samples.best[column].to_numpy() == pytest.approx(found.best[column].to_numpy())
+    plain = gp.fit(RUNS, "a/workers + c", time="seconds", extrinsic="workers")
+    with pytest.raises(GenperfError, match="the work of a step is not known"):
+        gp.optimize(plain, {"workers": "1:8"}, job=Job(samples=1e6))
+    # A time of a step is pointed at.
+    assert [n.kind for n in gp.optimize(result, OVER, minimize="time").notes] == ["per_step"]
+    assert [n.kind for n in gp.optimize(result, {**OVER, "workers": 8, "batch": 16}, minimize="cost").notes] == []
+    assert gp.optimize(result, OVER, job=Job("1e6/(workers*batch)")).notes == ()
 
 
 def test_efficiency_is_a_constraint(result: gp.FitResult) -> None:
@@ -133,6 +140,10 @@ def test_efficiency_is_a_constraint(result: gp.FitResult) -> None:
     efficiency = times[0] / (np.arange(1, 17) * times)
     assert found.configuration["workers"] == 1 + np.flatnonzero(efficiency >= 0.6).max()
     assert 1 < found.feasible < 16
+    # What excludes is counted: workers > 2 fails for 4; the product exceeds 128 for none of 16·8 and four of 32·(5…8).
+    found = gp.optimize(result, {"workers": "1:8", "batch": "16,32"}, ["workers > 2", "workers*batch <= 128"])
+    constraints = {"constraint": ["workers > 2", "workers*batch <= 128"], "excludes": [4, 4], "alone": [4, 4]}
+    assert (found.excluded.to_dict("list"), found.feasible) == (constraints, 8)
 
 
 def test_shares_of_wins_are_those_of_the_draws(result: gp.FitResult) -> None:
@@ -235,23 +246,6 @@ def test_bad_input_is_answered_in_words(
         gp.optimize(result, over, **options)
 
 
-def test_what_excludes_is_counted(result: gp.FitResult) -> None:
-    found = gp.optimize(result, {"workers": "1:8", "batch": "16,32"}, ["workers > 2", "workers*batch <= 128"])
-    # workers > 2 fails for 4; the product exceeds 128 for none of 16·8 and four of 32·(5…8).
-    assert found.excluded.to_dict("list") == {
-        "constraint": ["workers > 2", "workers*batch <= 128"],
-        "excludes": [4, 4],
-        "alone": [4, 4],
-    }
-    assert found.feasible == 8
-
-
-def test_time_per_step_is_pointed_at(result: gp.FitResult) -> None:
-    assert [n.kind for n in gp.optimize(result, OVER, minimize="time").notes] == ["per_step"]
-    assert [n.kind for n in gp.optimize(result, {**OVER, "workers": 8, "batch": 16}, minimize="cost").notes] == []
-    assert gp.optimize(result, OVER, job=Job("1e6/(workers*batch)")).notes == ()
-
-
 def test_steps_that_differ_in_their_work_are_compared_by_throughput(result: gp.FitResult) -> None:
     found = gp.optimize(result, OVER, top=200)
     every = brute_force(result, OVER)
@@ -267,18 +261,6 @@ def test_steps_that_differ_in_their_work_are_compared_by_throughput(result: gp.F
     strong = gp.fit(shared, "a/workers + c", time="seconds", extrinsic="workers", intrinsic="global_batch")
     assert isinstance(strong, gp.FitResult)
     assert not gp.optimize(strong, {"workers": "1:64", "global_batch": 64}).maximized
-
-
-def test_samples_make_the_job_without_a_formula_of_steps(result: gp.FitResult) -> None:
-    by_samples = gp.optimize(result, OVER, job=Job(samples=50000.0, price=2.0))
-    by_steps = gp.optimize(result, OVER, job=Job("50000/(workers*batch)", price=2.0))
-    for column in ("workers", "batch", "total", "cost"):
-        assert by_samples.best[column].to_numpy() == pytest.approx(by_steps.best[column].to_numpy())
-    runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.1, 2.2]})
-    plain = gp.fit(runs, "a/workers + c", time="seconds", extrinsic="workers")
-    assert isinstance(plain, gp.FitResult)
-    with pytest.raises(GenperfError, match="the work of a step is not known"):
-        gp.optimize(plain, {"workers": "1:8"}, job=Job(samples=1e6))
 
 
 def test_a_throughput_is_what_is_optimised() -> None:

@@ -65,14 +65,6 @@ def model(
     return FitResult(schema, members, Spread(noise, noise, per_doubling), (), "power", {}, 0, {})
 
 
-def test_the_gain_is_that_of_linear_regression() -> None:
-    # ln T(n) = 0.1·log2(n)·z. At 64: sd 0.6. Measured at 16 with noise 0.1: of the variance, 0.4²/(0.4² + 0.1²) = 16/17
-    # goes; at 8 (0.3): 9/10; at 32 (0.5): 25/26.
-    known = knowledge(model(slope()), {"gpus": np.array([8.0, 16.0, 32.0, 64.0])})
-    assert np.sqrt(known.covariance[3, 3]) == pytest.approx(0.6, rel=0.01)
-    assert known.gains(3)[:3] + known.chance == pytest.approx([9 / 10, 16 / 17, 25 / 26], rel=2e-3)
-
-
 def test_ranked_by_what_the_width_loses_per_machine_second() -> None:
     # T = 1 s anywhere: the cost is the count. The width (of ln T) loses 1 − √(1 − gain):
     # 8: 1 − √(1/10) = 0.684 for 8, 16: 0.757 for 16, 32: 0.804 for 32.
@@ -83,9 +75,9 @@ def test_ranked_by_what_the_width_loses_per_machine_second() -> None:
     assert half == pytest.approx(1.645 * 0.6, rel=0.01)
     now = np.sinh(np.arcsinh(found.width) * np.sqrt(0.1))
     assert found.candidates["width"].iloc[0] == pytest.approx(now, rel=0.01)
-
-
-def test_a_cost_that_is_all_the_same_prefers_the_nearest() -> None:
+    assert found.to_dict()["chosen"][0]["gpus"] == 8.0
+    assert found.to_dict()["met"] is False
+    # A cost that is all the same prefers the nearest.
     assert suggest(model(slope()), {"gpus": 64}, cost="1/time").candidates["gpus"].tolist() == [32.0, 16.0, 8.0]
     assert suggest(model(slope()), {"gpus": 64}, cost="gpus**3*time").candidates["gpus"].iloc[0] == 8.0
 
@@ -112,44 +104,44 @@ def test_no_more_is_suggested_than_is_enough() -> None:
     assert suggest(result, {"gpus": 64}, within=0.001).sentence.endswith("A half width of 0.1 % needs more runs.")
 
 
-def test_families_that_differ_are_what_a_measurement_decides_between() -> None:
-    # One says flat, one says T = n^½; each is certain. ln T(n) is 0 or ½·ln n, by half: sd ¼·ln n.
-    flat, rising = (member(np.tile([1.0, p], (200, 1)), 0.5, label=str(p)) for p in (0.0, 0.5))
-    known = knowledge(model(flat, rising, noise=0.01), {"gpus": np.array([8.0, 64.0])})
-    assert np.sqrt(known.covariance[1, 1]) == pytest.approx(np.log(64) / 4)
-    # Measured at 8 almost nothing is left in doubt: 0.52²/(0.52² + 0.01²).
-    assert known.gains(1)[0] == pytest.approx(1.0, abs=0.02)
-
-
-def test_beyond_the_data_a_nearer_scale_tells_of_the_error_of_form() -> None:
+FLAT, RISING = (member(np.tile([1.0, p], (200, 1)), 0.5, label=str(p)) for p in (0.0, 0.5))
+#: A random walk of 0.1 a doubling from the last anchor at 4.
+WALK = walk_along("gpus", [1.0, 2.0, 4.0], np.zeros(3), noise=1e-4, scales=np.ones(50))
+KNOWLEDGE = {
+    # ln T(n) = 0.1·log2(n)·z. At 64: sd 0.6. Measured at 16 with noise 0.1: of the variance, 0.4²/(0.4² + 0.1²) = 16/17
+    # goes; at 8 (0.3): 9/10; at 32 (0.5): 25/26.
+    "linear regression": (([slope()], {}), [8.0, 16.0, 32.0, 64.0], 0.6, [9 / 10, 16 / 17, 25 / 26], 2e-3),
+    # One says flat, one says T = n^½; each is certain. ln T(n) is 0 or ½·ln n, by half: sd ¼·ln n. Measured at 8 almost
+    # nothing is left in doubt: 0.52²/(0.52² + 0.01²).
+    "families that differ": (([FLAT, RISING], {"noise": 0.01}), [8.0, 64.0], np.log(64) / 4, [1.0], 0.02),
     # Certain constants, and 0.2 for each doubling beyond 4: 0.2 at 8, 0.8 at 64. At 8 with noise 0.2 half is known.
-    result = model(member(np.tile([1.0, 0.0], (200, 1))), noise=0.2, per_doubling=0.2)
-    known = knowledge(result, {"gpus": np.array([2.0, 8.0, 64.0])})
-    assert np.sqrt(known.covariance[2, 2]) == pytest.approx(0.8)
-    assert known.gains(2)[:2] + known.chance == pytest.approx([known.chance, 0.5])
+    "the error of form": (
+        ([member(np.tile([1.0, 0.0], (200, 1)))], {"noise": 0.2, "per_doubling": 0.2}),
+        [2.0, 8.0, 64.0],
+        0.8,
+        [0.0, 0.5],
+        1e-6,
+    ),
+    # 64 is 4 doublings off, 16 is 2 of them.
+    "a walk": (
+        ([member(np.tile([1.0, 0.0], (50, 1)), walk=WALK)], {"noise": 0.0}),
+        [2.0, 16.0, 64.0],
+        0.2,
+        [0.0, 0.5],
+        1e-3,
+    ),
+}
 
 
-def test_a_walk_tells_of_where_it_goes_on_from() -> None:
-    # A random walk of 0.1 a doubling from the last anchor at 4: 64 is 4 doublings off, 16 is 2 of them.
-    anchors = [1.0, 2.0, 4.0]
-    walk = walk_along("gpus", anchors, np.zeros(3), noise=1e-4, scales=np.ones(50))
-    result = model(member(np.tile([1.0, 0.0], (50, 1)), walk=walk), noise=0.0)
-    known = knowledge(result, {"gpus": np.array([2.0, 16.0, 64.0])})
-    assert known.covariance[2, 2] == pytest.approx(0.04, rel=1e-3)
-    assert known.covariance[1, 2] == pytest.approx(0.02, rel=1e-3)
-    assert known.gains(2)[:2] + known.chance == pytest.approx([known.chance, 0.5], abs=1e-3)
-
-
-def test_the_walk_knows_its_own_covariance() -> None:
-    anchors = [1.0, 2.0, 4.0]
-    own = np.array([1e-3, 0.0, 2e-3])
-    walk = walk_along(
-        "gpus", anchors, np.log([1.0, 1.2, 1.1]), noise=0.02, slope=0.05, scales=[0.5, 2.0], variances=own
-    )
-    columns = {"gpus": np.array([3.0, 8.0, 64.0])}
-    _, variance = walk.forecast(columns, np.zeros((2, 3)), np.zeros((2, 3)))
-    assert np.einsum("drr->dr", walk.covariance(columns)) == pytest.approx(variance)
-    assert np.linalg.eigvalsh(walk.covariance(columns)).min() > -1e-12
+@pytest.mark.parametrize("name", KNOWLEDGE)
+def test_what_a_run_tells_of_the_last_count(name: str) -> None:
+    (members, options), counts, sd, gains, tolerance = KNOWLEDGE[name]
+    known = knowledge(model(*members, **options), {"gpus": np.array(counts)})
+    assert np.sqrt(known.covariance[-1, -1]) == pytest.approx(sd, rel=0.01)
+    found = known.gains(len(counts) - 1)[:-1]
+    # A chance of correlation is taken off each.
+    expected = [max(0.0, gain - known.chance) for gain in gains]
+    assert found == pytest.approx(expected, rel=max(tolerance, 2e-3), abs=tolerance)
 
 
 def test_a_process_tells_of_the_configurations_near() -> None:
@@ -186,21 +178,6 @@ def test_what_chance_alone_would_correlate_is_no_gain() -> None:
     assert found.sentence.startswith("no candidate narrows the interval at gpus=64")
 
 
-def test_candidates_of_ones_own(tmp_path: Path) -> None:
-    (tmp_path / "can.csv").write_text("gpus,batch,price\n48,32,1\n6,32,1\n")
-    result = model(slope(), factors=(WORKERS, BATCH))
-    found = suggest(result, {"gpus": 64}, candidates=tmp_path / "can.csv")
-    assert found.candidates["gpus"].tolist() == [6.0, 48.0]
-    assert found.target == {"gpus": 64.0, "batch": 32.0}
-    assert suggest(result, {"gpus": 64}, candidates=pd.DataFrame({"gpus": [8], "batch": [8]})).chosen["batch"][0] == 8
-
-
-def test_as_values_for_json() -> None:
-    found = suggest(model(slope()), {"gpus": 64}).to_dict()
-    assert found["chosen"][0]["gpus"] == 8.0
-    assert found["met"] is False
-
-
 @pytest.mark.parametrize(
     ("target", "options", "message"),
     [
@@ -219,13 +196,16 @@ def test_what_cannot_be_asked_is_refused(target: dict, options: dict, message: s
         suggest(model(slope(count=50)), target, **options)
 
 
-def test_the_sentence_names_what_was_asked_about() -> None:
+def test_candidates_of_ones_own_and_the_words_of_the_answer(tmp_path: Path) -> None:
+    (tmp_path / "can.csv").write_text("gpus,batch,price\n48,32,1\n6,32,1\n")
     result = model(slope(), factors=(WORKERS, BATCH))
+    found = suggest(result, {"gpus": 64}, candidates=tmp_path / "can.csv")
+    assert found.candidates["gpus"].tolist() == [6.0, 48.0]
+    assert found.target == {"gpus": 64.0, "batch": 32.0}
+    assert suggest(result, {"gpus": 64}, candidates=pd.DataFrame({"gpus": [8], "batch": [8]})).chosen["batch"][0] == 8
+    # The sentence names what was asked about.
     assert "The interval at gpus=64 then narrows" in suggest(result, {"gpus": 64}).sentence
     assert "The interval at gpus=64, batch=32 then narrows" in suggest(result, {"gpus": 64, "batch": 32}).sentence
-
-
-def test_what_narrows_by_less_than_is_printed_is_not_advised() -> None:
     # Nearly all of a new run's interval is its noise, which no measurement takes away.
     sentence = suggest(model(slope(0.012), noise=1.0), {"gpus": 64}, band="prediction").sentence
     assert sentence.startswith("no candidate narrows the interval at gpus=64")
@@ -307,17 +287,13 @@ def memory() -> gp.FitResult:
 OVER = {"workers": "1:16", "batch": [8, 16, 32]}
 
 
-def test_the_least_memory(memory: gp.FitResult) -> None:
+def test_the_least_memory_and_memory_in_formulas(memory: gp.FitResult) -> None:
     found = gp.optimize(memory, OVER)
     assert found.configuration == {"workers": 16.0, "batch": 8.0}
     assert found.title == "least memory_gb (GB) of 48 feasible of 48 configurations"
     assert found.best["memory_gb"].iloc[0] == pytest.approx(7.0, rel=0.02)
     assert not {"time", "total", "cost"} & set(found.best.columns)
-    assert found.front.empty
-    assert found.notes == ()
-
-
-def test_memory_in_formulas(memory: gp.FitResult) -> None:
+    assert (len(found.front), found.notes) == (0, ())
     # The largest batch that leaves memory free on as few workers as may be: 4 + 8 + 16/n <= 16.5 from n = 4 on.
     found = gp.optimize(memory, OVER, "memory_gb <= 16.5 and batch == 32", "workers")
     assert found.configuration == {"workers": 4.0, "batch": 32.0}
