@@ -55,11 +55,11 @@ def test_names_with_spaces_and_keywords() -> None:
     formula = parse("`gpu count`*2 + `lambda`", NAMES)
     assert formula.names == {"gpu count", "lambda"}
     assert formula.evaluate({"gpu count": np.array([1.0, 2.0]), "lambda": np.array([10.0, 20.0])}).tolist() == [12, 24]
-
-
-def test_text_columns_are_compared_only() -> None:
+    # Text columns are compared only.
     formula = parse("where(framework == 'mxnet', a, 0)", NAMES, texts=["framework"])
-    assert formula.evaluate({"framework": np.array(["mxnet", "pytorch"]), "a": 3.0}).tolist() == [3.0, 0.0]
+    columns = {"framework": np.array(["mxnet", "pytorch"])}
+    assert formula.evaluate({**columns, "a": 3.0}).tolist() == [3.0, 0.0]
+    assert evaluate(bind(formula.node, columns), {"a": 2.0}).tolist() == [2.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -125,19 +125,10 @@ def test_a_formula_is_read_once() -> None:
         parse("a == 'x'", ["a"])
     with pytest.raises(FormulaError, match="at most 5"):
         parse("a*n + b", ["a", "b", "n"], max_characters=5)
-
-
-def test_a_refused_formula_is_refused_again() -> None:
-    messages = set()
+    # A refused formula is refused again; the caret counts characters, not bytes.
     for _ in range(2):
-        with pytest.raises(FormulaError) as caught:
+        with pytest.raises(FormulaError, match="did you mean 'workers'"):
             parse("a + wrkers", ["a", "workers"])
-        messages.add(str(caught.value))
-    assert len(messages) == 1
-    assert "did you mean 'workers'" in messages.pop()
-
-
-def test_caret_counts_characters_not_bytes() -> None:
     with pytest.raises(FormulaError) as caught:
         parse("`größe` + b.c", ["größe", "b"])
     assert str(caught.value).splitlines()[2] == "  " + " " * 10 + "^^^"
@@ -163,12 +154,8 @@ trees = st.recursive(leaves, _grow, max_leaves=12)
 
 
 @given(trees)
-def test_text_reads_back_to_the_same_tree(tree: Node) -> None:
+def test_text_reads_back_to_the_same_tree_and_latex_has_balanced_brackets(tree: Node) -> None:
     assert parse(render(tree)).node == tree
-
-
-@given(trees)
-def test_latex_prints_every_tree_with_balanced_brackets(tree: Node) -> None:
     text = latex(tree)
     assert text.count("{") == text.count("}")
     assert text.count(r"\left") == text.count(r"\right")
@@ -197,44 +184,20 @@ def test_gradient_agrees_with_differences(text: str) -> None:
         assert np.allclose(gradient.get(name, 0.0), (up - down) / (2 * step), rtol=1e-5, atol=1e-7)
 
 
-# ---  ----------------------------------------------------------------------------------------------------------------
-
 COLUMNS = {"n": np.array([1.0, 2.0, 8.0]), "b": np.array([16.0, 32.0, 32.0]), "z": np.array([0.0, 1.0, 2.0])}
-
-
-def test_powers_of_positive_columns_become_one_product() -> None:
-    total = power_sum(bind(parse("(n/2)**p*(b/16)**q").node, COLUMNS), ["p", "q"], 3)
-    assert total is not None
-    assert np.allclose(total.logarithms, [np.log([COLUMNS["n"] / 2, COLUMNS["b"] / 16])])
 
 
 def test_what_does_not_depend_on_constants_is_computed_once() -> None:
     assert isinstance(bind(parse("log2(n) + b").node, COLUMNS), Column)
     assert bind(parse("2 + 3*4").node, {}) == Number(14.0)
-
-
-def test_bound_tree_equals_unbound_for_many_sets() -> None:
-    node = parse("a*(n/2)**p*(b/16)**q + c*log2(n) + n**(p + q)").node
-    constants = {k: np.random.default_rng(0).uniform(0.5, 2.0, (5, 1)) for k in "apqc"}
-    tree = bind(node, COLUMNS)
-    expected, slopes = evaluate_with_gradient(node, {**COLUMNS, **constants}, list("apqc"))
-    value, gradient = evaluate_with_gradient(tree, constants, list("apqc"))
-    assert value.shape == (5, 3)
-    assert np.allclose(value, expected)
-    for name in "apqc":
-        assert np.allclose(np.broadcast_to(gradient[name], (5, 3)), np.broadcast_to(slopes[name], (5, 3)))
-
-
-def test_fixing_constants() -> None:
+    # Constants that are fixed are numbers.
     node = bind_values(parse("a*n + c").node, {"c": 0.1})
     assert render(node) == "a*n + 0.1"
     assert names_in(node) == {"a", "n"}
-
-
-def test_text_comparison_is_bound() -> None:
-    node = parse("where(framework == 'mxnet', d, 0)", texts=["framework"], names=["framework", "d"]).node
-    tree = bind(node, {"framework": np.array(["mxnet", "pytorch"])})
-    assert evaluate(tree, {"d": 2.0}).tolist() == [2.0, 0.0]
+    # Powers of positive columns become one product.
+    total = power_sum(bind(parse("(n/2)**p*(b/16)**q").node, COLUMNS), ["p", "q"], 3)
+    assert total is not None
+    assert np.allclose(total.logarithms, [np.log([COLUMNS["n"] / 2, COLUMNS["b"] / 16])])
 
 
 def test_the_exponential_of_what_is_linear_in_constants_is_one_product() -> None:
@@ -301,18 +264,10 @@ def test_names_and_texts_are_never_code() -> None:
     assert "<" not in text
     with pytest.raises(KeyError):
         javascript(node, {})
-
-
-def test_numbers_that_are_not_finite() -> None:
-    values = float("inf"), -float("inf"), float("nan"), -0.0
-    assert [javascript(Number(v), {}) for v in values] == ["Infinity", "(-Infinity)", "NaN", "(-0.0)"]
-
-
-def test_a_bound_tree_is_refused() -> None:
-    from genperf.formula import bind
-
     with pytest.raises(TypeError, match="bound"):
         javascript(bind(parse("a*n").node, {"n": [1.0, 2.0]}), {"a": "c[0]"})
+    values = float("inf"), -float("inf"), float("nan"), -0.0
+    assert [javascript(Number(v), {}) for v in values] == ["Infinity", "(-Infinity)", "NaN", "(-0.0)"]
 
 
 # --- a sum of products of powers gives what the tree gives, for all terms at once ------------------------------------
@@ -345,12 +300,17 @@ def bound(text: str) -> tuple[Node, dict[str, int]]:
 @pytest.mark.parametrize("name", SUMS)
 @pytest.mark.parametrize("sets", [1, 5])
 def test_same_values_and_derivatives_as_the_tree(name: str, sets: int) -> None:
+    unbound = parse(SUMS[name]).node
     tree, positions = bound(SUMS[name])
     total = power_sum(tree, positions, 4)
     assert total is not None
     constants = np.random.default_rng(0).uniform(-1.0, 2.0, (sets, len(positions)))
     values = {n: constants[:, j : j + 1] for n, j in positions.items()}
     expected, slopes = evaluate_with_gradient(tree, values, list(positions))
+    whole, gradient = evaluate_with_gradient(unbound, {**COLUMNS_POWER_SUM, **values}, list(positions))
+    np.testing.assert_allclose(np.broadcast_to(whole, (sets, 4)), np.broadcast_to(expected, (sets, 4)), rtol=1e-12)
+    for name in positions:
+        np.testing.assert_allclose(*np.broadcast_arrays(gradient[name], slopes[name]), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(total.values(constants), np.broadcast_to(expected, (sets, 4)), rtol=1e-12)
     for by in (tuple(positions.values()), tuple(positions.values())[::-2]):
         values, derivatives = total.derivatives(constants, by)
@@ -360,13 +320,10 @@ def test_same_values_and_derivatives_as_the_tree(name: str, sets: int) -> None:
         for j, position in enumerate(by):
             wanted = np.broadcast_to(slopes[names[position]], (sets, 4))
             np.testing.assert_allclose(derivatives[:, j], wanted, rtol=1e-12, atol=1e-14)
-
-
-def test_a_constant_that_is_nowhere_changes_nothing() -> None:
-    tree, _ = bound("a*n**p")
-    total = power_sum(tree, {"a": 0, "p": 1, "spare": 2}, 4)
-    assert total is not None
-    assert not total.derivatives(np.ones((2, 3)), (2, 0))[1][:, 0].any()
+        # A set has the same bits whatever it is evaluated with.
+        alone = total.derivatives(constants[-1:], by)
+        np.testing.assert_array_equal(total.values(constants)[-1], total.values(constants[-1:])[0])
+        np.testing.assert_array_equal(derivatives[-1], alone[1][0])
 
 
 @pytest.mark.parametrize("text", OTHERS)
@@ -374,19 +331,11 @@ def test_other_shapes_are_left_to_the_tree(text: str) -> None:
     assert power_sum(*bound(text), 4) is None
 
 
-def test_a_set_has_the_same_bits_whatever_it_is_evaluated_with() -> None:
-    tree, positions = bound(SUMS["generic"])
-    total = power_sum(tree, positions, 4)
+def test_constants_that_are_nowhere_and_values_beyond_what_a_number_holds() -> None:
+    tree, _ = bound("a*n**p")
+    total = power_sum(tree, {"a": 0, "p": 1, "spare": 2}, 4)
     assert total is not None
-    constants = np.random.default_rng(1).uniform(-1.0, 2.0, (7, len(positions)))
-    by = tuple(positions.values())
-    for i in range(7):
-        alone = constants[i : i + 1]
-        np.testing.assert_array_equal(total.values(constants)[i], total.values(alone)[0])
-        np.testing.assert_array_equal(total.derivatives(constants, by)[1][i], total.derivatives(alone, by)[1][0])
-
-
-def test_times_beyond_what_a_number_holds_are_infinite_not_an_error() -> None:
+    assert not total.derivatives(np.ones((2, 3)), (2, 0))[1][:, 0].any()
     tree, positions = bound("c + a*n**p")
     total = power_sum(tree, positions, 4)
     assert total is not None

@@ -22,19 +22,13 @@ def runs(counts: tuple[int, ...] = (1, 2, 4, 8, 16)) -> pd.DataFrame:
     return frame.assign(nodes=nodes, s=0.01 * frame.batch * slower * np.where(frame.net == "a", 1.0, 1.7))
 
 
-def test_series_are_rows_that_differ_in_their_count_alone() -> None:
-    table = gp.read_table(runs(), **ROLES).medians()
-    growth = growth_of(table, 0.0)
-    assert growth is not None
-    assert len(set(growth.series.tolist())) == 6
-    assert growth.along(["nodes"])
-    assert not growth.along(["batch"])
-
-
 def test_forecasts_lie_beyond_the_largest_count_with_the_nodes_that_hold_it() -> None:
     table = gp.read_table(runs(), **ROLES).medians()
     growth = growth_of(table, 0.0)
     assert growth is not None
+    # Series are rows that differ in their count alone.
+    assert len(set(growth.series.tolist())) == 6
+    assert (growth.along(["nodes"]), growth.along(["batch"])) == (True, False)
     anchors = growth.anchors(np.flatnonzero(np.asarray(table.columns["gpus"], float) <= 8.0))
     assert anchors is not None
     assert sorted(set(anchors.columns["gpus"].tolist())) == [16.0, 32.0, 64.0]
@@ -63,17 +57,18 @@ def test_levels_and_groups_grow_by_one_function(counts: tuple[int, ...], monkeyp
     assert np.all((widths < 1.1) & (widths > 1.0 / 1.1))
 
 
-@pytest.mark.parametrize("columns", ["servers", "gpus"])
-def test_no_count_of_workers_has_no_growth(columns: str) -> None:
-    frame = runs().assign(servers=lambda d: d.gpus)
-    frame = frame if columns == "servers" else frame[frame.gpus == 4]
-    roles = {**ROLES, "extrinsic": columns}
-    assert growth_of(gp.read_table(frame, **roles).medians(), 0.0) is None
-
-
-def test_a_memory_does_not_grow_as_a_time() -> None:
-    roles = {**ROLES, "time": None, "quantity": "s:GB"}
-    assert growth_of(gp.read_table(runs(), **roles).medians(), 0.0) is None
+@pytest.mark.parametrize(
+    ("frame", "roles"),
+    [
+        (runs().assign(servers=lambda d: d.gpus), {"extrinsic": "servers"}),
+        (runs((4,)), {"extrinsic": "gpus"}),
+        # A memory does not grow as a time.
+        (runs(), {"time": None, "quantity": "s:GB"}),
+    ],
+    ids=["servers", "one count", "memory"],
+)
+def test_no_growth(frame: pd.DataFrame, roles: dict[str, str | None]) -> None:
+    assert growth_of(gp.read_table(frame, **{**ROLES, **roles}).medians(), 0.0) is None
 
 
 def test_the_stack_has_a_part_that_knows_the_forecasts() -> None:

@@ -27,6 +27,10 @@ def test_the_interval_holds_both_forms(fitted: gp.FitResult) -> None:
     assert corner["upper"] > 15.0
     assert corner["verdict"] != "ok"
     assert len({member.name for member in fitted.members if member.weight > 0.2}) > 1
+    near = fitted.predict({"batch": 128, "layers": 16, "workers": 8}).iloc[0]
+    assert near["lower"] <= 3.36 <= near["upper"]
+    notes = " ".join(map(str, fitted.notes))
+    assert fitted.model != "auto" or "measure batch=256 and layers=32" in notes
 
 
 def test_one_run_decides(fitted: gp.FitResult) -> None:

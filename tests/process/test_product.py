@@ -38,14 +38,11 @@ def test_a_count_is_anchored_at_one_worker() -> None:
     assert found == pytest.approx(np.array([[1.0, 1.0], [1.0, 1.0 + 0.25 * np.log(2.0) + 0.04]]))
 
 
-def test_it_is_a_covariance() -> None:
+def test_a_product_of_one_plus_each_holds_every_interaction() -> None:
     K = KERNEL.covariance(ROWS, ROWS)
     assert np.allclose(K, K.T)
     assert np.linalg.eigvalsh(K).min() > -1e-9
     assert np.allclose(np.diag(K), KERNEL.variance(ROWS))
-
-
-def test_a_product_of_one_plus_each_holds_every_interaction() -> None:
     # Of two factors: s² + V₁ + V₂ + V₁·V₂/s².
     two = Product(AXES[2:4], 2.0, 0.0)
     parts = [sum(a.parts(a.coordinates(ROWS)[:, None], a.coordinates(ROWS)).values()) for a in two.axes]
@@ -72,14 +69,8 @@ def test_sizes_that_drew_the_rows_are_near_the_optimum() -> None:
     fit = fit_sizes([axis.coordinates(nets)], y - y.mean(), Product((axis,), LEVEL_SIZE, LOCAL_PART))
     assert 0.25 < fit.kernel.axes[0].linear < 1.0
     assert 0.01 < fit.noise < 0.04
-
-
-def test_a_wild_row_counts_little() -> None:
     # Student's noise: one row of 64 is off by e¹, and its variance is multiplied while the others' are not.
-    nets = {"net": np.repeat(np.array(list("abcdefgh"), dtype=object), 8)}
-    y = np.repeat(RNG.normal(0.0, 0.5, 8), 8) + RNG.normal(0.0, 0.02, 64)
     y[5] += 1.0
-    axis = KernelAxis("net", "level", **usual_sizes("level"))
     fit = fit_sizes([axis.coordinates(nets)], y - y.mean(), Product((axis,), LEVEL_SIZE, LOCAL_PART))
     assert int(np.argmax(fit.factors)) == 5
     assert fit.factors[5] > 5.0 * np.median(fit.factors)
