@@ -23,7 +23,7 @@ from genperf.panel.quantities import QUANTITIES
 from genperf.panel.reading import Reading
 from genperf.panel.target import SECONDS
 from genperf.prediction.predict import THROUGHPUT
-from genperf.vocabulary.headers import RELATIVE, bare, header_of, time_called
+from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, bare, header_of, time_called
 from genperf.vocabulary.names import is_relative, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, verdict_line
 from genperf.words.numbers import (
@@ -259,6 +259,7 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
     The names are those of a rate, a time, a speed-up, an efficiency, a cost, and those of `QUANTITIES`.
     """
     facts, plain, kind = answer.facts, plain_name(want), header_of(want).kind
+    first, of, header = answer.answers[0], header_of(want).of, header_of(answer.answers[0].quantity)
     if facts is None:
         return None
     growth, value, efficiency = facts.growth, facts.expected.value, facts.growth.target.efficiency
@@ -271,8 +272,12 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
         choice = (_COST, *(_cost(growth, value) or (None, "")))
     elif kind == "rate":
         choice = "throughput", growth.throughput(value), rate_unit(growth.sample)
+    elif kind == "time" and {of, header.of} == {"step", "job"}:
+        return None
+    elif kind == "time" and header.counted in STEP_WORDS:
+        choice = "step", Interval(1.0 / first.value, 1.0 / first.upper, 1.0 / first.lower), "s"
     elif kind == "time" and facts.expected.is_time and (growth.whole or growth.of_steps):
-        choice = growth.sample if growth.whole else "step", value, facts.expected.unit
+        choice = "step" if growth.of_steps else growth.sample, value, facts.expected.unit
     elif is_relative(want) and re.search("speed|eff", plain) and efficiency is not None:
         times = growth.target.count / growth.smallest.count if "speed" in plain else 1.0
         ends = (times * end for end in efficiency.ends)
@@ -281,7 +286,7 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
     if interval is None:
         return None
     low, high = sorted(interval.ends[1:])
-    return replace(answer.answers[0], quantity=name, unit=unit, value=interval.value, lower=low, upper=high)
+    return replace(first, quantity=name, unit=unit, value=interval.value, lower=low, upper=high)
 
 
 # --- the card ---------------------------------------------------------------------------------------------------------

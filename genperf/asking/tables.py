@@ -229,6 +229,12 @@ def ask_recognised(
         resolved = _resolved(opened.reading, opened.at)
         series = _series(opened.reading, resolved)
         answer = _SeriesAnswers(opened, opened.reading, series, question or Question(), seed).answered(resolved)
+        if (
+            header_of(wanted or "").kind == "time"
+            and opened.reading.headers[opened.reading.quantities[0]].kind == "rate"
+        ):
+            # The time of a step is wanted, and a rate was measured.
+            answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
     return replace(answer, notes=(*requested.notes, *answer.notes))
 
 

@@ -519,7 +519,12 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
         [n for n in names if plain and plain in plain_name(n)],
         [n for n in names if plain and words_in(want) <= words_in(n)],
         [n for n in names if header_of(want).of == "step" and n in of_steps],
-        [n for n in names if kind and reading.headers[n].kind == kind],
+        # The time of an epoch is none of a step.
+        [
+            n
+            for n in names
+            if kind and headers[n].kind == kind and {headers[n].of, header_of(want).of} != {"step", "job"}
+        ],
         [n for n in names if not reading.headers[n].kind and len(names) == 1],
     )
     chosen = next((columns[0] for columns in choices if columns), None)
@@ -548,6 +553,8 @@ def measured_roles(
         # A step does a batch; another size shows nothing of the samples of a step.
         work = "batch" in str(canonical_of(scale))
         roles |= {"work": quote_name(scale)} if work else {"quantity": roles.pop("throughput")}
+    # The time of a step falls as the steps per second rise.
+    grows = -grows if "time" in roles and header.kind == "rate" else grows
     of_workers = all(batch == "batch" and not evidence.varies for batch, evidence in batches.items())
     states_work = sized or header.of == "job" or given.scaling or given.work
     if "time" in roles and of_workers and not states_work and grows < -LEAST_GROWTH:

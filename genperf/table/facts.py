@@ -8,6 +8,7 @@ never changes, is a setting. A run ends at a heading, or where a count changes a
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,11 @@ _PATTERNS = (_LISTED, _FLAG, _IN_PATH, _PAIR, _AVERAGED, _ALONE, _TOOK, _COUNTED
 _WORD = re.compile(
     rf"^\W*(?P<key>{_KEY})\s*(?:[:=]|\.{{3,}})\s*(?P<value>[^\W\d_][\w\-./+]*(?: [\w\-./+]+){{0,4}})\s*$"
 )
+#: `1, 2 and 4 GPUs`, `105, 205 and 395 images/s`; and what stands between the clauses of a sentence.
+_ENUMERATED = re.compile(
+    rf"(?P<values>(?:(?:{_DIGITS}), )+(?:(?:{_DIGITS}),? )?(?:and |& )?(?:{_DIGITS})) (?P<unit>(?!and )[^\W\d_][\w/]*)"
+)
+_BETWEEN_CLAUSES = re.compile(r"[,;](?!\d)|\.\s|\sand\s")
 _RESULT = re.compile(rf"{any_of('columns.result')}/")
 _JOINTS = frozenset(words_of("log.joint"))
 _BEFORE = frozenset(words_of("log.before_a_key"))
@@ -248,11 +254,14 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
     else:
         key = _called(groups["key"])
     clock = ":" in value or value[-1] in "sm"
+    # `Throughput: 1 GPU: 250 img/s`
+    beside = _COUNTED.match(match.string, match.start("value"))
     counts = plain_name(key) in _COUNT_WORDS or f"{plain_name(key)}s" in _COUNT_WORDS
     if (
         value in ("nan", "inf")
         or (pattern in (_COUNTED, _IN_PATH) and not counts)
         or (counts and unit and _kind_of(unit))  # `4 GPUs: 385 img/s`
+        or (pattern is _PAIR and is_result(key) and beside is not None and _counts(beside["key"]))
         or (pattern is not _ALONE and _SOURCE_FILE.search(key))
         or (
             pattern is _BARE
@@ -263,6 +272,8 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
     unit = unit if _kind_of(unit) else ""
     if unit and key_of_step(key):
         key, unit = unit, ""  # `epoch 3: 350 images/sec`
+    if pattern is _COUNTED and value == "1" and f"{plain_name(key)}s" in _COUNT_WORDS:
+        key += "s"
     if not unit and not header_of(key).kind:
         unit = "s" if clock else unit_of_line
     return key, _number(value, groups.get("multiple", "")), canonical_time(unit) or unit
@@ -345,8 +356,9 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
         if not run.failure:
             run.failure = failure_of(line)
         tested = _TESTED.search(line) is not None
-        # What a line measured belongs to the count in it, wherever that stands.
-        for key, value, unit in sorted(facts_of(line), key=lambda fact: not _counts(fact[0])):
+        # What a clause measured belongs to the count in it, wherever that stands.
+        clauses = (sorted(facts_of(clause), key=lambda fact: not _counts(fact[0])) for clause in _clauses(line))
+        for key, value, unit in chain.from_iterable(clauses):
             if _says_again(run, key, value):
                 continue
             before = run.values.get(run.spelled.get(plain_name(key), key))
@@ -358,6 +370,29 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
     if len(runs) > 1 and not runs[-1].measured and not runs[-1].failure:
         runs.pop()
     return runs
+
+
+def _clauses(line: str) -> list[str]:
+    """Return the parts of a line, each with a count and what was measured there, where it tells of several runs.
+
+    Examples
+    --------
+    >>> _clauses("We get 412 tokens/s on 4 nodes and 808 tokens/s on 8 nodes"), _clauses("4 nodes, 412 tokens/s")
+    (['We get 412 tokens/s on 4 nodes', '808 tokens/s on 8 nodes'], ['4 nodes, 412 tokens/s'])
+    >>> _clauses("1, 2 and 4 GPUs give 105, 205 and 395 images/s")
+    ['1 GPUs, 105 images/s', '2 GPUs, 205 images/s', '4 GPUs, 395 images/s']
+    """
+    line = line[:LONGEST_LINE]
+    lists = [[f"{v} {m['unit']}" for v in re.findall(_DIGITS, m["values"])] for m in _ENUMERATED.finditer(line)]
+    clauses = [line]
+    if len(lists) > 1 and len({*map(len, lists)}) == 1:
+        clauses = [", ".join(row) for row in zip(*lists, strict=True)]
+    elif len(_COUNTED.findall(line)) > 1:
+        clauses = [clause.strip() for clause in _BETWEEN_CLAUSES.split(line)]
+    kinds = [[(_counts(key), is_result(key, unit)) for key, _, unit in facts_of(clause)] for clause in clauses]
+    held = [tuple(map(any, zip(*each, strict=True))) for each in kinds if each]
+    runs = [clause for clause, each in zip(clauses, kinds, strict=True) if each]
+    return runs if len(runs) > 1 and {*held} == {(True, True)} else [line]
 
 
 def _says_again(run: Run, key: str, value: Any) -> bool:

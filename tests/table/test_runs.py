@@ -295,6 +295,19 @@ CELLS = {
         "GPUs=16",
         "Time/iter",
     ),
+    "a sentence of several runs": (
+        ["We measured " + " and ".join(f"{1 / seconds(n):.4f} steps/s on {n} GPUs (bf16)" for n in COUNTS)],
+        "gpus=16",
+        "step time",
+    ),
+    "lists of counts and of what they gave": (
+        [
+            f"{', '.join(map(str, COUNTS[:-1]))} and {COUNTS[-1]} GPUs take "
+            f"{', '.join(f'{seconds(n):.4f}' for n in COUNTS[:-1])} and {seconds(COUNTS[-1]):.4f} s/step."
+        ],
+        "gpus=16",
+        None,
+    ),
     "a list of YAML": (
         [line for n in COUNTS for line in (f"- name: run-{n}", f"  gpus: {n}", f"  step: {seconds(n):.3f} s")],
         "gpus=16",
