@@ -66,7 +66,7 @@ def fits_once(request: pytest.FixtureRequest, fits_of_the_session: dict[bytes, l
         yield
         return
     from genperf.fitting.auto import Auto
-    from genperf.fitting.expressions import ExpressionModel
+    from genperf.fitting.model import ExpressionModel
 
     def once(fit: Callable[..., Any]) -> Callable[..., Any]:
         def fit_once(model: Any, tables: Any, seed: int) -> Any:

@@ -13,7 +13,7 @@ import genperf as gp
 from genperf import fleet
 from genperf.cli.main import cli
 from genperf.engine import Engine, Lost
-from genperf.fitting.expressions import ExpressionModel
+from genperf.fitting.model import ExpressionModel
 from genperf.fleet import fit_fleet
 from genperf.result import FitResult, GroupedResult, dump_model, load_model, save_model
 

@@ -16,7 +16,7 @@ from genperf.asking.answer import Answer, answer_of
 from genperf.attribution import Scaling
 from genperf.attribution.derived import curve_of, growth_of, reported_of
 from genperf.attribution.draws import curves_of
-from genperf.attribution.ladder import ladder
+from genperf.attribution.ladder import steps_along_workers
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, attempted
 from genperf.facts import (
@@ -330,7 +330,7 @@ def planned(
         what = f"the runs count {work.unit}, and a deadline or a budget of tokens needs how many {work.unit} they are"
         raise GenperfError(what, hint="--samples 1.2B")
     count = result.panel.along()
-    steps = ladder(result, at, full_nodes=True)
+    steps = steps_along_workers(result, at, full_nodes=True)
     # The machine of the question is the last row.
     columns = {n: np.append(c, np.array([at[n]], c.dtype)) if named else c for n, c in steps.columns.items()}
     counts = columns[count.name]

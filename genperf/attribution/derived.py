@@ -10,7 +10,7 @@ import numpy as np
 
 from genperf.arrays import AnyArray, Array, Columns
 from genperf.attribution.answers import Scaling
-from genperf.attribution.ladder import ladder
+from genperf.attribution.ladder import steps_along_workers
 from genperf.attribution.scaling import efficiency_at, scaling_along
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.facts import ENDS, Expectation, GrowthCounts, Interval, Paid, Stage, Training, ends_of
@@ -184,7 +184,7 @@ def curve_of(result: FitResult, target: Mapping[str, Any], work: StepWork, inter
     # The best count is looked for as far as a verdict trusts.
     upto = max(float(target[count.name]), 2.0**RULES.blind * count.upper)
     kind: Kind | None = "weak" if work.known == "assumed" else None
-    steps = ladder(result, target, upto=upto, kind=kind, work=None if work.whole else work.total)
+    steps = steps_along_workers(result, target, upto=upto, kind=kind, work=None if work.whole else work.total)
     places = steps.of_growth(float(target[count.name]))
     return scaling_along(result, steps, interval=interval, places=np.unique(places))
 

@@ -1,4 +1,4 @@
-"""More and more workers, all else as it was: the counts at which efficiency, knee and crossovers are evaluated."""
+"""One configuration at rising counts of workers, at which efficiency, knee and crossovers are evaluated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from genperf.table.cells import Source, source_of_columns
 
 
 class Ladder(Struct, frozen=True, eq=False, dict=True):
-    """Configurations that differ in the count of workers."""
+    """One configuration at rising counts of workers."""
 
     #: Counts between n and 2·n. Between them curves are straight over ln n, which errs by h²/8·|y″| at most. At 16 that
     #: is 6·10⁻⁵ of T = a + b/n: h = ln 2/16, and |y″| = p(1 − p) ≤ 1/4 of ln T with the share p = b/(an + b).
@@ -75,7 +75,7 @@ class Ladder(Struct, frozen=True, eq=False, dict=True):
         )
 
 
-def ladder(
+def steps_along_workers(
     result: FitResult,
     at: Mapping[str, Any],
     along: str | None = None,
@@ -84,33 +84,28 @@ def ladder(
     work: Node | None = None,
     full_nodes: bool = False,
 ) -> Ladder:
-    """Return the configurations along the count of workers, and which kind of scaling they show.
+    """Return one configuration at rising counts of workers, from the smallest count of its runs up to `upto`.
 
-    What follows from the count does so, but where `at` gives it. Without a kind the model shows it: the work of a step,
-    the kind of the fit, a batch per worker (weak), a global batch or the samples of a job (strong). `at` is checked
-    (`checked_values`); with `full_nodes` all configurations on several nodes fill them.
+    What follows from the count (nodes, ways, a global batch) grows with it, but where `at`, which is checked
+    (`checked_values`), gives it. The kind of scaling is `kind`, or what the work of a step or the factors of the model
+    show: a batch per worker is weak scaling; a global batch, or the samples of a job, is strong.
     """
-    factor = result.panel.along(along)
+    factor, schema = result.panel.along(along), result.schema
     if kind is not None and kind not in KINDS:
         raise GenperfError(f"unknown kind of scaling '{kind}'", hint=LISTED)
-    schema = result.schema
-    scaling_kind = kind or (None if schema.target.work else schema.scaling)
-    here = float(at[factor.name]) if factor.name in at else None
-    counts = _counts(
-        factor, upto, np.append(np.unique(result.panel.measured[factor.name]), [] if here is None else [here])
-    )
+    requested_count = [float(at[factor.name])] if factor.name in at else []
+    counts = _counts(factor, upto, np.append(np.unique(result.panel.measured[factor.name]), requested_count))
     panel = result.panel.scaled_along(factor)
     # A batch without a machine is that of the smallest one.
     machine_parts = parts_given(panel, {name: np.zeros(1) for name in at})
     placed = not machine_parts.keys().isdisjoint(PLACES) or {"batch", "global_batch"} <= {*machine_parts}
-    at_count = at if here is not None or placed else {**at, factor.name: counts[0]}
-    start = {name: cells[0] for name, cells in result.query(at_count).columns.items()}
-    columns = at_scale(panel, factor, counts, start, scaling_kind)
+    smallest = at if requested_count or placed else {**at, factor.name: counts[0]}
+    start = {name: cells[0] for name, cells in result.query(smallest).columns.items()}
+    columns = at_scale(panel, factor, counts, start, kind or (None if schema.target.work else schema.scaling))
+    # The runs with these levels; of all without such.
     runs = panel.runs_like({name: values[0] for name, values in columns.items()})
-    # Those of the runs with these levels; of all without such.
     measured = [float(run[factor.name]) for run in runs] or [factor.lower, factor.upper]
-    smallest, largest = min(measured), max(measured)
-    possible = counts >= min(smallest, counts[-1] if here is None else here)
+    possible = counts >= min([min(measured), *(requested_count or counts[-1:])])
     # Of a transformer, those that its split divides; all of them where it divides none.
     if (divided := possible & divisible(result.panel, columns)).any():
         possible = divided
@@ -118,9 +113,9 @@ def ladder(
         possible &= fills_nodes(result.panel, columns)
     columns, counts = {n: v[possible] for n, v in columns.items()}, counts[possible]
     per_worker = relative_work(panel, columns, counts, kind, work)
+    kind_shown = "unknown" if per_worker is None else kind_of_work(per_worker * counts, counts) or "mixed"
     constant = {k: v for k, v in at.items() if k != factor.name and len(set(columns.get(k, [v]))) == 1}
-    scaled = "unknown" if per_worker is None else kind_of_work(per_worker * counts, counts) or "mixed"
-    return Ladder(factor, counts, columns, per_worker, scaled, constant, result.panel, largest)
+    return Ladder(factor, counts, columns, per_worker, kind_shown, constant, result.panel, max(measured))
 
 
 def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:

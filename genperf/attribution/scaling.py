@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import Scaling
 from genperf.attribution.draws import DEEPEST, curves_of, shares
-from genperf.attribution.ladder import Ladder, ladder
+from genperf.attribution.ladder import Ladder, steps_along_workers
 from genperf.attribution.terms import LEAST_WEIGHT, by_label
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
@@ -80,8 +80,9 @@ def scaling(
     if not 0.0 < level < 1.0:
         raise GenperfError(f"an efficiency level lies between 0 and 1, not {level:g}", hint="0.5")
     result = answering(result, at)
-    steps = ladder(result, checked_values(at, result.schema), along, upto, kind, work)
-    return replace(scaling_along(result, steps, level, interval), crossovers=crossovers(result, steps, interval))
+    steps = steps_along_workers(result, checked_values(at, result.schema), along, upto, kind, work)
+    crossovers = pd.DataFrame([*changes(result, steps, interval)], columns=list(_CHANGES))
+    return replace(scaling_along(result, steps, level, interval), crossovers=crossovers)
 
 
 def scaling_along(
@@ -161,7 +162,7 @@ def _of_kinds(
     curves, ratios = [], plain.curves.to_first(levels, places)
     for kind, work in work_of_kind.items():
         efficient = _efficiencies(steps.counts, work, values, ratios)
-        points = _points(plain, np.log(work) - logarithms, level, slower)
+        points = _knee_and_turn(plain, np.log(work) - logarithms, level, slower)
         scaling = replace(
             plain,
             kind=kind,
@@ -174,19 +175,23 @@ def _of_kinds(
     return curves
 
 
-def _points(plain: Scaling, rates: Array, level: float, slower: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return where the efficiency falls below a level, and where more workers stop to help; `rates` are ln of those."""
-    counts, levels = plain.steps.counts, ends_of(plain.interval)
+def _knee_and_turn(plain: Scaling, rates: Array, level: float, slower: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of `Scaling.points`: where the efficiency is below a level, and which count has most throughput.
+
+    `rates` is ln W(n)/T(n), shape (1 + draws, steps): of the predicted values, then of each draw. `slower` is the row
+    of the count beyond which a step takes longer.
+    """
+    counts, ends = plain.steps.counts, ends_of(plain.interval)
     efficiency = rates - rates[:, :1]
-    relative = efficiency - efficiency.max(axis=1, keepdims=True)
-    rows = []
-    for what, curves, best in (
-        ("efficiency", efficiency, counts[0]),
-        ("efficiency of the best", relative, counts[int(np.argmax(efficiency[0]))]),
-    ):
-        falls = first_below(counts, curves, np.log(level), plain.steps.along.integer, from_largest=curves is relative)
-        rows.append({"what": what, "level": level, **_ends(falls, plain.curves.weights, levels), "of": best})
-    turns = _ends(_turns(plain.steps, np.exp(-efficiency) / counts), plain.curves.weights, levels)
+    of_best = efficiency - efficiency.max(axis=1, keepdims=True)
+    best, integer = counts[int(np.argmax(efficiency[0]))], plain.steps.along.integer
+    falls = [
+        ("efficiency", first_below(counts, efficiency, np.log(level), integer), counts[0]),
+        ("efficiency of the best", first_below(counts, of_best, np.log(level), integer, from_largest=True), best),
+    ]
+    weights = plain.curves.weights
+    rows = [{"what": what, "level": level, **_ends(below, weights, ends), "of": of} for what, below, of in falls]
+    turns = _ends(_turns(plain.steps, np.exp(-efficiency) / counts), weights, ends)
     return [*rows, slower, {"what": "throughput", "level": np.nan, **turns}]
 
 
@@ -230,7 +235,7 @@ def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> 
     count = float(at[result.panel.along().name])
     if count <= result.panel.along().lower:
         return 1.0, 1.0, 1.0
-    steps = ladder(result, at, upto=count)
+    steps = steps_along_workers(result, at, upto=count)
     steps = steps.taken([0, steps.nearest(count)])
     if steps.work is None:
         raise GenperfError(scaling_question(steps.along.name))
@@ -271,13 +276,8 @@ def last_smallest(counts: Array, curves: Array) -> Array:
     return np.where(last == curves.shape[1] - 1, np.inf, counts[last])
 
 
-def crossovers(result: FitResult, steps: Ladder, interval: float = 0.9) -> pd.DataFrame:
-    """Return a row per change of the largest term of every label of some weight; without a change one with no count."""
-    return pd.DataFrame([*changes(result, steps, interval)], columns=list(_CHANGES))
-
-
 def changes(result: FitResult, steps: Ladder, interval: float) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `crossovers`."""
+    """Yield a row per change of the largest term of every label of some weight; without a change one with no count."""
     for entry in by_label(result.members):
         if entry.weight >= LEAST_WEIGHT:
             for row in _changes([result.members[k] for k in entry.places], steps, interval):

@@ -13,8 +13,7 @@ from genperf.engine import Engine, one_blas_thread
 from genperf.errors import FitError
 from genperf.estimate import FitOptions
 from genperf.fitting.auto import AUTO, Auto
-from genperf.fitting.expressions import ExpressionModel, FamilyModel, FormulaModel, GenericModel
-from genperf.fitting.model import Model
+from genperf.fitting.model import ExpressionModel, FamilyModel, FormulaModel, GenericModel, Model
 from genperf.fleet import fit_fleet
 from genperf.models import MODELS
 from genperf.models.network import network_of, with_devices_per_node

@@ -1,18 +1,30 @@
-"""What a model is: an object that fits tables. `auto`, the families, the generic expression and formulas are such."""
+"""What a model is: an object that fits tables; and those of one form: families, the generic expression, formulas."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
+from msgspec import structs
 
-from genperf import metrics
-from genperf.errors import FitError, GenperfError, Note
+from genperf import estimate, metrics
+from genperf.errors import FitError, GenperfError, Note, attempted
 from genperf.estimate import FitOptions, feasibility_of
+from genperf.expression import Expression
+from genperf.models import MODELS, family_named, held_at
+from genperf.models.generic import MAX_GROWN, STRUCTURES, Structure, generic, interactions, products_of, structures
+from genperf.models.user import user_expression
 from genperf.panel import Table
+from genperf.panel.table import design_notes, following_counts, one_at_a_time
 from genperf.prediction import Ensemble, central_times, schema_of
 from genperf.result import FitResult
+from genperf.table import Factor
+
+#: Groups that a worker is handed at once, where they are solved together: enough that handing over costs little.
+TABLES_PER_TASK = 200
+#: Expressions that are worth trying, simplest first, and what is to be said of them.
+Written = tuple[Sequence[Expression], list[Note]]
 
 
 def refuse_one_value(table: Table) -> None:
@@ -116,3 +128,171 @@ class Model(ABC):
             notes=(*table.notes, *ensemble.notes),
             feasibility=feasibility_of(table),
         )
+
+
+class ExpressionModel(Model):
+    """A model whose expression follows from the factors of a table."""
+
+    #: Whether the expressions follow from the factors alone, and not from the rows.
+    from_factors: ClassVar[bool] = True
+
+    @abstractmethod
+    def expressions(self, table: Table) -> Written:
+        """Return the expressions for a table in which a factor varies, with notes on what they leave out."""
+
+    def written(self, table: Table) -> Written:
+        """Return the expressions for a table, as `expressions` does; refuse one in which nothing varies."""
+        refuse_one_value(table)
+        return self.expressions(table)
+
+    def tables_per_task(self, table: Table) -> int:
+        """Return how many groups a worker is handed at once: many where they are solved together."""
+        try:
+            expressions, _ = self.written(table)
+        except GenperfError:
+            return 1
+        return TABLES_PER_TASK if self._together(expressions, table) else 1
+
+    def fit(self, tables: Sequence[Table], seed: int) -> list[FitResult | GenperfError]:
+        """Fit each table by itself; see `genperf.fitting.Model`.
+
+        Tables for which the model is one and the same linear expression, over equally many configurations, are solved
+        together: the results are those that each alone would have.
+        """
+        fitted: dict[int, Ensemble | GenperfError] = {}
+        # Series are often measured at the same values, and an expression follows from the factors alone.
+        written_for: dict[tuple[Factor, ...], Written] = {}
+        alike: dict[tuple[Expression, int], list[int]] = {}
+        notes: dict[int, list[Note]] = {}
+        for i, table in enumerate(tables):
+            try:
+                if not self.from_factors or table.factors not in written_for:
+                    written_for[table.factors] = self.written(table)
+                expressions, notes[i] = written_for[table.factors]
+                if self._together(expressions, table):
+                    estimate.affordable(expressions, len(table.medians()))
+                    alike.setdefault((expressions[0], len(table.medians())), []).append(i)
+                else:
+                    fitted[i] = self._estimate(expressions, table, seed)
+            except GenperfError as error:
+                fitted[i] = error
+        for (expression, _), places in alike.items():
+            batch = estimate.estimate_alike(expression, [tables[i] for i in places], self.options)
+            fitted.update(zip(places, batch, strict=True))
+        return [attempted(self._result, table, fitted[i], seed, notes.get(i, [])) for i, table in enumerate(tables)]
+
+    def _together(self, expressions: Sequence[Expression], table: Table) -> bool:
+        """Return whether a table is solved together with others."""
+        return len(expressions) == 1 and estimate.at_once(expressions[0], self.options)
+
+    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
+        """Fit one table."""
+        return estimate.estimate(expressions, table, self.options, seed)
+
+    def _result(self, table: Table, fitted: Ensemble | GenperfError, seed: int, notes: Sequence[Note]) -> FitResult:
+        """Return the result of one fitted member."""
+        if isinstance(fitted, GenperfError):
+            raise fitted
+        lambda_option = {} if self.options.lam in (None, "cv") else {"lambda_by": "given"}
+        complete = structs.replace(fitted, options={**fitted.options, **lambda_option}, notes=(*notes, *fitted.notes))
+        return self.assembled(table, complete, seed)
+
+
+class FamilyModel(ExpressionModel):
+    """A family of `genperf.models.MODELS`."""
+
+    def expressions(self, table: Table) -> Written:
+        """Return the family's expressions for a table, and which factors it goes without."""
+        family = family_named(self.name)
+        # Phases that are measured change the expression, and are fitted another way.
+        alone = [] if fitted_phases(table, self.name) else family.expressions(table.panel)
+        expressions = held_at(alone, self.options.fix)
+        left_out = family.left_out(table.panel)
+        text = f"'{self.name}' goes without {', '.join(left_out)}, which the table lacks"
+        return expressions, [Note(text, "left_out")] if left_out else []
+
+    def _together(self, expressions: Sequence[Expression], table: Table) -> bool:
+        return not fitted_phases(table, self.name) and super()._together(expressions, table)
+
+    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
+        """Fit one table."""
+        # The candidates of a family are laws of a few constants: choosing one is no reason to choose λ as well.
+        options = (
+            self.options if self.options.lam is not None else structs.replace(self.options, lam=self.options.strength)
+        )
+        if fitted_phases(table, self.name):
+            return estimate.estimate_phases(MODELS[self.name], table, options, seed)
+        return estimate.estimate(expressions, table, options, seed, MODELS[self.name].choice)
+
+
+class GenericModel(ExpressionModel):
+    """The generic expression; its structure is chosen by cross-validation where the options say so."""
+
+    from_factors: ClassVar[bool] = False
+
+    def expressions(self, table: Table) -> Written:
+        """Return the structures that are worth trying, without factors whose effects no configuration determines."""
+        table = estimate.levels_by_content(table)
+        following = following_counts(table.medians())
+        expressions, notes = estimate.fewer_factors(table, lambda factors: self._structures(factors, following))
+        return expressions, [*design_notes(table), *notes]
+
+    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
+        """Fit one table; where the structure is free, products may grow interactions."""
+        growth = estimate.NO_GROWTH
+        table = estimate.levels_by_content(table)
+        several = sum(f.distinct > 1 for f in table.numeric) > 1
+        if self.options.structure == "auto" and several and not self.options.fix and one_at_a_time(table.medians()):
+            return self._sum_and_product(expressions, table, seed)
+        if self.options.structure in ("auto", "grown"):
+            medians, read = table.medians(), {name for e in expressions for name in e.factors}
+            used_factors = [f for f in table.factors if f.name in read]
+            offered = interactions(used_factors, medians.columns, following_counts(medians))
+            bases = tuple(e for e in expressions if products_of(e) in range(1, MAX_GROWN + 1))
+            alone = self.options.structure == "grown"
+            # Where λ is requested, the sizes of constants are not learned in its place.
+            # One term has the sizes of its interactions.
+            least = 2 if offered else 1
+            free = [] if alone or self.options.lam is not None else [e for e in expressions if products_of(e) >= least]
+            growth = estimate.GrowthRules(bases, offered, alone, tuple(free))
+        return estimate.estimate(expressions, table, self.options, seed, growth=growth)
+
+    def _sum_and_product(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
+        """Fit both forms that runs of one factor at a time allow, as members of one weight."""
+        options = structs.replace(self.options, lam="cv" if self.options.lam is None else self.options.lam)
+        read = {name for e in expressions for name in e.factors}
+        factors = [structs.replace(f, role="intrinsic") if f.numeric else f for f in table.factors if f.name in read]
+        added = generic(factors, Structure("separable"))
+        multiplied = next((e for e in expressions if products_of(e) == 1), expressions[0])
+        forms = [("a sum of effects", added), ("a product of effects", multiplied)]
+        ensembles = [(label, estimate.estimate([form], table, options, seed)) for label, form in forms]
+        members = tuple(
+            structs.replace(fit.members[0], weight=1.0 / len(ensembles), label=label) for label, fit in ensembles
+        )
+        of_sum, second = (fit for _, fit in ensembles)
+        spread = max((of_sum.spread, second.spread), key=lambda spread: spread.misfit)
+        return structs.replace(of_sum, members=members, spread=spread)
+
+    def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:
+        wanted, candidates = self.options.structure, structures(factors)
+        if wanted == "grown":
+            candidates = [s for s in candidates if s.name == "product"][:MAX_GROWN]
+        elif wanted != "auto":
+            named = [s for s in candidates if s.name == wanted]
+            candidates = named or [Structure(s) for s in STRUCTURES if s == wanted]
+        return [generic(factors, s, following=following).with_fixed(self.options.fix) for s in candidates]
+
+
+class FormulaModel(ExpressionModel):
+    """A formula of the user's; its constants are found by name."""
+
+    def expressions(self, table: Table) -> Written:
+        """Return the formula as an expression over the table's factors."""
+        fix, count = self.options.fix, len(table.medians())
+        return [user_expression(self.name, table.panel, fix=fix, configurations=count)], []
+
+
+def fitted_phases(table: Table, model: str) -> dict[str, str]:
+    """Return the columns that a model fits each on its own, by the phase they measure; none but for families."""
+    phases = MODELS[model].phases if model in MODELS else {}
+    return {phase: column for phase, column in table.phases.items() if phase in phases}

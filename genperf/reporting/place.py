@@ -18,7 +18,7 @@ from genperf.arrays import Array, Index
 from genperf.asking.answer import Answer, Value, answer_of
 from genperf.asking.ask import Question, expectation, facts_of, forecast_at, plan_of, planned, work_of
 from genperf.attribution import Scaling
-from genperf.attribution.ladder import Ladder, ladder
+from genperf.attribution.ladder import Ladder, steps_along_workers
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError, counted
 from genperf.estimate.options import QUICK_DRAWS
@@ -341,7 +341,7 @@ def place_of(
     count = float(at[name])
     upto = max(factor.upper * EVALUATED_MULTIPLE, count)
     answered = answering(result, at)
-    steps = ladder(answered, at, name, upto)
+    steps = steps_along_workers(answered, at, name, upto)
     curve = scaling_along(answered, steps, interval=question.interval, places=with_intervals(count, steps))
     row = steps.nearest(count)
     values = {name: column[row] for name, column in curve.steps.columns.items()}

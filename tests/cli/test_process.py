@@ -26,7 +26,7 @@ STOPPED = """
 import os, sys
 from genperf import fleet
 from genperf.cli.main import main
-from genperf.fitting.expressions import ExpressionModel
+from genperf.fitting.model import ExpressionModel
 
 plain, number, fits = ExpressionModel.fit, int(sys.argv.pop(1)), []
 def fit(model, tables, seed):
