@@ -22,6 +22,8 @@ FILES = {
     "log.txt": "1 gpus: 0.5 s\n2 gpus: 0.3 s\n",
     "grid.csv": "gpus,layers,step_s\n"
     + "".join(f"{n},{b},{b / 8 + n**0.5}\n" for n in (1, 2, 4, 8) for b in (8, 16, 32)),
+    "power.csv": "gpus,watts,step_s\n"
+    + "".join(f"{n},{w},{0.1 + 0.02 * n**0.5 + 5 / w}\n" for n in (1, 2, 4, 8) for w in (200, 250, 300)),
     "wafers.csv": "wafers,images_per_s\n1,100\n2,190\n4,360\n",
 }
 
@@ -71,6 +73,9 @@ def printed(package: Path, folder: Path, commands: list[str]) -> list[tuple[int,
 ADDED = [
     ("A family of expressions", "unknown family 'square-root'", r"square-root"),
     ("An importer", "there is no format 'stopwatch'", r"wrote log.csv|2 rows"),
+    ("A quantity that follows from a prediction", r"(?s)\A(?!.*Energy)", r"Energy [\d,.]+ J \([\d,.]+ to [\d,.]+\)"),
+    ("A sentence of an answer", r"(?s)\A(?!.*rests on 4)", r"The prediction rests on 4 runs\."),
+    ("A command", "No such command 'reach'", r"measured to gpus=16"),
     ("A shape of table", "--map workers=wafers", r"--extrinsic wafers"),
     ("An overhead of a series", r"(?s)\A(?!.*incast)", r"\nincast +[0-9.e-]+ +[0-9.e-]+ +[0-9.e-]+ "),
     ("A part of the kernel", r"(?s)\A(?!.*octave)", r'"octave":'),
