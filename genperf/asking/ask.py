@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult, answering
 from genperf.search.problem import Goal, best_first, winners
-from genperf.search.suggest import suggested
+from genperf.search.suggest import suggest
 from genperf.table.cells import source_of_columns
 from genperf.words.verdict import LIKELY_TO_FIT
 
@@ -192,7 +193,8 @@ def facts_of(
     if there is not None:
         lower, upper = (float(end[0]) for end in there.band(0.9, "confidence", result.floor))
         now = Interval(expected.value.value, min(lower, expected.value.value), max(upper, expected.value.value))
-        advice = attempted(suggested, result, query, named, now, expected.verdict == VERDICTS[-1])
+        known = query, now, expected.verdict == VERDICTS[-1]
+        advice = attempted(partial(suggest, known=known), result, named)
     return Facts(
         at=target,
         given=frozenset(map(str, named)),

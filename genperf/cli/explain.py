@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
 from genperf.cli.output import Output, tell, tell_all
-from genperf.cli.writing import write_whole
+from genperf.cli.writing import made_folder, write_whole
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -176,10 +176,7 @@ def _draw_paper(
     """Write the figures of a paper into a folder."""
     from genperf.plots import image, paper
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise GenperfError(f"no folder can be made: {error.strerror}", where=str(folder)) from None
+    made_folder(str(folder), ())
     for name, figure in paper(chosen, explanation, interval, seed).items():
         write_whole(str(folder / f"{name}.pdf"), image(figure, "pdf"))
         out.note(f"wrote {folder / f'{name}.pdf'}")

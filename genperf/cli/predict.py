@@ -66,7 +66,7 @@ def predict(
     out: Output,
 ) -> None:
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
-    from genperf.cli.options import model_or_table, paid_at, training_of, values_at
+    from genperf.cli.options import model_or_table, paid_at, pairs, training_of, values_at
     from genperf.panel.quantities import paid_for, quantities_of
     from genperf.words.growth import price_text
 
@@ -74,7 +74,13 @@ def predict(
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
     fitted = model_or_table(model, *at)
     training = training_of(tokens, peak)
-    shows = {**training.shows(price is not None), **shows_of(show, price)}
+    # A name alone is its own formula, and a price shows the cost of a step.
+    typed = pairs(tuple(text if "=" in text else f"{text}={text}" for text in show), "--show")
+    shows = {
+        **training.shows(price is not None),
+        **typed,
+        **({} if price is None or "cost" in typed else {"cost": "cost"}),
+    }
     shows |= {name: name for name in quantities_of(fitted.first.panel).reported("beside")}
     paid = paid_at(price, per)
     with progress(out.quiet):
@@ -107,14 +113,6 @@ def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], inte
     at, along = result.query(first_row).single("a figure is of one configuration"), result.panel.along()
     upto = max(float(rows[along.name].max()), 2.0 * along.upper) if along.name in rows else None
     return plots.scaling(result, scaling(result, at, upto=upto, interval=interval), predictions=rows)
-
-
-def shows_of(show: tuple[str, ...], price: str | None) -> dict[str, str]:
-    """Read `--show NAME=FORMULA` options; a name alone is its own formula, and a price shows the cost of a step."""
-    from genperf.cli.options import pairs
-
-    shows = pairs(tuple(text if "=" in text else f"{text}={text}" for text in show), "--show")
-    return shows if price is None or "cost" in shows else {**shows, "cost": "cost"}
 
 
 def with_derived(

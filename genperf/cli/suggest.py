@@ -55,15 +55,18 @@ def suggest(
     """Choose what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
     from genperf import search
     from genperf.attribution.answers import for_people
-    from genperf.cli.options import configuration, group_at, model_or_table, one_group
+    from genperf.cli.options import configuration, group_at, model_or_table, number, one_group
 
+    # `10%` or `0.1`.
+    percent = within is not None and within.strip().endswith("%")
+    share = None if within is None else number(within.strip().removesuffix("%").strip(), "--within")
     every = model_or_table(model, *target)
     wanted = configuration(target, "--at (--target)", every)
     fitted = one_group(every, group_at(every, group, wanted), model)
     suggestion = search.suggest(
         fitted,
         {name: value for name, value in wanted.items() if name not in every.group},
-        within=None if within is None else _share(within),
+        within=share / 100.0 if share is not None and percent else share,
         cost=cost,
         candidates=candidates,
         k=count,
@@ -81,11 +84,3 @@ def suggest(
         heading = "what one more measurement would do, the best first"
         out.frame(printed, heading + (f"; each at {same}" if same else ""))
     tell(suggestion.sentence)
-
-
-def _share(text: str) -> float:
-    """Read `10%` or `0.1`."""
-    from genperf.cli.options import number
-
-    share = number(text.strip().removesuffix("%").strip(), "--within")
-    return share / 100.0 if text.strip().endswith("%") else share

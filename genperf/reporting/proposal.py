@@ -164,7 +164,8 @@ def filled(name: str, **values: Any) -> str:
             block_end_string="%>",
             variable_start_string="<<",
             variable_end_string=">>",
-            finalize=_tex,
+            # Letters that its basic fonts lack are left out.
+            finalize=lambda value: re.sub(r"[^\x00-\xff]", "?", "".join(_TEX.get(c, c) for c in str(value))),
             undefined=StrictUndefined,
             keep_trailing_newline=True,
         )
@@ -181,8 +182,3 @@ _TEX = {c: rf"\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "·": r"$\cdot$", "≥": r"$\geq$", "₀": r"$_0$", "±": r"$\pm$", "−": "-",
 }  # fmt: skip
-
-
-def _tex(value: object) -> str:
-    """Return text as LaTeX prints it; letters that its basic fonts lack are left out."""
-    return re.sub(r"[^\x00-\xff]", "?", "".join(_TEX.get(letter, letter) for letter in str(value)))

@@ -12,7 +12,7 @@ from genperf.arrays import Array, Index
 from genperf.attribution.answers import Line, PrintedAnswer
 from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
-from genperf.formula import Node, names_in
+from genperf.formula import names_in
 from genperf.panel.quantities import REPORTED_BESIDE
 from genperf.panel.target import Target
 from genperf.prediction import Schema
@@ -37,7 +37,7 @@ from genperf.search.problem import (
     read_problem,
     winners,
 )
-from genperf.search.space import Space, checked_space, in_model_names, read_grid
+from genperf.search.space import checked_space, in_model_names, read_grid
 from genperf.words.growth import price_text
 from genperf.words.numbers import duration_text, heading, only_for_times, singular, three_digits
 
@@ -193,6 +193,8 @@ def _cell(name: str, value: object, settings: Collection[str]) -> str:
 
 
 Group = Mapping[str, str]
+#: Fields of a job that may be formulas.
+FORMULAS = ("steps", "per", "price", "work")
 
 
 # How much of the best configurations is looked at and shown, and how groups are compared.
@@ -325,7 +327,7 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
         rows = zip(best["_model"].tolist(), best["_row"].tolist(), strict=True)
         plain["meets"] = [float(solved[m].search.meets(solved[m].positions[[row]])[0]) for m, row in rows]
     plain["wins"] = _wins(solved, best)
-    excluded = pd.concat([_excluded(s.search, s.evaluation) for s in solved])
+    per, excluded = _per(search.result, task.job), pd.concat([_excluded(s.search, s.evaluation) for s in solved])
     return Optimum(
         minimize=solved[0].minimize,
         interval=task.interval,
@@ -339,7 +341,8 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
         notes=(*dict.fromkeys(note for s in solved for note in s.notes), *notes),
         maximized=goal.maximize is not None,
         regret=search.regret(solved[0].positions[: len(best)], task.interval) if len(solved) == 1 else None,
-        spent="" if task.job.priced else _spent(search.result, task.job),
+        # Without a price the seconds of all that is counted: gpu-seconds.
+        spent="" if task.job.priced else f"{singular(per) if per.isidentifier() else 'machine'}-seconds",
     )
 
 
@@ -395,12 +398,16 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     constraints = [in_model_names(text, schema) for text in task.where]
     constraints += capacity_constraints(goal.capacity, schema, result.further)
     constraints += [] if goal.budget is None else [f"cost <= {goal.budget!r}"]
-    job = _in_model_names(task.job, schema)
+    texts = {name: text for name, text in asdict(task.job).items() if name in FORMULAS and isinstance(text, str)}
+    job = replace(task.job, **{name: in_model_names(text, schema) for name, text in texts.items()})
     step = result.panel.within(group).work_of_step(job.work)
     work = step.proportional
     aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
     space = checked_space(axes, schema, [*constraints, *aims, *job.formulas], group)
-    chosen = not aims and not job.sized and goal.deadline is None and _work_varies(schema, space, work, bool(group))
+    # Where steps may differ in their work, the shortest is not the best.
+    read = frozenset() if work is None else names_in(work)
+    varies = work is not None and (schema.target.throughput or read & space.varied or (group and not read))
+    chosen = bool(varies) and not aims and not job.sized and goal.deadline is None
     if chosen:
         goal = replace(goal, maximize="throughput")
     if goal.maximize is not None:
@@ -416,11 +423,12 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
         raise _no_answer(search, evaluation, 0, {})
     positions, best, not_looked_at = _best(search, evaluation, task.top)
     front, thinned = _front(search, evaluation, positions)
+    per = _per(result, task.job)
     notes = [
         ("most_throughput", "" if not chosen or schema.target.throughput else _MOST_THROUGHPUT),
         ("work_assumed", f"{step.assumption}; --work says otherwise" if step.assumption and by_work else ""),
         ("may_not_fit", _may_not_fit(search, evaluation)),
-        ("price", _price(result, task.job)),
+        ("price", f"cost is at {price_text(task.job.price_text, per)}" if task.job.price_text and per else ""),
         ("per_step", _per_step(search, minimize, job)),
         ("not_finite", f"{evaluation.not_finite:,} {_NOT_FINITE}" if evaluation.not_finite else ""),
         ("not_all_looked_at", not_looked_at),
@@ -453,21 +461,6 @@ def _check_limits(schema: Schema, goal: Goal, job: Job) -> None:
         raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
 
 
-def _work_varies(schema: Schema, space: Space, work: Node | None, grouped: bool) -> bool:
-    """Return whether steps may differ in their work, so that the shortest is not the best."""
-    if work is None:
-        return False
-    read = names_in(work)
-    return bool(schema.target.throughput or read & space.varied or (grouped and not read))
-
-
-def _in_model_names(job: Job, schema: Schema) -> Job:
-    """Return a job whose formulas read the model's columns."""
-    steps, per, work = (t if t is None else in_model_names(str(t), schema) for t in (job.steps, job.per, job.work))
-    price = in_model_names(job.price, schema) if isinstance(job.price, str) else job.price
-    return replace(job, steps=steps, per=per, price=price, work=work)
-
-
 def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.DataFrame, str]:
     """Return the best configurations; of those that keep the limits where intervals or verdicts decide."""
     order = evaluation.positions[best_first(evaluation.objective, evaluation.cost)]
@@ -498,7 +491,12 @@ def _front(search: Search, evaluation: Evaluation, best: Index) -> tuple[pd.Data
     if not positions.size:
         return pd.DataFrame(), ""
     if search.goal.capacity or search.goal.trusted or search.goal.budget is not None:
-        positions = _front_of_kept(search, np.union1d(positions, best))
+        # Of the configurations that keep all limits but the deadline, as the answers do.
+        positions = np.union1d(positions, best)
+        frame = search.answers(positions)
+        limits = [keeps for name, keeps in search.keeps(frame, positions).items() if name != DEADLINE]
+        satisfies = np.logical_and.reduce(limits)
+        positions = positions[satisfies][_front_places(frame[satisfies], search.problem.predicted)]
     along_front = _along(positions)
     note = f"the Pareto front has {positions.size:,} configurations; {along_front.size} along it are shown"
     frame = search.answers(along_front).drop(columns="objective")
@@ -507,13 +505,6 @@ def _front(search: Search, evaluation: Evaluation, best: Index) -> tuple[pd.Data
             len(frame.columns) - 2, "keeps_deadline", search.latest(frame, along_front) <= search.goal.deadline
         )
     return frame, note if along_front.size < positions.size else ""
-
-
-def _front_of_kept(search: Search, positions: Index) -> Index:
-    """Return the Pareto front of the configurations that keep all limits but the deadline, as the answers do."""
-    frame = search.answers(positions)
-    satisfies = np.logical_and.reduce([k for name, k in search.keeps(frame, positions).items() if name != DEADLINE])
-    return positions[satisfies][_front_places(frame[satisfies], search.problem.predicted)]
 
 
 def _excluded(search: Search, evaluation: Evaluation) -> pd.DataFrame:
@@ -602,15 +593,3 @@ def _per_step(search: Search, minimize: str | None, job: Job) -> str:
 def _per(result: FitResult, job: Job) -> str:
     """Return what counts that which is paid for; empty where nothing does."""
     return job.per or ("" if result.panel.counted is None else result.panel.counted.name)
-
-
-def _spent(result: FitResult, job: Job) -> str:
-    """Return the unit of a cost without a price, the seconds of all that is counted: gpu-seconds."""
-    per = _per(result, job)
-    return f"{singular(per) if per.isidentifier() else 'machine'}-seconds"
-
-
-def _price(result: FitResult, job: Job) -> str:
-    """Return what a given price is for."""
-    per = _per(result, job)
-    return f"cost is at {price_text(job.price_text, per)}" if job.price_text and per else ""

@@ -101,11 +101,6 @@ class Goal(Struct, frozen=True):
         """Whether intervals or verdicts decide on the answers."""
         return self.deadline is not None or self.budget is not None or self.trusted or bool(self.capacity)
 
-    @property
-    def interval_of_capacity(self) -> float:
-        """The nominal coverage whose upper end is exceeded with the probability 1 − `fits`."""
-        return 2.0 * self.fits - 1.0
-
 
 class SearchProblem(Struct, frozen=True):
     """The objective and the constraints, as formulas over the factors and the predicted values alone."""
@@ -277,7 +272,9 @@ def models_of(
     """Return the models of the groups that some values leave, with their groups, and the values of no group column."""
     if isinstance(fitted, FitResult):
         return [({}, fitted)], dict(at)
-    wanted = {name: _levels(values) for name, values in at.items() if name in fitted.group}
+    lists = {name: values.split(",") if isinstance(values, str) else values for name, values in at.items()}
+    lists = {name: values if isinstance(values, Iterable) else [values] for name, values in lists.items()}
+    wanted = {name: {label(value).strip() for value in lists[name]} for name in at if name in fitted.group}
     every = [(dict(zip(fitted.group, key, strict=True)), result) for key, result in fitted.results.items()]
     left = [(group, result) for group, result in every if all(group[n] in levels for n, levels in wanted.items())]
     if not left:
@@ -285,13 +282,6 @@ def models_of(
         named = join_values({name: at[name] for name in wanted})
         raise GenperfError(f"no group has {named}", hint=f"the groups are {some}")
     return left, {name: values for name, values in at.items() if name not in wanted}
-
-
-def _levels(values: Any) -> set[str]:
-    """Return the values of a group column that are named."""
-    if isinstance(values, str):
-        return {text.strip() for text in values.split(",")}
-    return {label(value) for value in (values if isinstance(values, Iterable) else [values])}
 
 
 def capacity_constraints(capacity: Mapping[str, float], schema: Schema, further: Collection[str] = ()) -> list[str]:
@@ -376,11 +366,6 @@ class Evaluation(Struct, eq=False):
         self.only_this[places] += np.sum(fails & (number == 1), axis=1)
         return np.asarray(number == 0)
 
-    def add_to_front(self, points: Array) -> None:
-        """Take in points whose positions are larger than those of the points before."""
-        both = np.hstack([self.front, points])
-        self.front = both[:, front_of(*both[:2])]
-
 
 class Search(Struct, frozen=True, eq=False):
     """A model, a space and a problem."""
@@ -429,7 +414,8 @@ class Search(Struct, frozen=True, eq=False):
         finite = satisfies & np.isfinite(objective) & np.isfinite(total)
         if problem.cost is not None:
             plotted = finite & np.isfinite(cost)
-            evaluation.add_to_front(np.array([total[plotted], cost[plotted], positions[plotted]]))
+            both = np.hstack([evaluation.front, [total[plotted], cost[plotted], positions[plotted]]])
+            evaluation.front = both[:, front_of(*both[:2])]
         late = finite & (total > (self.goal.deadline or np.inf))
         evaluation.fastest = min(evaluation.fastest, float(total[finite].min(initial=np.inf)))
         evaluation.not_finite += int(np.sum(satisfies & ~finite))
@@ -517,7 +503,8 @@ class Search(Struct, frozen=True, eq=False):
             most = frame["cost"] * frame["upper"] / frame[self.problem.predicted]
             limits[BUDGET] = most.to_numpy(dtype=float) <= self.goal.budget
         if self.goal.capacity:
-            predicted = self._judged(self.space.take(positions), self.goal.interval_of_capacity)
+            # The nominal coverage whose upper end is exceeded with the probability 1 − `fits`.
+            predicted = self._judged(self.space.take(positions), 2.0 * self.goal.fits - 1.0)
             uppers = {
                 n: predicted["upper" if n == self.problem.predicted else f"{n}_upper"] for n in self.goal.capacity
             }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -274,21 +274,6 @@ class Suggestions(PrintedAnswer, frozen=True, eq=False):
         return [("what to measure next", self.chosen), self.sentence]
 
 
-class Measurements(Struct, frozen=True):
-    """What could be measured, what it costs, and what is to be reached by it: see `suggest`."""
-
-    cost: str = "workers"
-    candidates: str | Path | pd.DataFrame | None = None
-    k: int = 1
-    within: float | None = None
-    interval: float = 0.9
-    band: Band = "confidence"
-    work: str | None = None
-
-
-USUAL_MEASUREMENTS = Measurements()
-
-
 def suggest(
     result: FitResult,
     target: Mapping[str, Any],
@@ -300,6 +285,7 @@ def suggest(
     interval: float = 0.9,
     band: Band = "confidence",
     work: str | None = None,
+    known: tuple[Query, Interval, bool] | None = None,
 ) -> Suggestions:
     """Return what to measure next: the candidates that narrow the interval at a target most for their cost.
 
@@ -327,6 +313,8 @@ def suggest(
         Of the mean, or of a new run, whose noise no measurement takes away.
     work : str, optional
         The samples of a step, a formula over the columns: the answer is then about the throughput, and costs read it.
+    known : tuple, optional
+        Where they are known, every factor of the target, its interval, and whether its verdict is blind.
 
     Raises
     ------
@@ -348,26 +336,14 @@ def suggest(
         raise GenperfError(f"{k} is not a number of measurements", hint="1 or more")
     if within is not None and not (np.isfinite(within) and within > 0):
         raise GenperfError(f"an interval cannot be within {within:g}", hint="0.1 is 10 %")
-    query = result.query(target)
-    if query.rows != 1:
-        raise GenperfError(f"suggest takes one target, got {query.rows}", hint="one value for each factor")
-    predicted = predicted_columns(result, query, interval, band)
-    now = Interval(*(float(predicted[c][0]) for c in (result.schema.target.name, "lower", "upper")))
-    blind = predicted["verdict"][0] == VERDICTS[-1]
-    options = Measurements(cost, candidates, k, within, interval, band, work)
-    return suggested(result, query, target, now, blind, options)
-
-
-def suggested(
-    result: FitResult,
-    query: Query,
-    target: Collection[str],
-    now: Interval,
-    blind: bool,
-    options: Measurements = USUAL_MEASUREMENTS,
-) -> Suggestions:
-    """Return what to measure next where the interval at the target is known `now`, and whether its verdict is blind."""
-    within, work = options.within, options.work
+    if known is None:
+        query = result.query(target)
+        if query.rows != 1:
+            raise GenperfError(f"suggest takes one target, got {query.rows}", hint="one value for each factor")
+        predicted = predicted_columns(result, query, interval, band)
+        expected = Interval(*(float(predicted[c][0]) for c in (result.schema.target.name, "lower", "upper")))
+        known = query, expected, predicted["verdict"][0] == VERDICTS[-1]
+    query, now, blind = known
     step = result.panel.work_of_step(work, samples_called(result.schema.target.throughput))
     rated = work is not None or step.known == "measured"
     values = {n: v[0] for n, v in query.columns.items()}
@@ -380,28 +356,28 @@ def suggested(
         names = [*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"]
         chosen = ranked = pd.DataFrame(columns=names)
     else:
-        places = _candidates(result, query, options.candidates)
+        places = _candidates(result, query, candidates)
         both = {n: np.concatenate([places.columns[n], query.columns[n]]) for n in query.columns}
         predictions = forecasts(result.members, both)
         central = central_times(result.members, both, predictions)[:-1]
-        prices = _costs(result, places, central, options.cost, work)
+        prices = _costs(result, places, central, cost, work)
         start = knowledge(result, both, predictions)
-        run = float(start.noise[-1]) if options.band == "prediction" else 0.0
+        run = float(start.noise[-1]) if band == "prediction" else 0.0
         samples = step.at(places.columns) if rated else None
         rates = {} if samples is None else {"throughput": samples / central}
         frame = pd.DataFrame({**places.columns, quantity.name: central, **rates, "cost": prices})
         contained = knowledge(result, both, predictions, contained=True)
         ranking = _Ranking(frame, start, contained, width, run)
         ranked = ranking.of(start, contained)
-        chosen = ranking.batch(ranked, options.k, within)
+        chosen = ranking.batch(ranked, k, within)
     beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
     after = width if chosen.empty else float(chosen["width"].iloc[-1])
     following_run = NextRun(named, places_of(values, named, chosen), now, width, after, within, met, beyond)
     rate = None
     if rated and (samples := step.at(query.columns)) is not None:
         rate = Interval(*(float(samples[0] / end) for end in (value, upper, lower)))
-    there = (*now.ends, options.interval, width, within, met)
-    return Suggestions(values, *there, chosen, ranked, quantity, following_run, rate, f"{step.unit}/s" if rate else "")
+    there = (values, *now.ends, interval, width, within, met)
+    return Suggestions(*there, chosen, ranked, quantity, following_run, rate, f"{step.unit}/s" if rate else "")
 
 
 #: Candidates with less than this share of the largest gain stand behind the others, however little they cost. With a

@@ -96,21 +96,17 @@ def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") 
     unit = expected.unit if rate is None else rate_unit(growth.sample)
     if growth.whole:
         _, low, high, unit = durations_text(*expected.value.ends)
+    held_out = "nothing could be held out to test it"
+    if expected.held_out is not None:
+        held_out = f"the held-out error is {expected.held_out:.1f} % ({expected.held_out_of})"
     return prose(
         fits_text(expected.fits),
         f"a new run lies between {low} and {with_unit(high, unit)} ({100 * expected.interval:g} % interval)",
-        held_out_text(expected),
+        held_out,
         trust_text(expected.verdict, verdict),
         *reasons,
         worth,
     )
-
-
-def held_out_text(expected: Expectation) -> str:
-    """Return the held-out error, and what was predicted from what."""
-    if expected.held_out is None:
-        return "nothing could be held out to test it"
-    return f"the held-out error is {expected.held_out:.1f} % ({expected.held_out_of})"
 
 
 def price_text(price: str, name: str) -> str:
@@ -197,15 +193,11 @@ def money_text(growth: GrowthCounts, expected: Expectation) -> str:
 
 
 def training_sentence(training: Training, numbers: Mapping[str, float], planned: Planned | None = None) -> str:
-    """Return how long the tokens of a training take, what they cost, and the use of a device; empty without numbers.
-
-    How long the tokens of a plan take is in the sentence of the plan.
-    """
-    if "tokens_per_s" not in numbers:
+    """Return how long the tokens of a training take unless a plan says it, their cost, and the use of a device."""
+    in_plan = planned is not None and planned.plan.of_tokens
+    if "tokens_per_s" not in numbers or (in_plan and training.peak is None):
         return ""
-    text, in_plan = f"{_amount(numbers['tokens_per_s'])} tokens/s", planned is not None and planned.plan.of_tokens
-    if in_plan and training.peak is None:
-        return ""
+    text = f"{_amount(numbers['tokens_per_s'])} tokens/s"
     if training.tokens is not None and not in_plan:
         middle, least, most, unit = durations_text(
             *(86400.0 * numbers[f"days{end}"] for end in ("", "_lower", "_upper"))

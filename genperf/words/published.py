@@ -71,7 +71,6 @@ def worth_text(record: Record | None) -> str:
 
 def exchange_sentence(exchange: Exchange) -> str:
     """Return the least time of an exchange, beside what the step to several nodes cost."""
-    cost = exchange.cost
     ways = {name.replace("server", "one server"): time for name, time in exchange.ways.items()}
     # The hierarchical way, where it is as quick as a ring.
     way = min(ways, key=lambda name: (ways[name], name != "hierarchical"))
@@ -82,11 +81,12 @@ def exchange_sentence(exchange: Exchange) -> str:
         f"{three_digits(seconds)} s of {step} at the hinted rate"
     )
     alternatives = ", ".join(f"{name} {three_digits(time)} s" for name, time in ways.items())
-    return prose(least, f"that is the {way} way; {alternatives}", *_cost_of_exchange(exchange, cost, seconds))
+    return prose(least, f"that is the {way} way; {alternatives}", *_cost_of_exchange(exchange, seconds))
 
 
-def _cost_of_exchange(exchange: Exchange, cost: float | None, seconds: float) -> list[str]:
+def _cost_of_exchange(exchange: Exchange, seconds: float) -> list[str]:
     """Return what the step to several nodes cost, beside what the exchange needs."""
+    cost = exchange.cost
     if cost is None:
         return ["how long a step takes is not known: --work gives its samples"] if exchange.step is None else []
     if cost <= 0.0:
