@@ -114,6 +114,8 @@ def units_of(node, known):
         case Call("log2" | "power", arguments):
             assert all(not units_of(a, known) for a in arguments), "of something with a unit"
             return Counter()
+        case Call("sqrt", (argument,)):
+            return Counter({unit: power / 2 for unit, power in units_of(argument, known).items()})
         case Call("add" | "subtract" | "max" | "min", arguments):
             return like([units_of(a, known) for a in arguments])
         case _:
