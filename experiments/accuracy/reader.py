@@ -35,6 +35,11 @@ BYTES = {"gb": 1e9, "gib": 2.0**30, "mb": 1e6, "mib": 2.0**20}
 NEVER = re.compile(r"(?!)")
 
 
+def alone(line: str) -> list[str]:
+    """Return a line as one that tells of one run."""
+    return [line]
+
+
 @dataclass(frozen=True)
 class Asked:
     """A question about a file or a folder, and its truth; a truth of -1 is that it has no answer."""
@@ -89,6 +94,7 @@ MECHANISMS: Mapping[str, Mapping[str, Any]] = {
         "table.facts._HEADING": NEVER,
         "table.facts._chosen_size": nothing,
     },
+    "sentences of several runs": {"table.facts._clauses": alone},
     "the steady median of what repeats": {
         "table.facts.summary": mean_of_all,
         "table.text.summary": mean_of_all,

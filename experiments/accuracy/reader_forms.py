@@ -843,4 +843,18 @@ FORMS = (
         "nodes=16",
         100.0 * TARGET**-0.06,
     ),
+    in_a_file(
+        "a sentence of several runs",
+        "message.txt",
+        "We ran it again: on " + ", on ".join(f"{n} GPUs {r} images/s" for n, r in PLAIN) + ", all in bf16.\n",
+        "gpus=16",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "records of YAML",
+        "runs.yaml",
+        "".join(f"- name: run-{n}\n  gpus: {n}\n  throughput: {r} images/s\n" for n, r in PLAIN),
+        "gpus=16",
+        rate(TARGET),
+    ),
 )

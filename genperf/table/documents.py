@@ -205,8 +205,7 @@ def of_outline(text: str) -> str | None:
     >>> of_outline("runs:\n  - gpus: 8\n    step: 0.2 # s\n  - gpus: 16"), of_outline("gpus: 8\nstep: 0.2")
     ('{"runs": [{"gpus": 8, "step": "0.2 s"}, {"gpus": 16}]}', None)
     """
-    bare = (line.rstrip() for line in text.splitlines())
-    lines = [line for line in bare if line and line != "---" and not line.lstrip().startswith("#")]
+    lines = [line.rstrip() for line in text.splitlines() if line.strip(" -") and not line.lstrip().startswith("#")]
     matches = [_OUTLINE.fullmatch(line) for line in lines[: _LONGEST_OUTLINE + 1]]
     if len(lines) > _LONGEST_OUTLINE or not all(matches) or not any(line["lead"] for line in filter(None, matches)):
         return None
@@ -216,11 +215,9 @@ def of_outline(text: str) -> str | None:
     # In Python: libyaml overflows the stack of blocks inside each other.
     import yaml
 
-    def with_unit(match: re.Match[str]) -> str:
-        return f"{match[1]} {match[2]}" if is_result(f"x ({match[2]})") else match[1]
-
+    with_units = _COMMENTED.sub(lambda m: f"{m[1]} {m[2]}" if is_result(f"x ({m[2]})") else m[1], "\n".join(lines))
     try:
-        node = yaml.compose(_COMMENTED.sub(with_unit, "\n".join(lines)), yaml.BaseLoader)
+        node = yaml.compose(with_units, yaml.BaseLoader)
         return json.dumps(_value(node)) if node.id in ("mapping", "sequence") else None
     except (yaml.YAMLError, ValueError, TypeError, RecursionError):
         return None

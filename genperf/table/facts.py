@@ -373,26 +373,18 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
 
 
 def _clauses(line: str) -> list[str]:
-    """Return the parts of a line, each with a count and what was measured there, where it tells of several runs.
-
-    Examples
-    --------
-    >>> _clauses("We get 412 tokens/s on 4 nodes and 808 tokens/s on 8 nodes"), _clauses("4 nodes, 412 tokens/s")
-    (['We get 412 tokens/s on 4 nodes', '808 tokens/s on 8 nodes'], ['4 nodes, 412 tokens/s'])
-    >>> _clauses("1, 2 and 4 GPUs give 105, 205 and 395 images/s")
-    ['1 GPUs, 105 images/s', '2 GPUs, 205 images/s', '4 GPUs, 395 images/s']
-    """
+    """Return the parts of a line, each with a count and what was measured there, where it tells of several runs."""
     line = line[:LONGEST_LINE]
     lists = [[f"{v} {m['unit']}" for v in re.findall(_DIGITS, m["values"])] for m in _ENUMERATED.finditer(line)]
     clauses = [line]
     if len(lists) > 1 and len({*map(len, lists)}) == 1:
         clauses = [", ".join(row) for row in zip(*lists, strict=True)]
     elif len(_COUNTED.findall(line)) > 1:
-        clauses = [clause.strip() for clause in _BETWEEN_CLAUSES.split(line)]
-    kinds = [[(_counts(key), is_result(key, unit)) for key, _, unit in facts_of(clause)] for clause in clauses]
-    held = [tuple(map(any, zip(*each, strict=True))) for each in kinds if each]
-    runs = [clause for clause, each in zip(clauses, kinds, strict=True) if each]
-    return runs if len(runs) > 1 and {*held} == {(True, True)} else [line]
+        clauses = _BETWEEN_CLAUSES.split(line)
+    # Of each clause that says something, whether it has a count, and a result.
+    kinds = {c: [(_counts(key), is_result(key, unit)) for key, _, unit in facts_of(c)] for c in clauses}
+    runs = {clause: tuple(map(any, zip(*pairs, strict=True))) for clause, pairs in kinds.items() if pairs}
+    return [*runs] if len(runs) > 1 and {*runs.values()} == {(True, True)} else [line]
 
 
 def _says_again(run: Run, key: str, value: Any) -> bool:
