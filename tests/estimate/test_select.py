@@ -12,28 +12,24 @@ from scipy.optimize import nnls
 import genperf as gp
 from genperf.errors import FitError, ModelError
 from genperf.estimate import FitOptions, affordable, at_once, estimate_alike
-from genperf.estimate.alike import batch_of
 from genperf.estimate.candidates import (
     CONSTANTS_PER_ROW,
     MAX_CONSTANTS,
-    MAX_SELECTION_ROWS,
     PROMISING_ERROR,
     Candidate,
     best_of,
     candidates_of,
     folds_of,
-    judged_rows,
 )
-from genperf.estimate.grow import START_SIZE, USUAL_SIZE, GrowthProblem, _shrunk, grow, huber_weights
-from genperf.estimate.outcome import last_point_error, resampled
-from genperf.estimate.problem import continued_starts, problem_of, spread_starts
+from genperf.estimate.grow import USUAL_SIZE, GrowthProblem, grow, huber_weights
+from genperf.estimate.outcome import resampled
+from genperf.estimate.problem import problem_of
 from genperf.expression import Expression
 from genperf.models import family_named
 from genperf.models.generic import MAX_TERM_LEVELS, Structure, generic, interactions, kinds_of
 from genperf.prediction import central_times
 from genperf.result import GroupedResult, dump_model
 from genperf.solver import solve
-from genperf.solver.problem import BLOCK_NUMBERS
 from genperf.table import Factor
 
 
@@ -139,19 +135,6 @@ def test_huber_weights_by_hand() -> None:
     assert found == pytest.approx(np.array([[1.0, 1.0, 1.0, 0.29652, 0.0, 0.0]]), abs=1e-4)
 
 
-def test_starts_stay_in_bounds_and_begin_with_the_given_one() -> None:
-    problem = problem_of(PRODUCTS[1], TABLE, FitOptions())
-    starts = spread_starts(problem, 20, np.random.default_rng(0))
-    assert np.all((starts >= problem.lower) & (starts <= problem.upper))
-    moved = ~problem.coefficient
-    assert np.array_equal(starts[0, moved], problem.start[moved])
-    assert len(np.unique(starts[:, moved], axis=0)) > 10
-    # A linear expression needs one.
-    (ernest,) = gp.MODELS["ernest"].expressions(TABLE.panel)
-    problem = problem_of(ernest, TABLE, FitOptions(lam=0.0))
-    assert spread_starts(problem, 20, np.random.default_rng(0)).shape == (1, len(ernest.constants))
-
-
 def of_nets(count: int) -> list[Factor]:
     """Return the factors of the table, and a name of so many levels."""
     levels = tuple(f"net{i}" for i in range(count))
@@ -172,24 +155,6 @@ def test_structures_larger_than_the_table_are_left_out() -> None:
     with pytest.raises(ModelError, match="at most 200") as caught:
         generic(of_nets(MAX_TERM_LEVELS + 1))
     assert "--group net" in str(caught.value.hint)
-
-
-def test_large_tables_are_thinned_for_the_choice_alone() -> None:
-    some = judged_rows(MAX_SELECTION_ROWS + 200, np.random.default_rng(0))
-    assert len(set(some.tolist())) == MAX_SELECTION_ROWS
-    assert np.all(np.diff(some) > 0)
-    assert judged_rows(MAX_SELECTION_ROWS, np.random.default_rng(0)).tolist() == list(range(MAX_SELECTION_ROWS))
-
-
-def test_a_further_term_continues_the_terms_before_it() -> None:
-    problem = problem_of(PRODUCTS[1], TABLE, FitOptions())
-    one = candidates_of(PRODUCTS[:1], TABLE, FitOptions(lam=1e-4), 0)[0]
-    known = PRODUCTS[0], one.constants[None]
-    starts = continued_starts(problem, PRODUCTS[1], *known, np.ones((1, len(TABLE))), np.random.default_rng(0))
-    alone = problem_of(PRODUCTS[0], TABLE, FitOptions())
-    assert starts.shape == (1, 2, len(PRODUCTS[1].constants))
-    # A second term that is no use has a coefficient of zero, and costs the penalty of its exponents alone.
-    assert problem.cost(starts[0]).min() < alone.cost(one.constants[None]).item() * 1.5
 
 
 def test_only_promising_expressions_go_on_to_stronger_penalties() -> None:
@@ -285,20 +250,6 @@ def test_parts_of_the_rows_grow_by_themselves_and_rows_that_do_not_count_change_
     second = grow(other, start, rows[:1])[0]
     assert second.kept.tolist() == together[0].kept.tolist()
     assert second.constants == pytest.approx(together[0].constants, abs=1e-3)
-
-
-def test_sizes_are_learned_the_same_in_any_order_of_the_rows() -> None:
-    rng = np.random.default_rng(3)
-    design, noise = rng.normal(size=(40, 6)), 0.1 * rng.normal(size=40)
-    target = design[:, 0] + 0.5 * design[:, 1] + noise
-    groups = np.array([-1, 0, 0, 1, 1, 1])
-    order = rng.permutation(40)
-    one, other = (
-        _shrunk(design[rows], target[rows], np.ones(40), groups, np.ones(6), np.full(2, START_SIZE))
-        for rows in (np.arange(40), order)
-    )
-    for ours, theirs in zip(other, one, strict=True):
-        assert ours == pytest.approx(theirs)
 
 
 def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> None:
@@ -455,16 +406,6 @@ def test_looking_back_fits_the_smaller_scales_alone() -> None:
         assert evidence.last_point == pytest.approx(abs(np.log(part.measured[-2] / measured)))
 
 
-def test_a_partner_agrees_in_all_but_the_scale() -> None:
-    frame = pd.DataFrame(
-        {"n": [1, 2, 2, 1, 4, 4, 4], "b": [8, 8, 8, 16, 8, 16, 32], "s": [1.0, 2.0, 3.0, 5.0, 6.0, 10.0, 9.0]}
-    )
-    series = gp.read_table(frame, time="s", extrinsic="n", intrinsic="b")
-    # 8 at 4 workers has two partners at 2, the later 3.0: ln 2; 16 has 5.0 at 1: ln 2; 32 has none.
-    held = np.array([False] * 4 + [True] * 3)
-    assert last_point_error(series, "n", held) == pytest.approx(np.log(2))
-
-
 def test_constants_that_are_held_that_nothing_moves_and_that_cannot_be_finite() -> None:
     frame = pd.DataFrame({"net": "x", "workers": [1.0, 2, 4, 8], "s": 0.5 + 8 / np.array([1.0, 2, 4, 8])})
     held = gp.fit(table(frame), "amdahl", fix={"c": 0.5}, lam=0.0, draws=3)
@@ -478,14 +419,3 @@ def test_constants_that_are_held_that_nothing_moves_and_that_cannot_be_finite() 
     assert isinstance(result, GroupedResult)
     assert list(result.results) == [("net0",)]
     assert "finite" in result.failures[("one",)]
-
-
-def test_blocks_bound_the_memory_whatever_the_series() -> None:
-    parts = [part for _, part in table(fleet(60)).groups()]
-    (expression,) = family_named("ernest").expressions(parts[0].panel)
-    medians = [p.medians() for p in parts]
-    batch = batch_of(expression, medians, FitOptions(lam=0.0))
-    sets = BLOCK_NUMBERS // 16 // 7
-    blocks = batch.blocks(sets)
-    assert [b.stop - b.start for b in blocks] == [7] * 8 + [4]
-    assert sum(len(batch.take(b).measured) for b in blocks) == 60

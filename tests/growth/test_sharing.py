@@ -61,20 +61,6 @@ def test_the_gradient_is_that_of_differences():
         assert error < 1e-4 * (1.0 + np.abs(gradient).max() + abs(value))
 
 
-def test_held_out_donors_are_predicted_as_a_process_without_them():
-    whole = process()
-    mean, sd = whole.held_out(np.arange(15) // 3)
-    first, rest = np.arange(3), np.arange(3, 15)
-    part = object.__new__(DonorProcess)
-    part.distances, part.middle, part.spread = whole.distances[:, 3:, 3:], whole.middle, whole.spread
-    part.size, part.away, part.logarithms = whole.size[rest], whole.away[rest], whole.logarithms
-    part.inverse = np.linalg.inv(whole._covariance(whole.logarithms)[0][np.ix_(rest, rest)])
-    part.dual = part.inverse @ part.away
-    found = part.predict(whole.distances[:, :3, 3:], whole.size[first])
-    assert_allclose(mean[:3], found[0], rtol=1e-6)
-    assert_allclose(sd[:3], found[1], rtol=1e-4)
-
-
 def test_the_process_finds_the_column_that_matters():
     weights = np.exp(process().logarithms[3:])
     assert weights[0] > 3.0 * weights[1]

@@ -93,13 +93,9 @@ def test_all_bad_rows_are_counted_and_the_first_shown(read):
         ({"extrinsic": "m"}, "runs.csv: no column 'm' (named as extrinsic)"),
         ({"group": "bb"}, "no column 'bb' (named as group)"),
         ({"time": "T"}, "no column 'T' (named as time)"),
-        ({"throughput": "b"}, "time and throughput are both named"),
-        ({"time": None, "throughput": "b", "extrinsic": "", "intrinsic": "n"}, "no column counts the workers"),
-        ({"work": "n"}, "a work formula goes with a throughput"),
         ({"extrinsic": ""}, "--intrinsic or --extrinsic with some of n, b"),
         ({"intrinsic": "n"}, "column 'n' is named both as intrinsic and as extrinsic"),
         ({"extrinsic": "n,n"}, "column 'n' is named twice as extrinsic"),
-        ({"extrinsic": "n,t"}, "both as extrinsic and as time"),
         ({"weight": "n"}, "both as extrinsic and as weight"),
         ({"group": "fw", "repeat": "fw"}, "both as group and as repeat"),
         ({"extrinsic": "fw"}, "line 2, column 'fw': no cell of the column is a number; the first, 'tf'"),
@@ -129,9 +125,7 @@ def test_roles_without_a_measured_column_are_refused():
     ("options", "message"),
     [
         ({"where": "m > 1"}, "unknown name 'm'"),
-        ({"where": "n + 1"}, "a filter is a comparison"),
         ({"where": "fw > 1"}, "fw > 1\n"),
-        ({"let": "k=__import__('os')"}, "__import__('os')\n  ^"),
         ({"let": "k=fw*2"}, "'fw' is a text column"),
         ({"let": ["k=j", "j=n"]}, "unknown name 'j'"),  # only an earlier one can be used
         ({"time": None, "throughput": "b", "work": "n*q"}, "  n*q\n    ^"),

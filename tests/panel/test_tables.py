@@ -93,9 +93,6 @@ CASES = {
         ("out_tps", "ttft_ms"),
         {"conc": "setting", "prompts": "setting"},
     ),
-    "a device count by another name": Case(
-        "cluster_size,gpus,step_s\n1,1,1.13\n2,2,1.17\n4,4,1.23\n8,8,1.34\n", {"gpus": "16"}, "gpus", ("step_s",)
-    ),
     "nodes and the processes on them": Case(
         "nodes,nproc,total time\n1,48,171.3\n2,96,87.9\n4,192,45.8\n8,384,24.6\n",
         {"nodes": "32", "nproc": "1536"},
@@ -118,34 +115,12 @@ CASES = {
     "a size that is scaled, not workers": Case(
         "x,Total runtime\n1,23.18\n2,24.73\n4,27.51\n8,33.54\n16,45.31\n", {"x": "64"}, "x", ("Total runtime",)
     ),
-    "repeats by number": Case(
-        "run,gpus,step_s\n1,1,1.02\n2,1,1.04\n1,2,1.11\n2,2,1.09\n1,4,1.21\n2,4,1.19\n",
-        {"gpus": "8"},
-        "gpus",
-        ("step_s",),
-        {"run": "repeat"},
-    ),
     "a job's number and its date": Case(
         "job_id,date,gpus,step_s\n7101,2024-01-02,1,1.02\n7102,2024-01-02,2,1.11\n7107,2024-01-03,4,1.21\n",
         {"gpus": "8"},
         "gpus",
         ("step_s",),
         {"job_id": "label", "date": "label"},
-    ),
-    "how a run ended": Case(
-        "gpus,status,step_s\n1,ok,1.02\n2,ok,1.11\n4,ok,1.21\n8,OOM,\n",
-        {"gpus": "8"},
-        "gpus",
-        ("step_s",),
-        {"status": "ending"},
-    ),
-    "hidden sizes are settings": Case(
-        "gpus,hidden,layers,ms\n1,1024,12,211.3\n2,1024,12,223.7\n4,1024,12,241.2\n1,2048,24,803.6\n2,2048,24,841.9\n"
-        "4,2048,24,907.4\n",
-        {"gpus": "8", "hidden": "2048", "layers": "24"},
-        "gpus",
-        ("ms",),
-        {"hidden": "setting", "layers": "setting"},
     ),
     "parameters name the model": Case(
         "model,params,gpus,tok_s\nm-7b,7e9,8,21100.5\nm-7b,7e9,16,41502.1\nm-30b,3e10,8,5210.7\nm-30b,3e10,16,10233.9\n"

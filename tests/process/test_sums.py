@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import nnls
 
 import genperf as gp
 from genperf.panel import read_table
@@ -28,18 +27,6 @@ def test_a_share_of_the_constant_holds_it_where_sizes_have_powers() -> None:
     )
     assert constant["lower"] < 0.3 < constant["upper"]
     assert constant["upper"] - constant["lower"] < 0.3
-
-
-def test_non_negative_least_squares_are_scipys() -> None:
-    A, target = RNG.uniform(size=(30, 12)), RNG.normal(1.0, 1.0, 30)
-    ridge = np.full(12, 1e-3)
-    length = np.sqrt((A * A).sum(axis=0))
-    whole = np.vstack([A / length, np.diag(np.sqrt(ridge))])
-    expected = nnls(whole, np.append(target, np.zeros(12)))[0] / length
-    basis = SumBasis(A, ridge, np.zeros((30, 0)), *no_powers(30, 12))
-    assert basis._solved(A, target, np.zeros(12)) == pytest.approx(expected, abs=1e-9)
-    # A start that is far away ends at the same place.
-    assert basis._solved(A, target, np.ones(12)) == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_sum_and_levels_are_recovered() -> None:

@@ -184,7 +184,6 @@ def test_what_chance_alone_would_correlate_is_no_gain() -> None:
         ({"gpus": [32, 64]}, {}, "suggest takes one target, got 2"),
         ({"gpus": 64}, {"k": 0}, "0 is not a number of measurements"),
         ({"gpus": 64}, {"within": -1.0}, "cannot be within -1"),
-        ({"gpus": 64}, {"interval": 2.0}, "the interval must lie between 0 and 1, not 2.0"),
         ({"gpus": 64}, {"cost": "gpu"}, "'gpu' is not a factor"),
         ({"gpus": 64}, {"cost": "0*gpus"}, "the cost '0\\*gpus' is 0 at gpus=8"),
         ({"gpus": 4}, {}, "the runs at gpus = 1, 2, 4 were measured already"),

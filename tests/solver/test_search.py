@@ -274,17 +274,6 @@ def test_nothing_near_the_result_costs_less() -> None:
         assert problem.cost(near).min() >= polished.cost[0] * (1.0 - 1e-6)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_replicates_as_weights_are_separate_fits(loss: str) -> None:
-    problem = problem_of(GENERIC, loss, Penalty(1e-4), noise=0.05)
-    weights = np.random.default_rng(4).multinomial(40, np.full(40, 1 / 40), 4).astype(float)
-    together = polish(problem, np.repeat(START, 4, axis=0), weights)
-    alone = [polish(replace(problem, weights=w), START) for w in weights]
-    assert len(np.unique(together.cost.round(9))) == 4
-    np.testing.assert_array_equal(together.cost, [a.cost[0] for a in alone])
-    np.testing.assert_array_equal(together.constants, [a.constants[0] for a in alone])
-
-
 @pytest.mark.parametrize("l1_share", [0.0, 0.5])
 def test_sets_with_penalties_of_their_own_are_separate_fits(l1_share: float) -> None:
     problem = problem_of(GENERIC, penalty=Penalty(1e-4, l1_share), noise=0.05)

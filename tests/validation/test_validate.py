@@ -313,7 +313,6 @@ def test_all_is_every_learner_and_every_family_that_applies() -> None:
         ("", {}, "no model is named", "last-point"),
         ([], {}, "no model is named", "last-point"),
         ("svr", {"interval": 90}, "the interval must lie between 0 and 1, not 90", "--interval 0.9"),
-        ("svr", {"interval": 0.0}, "the interval must lie between 0 and 1, not 0.0", "--interval 0.9"),
         ("svr", {"workers": 0}, "0 is not a number of worker processes", "1 or more"),
     ],
 )
