@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -42,27 +42,17 @@ class Engine(Struct, frozen=True):
         return self.name == "local" and self.workers == 1
 
 
-class Backend(NamedTuple):
-    """A joblib backend for an engine."""
-
-    #: Returns a backend's name or a new one.
-    make: Callable[[], Any]
-    #: Workers.
-    jobs: int
+#: What makes a joblib backend, or its name; and its workers.
+Backend: TypeAlias = tuple[Callable[[], Any], int]
 
 
 def _connected(engine: Engine, stack: ExitStack) -> Backend:
-    """Connect to the engine; the stack stops in the end whatever was started for it."""
+    """Connect to the engine, or start one; the stack stops in the end whatever was started for it."""
     import joblib
 
     local_workers = joblib.cpu_count() if engine.workers == -1 else engine.workers
     if engine.name == "local":
-        return Backend(lambda: "loky", local_workers)
-    return _dask(engine, local_workers, stack)
-
-
-def _dask(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
-    """Connect to a Dask scheduler, or start one."""
+        return lambda: "loky", local_workers
     try:
         from distributed import Client, LocalCluster
     except ImportError:
@@ -83,7 +73,7 @@ def _dask(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
         raise GenperfError(
             f"the Dask cluster at '{engine.address}' has no workers", hint="start some: dask worker ADDRESS"
         )
-    return Backend(lambda: _dask_backend(client), max(2, threads))
+    return partial(_dask_backend, client), max(2, threads)
 
 
 def _dask_backend(client: Any) -> Any:
@@ -229,7 +219,8 @@ def _parallel(
     from joblib import Parallel, delayed, parallel_config
 
     calls = (delayed(guarded)(number, task) for number, task in numbered)
-    with parallel_config(backend=backend.make(), n_jobs=backend.jobs):
+    make, jobs = backend
+    with parallel_config(backend=make(), n_jobs=jobs):
         yield from Parallel(return_as="generator_unordered", batch_size=1)(calls)
 
 

@@ -72,7 +72,6 @@ def import_(sources: tuple[str, ...], settings: tuple[str, ...], from_name: str 
     table = import_files(format, files, pairs(settings, "--set"), from_name)
     write_whole(output or "-", "".join(csv_lines(table, out.raw)))
     roles = _roles(table)
-    path = output if output and output != "-" else "TABLE"
     facts = {
         "table": output,
         "rows": len(table.rows),
@@ -87,9 +86,7 @@ def import_(sources: tuple[str, ...], settings: tuple[str, ...], from_name: str 
         for reason in table.left_out[:LISTED]:
             out.note(f"  {reason}")
     out.notes(table.notes)
-    files_read = len(table.values("source"))
-    rows = f"{counted(len(table.rows), 'row')} of {counted(files_read, 'file')}"
-    out.note(f"wrote {path}: {rows}" if path == output else rows)
+    path = _written(out, len(table.rows), len(table.values("source")))
     if any(role in ("--extrinsic", "--intrinsic", "--categorical") for role in roles):
         out.note(f"next: {shlex.join(['genperf', 'check', path, *roles])}")
         out.note(f"then: {shlex.join(['genperf', 'fit', path, *roles, '-o', 'model.json'])}")
@@ -113,11 +110,16 @@ def _import_source(files: list[str], settings: dict[str, str], from_name: str | 
     out.written({"table": out.output, "rows": len(source), "columns": [*source.columns], "notes": steps})
     for text in steps:
         out.note(text)
-    path = out.output if out.output and out.output != "-" else "TABLE"
-    files_read = sum(1 if name == "-" else len(files_of(name)) for name in files)
-    rows = f"{counted(len(source), 'row')} of {counted(files_read, 'file')}"
-    out.note(f"wrote {path}: {rows}" if path == out.output else rows)
+    path = _written(out, len(source), sum(1 if name == "-" else len(files_of(name)) for name in files))
     out.note(f"next: {shlex.join(['genperf', 'ask', path])}")
+
+
+def _written(out: Output, rows: int, files: int) -> str:
+    """Print how many rows of how many files were written, and return the name of the table."""
+    path = out.output if out.output and out.output != "-" else "TABLE"
+    text = f"{counted(rows, 'row')} of {counted(files, 'file')}"
+    out.note(f"wrote {path}: {text}" if path == out.output else text)
+    return path
 
 
 def _roles(table: Imported) -> list[str]:
@@ -126,12 +128,7 @@ def _roles(table: Imported) -> list[str]:
     from genperf.vocabulary.names import COUNTED, canonical_of
 
     series = [name for name in table.group if len(table.values(name)) > 1]
-    columns_by_role: dict[str, list[str]] = {
-        "--intrinsic": [],
-        "--extrinsic": [],
-        "--categorical": [],
-        "--group": series,
-    }
+    columns_by_role = {role: list[str]() for role in ("--intrinsic", "--extrinsic", "--categorical")}
     for name in table.factors:
         cells = table.values(name) - {None, ""}
         if len(cells) < 2:
@@ -140,7 +137,7 @@ def _roles(table: Imported) -> list[str]:
         of_number = "--extrinsic" if canonical_of(name) in COUNTED else "--intrinsic"
         columns_by_role[of_number if numeric else "--categorical"].append(name)
     words = ["--throughput" if table.rate else "--time", table.time]
-    for role, names in columns_by_role.items():
+    for role, names in {**columns_by_role, "--group": series}.items():
         words += [role, ",".join(names)] if names else []
     words += ["--repeat", table.repeat]
     if any(isinstance(value, int | float) and value <= 0 for value in table.values(table.time)):

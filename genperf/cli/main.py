@@ -49,11 +49,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def open_closed_streams() -> None:
-    """Open the standard streams that the caller closed: no other file may get their numbers.
-
-    Reading an input that was closed gives nothing, and writing to an output that was closed is an error, as in other
-    programs. What is written to closed standard errors is dropped.
-    """
+    """Open the standard streams that the caller closed, so that no other file gets their numbers."""
+    # As in other programs, a closed input is empty, and writing to a closed output is an error.
     for number, name, mode in ((0, "stdin", os.O_RDONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
         try:
             os.fstat(number)
@@ -74,7 +71,11 @@ def fault(error: BaseException) -> tuple[str, int]:
     """Return a line about an error that no message was written for, with a number for its place, and the status."""
     kind = type(error).__name__
     text = " ".join(str(error.args[-1] if isinstance(error, OverflowError) and error.args else error).split())[:200]
-    number = f"{zlib.crc32(f'{genperf.__version__} {kind} {_place(error)}'.encode()) % 1_000_000:06d}"
+    # The innermost line of genperf that the error passed.
+    home = str(Path(genperf.__file__).parent)
+    inner = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(home)]
+    place = f"{Path(inner[-1].filename).relative_to(home).as_posix()}:{inner[-1].lineno}" if inner else ""
+    number = f"{zlib.crc32(f'{genperf.__version__} {kind} {place}'.encode()) % 1_000_000:06d}"
     before = "".join(traceback.format_exception(error)) if os.environ.get(TRACEBACK_VARIABLE) else ""
     # Numbers too large, divided by zero, or a matrix that cannot be solved with; numpy is not imported for this.
     if isinstance(error, ArithmeticError) or kind == "LinAlgError":
@@ -82,13 +83,6 @@ def fault(error: BaseException) -> tuple[str, int]:
         return f"{before}error: nothing can be computed with these numbers: {text} (number {number})\n{hint}", 1
     report = f"please report it as number {number} of version {genperf.__version__} with the command"
     return f"{before}error: a fault of genperf, not of your data: {kind}{text and ': '}{text}; {report}", FAULT_STATUS
-
-
-def _place(error: BaseException) -> str:
-    """Return the innermost line of genperf that the error passed."""
-    home = str(Path(genperf.__file__).parent)
-    inner = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(home)]
-    return f"{Path(inner[-1].filename).relative_to(home).as_posix()}:{inner[-1].lineno}" if inner else ""
 
 
 class _Commands(click.Group):
@@ -124,13 +118,9 @@ class _Commands(click.Group):
         return args[0], command_named(args[0]), args[1:]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the questions before the options."""
-        self.format_commands(ctx, formatter)
-        click.Command.format_options(self, ctx, formatter)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the question that each command answers."""
+        """Write the question that each command answers before the options."""
         write_groups(formatter, {title: list(commands.items()) for title, commands in SECTIONS.items()})
+        click.Command.format_options(self, ctx, formatter)
 
 
 @click.group(

@@ -14,9 +14,8 @@ from genperf.attribution import Scaling
 from genperf.attribution.scaling import changes, of_each_kind
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, attempted
-from genperf.facts import ENDS, Cause, Facts, Normal, Planned, Record
+from genperf.facts import ENDS, Cause, Facts, Normal, Record
 from genperf.reporting.place import Place, ladder_rows, ladder_table, page_ladder, short, with_intervals
-from genperf.result import FitResult
 from genperf.search import suggest
 from genperf.words.answer import decision_sentence, next_line, record_line, sentences_of, verdict_line
 from genperf.words.growth import next_sentence, pays_judged, pays_sentence, percent_text, plan_sentence, turn_sentence
@@ -60,25 +59,20 @@ def answers(place: Place) -> list[Section]:
         scales = [Section(BAND, "not known", (capitalised(place.why_not),))]
     else:
         scales = _of_each_kind(place, curve) if curve.refusal else [_band(place, curve), _knee(place, curve)]
-    largest_term = [] if place.only is not None else [_largest_part(place)]
-    facts = place.facts
-    planned = [] if facts is None or facts.plan is None else [_plan(facts.plan)]
-    return [
-        *scales,
-        *largest_term,
-        *_pays(place),
-        *planned,
-        _next(place),
-        *([] if facts is None else _normal(facts)),
-        *_also(place.result, facts),
-    ]
-
-
-def _also(result: FitResult, facts: Facts | None) -> list[Section]:
-    """Return what earlier predictions were worth, and the sentences that no other section of the page has."""
-    texts = [capitalised(str(note)) for note in result.notes if note.kind == "earlier_predictions"]
+    facts, growth, expected = place.facts, place.growth, place.expected[0]
+    sections = scales + ([] if place.only is not None else [_largest_part(place)])
+    if growth is not None:
+        pays = (capitalised(pays_sentence(growth, expected)),)
+        sections.append(Section(PAYS, pays_judged(growth, expected.interval), pays, expected.verdict))
+    if facts is not None and (planned := facts.plan) is not None:
+        none = planned.best is None
+        short = "no count is enough" if none else count_text(planned.count, planned.name)
+        sections.append(Section(PLAN, short, (plan_sentence(planned),), "" if none else planned.cheapest.verdict))
+    sections += [_next(place), *([] if facts is None else _normal(facts))]
+    # What earlier predictions were worth, and the sentences that no other section has.
+    texts = [capitalised(str(note)) for note in place.result.notes if note.kind == "earlier_predictions"]
     texts += [text for name, text in ({} if facts is None else sentences_of(facts)).items() if name not in SECTIONED]
-    return [Section(ALSO, "", tuple(texts))] if texts else []
+    return [*sections, *([Section(ALSO, "", tuple(texts))] if texts else [])]
 
 
 def summary(place: Place) -> dict[str, Any]:
@@ -225,22 +219,6 @@ def _largest_part(place: Place) -> Section:
         # The member's name belongs to the expert parts.
         sentences += map(prose, replace(answer, crossovers=rows).crossover_sentences if len(rows) else [])
     return Section(about, limit_short(limit), tuple(sentences))
-
-
-def _pays(place: Place) -> list[Section]:
-    """Return whether growing to the target pays; nothing where that is not known."""
-    growth, expected = place.growth, place.expected[0]
-    if growth is None:
-        return []
-    judged = pays_judged(growth, expected.interval)
-    return [Section(PAYS, judged, (capitalised(pays_sentence(growth, expected)),), expected.verdict)]
-
-
-def _plan(planned: Planned) -> Section:
-    """Return the cheapest count that does the work in all."""
-    if planned.best is None:
-        return Section(PLAN, "no count is enough", (plan_sentence(planned),))
-    return Section(PLAN, count_text(planned.count, planned.name), (plan_sentence(planned),), planned.cheapest.verdict)
 
 
 def _next(place: Place) -> Section:

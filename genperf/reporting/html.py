@@ -338,6 +338,11 @@ _SCRIPTS = (
     *("data", "charts", "kernels", "discrepancy", "combinations", "feasibility", "engine", "measures", "further"),
     *("splits", "pictures", "figures", "beside", "groups", "address", "page"),
 )
+#: A content security policy: this style and this script, by their hashes, and nothing from anywhere.
+_POLICY = (
+    "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; "
+    "form-action 'none'"
+)
 #: What a model is shown beside.
 BASELINES = ("last-point", "linear", "random-forest")
 #: Characters that end a script or begin a comment, written otherwise.
@@ -426,7 +431,7 @@ def page(
     rejected = [str(r) for r in table.rejected] if table is not None else []
     return filled(
         "page.html",
-        policy=_policy(style, script),
+        policy=_POLICY.format(*(b64encode(hashlib.sha256(t.encode()).digest()).decode() for t in (style, script))),
         title=view.title or _title(result, groups, what.group),
         look=_first_look(groups),
         lead=_lead(what),
@@ -534,13 +539,6 @@ def _first_look(groups: list[dict[str, Any]]) -> str:
         return ""
     names = ("efficiency", "efficiencyUpper", "at")
     return first_of_groups({name: tuple(look[n] for n in names) for name, look in looks.items()})
-
-
-def _policy(style: str, script: str) -> str:
-    """Return a content security policy: this style and this script, and nothing from anywhere."""
-    hashed = (b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script))
-    sources = "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:".format(*hashed)
-    return f"{sources}; base-uri 'none'; form-action 'none'"
 
 
 def scheme_of(table: Table, along: str | None = None) -> str:

@@ -89,11 +89,7 @@ class Knowledge(Struct, frozen=True, eq=False):
 
 
 class StackKnowledge(Struct, frozen=True, eq=False):
-    """The same of stacked processes: what they would predict with one more row.
-
-    The row has the value that the pool predicts, and the range reaches up to it: beyond it the interval widens from
-    there on, as that of the next fit does.
-    """
+    """The same of stacked processes: what they would predict with one more row of the value that the pool predicts."""
 
     stack: Stack
     #: Shape (parts, rows). ln of each part's expression; the target is the last row.

@@ -136,10 +136,7 @@ def _regression(logarithms: Callable[[_Rows], Sequence[Array]], plain: bool = Fa
 
 @functools.partial(_regression, plain=True)
 def linear(rows: _Rows) -> Sequence[Array]:
-    """Predict by linear regression (statsmodels), with its interval of a new run.
-
-    ln T = c + Σ p_j·ln x_j + Σ d_level, weighted by the table's weights.
-    """
+    """Predict by weighted linear regression (statsmodels): ln T = c + Σ p_j·ln x_j + Σ d_level."""
     from statsmodels.regression.linear_model import WLS
 
     count, coefficients = rows.x.shape
