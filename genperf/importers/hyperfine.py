@@ -19,7 +19,7 @@ def read(text: str, name: str) -> Imported:
     rows = Rows(TIME)
     for result in file.member("results").list():
         parameters = result.member("parameters").object() if result.has("parameters") else {}
-        scanned = {key: _scanned(value) for key, value in parameters.items()}
+        scanned = {key: v.text() if isinstance(v.value, str) else repr(v.number()) for key, v in parameters.items()}
         refuse_clashes(scanned, (COMMAND, REPEAT, TIME, MEMORY), result.where)
         rows.factors |= dict.fromkeys(scanned)
         command = result.member("command").text()
@@ -34,10 +34,6 @@ def read(text: str, name: str) -> Imported:
     # Without a scan, the commands are what was compared.
     rows.factors = rows.factors or {COMMAND: None}
     return rows.table(name, empty, hint, notes)
-
-
-def _scanned(value: Json) -> str:
-    return value.text() if isinstance(value.value, str) else repr(value.number())
 
 
 def _runs(result: Json) -> list[tuple[dict[str, Cell], str]]:

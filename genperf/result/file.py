@@ -17,7 +17,7 @@ from genperf.prediction import Member, discrepancies_of, stack_of
 from genperf.result import layout
 from genperf.result.arrays import LARGEST, encoded, unpacked
 from genperf.result.fit_result import FitResult, GroupedResult
-from genperf.table.content import MAX_FILE_BYTES, read_bounded
+from genperf.table.content import MAX_FILE_BYTES, OF_TABLES, names_several, read_bounded
 from genperf.table.text import DELIMITERS
 
 _MAKE = "make one with genperf fit TABLE … -o model.json"
@@ -180,15 +180,20 @@ def load_model(path: str | Path) -> FitResult | GroupedResult:
 def is_model(path: str | Path) -> bool:
     """Tell whether a path is that of a model file; what cannot be read counts as one, whose error says more.
 
-    So does a named pipe, which can be read only once.
+    So does a named pipe, which can be read only once. A folder and a pattern are of runs.
     """
-    if Path(path).expanduser().is_fifo():
+    place = Path(path).expanduser()
+    if place.is_fifo():
         return True
+    if names_several(path):
+        return False
     try:
-        with Path(path).expanduser().open("rb") as file:
+        with place.open("rb") as file:
             start = file.read(_HEAD_BYTES)
     except (OSError, ValueError):
         return True
+    if start.startswith(OF_TABLES):
+        return False
     return not start.strip() or b'"genperf"' in start or b'"schema_version"' in start or b"\0" in start
 
 

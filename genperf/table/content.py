@@ -36,6 +36,8 @@ MAX_FILES = 20_000
 PIPE_SECONDS = 10.0
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma", b"\x28\xb5\x2f\xfd": "zstd"}
+#: How files begin that hold tables and no text: compressed ones, Parquet, workbooks.
+OF_TABLES = (*_COMPRESSED, b"PAR1", b"PK\x03\x04")
 #: Files of other formats, by how they begin, and texts that only an importer reads.
 _FORMATS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("formats.toml").read_text("utf-8"))
 SIGNATURES: dict[str, str] = _FORMATS["importers"]
@@ -48,7 +50,11 @@ def read_content(source: str | Path) -> tuple[str, bytes]:
     """Return what messages call a file, or standard input ("-"), and its content, decompressed whatever its name."""
     _refuse_address(source)
     if str(source) != "-":
-        return str(source), _decompressed(_read_file(source), str(source))
+        try:
+            data = read_bounded(os.path.expanduser(source), MAX_FILE_BYTES)
+        except (OSError, ValueError, RuntimeError) as error:
+            raise _unreadable(source, error) from None
+        return str(source), _decompressed(data, str(source))
     name, stream = "standard input", getattr(sys.stdin, "buffer", sys.stdin)
     return name, _decompressed(_bounded(stream.read(MAX_FILE_BYTES + 1), name, MAX_FILE_BYTES), name)
 
@@ -57,6 +63,12 @@ def _refuse_address(source: str | Path) -> None:
     """Refuse the address of a server."""
     if re.match(r"[a-z][a-z0-9+.-]+:/", str(source), re.IGNORECASE) and not os.path.exists(source):
         raise TableError("is an address, and no network is used", hint="download the file first", where=str(source))
+
+
+def names_several(source: str | Path) -> bool:
+    """Tell whether a path is that of a folder, or a pattern of files."""
+    text = os.path.expanduser(source)
+    return os.path.isdir(text) or (any(c in text for c in "*?[") and not os.path.exists(text))
 
 
 def files_of(source: str | Path) -> list[str]:
@@ -71,7 +83,7 @@ def files_of(source: str | Path) -> list[str]:
     text = os.path.expanduser(source)
     if Path(text).is_dir():
         return _files_in(text)
-    if Path(text).is_file() or not any(c in text for c in "*?["):
+    if not names_several(source):
         return [text]
     files = sorted(name for name in glob.glob(text, recursive=True) if Path(name).is_file())
     if not files:
@@ -208,13 +220,6 @@ def decoded(data: bytes, name: str) -> str:
     return text
 
 
-def _read_file(path: str | Path) -> bytes:
-    try:
-        return read_bounded(os.path.expanduser(path), MAX_FILE_BYTES)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise _unreadable(path, error) from None
-
-
 def _unreadable(path: str | Path, error: Exception) -> TableError:
     """Return the error for a file that cannot be read."""
     if isinstance(error, FileNotFoundError):
@@ -231,7 +236,7 @@ def _unreadable(path: str | Path, error: Exception) -> TableError:
 
 def _decompressed(data: bytes, name: str) -> bytes:
     """Return what a compressed file holds; another one stays as it is."""
-    kind = _compression(data)
+    kind = next((kind for magic, kind in _COMPRESSED.items() if data.startswith(magic)), None)
     if kind is None:
         return data
     try:
@@ -243,13 +248,9 @@ def _decompressed(data: bytes, name: str) -> bytes:
         what = f"holds more than {MAX_FILE_BYTES // 1_000_000} MB when it is decompressed"
         hint = "decompress it first: a plain table of that size is summarised while it is read"
         raise TableError(what, hint=hint, where=name)
-    if _compression(content) is not None:
+    if content.startswith((*_COMPRESSED,)):
         raise TableError("is compressed twice", hint="decompress it once", where=name)
     return content
-
-
-def _compression(data: bytes) -> str | None:
-    return next((kind for magic, kind in _COMPRESSED.items() if data.startswith(magic)), None)
 
 
 def _opener(kind: str, name: str) -> Callable[[io.BytesIO], Any]:

@@ -28,6 +28,7 @@ from genperf.table.content import (
     decoded,
     files_of,
     head_of,
+    names_several,
     of_windows,
     read_content,
     refuse_other_text,
@@ -103,7 +104,7 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
         if isinstance(frame, pd.DataFrame):
             return _from_frame(frame, "DataFrame")
         raise TableError(f"a table is read from a path or a DataFrame, not from {type(source).__name__}")
-    if str(source) != "-" and Path(os.path.expanduser(source)).is_dir():
+    if names_several(source):
         return open_files([source], delimiter)
     if (log_head := _beginning_of_log(source)) is not None:
         return log_head

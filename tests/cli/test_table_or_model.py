@@ -41,6 +41,21 @@ def test_every_command_reads_a_table(shell: Shell, command: tuple[str, ...]) -> 
     assert READ in out + errors
 
 
+@pytest.mark.parametrize("source", ["runs", "runs/*.csv", "runs.parquet", "runs.csv.gz"])
+def test_every_command_reads_a_folder_a_pattern_and_other_files(shell: Shell, source: str) -> None:
+    Path("runs").mkdir()
+    for count, row in RUNS.set_index("gpus", drop=False).iterrows():
+        row.to_frame().T.to_csv(f"runs/{count:g}.csv", index=False)
+    RUNS.to_parquet("runs.parquet")
+    RUNS.to_csv("runs.csv.gz", index=False)
+    expected = json.loads(shell("predict", "runs.csv", "--at", "gpus=16", "--json")[1])
+    for command in (("predict", source, "--at", "gpus=16", "--json"), ("explain", source), ("report", source)):
+        status, out, errors = shell(*command)
+        assert status == 0, errors
+        if command[0] == "predict":
+            assert json.loads(out)["predictions"] == expected["predictions"]
+
+
 def test_compare_ranks_the_series_of_a_table(shell: Shell) -> None:
     status, out, errors = shell("compare", "nets.csv", "--at", "gpus=8")
     assert (status, "--group net" in errors) == (0, True)
