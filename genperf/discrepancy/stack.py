@@ -35,7 +35,8 @@ class MeanProcess(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=T
     weight: NotNegative
     #: By categorical factor: variance of ln f at a level that no anchor has, where f has an effect of each level.
     unseen: dict[str, NotNegative] = {}
-    #: By how much an interval that rests on the noise widens, since few residuals show it: the sizes take the others.
+    #: By how much an interval that rests on the noise widens, since few residuals show it: the sizes and the constants
+    #: of the mean take the others.
     unsure: Positive = 1.0
 
 

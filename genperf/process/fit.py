@@ -142,7 +142,7 @@ def _written(fitted: Members) -> Iterator[tuple[MeanProcess, Member]]:
         draws = drawn if shows else np.tile(values, (TERM_DRAWS, 1))
         scale = np.where(np.arange(len(values)) < count, np.exp(level), 1.0)
         status = Status("process", float(np.var(residual[: len(c.y)])), True, 0, 1, 1)
-        unsure = 1.0 if c.anchors is not None else student_widening(max(c.fit.freedom, 1.0))
+        unsure = 1.0 if c.anchors is not None else _noise_widening(c.fit.freedom, int(np.count_nonzero(values)))
         process = MeanProcess(c.fit.kernel, residual, noise, variance / noise**2, weight, unseen, unsure)
         label = c.mean.label if c.anchors is None else "growth of its series"
         yield process, Member(expression, values * scale, draws * scale, weight, status, label=label)
@@ -156,6 +156,17 @@ def _known(fitted: Members, beyond: Sequence[Beyond]) -> dict[str, Array]:
     if anchors is None:
         return rows
     return {name: np.concatenate([values, anchors.columns[name]]) for name, values in rows.items()}
+
+
+def _noise_widening(freedom: float, constants: int) -> float:
+    """Return by how much an interval widens that rests on noise estimated from residuals of a fitted mean.
+
+    √(f/(f − p))·t(f)/z: of f residuals the p constants of the mean took one each, which the process does not know; at
+    most half of them, as a mean is pulled towards fewer. Differences of measured runs are then held in 90 % where 85
+    were (`experiments/accuracy/factors_told.py`).
+    """
+    left = max(freedom - min(constants, freedom / 2.0), 1.0)
+    return student_widening(max(freedom, 1.0)) * float(np.sqrt(max(freedom / left, 1.0)))
 
 
 def _of_unseen(effects: Array) -> float:

@@ -9,7 +9,9 @@ import pytest
 
 import genperf as gp
 from genperf.errors import GenperfError
+from genperf.gaussian import student_widening
 from genperf.prediction import stack_of
+from genperf.process.fit import _noise_widening
 
 ROLES = {"time": "s", "extrinsic": "workers", "intrinsic": "batch", "categorical": "net"}
 
@@ -131,3 +133,12 @@ def test_a_level_multiplies_the_terms_that_it_changes_and_no_other(seed: int) ->
     assert terms.loc["constant", "lower"] <= 0.2 <= terms.loc["constant", "upper"]
     assert terms.loc["constant", "share"] == pytest.approx(0.278, abs=0.02)
     assert terms.loc["batch", "share"] == pytest.approx(0.444, abs=0.04)
+
+
+def test_noise_of_a_fitted_mean_widens_by_the_residuals_that_its_constants_took() -> None:
+    # 5 of 25 residuals are the mean's constants: the variance of the other 20 is 25/20 of the estimate.
+    assert _noise_widening(25.0, 5) == pytest.approx(np.sqrt(1.25) * student_widening(25.0))
+    assert _noise_widening(25.0, 0) == pytest.approx(student_widening(25.0))
+    # More constants than residuals take half of them.
+    assert _noise_widening(10.0, 40) == pytest.approx(np.sqrt(2.0) * student_widening(10.0))
+    assert _noise_widening(0.5, 40) == pytest.approx(student_widening(1.0))
