@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from genperf.errors import ModelError
 from genperf.formula import parse, render
 from genperf.panel import Panel, WorkFormula, limits
-from genperf.panel.axis import Axis
 from genperf.panel.configurations import completed, fills_nodes, moved
 from genperf.panel.panel import Median
 from genperf.panel.target import Target
@@ -22,8 +21,9 @@ def panel(columns: dict[str, list[float]], role: Role = "extrinsic") -> Panel:
     return panel_with([measure(name, role, values) for name, values in columns.items()])
 
 
-def name_of(axis: Axis) -> str | None:
-    return None if axis.factor is None else axis.factor.name
+def name_of(panel: Panel) -> str | None:
+    """Return the name of the column of scale."""
+    return None if panel.axis.factor is None else panel.axis.factor.name
 
 
 # --- the column ---------------------------------------------------------------------------------------------------
@@ -67,16 +67,16 @@ def name_of(axis: Axis) -> str | None:
 def test_which_column_is_the_scale(
     columns: dict[str, list[float]], column: str | None, canonical: str, assumed: bool
 ) -> None:
-    axis = panel(columns).axis
-    assert (name_of(axis), axis.canonical, axis.assumed) == (column, canonical, assumed)
-    counted = panel(columns).with_axis.find(canonical)
+    made = panel(columns)
+    assert (name_of(made), made.axis.canonical, made.axis.assumed) == (column, canonical, assumed)
+    counted = made.with_axis.find(canonical)
     assert (None if counted is None else counted.name) == column
 
 
 def test_only_extrinsic_columns_count_workers_unless_they_are_named_so() -> None:
-    assert name_of(panel({"layers": [1, 2, 4]}, "intrinsic").axis) is None
-    assert name_of(panel({"cores": [1, 2, 4]}, "categorical").axis) is None
-    assert name_of(panel({"gpus": [1, 2, 4]}, "intrinsic").axis) == "gpus"
+    assert name_of(panel({"layers": [1, 2, 4]}, "intrinsic")) is None
+    assert name_of(panel({"cores": [1, 2, 4]}, "categorical")) is None
+    assert name_of(panel({"gpus": [1, 2, 4]}, "intrinsic")) == "gpus"
 
 
 @pytest.mark.parametrize(("column", "other"), [("servers", True), ("Threads", True), ("cores", False), ("gpus", False)])
@@ -86,26 +86,26 @@ def test_a_column_that_counts_something_else_is_told_apart(column: str, other: b
 
 def test_the_mapping_decides() -> None:
     world = panel({"world": [1, 2, 4], "cores": [8, 4, 2]})
-    axis = replace(world, mapping={"workers": "world"}).axis
-    assert (name_of(axis), axis.assumed) == ("world", False)
+    mapped = replace(world, mapping={"workers": "world"})
+    assert (name_of(mapped), mapped.axis.assumed) == ("world", False)
     # A column that the mapping names as something else is not the workers; the one that is left is.
-    assert name_of(replace(world, mapping={"servers": "world"}).axis) == "cores"
+    assert name_of(replace(world, mapping={"servers": "world"})) == "cores"
     # Workers of the mapping's stay, also where they do not vary and another column does.
     mapping = {"workers": "world"}
-    assert name_of(replace(panel({"world": [8, 8], "cores": [1, 2]}), mapping=mapping).axis) == "world"
-    assert name_of(replace(panel({"world": [0, 8], "cores": [1, 2]}), mapping=mapping).axis) is None
+    assert name_of(replace(panel({"world": [8, 8], "cores": [1, 2]}), mapping=mapping)) == "world"
+    assert name_of(replace(panel({"world": [0, 8], "cores": [1, 2]}), mapping=mapping)) is None
     with pytest.raises(ModelError, match="no family has a factor 'wrkers'"):
         panel_with(world.factors, {"wrkers": "world"})
 
 
 def test_of_two_counts_that_vary_the_devices_are_the_scale() -> None:
     table = panel({"gpus": [8, 8, 8, 16, 16, 16], "instances": [1, 2, 4, 1, 2, 4]})
-    assert name_of(table.axis) == "gpus"
+    assert name_of(table) == "gpus"
 
 
 def test_a_factor_that_is_not_measured_yet_may_be_the_scale() -> None:
-    assert name_of(panel_with([Factor("gpus", "extrinsic")]).axis) == "gpus"
-    assert name_of(panel_with([Factor("cores", "extrinsic")]).axis) == "cores"
+    assert name_of(panel_with([Factor("gpus", "extrinsic")])) == "gpus"
+    assert name_of(panel_with([Factor("cores", "extrinsic")])) == "cores"
 
 
 # --- the nodes ----------------------------------------------------------------------------------------------------

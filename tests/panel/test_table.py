@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from helpers import Shell, runs_of
 
 import genperf as gp
 from genperf import fit
-from genperf.cli.main import cli
 from genperf.errors import GenperfError, TableError
 from genperf.panel import REPEATS, read_table
 from genperf.panel import large as module
@@ -320,15 +318,13 @@ def test_large_files_are_aggregated_unasked(tmp_path: Path, monkeypatch: pytest.
     assert not isinstance(read_table(name, **ROLES, aggregate=False), AggregatedTable)
 
 
-def test_on_the_command_line(tmp_path: Path) -> None:
+def test_on_the_command_line(tmp_path: Path, shell: Shell) -> None:
     logs(tmp_path, rows(), "csv")
-    asked = [str(tmp_path / "log*.csv"), "--time", "s", "--extrinsic", "workers", "--intrinsic", "batch"]
-    checked = CliRunner().invoke(cli, ["check", *asked])
-    assert checked.exit_code == 0
-    assert "400 rows, 8 configurations" in checked.stdout
-    model = tmp_path / "m.json"
-    assert CliRunner().invoke(cli, ["fit", *asked, "--model", "a*batch+b/workers+c", "-o", str(model)]).exit_code == 0
-    assert '"rows":400' in model.read_text()
+    asked = ["log*.csv", "--time", "s", "--extrinsic", "workers", "--intrinsic", "batch"]
+    status, out, _ = shell("check", *asked)
+    assert (status, "400 rows, 8 configurations" in out) == (0, True)
+    assert shell("fit", *asked, "--model", "a*batch+b/workers+c", "-o", "m.json")[0] == 0
+    assert '"rows":400' in (tmp_path / "m.json").read_text()
 
 
 # --- configurations kept with a model: medians, extremes and repeats; of very many, evenly spaced ones ---------------

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.asking.ask import ask
+from genperf.asking import ask
 
 RUNS = pd.DataFrame(
     {
