@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,12 +12,24 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array
 from genperf.errors import ModelError, suggest
-from genperf.formula import PowerSum, bind, evaluate, evaluate_with_gradient, latex, render, spread, values_of
+from genperf.formula import (
+    PowerSum,
+    bind,
+    evaluate,
+    evaluate_with_gradient,
+    latex,
+    quote_name,
+    render,
+    spread,
+    values_of,
+)
 from genperf.formula.bind import with_sums
 from genperf.formula.nodes import Call, Name, Node, Number, bind_values, chain, names_in, substitute
 
 Kind = Literal["coefficient", "exponent", "level", "shape"]
 Part = Literal["scale", "intrinsic", "extrinsic", "step", "level"]
+#: Expressions whose text is kept, as groups of a table have the same.
+KEPT_TEXTS = 256
 
 
 class ConstantMeaning(NamedTuple):
@@ -150,7 +162,12 @@ class Expression(Struct, frozen=True, dict=True):
 
         Terms of a sum that are zero are then left out.
         """
-        return render(self.filled(constants), lambda v: f"{v:.{digits}g}")
+        written = f"{{:.{digits}g}}".format
+        if constants is None or not all(value >= 0.0 for value in constants.values()):
+            return render(self.filled(constants), written)
+        pieces = _marked(self.without_zeros(constants).node, tuple(constants), digits).split("\0")
+        pieces[1::2] = [written(constants[name]) for name in pieces[1::2]]
+        return "".join(pieces)
 
     def latex(self, constants: Mapping[str, float] | None = None, digits: int = 4) -> str:
         """Return the expression as LaTeX."""
@@ -273,3 +290,10 @@ class BoundExpression(Struct, frozen=True, dict=True):
             slopes[:, j, :] = gradient.get(name, 0.0)
         value = np.broadcast_to(value, (len(constants), self.rows))
         return np.asarray(value, float), np.swapaxes(slopes, 1, 2)
+
+
+@lru_cache(maxsize=KEPT_TEXTS)
+def _marked(node: Node, names: tuple[str, ...], digits: int) -> str:
+    """Return a tree as text with zero bytes around some names; groups of a table share one."""
+    marked = {name: f"\0{name}\0" for name in names}
+    return render(node, f"{{:.{digits}g}}".format, lambda name: marked.get(name) or quote_name(name))

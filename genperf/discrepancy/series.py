@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from genperf.arrays import AnyArray, Array, Columns, Mask
+from genperf.arrays import AnyArray, Array, Columns
 from genperf.formula import parse, values_of
 from genperf.panel.axis import several_nodes
 
@@ -16,6 +17,8 @@ from genperf.panel.axis import several_nodes
 EXACT = 1e-6
 #: Layouts of series whose whitened directions are kept.
 KEPT_GEOMETRIES = 64
+#: Columns, their numbers as bytes.
+Cells = tuple[tuple[str, bytes], ...]
 
 
 class RandomWalk(msgspec.Struct, frozen=True, tag="random-walk", forbid_unknown_fields=True):
@@ -136,32 +139,37 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
         f is given at the anchors, shape (draws, anchors), and as `curve` at the rows, shape (draws, rows).
         """
-        far, ahead, growth = self._beyond(columns)
-        total, near, gain, mean_weight, precision = self._solved(columns, self.scales)
-        (whiten, _, row_sums), largest = self.geometry, at_anchors[:, self._ends[1], None]
-        # A draw whose curve is zero at the anchors (-inf) is limited nowhere, also where growth is not (inf).
-        limit = np.add(largest, growth, out=np.full(curve.shape, np.inf), where=np.isfinite(largest))
+        there, (whiten, _, row_sums) = self._at(columns), self.geometry
+        total, near, gain, mean_weight, precision = self._solved(there, self.scales)
         # A curve that is zero at an anchor has no level: NaN.
         with np.errstate(invalid="ignore"):
             residual = (self._targets - at_anchors) @ whiten.T
             level = (residual / total) @ row_sums / precision
-            mean = np.minimum(curve, limit) + level[:, None]
+            mean = curve + level[:, None]
             mean += (gain * (residual - level[:, None] * row_sums)) @ near
-        mean += self.extrapolation.mean * self._slope(ahead, self.scales)
-        variance = self.scales[:, None] ** 2 * (self.kernel.variance(columns) - gain @ near**2)
+        mean += self.extrapolation.mean * self._slope(there.ahead, self.scales)
+        variance = self.scales[:, None] ** 2 * (there.variance - gain @ near**2)
         variance += mean_weight**2 / precision[:, None]
-        return mean, np.maximum(variance, 0.0) + self._slope(far, self.scales) ** 2
+        return mean, np.maximum(variance, 0.0) + self._slope(there.beyond, self.scales) ** 2
+
+    def limited(self, columns: Columns, at_anchors: Array, curve: Array) -> Array:
+        """Return the curves at some rows, which grow no more than in proportion to the scale; see `Extrapolation`."""
+        there = self._at(columns)
+        largest = at_anchors[:, there.largest, None]
+        # A draw whose curve is zero at the anchors (-inf) is limited nowhere, also where growth is not (inf).
+        limit = np.add(largest, there.growth, out=np.full(curve.shape, np.inf), where=np.isfinite(largest))
+        return np.asarray(np.minimum(curve, limit))
 
     def covariance(self, columns: Columns, scales: Array | None = None) -> Array:
         """Return the covariance of ln T between rows, shape (scales, rows, rows); its diagonal is `forecast`'s.
 
         The scales are those of the draws where they are omitted.
         """
-        scales = self.scales if scales is None else scales
-        _, near, gain, mean_weight, precision = self._solved(columns, scales)
+        scales, there = self.scales if scales is None else scales, self._at(columns)
+        _, near, gain, mean_weight, precision = self._solved(there, scales)
         explained = (gain[:, None, :] * near.T) @ near
         spread = scales[:, None, None] ** 2 * (self.kernel.covariance(columns, columns) - explained)
-        level, slope = mean_weight / np.sqrt(precision)[:, None], self._slope(self._beyond(columns)[0], scales)
+        level, slope = mean_weight / np.sqrt(precision)[:, None], self._slope(there.beyond, scales)
         return np.asarray(spread + level[:, :, None] * level[:, None, :] + slope[:, :, None] * slope[:, None, :])
 
     def run_variance(self, noise: float) -> Array:
@@ -185,39 +193,23 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         """The number of anchors that are not borrowed."""
         return len(self.logarithms) - (0 if self.offsets is None else self.offsets.shape[1])
 
-    @cached_property
+    @property
     def geometry(self) -> tuple[Array, Array, Array]:
         """Whitened directions Q, in which the process and the anchors' own variances are both diagonal.
 
         They are of shape (anchors, anchors). Beside them the own variances in these directions, in units of s², and a
         level of 1 at every anchor, both of shape (anchors,).
         """
-        noise = np.full(len(self.logarithms), self.noise**2)
-        noise[self._measured :] *= EXACT
-        covariance = self.kernel.covariance(self.anchors, self.anchors) + np.diag(noise)
-        return _geometry(covariance.tobytes(), self.variances.tobytes())
-
-    def _coordinates(self, columns: Columns) -> tuple[Array, Mask]:
-        """Return log2 of the axes and, last, of one worker's work, and whether a row lies on several nodes."""
-        beyond = self.extrapolation
-        *values, nodes = evaluated((*beyond.axes, beyond.work, beyond.nodes), columns).T
-        return np.log2(np.stack(values, axis=1)), several_nodes(nodes)
+        return _geometry(*self._layout, self.variances.tobytes(), self.noise, self._measured)
 
     @cached_property
-    def _ends(self) -> tuple[Array, int, bool]:
-        """The anchors' coordinates, which is the largest in scale and then in work, and whether all lie on one node."""
-        coordinates, several = self._coordinates(self.anchors)
-        return coordinates, int(np.lexsort((coordinates[:, -1], coordinates[:, 0]))[-1]), not np.any(several)
+    def _layout(self) -> tuple[RandomWalk, Cells]:
+        """The walk, and where its anchors lie, by which what depends on them alone is kept."""
+        return self.kernel, _cells(self.anchors, self.anchors)
 
-    def _beyond(self, columns: Columns) -> tuple[Array, Array, Array]:
-        """Return how many doublings rows lie beyond the anchors and above them, and the most ln of a curve may grow."""
-        (there, several), (ends, largest, on_one_node) = self._coordinates(columns), self._ends
-        ahead = np.maximum(there - ends.max(axis=0), 0.0)
-        beyond = np.maximum(ahead, ends.min(axis=0) - there)
-        away = (there - ends[largest]) * np.log(2.0)
-        bounded = (away[:, 0] > 0.0) & ~(on_one_node & several)
-        growth = np.where(bounded, away[:, 0] + np.maximum(away[:, -1], 0.0), np.inf)
-        return beyond.max(axis=1), ahead.max(axis=1), growth
+    def _at(self, columns: Columns) -> PlacedRows:
+        """Return where some rows lie."""
+        return _rows(*self._layout, self.extrapolation, _cells(columns, self.anchors))
 
     @cached_property
     def _targets(self) -> Array:
@@ -226,14 +218,14 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
             return self.logarithms
         return self.logarithms + np.pad(self.offsets, ((0, 0), (self._measured, 0)))
 
-    def _solved(self, columns: Columns, scales: Array) -> tuple[Array, Array, Array, Array, Array]:
+    def _solved(self, there: PlacedRows, scales: Array) -> tuple[Array, Array, Array, Array, Array]:
         """Return variances of whitened residuals, covariances with the rows, gains, what a level keeps, its precision.
 
         Of shapes (scales, anchors), (anchors, rows), (scales, anchors), (scales, rows) and (scales,).
         """
         whiten, variances, row_sums = self.geometry
         total = scales[:, None] ** 2 + variances
-        near = whiten @ self.kernel.covariance(self.anchors, columns)
+        near = whiten @ there.near
         gain = scales[:, None] ** 2 / total
         return total, near, gain, 1.0 - (gain * row_sums) @ near, (1.0 / total) @ row_sums**2
 
@@ -242,11 +234,54 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         return np.asarray(np.maximum(scales, self.extrapolation.quietest)[:, None] * self.extrapolation.slope * far)
 
 
+class PlacedRows(NamedTuple):
+    """Where some rows lie beside the anchors, which series with the same counts share."""
+
+    #: Shape (anchors, rows), (rows,). Covariance with the anchors, and variance.
+    near: Array
+    variance: Array
+    #: Shape (rows,). Doublings beyond the anchors, and above them.
+    beyond: Array
+    ahead: Array
+    #: Place of the anchor that is the largest in scale and then in work; the most that ln of a curve may grow from it.
+    largest: int
+    growth: Array
+
+
+def _cells(columns: Columns, anchors: Columns) -> Cells:
+    """Return the columns of numbers at anchors as bytes, which can be compared at once."""
+    names = [name for name, cells in anchors.items() if cells.dtype != object and name in columns]
+    return tuple((name, np.asarray(columns[name], float).tobytes()) for name in names)
+
+
 @lru_cache(maxsize=KEPT_GEOMETRIES)
-def _geometry(covariance: bytes, variances: bytes) -> tuple[Array, Array, Array]:
-    """Return `Discrepancy.geometry` of the bytes of a covariance and of variances: that of a layout, once."""
-    noise = np.frombuffer(variances)
-    lower = np.linalg.inv(np.linalg.cholesky(np.frombuffer(covariance).reshape(len(noise), -1)))
-    sizes, Q = np.linalg.eigh(lower @ (noise[:, None] * lower.T))
+def _rows(kernel: RandomWalk, at_anchors: Cells, extrapolation: Extrapolation, at_rows: Cells) -> PlacedRows:
+    """Return where rows lie, by the bytes of their columns and of the anchors'."""
+    anchors, rows = ({name: np.frombuffer(cells) for name, cells in at} for at in (at_anchors, at_rows))
+    formulas = (*extrapolation.axes, extrapolation.work, extrapolation.nodes)
+    (ends, anchor_nodes), (there, row_nodes) = (
+        (np.log2(values[:, :-1]), several_nodes(values[:, -1]))
+        for values in (evaluated(formulas, columns) for columns in (anchors, rows))
+    )
+    ahead = np.maximum(there - ends.max(axis=0), 0.0)
+    beyond = np.maximum(ahead, ends.min(axis=0) - there).max(axis=1)
+    largest = int(np.lexsort((ends[:, -1], ends[:, 0]))[-1])
+    away = (there - ends[largest]) * np.log(2.0)
+    bounded = (away[:, 0] > 0.0) & ~(~np.any(anchor_nodes) & row_nodes)
+    growth = np.where(bounded, away[:, 0] + np.maximum(away[:, -1], 0.0), np.inf)
+    near = kernel.covariance(anchors, rows)
+    return PlacedRows(near, kernel.variance(rows), beyond, ahead.max(axis=1), largest, growth)
+
+
+@lru_cache(maxsize=KEPT_GEOMETRIES)
+def _geometry(
+    kernel: RandomWalk, at_anchors: Cells, variances: bytes, noise: float, measured: int
+) -> tuple[Array, Array, Array]:
+    """Return `Discrepancy.geometry`, of which so many anchors were measured."""
+    anchors, at_variances = {name: np.frombuffer(cells) for name, cells in at_anchors}, np.frombuffer(variances)
+    exact = np.where(np.arange(len(at_variances)) < measured, 1.0, EXACT)
+    covariance = kernel.covariance(anchors, anchors) + np.diag(noise**2 * exact)
+    lower = np.linalg.inv(np.linalg.cholesky(covariance))
+    sizes, Q = np.linalg.eigh(lower @ (at_variances[:, None] * lower.T))
     whiten = Q.T @ lower
     return whiten, np.maximum(sizes, 0.0), whiten.sum(axis=1)

@@ -164,7 +164,7 @@ def _number(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
-def render(node: Node, number: Callable[[float], str] = _number) -> str:
+def render(node: Node, number: Callable[[float], str] = _number, name: Callable[[str], str] = quote_name) -> str:
     """Return an unbound tree as text that `parse` reads back to the same tree, with numbers exact unless `number` is.
 
     Examples
@@ -173,7 +173,7 @@ def render(node: Node, number: Callable[[float], str] = _number) -> str:
     >>> render(parse("(a + b)/(2*c)**-n").node)
     '(a + b)/(2*c)**-n'
     """
-    return _written(node, _FORMULA, lambda v: (number(v), _TIGHTEST if v >= 0 else _NEGATIVE), quote_name)[0]
+    return _written(node, _FORMULA, lambda v: (number(v), _TIGHTEST if v >= 0 else _NEGATIVE), name)[0]
 
 
 def latex(node: Node, number: Callable[[float], str] = _number) -> str:

@@ -10,11 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from genperf.arrays import Array
 from genperf.growth.bank import COMMON_STRENGTH_SD, STEP, UNSEEN_MEDIAN, UNSEEN_NETWORKS, UNSEEN_SPREAD, bank, prior
-from genperf.growth.posterior import Posterior
 
 # How much of what varies between series is their cluster's.
 #: Kinds of cluster that stand for a normal distribution, and how many standard deviations they reach.
@@ -79,23 +77,15 @@ class Cluster(Struct, frozen=True, eq=False, dict=True):
     series: float = 1.0
 
     @cached_property
-    def factors(self) -> tuple[Array, Array]:
-        """What the weights of walks and curves are multiplied by, of shapes (walks, 1) and (curves,)."""
+    def tilt(self) -> Array:
+        """What the weights of another series are multiplied by beside what these show, shape (walks, curves)."""
         *kind_sums, walks = self.sums
         shares = (WALK_SERIES * prior().walk_share + walks) / (WALK_SERIES + self.series)
         curves = np.ones(len(bank().step))
         for kinds, log in zip((step_kinds(), strength_kinds()), kind_sums, strict=True):
             likely = kinds.share * np.exp(log - log.max())
             curves *= (likely / likely.sum()) @ kinds.ratio
-        return (shares / prior().walk_share)[:, None], curves
-
-    def tilted(self, posterior: Posterior) -> Posterior:
-        """Return the posterior of another series beside what these show."""
-        walks, curves = self.factors
-        moved = posterior.weights * curves
-        moved *= walks
-        moved /= moved.sum()
-        return replace(posterior, weights=moved)
+        return (shares / prior().walk_share)[:, None] * curves
 
 
 def shown(weights: Array, beyond: bool) -> Cluster:

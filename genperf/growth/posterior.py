@@ -7,9 +7,11 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
-from genperf.discrepancy.series import evaluated, walk_from
+from genperf.discrepancy import Discrepancy, Extrapolation
+from genperf.discrepancy.series import walk_from
 from genperf.growth.bank import CONSTANT, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
 from genperf.prediction.bands import mixture_quantiles
 
@@ -80,61 +82,58 @@ class Layout:
         same = [counts.workers == n for n in np.unique(counts.workers)]
         #: Those of the nodes and the work that do.
         self.beside = [n for n in ("nodes", "work") if any(np.ptp(counts.columns[n][rows]) > 1e-9 for rows in same)]
-        #: A walk of step one from the smallest count.
-        self.walk = walk_from(("workers", *self.beside), 1.0, counts.columns)
-        #: Shape (walks, 1, 1). Standard deviations of the walks per doubling.
-        self.steps = constants.walk_step[:, None, None]
-        noise = constants.noise**2 * np.eye(len(variances))
-        covariance = self.steps**2 * (self.walk.covariance(counts.columns, counts.columns) + noise) + np.diag(variances)
-        #: K⁻¹ of shape (walks, counts, counts), the weights of the level (walks, counts), its precision (walks,).
-        self.inverse = np.linalg.inv(covariance)
-        row_sums = self.inverse.sum(axis=2)
-        self.precision = row_sums.sum(axis=1)
-        self.level = row_sums / self.precision[:, None]
-        self._projected = self.inverse - row_sums[:, :, None] * self.level[:, None, :]
-        constant = np.log(constants.walk_share) - 0.5 * (np.linalg.slogdet(covariance)[1] + np.log(self.precision))
+        axes = ("workers", *self.beside)
+        #: A walk of step one from the smallest count, which has the scales of the prior's walks.
+        self.process = Discrepancy(
+            walk_from(axes, 1.0, counts.columns),
+            counts.columns,
+            np.zeros(len(variances)),
+            variances,
+            float(constants.noise),
+            constants.walk_step,
+            # In work as well: a batch that was not measured is far too.
+            Extrapolation(axes, "work", SLOPE_SD, quietest=LEAST_SLOPE / SLOPE_SD, mean=MEAN_SLOPE),
+        )
+        whiten, noise, row_sums = self.process.geometry
+        #: Shape (walks, counts). Of the whitened ln T.
+        total = constants.walk_step[:, None] ** 2 + noise
+        #: The precision of the level (walks,), and its weights (walks, counts).
+        self.precision = (1.0 / total) @ row_sums**2
+        self.level = (row_sums / total) @ whiten / self.precision[:, None]
+        inverse = (whiten.T / total[:, None, :]) @ whiten
+        self._projected = inverse - self.precision[:, None, None] * self.level[:, :, None] * self.level[:, None, :]
+        determinant = np.log(total).sum(axis=1) - 2.0 * np.linalg.slogdet(whiten)[1]
+        constant = np.log(constants.walk_share) - 0.5 * (determinant + np.log(self.precision))
         squares = [np.einsum("ac,ac->c", projected @ self.curves, self.curves) for projected in self._projected]
-        self._squares = 0.5 * np.stack(squares) - constant[:, None]
+        self._squares = 0.5 * np.stack(squares) - constant[:, None] - bank().logarithms
         # As they grow to twice the workers on twice the nodes.
         n, m, work = (np.asarray(projected[-1:]) for projected in (counts.workers, counts.nodes, counts.work))
         there = self.logarithms(Counts(2.0 * n, 2.0 * m, work))
         #: Shape (curves,). The curves from the flattest to the steepest.
         self.order = np.argsort(there[0] - self.curves[-1], kind="stable")
-        self._kriging: dict[tuple[tuple[float, float, float], ...], tuple[Array, Array, Array]] = {}
 
     def logarithms(self, counts: Counts, curve: Index | slice = slice(None)) -> Array:
         """Return ln(work + overheads) of some curves, shape (counts, curves)."""
         return np.stack([_logarithms(*configuration, self.constant)[curve] for configuration in counts.key])
 
-    def kriging(self, counts: Counts) -> tuple[Array, Array, Array]:
-        """Return the weights of the measured counts at others, the mean of the slope beyond them, and the variance.
+    def weights(self, logarithms: Array, tilt: Array | None = None) -> tuple[Array, float]:
+        """Return the weights of walks and curves by ln T at the counts, and the log-evidence of ln T.
 
-        Of shapes (walks, measured, counts), (walks, counts) and (walks, counts).
+        The weights are of shape (walks, curves) and add up to one.
         """
-        if counts.key not in self._kriging:
-            predicted, measured, steps = counts.columns, self.counts.columns, self.steps
-            # In work as well: a batch that was not measured is far too.
-            there, here = (np.log2(evaluated((*self.walk.axes, "work"), columns)) for columns in (predicted, measured))
-            ahead = np.maximum(there - here.max(axis=0), 0.0)
-            beyond = np.maximum(ahead, here.min(axis=0) - there).max(axis=1)
-            near = steps**2 * self.walk.covariance(measured, predicted)
-            gain = self.inverse @ near
-            left = 1.0 - gain.sum(axis=1)
-            before = self.walk.variance(predicted) + prior().noise ** 2
-            variance = steps[:, 0] ** 2 * before - np.sum(gain * near, axis=1) + left**2 / self.precision[:, None]
-            slope = np.maximum(SLOPE_SD * steps[:, 0], LEAST_SLOPE)
-            variance += (slope * beyond) ** 2
-            weights = gain + self.level[:, :, None] * left[:, None, :]
-            self._kriging = {counts.key: (weights, MEAN_SLOPE * (slope * ahead.max(axis=1)), variance)}
-        return self._kriging[counts.key]
-
-    def log_densities(self, logarithms: Array) -> Array:
-        """Return ln of the walks' prior shares times the density of ln T at the counts, shape (walks, curves)."""
         pulled = self._projected @ logarithms
-        out = pulled @ self.curves
-        out -= self._squares
-        out -= 0.5 * (pulled @ logarithms)[:, None]
-        return np.asarray(out)
+        log = pulled @ self.curves
+        log -= self._squares
+        if tilt is not None:
+            log += tilt
+        # Passes over all walks and curves take the time of a series.
+        same = 0.5 * (pulled @ logarithms)
+        top = float(np.max(log.max(axis=1) - same))
+        log -= (same + top)[:, None]
+        weights = np.exp(np.maximum(log, LEAST_LOGARITHM, out=log), out=log)
+        total = float(weights.sum())
+        weights /= total
+        return weights, top + float(np.log(total / weights.shape[1]))
 
 
 @lru_cache(maxsize=KEPT_COUNTS)
@@ -163,21 +162,26 @@ class Posterior(Struct, frozen=True, eq=False):
     weights: Array
     #: Log-density of the series, the level integrated out.
     log_evidence: float
+    #: Shape (walks, curves). What the weights are multiplied by, where other series are known.
+    tilt: Array | None = None
 
     def draws(self, count: int = POSTERIOR_DRAWS) -> Draws:
         """Return so many equally likely pairs of a walk and a curve, from the flattest curve to the steepest."""
         order = self.layout.order
-        reached = np.cumsum(self.weights.sum(axis=0)[order])
+        # The whole product is not needed, and takes as long as all that follows.
+        shares = self.weights.sum(axis=0) if self.tilt is None else np.einsum("wc,wc->c", self.weights, self.tilt)
+        reached = np.cumsum(shares[order])
         target = (np.arange(count) + 0.5) / count * reached[-1]
         place = np.searchsorted(reached, target)
         curve = order[place]
         # Of each curve from the quietest walk to the loudest.
         inside = target - np.where(place > 0, reached[place - 1], 0.0)
-        walk = np.sum(np.cumsum(self.weights[:-1, curve], axis=0) < inside, axis=0)
+        of_walks = self.weights[:-1, curve] * (1.0 if self.tilt is None else self.tilt[:-1, curve])
+        walk = np.sum(np.cumsum(of_walks, axis=0) < inside, axis=0)
         return Draws(self, walk, curve)
 
 
-class Draws(Struct, frozen=True, eq=False, dict=True):
+class Draws(Struct, frozen=True, eq=False):
     """Equally likely curves of a posterior, each with a walk."""
 
     posterior: Posterior
@@ -185,16 +189,12 @@ class Draws(Struct, frozen=True, eq=False, dict=True):
     walk: Index
     curve: Index
 
-    @cached_property
-    def away(self) -> Array:
-        """The distances of ln T from each curve at the measured counts, shape (draws, counts)."""
-        return self.posterior.series.logarithms - self.posterior.layout.curves[:, self.curve].T
-
     @property
     def level(self) -> tuple[Array, Array]:
         """The level of ln T of each draw and its standard deviation, each of shape (draws,)."""
         layout = self.posterior.layout
-        return np.sum(layout.level[self.walk] * self.away, axis=1), layout.precision[self.walk] ** -0.5
+        away = self.posterior.series.logarithms - layout.curves[:, self.curve].T
+        return np.sum(layout.level[self.walk] * away, axis=1), layout.precision[self.walk] ** -0.5
 
     def forecast(self, counts: Counts) -> tuple[Array, Array]:
         """Return the mean and variance of ln T of a new run, without the noise of repeats: universal kriging.
@@ -204,10 +204,11 @@ class Draws(Struct, frozen=True, eq=False, dict=True):
 
         Each is of shape (draws, counts).
         """
-        weights, ahead, variance = self.posterior.layout.kriging(counts)
-        mean = self.posterior.layout.logarithms(counts, self.curve).T
-        mean = mean + np.einsum("da,daq->dq", self.away, weights[self.walk])
-        return mean + ahead[self.walk], variance[self.walk]
+        layout, logarithms = self.posterior.layout, self.posterior.series.logarithms
+        process = replace(layout.process, logarithms=logarithms, scales=layout.process.scales[self.walk])
+        curves = (layout.curves[:, self.curve].T, layout.logarithms(counts, self.curve).T)
+        mean, variance = process.forecast(counts.columns, *curves)
+        return mean, variance + process.run_variance(0.0)
 
 
 class Forecast(Struct, frozen=True, eq=False):
@@ -245,13 +246,4 @@ def posterior_of(series: Series) -> Posterior:
     # In steps of √2, which changes no interval by its digits: series then have equal layouts.
     variances = 2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(series.variances, LEAST_POSTERIOR_VARIANCE))))
     layout = _layout(series.counts.key, tuple(variances.tolist()))
-    log = layout.log_densities(series.logarithms)
-    log += bank().logarithms
-    if series.tilt is not None:
-        log += series.tilt
-    top = float(log.max())
-    log -= top
-    weights = np.exp(np.maximum(log, LEAST_LOGARITHM, out=log), out=log)
-    total = float(weights.sum())
-    weights /= total
-    return Posterior(series, layout, weights, top + float(np.log(total / weights.shape[1])))
+    return Posterior(series, layout, *layout.weights(series.logarithms, series.tilt))

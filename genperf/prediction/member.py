@@ -131,7 +131,8 @@ class Member(Struct, frozen=True, eq=False, dict=True):
         anchors = self.discrepancy.anchors.items()
         measured = all(name in columns and np.array_equal(columns[name], at) for name, at in anchors)
         curve = self.log_at_anchors if measured else self.log_draws(columns)
-        return self.discrepancy.forecast(columns, self.log_at_anchors, curve)
+        limited = self.discrepancy.limited(columns, self.log_at_anchors, curve)
+        return self.discrepancy.forecast(columns, self.log_at_anchors, limited)
 
     def mean_variance(self, spread: Spread, doublings: Array) -> Array:
         """Return the variance that distance from the data adds, shape (1, rows); a series' own discrepancy has it."""
@@ -150,7 +151,10 @@ class Member(Struct, frozen=True, eq=False, dict=True):
     def constant_interval(self, level: float = 0.9) -> Array:
         """Return the lower and upper ends of each constant's interval, shape (n, 2)."""
         tail = (1.0 - level) / 2.0
-        return np.quantile(self.draws, [tail, 1.0 - tail], axis=0).T
+        ordered, place = np.sort(self.draws, axis=0), np.array([[tail], [1.0 - tail]]) * (len(self.draws) - 1)
+        below = place.astype(int)[:, 0]
+        above = np.minimum(below + 1, len(ordered) - 1)
+        return np.asarray(ordered[below] + (place - below[:, None]) * (ordered[above] - ordered[below])).T
 
 
 def discrepancies_of(members: Sequence[Member]) -> list[Discrepancy]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +215,10 @@ def record_of(result: FitResult) -> layout.ModelRecord:
     )
 
 
+#: Members of many groups have the same terms.
+_rendered = lru_cache(maxsize=1024)(render)
+
+
 def _member_record(member: Member, place: int | None) -> layout.MemberRecord:
     expression, constants = member.expression, []
     for constant, value, ends in zip(expression.constants, member.constants, member.constant_interval(), strict=True):
@@ -235,7 +240,7 @@ def _member_record(member: Member, place: int | None) -> layout.MemberRecord:
         **{name: getattr(member, name) for name in OF_MEMBER},
         family=expression.family,
         text=expression.text(member.values),
-        terms=tuple(layout.TermRecord(t.name, render(t.node)) for t in expression.terms),
+        terms=tuple(layout.TermRecord(t.name, _rendered(t.node)) for t in expression.terms),
         total=None if expression.total is None else render(expression.total),
         constants=tuple(constants),
         discrepancy=place,

@@ -73,7 +73,8 @@ def test_variance_grows_with_the_distance() -> None:
 
 def test_growth_is_at_most_that_of_a_serial_resource() -> None:
     steep = 3.0 * np.log(ASKED)[None, :] * np.ones((3, 1))
-    mean, _ = walk().forecast({"n": ASKED}, 3.0 * np.log(N)[None, :] * np.ones((3, 1)), steep)
+    at_anchors = 3.0 * np.log(N)[None, :] * np.ones((3, 1))
+    mean, _ = walk().forecast({"n": ASKED}, at_anchors, walk().limited({"n": ASKED}, at_anchors, steep))
     at_end, _ = walk().forecast({"n": ASKED}, curve(N) * 0.0, curve(ASKED) * 0.0)
     # From 16 to 64 a time may grow four-fold at most, besides what the walk adds at the end.
     assert np.all(mean[:, 4] - mean[:, 3] <= np.log(4.0) + 1e-9 + np.abs(at_end[:, 4] - at_end[:, 3]))
