@@ -26,7 +26,11 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
     table = f"{result.schema.source}, {counted(result.schema.configurations, 'configuration')}"
     measured = f"{result.tested} ({result.held_out_of})" if result.held_out_of else UNTESTED
     lines = [f"{_kind(result)}: {table}; {measured}"]
-    lines += [*trust_lines(result), *doubling_lines(result)]
+    name, ratios = result.schema.target.reported, list(doublings(result).items())
+    lines += trust_lines(result)
+    lines += [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[:LISTED]]
+    if len(ratios) > LISTED:
+        lines.append(f"and {counted(len(ratios) - LISTED, 'factor')} more: genperf explain MODEL")
     for name, fit in result.further.items():
         tested = fit.tested if fit.held_out_of else UNTESTED
         lines.append(f"{name}: {_kind(fit)}; {counted(fit.schema.configurations, 'configuration')}; {tested}")
@@ -99,14 +103,6 @@ def trust_lines(result: FitResult) -> list[str]:
         return [f"{there}: {error.message}"]
     reason = f": {predicted['reason']}" if predicted["reason"] else ""
     return [f"{there}: {predicted['verdict']}{reason}"]
-
-
-def doubling_lines(result: FitResult) -> list[str]:
-    """Return a line per factor: by what the prediction is multiplied where the factor doubles."""
-    name, ratios = result.schema.target.reported, list(doublings(result).items())
-    lines = [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[:LISTED]]
-    more = len(ratios) - len(lines)
-    return [*lines, *([f"and {counted(more, 'factor')} more: genperf explain MODEL"] if more else [])]
 
 
 def formula_lines(result: FitResult) -> list[str]:

@@ -26,7 +26,7 @@ from genperf.formula import JAVASCRIPT, LANGUAGES, Node, in_language, parse, ren
 from genperf.prediction import Member, discrepancies_of, stack_of, verdict
 from genperf.prediction.bands import POINTS
 from genperf.prediction.feasibility import SAME
-from genperf.prediction.verdict import COMBINATIONS, Basis
+from genperf.prediction.verdict import COMBINATIONS
 from genperf.result import FitResult
 from genperf.result.arrays import packed
 from genperf.words.verdict import REASONS
@@ -124,18 +124,14 @@ def judging(model: PageModel) -> dict[str, Any]:
         "evidence": [[e.factor, e.held_out, e.error, e.last_point] for e in basis.evidence],
         # Ranges up to what was borrowed from other groups; nothing where the group was fitted by itself.
         "borrowed": [{**msgspec.structs.asdict(f), "numeric": f.numeric} for f in basis.reach if basis.borrowed],
-        "combinations": _combinations(basis),
-    }
-
-
-def _combinations(basis: Basis) -> dict[str, Any] | None:
-    """Return the corners that no run reaches, and the runs by which the nearest is named; None without such corners."""
-    if not basis.corners:
-        return None
-    return {
-        "places": basis.places,
-        "corners": [[list(c.places), list(c.signs), c.runs.tolist()] for c in basis.corners],
-        "runs": [list(m.values) for m in basis.schema.medians],
+        # The corners that no run reaches, and the runs by which the nearest is named.
+        "combinations": {
+            "places": basis.places,
+            "corners": [[list(c.places), list(c.signs), c.runs.tolist()] for c in basis.corners],
+            "runs": [list(m.values) for m in basis.schema.medians],
+        }
+        if basis.corners
+        else None,
     }
 
 

@@ -209,7 +209,14 @@ def checked_space(
 ) -> Space:
     """Return the configurations of a grid, checked against the factors of the model."""
     following = inputs_of(schema.panel, {*axes})
-    _check_names(axes, schema, following, formulas)
+    factors = [f.name for f in schema.factors]
+    read_names = {*factors}.union(*following.values())
+    for text in formulas:
+        # A wrong one is refused where it is read, with what may stand in it.
+        with suppress(FormulaError):
+            read_names |= parse(text).names
+    for name in sorted(axes.keys() - read_names):
+        raise TableError(f"the model has no factor '{name}', and no formula reads it", hint=suggest(name, factors))
     absent = [f for f in schema.factors if f.name not in axes.keys() | following.keys() and f.distinct != 1]
     if absent:
         measured = [f"{f.lower:g}:{f.upper:g}" if f.numeric else ",".join(f.levels[:6]) for f in absent]
@@ -232,20 +239,6 @@ def inputs_of(panel: Panel, names: Collection[str]) -> dict[str, frozenset[str]]
     inputs = {f.name: counts for meaning, f in machine.columns.items() if meaning in machine.settled(machine_parts)}
     inputs |= {name: reads for name, reads in panel.inputs.items() if reads <= {*names}}
     return {name: reads for name, reads in inputs.items() if name not in names}
-
-
-def _check_names(
-    names: Collection[str], schema: Schema, following: Mapping[str, frozenset[str]], formulas: Sequence[str]
-) -> None:
-    """Refuse names that neither the model nor a formula reads."""
-    factors = [f.name for f in schema.factors]
-    used = {*factors}.union(*following.values())
-    for text in formulas:
-        # A wrong one is refused where it is read, with what may stand in it.
-        with suppress(FormulaError):
-            used |= parse(text).names
-    for name in sorted({*names} - used):
-        raise TableError(f"the model has no factor '{name}', and no formula reads it", hint=suggest(name, factors))
 
 
 class Layouts(Struct, frozen=True):

@@ -163,8 +163,7 @@ class Validation(Struct, frozen=True, eq=False):
     def __str__(self) -> str:
         return self.table()
 
-    def __repr__(self) -> str:
-        return self.table()
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -210,13 +209,6 @@ def reasons_in_words(reasons: Sequence[str], total: int) -> tuple[Note, ...]:
     unlisted = sum(n for _, n in counts[LISTED:])
     notes += [f"{unlisted} of {total} configurations left unpredicted for other reasons"] if unlisted else []
     return tuple(Note(text, "unpredicted") for text in notes)
-
-
-def first_reasons(reasons: Sequence[str]) -> str:
-    """Return the first different reasons in a line, and how many more there are."""
-    distinct = list(dict.fromkeys(reasons))
-    unlisted = len(distinct) - LISTED
-    return "; ".join(distinct[:LISTED]) + (f"; and {unlisted} more" if unlisted > 0 else "")
 
 
 # Characters that a formula has and a name has not.
@@ -509,7 +501,9 @@ def _score(name: str, measured: pd.DataFrame, answers: Objects, seconds: float) 
     predictions = measured.assign(predicted=value, lower=lower, upper=upper, verdict=answers[3])
     reasons = [reason or "a factor is outside what the model can read" for reason in answers[4, missing]]
     if missing.all():
-        return ModelScore(name, predictions[:0], seconds, failed=first_reasons(reasons))
+        distinct = list(dict.fromkeys(reasons))
+        more = f"; and {len(distinct) - LISTED} more" if len(distinct) > LISTED else ""
+        return ModelScore(name, predictions[:0], seconds, failed="; ".join(distinct[:LISTED]) + more)
     return ModelScore(name, predictions, seconds, reasons_in_words(reasons, len(missing)))
 
 
