@@ -77,14 +77,7 @@ def test_the_best_are_those_of_brute_force(result: gp.FitResult, minimize: str, 
     pd.testing.assert_frame_equal(found.best[list(told.columns)], told)
 
 
-def test_blocks_do_not_change_the_answer(result: gp.FitResult, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = gp.optimize(result, OVER, "workers > batch / 8", "cost")
-    monkeypatch.setattr("genperf.search.problem.BLOCK_ROWS", 7)
-    pd.testing.assert_frame_equal(gp.optimize(result, OVER, "workers > batch / 8", "cost").best, whole.best)
-    pd.testing.assert_frame_equal(gp.optimize(result, OVER, "workers > batch / 8", "cost").front, whole.front)
-
-
-def test_the_front_holds_what_nothing_beats(result: gp.FitResult) -> None:
+def test_the_front_holds_what_nothing_beats(result: gp.FitResult, monkeypatch: pytest.MonkeyPatch) -> None:
     found = gp.optimize(result, OVER, minimize="time", job=Job(price="2 + batch / 16"))
     every = brute_force(result, OVER)
     every["cost"] = every.workers * every.time * (2 + every.batch / 16)
@@ -94,6 +87,11 @@ def test_the_front_holds_what_nothing_beats(result: gp.FitResult) -> None:
     assert 1 < len(expected) < len(every)
     np.testing.assert_allclose(found.front["cost"], expected["cost"])
     assert found.front["workers"].tolist() == expected["workers"].tolist()
+    # Blocks do not change the answer.
+    monkeypatch.setattr("genperf.search.problem.BLOCK_ROWS", 7)
+    in_blocks = gp.optimize(result, OVER, minimize="time", job=Job(price="2 + batch / 16"))
+    pd.testing.assert_frame_equal(in_blocks.best, found.best)
+    pd.testing.assert_frame_equal(in_blocks.front, found.front)
 
 
 def test_a_deadline_is_kept_by_the_upper_end(result: gp.FitResult) -> None:
@@ -134,18 +132,6 @@ def test_steps_make_time_cost_and_deadline_those_of_the_job(result: gp.FitResult
     assert gp.optimize(result, OVER, job=Job("1e6/(workers*batch)")).notes == ()
 
 
-def test_efficiency_is_a_constraint(result: gp.FitResult) -> None:
-    found = gp.optimize(result, {"workers": "1:16", "batch": 16}, "time_1/(workers*time) >= 0.6", "-workers")
-    times = brute_force(result, {"workers": range(1, 17), "batch": [16]})["time"].to_numpy()
-    efficiency = times[0] / (np.arange(1, 17) * times)
-    assert found.configuration["workers"] == 1 + np.flatnonzero(efficiency >= 0.6).max()
-    assert 1 < found.feasible < 16
-    # What excludes is counted: workers > 2 fails for 4; the product exceeds 128 for none of 16·8 and four of 32·(5…8).
-    found = gp.optimize(result, {"workers": "1:8", "batch": "16,32"}, ["workers > 2", "workers*batch <= 128"])
-    constraints = {"constraint": ["workers > 2", "workers*batch <= 128"], "excludes": [4, 4], "alone": [4, 4]}
-    assert (found.excluded.to_dict("list"), found.feasible) == (constraints, 8)
-
-
 def test_shares_of_wins_are_those_of_the_draws(result: gp.FitResult) -> None:
     found = gp.optimize(result, {"workers": [10, 12, 14], "batch": 32}, minimize="time")
     query = read_query(found.best[["workers", "batch"]], result.schema)
@@ -173,6 +159,16 @@ def test_a_configuration_wins_no_draw_in_which_a_condition_fails(result: gp.FitR
     assert 0.2 < bound.best["wins"][0] < 0.8
     assert bound.regret == np.inf
     assert "it misses a condition" in bound.reason
+    # An efficiency is a constraint; what excludes is counted.
+    found = gp.optimize(result, {"workers": "1:16", "batch": 16}, "time_1/(workers*time) >= 0.6", "-workers")
+    times = brute_force(result, {"workers": range(1, 17), "batch": [16]})["time"].to_numpy()
+    efficiency = times[0] / (np.arange(1, 17) * times)
+    assert found.configuration["workers"] == 1 + np.flatnonzero(efficiency >= 0.6).max()
+    assert 1 < found.feasible < 16
+    # workers > 2 fails for 4; the product exceeds 128 for none of 16·8 and four of 32·(5…8).
+    found = gp.optimize(result, {"workers": "1:8", "batch": "16,32"}, ["workers > 2", "workers*batch <= 128"])
+    constraints = {"constraint": ["workers > 2", "workers*batch <= 128"], "excludes": [4, 4], "alone": [4, 4]}
+    assert (found.excluded.to_dict("list"), found.feasible) == (constraints, 8)
 
 
 def test_levels_derived_and_single_valued_factors(levels: gp.FitResult) -> None:
@@ -187,6 +183,14 @@ def test_levels_derived_and_single_valued_factors(levels: gp.FitResult) -> None:
     # Without a word on what is paid for, it is a worker.
     best = gp.optimize(levels, over).best
     assert best["cost"].tolist() == pytest.approx((best["time"] * best["workers"]).tolist())
+    # A cost needs machines.
+    runs = pd.DataFrame({"layers": [1.0, 2.0, 4.0, 8.0], "seconds": [1.1, 2.1, 4.1, 8.1]})
+    result = gp.fit(gp.read_table(runs, time="seconds", intrinsic="layers"), "c + a*layers", draws=5)
+    for minimize, said in (("cost", "--per"), ("time/time_1", "time_1")):
+        with pytest.raises(GenperfError, match=said):
+            gp.optimize(result, {"layers": "1:8"}, minimize=minimize)
+    found = gp.optimize(result, {"layers": "1:8"})
+    assert (len(found.front), "cost" in found.best) == (0, False)
 
 
 def test_machines_of_partitioned_replicas() -> None:
@@ -288,15 +292,3 @@ def test_a_model_of_draws_is_searched_too(monkeypatch: pytest.MonkeyPatch) -> No
     assert gp.optimize(result, {"workers": "1:24"}, "workers < 21").feasible == 20
     with pytest.raises(GenperfError, match="24 configurations are to be evaluated; at most 20"):
         gp.optimize(result, {"workers": "1:24"})
-
-
-def test_a_cost_needs_machines() -> None:
-    runs = pd.DataFrame({"layers": [1.0, 2.0, 4.0, 8.0], "seconds": [1.1, 2.1, 4.1, 8.1]})
-    result = gp.fit(gp.read_table(runs, time="seconds", intrinsic="layers"), "c + a*layers", draws=5)
-    with pytest.raises(GenperfError, match="--per"):
-        gp.optimize(result, {"layers": "1:8"}, minimize="cost")
-    with pytest.raises(GenperfError, match="time_1"):
-        gp.optimize(result, {"layers": "1:8"}, minimize="time/time_1")
-    found = gp.optimize(result, {"layers": "1:8"})
-    assert found.front.empty
-    assert "cost" not in found.best.columns
