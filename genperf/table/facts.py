@@ -601,6 +601,6 @@ def read_back(source: Source) -> Source:
         counts, slow = source.steady[measured[0]][:, 0], int(source.steady[measured[0]][:, 3].sum())
         least, most = int(min(counts[counts > 0])), int(max(counts))
         steps = counted(most, "step") if least == most else f"{least} to {most} steps"
-        texts.append(f"{listed(measured, 3)}: median of {steps}")
+        texts += [f"{listed(measured, 3)}: median of {steps}"] if most > 1 else []
         texts += [f"{slow} of {int(counts.sum())} took over twice as long"] if slow else []
     return replace(source, steps=(Note("; ".join(texts), "read_back"), *source.steps))

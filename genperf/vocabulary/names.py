@@ -137,10 +137,12 @@ def noun_of(column: str) -> str:
     ('gpus', 'GPUs', 'workers', 'nodes', 'cores')
     >>> noun_of("NTasks"), noun_of("config.num_gpus"), noun_of("concurrent_users"), noun_of("p"), noun_of("pipeline")
     ('Tasks', 'gpus', 'concurrent users', 'workers', 'pipeline')
-    >>> noun_of("Anzahl GPUs"), noun_of("SLURM_NTASKS"), noun_of("WORLD_SIZE")
-    ('GPUs', 'tasks', 'workers')
+    >>> noun_of("Anzahl GPUs"), noun_of("SLURM_NTASKS"), noun_of("WORLD_SIZE"), noun_of("gpu")
+    ('GPUs', 'tasks', 'workers', 'gpus')
     """
     canonical = counted_by(column)
+    if canonical is None and plural_of(column) in LEVELS:
+        return noun_of(f"{column}s")
     if canonical not in (*LEVELS, "servers"):
         if canonical_of(column) is not None or not column.endswith("s"):
             return "workers" if len(column) == 1 else column
