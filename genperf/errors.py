@@ -56,6 +56,10 @@ class TableError(GenperfError):
     """A table cannot be read, or holds values that cannot be used."""
 
 
+class OnlyFailuresError(TableError):
+    """All runs of a table failed: nothing was measured."""
+
+
 class UnclearTableError(TableError):
     """Nothing in a table is known to be a measurement, or it is none: the command line shows how its file begins."""
 

@@ -23,7 +23,7 @@ from genperf.peaks import UNKNOWN, Device, device_in, devices, precision_in
 from genperf.table.cells import Source
 from genperf.table.clean import is_missing
 from genperf.vocabulary import any_of, section
-from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.headers import Header, header_of
 from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, plain_name
 from genperf.words.numbers import three_digits
 
@@ -46,6 +46,8 @@ _ONE_WORD = {
     rf"^({_NUMBER}) ?nodes? (?:of |with )?(?=\d+[x×*])": r"\1x",
     rf"(?<![\w.=])({_NUMBER}) ?nodes?(?![\w/.-])": r"nodes=\1",
 }
+#: What the rate or the time of steps counts.
+_STEPS = ("seconds", "steps", "iterations", "step", "it")
 #: A size as names print it: 7B, 124M, 1.5b; total and active parameters, 30B-A3B; what names a mixture of experts.
 _SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)([bmt])(?:-?a(\d+(?:\.\d+)?)b)?(?![a-z0-9])")
 _EXPERTS = re.compile(r"\d+x\d+(\.\d+)?b|moe|experts?(?![a-z])|\d+e(?![a-z0-9])")
@@ -84,7 +86,7 @@ class TrainingRun(Struct, frozen=True):
     network: TrainedNetwork | None
     nodes: float = 0.0
     rate: float = 0.0  #: Samples (tokens or images) a second of all devices.
-    rate_of_each: bool = False  #: Whether the rate was given of each device.
+    mistakes: tuple[tuple[str, float], ...] = ()  #: Usual mistakes in the given rate, and the factor that mends each.
     step_seconds: float = 0.0
     printed: float = 0.0  #: Operations a second of a device, as the run prints them.
     stated: float = 0.0  #: The utilisation that the run states.
@@ -324,7 +326,7 @@ def _with_rate(
     of_a_step = length * numbers.get("global_batch", 0.0 if is_open else batch * run.devices)
     #: Samples of the network in one of what is counted.
     worth = dict.fromkeys(("", "samples", "sequences", "sentences"), length)
-    worth |= dict.fromkeys(("seconds", "steps", "iterations", "step", "it"), of_a_step)
+    worth |= dict.fromkeys(_STEPS, of_a_step)
     worth |= dict.fromkeys(("tokens",) if sample == "tokens" else ("images", "frames"), 1.0)
     rates = [
         ("seconds" if header.kind == "time" else header.counted, header, value)
@@ -335,8 +337,11 @@ def _with_rate(
         if samples := worth.get(counted, 0.0):
             unit = DURATIONS.get(header.unit, 1.0)
             rate = samples / (value * unit) if header.kind == "time" else samples * value / unit
-            rate *= 1.0 if not header.shared else run.used_nodes if header.level == "nodes" else run.devices
-            return replace(run, rate=rate, rate_of_each=header.shared, step_seconds=of_a_step / rate)
+            in_steps, sharing = counted in _STEPS, run.used_nodes if header.level == "nodes" else run.devices
+            rate *= sharing if header.shared else 1.0
+            of_all = "global_batch" in numbers if in_steps else not header.shared
+            mistakes = _mistakes(run.devices if of_all else sharing, of_all, length, header, in_steps)
+            return replace(run, rate=rate, mistakes=mistakes, step_seconds=of_a_step / rate)
     if not rates or run.printed or run.stated:
         return run
     counted = rates[0][0]
@@ -350,3 +355,20 @@ def _with_rate(
     what = "the time of a step" if counted == "seconds" else f"{counted or 'a rate without a unit'} a second"
     hint = f"add {'seq=2048' if of_samples else 'gbs=256 and seq=2048'}, or give tok/s"
     raise GenperfError(f"{what} may be of any number of {sample}", hint=hint)
+
+
+def _mistakes(
+    devices: float, of_all: bool, length: float, header: Header, in_steps: bool
+) -> tuple[tuple[str, float], ...]:
+    """Return the usual mistakes in a given rate, and by what a rate without each of them would be multiplied."""
+    scope = "is of each device, and not of all" if of_all else "is of all devices, and not of each"
+    mistakes = {f"the {'batch' if in_steps else 'rate'} {scope}": devices if of_all else 1.0 / devices}
+    if header.kind == "time" and header.unit == "ms":
+        mistakes["the time is in seconds, and not in milliseconds"] = 1e-3
+    elif header.kind == "time" and header.unit == "s":
+        mistakes["the time is in milliseconds, and not in seconds"] = 1e3
+    elif length and header.counted == "tokens":
+        mistakes["the rate is of sequences, and not of tokens"] = length
+    elif length and not in_steps:
+        mistakes["the rate is of tokens, and not of sequences"] = 1.0 / length
+    return tuple((text, factor) for text, factor in mistakes.items() if factor != 1.0)

@@ -56,6 +56,8 @@ SIZES, SIZE_WORDS = (3e9, 15e9), ("under 3 B", "of 3 to 15 B", "over 15 B")
 FEWEST_RUNS = 8
 #: A percentile below which what usually explains less is named.
 LOW = 50.0
+#: Utilisations of networks for images, of which no published runs are bundled: a guess.
+USUAL_OF_IMAGES = (0.03, 0.6)
 #: Logits at which the cumulative share is computed: utilisations of 0.25 to 97 %.
 _GRID = np.linspace(-6.0, 3.5, 400)
 
@@ -107,10 +109,10 @@ class PublishedPlace(Struct, frozen=True):
         """Return what usually explains a low utilisation of such a run, the likeliest first."""
         if self.value is None or self.percentile is None or self.percentile >= LOW:
             return []
-        network, of_all = run.network, self.value * run.devices
-        of_each = run.rate and not run.rate_of_each and self.value < self.low < of_all < self.high
+        network = run.network
+        mistakes = mistakes_of(run, self.value, self.low, self.high) if self.value < self.low else []
         usual = (
-            (of_each, f"a rate of each device and not of all (then {100 * of_all:.0f} %)"),
+            *((True, text) for text in mistakes),
             (run.devices > 8.0 or several_nodes(run.nodes or 1.0), "an exchange between nodes that nothing hides"),
             (network is not None and network.is_mixture, "the exchange of experts"),
             (network is not None and network.active < 1e9, "products too small for the device"),
@@ -148,9 +150,10 @@ def utilisation_of(run: TrainingRun) -> Utilisation:
     if run.recomputed and not computed:
         notes.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
     if (value := by[convention]) > 1.0:
-        of_all = f"the rate is of all devices, and not of each (then {_percent(value / run.devices)})"
+        place = place_of(run, None)
+        low, high = USUAL_OF_IMAGES if place is None else (place.low, place.high)
         causes = (
-            of_all if run.rate_of_each and run.devices > 1.0 else "more devices ran than are counted",
+            *(mistakes_of(run, value, low, high) or ["more devices ran than are counted"]),
             "a token uses a part of the parameters: active=12.9B for experts, lora for adapters",
             f"another precision or device than one of {three_digits(peak / 1e12)} TFLOP/s dense: fp8, or --peak",
         )
@@ -160,6 +163,11 @@ def utilisation_of(run: TrainingRun) -> Utilisation:
     ends = conventions.get(convention) or Convention(0.0, 1.0 / RECOMPUTED if run.recomputed else 1.0)
     upper = min(ends.high * value, 1.0)
     return Utilisation(value, ends.low * value, upper, convention, computed, hfu, peak, tuple(notes))
+
+
+def mistakes_of(run: TrainingRun, value: float, low: float, high: float) -> list[str]:
+    """Return the usual mistakes in the given rate under which a utilisation becomes one between two ends."""
+    return [f"{text} (then {_percent(value * factor)})" for text, factor in run.mistakes if low < value * factor < high]
 
 
 def conventions_of(run: TrainingRun) -> dict[str, Convention]:

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Mask, Objects
-from genperf.errors import TableError, did_you_mean, listed, suggest
+from genperf.errors import OnlyFailuresError, TableError, did_you_mean, listed, suggest
 from genperf.panel.panel import Panel, panel_of
 from genperf.panel.target import PREDICTION_COLUMNS, SECONDS, TIME, Measurement, measurement_of
 from genperf.table import Factor, Role
@@ -113,7 +113,7 @@ def refuse_only_failures(failed: Mask, where: str) -> None:
     if len(failed) and failed.all():
         what = "the one run" if len(failed) == 1 else f"all {len(failed)} runs"
         hint = "add runs that succeeded, or name other words with --failed COLUMN=VALUE"
-        raise TableError(f"{what} failed: there is no measured value to fit", hint=hint, where=where)
+        raise OnlyFailuresError(f"{what} failed: there is no measured value to fit", hint=hint, where=where)
 
 
 #: Options that name the measured column.

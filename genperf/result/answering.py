@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from genperf.errors import TableError
+from genperf.errors import OnlyFailuresError, TableError
 from genperf.formula.amounts import DURATIONS
 from genperf.panel.work import checked_scaling
 from genperf.prediction import substituted_members
@@ -48,6 +48,8 @@ def read_as(source: Source, schema: Schema, unit: str | None = None, **further_r
     roles |= further_roles
     try:
         return recognised(source, roles, schema.mapping).table()
+    except OnlyFailuresError:
+        raise
     except TableError as error:
         hint = f"{error.hint}; the model's columns: {', '.join(factor.name for factor in schema.factors)}"
         raise TableError(f"not read as the model's table: {error.message}", hint=hint, where=error.where) from None

@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from genperf.arrays import Index
 from genperf.attribution.answers import records
-from genperf.errors import GenperfError, TableError, attempted
+from genperf.errors import GenperfError, OnlyFailuresError, TableError, attempted
 from genperf.fitting import fit, model_or_table
 from genperf.metrics import NOMINAL, coverage_probability, coverage_text
 from genperf.panel import Table
@@ -137,7 +137,11 @@ def verify(
     earlier, fitted = (opened, fit(opened, seed=seed)) if isinstance(opened, Table) else (None, opened)
     schema = fitted.first.schema
     source, target = _opened(sources), schema.target
-    new = read_as(source, schema, **ending_column(source.cells))
+    try:
+        new = read_as(source, schema, **ending_column(source.cells))
+    except OnlyFailuresError as error:
+        what = f"{error.message.partition(':')[0]}: none can be compared with its prediction"
+        raise TableError(what, hint="see why they failed, then verify runs that succeeded", where=error.where) from None
     inputs = new.frame[[*new.group, *(factor.name for factor in new.factors)]]
     predicted, mean = (fitted.predict_columns(inputs, NOMINAL, kind) for kind in ("prediction", "confidence"))
     centre, lower, upper = (np.asarray(predicted[name], float) for name in (target.name, "lower", "upper"))

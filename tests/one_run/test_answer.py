@@ -58,7 +58,7 @@ def test_a_source_counts_once_whatever_its_number_of_runs() -> None:
 
 def test_a_rate_of_each_device_is_suspected() -> None:
     answer = about(run_in("8xh100 7B 9600tok/s bf16"))
-    assert answer.numbers["less_by"][0] == "a rate of each device and not of all (then 41 %)"
+    assert answer.numbers["less_by"][0] == "the rate is of each device, and not of all (then 41 %)"
 
 
 def test_days_and_cost_follow_from_one_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -157,7 +157,8 @@ def test_a_time_of_a_run_that_failed_is_not_compared(shell: Shell) -> None:
     assert shell("verify", "model.json", "ended.csv", "--update")[0] == 0
     Path("ended.csv").write_text("gpus,step_s,status\n8,1.3,failed\n")
     status, _, err = shell("verify", "history.csv", "ended.csv")
-    assert (status, "the one run failed" in err) == (1, True)
+    assert (status, "the one run failed: none can be compared with its prediction" in err) == (1, True)
+    assert not any(word in err for word in ("to fit", "--failed", "model's table"))
 
 
 def test_a_file_without_rows_is_shown(shell: Shell) -> None:
