@@ -142,7 +142,7 @@ MECHANISMS: Mapping[str, Mapping[str, Any]] = {
         "asking.tables.wanted_name": as_it_is,
     },
     "a column by a word of the question": {
-        "asking.question._column_with": nothing,
+        "asking.question._cell_with": lambda text, _: ("", text),
         "asking.question._column_of": lambda *_: "",
     },
     "a rate of one or of all": {"panel.reading.counts_devices": never},
