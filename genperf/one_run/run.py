@@ -46,6 +46,8 @@ _ONE_WORD = {
     rf"^({_NUMBER}) ?nodes? (?:of |with )?(?=\d+[x×*])": r"\1x",
     rf"(?<![\w.=])({_NUMBER}) ?nodes?(?![\w/.-])": r"nodes=\1",
 }
+#: What a training of all parameters may be called beside its network.
+_TRAININGS = re.compile(r"(?i)((full|pre)-?)?(fine-?)?(tun(e|ing)|train(ing)?)|sft")
 #: What the rate or the time of steps counts.
 _STEPS = ("seconds", "steps", "iterations", "step", "it")
 #: A size as names print it: 7B, 124M, 1.5b; total and active parameters, 30B-A3B; what names a mixture of experts.
@@ -201,7 +203,7 @@ def run_of_words(
             cells["precision"] = word
         elif meaning := next((of for of in ("adapters", "recomputation") if word.lower() in _WORDS[of]), ""):
             cells[meaning] = word
-        elif word.lower() not in _WORDS["mfu"]:
+        elif word.lower() not in _WORDS["mfu"] and not _TRAININGS.fullmatch(word):
             (bare if _BARE.fullmatch(word) else network).append(word)
     is_measured = any(header_of(name).kind or name in ("tflops", "mfu") for name in cells)
     if is_measured and not network and [word[-1] for word in bare] == ["M"]:

@@ -125,6 +125,13 @@ def test_no_devices_are_no_machine() -> None:
     assert run_of_words(("0xh100", "7B", "9600tok/s")) is None
 
 
+@pytest.mark.parametrize("word", ["finetune", "fine-tuning", "full-finetune", "pretraining", "SFT"])
+def test_the_kind_of_training_is_no_part_of_the_name(word: str) -> None:
+    run = run_of_words(("8xa100", "llama2-7b", word, "13100tok/s"))
+    assert run is not None
+    assert run.network == network_of("llama2-7b")
+
+
 def test_a_name_means_a_published_network_or_a_size() -> None:
     names = ("Llama 3.1 8B", "7B", "mixtral-8x7b", "30B-A3B")
     assert [network_of(name).active for name in names] == [8.03e9, 7e9, 12.9e9, 3e9]
