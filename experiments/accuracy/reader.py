@@ -119,7 +119,6 @@ MECHANISMS: Mapping[str, Mapping[str, Any]] = {
     "facts in cells": {"table.opened.with_facts": as_it_is},
     "numbers with units": {"table.opened._with_numbers": as_it_is},
     "choice of the table": {"table.text._has_scale": never, "table.opened.is_of_scale": never},
-    "tables aligned by blanks": {"table.opened.aligned_table": nothing},
     "tables whose levels are printed once": {"table.opened.cut_table": nothing},
     "lines of several numbers": {"table.opened.keyed_lines": nothing},
     "drawn tables": {"table.text._RULES": NEVER},

@@ -24,7 +24,7 @@ from genperf.panel.reading import Reading
 from genperf.panel.target import SECONDS
 from genperf.prediction.predict import THROUGHPUT
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, bare, header_of, time_called
-from genperf.vocabulary.names import is_relative, plain_name
+from genperf.vocabulary.names import is_efficiency, is_relative, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, verdict_line
 from genperf.words.numbers import (
     count_text,
@@ -419,8 +419,7 @@ def rows_of(answer: Answer) -> Iterator[Row]:
 def _is_efficiency(measured: Value, share: float) -> bool:
     """Return whether a measured column, such as `Efficiency (%)`, is the scaling efficiency, up to rounded cells."""
     value = measured.value / (100.0 if measured.unit == "%" else 1.0)
-    named = re.sub(r"\W+", "", measured.quantity).lower() == "efficiency"
-    return named and abs(value / share - 1.0) <= SAME_EFFICIENCY
+    return is_efficiency(measured.quantity) and abs(value / share - 1.0) <= SAME_EFFICIENCY
 
 
 def _interval_row(name: str, ends: Interval, unit: str, beside: str = "") -> Row:

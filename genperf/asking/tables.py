@@ -30,7 +30,7 @@ from genperf.panel.evidence import ColumnEvidence, is_size
 from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.quantities import price_of
 from genperf.panel.read import Recognised, read_with_roles, recognised
-from genperf.panel.reading import MAY_NAME, Reading, column_named
+from genperf.panel.reading import MAY_NAME, MOST_EFFICIENT, Reading, column_named
 from genperf.panel.target import SECONDS
 from genperf.peaks import peak_of
 from genperf.prediction import stack_of
@@ -42,7 +42,7 @@ from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import DEVICE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
-from genperf.vocabulary.names import counts_devices, meant_by
+from genperf.vocabulary.names import counts_devices, is_efficiency, meant_by
 from genperf.words.numbers import join_values, rate_unit, samples_called, three_digits, with_unit
 from genperf.words.verdict import trust_text
 
@@ -487,8 +487,13 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         notes += [note.text for note in table.notes if note.kind in TABLE_NOTES]
         notes += [note.text for note in model.notes if note.kind in FIT_NOTES]
         if not self.opened.given.scaling and reading.roles.scaling:
-            text = f"'{name}' falls as {reading.scale} grows, so all are taken to share one amount of work"
-            notes.append(f"{text}; --scaling weak says otherwise")
+            speedup = reading.speedup_of(name)
+            why = (
+                f"'{name}' falls as {reading.scale} grows"
+                if speedup is None
+                else f"'{speedup}' is a constant / '{name}'"
+            )
+            notes.append(f"{why}, so all are taken to share one amount of work; --scaling weak says otherwise")
         return notes
 
     def _measured(self, name: str, at: Mapping[str, str]) -> str:
@@ -545,7 +550,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _unit(self, name: str) -> str:
         """Return the unit of a column: as its header has it, else as its cells do; of a share per cent."""
         unit = unit_of_column(name, self._header(name), self.opened.roles(name).unit)
-        return unit or self.opened.source.units.get(name, "") or ("%" if "%" in name else "")
+        unit = unit or self.opened.source.units.get(name, "")
+        # An efficiency in percent may not say so.
+        shares = self.reading.evidence[name].known if name in self.reading.evidence and is_efficiency(name) else ()
+        return unit or ("%" if "%" in name or max(shares, default=0.0) > MOST_EFFICIENT else "")
 
     def _value(self, name: str, model: FitResult, configuration: Mapping[str, Any], full: Answer | None) -> Value:
         """Return the predicted value of a column in its own unit."""

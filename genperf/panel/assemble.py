@@ -223,8 +223,8 @@ def assemble(opened: Source, roles: Roles) -> Table:
     read = {*read_by_filter, *columns.origins(columns.derived), *roles.failures.columns}
     kind, count = None, counted_column(roles) if measurement.kind == "throughput" else None
     if count is not None:
-        done = columns.number(TIME) * columns.number(measurement.column)
-        kind = kind_of_work(done[usable], columns.number(count)[usable])
+        done = columns.number(TIME)[usable] * columns.number(measurement.column)[usable]
+        kind = kind_of_work(done, columns.number(count)[usable])
     factors = measure_factors(frame, roles.factors, roles.group)
     table = Table(
         frame=frame,

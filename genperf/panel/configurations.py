@@ -50,9 +50,10 @@ def most_measured(panel: Panel, along: str) -> dict[str, Any]:
 
 
 def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
-    """Return levels for the categorical factors that were measured together, with the given ones and most often.
+    """Return levels for the categorical factors that were measured together, with the given ones.
 
-    A given size that was measured, such as that of a network, counts as a level.
+    Of several they are those with the most values of the given numbers, then of the most runs. A given size that was
+    measured, such as that of a network, counts as a level.
     """
     factors = [f for f in panel.factors if not f.numeric]
     fixed = {f.name: str(given[f.name]) for f in factors if f.name in given}
@@ -65,21 +66,25 @@ def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
         if all(str(run[name]) == level for name, level in fixed.items())
     ]
     with_sizes = [(run, times) for run, times in with_levels if all(run[n] == size for n, size in sizes.items())]
+    numbers = [f.name for f in panel.factors if f.numeric and f.name in given]
     repeats: Counter[tuple[str, ...]] = Counter()
+    values: dict[tuple[str, ...], set[tuple[Any, ...]]] = {}
     for run, times in with_sizes or with_levels:
-        repeats[tuple(str(run[f.name]) for f in factors)] += times
+        levels = tuple(str(run[f.name]) for f in factors)
+        repeats[levels] += times
+        values.setdefault(levels, set()).add(tuple(run[name] for name in numbers))
     if not repeats:
         return {f.name: f.levels[0] for f in factors} | fixed
     # The levels of a factor are in order of their runs.
     order = {run: tuple(f.levels.index(v) for f, v in zip(factors, run, strict=True)) for run in repeats}
-    most = min(repeats, key=lambda run: (-repeats[run], order[run]))
+    most = min(repeats, key=lambda run: (-len(values[run]), -repeats[run], order[run]))
     return {f.name: level for f, level in zip(factors, most, strict=True)}
 
 
 def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the measured run that a question refers to which leaves factors open: values that do occur together.
 
-    Its levels are the given ones, else those that most measured runs have with them and with the given sizes. Of the
+    Its levels are the given ones, else those of the most measured values of the given numbers. Of the
     runs with these levels it is the one nearest to the given numbers, and of equally near ones the one nearest to the
     centre of the measured range. Distances add up over the factors, in parts of each factor's logarithmic range.
     Without measured runs, numbers are the centre of the range, rounded where only whole numbers were measured.

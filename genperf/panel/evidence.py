@@ -340,10 +340,14 @@ def ranked(names: Sequence[str], columns: Sequence[str], headers: Mapping[str, H
     return sorted(names, key=key)
 
 
-def described(name: str, unit: str) -> Header:
-    """Return what a column says of itself: its header, and the unit in its cells."""
-    # Behind a dot stands the statistic of a record, and no minutes.
-    header = header_of(re.sub(rf"\.({'|'.join(_RANKED)}|p\d\d?)$", "", name))
+def described(name: str, unit: str, names: Collection[str] = ()) -> Header:
+    """Return what a column says of itself, among the names of others: its header, and the unit in its cells."""
+    # Behind a dot stands the statistic of a record, and no minutes; nor are `total_min` beside `total_max`.
+    stem = re.sub(r"[\W_]min$", "", name, flags=re.IGNORECASE)
+    of_several = stem != name and any(
+        n.lower() in (f"{name[:-3]}max".lower(), f"{name[:-3]}avg".lower()) for n in names
+    )
+    header = header_of(stem if of_several else re.sub(rf"\.({'|'.join(_RANKED)}|p\d\d?)$", "", name))
     kind = header.kind or "x"
     in_cells = header_of(f"{kind}{unit}" if unit.startswith("/") else f"{kind} ({unit})") if unit else header
     if not in_cells.kind:

@@ -137,6 +137,11 @@ class Reading(Struct, frozen=True, eq=False, dict=True):
         """Return the columns of some roles."""
         return [name for name, meaning in self.meanings.items() if meaning.role in roles]
 
+    def speedup_of(self, name: str) -> str | None:
+        """Return the column that has one time over each of a column: every count did the same work; None without."""
+        speedups = [(n, self.meanings[n].follows) for n in self.of("ratio") if "speed" in plain_name(n)]
+        return next((n for n, follows in speedups if follows is not None and follows.factors == {name: -1}), None)
+
     @property
     def options(self) -> str:
         """The roles as options of a command, quoted for a shell."""
@@ -181,7 +186,7 @@ def read_columns(
     refuse_job_steps(columns)
     given_roles = roles = roles or Roles()
     evidence = {name: evidence_of(cells) for name, cells in columns.items()}
-    headers = {name: described(name, (units or {}).get(name, "")) for name in columns}
+    headers = {name: described(name, (units or {}).get(name, ""), columns) for name in columns}
     # A work of a step is over settings.
     named = [*(at or {}), *(parse(given_roles.work).names if given_roles.work else ())]
     requested = {column for name in named if (column := column_named(name, columns)) is not None}
@@ -557,7 +562,8 @@ def measured_roles(
     grows = -grows if "time" in roles and header.kind == "rate" else grows
     of_workers = all(batch == "batch" and not evidence.varies for batch, evidence in batches.items())
     states_work = sized or header.of == "job" or given.scaling or given.work
-    if "time" in roles and of_workers and not states_work and grows < -LEAST_GROWTH:
+    shared = grows < -LEAST_GROWTH or reading.speedup_of(name) is not None
+    if "time" in roles and of_workers and not states_work and shared:
         roles["scaling"] = "strong" if header.of == "step" else "job"
     return roles, derived
 

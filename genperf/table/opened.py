@@ -53,7 +53,6 @@ from genperf.table.text import (
     FIRST_ROWS,
     JSON,
     RUNS,
-    aligned_table,
     alike,
     column_names,
     cut_table,
@@ -158,8 +157,6 @@ def _table_or_log(text: str, name: str) -> Source:
     try:
         source = read_delimited(text, name, None)
     except TableError:
-        if (table := aligned_table(text)) is not None:
-            return read_delimited(table, name, RUNS)
         if (number := parts_of(text.strip())) is not None:
             return source_of(
                 name, ["value"], [[text.strip()]], [1], units={"value": number.unit} if number.unit else {}

@@ -290,26 +290,6 @@ def is_of_scale(cells: Mapping[str, Any]) -> bool:
     return varied and any(is_result(name) for name in cells)
 
 
-def aligned_table(text: str) -> str | None:
-    """Return a text whose other lines are empty but those of a table in columns: a header over rows of numbers."""
-    lines = text.split("\n")
-    fields = [_split(line, RUNS) if line.strip() and not _RULE.match(re.sub(r"\s", "", line)) else [] for line in lines]
-    numeric = [len(row) > 1 and None not in map(parts_of, row) for row in fields]
-    header, rows = 0, list[int]()
-    for place, row in enumerate(fields):
-        if len(row) > 1 and not numeric[place] and not any(map(_is_number, row)):
-            width, following = len(row), [k for k in range(place + 1, len(lines)) if fields[k]]
-            ends = [i for i, k in enumerate(following) if not numeric[k] or len(fields[k]) != width]
-            run = following[: ends[0]] if ends else following
-            if len(run) > len(rows):
-                header, rows = place, run
-    if len(rows) < 2 or not is_of_scale(
-        dict(zip(map(_named, fields[header]), zip(*(fields[k] for k in rows), strict=True), strict=True))
-    ):
-        return None
-    return "\n".join(line if k == header or k in rows else "" for k, line in enumerate(lines))
-
-
 def keyed_lines(text: str) -> str | None:
     r"""Return lines of a name with several numbers as columns, those of a count first; None of another text.
 

@@ -129,7 +129,7 @@ _SPELLINGS = (_as_it_is, _as_a_count, _in_other_words)
 
 
 def noun_of(column: str) -> str:
-    """Return what a column counts, in the plural, as it stands in a sentence; a letter counts workers.
+    """Return what a column counts, in the plural, as it stands in a sentence; `p` counts workers.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def noun_of(column: str) -> str:
         return noun_of(f"{column}s")
     if canonical not in (*LEVELS, "servers"):
         if canonical_of(column) is not None or not column.endswith("s"):
-            return "workers" if len(column) == 1 else column
+            return "workers" if column.lower() in words_of("headers.letter_of_workers") else column
         return column.replace("_", " ")
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", bare(column))
     words = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=(node|task|proc|gpu|rank)s?$)|[ _](count|num)$"
@@ -213,3 +213,8 @@ def is_relative(name: str) -> bool:
     (True, True, False)
     """
     return _RELATIVE.fullmatch(plain_name(name).replace("/", "_").strip("_.")) is not None
+
+
+def is_efficiency(name: str) -> bool:
+    """Tell whether a column is the throughput of each device over that of the smallest count, by its name."""
+    return is_relative(name) and "eff" in plain_name(name)

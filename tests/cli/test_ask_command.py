@@ -805,3 +805,50 @@ def test_what_was_done_so_far_at_even_times_is_a_rate(shell: Shell) -> None:
         Path(f"runs/progress_{gpus}gpus.csv").write_text(f"time,samples\n{lines}\n")
     (one,) = gp.ask("runs", gpus=16).answers
     assert (one.unit, one.value) == ("samples/s", pytest.approx(4150, rel=0.1))
+
+
+def test_a_speed_up_that_follows_from_the_times_says_that_the_work_is_shared(shell: Shell) -> None:
+    Path("runs.csv").write_text(
+        "workers,time_s,speedup\n1,0.3734,1.0\n2,0.4221,0.8846\n4,0.3579,1.0433\n8,0.3485,1.0714\n"
+    )
+    _, out, _ = shell("runs.csv", "--at", "workers=16")
+    assert re.search(r"^efficiency +\d %", out, re.MULTILINE)
+    _, out, _ = shell("runs.csv", "--at", "workers=16", "--full")
+    assert "'speedup' is a constant / 'time_s', so all are taken to share one amount of work" in out
+
+
+def test_an_efficiency_in_percent_stands_once(shell: Shell) -> None:
+    Path("runs.csv").write_text("ranks,wall_time,efficiency\n1,23.683,100.0\n2,13.206,89.6676\n4,8.725,67.8596\n")
+    _, out, _ = shell("runs.csv", "--at", "ranks=8")
+    assert len(re.findall(r"^efficiency", out, re.MULTILINE)) == 1
+
+
+def test_the_least_beside_the_average_is_no_time_in_minutes(shell: Shell) -> None:
+    Path("runs.csv").write_text(
+        "procs,Total_Min,Total_Avg\n1,0.000901,0.000912\n2,0.000513,0.000522\n4,0.000324,0.000345\n"
+    )
+    answers = {one.quantity: one for one in gp.ask("runs.csv", procs=8).answers}
+    assert list(answers) == ["Total_Avg", "Total_Min"]
+    assert answers["Total_Min"].unit == ""
+
+
+def test_the_time_of_the_whole_comes_before_its_parts(shell: Shell) -> None:
+    Path("runs.csv").write_text(
+        "nranks,kernel_ms,comm_ms,wall_ms\n1,1.75,0.41,21.7\n2,1.86,1.64,23.4\n4,1.49,2.96,23.8\n"
+    )
+    assert gp.ask("runs.csv", nranks=8).answers[0].quantity == "wall_ms"
+
+
+def test_a_size_is_asked_of_the_runs_that_change_it(shell: Shell) -> None:
+    of_m = [f"m_sweep,{m},64,{s}" for m, s in ((5000, 0.197), (10000, 0.318), (40000, 0.83))]
+    of_n = [f"n_sweep,40000,{n},{s}" for n, s in ((16, 0.16), (32, 0.459), (64, 0.807), (128, 1.29))]
+    Path("runs.csv").write_text("\n".join(("sweep,m,n,seconds", *of_m, *of_n)) + "\n")
+    _, out, _ = shell("runs.csv", "--at", "m=80000")
+    assert "sweep=m_sweep" in out
+    assert "m=80000" in out
+    assert "workers" not in out
+
+
+def test_a_column_of_a_library_is_asked_by_what_it_counts(shell: Shell) -> None:
+    Path("runs.csv").write_text("MPI,Time(s)\n1,2.463\n2,1.278\n4,0.988\n8,0.671\n")
+    assert gp.ask("runs.csv", processes=16).answers[0].value == gp.ask("runs.csv", MPI=16).answers[0].value
