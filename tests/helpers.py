@@ -1,10 +1,12 @@
 """What many tests need: tables of runs that follow a law, and the command line as a function."""
 
 import ast
-from collections.abc import Callable, Sequence
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -27,6 +29,12 @@ def trees() -> dict[str, ast.Module]:
     return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in files}
 
 
+@cache
+def nodes() -> dict[str, tuple[ast.AST, ...]]:
+    """Return all nodes of the syntax trees, walked once for every test that looks for some."""
+    return {path: tuple(ast.walk(tree)) for path, tree in trees().items()}
+
+
 def panel_with(factors: Sequence[Factor], mapping: dict[str, str] | None = None) -> Panel:
     """Return the panel of columns with measured ranges, or of columns that are not measured yet."""
     return panel_of(tuple(factors), mapping or {})
@@ -42,23 +50,10 @@ def runs_of(
     sample: int | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return runs of every combination of levels, with the values of a law under log-normal noise.
+    """Return runs of every combination of levels, with a column that follows a law under log-normal noise.
 
-    Parameters
-    ----------
-    law : callable
-        The true values of the rows of a table.
-    levels : dict of str to sequence
-        The values of each factor; the last one changes fastest.
-    column : str
-        The name of the column of measured values, the last one.
-    noise : float
-        The standard deviation of the logarithm of a measured value.
-    repeats : int
-        Rows of each combination, one after the other.
-    sample : int, optional
-        So many combinations, drawn without replacement; without it all of them.
-    seed : int
+    The last factor changes fastest, the column comes last, and repeats follow each other; `noise` is the standard
+    deviation of the logarithm, `sample` so many combinations, drawn without replacement.
 
     Examples
     --------
@@ -80,16 +75,7 @@ def runs_of(
 
 
 def noisy(frame: pd.DataFrame, column: str, noise: float, seed: int = 0) -> pd.DataFrame:
-    """Return a table with log-normal noise on a column.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    column : str
-        The measured values.
-    noise : float
-        The standard deviation of the logarithm of a measured value.
-    seed : int
+    """Return a table with log-normal noise of a standard deviation on a column.
 
     Examples
     --------
@@ -110,3 +96,47 @@ def shell_of(capsys: pytest.CaptureFixture[str]) -> Shell:
         return status, captured.out, captured.err
 
     return call
+
+
+def csv_of(header: str, rows: Iterable[Iterable[object]]) -> str:
+    """Return the text of a table.
+
+    Examples
+    --------
+    >>> csv_of("gpus,s", [(1, 9.0), (2, 5.0)])
+    'gpus,s\\n1,9.0\\n2,5.0\\n'
+    """
+    return "\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n"
+
+
+def asked(shell: Shell, text: str, *question: str) -> Any:
+    """Return what `ask` answers as JSON about a table of this text."""
+    Path("runs.csv").write_text(text, encoding="utf-8")
+    status, out, errors = shell("ask", "runs.csv", *question, "--json")
+    assert (status, errors) == (0, "")
+    return json.loads(out)
+
+
+def told(shell: Shell, text: str, *question: str) -> str:
+    """Return what `ask` prints about a table of this text."""
+    Path("runs.csv").write_text(text, encoding="utf-8")
+    status, out, errors = shell("ask", "runs.csv", *question, "--no-color")
+    assert status == 0, errors
+    return out
+
+
+def refused(shell: Shell, text: str, *question: str) -> str:
+    """Return why `ask` refuses a question about a table of this text."""
+    Path("runs.csv").write_text(text, encoding="utf-8")
+    status, out, errors = shell("ask", "runs.csv", *question)
+    assert (status, out) == (1, "")
+    return errors
+
+
+def assert_says(text: str, patterns: Iterable[str]) -> None:
+    """Check that a text holds each pattern, and none of those behind a `!`."""
+    for pattern in patterns:
+        assert bool(re.search(pattern.removeprefix("!"), text, re.MULTILINE)) != pattern.startswith("!"), (
+            pattern,
+            text,
+        )

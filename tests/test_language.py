@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from helpers import PACKAGE, trees
+from helpers import PACKAGE, nodes, trees
 
 #: Words that name nothing.
 EMPTY_WORDS = {"found", "own", "said", "seen", "missed", "told", "asked"}
@@ -21,9 +21,9 @@ DECLARED = r"\b(?:const|let|function|class)\s+(\w+|\[[^\]]*\]|\{[^}]*\})|\(([^()
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def identifiers(syntax: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield the names that a module gives: variables, parameters, functions, classes, attributes, fields."""
-    for node in ast.walk(tree):
+    for node in syntax:
         if isinstance(node, Function | ast.ClassDef):
             yield node.lineno, node.name
         elif isinstance(node, ast.Name):
@@ -91,8 +91,8 @@ def unexplained(path: str, tree: ast.Module) -> Iterator[str]:
 def test_no_name_is_an_empty_word() -> None:
     assert not [
         f"{path}:{line}: {name}"
-        for path, tree in trees().items()
-        for line, name in identifiers(tree)
+        for path, syntax in nodes().items()
+        for line, name in identifiers(syntax)
         if EMPTY_WORDS & set(name.lower().split("_"))
     ]
 
@@ -114,7 +114,7 @@ def test_a_constant_has_its_reason() -> None:
 def test_settings_are_objects_only_where_one_is_passed() -> None:
     """A polish and a hint's prior are passed by callers, and the page is given the rules of verdicts and distances."""
     passed = {"PolishSettings", "HintSettings", "VerdictSettings", "CombinationSettings"}
-    classes = {n.name for tree in trees().values() for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
+    classes = {n.name for syntax in nodes().values() for n in syntax if isinstance(n, ast.ClassDef)}
     assert {name for name in classes if name.endswith("Settings")} <= passed
 
 
@@ -137,8 +137,8 @@ def test_a_private_function_has_one_sentence() -> None:
     """An equation may follow it, indented."""
     assert not [
         f"{path}:{f.lineno}: {f.name}"
-        for path, tree in trees().items()
-        for f in ast.walk(tree)
+        for path, syntax in nodes().items()
+        for f in syntax
         if isinstance(f, Function) and re.match("_(?!_)", f.name) and re.search(SECTION, ast.get_docstring(f) or "")
     ]
 
@@ -146,8 +146,8 @@ def test_a_private_function_has_one_sentence() -> None:
 def test_a_docstring_repeats_no_annotation() -> None:
     """An entry says a shape, a set of values, or something in words."""
     repeated = []
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
+    for path, syntax in nodes().items():
+        for node in syntax:
             if isinstance(node, Function | ast.ClassDef):
                 for section in re.split(SECTION, ast.get_docstring(node) or "")[1:]:
                     repeated += [f"{path}:{node.lineno}: {entry}" for entry in re.findall(BARE_ENTRY, section)]

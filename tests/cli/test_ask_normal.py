@@ -54,23 +54,16 @@ def test_the_page_prints_the_sentence(shell: Shell) -> None:
         ("gpus,nodes,img_s\n1,1,100\n8,1,760\n", "gpus=8", "inside", "At 8 gpus the efficiency is 95 %"),
         # 3600 on 32 of 1800 on 16 is all; from one node to four the efficiency was not measured at once.
         (
-            "gpus,nodes,img_s\n8,1,980\n16,2,1800\n32,4,3600\n",
-            "gpus=32",
-            "beyond",
+            "gpus,nodes,img_s\n8,1,980\n16,2,1800\n32,4,3600\n", "gpus=32", "beyond",
             "From 2 to 4 nodes each doubling keeps",
         ),
         ("nodes,img_s\n1,100\n2,190\n", "nodes=2", "second", "At 2 nodes the efficiency is 95 %"),
         # Nothing counts the nodes: eight devices are taken for one.
-        (
-            "gpus,img_s\n8,800\n16,1500\n",
-            "gpus=16",
-            "second",
-            "At 2 nodes the efficiency is 94 %",
-        ),
+        ("gpus,img_s\n8,800\n16,1500\n", "gpus=16", "second", "At 2 nodes the efficiency is 94 %"),
         # What was measured is compared, not what is predicted.
         ("gpus,nodes,img_s\n1,1,100\n4,1,360\n", "gpus=64", "inside", "At 4 gpus the efficiency is 90 %"),
     ],
-)
+)  # fmt: skip
 def test_each_kind_of_step(shell: Shell, runs: str, at: str, step: str, words: str) -> None:
     given = answer(shell, runs, at)
     assert given["normal"]["step"] == step

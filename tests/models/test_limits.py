@@ -93,27 +93,19 @@ def test_initialisation_of_a_whole_job_stays_when_the_work_is_shared():
         ("power-law", {"workers": 4, "batch": 2}, {"c": 1, "a": 3, "b": 0.5, "q": 0.5}, 1 + 6 + 1),
         # 4 devices on each of 2 nodes: 3/4 of the bytes inside, 1/2 between.
         (
-            "topology",
-            {"workers": 8, "nodes": 2, "batch": 4, "bytes": 10},
-            {"c": 1, "a": 0.5, "beta_r": 0.1, "beta_n": 0.2, "alpha": 0.3},
-            1 + 2 + 0.75 + 1 + 0.3,
+            "topology", {"workers": 8, "nodes": 2, "batch": 4, "bytes": 10},
+            {"c": 1, "a": 0.5, "beta_r": 0.1, "beta_n": 0.2, "alpha": 0.3}, 1 + 2 + 0.75 + 1 + 0.3,
         ),
         (
-            "ring-allreduce",
-            {"workers": 4, "batch": 6, "bytes": 10},
-            {"a": 1, "beta": 0.4, "alpha": 0.5, "c": 1},
+            "ring-allreduce", {"workers": 4, "batch": 6, "bytes": 10}, {"a": 1, "beta": 0.4, "alpha": 0.5, "c": 1},
             2 + max(4, 6 + 3) + 1,
         ),
         (
-            "parameter-server",
-            {"workers": 4, "servers": 2, "batch": 6, "bytes": 10},
-            {"a": 1, "beta": 0.4, "alpha": 0.5, "c": 1},
-            1 + 6 + 16 + 1,
+            "parameter-server", {"workers": 4, "servers": 2, "batch": 6, "bytes": 10},
+            {"a": 1, "beta": 0.4, "alpha": 0.5, "c": 1}, 1 + 6 + 16 + 1,
         ),
         (
-            "peer-to-peer",
-            {"workers": 4, "batch": 6, "bytes": 10},
-            {"a": 1, "beta": 0.4, "alpha": 0.5, "c": 1},
+            "peer-to-peer", {"workers": 4, "batch": 6, "bytes": 10}, {"a": 1, "beta": 0.4, "alpha": 0.5, "c": 1},
             1 + 6 + 12 + 1.5,
         ),
         # Input 0.1·6·4 + 0.5·6 = 5.4, forward 2, backward 4, exchange 1.5 + 2 + 4.2 = 7.7, update 0.5.
@@ -132,43 +124,30 @@ def test_initialisation_of_a_whole_job_stays_when_the_work_is_shared():
             ]
         ),
         (
-            "cntk",
-            {"workers": 4, "samples": 100, "iterations": 10, "batch": 6},
-            {"i0": 1, "i1": 0.01, "q": 0.5, "a": 1, "c": 1, "s": 2},
-            1 + 2 + 10 * max(7, 8),
+            "cntk", {"workers": 4, "samples": 100, "iterations": 10, "batch": 6},
+            {"i0": 1, "i1": 0.01, "q": 0.5, "a": 1, "c": 1, "s": 2}, 1 + 2 + 10 * max(7, 8),
         ),
         # 50·(3/8 + 0.1·2·3/4 + 0.01·8·3/4 + 0.2·3) + 5·(0.03·50·2/5 + 0.4)
         (
             "adam",
             {
-                "workers": 2,
-                "partitions": 4,
-                "threads": 2,
-                "servers": 5,
-                "samples": 100,
-                "batch": 10,
-                "work": 30,
-                "activations": 8,
-                "bytes": 50,
+                "workers": 2, "partitions": 4, "threads": 2, "servers": 5, "samples": 100, "batch": 10, "work": 30,
+                "activations": 8, "bytes": 50,
             },
             {"a": 1, "eta": 1, "kappa": 0.1, "beta_a": 0.01, "alpha_a": 0.2, "beta_w": 0.03, "alpha_w": 0.4},
             50 * (0.375 + 0.15 + 0.06 + 0.6) + 5 * (0.6 + 0.4),
         ),
         # 3 and 4 seconds at right angles.
         (
-            "goodput",
-            {"workers": 4, "nodes": 2, "batch": 4},
-            {"c": 1, "a": 0.5, "alpha_n": 2, "beta_n": 1, "gamma": 2},
-            5,
+            "goodput", {"workers": 4, "nodes": 2, "batch": 4},
+            {"c": 1, "a": 0.5, "alpha_n": 2, "beta_n": 1, "gamma": 2}, 5,
         ),
         (
-            "goodput",
-            {"workers": 4, "nodes": 1, "batch": 4},
-            {"c": 1, "a": 0.5, "alpha_r": 2, "beta_r": 1, "gamma": 2},
-            5,
+            "goodput", {"workers": 4, "nodes": 1, "batch": 4},
+            {"c": 1, "a": 0.5, "alpha_r": 2, "beta_r": 1, "gamma": 2}, 5,
         ),
     ],
-)
+)  # fmt: skip
 def test_worked_by_hand(name, factors, constants, seconds):
     _, total = terms_at(name, constants, **{k: [v] for k, v in factors.items()})
     assert total == pytest.approx([seconds])

@@ -20,10 +20,8 @@ FACTORS = [
     ("text", "kinds", "terms", "is_sum"),
     [
         (
-            "a*batch/gpus + b*log2(gpus) + c",
-            {"a": "coefficient", "b": "coefficient", "c": "coefficient"},
-            ["a*batch/gpus", "b*log2(gpus)", "c"],
-            True,
+            "a*batch/gpus + b*log2(gpus) + c", {"a": "coefficient", "b": "coefficient", "c": "coefficient"},
+            ["a*batch/gpus", "b*log2(gpus)", "c"], True,
         ),
         # The field's names for columns.
         ("a/workers", {"a": "coefficient"}, ["a/gpus"], True),
@@ -45,33 +43,27 @@ FACTORS = [
         ("a/gpus + 0.5", {"a": "coefficient"}, ["a/gpus", "0.5"], True),
         # Choices by level and by comparison.
         (
-            "where(framework == 'mxnet', a, b)*batch",
-            dict.fromkeys("ab", "coefficient"),
-            ["where(framework == 'mxnet', a, b)*batch"],
-            True,
+            "where(framework == 'mxnet', a, b)*batch", dict.fromkeys("ab", "coefficient"),
+            ["where(framework == 'mxnet', a, b)*batch"], True,
         ),
         ("where(gpus > 1, a*gpus, 0)", {"a": "coefficient"}, ["where(gpus > 1, a*gpus, 0)"], True),
         ("where(gpus > k, a*gpus, 0)", {"k": "shape", "a": "coefficient"}, ["where(gpus > k, a*gpus, 0)"], True),
         # Overlap: homogeneous, not linear.
         (
-            "max(a*batch, b*gpus + d) + c",
-            dict.fromkeys("abdc", "coefficient"),
-            ["a*batch", "b*gpus", "d", "c"],
+            "max(a*batch, b*gpus + d) + c", dict.fromkeys("abdc", "coefficient"), ["a*batch", "b*gpus", "d", "c"],
             False,
         ),
         ("2*max(a*batch, b) + c", dict.fromkeys("abc", "coefficient"), ["2*max(a*batch, b)", "c"], False),
         (
-            "((a*batch)**g + (b*gpus)**g)**(1/g)",
-            {"a": "coefficient", "g": "shape", "b": "coefficient"},
-            ["((a*batch)**g + (b*gpus)**g)**(1/g)"],
-            False,
+            "((a*batch)**g + (b*gpus)**g)**(1/g)", {"a": "coefficient", "g": "shape", "b": "coefficient"},
+            ["((a*batch)**g + (b*gpus)**g)**(1/g)"], False,
         ),
         ("((a*batch)**2 + b**2)**(1/2)", dict.fromkeys("ab", "coefficient"), ["((a*batch)**2 + b**2)**(1/2)"], False),
         # Not plain: homogeneous in neither alone, nor in both.
         ("max(a*batch, 5)", {"a": "shape"}, ["max(a*batch, 5)"], True),
         ("abs(a - b)", {"a": "shape", "b": "shape"}, ["abs(a - b)"], True),
     ],
-)
+)  # fmt: skip
 def test_constants_terms_and_totals(text, kinds, terms, is_sum):
     expression = user_expression(text, panel_with(FACTORS))
     assert {c.name: c.kind for c in expression.constants} == kinds

@@ -3,32 +3,32 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from helpers import trees
+from helpers import nodes
 
 #: Where it is decided.
 DECIDING = re.compile(r"^panel/")
 PAIR = {"workers", "nodes"}
 
 
-def others() -> dict[str, ast.Module]:
-    """Return the syntax trees of the modules that decide nothing."""
-    return {path: tree for path, tree in trees().items() if not DECIDING.match(path)}
+def others() -> dict[str, tuple[ast.AST, ...]]:
+    """Return the nodes of the modules that decide nothing."""
+    return {path: syntax for path, syntax in nodes().items() if not DECIDING.match(path)}
 
 
-def picked_by_name(tree: ast.Module) -> Iterator[str]:
+def picked_by_name(syntax: Iterable[ast.AST]) -> Iterator[str]:
     """Yield the calls that look the workers or the nodes up by name."""
-    for node in ast.walk(tree):
+    for node in syntax:
         if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if called in ("find", "named", "column_of", "factor_of") and node.args[0].value in PAIR:
                 yield ast.unparse(node)
 
 
-def picked_in_turn(tree: ast.Module) -> Iterator[str]:
+def picked_in_turn(syntax: Iterable[ast.AST]) -> Iterator[str]:
     """Yield where the nodes are taken in place of the workers: `x.workers or x.nodes`, or one after the other."""
-    for node in ast.walk(tree):
+    for node in syntax:
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
             text = [ast.unparse(value) for value in node.values]
             if any(one.endswith((".workers", "'workers')")) for one in text) and any("nodes" in one for one in text):
@@ -44,9 +44,9 @@ def picked_in_turn(tree: ast.Module) -> Iterator[str]:
             yield ast.unparse(node.iter)
 
 
-def one_node(tree: ast.Module) -> Iterator[str]:
+def one_node(syntax: Iterable[ast.AST]) -> Iterator[str]:
     """Yield the comparisons of a count of nodes with one; whether it was measured at one value is another question."""
-    for node in ast.walk(tree):
+    for node in syntax:
         if isinstance(node, ast.Compare) and getattr(node.comparators[0], "value", None) == 1:
             text = ast.unparse(node.left)
             if "nodes" in text and not text.startswith("len(") and not text.endswith(".distinct"):
@@ -55,18 +55,22 @@ def one_node(tree: ast.Module) -> Iterator[str]:
 
 def test_only_the_panel_picks_the_column_that_counts_the_workers() -> None:
     assert not {
-        path: picks for path, tree in others().items() if (picks := [*picked_by_name(tree), *picked_in_turn(tree)])
+        path: picks
+        for path, syntax in others().items()
+        if (picks := [*picked_by_name(syntax), *picked_in_turn(syntax)])
     }
 
 
 def test_only_the_panel_says_what_one_node_is() -> None:
-    assert not {path: compared for path, tree in others().items() if (compared := list(one_node(tree)))}
+    assert not {path: compared for path, syntax in others().items() if (compared := list(one_node(syntax)))}
 
 
 def test_the_search_finds_what_it_looks_for() -> None:
-    tree = ast.parse("f.find('workers') or f.find('nodes'); a.workers or a.nodes; x.nodes.upper <= 1.0")
+    tree = tuple(
+        ast.walk(ast.parse("f.find('workers') or f.find('nodes'); a.workers or a.nodes; x.nodes.upper <= 1.0"))
+    )
     either = ast.parse("name in ('workers', 'nodes'); 'workers' if one else 'nodes'")
-    assert len(list(picked_in_turn(either))) == 2
+    assert len(list(picked_in_turn(ast.walk(either)))) == 2
     assert len(list(picked_by_name(tree))) == 2
     assert len(list(picked_in_turn(tree))) == 2
     assert len(list(one_node(tree))) == 1
@@ -82,8 +86,8 @@ def constructions(name: str) -> dict[str, int]:
     """Return how often a file calls a name."""
     called = [
         (path, getattr(node.func, "attr", getattr(node.func, "id", "")))
-        for path, tree in trees().items()
-        for node in ast.walk(tree)
+        for path, syntax in nodes().items()
+        for node in syntax
         if isinstance(node, ast.Call)
     ]
     return Counter(path for path, function in called if function == name)
@@ -98,10 +102,10 @@ def test_only_the_panel_and_the_public_doors_take_a_mapping() -> None:
     taking = {
         path: {
             node.name
-            for node in ast.walk(tree)
+            for node in syntax
             if isinstance(node, ast.FunctionDef)
             and "mapping" in {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
         }
-        for path, tree in others().items()
+        for path, syntax in others().items()
     }
     assert {path: names for path, names in taking.items() if names} == DOORS

@@ -116,21 +116,14 @@ KNOWLEDGE = {
     "families that differ": (([FLAT, RISING], {"noise": 0.01}), [8.0, 64.0], np.log(64) / 4, [1.0], 0.02),
     # Certain constants, and 0.2 for each doubling beyond 4: 0.2 at 8, 0.8 at 64. At 8 with noise 0.2 half is known.
     "the error of form": (
-        ([member(np.tile([1.0, 0.0], (200, 1)))], {"noise": 0.2, "per_doubling": 0.2}),
-        [2.0, 8.0, 64.0],
-        0.8,
-        [0.0, 0.5],
-        1e-6,
+        ([member(np.tile([1.0, 0.0], (200, 1)))], {"noise": 0.2, "per_doubling": 0.2}), [2.0, 8.0, 64.0], 0.8,
+        [0.0, 0.5], 1e-6,
     ),
     # 64 is 4 doublings off, 16 is 2 of them.
     "a walk": (
-        ([member(np.tile([1.0, 0.0], (50, 1)), walk=WALK)], {"noise": 0.0}),
-        [2.0, 16.0, 64.0],
-        0.2,
-        [0.0, 0.5],
-        1e-3,
+        ([member(np.tile([1.0, 0.0], (50, 1)), walk=WALK)], {"noise": 0.0}), [2.0, 16.0, 64.0], 0.2, [0.0, 0.5], 1e-3,
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", KNOWLEDGE)

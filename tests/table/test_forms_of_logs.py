@@ -37,8 +37,7 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
         rate,
     ),
     "a bare time with its unit attached": (
-        lambda n: steps(lambda i: f"iter {i}: loss {9 - i / 10:.2f}, time {1e6 / rate(n):.2f}ms, mfu 30.12%"),
-        "time",
+        lambda n: steps(lambda i: f"iter {i}: loss {9 - i / 10:.2f}, time {1e6 / rate(n):.2f}ms, mfu 30.12%"), "time",
         lambda n: 1e6 / rate(n),
     ),
     "a log between bars": (
@@ -53,23 +52,17 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
     ),
     "the time of a shell": (
         lambda n: f"epoch 1 done\n\nreal\t{clock(1e5 / rate(n))}\nuser\t{clock(n * 1e5 / rate(n))}\nsys\t0m1.000s\n",
-        "real",
-        lambda n: 1e5 / rate(n),
+        "real", lambda n: 1e5 / rate(n),
     ),
     "a step and a loss before the key": (
-        lambda n: steps(lambda i: f"step {i} loss 2.{i} images/sec: {rate(n):.1f}"),
-        "images/sec",
-        rate,
+        lambda n: steps(lambda i: f"step {i} loss 2.{i} images/sec: {rate(n):.1f}"), "images/sec", rate,
     ),
     "a count and its rate": (
         lambda n: f"data_received....: 3 MB 53 kB/s\nhttp_reqs........: {60 * rate(n):.0f} {rate(n):.3f}/s\n",
-        "http_reqs",
-        rate,
+        "http_reqs", rate,
     ),
     "a settings file with sections": (
-        lambda n: f"[run]\nmodel = resnet\n[result]\nthroughput = {rate(n):.2f}\n",
-        "throughput",
-        rate,
+        lambda n: f"[run]\nmodel = resnet\n[result]\nthroughput = {rate(n):.2f}\n", "throughput", rate,
     ),
     "nested objects": (
         lambda n: json.dumps(
@@ -81,7 +74,7 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
         "step_time_ms",
         lambda n: 4e6 * n / rate(n),
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("form", A_FILE_A_RUN)
@@ -103,47 +96,36 @@ def tabular(corner: str, name: str) -> str:
 ONE_FILE: Mapping[str, tuple[str, str, str]] = {
     "sentences": ("".join(f"With {n} GPUs we get {rate(n):.0f} samples/s.\n" for n in COUNTS), "GPUs", "samples/s"),
     "sentences of times": (
-        "".join(f"Training with {n} workers took {1e5 / rate(n):.2f} seconds\n" for n in COUNTS),
-        "workers",
-        "took",
+        "".join(f"Training with {n} workers took {1e5 / rate(n):.2f} seconds\n" for n in COUNTS), "workers", "took",
     ),
     "a DataFrame as it is printed": (
         "   gpus  images_per_s\n" + "".join(f"{i}     {n}        {rate(n):.1f}\n" for i, n in enumerate(COUNTS)),
-        "gpus",
-        "images_per_s",
+        "gpus", "images_per_s",
     ),
     "a header over several columns": (
-        tabular(r"& \multicolumn{4}{c}{Number of GPUs} \\ Method", "DDP"),
-        "GPUs",
-        "value",
+        tabular(r"& \multicolumn{4}{c}{Number of GPUs} \\ Method", "DDP"), "GPUs", "value",
     ),
     "objects by count": (
         json.dumps({"model": "a", "results": {str(n): {"images_per_sec": rate(n), "loss": 1} for n in COUNTS}}),
-        "gpus",
-        "images_per_sec",
+        "gpus", "images_per_sec",
     ),
     "lists of repeats": (
         json.dumps([{"params": {"gpus": n}, "metrics": {"throughput": [rate(n), rate(n) + 1]}} for n in COUNTS]),
-        "gpus",
-        "throughput",
+        "gpus", "throughput",
     ),
     "counts as headers": (
         "model," + ",".join(map(str, COUNTS)) + "\nresnet," + ",".join(f"{rate(n):.1f}" for n in COUNTS) + "\n",
-        "gpus",
-        "value",
+        "gpus", "value",
     ),
     "items of a list": (
-        "# Scaling\n\n" + "".join(f"- **{n} GPUs**: {rate(n):,.0f} tokens/s\n" for n in COUNTS),
-        "GPUs",
-        "tokens/s",
+        "# Scaling\n\n" + "".join(f"- **{n} GPUs**: {rate(n):,.0f} tokens/s\n" for n in COUNTS), "GPUs", "tokens/s",
     ),
     "commands and what each printed": (
         "".join(f"$ torchrun --nproc_per_node={n} train.py\nThroughput: {rate(n):.1f} samples/s\n" for n in COUNTS),
-        "nproc_per_node",
-        "Throughput",
+        "nproc_per_node", "Throughput",
     ),
     "a corner that names the headers": (tabular(r"\#GPUs", "Baseline"), "GPUs", "value"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("form", ONE_FILE)

@@ -82,17 +82,14 @@ SHAPES = {
     "pairs of counts in headers": (
         "Servers and GPUs,1S - 1GPU,1S - 2GPU,2S - 2GPU,2S - 4GPU\nTime (s/1 epoch),120.4,64.1,63.2,35.5\n",
         {
-            "nodes": ["1", "1", "2", "2"],
-            "GPU": ["1", "2", "2", "4"],
+            "nodes": ["1", "1", "2", "2"], "GPU": ["1", "2", "2", "4"],
             "Time (s/1 epoch)": ["120.4", "64.1", "63.2", "35.5"],
         },
     ),
     "two values in a cell below a corner": (
         "net \\ nodes * gpus,1*8,2*8\nbert,165.1 samples/sec 2.9 tflops/gpu,310.0 samples/sec 2.8 tflops/gpu\n",
         {
-            "net": ["bert", "bert"],
-            "samples/sec": ["165.1", "310.0"],
-            "devices": ["8", "16"],
+            "net": ["bert", "bert"], "samples/sec": ["165.1", "310.0"], "devices": ["8", "16"],
             "tflops/gpu": ["2.9", "2.8"],
         },
     ),
@@ -114,10 +111,9 @@ SHAPES = {
         {"# of Nodes": ["1", "2"], "A": ["16", "29"], "B": ["20", "30"]},
     ),
     "rows that end before the header": (
-        "what,2 cards,4 cards,8 cards\na,369,313\nb,344,338\n",
-        {"cards": ["2", "4", "2", "4"]},
+        "what,2 cards,4 cards,8 cards\na,369,313\nb,344,338\n", {"cards": ["2", "4", "2", "4"]},
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -292,13 +288,11 @@ CELLS = {
     ),
     "a header of two lines": (
         ["| GPUs | Time/iter<br>(ms) |", "|--:|--:|", *(f"| {n} | {1e3 * seconds(n):.0f} |" for n in COUNTS)],
-        "GPUs=16",
-        "Time/iter",
+        "GPUs=16", "Time/iter",
     ),
     "a sentence of several runs": (
         ["We measured " + " and ".join(f"{1 / seconds(n):.4f} steps/s on {n} GPUs (bf16)" for n in COUNTS)],
-        "gpus=16",
-        "step time",
+        "gpus=16", "step time",
     ),
     "lists of counts and of what they gave": (
         [
@@ -310,20 +304,16 @@ CELLS = {
     ),
     "a list of YAML": (
         [line for n in COUNTS for line in (f"- name: run-{n}", f"  gpus: {n}", f"  step: {seconds(n):.3f} s")],
-        "gpus=16",
-        None,
+        "gpus=16", None,
     ),
     "processes that load data beside a world size": (
-        ["world_size,workers,step_s", *(f"{n},8,{seconds(n)}" for n in COUNTS)],
-        "gpus=16",
-        None,
+        ["world_size,workers,step_s", *(f"{n},8,{seconds(n)}" for n in COUNTS)], "gpus=16", None,
     ),
     "a step with a unit": (
-        ["Nodes | Step (ms) | Eff", *(f"{n} | {1e3 * seconds(n):.1f} | {100 - n}%" for n in COUNTS)],
-        "Nodes=16",
+        ["Nodes | Step (ms) | Eff", *(f"{n} | {1e3 * seconds(n):.1f} | {100 - n}%" for n in COUNTS)], "Nodes=16",
         None,
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CELLS)

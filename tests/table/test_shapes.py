@@ -27,23 +27,19 @@ MARKDOWN = lines(
 SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
     "commas": ("gpus,s\n1,9\n2,5\n", {"gpus": ["1", "2"], "s": ["9", "5"]}, []),
     "rows of JSON with a header": (
-        '[["gpus", "s"], [1, 9], [2, 5]]',
-        {"gpus": ["1", "2"], "s": ["9", "5"]},
+        '[["gpus", "s"], [1, 9], [2, 5]]', {"gpus": ["1", "2"], "s": ["9", "5"]},
         ["2 records of JSON read as rows, 2 columns"],
     ),
     "columns and data of JSON": (
-        '{"columns": ["gpus", "s"], "data": [[1, 9], [2, 5]]}',
-        {"gpus": ["1", "2"], "s": ["9", "5"]},
+        '{"columns": ["gpus", "s"], "data": [[1, 9], [2, 5]]}', {"gpus": ["1", "2"], "s": ["9", "5"]},
         ["2 records of JSON read as rows, 2 columns"],
     ),
     "runs of blanks": (
         lines("gpus   time per step", "1      9.5", "16     2.25"),
-        {"gpus": ["1", "16"], "time per step": ["9.5", "2.25"]},
-        [],
+        {"gpus": ["1", "16"], "time per step": ["9.5", "2.25"]}, [],
     ),
     "tabs": (
-        "gpus\tcards\ts\n1\t0,1,2\t9\n2\t0\t5\n",
-        {"gpus": ["1", "2"], "cards": [3, 1]},
+        "gpus\tcards\ts\n1\t0,1,2\t9\n2\t0\t5\n", {"gpus": ["1", "2"], "cards": [3, 1]},
         ["2 cells: lists of 'cards'"],
     ),
     "markdown": (MARKDOWN, {"nodes": ["1", "2"], "time": [9.5, 5.25]}, ["2 rows read from a table drawn with | and -"]),
@@ -53,21 +49,15 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         ["2 lines of name=value read as rows, 3 columns"],
     ),
     "pairs with names of two words": (
-        lines("gpus=1; wall time=0.5 s", "gpus=2; wall time=0.3 s"),
-        {"gpus": ["1", "2"], "wall time": [0.5, 0.3]},
+        lines("gpus=1; wall time=0.5 s", "gpus=2; wall time=0.3 s"), {"gpus": ["1", "2"], "wall time": [0.5, 0.3]},
         ["2 lines of name=value"],
     ),
     "titles above the header": (
         lines("Results,,", "Date: 2026-03-01,,", ",,", "gpus,images/s,note", "1,410,", "2,792,warm"),
-        {"gpus": ["1", "2"], "images/s": ["410", "792"], "note": ["", "warm"]},
-        ["3 lines above the header left out"],
+        {"gpus": ["1", "2"], "images/s": ["410", "792"], "note": ["", "warm"]}, ["3 lines above the header left out"],
     ),
     "cells with =": ("gpus,note\n1,lr=1\n2,lr=2\n", {"gpus": ["1", "2"], "note": ["lr=1", "lr=2"]}, []),
-    "header behind #": (
-        lines("# machines, s", "1, 9", "2, 5"),
-        {"machines": ["1", "2"], "s": ["9", "5"]},
-        [],
-    ),
+    "header behind #": (lines("# machines, s", "1, 9", "2, 5"), {"machines": ["1", "2"], "s": ["9", "5"]}, []),
     "header behind # and rows behind #": (
         lines(
             "# cluster b",
@@ -87,14 +77,11 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         ["no header line: columns are named column1 to column3"],
     ),
     "blank rows and empty ends": (
-        lines("gpus,s,", "1,9,", ",,", "2,5,,"),
-        {"gpus": ["1", "2"], "s": ["9", "5"]},
+        lines("gpus,s,", "1,9,", ",,", "2,5,,"), {"gpus": ["1", "2"], "s": ["9", "5"]},
         ["1 row without a filled cell left out"],
     ),
     "an index and an empty column": (
-        lines(",gpus,note,s", "0,1,,9", "1,2,,5"),
-        {"gpus": ["1", "2"], "s": ["9", "5"]},
-        [],
+        lines(",gpus,note,s", "0,1,,9", "1,2,,5"), {"gpus": ["1", "2"], "s": ["9", "5"]}, [],
     ),
     "JSON lines": (
         '{"gpus": 1, "memory": {"peak": 3.5, "all": [1, 3.5]}, "devices": [0]}\n'
@@ -105,14 +92,12 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
     "a JSON array": ('[{"n": 1, "s": 9}, {"n": 2, "s": null}]', {"n": ["1", "2"], "s": ["9", ""]}, ["2 records"]),
     "JSON results in an object": (
         '{"host": "a", "results": [{"n": 1, "s": 9}, {"n": 2, "s": 5}]}',
-        {"host": ["a", "a"], "n": ["1", "2"], "s": ["9", "5"]},
-        ["2 records"],
+        {"host": ["a", "a"], "n": ["1", "2"], "s": ["9", "5"]}, ["2 records"],
     ),
     "JSON columns": ('{"n": [1, 2, 4], "s": [9, 5, 3]}', {"n": ["1", "2", "4"], "s": ["9", "5", "3"]}, ["3 records"]),
     "JSON records by name": (
         '{"first": {"n": 1, "s": 9}, "second": {"n": 2, "s": 5}}',
-        {"name": ["first", "second"], "n": ["1", "2"], "s": ["9", "5"]},
-        ["2 records"],
+        {"name": ["first", "second"], "n": ["1", "2"], "s": ["9", "5"]}, ["2 records"],
     ),
     "units": (
         lines("machines,time,memory", "1,627.5 s,176GB", "2,311 s,87GB"),
@@ -125,14 +110,11 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         ["3 cells: 'min' and 's' and 'ms' of 'time' converted to 's'", "converted to 'MiB'"],
     ),
     "words of another language": (
-        lines("nodos,tiempo", "1,691931 microsegundos", "2,451162 microsegundos"),
-        {"tiempo": [691931.0, 451162.0]},
+        lines("nodos,tiempo", "1,691931 microsegundos", "2,451162 microsegundos"), {"tiempo": [691931.0, 451162.0]},
         ["2 cells: 'microsegundos' of 'tiempo' converted to 'us'"],
     ),
     "durations": (
-        lines("n,took", "1,1h 20min", "2,45min 10s"),
-        {"took": [4800.0, 2710.0]},
-        ["hours, minutes and seconds"],
+        lines("n,took", "1,1h 20min", "2,45min 10s"), {"took": [4800.0, 2710.0]}, ["hours, minutes and seconds"],
     ),
     "percent and multiples": (
         lines("n,efficiency,speedup", "1,100.0%,1×", "2,94.5%,1.89x"),
@@ -150,33 +132,22 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         ["2 cells: second value in brackets removed from 'rate'", "1 cell: footnote removed from 'gpus'"],
     ),
     "European numbers": (
-        lines("n;s", "1;1.904,08", "2;951,5"),
-        {"s": [1904.08, 951.5]},
-        ["2 cells: decimal comma read in 's'"],
+        lines("n;s", "1;1.904,08", "2;951,5"), {"s": [1904.08, 951.5]}, ["2 cells: decimal comma read in 's'"],
     ),
     "seconds in a language of decimal commas": (
-        lines("Hilos,Tiempo", '1,"296,508 s"', '2,"150,435 s"'),
-        {"Tiempo": [296.508, 150.435]},
+        lines("Hilos,Tiempo", '1,"296,508 s"', '2,"150,435 s"'), {"Tiempo": [296.508, 150.435]},
         ["2 cells: decimal comma read in 'Tiempo'"],
     ),
     "thousands in that language": (
-        lines("Hilos,Tiempo (ms)", '1,"128,039.81"', '8,"14,333.37"'),
-        {"Tiempo (ms)": [128039.81, 14333.37]},
+        lines("Hilos,Tiempo (ms)", '1,"128,039.81"', '8,"14,333.37"'), {"Tiempo (ms)": [128039.81, 14333.37]},
         ["2 cells: separator of thousands removed from 'Tiempo (ms)'"],
     ),
     "rows numbered under #": (
-        lines("#,Hilos,Tiempo", "1,1,9", "2,4,3"),
-        {"Hilos": ["1", "4"], "Tiempo": ["9", "3"]},
-        [],
+        lines("#,Hilos,Tiempo", "1,1,9", "2,4,3"), {"Hilos": ["1", "4"], "Tiempo": ["9", "3"]}, [],
     ),
-    "an index of pandas": (
-        lines("Unnamed: 0,gpus,s", "0,1,9", "1,4,3"),
-        {"gpus": ["1", "4"], "s": ["9", "3"]},
-        [],
-    ),
+    "an index of pandas": (lines("Unnamed: 0,gpus,s", "0,1,9", "1,4,3"), {"gpus": ["1", "4"], "s": ["9", "3"]}, []),
     "billions": (
-        lines("params,s", "350M,3", "1.3B,9"),
-        {"params": [3.5e8, 1.3e9]},
+        lines("params,s", "350M,3", "1.3B,9"), {"params": [3.5e8, 1.3e9]},
         ["2 cells: 'M' and 'B' of 'params' written out"],
     ),
     "one column a count": (
@@ -185,33 +156,26 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         ["3 columns: '1 GPU', '4 GPUs', '8 GPUs' became rows of 'value' with 'GPUs'; 1 empty cell left out"],
     ),
     "counts with an equals sign": (
-        lines("size,n=1,n=2,n=3", "10,9,5,4"),
-        {"size": ["10"] * 3, "n": [1, 2, 3], "value": ["9", "5", "4"]},
+        lines("size,n=1,n=2,n=3", "10,9,5,4"), {"size": ["10"] * 3, "n": [1, 2, 3], "value": ["9", "5", "4"]},
         ["3 columns"],
     ),
     "two quantities at each count": (
         lines("net,2 nodes time,4 nodes time,2 nodes memory,4 nodes memory", "a,9,5,30,16"),
-        {"nodes": [2, 4], "time": ["9", "5"], "memory": ["30", "16"]},
-        ["4 columns"],
+        {"nodes": [2, 4], "time": ["9", "5"], "memory": ["30", "16"]}, ["4 columns"],
     ),
     "counts alone": (
         lines("net,1,2,4,8", "a,10,19,36,60", "b,5,9,17,30"),
-        {"net": ["a"] * 4 + ["b"] * 4, "count": [1, 2, 4, 8] * 2},
-        ["4 columns"],
+        {"net": ["a"] * 4 + ["b"] * 4, "count": [1, 2, 4, 8] * 2}, ["4 columns"],
     ),
     "times of counts": (
         lines("size,T1,T2,T4,T8", "10,9,5,3,2"),
-        {"size": ["10"] * 4, "count": [1, 2, 4, 8], "T": ["9", "5", "3", "2"]},
-        ["4 columns"],
+        {"size": ["10"] * 4, "count": [1, 2, 4, 8], "T": ["9", "5", "3", "2"]}, ["4 columns"],
     ),
     "a unit beside each count": (
-        lines("net,1 GPU (s),4 GPUs (s)", "a,9,5"),
-        {"GPUs": [1, 4], "time (s)": ["9", "5"]},
-        ["2 columns"],
+        lines("net,1 GPU (s),4 GPUs (s)", "a,9,5"), {"GPUs": [1, 4], "time (s)": ["9", "5"]}, ["2 columns"],
     ),
     "multiples of a device": (
-        lines("net,1xV100,4x V100,8 x V100", "a,10,38,70"),
-        {"count": [1, 4, 8], "V100": ["10", "38", "70"]},
+        lines("net,1xV100,4x V100,8 x V100", "a,10,38,70"), {"count": [1, 4, 8], "V100": ["10", "38", "70"]},
         ["3 columns"],
     ),
     "quantities as rows": (
@@ -220,8 +184,7 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         ["3 names of values in 'GPUs' became columns: 'Time (s)', 'Memory (GB)', 'Speedup'"],
     ),
     "counts whose runs failed": (
-        lines("net,1 GPU,4 GPUs", "a,9,OOM", "b,8,3"),
-        {"GPUs": [1, 4, 1, 4], "value": ["9", "OOM", "8", "3"]},
+        lines("net,1 GPU,4 GPUs", "a,9,OOM", "b,8,3"), {"GPUs": [1, 4, 1, 4], "value": ["9", "OOM", "8", "3"]},
         ["2 columns"],
     ),
     "repeats of a time by number": (
@@ -231,8 +194,7 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
     ),
     "repeats of a time by number, with a gap": (
         lines("n,time_1,time_2,time_3", "1,9,9.1,8.9", "2,5,failed,5"),
-        {"repeat": [1, 2, 3] * 2, "time": ["9", "9.1", "8.9", "5", "failed", "5"]},
-        ["the repeat"],
+        {"repeat": [1, 2, 3] * 2, "time": ["9", "9.1", "8.9", "5", "failed", "5"]}, ["the repeat"],
     ),
     "repeats as columns": (
         lines(
@@ -245,13 +207,11 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
     ),
     "runs as columns": (
         lines("gpus,run 1,run 2", "1,9,9.5", "2,5,5.5"),
-        {"gpus": ["1", "1", "2", "2"], "repeat": [1, 2, 1, 2], "value": ["9", "9.5", "5", "5.5"]},
-        ["the repeat"],
+        {"gpus": ["1", "1", "2", "2"], "repeat": [1, 2, 1, 2], "value": ["9", "9.5", "5", "5.5"]}, ["the repeat"],
     ),
     "pairs in a cell": (
         lines("Experiment,rate", '"n=2, m=1",1.2', '"n=4, m=4",1.8', '"n=4, m=32",3.1'),
-        {"n": [2, 4, 4], "m": [1, 4, 32]},
-        ["3 cells: 'n', 'm' read from the names in 'Experiment'"],
+        {"n": [2, 4, 4], "m": [1, 4, 32]}, ["3 cells: 'n', 'm' read from the names in 'Experiment'"],
     ),
     "a baseline": (
         lines("Experiment,rate", "baseline,95", "pipeline-1,81", "pipeline-2,135", "pipeline-4,265"),
@@ -260,8 +220,7 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
     ),
     "a multiple of a device": (
         lines("card,gpus,rate", "A100 80GB,1,10", "2x A100 80GB,2,19", "V100,1,4", "2x V100,2,7"),
-        {"card kind": ["A100 80GB", "A100 80GB", "V100", "V100"]},
-        ["'card kind' read from the names in 'card'"],
+        {"card kind": ["A100 80GB", "A100 80GB", "V100", "V100"]}, ["'card kind' read from the names in 'card'"],
     ),
     "a multiple behind a device": (
         lines("system,rate", "A100 x 1,10", "A100 x 4,38", "V100 x 1,4", "V100 x 4,15"),
@@ -269,18 +228,15 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         ["'devices', 'system kind' read from the names in 'system'"],
     ),
     "thousands of a unit": (
-        lines("gpus,rate", "8,12.5k tok/s", "16,24.25k tok/s"),
-        {"rate": [12500.0, 24250.0]},
+        lines("gpus,rate", "8,12.5k tok/s", "16,24.25k tok/s"), {"rate": [12500.0, 24250.0]},
         ["2 cells: 'k tok/s' of 'rate' converted to 'tok/s'"],
     ),
     "slices of a kind": (
-        lines("slice,rate", "v3-8,9", "v3-32,34", "v3-128,130"),
-        {"v3": [8, 32, 128]},
+        lines("slice,rate", "v3-8,9", "v3-32,34", "v3-128,130"), {"v3": [8, 32, 128]},
         ["3 cells: 'v3' read from the names in 'slice'"],
     ),
     "a command with its count": (
-        lines("command,real", "mpirun -np 1 ./heat 4096,9", "mpirun -np 4 ./heat 4096,3"),
-        {"np": [1, 4]},
+        lines("command,real", "mpirun -np 1 ./heat 4096,9", "mpirun -np 4 ./heat 4096,3"), {"np": [1, 4]},
         ["read from the names in 'command'"],
     ),
     "two titled tables of blanks": (
@@ -289,8 +245,7 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         ["2 tables of the same columns read as one: 'table' has their titles"],
     ),
     "names of files": (
-        lines("log,s", "a100_001x.txt,23", "a100_002x.txt,24", "a100_064x.txt,90"),
-        {"x": [1, 2, 64]},
+        lines("log,s", "a100_001x.txt,23", "a100_002x.txt,24", "a100_064x.txt,90"), {"x": [1, 2, 64]},
         ["'x' read from the names in 'log'"],
     ),
     "a row of units below the header": (
@@ -299,9 +254,7 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         ["row of units read into the header: gpus, step time (ms), memory (GB), net"],
     ),
     "a title above the table": (
-        lines("Measured on the new cluster", "", "gpus,s", "1,9", "2,5"),
-        {"gpus": ["1", "2"], "s": ["9", "5"]},
-        [],
+        lines("Measured on the new cluster", "", "gpus,s", "1,9", "2,5"), {"gpus": ["1", "2"], "s": ["9", "5"]}, [],
     ),
     "two tables of the same columns": (
         lines("on A", "gpus,s", "-,ms", "1,90", "2,50", "", "on B", "gpus,s", "-,ms", "1,190"),
@@ -309,13 +262,11 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         ["2 tables of the same columns read as one: 'table' has their titles"],
     ),
     "a header again": (
-        lines("gpus,s", "1,9", "2,5", "gpus,s", "4,3"),
-        {"gpus": ["1", "2", "4"], "s": ["9", "5", "3"]},
+        lines("gpus,s", "1,9", "2,5", "gpus,s", "4,3"), {"gpus": ["1", "2", "4"], "s": ["9", "5", "3"]},
         ["2 tables of the same columns read as one"],
     ),
     "tables of other columns": (
-        lines("gpus,s", "1,9", "2,5", "", "nodes,loss", "1,2.5"),
-        {"gpus": ["1", "2"], "s": ["9", "5"]},
+        lines("gpus,s", "1,9", "2,5", "", "nodes,loss", "1,2.5"), {"gpus": ["1", "2"], "s": ["9", "5"]},
         ["another table is left out, from line 5 on: nodes, loss"],
     ),
     "two drawn tables": (
@@ -348,9 +299,7 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
     "nodes and the devices of each behind a name": (
         lines("log,s", "resnet50 1n4d,9", "resnet50 4n8d.txt,5", "bert_2n8g,4"),
         {
-            "nodes": [1, 4, 2],
-            "devices_per_node": [4, 8, 8],
-            "devices": [4, 32, 16],
+            "nodes": [1, 4, 2], "devices_per_node": [4, 8, 8], "devices": [4, 32, 16],
             "log kind": ["resnet50", "resnet50", "bert"],
         },
         ["'nodes', 'devices_per_node', 'devices', 'log kind' read from the names in 'log'"],
@@ -361,16 +310,13 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         ["'nodes', 'devices_per_node', 'devices' read from the names in 'run'"],
     ),
     "ways by ways": (
-        lines("ways (tp × pp),s", "1×4,9", "2×4,5"),
-        {"tp": [1, 2], "pp": [4, 4]},
-        ["'tp', 'pp' read from the names"],
+        lines("ways (tp × pp),s", "1×4,9", "2×4,5"), {"tp": [1, 2], "pp": [4, 4]}, ["'tp', 'pp' read from the names"],
     ),
     "two counts in a name": (
         lines("file,s", "1_worker_4_cores.txt,9", "2_worker_4_cores.txt,5", "2_worker_8_cores.txt,4"),
-        {"worker": [1, 2, 2], "cores": [4, 4, 8]},
-        ["'worker', 'cores' read"],
+        {"worker": [1, 2, 2], "cores": [4, 4, 8]}, ["'worker', 'cores' read"],
     ),
-}
+}  # fmt: skip
 
 
 def read(folder: Path, text: str) -> dict[str, list[object]]:

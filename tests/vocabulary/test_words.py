@@ -2,11 +2,11 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pandas as pd
 import pytest
-from helpers import trees
+from helpers import nodes
 
 from genperf.panel import read_table
 from genperf.vocabulary import any_of, section, words_of
@@ -19,33 +19,17 @@ CALLED = {*ALIASES, *section("phases"), *section("time"), *section("headers"), "
 #: Options of commands and keys of answers are genperf's own.
 OWN = {
     *("throughput", "total", "machines", "repeat", "status", "result", "source", "failed", "notes", "aggregate"),
-    *(
-        "efficiency",
-        "cluster",
-        "series",
-        "nan",
-        "<na>",
-        "model",
-        "summary",
-        "path",
-        "metrics",
-        "seed",
-        "not",
-        "max",
-        "fits",
-        "at",
-        "limit",
-        "sd",
-    ),
+    *("efficiency", "cluster", "series", "nan", "<na>", "model", "summary", "path", "metrics", "seed", "not", "max"),
+    *("fits", "at", "limit", "sd"),
 }
 SPELLED = {word for name in SECTIONS for listed in section(name).values() for word in listed} - CALLED - OWN
 #: Where a list of such words names something else than columns: levels of a factor, units, an outside format.
 ELSEWHERE = re.compile(r"(vocabulary|importers|models)/|formula/amounts\.py|datasets\.py")
 
 
-def lists_of_words(tree: ast.Module) -> Iterator[list[str]]:
+def lists_of_words(syntax: Iterable[ast.AST]) -> Iterator[list[str]]:
     """Yield the literals that hold three or more words of the table: a collection, or a pattern of alternatives."""
-    for node in ast.walk(tree):
+    for node in syntax:
         listed: list[object] = []
         if isinstance(node, ast.Tuple | ast.List | ast.Set):
             listed = [getattr(one, "value", None) for one in node.elts]
@@ -61,14 +45,14 @@ def lists_of_words(tree: ast.Module) -> Iterator[list[str]]:
 def test_no_other_file_lists_words_of_roles() -> None:
     assert not {
         path: listed
-        for path, tree in trees().items()
-        if not ELSEWHERE.match(path) and (listed := list(lists_of_words(tree)))
+        for path, syntax in nodes().items()
+        if not ELSEWHERE.match(path) and (listed := list(lists_of_words(syntax)))
     }
 
 
 def test_the_search_finds_what_it_looks_for() -> None:
     tree = ast.parse("a = ('gpus', 'ranks', 'np'); b = r'(mfu|elapsed|tiempo|zeit)'; c = ('workers', 'nodes', 'batch')")
-    assert [*lists_of_words(tree)] == [["gpus", "ranks", "np"], ["elapsed", "tiempo", "zeit"]]
+    assert [*lists_of_words(ast.walk(tree))] == [["gpus", "ranks", "np"], ["elapsed", "tiempo", "zeit"]]
 
 
 @pytest.mark.parametrize("name", ["factors", "transformer"])
