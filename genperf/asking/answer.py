@@ -51,8 +51,6 @@ MEASURED = "●"
 PICTURE_ROWS = 4
 #: Rows of the table at most: with header, picture, verdict and next step they fill the card.
 MOST_ROWS = 5
-#: Relative difference up to which a measured efficiency is the computed one: its cells may have two digits.
-SAME_EFFICIENCY = 0.05
 #: Times below it are written in microseconds.
 SMALL_SECONDS = 1e-3
 
@@ -395,7 +393,7 @@ def rows_of(answer: Answer) -> Iterator[Row]:
     if (efficiency := growth.target.efficiency) is not None:
         before = None if beside is None else beside.efficiency
         middle, lower, upper = (f"{100 * end:.0f}" for end in efficiency.ends)
-        others = [one for one in others if not _is_efficiency(one, efficiency.value)]
+        others = [one for one in others if not _is_efficiency(one, efficiency)]
         # That of weak scaling, where nothing shows the work of a step.
         yield Row(
             "efficiency, weak" if growth.assumption else "efficiency",
@@ -416,10 +414,10 @@ def rows_of(answer: Answer) -> Iterator[Row]:
     yield from (_interval_row(amount.quantity, amount.expected, amount.unit) for amount in others)
 
 
-def _is_efficiency(measured: Value, share: float) -> bool:
-    """Return whether a measured column, such as `Efficiency (%)`, is the scaling efficiency, up to rounded cells."""
+def _is_efficiency(measured: Value, share: Interval) -> bool:
+    """Return whether a measured column, such as `Efficiency (%)`, is the scaling efficiency, by its name and value."""
     value = measured.value / (100.0 if measured.unit == "%" else 1.0)
-    return is_efficiency(measured.quantity) and abs(value / share - 1.0) <= SAME_EFFICIENCY
+    return is_efficiency(measured.quantity) and share.lower <= value <= share.upper
 
 
 def _interval_row(name: str, ends: Interval, unit: str, beside: str = "") -> Row:

@@ -1,6 +1,7 @@
 """A table and a question → the columns' meaning, the series that is meant, and an answer for each measured quantity."""
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import product
@@ -298,8 +299,13 @@ def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
 
 
 def _rows_with(evidence: ColumnEvidence, text: str) -> Mask:
-    """Return which rows have a level: by its text, else the number that it stands for, nearest first."""
-    same = np.char.lower(np.char.strip(evidence.texts.astype(str))) == text.strip().lower()
+    """Return which rows have a level: by its text, or words of only one; else the number it stands for, the nearest."""
+    plain = text.strip().lower()
+    same = np.char.lower(np.char.strip(evidence.texts.astype(str))) == plain
+    if plain and not same.any() and not evidence.numeric:
+        words = re.compile(rf"(?<![^\W_]){re.escape(plain)}(?![^\W_])")
+        alike = [level for level in evidence.levels if words.search(level.lower())]
+        same = evidence.texts == alike[0] if len(alike) == 1 else same
     value = amount(text)
     if same.any() or value is None or not evidence.numeric:
         return np.asarray(same)

@@ -36,6 +36,8 @@ NAMED_LOG_ODDS = 4.0
 #: The exponent with the count from which on a time falls, or a throughput grows: 13 % less per doubling. Of work
 #: of each worker a time does not fall; of work that all share it may fall by as little near the last that helps.
 LEAST_GROWTH = 0.2
+#: The exponent from which on what grows is no throughput of workers, who do not gain from each other.
+MOST_GROWTH = 1.2
 #: Rows of a column that numbers them: fewer are consecutive by chance. A guess.
 LEAST_NUMBERED = 4
 #: The share of empty cells above which a column is of no use: its rows would be lost. Half and double
@@ -381,7 +383,7 @@ def measurement_of_column(
     """
     header = header or header_of(name)
     if not header.kind:
-        return {"throughput" if growth > LEAST_GROWTH else "quantity": name}, {}
+        return {"throughput" if LEAST_GROWTH < growth < MOST_GROWTH else "quantity": name}, {}
     if header.kind == "time":
         return {"time": name, **({} if header.unit == "s" else {"unit": header.unit})}, {}
     if header.kind == "quantity":

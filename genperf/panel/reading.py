@@ -60,6 +60,7 @@ from genperf.vocabulary.names import (
     counts_devices,
     is_relative,
     meant_by,
+    noun_of,
     plain_name,
     plural_of,
 )
@@ -69,6 +70,8 @@ Measurement = Literal["measured", "spread", "ratio", "consequence", "ending", "p
 Role = Chosen | Measurement
 #: Devices of the largest servers that are common: a column of so few, the same on every count of nodes, is of one node.
 MOST_DEVICES = 16
+#: The exponent from which on a time grows with a number without a name as with a size: workers hold it up by less.
+SIZE_GROWTH = 0.5
 #: An efficiency above it is in percent.
 MOST_EFFICIENT = 2.0
 #: Of so few measured columns none is taken for the sum of the others.
@@ -139,6 +142,9 @@ class Reading(Struct, frozen=True, eq=False, dict=True):
 
     def speedup_of(self, name: str) -> str | None:
         """Return the column that has one time over each of a column: every count did the same work; None without."""
+        sizes = self.of("setting", "consequence")
+        if any(self.meanings[n].follows == Consequence({str(self.scale): 1}) for n in sizes):
+            return None  # the work grew in proportion to the count
         speedups = [(n, self.meanings[n].follows) for n in self.of("ratio") if "speed" in plain_name(n)]
         return next((n for n, follows in speedups if follows is not None and follows.factors == {name: -1}), None)
 
@@ -399,17 +405,32 @@ def _with_scale(reading: Reading, at: Mapping[str, str]) -> Reading:
         # The ways of a layout multiply to its devices, and none of them is the scale.
         choices = [by_name] if len(ways) > 1 else [beyond, extrinsic, requested, _counts(reading), by_name]
     scale = next((columns[0] for columns in choices if columns), None)
-    count = scale is not None and names.get(scale) not in LEVELS and not is_size(scale)
+    others = [] if scale is None or scale in dict(pairs) else [n for n in beyond if canonical_of(n) is None]
+    twin = next((n for n in others if reading.meanings[str(scale)].follows == Consequence({n: 1})), None)
+    if twin is not None:
+        # The question counts in another column, of which the scale is a multiple.
+        meanings = {**reading.meanings, str(scale): replace(reading.meanings[str(scale)], role="consequence")}
+        reading, scale = replace(reading, meanings=meanings), twin
+    sized = scale is not None and (is_size(scale) or (scale not in mapped.values() and _is_a_size(reading, scale)))
+    count = scale is not None and names.get(scale) not in LEVELS and not sized
     if scale is not None and count and "workers" not in mapped:
         mapped["workers"] = scale
     level = None if scale is None or scale in mapped.values() else names.get(scale)
     if scale is not None and level in LEVELS and column_of(str(level), settings) != scale:
         # Another column has the better name, and is the same in every run.
         mapped[str(level)] = scale
-    if scale is not None and not is_size(scale) and "global_batch" not in mapped:
+    if scale is not None and not sized and "global_batch" not in mapped:
         of_all = _batch_of_all(reading, scale)
         mapped |= {} if of_all is None else {"global_batch": of_all}
     return replace(reading, scale=scale, mapping=mapped)
+
+
+def _is_a_size(reading: Reading, scale: str) -> bool:
+    """Tell whether what the runs are scaled by has no name of a count, and every time grows much with it."""
+    if canonical_of(scale) is not None or noun_of(scale) != scale or any(map(meant_by, words_in(scale))):
+        return False
+    times = [n for n in reading.of("measured") if reading.headers[n].kind == "time"]
+    return bool(times) and all(growth(replace(reading, scale=scale), n) > SIZE_GROWTH for n in times)
 
 
 def _batch_of_all(reading: Reading, scale: str) -> str | None:
@@ -581,6 +602,10 @@ def _with_roles(reading: Reading, requested: set[str], unmeasured: set[str], giv
         # Of one count of nodes the devices of each are those of the run.
         varied = [n for n in settings if canonical_of(n) != "nodes" or evidence[n].varies or n in requested]
         settings = [n for n in settings if n in varied or n in roles.extrinsic]
+    if scale is not None and mapped.get("workers") == scale and canonical_of(scale) not in LEVELS:
+        # Beside threads, or another count, the same machine in every run is no part of it.
+        of_machine = {n for n in settings if canonical_of(n) in (*LEVELS, "devices_per_node")} - {*requested, scale}
+        settings = [n for n in settings if n not in of_machine or evidence[n].varies or n in roles.extrinsic]
     named = {n: c for n in [*roles.extrinsic, *settings] if (c := canonical_of(n)) in EXTRINSIC}
     named |= {column: name for name, column in mapped.items() if column in settings}
     ways = [n for n in named if named[n] in WAYS]

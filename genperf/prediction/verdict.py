@@ -185,7 +185,9 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     unread = [f.name for f in schema.factors if f.numeric and f.name not in read]
     followers = [name for name in unread if scale is None or not schema.panel.falls_with(name, scale.name)]
     # The series weighed several forms, and the interval is theirs.
-    unmeasured = {**_unmeasured(members), **_cores(schema)}
+    # A size has no nodes.
+    of_size = schema.panel.workers is None and schema.panel.nodes is None
+    unmeasured = {**({} if of_size else _unmeasured(members)), **_cores(schema)}
     return Basis(schema, True, True, followers, unmeasured, unidentified, series[0].borrowed, evidence)
 
 

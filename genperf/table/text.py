@@ -96,6 +96,14 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         records = [(line, [unmarked(cell) for cell in record]) for line, record in records]
     if not records:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
+    apart = [(line, row[0].split()) for line, row in records[1:] if len(row) == 1]
+    if (
+        len(records[0][1]) > 1
+        and len(apart) == len(records) - 1 > 0
+        and {len(row) for _, row in apart} == {len(records[0][1])}
+    ):
+        # The rows are parted by blanks, and the header is not.
+        records = [records[0], *apart]
     several_blocks: list[Note] = []
     if (block := _fullest_block(records)) is not None:
         records, blocks = block

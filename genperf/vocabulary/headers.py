@@ -222,7 +222,7 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
         return None
     numerator, *denominators = chain
     shared = any(unit_words[0] in DEVICE_WORDS | NODE_WORDS for unit_words in [*denominators, *before[1:]])
-    timed = next((unit_words for unit_words in denominators if unit_words[0] in TIME_WORDS), None)
+    timed = next((words for unit in denominators if (words := _without_clock(unit))[0] in TIME_WORDS), None)
     if timed is not None and not (len(numerator) == 1 and numerator[0] in TIME_WORDS):
         counted = "" if numerator[-1] in _PLAIN or numerator[-1] in TIME_WORDS else numerator[-1]
         multiple = {"k": "k ", "m": "M ", "b": "B "}.get(numerator[-2], "") if len(numerator) > 1 else ""
@@ -236,6 +236,11 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
         return None
     word = min(named)
     return Header("rate", "s", _UNIT_OF_RATE.get(word, ""), shared or word in _OF_A_WORKER)
+
+
+def _without_clock(words: list[str]) -> list[str]:
+    """Return the words of a unit without the clock that it was read from: `cpu seconds`."""
+    return words[1:] if len(words) > 1 and words[0] in words_of("headers.clock") else words
 
 
 def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
@@ -268,7 +273,8 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
 
 def _head(words: list[str]) -> list[str]:
     """Return the words before a preposition: what a header names, without what it is with, without or for."""
-    ends = [place for place, word in enumerate(words) if place and word in words_of("headers.preposition")]
+    behind = {*words_of("headers.preposition"), *words_of("headers.spent")}
+    ends = [place for place, word in enumerate(words) if place and word in behind]
     return words[: ends[0]] if ends else words
 
 

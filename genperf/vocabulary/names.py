@@ -97,6 +97,7 @@ def meant_by(column: str) -> str | None:
 def counted_noun(column: str) -> str:
     """Return a plain name without the words that say that something is counted: `num_nodos` is `nodos`."""
     counted = r"^(total_)?(num|number_of|n|no_of|no\.?)_|^alloc(ated)?_|_(count|num)$"
+    counted += r"|^n(?=(worker|rank|gpu|node|task|proc|thread|core|device|host)s$)"
     return re.sub(counted, "", plain_name(column))
 
 

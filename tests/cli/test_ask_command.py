@@ -738,3 +738,46 @@ def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(
     assert len({code.co_filename for code in functions}) < 88
     # How often the walk through the rooms comes back from the model to the question.
     assert sum(pair == ("result", "asking") for pair in pairwise(walk)) <= 12
+
+
+def test_threads_beside_the_same_machine_in_every_run_are_the_scale(shell: Shell) -> None:
+    rows = ["1,1,1,7.8,40.4", "1,1,4,28.8,10.9", "1,1,16,95.2,3.3", "1,1,64,173,1.8"]
+    Path("runs.csv").write_text("\n".join(("nodes,tasks_per_node,cpus_per_task,throughput,total", *rows)) + "\n")
+    assert gp.ask("runs.csv", cpus_per_task=128).answers[0].value < 500
+
+
+def test_a_count_with_a_letter_before_it_is_asked_by_what_it_counts(shell: Shell) -> None:
+    Path("runs.csv").write_text("nworkers,mean_time\n1,4.388\n2,2.487\n4,2.192\n8,1.117\n")
+    assert gp.ask("runs.csv", workers=16).answers[0].ends == gp.ask("runs.csv", nworkers=16).answers[0].ends
+
+
+def test_a_time_that_was_used_is_no_throughput(shell: Shell) -> None:
+    Path("runs.csv").write_text("ranks,cpu time used,cells/cpu_second\n1,222.9,64.3\n2,239.6,119.6\n4,327.7,174.9\n")
+    kinds = {one.quantity: one.unit for one in gp.ask("runs.csv", ranks=8).answers}
+    assert kinds == {"cpu time used": "s", "cells/cpu_second": "cells/s"}
+
+
+def test_rows_parted_by_blanks_under_a_header_with_commas_are_read(shell: Shell) -> None:
+    Path("runs.csv").write_text('"Num ranks","Num nodes","cells/s"\n1 1 64.3\n2 1 101.6\n4 1 187.8\n8 2 364.9\n')
+    assert 500 < gp.ask("runs.csv", ranks=16).answers[0].value < 800
+
+
+def test_a_word_of_only_one_level_names_it(shell: Shell) -> None:
+    rows = [f"{net},{n},{n * rate}" for net, rate in (("gemma-4-26B", 100), ("Qwen3-30B", 50)) for n in (1, 2, 4)]
+    Path("runs.csv").write_text("\n".join(("model,gpus,tok_s", *rows)) + "\n")
+    assert gp.ask("runs.csv", model="gemma", gpus=8).answers[0].value == pytest.approx(800, rel=0.05)
+    with pytest.raises(gp.GenperfError, match="no run has model=B"):
+        gp.ask("runs.csv", model="B", gpus=8)
+
+
+def test_a_size_has_no_nodes(shell: Shell) -> None:
+    Path("runs.csv").write_text("Dim,Time_DSL\n512,0.298405\n1024,0.344795\n2048,0.61731\n4096,1.09117\n")
+    _, out, _ = shell("runs.csv", "--at", "Dim=8192", "--full")
+    assert "node" not in out
+    assert "efficiency" not in out
+
+
+def test_a_count_in_another_unit_is_the_scale_where_it_is_asked(shell: Shell) -> None:
+    Path("runs.csv").write_text("ranks,cores,time\n4,1,91.2\n8,2,46.1\n16,4,23.9\n32,8,12.8\n")
+    of_cores, of_ranks = (gp.ask("runs.csv", **at).answers[0] for at in ({"cores": 16}, {"ranks": 64}))
+    assert of_cores.value == pytest.approx(of_ranks.value, rel=0.05)
