@@ -66,24 +66,6 @@ def test_nodes_follow_the_workers_and_what_has_no_effect_is_said() -> None:
     assert indices(found)["workers"] == pytest.approx([1.0, 1.0], abs=0.03)
 
 
-@pytest.mark.parametrize(
-    ("within", "options", "message"),
-    [
-        ({"z": (1, 2)}, {}, "no factor 'z'"),
-        ({"x": (0, 2)}, {}, "above zero"),
-        ({"x": ("many", 2)}, {}, "'many' is not a value"),
-        ({"framework": ["caffe"]}, {}, "not a measured level"),
-        ({"x": 3}, {}, "no factor varies"),
-        ({}, {"samples": 1000}, "power of two"),
-        ({}, {"of": "space"}, "unknown quantity"),
-    ],
-)
-def test_a_domain_that_is_none_is_refused(within: dict, options: dict, message: str) -> None:
-    result = model(member({"x": "a*x"}, {"a": 1.0}), factors=(X, FRAMEWORK))
-    with pytest.raises(GenperfError, match=message):
-        sensitivity(result, Sobol(within=within, **options))
-
-
 # --- elasticities against cases worked by hand -----------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ import gzip
 import json
 import lzma
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 COUNTS = (1, 2, 4, 8, 16)
 TABLE = ("--time", "seconds", "--extrinsic", "workers")
+AT = ("--at", "workers=4", "--at", "batch=32", "--at", "framework=tf")
 GRID = ("--over", "workers=1:8", "--over", "batch=32", "--over", "framework=tf")
 ROWS = "".join(f"{n},{8 / n + 1!r}\n" for n in COUNTS)
 RUNS = f"workers,seconds\n{ROWS}"
@@ -106,97 +108,116 @@ TABLES: dict[str, str | bytes] = {
 }
 #: Lines of genperf.toml.
 SETTINGS = (
-    "tiem = 'seconds'",
-    "'tim e' = 's'",
-    "time = 's'\ntime = 'x'",
-    "[fit.x]\na = 1",
-    "[fit]\ntime = {a = 1}",
-    "fit = 'x'",
-    "fit = 1",
-    "[[fit]]\ntime = 's'",
-    "[fitt]\ntime = 's'",
-    "[predict]\nintervall = 0.8",
-    "[predict]\ninterval = '0.9'",
-    "[predict]\nat = 4",
-    "seed = 1e3",
-    "seed = nan",
-    "seed = -1",
-    "workers = '2'",
-    "workers = 0",
-    "extrinsic = ['workers', 'workers']",
-    "extrinsic = [1]",
-    "where = true",
-    "lambda = 1979-05-27",
-    "quiet = 0",
-    "verbose = 3",
-    "pool = 'no'",
-    "skip_bad_rows = 1",
-    "let = {x = '1'}",
-    "time.x = 1",
-    "o = 'x.json'",
-    "config = 'x'",
-    "a.b.c = 1",
-    "[fit",
-    "= 1",
-    "'''",
-    "\0",
-    "a" * 5000 + " = 1",
-    "seed = true",
-    "seed = 2020-01-01",
-    "seed = [1]",
-    "json = 'perhaps'",
-    "json = 1",
-    "time = 12:30:00",
-    "time = [[1]]",
-    "time = true",
-    "let = 1",
-    "let = [1]",
-    "time = " + "[" * 30_000,
-)
+    "tiem = 'seconds'", "'tim e' = 's'", "time = 's'\ntime = 'x'", "[fit.x]\na = 1", "[fit]\ntime = {a = 1}",
+    "fit = 'x'", "fit = 1", "[[fit]]\ntime = 's'", "[fitt]\ntime = 's'", "[predict]\nintervall = 0.8",
+    "[predict]\ninterval = '0.9'", "[predict]\nat = 4", "seed = 1e3", "seed = nan", "seed = -1", "workers = '2'",
+    "workers = 0", "extrinsic = ['workers', 'workers']", "extrinsic = [1]", "where = true", "lambda = 1979-05-27",
+    "quiet = 0", "verbose = 3", "pool = 'no'", "skip_bad_rows = 1", "let = {x = '1'}", "time.x = 1", "o = 'x.json'",
+    "config = 'x'", "a.b.c = 1", "[fit", "= 1", "'''", "\0", "a" * 5000 + " = 1", "seed = true", "seed = 2020-01-01",
+    "seed = [1]", "json = 'perhaps'", "json = 1", "time = 12:30:00", "time = [[1]]", "time = true", "let = 1",
+    "let = [1]", "time = " + "[" * 30_000,
+)  # fmt: skip
 FORMULAS = (
-    "",
-    "workers",
-    "1",
-    "a*workers/0",
-    "a*log(0*workers)",
-    "-a*workers",
-    "a*1e400",
-    "a*1j",
-    "a*...",
-    "True*a",
-    "a**workers**workers**65",
-    "a*workers**65",
-    "a if 1 else b",
-    "lambda: a",
-    "[a]",
-    "a[0]",
-    "a.b",
-    "f'{a}'",
-    "(a := 1)",
-    "a, b",
-    "a and b",
-    "not a",
-    "a == b",
-    "'x'",
-    "``*a",
-    "a*`",
-    "a*wrkers",
-    "a^2*workers",
-    "a²*workers",
-    "a×workers",
-    "2a*workers",
-    "a workers",
-    "max(a)",
-    "sin(a)",
-    "__import__('os')",
-    "(" * 61 + "a" + ")" * 61,
-    "-" * 61 + "a",
-    "+".join(["workers"] * 9000),
-    "+".join(f"c{i}*workers**{i}" for i in range(40)),
-    "+".join(f"c{i}*workers**{i % 30}" for i in range(6)),
-    "+".join(f"c{i}*workers**{i % 30}" for i in range(200)),
-    "a*workers/(0*workers)",
+    "", "workers", "1", "a*workers/0", "a*log(0*workers)", "-a*workers", "a*1e400", "a*1j", "a*...", "True*a",
+    "a**workers**workers**65", "a*workers**65", "a if 1 else b", "lambda: a", "[a]", "a[0]", "a.b", "f'{a}'",
+    "(a := 1)", "a, b", "a and b", "not a", "a == b", "'x'", "``*a", "a*`", "a*wrkers", "a^2*workers", "a²*workers",
+    "a×workers", "2a*workers", "a workers", "max(a)", "sin(a)", "__import__('os')", "(" * 61 + "a" + ")" * 61,
+    "-" * 61 + "a", "+".join(["workers"] * 9000), "+".join(f"c{i}*workers**{i}" for i in range(40)),
+    "+".join(f"c{i}*workers**{i % 30}" for i in range(6)), "+".join(f"c{i}*workers**{i % 30}" for i in range(200)),
+    "a*workers/(0*workers)", "a*(1 + [x for x in workers])", "a*9**9**9", "a*workers +", "(a + workers", "a = 3",
+    "a*log(1, 2)", "a*log", "a*log(x=1)", "'x' + a", "(a < workers) + 1", "where(a, 1, 2)", "a is workers",
+    "a // workers", "~a", "`a", "a;b", "a + héé.b", "a*servers + c",
+)  # fmt: skip
+#: Commands that are refused, as they are typed; the models are those of `prepare`.
+TYPED = (
+    "predict m.json --at workers=8 --show x=time --show x=time",
+    "predict m.json --at workers=0.5 --show efficiency",
+    "predict t.json --at workers=4 --at batch=32 --at framework=mxt",
+    "predict t.json --at workers=4 --at batch=32 --at framwork=mx",
+    "predict t.json --at workers=1:2000 --at batch=1:2000 --at framework=mx",
+    "compare t.json --at workers=4 --at batch=32 --over workers",
+    "compare t.json --at workers=4 --at batch=32 --over framwork",
+    "compare t.json --at workers=4 --at batch=32 --over framework --at framework=tf",
+    "compare t.json --at workers=4 --at batch=32 --at framework=tf",
+    "compare t.json --at workers=4,8 --at batch=32",
+    "compare t.json --at workers=4 --at batch=32 --or workers",
+    "compare t.json --at workers=4 --at batch=32 --or servers=4",
+    "compare t.json --at workers=4 --at batch=32 --or workers=8 --over framework",
+    "compare m.json --at workers=4 --or bandwidth=100Gbit/s",
+    "compare m.json --at workers=4 --at bandwidth=slow --or workers=8",
+    "ask runs.csv --samples x",
+    "ask runs.csv --samples -1",
+    "ask runs.csv --deadline 5d",
+    "ask runs.csv --samples 1B --deadline 0",
+    "ask runs.csv --samples 1B --budget 5",
+    "optimize t.json",
+    "optimize t.json --over workers=1:8 --over batch=16 --over framework=tf --over wrkers=1",
+    "optimize t.json --over workers=1:4096 --over batch=1:10000 --over framework=tf",
+    "optimize t.json --over workers=1:8 --over batch=16 --over framework=tf --where 'workers > 6 and batch < 9'",
+    "optimize m.json --over workers=1:8 --minimize time --maximize workers",
+    "optimize m.json --over workers=1:8 --top 0",
+    "suggest m.json --target workers=64 -k 0",
+    "suggest m.json --target workers=64 --within -1",
+    "suggest m.json --target workers=4",
+    "suggest m.json --target nodes=4",
+    "explain m.json --knee --along wrokers",
+    "explain t.json --at framework=tf --knee --along framework",
+    "explain t.json --at framework=tf --sobol --within z=1,2",
+    "explain t.json --at framework=tf --sobol --within workers=0,2",
+    "explain t.json --at framework=tf --sobol --within workers=many,2",
+    "explain t.json --at framework=tf --sobol --within framework=caffe",
+    "explain m.json --sobol --within workers=3",
+    "report none.json -o page.html",
+    "report m.json -o page.html --target wrkers=3",
+    "report m.json -o page.html --target workers",
+    "report m.json -o page.html --along wrkers",
+    "report m.json -o page.html --interval 1",
+    "report runs.csv -o page.html --proposal --efficiency 75",
+    "report runs.csv --proposal -o page.pdf",
+    "report runs.csv -o page.html --efficiency 0.5",
+    "report runs.csv -o page.html --proposal --samples many",
+    "validate runs.csv --models lots",
+    "validate runs.csv --models svr --interval 90",
+    "validate runs.csv --models svr --workers 0",
+    "validate levels.csv --categorical framework --models amdahl --scheme extrapolate:framework",
+    "validate levels.csv --categorical framework --models amdahl --scheme leave-group-out:framwork",
+    "verify runs.csv one-column.csv",
+    "verify runs.csv runs.csv --alarm 3",
+    "verify runs.csv none.csv",
+    "fit runs.csv --time seconds --extrinsic workers,workers",
+    "fit runs.csv --time seconds --extrinsic workers --intrinsic workers",
+    "fit runs.csv --time seconds --extrinsic workers --weight workers",
+    "fit levels.csv --time seconds --extrinsic workers --group framework --repeat framework",
+    "fit runs.csv --time seconds --extrinsic workers --group frame",
+    "fit runs.csv --time seconds --extrinsic workers --weight z --let z=workers*0",
+    "fit runs.csv --time seconds --extrinsic workers --let k=j --let j=workers",
+    "fit runs.csv --time seconds --extrinsic workers --let k=workers --let k=2*workers",
+    "fit runs.csv --throughput seconds --extrinsic workers --work 'workers*q'",
+    "fit runs.csv --throughput seconds --extrinsic workers --work workers --let time=workers",
+    "fit runs.csv --throughput seconds --extrinsic workers --work workers --unit ms",
+    "fit runs.csv --throughput seconds --quantity seconds --extrinsic workers",
+    "fit runs.csv --time seconds --throughput seconds --quantity seconds --extrinsic workers",
+    "fit runs.csv --quantity :GB --extrinsic workers",
+    "fit runs.csv --quantity workers:GB --extrinsic workers",
+    "fit runs.csv --quantity lower --extrinsic workers",
+    "fit runs.csv --quantity 'seconds:G\x1bB' --extrinsic workers",
+    "fit levels.csv --time seconds --extrinsic workers --categorical framework --let 'x=framework*2'",
+    "fit levels.csv --time seconds --extrinsic workers --categorical framework --where 'framework > 1'",
+    "fit levels.csv --time seconds --extrinsic workers --categorical framework --model 'a*framework'",
+    "fit levels.csv --time seconds --extrinsic workers --categorical framework --model 'where(framework < 1, a, 2)'",
+    "fit runs.csv --time seconds --extrinsic workers --model 'a*workers + c' --fix alpa=1",
+    "fit runs.csv --time seconds --extrinsic workers --model 'a*workers + c' --fix workers=1",
+    "fit runs.csv --time seconds --extrinsic workers --model 'a*workers + c' --fix a=nan",
+    "fit runs.csv --time seconds --extrinsic workers --model 'a*workers + c' --fix a=1 --fix c=1",
 )
+#: A run in words whose figures do not suffice.
+ONE_RUN = (
+    "8xh10 7B 76800tok/s", "8xh100 7B 76800/s", "8xh100 1.1M", "8xh100 7B 76800", "8xh100 7B 12 samples/s",
+    "8xh100 7B 2 it/s", "8xh100 7B 2 s/it batch=64 seq=2048", "8xh100 resnet50 76800tok/s",
+    "8xh100 toaster 76800tok/s", "8xh100 4x13B 76800tok/s", "8xh100 7B", "8xh100 7B 0tok/s",
+    "8xh100 7B 76800tok/s sqe=2048", "8xh100 7B 76800tok/s seq=", "8xh100 7B 153600tok/s 2 nodes",
+    "8xh100 7B 153600tok/s nodes=2",
+)  # fmt: skip
 #: What is done to a whole model file, by name.
 MODEL = ("groups", 0, "model")
 _CHANGES: dict[str, tuple[tuple[str | int, ...], Any]] = {
@@ -271,16 +292,39 @@ OPTIONS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
     ("optimize", "m.json"): ("--over", tuple(f"workers={v}" for v in _NUMBERS)),
     ("optimize", "m.json", "--over"): ("", ("workers=1:8:1e-300", "workers=1:1e30")),
     ("predict", "m.json", "--at", "workers=4", "--interval"): ("", ("0", "1", "-1", "nan", "inf", "abc")),
-    ("predict", "m.json", "--at", "workers=4", "--price"): ("", ("2", "-2/h", "inf/h", "2/x", "abc", "")),
+    ("predict", "m.json", "--at", "workers=4", "--price"): (
+        "",
+        ("2", "-2/h", "inf/h", "2/x", "abc", "", "2/gpu", "cheap/h"),
+    ),
     ("predict", "m.json", "--at", "workers=4", "--price", "2/h", "--per"): ("", ("-1", "0", "x", "")),
-    ("predict", "m.json", "--at", "workers=4", "--show"): ("", ("x", "x=", "=1", "time=1", "x=secret", "x=workers>1")),
+    ("predict", "m.json", "--at", "workers=4", "--show"): (
+        "",
+        (
+            "x",
+            "x=",
+            "=1",
+            "time=1",
+            "x=secret",
+            "x=workers>1",
+            "cost",
+            "x='abc'",
+            "lower=time",
+            "2x=time",
+            "x=tme",
+            "x=1/(workers-4)",
+        ),
+    ),
     ("optimize", "m.json", "--over", "workers=1:8", "--steps"): ("", ("0", "-1", "abc", "workers > 1")),
     ("optimize", "m.json", "--over", "workers=1:8", "--machines"): ("", ("0", "-1", "abc")),
     ("optimize", "m.json", "--over", "workers=1:8", "--deadline"): ("", ("0", "-1", "nan", "inf", "abc")),
+    ("optimize", "m.json", "--over", "workers=1:8", "--minimize"): ("", ("tme", "workers < 3", "log(workers - 9)")),
     ("optimize", "m.json", "--over", "workers=1:8", "--fits"): ("", ("-1", "1", "nan")),
-    ("optimize", "m.json", "--over", "workers=1:8", "--where"): ("", ("1", "workers", "secret > 1", "workers > 99")),
+    ("optimize", "m.json", "--over", "workers=1:8", "--where"): (
+        "",
+        ("1", "workers", "secret > 1", "workers > 99", "wrkers < 3", "time < 1"),
+    ),
     ("optimize", "m.json", "--over", "workers=1:8", "--capacity"): ("", ("80", "memory=80", "time=-1", "workers=4")),
-    ("suggest", "m.json", "--target", "workers=64", "--cost"): ("", ("abc", "'x'", "workers > 1")),
+    ("suggest", "m.json", "--target", "workers=64", "--cost"): ("", ("abc", "'x'", "workers > 1", "0*workers")),
     ("suggest", "m.json", "--target", "workers=64", "--candidates"): ("", ("absent.csv", "empty.csv")),
     ("suggest", "m.json", "--target"): ("", ("workers=abc", "workers=1:64:*2", "workers=1,2", "workers=4s")),
     ("report", "m.json", "-o", "page.html", "--target"): (
@@ -303,16 +347,40 @@ OPTIONS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
     ("fit", "runs.csv", *TABLE, "--where"): ("", ("workers", "workers > 99", "secret > 1", "'x' == 'x'")),
     ("fit", "runs.csv", *TABLE, "--hint"): (
         "",
-        ("bandwidth", "bandwidth=25", "bandwith=25Gbit/s", "parameters=1M", "devices per node=0", "latency=1ms"),
+        (
+            *("bandwidth", "bandwidth=25", "bandwith=25Gbit/s", "parameters=1M", "devices per node=0", "latency=1ms"),
+            *("bandwidth=0Gbit/s", "network=InfiniBand ZDR", "devices per node=2.5", "devices per node=1e999"),
+        ),
     ),
     ("fit", "runs.csv", *TABLE, "--hint", "bandwidth=1Gbit/s", "--hint"): (
         "",
-        ("message=absent", "message=workers", "message=-1", "network=2Gbit/s", "latency=nan"),
+        (
+            "message=absent",
+            "message=workers",
+            "message=-1",
+            "message=0",
+            "network=2Gbit/s",
+            "latency=nan",
+            "latency=-1ms",
+        ),
     ),
     ("fit", "runs.csv", *TABLE, "--map"): ("", ("workers", "workers=ranks", "wrkers=workers")),
     ("validate", "runs.csv", *TABLE, "--models", "amdahl", "--scheme"): (
         "",
-        ("kfold:1", "kfold:1e9", "kfold:x", "extrapolate:workers:99", "extrapolate:x", "leave-group-out:x", "x"),
+        (
+            *(
+                "kfold:1",
+                "kfold:1e9",
+                "kfold:x",
+                "extrapolate:workers:99",
+                "extrapolate:x",
+                "leave-group-out:x",
+                "x",
+                "",
+            ),
+            *("kfolds:5", "leave-group-out", "extrapolate", "leave-one-out:3", "kfold", "kfold:13"),
+            *("extrapolate:worker:4", "extrapolate:workers:many", "extrapolate:workers:nan", "extrapolate:workers:0.5"),
+        ),
     ),
     ("import",): ("", ("nothing",)),
 }
@@ -336,25 +404,14 @@ def cases() -> dict[str, tuple[str, ...]]:
     }
     listed |= {f"formula {text!r:.60}": ("fit", "runs.csv", *TABLE, "--model", text) for text in FORMULAS}
     for name in (*_CHANGES, *OTHER_MODELS):
-        listed[f"model {name}"] = (
-            "predict",
-            f"{name}.json",
-            "--at",
-            "workers=4",
-            "--at",
-            "batch=32",
-            "--at",
-            "framework=tf",
-        )
+        listed[f"model {name}"] = ("predict", f"{name}.json", *AT)
     for command, (option, values) in OPTIONS.items():
         for value in values:
-            arguments = (
-                *command,
-                *([option] if option else []),
-                value,
-                *(["runs.csv"] if command == ("import",) else []),
-            )
-            listed[" ".join((*command, option, repr(value)))[:100]] = arguments
+            rest = ("runs.csv",) if command == ("import",) else ()
+            named = (option,) if option else ()
+            listed[" ".join((*command, option, repr(value)))[:130]] = (*command, *named, value, *rest)
+    listed |= {typed: tuple(shlex.split(typed)) for typed in TYPED}
+    listed |= {f"ask {words}": ("ask", *words.split()) for words in ONE_RUN}
     for place in EVERY_PLACE:
         listed[f"write {place!r:.30}"] = ("predict", "m.json", "--at", "workers=4", "-o", place)
     for command in WRITING:
@@ -372,14 +429,8 @@ def cases() -> dict[str, tuple[str, ...]]:
     listed["import nested"] = ("import", "extra-p", "model-nested.json")
     listed["predict below zero"] = ("predict", "m.json", "--at", "workers=-1e308")
     listed["explain a table"] = ("explain", "levels.csv")
-    for command, path in (
-        ("check", "folder"),
-        ("check", "dangling"),
-        ("check", "loop"),
-        ("check", "absent*.csv"),
-        ("check", "rusn.csv"),
-    ):
-        listed[f"{command} {path}"] = (command, path, *TABLE)
+    for path in ("folder", "dangling", "loop", "absent*.csv", "rusn.csv"):
+        listed[f"check {path}"] = ("check", path, *TABLE)
     listed["predict folder"] = ("predict", "folder", "--at", "workers=4")
     listed["predict dangling"] = ("predict", "dangling", "--at", "workers=4")
     for control in ("\x1b[2J", "\x9b2J", "\r", "\u202eth.gpj"):
@@ -421,14 +472,7 @@ def cases() -> dict[str, tuple[str, ...]]:
 
 
 def prepare(folder: Path, run: Callable[[list[str]], int]) -> None:
-    """Write the files that the cases read.
-
-    Parameters
-    ----------
-    folder : Path
-    run : callable
-        The command line: the whole models are made by it.
-    """
+    """Write the files that the cases read; the whole models are made by the command line."""
     files: dict[str, str | bytes] = {"runs.csv": RUNS, "levels.csv": LEVELS, **TABLES}
     files["wide.csv"] = ",".join(f"c{k}" for k in range(10_000)) + f",{RUNS[:15]}\n" + "1," * 10_000 + "4,3.0\n"
     files |= {f"{k}.toml": text for k, text in enumerate(SETTINGS)}
@@ -436,17 +480,8 @@ def prepare(folder: Path, run: Callable[[list[str]], int]) -> None:
     files["points.txt"] = "PARAMETER p\nPOINTS 2 4\nREGION main\nMETRIC time\nDATA 5.0\nPARAMETER q\nDATA 3.0\n"
     _write(folder, files)
     assert run(["fit", str(folder / "runs.csv"), *TABLE, "--model", "amdahl", "-q", "-o", str(folder / "m.json")]) == 0
-    roles = (
-        *TABLE,
-        "--intrinsic",
-        "batch",
-        "--categorical",
-        "framework",
-        "--model",
-        "generic",
-        "--structure",
-        "separable",
-    )
+    roles = (*TABLE, "--intrinsic", "batch", "--categorical", "framework", "--model", "generic")
+    roles = (*roles, "--structure", "separable")
     assert run(["fit", str(folder / "levels.csv"), *roles, "-q", "-o", str(folder / "t.json")]) == 0
     _write(folder, {f"{name}.json": text for name, text in broken_models((folder / "t.json").read_text()).items()})
     (folder / "folder").mkdir()

@@ -151,23 +151,6 @@ def test_a_level_without_a_measurement_has_no_value() -> None:
     assert predicted["time"].notna().all()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--also", "time=peak_gb"], "a further quantity cannot be named 'time'"),
-        (["--also", "memory=peak:GB"], "no column 'peak' (named as quantity)"),
-        (["--also", "batch=peak_gb"], "'batch' is a factor, a group or the measured quantity already"),
-        (["--also", "memory=batch"], "column 'batch' is named both as intrinsic and as quantity"),
-        (["--also", "a=peak_gb", "--also", "a=peak_gb"], "two further quantities are named 'a'"),
-        (["--also-model", "memory=generic"], "'memory' is no further quantity of the table"),
-        (["--also", "memory=peak_gb:GB", "--also-model", "memory=ring-allreduse"], "ring-allreduce"),
-    ],
-)
-def test_bad_input_is_answered_in_words(shell: Shell, options: list[str], message: str) -> None:
-    status, _, err = shell("fit", "runs.csv", *ROLES, *options)
-    assert (status, message in err) == (1, True), err
-
-
 def test_a_model_file_with_other_factors_beside_is_refused(shell: Shell, fitted: str) -> None:
     file = json.loads(Path(fitted).read_text())
     file["groups"][0]["model"]["further"]["memory"]["table"]["factors"][0]["name"] = "other"

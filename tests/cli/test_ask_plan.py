@@ -72,22 +72,6 @@ def test_a_plan_that_nothing_keeps_is_a_sentence(shell: Shell) -> None:
     assert "for 1 at most, no count of 8 to 256 gpus is enough. The cheapest, 8, costs 1,8" in out
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--samples", "x"], ["--samples 'x' is no number above zero", "--samples 1.2B"]),
-        (["--samples", "-1"], ["is no number above zero"]),
-        (["--deadline", "5d"], ["those of the work in all", "--samples 1.2B"]),
-        (["--samples", "1B", "--deadline", "0"], ["--deadline '0' is no number above zero", "--deadline 5d"]),
-        (["--samples", "1B", "--budget", "5"], ["a budget needs a price", "--price 2/h"]),
-    ],
-)
-def test_what_is_no_plan(shell: Shell, options: list[str], words: list[str]) -> None:
-    status, out, errors = shell("ask", "--full", "runs.csv", *options)
-    assert (status, out) == (1, "")
-    assert all(word in errors for word in words), errors
-
-
 def test_steps_of_unknown_work_have_no_plan(shell: Shell) -> None:
     Path("steps.csv").write_text("gpus,step_s\n1,0.20\n2,0.21\n4,0.23\n")
     status, _, errors = shell("ask", "--full", "steps.csv", "--samples", "1B")

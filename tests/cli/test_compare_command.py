@@ -64,36 +64,6 @@ def test_levels_of_a_factor_are_ranked(shell: Shell) -> None:
     assert Path("ranking.csv").read_text().startswith("framework,time,lower,upper,")
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--over", "gpus"], ["no categorical factor", "genperf optimize MODEL --over gpus="]),
-        (["--over", "framwork"], ["no categorical factor", "did you mean 'framework'?"]),
-        (["--over", "framework", "--at", "framework=jax"], ["compared over and given a value"]),
-        (["--at", "framework=jax"], ["no factor of the model has levels to compare"]),
-        (["--at", "gpus=8,16"], ["8,16"]),
-    ],
-)
-def test_what_cannot_be_compared(shell: Shell, options: list[str], words: list[str]) -> None:
-    law = "a/gpus + c"
-    fit = ["--time", "s", "--extrinsic", "gpus", "--categorical", "framework", "--model", law, "-o", "model.json"]
-    assert shell("fit", "runs.csv", *fit)[0] == 0
-    status, out, errors = shell("compare", "model.json", *options)
-    assert (status, out) == (1, "")
-    for word in words:
-        assert word in errors
-
-
-def test_one_group_is_no_comparison(shell: Shell) -> None:
-    assert shell("fit", "runs.csv", *FIT, "--group", "framework", "-o", "model.json")[0] == 0
-    status, _, errors = shell("compare", "model.json", "--at", "gpus=8", "--at", "framework=jax")
-    assert status == 1
-    assert "one alternative" in errors
-    status, _, errors = shell("compare", "model.json", "--at", "framework=caffe")
-    assert status == 1
-    assert "no group has framework=caffe" in errors
-
-
 def test_groups_whose_steps_differ_in_work_are_ranked_by_throughput(shell: Shell) -> None:
     # A step of 64 takes longer than one of 32, and does more in that time.
     laws = (("a", 32, 0.10), ("b", 64, 0.15))
@@ -180,21 +150,3 @@ def test_another_network_changes_what_arises_between_nodes(nodes: Shell) -> None
     assert faster["cost"] / now["cost"] == pytest.approx(faster["time"] / now["time"])
     assert faster["verdict"] != "ok"
     assert "no run used that network" in str(faster["reason"])
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--or", "bandwidth=100Gbit/s"], ["which is not given", "--at bandwidth=25Gbit/s"]),
-        (["--at", "bandwidth=1Gbit/s", "--at", "gpus=4", "--or", "bandwidth=100Gbit/s"], ["nothing between nodes"]),
-        (["--at", "bandwidth=slow", "--or", "gpus=4"], ["slow"]),
-        (["--or", "servers=4"], ["servers"]),
-        (["--or", "gpus"], ["--or"]),
-        (["--or", "gpus=4", "--over", "batch"], ["give either --over or --or"]),
-    ],
-)
-def test_what_is_no_change(nodes: Shell, options: list[str], words: list[str]) -> None:
-    status, out, errors = nodes("compare", "nodes.csv", *options)
-    assert status != 0
-    assert out == ""
-    assert all(word in errors for word in words), errors

@@ -163,25 +163,6 @@ def test_trusted_answers(shell: Shell, fitted: str) -> None:
     assert (status, "each is extrapolating-blind" in err) == (1, True)
 
 
-@pytest.mark.parametrize(
-    ("options", "status", "message"),
-    [
-        (["--over", "gpus=1", "--over", "micro=8,16"], 1, "2 configurations may fail, and no other satisfies"),
-        ([*OVER, "--fits", "1"], 1, "a probability of fitting of 1 cannot be asked for"),
-        ([*OVER, "--minimize", "time", "--maximize", "micro"], 2, "either --minimize or --maximize"),
-        ([*OVER, "--capacity", "memory_gb=80"], 1, "a capacity of 'memory_gb' needs a model of it"),
-        ([*OVER, "--capacity", "micro=8"], 1, "--where 'micro <= 8'"),
-        ([*OVER, "--capacity", "time=80GB"], 2, "'80GB' is not a number"),
-        ([*OVER, "--capacity", "time=-1"], 1, "a capacity of -1 cannot be kept"),
-        ([*OVER, "--capacity", "time=0.1"], 1, "'time <= 0.1' excludes most"),
-    ],
-)
-def test_optimize_refuses(shell: Shell, fitted: str, options: list[str], status: int, message: str) -> None:
-    answer, _, err = shell("optimize", fitted, *options)
-    assert (answer, message in err) == (status, True), err
-    assert "Traceback" not in err
-
-
 def test_a_capacity_is_kept_with_a_probability(shell: Shell, folder: Path) -> None:
     rng = np.random.default_rng(0)
     lines = [

@@ -311,12 +311,6 @@ def test_plot_writes_a_figure(shell_of_pictures: Shell, arguments: list[str]) ->
     assert Path("figure.svg").read_text().startswith("<?xml")
 
 
-def test_plot_of_several_groups_says_how_to_choose_one(shell_of_pictures: Shell) -> None:
-    status, _, err = shell_of_pictures("predict", "groups.json", "--at", "workers=32", "--plot", "figure.png")
-    assert status == 1
-    assert "--at net=a" in err
-
-
 def test_report_of_a_model(shell_of_pictures: Shell) -> None:
     status, out, err = shell_of_pictures("report", "groups.json", "--title", "Ours", "--target", "workers=64", "--json")
     assert status == 0
@@ -334,24 +328,3 @@ def test_report_of_a_table(shell_of_pictures: Shell) -> None:
     status, _, err = shell_of_pictures("report", "one.csv", *ROLES, "--model", "amdahl", "-o", "t.html", "-q")
     assert status == 0, err
     assert "extrapolate:workers:8" in Path("t.html").read_text()
-
-
-WRONG = [
-    (["report", "none.json"], 1, "no such file"),
-    (["report", "groups.json", "--only", "c"], 1, "there is no group c"),
-    (["report", "one.json", "--target", "wrkers=3"], 1, "did you mean 'workers'?"),
-    (["report", "one.json", "--target", "workers"], 2, "NAME=VALUE"),
-    (["report", "one.json", "--along", "wrkers"], 1, "did you mean 'workers'?"),
-    (["report", "one.json", "--interval", "1"], 1, "between 0 and 1"),
-    (["report", "one.json", "-o", "no/such/folder.html"], 1, "no such folder"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "status", "said"), WRONG)
-def test_what_cannot_be_is_said_in_words(
-    shell_of_pictures: Shell, arguments: list[str], status: int, said: str
-) -> None:
-    found, _, err = shell_of_pictures(*arguments)
-    assert found == status
-    assert said in err
-    assert not Path("report.html").exists()

@@ -110,30 +110,3 @@ def test_three_digits_for_people_and_all_in_files(shell: Shell, tmp_path: Path) 
     (row,) = csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text()))
     assert len(row["time"]) > 8
     assert row["x"] == row["time"]
-
-
-WRONG = {
-    "a price without a time": (["--price", "2"], "the price 2 needs its time"),
-    "a price of a machine": (["--price", "2/gpu"], "the price 2/gpu needs its time"),
-    "no price": (["--price", "cheap/h"], "'cheap/h' is not a price"),
-    "a cost without a price": (["--show", "cost"], "'cost' needs a price"),
-    "a text": (["--show", "x='abc'"], "'x' is to be a number, not a text"),
-    "a comparison": (["--show", "x=time < 1"], "'x' is to be a number, not a comparison"),
-    "a name that is taken": (["--show", "lower=time"], "'lower' cannot name a new column"),
-    "a name that is none": (["--show", "2x=time"], "'2x' cannot name a new column"),
-    "an unknown name": (["--show", "x=tme"], "tme"),
-    "twice": (["--show", "x=time", "--show", "x=time"], "--show names x twice"),
-    "division by zero": (["--show", "x=1/(workers - 8)"], "is not finite everywhere"),
-    "fewer than measured": (["--at", "workers=0.5", "--show", "efficiency"], "relative to workers=1"),
-}
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_what_cannot_be_shown(shell: Shell, case: str) -> None:
-    options, message = WRONG[case]
-    at = [] if "--at" in options else ["--at", "workers=8"]
-    status, out, err = shell("predict", "times.json", *at, *options)
-    assert status == 1
-    assert message in err
-    assert "Traceback" not in err
-    assert not out

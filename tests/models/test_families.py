@@ -12,7 +12,7 @@ import pytest
 from helpers import panel_with, runs_of
 
 import genperf as gp
-from genperf.errors import FitError, GenperfError, ModelError
+from genperf.errors import FitError, ModelError
 from genperf.formula import Call, Name, Number, parse
 from genperf.models import ALIASES, MODELS, family_named
 from genperf.models.jobs import cntk
@@ -382,27 +382,6 @@ def test_exchange_of_two_nodes(hints: dict[str, str], seconds: float | None) -> 
     network = network_of(checked_hints(hints))
     assert network is not None
     assert network.exchange(table) == (None if seconds is None else pytest.approx(seconds))
-
-
-@pytest.mark.parametrize(
-    ("hints", "message"),
-    [
-        ({"bandwith": "25Gbit/s"}, "unknown hint 'bandwith'"),
-        ({"bandwidth": "25"}, "'25' is no bandwidth"),
-        ({"bandwidth": "0Gbit/s"}, "no bandwidth"),
-        ({"network": "InfiniBand ZDR"}, "'InfiniBand ZDR' is no bandwidth"),
-        ({"bandwidth": "25Gbit/s", "network": "1Gbit/s"}, "hinted twice"),
-        ({"parameters": "110M"}, "says nothing alone"),
-        ({"bandwidth": "25Gbit/s", "latency": "-1ms"}, "no latency"),
-        ({"bandwidth": "25Gbit/s", "message": "0"}, "no number of message bytes"),
-        ({"bandwidth": "25Gbit/s", "message": "1MB", "parameters": "1M"}, "both hinted"),
-        ({"devices per node": "2.5"}, "no number of devices per node"),
-        ({"devices per node": "1e999"}, "no number of devices per node"),
-    ],
-)
-def test_refused_hints(hints: dict[str, str], message: str) -> None:
-    with pytest.raises(GenperfError, match=message):
-        checked_hints(hints)
 
 
 def test_an_exchange_of_more_than_an_hour_is_refused() -> None:

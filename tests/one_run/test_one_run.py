@@ -84,14 +84,6 @@ def test_a_row_is_read_by_its_headers() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("8xh10 7B 76800tok/s", "did you mean 'h100'"),
-        ("8xh100 7B 76800/s", "could be tokens or samples a second, of all devices or of each"),
-        ("8xh100 1.1M", "could be tokens or samples a second, of all devices or of each"),
-        ("8xh100 7B 76800", "could be tokens or samples a second, of all devices or of each"),
-        ("8xh100 7B 12 samples/s", "add seq=2048"),
-        ("8xh100 7B 2 it/s", "add gbs=256 and seq=2048"),
-        ("8xh100 7B 2 s/it batch=64 seq=2048", "batch=64 may be of each device or of all"),
-        ("8xh100 resnet50 76800tok/s", "ResNet-50 is trained on images, and the rate is of tokens"),
         ("8xh100 7B 76800tok/s/gpu", "1. the rate is of all devices, and not of each (then 41 %)"),
         # Each of these is 40.75 % with one figure mended.
         (
@@ -105,17 +97,9 @@ def test_a_row_is_read_by_its_headers() -> None:
         ("8xh100 7B 76800 samples/s seq=2048", "1. the rate is of tokens, and not of sequences (then 41 %)"),
         ("8xh100 resnet50 120000img/s/gpu", "1. the rate is of all devices, and not of each (then 37 %); 2."),
         ("8xh100 7B 614400tok/s", "1. more devices ran than are counted; 2."),
-        ("8xh100 toaster 76800tok/s", "no network whose size is known"),
-        ("8xh100 4x13B 76800tok/s", "add active=12.9B"),
-        ("8xh100 7B", "nothing measures the speed"),
-        ("8xh100 7B 0tok/s", "nothing measures the speed"),
-        ("8xh100 7B 76800tok/s sqe=2048", "did you mean 'seq'"),
-        ("8xh100 7B 76800tok/s seq=", "'seq=' holds no number"),
-        ("8xh100 7B 153600tok/s 2 nodes", "8xh100 on 2 nodes may be 8 devices or 16"),
-        ("8xh100 7B 153600tok/s nodes=2", "2x8xh100 or 2x4xh100"),
     ],
 )
-def test_what_is_refused_says_what_to_try(words: str, message: str) -> None:
+def test_figures_that_contradict_each_other_are_refused(words: str, message: str) -> None:
     with pytest.raises(GenperfError) as error:
         used(words)
     assert message in str(error.value)

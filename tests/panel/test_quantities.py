@@ -87,31 +87,6 @@ def test_the_unit_of_a_quantity_is_part_of_the_hash():
     assert colon.target == Target("mem:peak", "mem:peak", "")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"time": "t", "quantity": "memory_gb"}, "time and quantity are both named"),
-        ({"throughput": "t", "quantity": "memory_gb"}, "throughput and quantity are both named"),
-        ({"time": "t", "throughput": "t", "quantity": "t"}, "time and throughput and quantity are all named"),
-        (
-            {"time": "t", "unit": "msec"},
-            "'msec' is not a known unit of time\n  try: one of s, ms, us (or µs), ns,",
-        ),
-        ({"time": "t", "unit": "MS"}, "'MS' is not a known unit of time"),
-        ({"throughput": "t", "work": "n", "unit": "ms"}, "the unit 'ms' goes with a column of times"),
-        ({"quantity": ":GB"}, "':GB' names no column"),
-        ({"quantity": "memory:GB"}, "did you mean 'memory_gb'?"),
-        ({"quantity": "n:GB"}, "column 'n' is named both as extrinsic and as quantity"),
-        ({"quantity": "lower"}, "a quantity cannot be named 'lower'"),
-        ({"quantity": "memory_gb:G\x1bB"}, "characters that cannot be printed"),
-    ],
-)
-def test_refused(options, message):
-    with pytest.raises(TableError) as caught:
-        read_table(RUNS, **{"extrinsic": "n", **options})
-    assert message in str(caught.value)
-
-
 def test_faults_name_the_target():
     with pytest.raises(TableError, match=r"'-1.0' is negative \(memory_gb must be above zero\)"):
         read_table(RUNS.assign(memory_gb=[-1.0, 2.0, 3.0]), quantity="memory_gb:GB", extrinsic="n")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genperf.errors import FormulaError, TableError
+from genperf.errors import TableError
 from genperf.panel import read_table
 from genperf.panel.options import Roles
 from genperf.panel.read import read_with_roles
@@ -87,54 +87,10 @@ def test_all_bad_rows_are_counted_and_the_first_shown(read):
     assert "15 rows left out" in str(table.notes[0])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"extrinsic": "m"}, "runs.csv: no column 'm' (named as extrinsic)"),
-        ({"group": "bb"}, "no column 'bb' (named as group)"),
-        ({"time": "T"}, "no column 'T' (named as time)"),
-        ({"extrinsic": ""}, "--intrinsic or --extrinsic with some of n, b"),
-        ({"intrinsic": "n"}, "column 'n' is named both as intrinsic and as extrinsic"),
-        ({"extrinsic": "n,n"}, "column 'n' is named twice as extrinsic"),
-        ({"weight": "n"}, "both as extrinsic and as weight"),
-        ({"group": "fw", "repeat": "fw"}, "both as group and as repeat"),
-        ({"extrinsic": "fw"}, "line 2, column 'fw': no cell of the column is a number; the first, 'tf'"),
-        ({"extrinsic": "fw"}, "--categorical fw"),
-        ({"where": "n > 100"}, "no row fulfils the filter n > 100"),
-        ({"let": "n"}, "'n' is not of the form name=formula"),
-        ({"let": "n==1"}, "'n==1' is not of the form name=formula"),
-        ({"let": "n=b"}, "'n' is a column already"),
-        ({"let": ["k=b", "k=n"]}, "'k' is derived twice"),
-        ({"weight": "z", "let": "z=n*0"}, "all weights are zero"),
-        ({"time": None, "throughput": "b", "work": "n", "let": "time=n"}, "is named 'time'"),
-    ],
-)
-def test_roles_that_do_not_fit_the_file(read, options, message):
-    with pytest.raises(TableError) as caught:
-        read(RUNS, **options)
-    assert message in str(caught.value)
-
-
 def test_roles_without_a_measured_column_are_refused():
     source = open_source(pd.DataFrame({"n": [1, 2], "t": [2.0, 1.0]}))
     with pytest.raises(TableError, match="no measured column is named"):
         read_with_roles(source, Roles(extrinsic=("n",)), {})
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"where": "m > 1"}, "unknown name 'm'"),
-        ({"where": "fw > 1"}, "fw > 1\n"),
-        ({"let": "k=fw*2"}, "'fw' is a text column"),
-        ({"let": ["k=j", "j=n"]}, "unknown name 'j'"),  # only an earlier one can be used
-        ({"time": None, "throughput": "b", "work": "n*q"}, "  n*q\n    ^"),
-    ],
-)
-def test_formulas_that_are_refused_show_the_place(read, options, message):
-    with pytest.raises(FormulaError) as caught:
-        read(RUNS, **options)
-    assert message in str(caught.value)
 
 
 def test_roles_and_types(read):

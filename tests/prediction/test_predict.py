@@ -60,14 +60,9 @@ def test_a_question_is_completed() -> None:
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ({**FULL, "workers": "many"}, "'many' is not a number"),
         ({**FULL, "workers": float("nan")}, "workers"),
-        ({**FULL, "workers": 0}, "is not above zero"),
         ({**FULL, "workers": []}, "nothing is requested"),
         ({**FULL, "workers": [2, 4], "gpus": [2, 8]}, "'workers' and 'gpus' are one factor"),
-        ({**FULL, "framework": "mxnt"}, "did you mean 'mxnet'?"),
-        ({**FULL, "framwork": "mxnet"}, "did you mean 'framework'?"),
-        ({**FULL, "workers": list(range(1, 2000)), "flops": list(range(1, 2000))}, "combinations"),
         ({**FULL, "flops": None}, "flops"),
         ({"flops": 10, "framework": "mxnet"}, "measured from 1 to 16"),
         ({"flops": 10, "workers": 1}, "one of mxnet, pytorch"),

@@ -76,21 +76,6 @@ def test_the_three_formats_have_the_same_numbers(shell: Shell) -> None:
     assert proposal(shell, "html", *options) == page
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--proposal", "--efficiency", "75"], ["an efficiency lies between 0 and 1, not 75", "--efficiency 0.75"]),
-        (["--proposal", "-o", "page.pdf"], ["cannot write a proposal to 'page.pdf'", ".html, .tex or .csv"]),
-        (["--efficiency", "0.5"], ["--efficiency is that of --proposal"]),
-        (["--proposal", "--samples", "many"], ["--samples 'many' is no number above zero"]),
-    ],
-)
-def test_what_is_no_proposal(shell: Shell, options: list[str], words: list[str]) -> None:
-    status, _, errors = shell("report", "runs.csv", *options)
-    assert status != 0
-    assert all(word in errors for word in words), errors
-
-
 def test_an_unknown_work_is_requested(shell: Shell) -> None:
     Path("runs.csv").write_text("gpus,step_s\n1,0.2\n2,0.21\n4,0.22\n")
     status, _, errors = shell("report", "runs.csv", "--proposal")

@@ -212,35 +212,6 @@ def test_machines_of_partitioned_replicas() -> None:
     np.testing.assert_allclose(best.cost, best.time * (best.replicas * best.partitions + best.servers))
 
 
-@pytest.mark.parametrize(
-    ("over", "options", "said"),
-    [
-        ({"workers": "1:8", "batch": 16, "wrkers": 1}, {}, "did you mean 'workers'"),
-        ({"workers": "0:8", "batch": 16}, {}, "not above zero"),
-        ({"workers": "1:8:*1", "batch": 16}, {}, "factor above 1"),
-        ({"workers": "1:x", "batch": 16}, {}, "not a range"),
-        ({"workers": "two", "batch": 16}, {}, "is not a number"),
-        ({}, {}, "nothing is varied"),
-        ({"workers": "1:4096", "batch": "1:10000"}, {}, "batch=1:10000:\\*2 leaves 57,344"),
-        ({"workers": "1:8", "batch": 16}, {"where": "wrkers < 3"}, "did you mean 'workers'"),
-        ({"workers": "1:8", "batch": 16}, {"minimize": "workers < 3"}, "a comparison is not a number"),
-        ({"workers": "1:8", "batch": 16}, {"minimize": "tme"}, "did you mean 'time'"),
-        ({"workers": "1:8", "batch": 16}, {"minimize": "log(workers - 9)"}, "finite time and objective"),
-        ({"workers": "1:8", "batch": 16}, {"goal": Goal(deadline=0.5)}, r"within 0.5 s: the fastest takes 2\.\d+ s"),
-        ({"workers": "1:8", "batch": 16}, {"goal": Goal(deadline=2.75)}, "upper end of the 90 % interval"),
-        ({"workers": "1:8", "batch": 16}, {"top": 0}, "at least one configuration"),
-        ({"workers": "1:8", "batch": 16}, {"where": "workers > 6 and batch*workers <= 64"},
-         "'workers > 6' excludes most, 6\n  try: without 'workers > 6' 4 would be left"),
-        ({"workers": "1:8", "batch": 16}, {"where": "time < 1"}, "'time < 1' excludes most, 8"),
-    ],
-)  # fmt: skip
-def test_bad_input_is_answered_in_words(
-    result: gp.FitResult, over: dict[str, Any], options: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(GenperfError, match=said):
-        gp.optimize(result, over, **options)
-
-
 def test_steps_that_differ_in_their_work_are_compared_by_throughput(result: gp.FitResult) -> None:
     found = gp.optimize(result, OVER, top=200)
     every = brute_force(result, OVER)

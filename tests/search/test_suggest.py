@@ -13,14 +13,13 @@ from msgspec.structs import replace
 
 import genperf as gp
 from genperf.discrepancy import Discrepancy, KernelAxis
-from genperf.errors import GenperfError
 from genperf.expression import Expression, Term, coefficient, exponent
 from genperf.formula import parse
 from genperf.panel.panel import Median
 from genperf.panel.target import Target
 from genperf.prediction import Member, Schema, Spread, Status
 from genperf.result import FitResult
-from genperf.search import Goal, Job, suggest
+from genperf.search import suggest
 from genperf.search.suggest import Knowledge, knowledge, places_of, uncertainty
 from genperf.table import Factor
 
@@ -171,23 +170,6 @@ def test_what_chance_alone_would_correlate_is_no_gain() -> None:
     assert found.sentence.startswith("no candidate narrows the interval at gpus=64")
 
 
-@pytest.mark.parametrize(
-    ("target", "options", "message"),
-    [
-        ({"gpus": [32, 64]}, {}, "suggest takes one target, got 2"),
-        ({"gpus": 64}, {"k": 0}, "0 is not a number of measurements"),
-        ({"gpus": 64}, {"within": -1.0}, "cannot be within -1"),
-        ({"gpus": 64}, {"cost": "gpu"}, "'gpu' is not a factor"),
-        ({"gpus": 64}, {"cost": "0*gpus"}, "the cost '0\\*gpus' is 0 at gpus=8"),
-        ({"gpus": 4}, {}, "the runs at gpus = 1, 2, 4 were measured already"),
-        ({"nodes": 4}, {}, "no factor 'nodes'"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(target: dict, options: dict, message: str) -> None:
-    with pytest.raises(GenperfError, match=message):
-        suggest(model(slope(count=50)), target, **options)
-
-
 def test_candidates_of_ones_own_and_the_words_of_the_answer(tmp_path: Path) -> None:
     (tmp_path / "can.csv").write_text("gpus,batch,price\n48,32,1\n6,32,1\n")
     result = model(slope(), factors=(WORKERS, BATCH))
@@ -291,22 +273,6 @@ def test_the_least_memory_and_memory_in_formulas(memory: gp.FitResult) -> None:
     assert found.configuration == {"workers": 4.0, "batch": 32.0}
     assert gp.optimize(memory, OVER, "memory_gb < 0.6*memory_gb_1", "workers").feasible > 0
     assert gp.optimize(memory, OVER, "machines*memory_gb > 60", "machines").feasible > 0
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"minimize": "cost"}, r"'cost' needs a model of a time, and this one predicts memory_gb \(GB\)"),
-        ({"where": "total < 3"}, "'total' needs a model of a time"),
-        ({"minimize": "time"}, "time"),
-        ({"goal": Goal(deadline=3.0)}, "deadlines are left out: they need a model of a time"),
-        ({"job": Job(steps="1000")}, "steps and prices are those of a time"),
-        ({"job": Job(price=2)}, "steps and prices are those of a time"),
-    ],
-)
-def test_what_needs_a_time_is_refused(memory: gp.FitResult, options: dict, message: str) -> None:
-    with pytest.raises(GenperfError, match=message):
-        gp.optimize(memory, OVER, **options)
 
 
 def test_what_to_measure_next(memory: gp.FitResult) -> None:

@@ -334,38 +334,6 @@ def test_extrapolate_takes_the_largest_of_each_group() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "message", "hint"),
-    [
-        ("kfolds:5", "'kfolds:5' is not a scheme", "did you mean 'kfold'?"),
-        ("", "'' is not a scheme", "kfold:K"),
-        ("leave-group-out", "not a scheme", "leave-group-out:COLUMN"),
-        ("extrapolate", "not a scheme", "extrapolate:COLUMN"),
-        ("leave-one-out:3", "not a scheme", "leave-one-out"),
-        ("kfold", "gives no number of folds", "kfold:5"),
-        ("kfold:1", "gives no number of folds", "kfold:5"),
-        ("kfold:five", "gives no number of folds", "kfold:5"),
-        ("kfold:13", "13 folds need at least 13 configurations, and there are 12", "leave-one-out"),
-        ("leave-group-out:netwrk", "no column 'netwrk'", "did you mean 'network'?"),
-        ("leave-group-out:repeat", "'repeat' differs between repeats of one configuration", "factor"),
-        ("extrapolate:worker", "no column 'worker'", "did you mean 'workers'?"),
-        ("extrapolate:worker:4", "no column 'worker'", "did you mean 'workers'?"),
-        ("extrapolate:workers:many", "the limit 'many' is not a number", "extrapolate:workers:8"),
-        ("extrapolate:workers:nan", "the limit 'nan' is not a number", "extrapolate:workers:8"),
-        ("extrapolate:workers:8", "no configuration has workers above 8: the table has 1 to 8", "LIMIT"),
-        ("extrapolate:workers:0.5", "no configuration has workers up to 0.5: the table has 1 to 8", "LIMIT"),
-        ("extrapolate:rack", "no order to extrapolate along: 'one' is not a number", "leave-group-out:rack"),
-        ("extrapolate:repeat", "'repeat' differs between repeats", "factor"),
-    ],
-)
-def test_a_scheme_that_cannot_be_is_refused_with_advice(scheme: str, message: str, hint: str) -> None:
-    with pytest.raises(TableError) as error:
-        split(table(), scheme)
-    assert message in error.value.message
-    assert error.value.hint is not None
-    assert hint in error.value.hint
-
-
-@pytest.mark.parametrize(
     ("rows", "scheme", "message"),
     [
         ("workers == 4", "extrapolate:workers", "the table has one value"),

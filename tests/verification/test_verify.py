@@ -199,21 +199,6 @@ def test_runs_are_compared_in_what_was_measured(
     assert (run["measured"] < run["lower"]) == unit.endswith("/s")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("history.csv", "other.csv"), "not read as the model's table: no column 'gpus'"),
-        (("history.csv", "same.csv", "--alarm", "3"), "the alarm is a rate of false alarms, and 3 is none"),
-        (("history.csv", "missing.csv"), "missing.csv"),
-    ],
-)
-def test_what_cannot_be_checked_says_why(shell: Shell, arguments: tuple[str, ...], message: str) -> None:
-    Path("other.csv").write_text("nodes,step_s\n1,1.0\n2,1.1\n")
-    status, _, err = shell("verify", *arguments)
-    assert status == 1
-    assert message in err
-
-
 def test_several_frames_are_asked_to_be_one() -> None:
     with pytest.raises(GenperfError, match="several DataFrames"):
         gp.verify(runs_of(8), runs_of(1), runs_of(1))
