@@ -81,6 +81,8 @@ OF_ONE_RUN = {
         "8xh100 7B 76800tok/s --tokens 1T --at 64 --price 2/h",
         "8xa100 llama3-8b 24000tok/s seq=8192 recompute 45%",
         "64xh100 7B --tokens 1T",
+        "8xh100 7B 20%",
+        "8xh100 7B 80%",
     ),
     "collective": ("8xh100 all_reduce 470GB/s", "4xv100 all_reduce 12GB/s"),
 }

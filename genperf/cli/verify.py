@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import click
@@ -13,10 +12,6 @@ from genperf.cli.decorators import option
 from genperf.cli.output import Output, tell, tell_all
 from genperf.cli.writing import write_whole
 from genperf.metrics import coverage_text
-from genperf.words.numbers import join_values
-
-if TYPE_CHECKING:
-    from genperf.verification import Verification
 
 
 @shared.command("verify")
@@ -31,56 +26,40 @@ if TYPE_CHECKING:
     shared.SEED,
 )
 @shared.shown(*shared.RESULT)
-def verify(
-    model: str,
-    sources: tuple[str, ...],
-    alarm: float,
-    update: bool,
-    junit: str | None,
-    github: bool,
-    seed: int,
-    out: Output,
-) -> None:
+def verify(model: str, sources: tuple[str, ...], junit: str | None, github: bool, out: Output, **question: Any) -> None:
     """Compare new runs of SOURCE with their predictions by MODEL, or by the TABLE of earlier runs.
 
     Each run is inside its 90 % interval, faster or slower. Status 1 where runs are slower at the rate of false alarms.
     """
     from genperf.verification import verify as verified
 
-    answer = verified(model, *sources, alarm=alarm, update=update, seed=seed)
+    answer = verified(model, *sources, **question)
+    findings, (_, judged, raised) = answer.findings, answer.findings[-1]
     if junit:
-        write_whole(junit, junit_report(answer))
+        write_whole(junit, junit_report(findings))
         out.note(f"wrote {junit}")
     if not out.written(answer):
         tell_all(answer.lines)
     if github:
-        tell_all(github_annotations(answer, sources[0]))
-    if answer.alarm.raised:
-        tell(f"error: {answer.judged}", err=True)
+        held = coverage_text(answer.coverage["inside"], len(answer.runs))
+        annotations = [("error" if raised else "notice", "genperf verify", f"{judged}; {held}")]
+        annotations += [("warning", "slower", line) for _, line, slow in findings[:-1] if slow]
+        annotations += [("warning", "not compared", text) for text in answer.not_compared]
+        tell_all(f"::{kind} file={sources[0]},title={title}::{text}" for kind, title, text in annotations)
+    if raised:
+        tell(f"error: {judged}", err=True)
         raise click.exceptions.Exit(1)
 
 
-def junit_report(answer: Verification) -> str:
-    """Return a JUnit report: a test case for each run, which fails where it is slower by itself, and one for all."""
-    slower, lines = answer.alarm.slower, answer.lines
-    cases = [(f"{n + 1}. {join_values(run.at)}", lines[n], n in slower) for n, run in enumerate(answer.runs)]
-    cases.append(("all runs", answer.judged, answer.alarm.raised))
-    failures = sum(failed for *_, failed in cases)
-    suite = Element("testsuite", name="genperf verify", tests=str(len(cases)), failures=str(failures))
-    for name, line, failed in cases:
+def junit_report(findings: list[tuple[str, str, bool]]) -> str:
+    """Return a JUnit report: a test case for each finding, which fails where that is slower."""
+    failures = sum(slow for *_, slow in findings)
+    suite = Element("testsuite", name="genperf verify", tests=str(len(findings)), failures=str(failures))
+    for name, line, slow in findings:
         case = SubElement(suite, "testcase", classname="genperf", name=name)
-        if failed:
+        if slow:
             SubElement(case, "failure", message=line)
         else:
             SubElement(case, "system-out").text = line
     indent(suite)
     return tostring(suite, "unicode") + "\n"
-
-
-def github_annotations(answer: Verification, file: str) -> Iterator[str]:
-    """Yield annotations: an error where runs are slower, else a notice; a warning for each slow or missing run."""
-    lines, kind = answer.lines, "error" if answer.alarm.raised else "notice"
-    text = f"{answer.judged}; {coverage_text(answer.coverage['inside'], len(answer.runs))}"
-    yield f"::{kind} file={file},title=genperf verify::{text}"
-    yield from (f"::warning file={file},title=slower::{lines[row]}" for row in answer.alarm.slower)
-    yield from (f"::warning file={file},title=not compared::{text}" for text in answer.not_compared)

@@ -21,12 +21,15 @@ from genperf.formula.amounts import amount, bandwidth
 from genperf.growth.hints import tilt_of
 from genperf.growth.posterior import Counts, Series, forecast, posterior_of
 from genperf.models.network import BANDWIDTH, GRADIENT_BYTES, network_of
-from genperf.one_run.run import TrainingRun, machine_in, spoken
+from genperf.one_run.run import TrainedNetwork, TrainingRun, machine_in, spoken
 from genperf.one_run.utilisation import (
+    LESS,
+    MORE,
     PublishedPlace,
     Utilisation,
     conventions_of,
     default_of,
+    explanations,
     place_of,
     utilisation_of,
 )
@@ -40,8 +43,6 @@ from genperf.words.numbers import durations_text, three_digits
 
 #: Columns of a card and of its labels, and its lines.
 WIDTH, LABEL, MOST_LINES = 80, 10, 14
-#: The label of what usually explains less, which a long card can do without.
-LESS = "less by"
 #: Variance of ln of the time of the one run: repeats of a training lie within about 2 %.
 RUN_VARIANCE = 0.02**2
 DAY = 86400.0
@@ -56,6 +57,8 @@ LOW_BUS = 0.6
 _INSIDE = "no peer access (ACS, IOMMU), PCIe in the place of NVLink, a link that is down"
 _BETWEEN = "sockets in the place of RDMA (NCCL_DEBUG=INFO prints NET/Socket), one of several adapters, no GPUDirect"
 _ABOVE = "more than the link carries: another link than the hinted one, several of them, or a sum in the switch (SHARP)"
+
+
 #: Devices and nodes; and days with their ends, why these are not known better, and the run to make next.
 Machine: TypeAlias = tuple[float, float]
 Plan: TypeAlias = tuple[list[float], str, str]
@@ -75,7 +78,7 @@ class OneRun(Struct, frozen=True):
             head = label.ljust(LABEL) if label else ""
             wrapped = textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
             lines += [(label, line) for line in wrapped]
-        return [line for label, line in lines if len(lines) <= MOST_LINES or label != LESS][:MOST_LINES]
+        return [line for label, line in lines if len(lines) <= MOST_LINES or label not in (LESS, MORE)][:MOST_LINES]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -100,31 +103,21 @@ def about(
     >>> print(about(run_of_words(("8xh100", "7B", "76800tok/s", "bf16"))).lines[1])
     MFU       40.8 % (38 – 61 %): 6·P, of 989 TFLOP/s dense
     """
-    network, measured = run.network, run.rate or run.printed or run.stated
-    training: dict[str, Any] | None = None
-    used = utilisation_of(run) if measured or tokens is None else Utilisation(peak=run.dense_peak)
+    network, is_measured = run.network, run.rate or run.printed or run.stated
+    used = utilisation_of(run) if is_measured or tokens is None else Utilisation(peak=run.dense_peak)
     place = place_of(run, used.mfu)
-    less_by = [] if place is None else place.explanations(run)
     speed = f"{three_digits(run.rate)} {network.sample}/s" if run.rate and network else ""
     rows = [("", " · ".join(filter(None, (run.label, network.name if network else "", speed, run.precision))))]
     if used.mfu is not None:
-        low, high = used.mfu_lower or 0.0, used.mfu_upper or 0.0
-        ends = f" ({100 * low:.0f} – {100 * high:.0f} %)" if high > 1.01 * low else ""
-        hardware = "" if used.hfu is None else f"; HFU {100 * used.hfu:.0f} %"
-        peak = f"of {three_digits(used.peak / 1e12)} TFLOP/s dense"
-        rows.append(("MFU", f"{100 * used.mfu:.1f} %{ends}: {used.mfu_convention}, {peak}{hardware}"))
+        rows.append(("MFU", used.text))
     rows += [("⚠", note) for note in used.notes]
-    if place is not None:
-        judged = "" if used.mfu is None else f"{place.judged} of "
-        usual = f"nine in ten {100 * place.low:.0f} – {100 * place.high:.0f} %, median {100 * place.median:.0f} %"
-        sources = counted(place.sources, "source")
-        rows.append(("among", f"{judged}{place.runs} published {place.among} from {sources}: {usual}"))
-    if less_by:
-        rows.append((LESS, "; ".join(less_by)))
+    label, texts = ("", []) if used.mfu is None else explanations(run, used.mfu, place)
+    rows += _placed(place, label, texts)
+    training: dict[str, Any] | None = None
     if tokens is not None:
         here, (devices, nodes) = _counts(run, at or {})
         if run.rate and network:
-            days, reason, suggestion = _by_growth(run, tokens, here, (devices, nodes), hints or {})
+            days, reason, suggestion = _by_growth(run, network, tokens, here, (devices, nodes), hints or {})
         else:
             days, reason, suggestion = _by_published(run, used, place, tokens, devices)
         paid = nodes if price is not None and price.per and canonical_of(price.per) == "nodes" else devices
@@ -142,8 +135,13 @@ def about(
             centre, lower, upper = (three_digits(end or 0.0) for end in costs)
             text += f", {centre} ({lower} – {upper}) at {price.text}"
         rows += [("training", text), ("⚠ blind", reason), ("→ next", suggestion)]
-    normal = None if place is None else asdict(place)
-    return OneRun(tuple(rows), {**asdict(used), "normal": normal, "less_by": less_by, "training": training})
+    by = {f"{way}_by": texts if label == f"{way} by" else [] for way in ("less", "more")}
+    return OneRun(tuple(rows), {**asdict(used), "normal": place and asdict(place), **by, "training": training})
+
+
+def _placed(place: PublishedPlace | None, label: str, texts: list[str]) -> list[tuple[str, str]]:
+    """Return the rows of a card about published values, and about what usually explains less, or more."""
+    return [(name, text) for name, text in (("among", place.text if place else ""), (label, "; ".join(texts))) if text]
 
 
 def _counts(run: TrainingRun, at: Mapping[str, str]) -> tuple[Machine, Machine]:
@@ -170,30 +168,34 @@ def _counts(run: TrainingRun, at: Mapping[str, str]) -> tuple[Machine, Machine]:
     return (run.devices, nodes), (devices, counts.get("nodes", max(float(np.ceil(devices / held)), 1.0)))
 
 
-def _by_growth(run: TrainingRun, tokens: float, here: Machine, there: Machine, hints: Mapping[str, str]) -> Plan:
+def _by_growth(
+    run: TrainingRun, network: TrainedNetwork, tokens: float, here: Machine, there: Machine, hints: Mapping[str, str]
+) -> Plan:
     """Return how long tokens take at other counts by the rate of a run and the curves of the bank."""
-    tilt, network, level = None, network_of(hints), np.log([run.step_seconds or 1.0])
-    if network is not None and run.network is not None and not several_nodes(here[1]):
+    tilt, link, level = None, network_of(hints), np.log([run.step_seconds or 1.0])
+    if link is not None and not several_nodes(here[1]):
         if not run.step_seconds:
             hint = "the samples of a step of all, and their length: gbs=256 seq=2048"
             raise GenperfError("a hinted network needs the time of a step", hint=hint)
-        message = network.each * network.message if isinstance(network.message, float) else None
-        exchange = (message or GRADIENT_BYTES * run.network.parameters) / network.bandwidth + 2.0 * network.latency
-        tilt = tilt_of(exchange, float(level[0]))
+        message = link.each * link.message if isinstance(link.message, float) else GRADIENT_BYTES * network.parameters
+        tilt = tilt_of(message / link.bandwidth + 2.0 * link.latency, float(level[0]))
     at_here, at_there = (Counts(*(np.array([value]) for value in (*count, 1.0))) for count in (here, there))
     posterior = posterior_of(Series(at_here, level, np.array([RUN_VARIANCE]), tilt))
     ends = forecast([posterior.draws()], [1.0], [at_there]).interval()
     seconds = tokens / run.rate * run.devices / there[0]
     days = [seconds * float(end[0] / np.exp(level[0])) / DAY for end in ends]
     count, leaves_node = min(2.0 * run.devices, there[0]), here[1] < 2.0 <= there[1]
-    suggestion = f"measure {count:g} devices{' on 2 nodes' if leaves_node and count < there[0] else ''}"
-    if leaves_node and hints:
-        return days, "no run beyond one node: what the second costs rests on the hint", suggestion
+    measure = f"measure {count:g} devices{' on 2 nodes' if leaves_node and count < there[0] else ''}"
     if leaves_node:
-        return days, "no run beyond one node: the interval holds networks of which nothing is known", suggestion
+        of = (
+            "what the second costs rests on the hint"
+            if hints
+            else "the interval holds networks of which nothing is known"
+        )
+        return days, f"no run beyond one node: {of}", measure
     if there[0] == run.devices:
         return days, "one run: how much its repeats differ is that of published ones", "measure it again"
-    return days, "one run: what another count costs is that of published series", suggestion
+    return days, "one run: what another count costs is that of published series", measure
 
 
 def _by_published(
@@ -203,13 +205,13 @@ def _by_published(
     if place is None or run.network is None:
         raise GenperfError("nothing measures the speed of the run", hint="add 76800tok/s")
     name = default_of(conventions := conventions_of(run))
-    convention = conventions[name]
-    longest = tokens * convention.operations / (devices * run.dense_peak * DAY)
+    operations, low, high = conventions[name]
+    longest = tokens * operations / (devices * run.dense_peak * DAY)
     if used.mfu and used.mfu_upper and used.mfu_lower:
-        ends = (1.0, used.mfu), (convention.low, used.mfu_upper), (convention.high, used.mfu_lower)
-        days = [longest * factor / share for factor, share in ends]
+        ends = (1.0, used.mfu), (low, used.mfu_upper), (high, used.mfu_lower)
         reason = f"no rate: the interval is what is not known of the operations ({name})"
-        return days, reason, f"measure the tokens a second of {devices:g} devices"
+        suggestion = f"measure the tokens a second of {devices:g} devices"
+        return [longest * factor / share for factor, share in ends], reason, suggestion
     smallest = STATE_BYTES[run.adapters] * run.network.parameters / DEVICE_BYTES
     count, node = min(2.0 ** np.ceil(np.log2(max(smallest, 1.0))), devices), min(devices, 8.0)
     suggestion = f"measure {counted(int(count), 'device')}" + (f", then {node:g}" if count < node else "")
@@ -241,27 +243,20 @@ def bus_named(words: tuple[str, ...], hints: Mapping[str, str]) -> OneRun | None
         return None
     several, hinted, place = bool(several_nodes(test.nodes)), hints.get(BANDWIDTH, ""), _place(test)
     link = hinted or ("" if several else test.device.link)
-    rate = link_rate(link) if link else None
-    share = None if rate is None else test.busbw / rate
+    rate = link_rate(link) if link else 0.0
     size = "" if test.size is None else f" at {three_digits(test.size / 1e9)} GB"
     machine = f"{test.devices:g} {test.device.label}".strip()
     compared = "the link is not known: --hint bandwidth=400Gbit/s of a node"
-    if rate and share:
-        compared = f"{100 * share:.0f} % of {link} ({three_digits(rate / 1e9)} GB/s each way)"
+    if rate:
+        compared = f"{100 * test.busbw / rate:.0f} % of {link} ({three_digits(rate / 1e9)} GB/s each way)"
     rows = [("", f"{test.collective}{size} · {machine} · {counted(int(test.nodes), 'node')}")]
     rows.append(("bus", f"{three_digits(test.busbw / 1e9)} GB/s: {compared}"))
-    if hinted and (share or 0.0) > 1.0:
-        rows.append(("⚠", _ABOVE))
-    if place is not None:
-        low, high, median = (three_digits(end / 1e9) for end in (place.low, place.high, place.median))
-        tests, sources = counted(place.runs, "published test"), counted(place.sources, "source")
-        ends = f"{low} – {high} GB/s, median " if place.runs > 1 else ""
-        rows.append(("among", f"{tests} {place.among} from {sources}: {ends}{median} GB/s"))
-    if test.busbw < LOW_BUS * (rate or (0.0 if place is None else place.median)):
-        rows.append((LESS, _BETWEEN if several else _INSIDE))
+    rows += [("⚠", _ABOVE)] if hinted and test.busbw > rate else []
+    is_low = test.busbw < LOW_BUS * (rate or (0.0 if place is None else place.median))
+    rows += _placed(place, LESS, [_BETWEEN if several else _INSIDE] if is_low else [])
     numbers = {name: value for name, value in asdict(test).items() if name not in ("device", "size")}
-    numbers |= {"link": link, "link_rate": rate, "share": share, "normal": place and asdict(place)}
-    return OneRun(tuple(rows), numbers)
+    numbers |= {"link": link, "link_rate": rate or None, "share": test.busbw / rate if rate else None}
+    return OneRun(tuple(rows), {**numbers, "normal": place and asdict(place)})
 
 
 def measured_links(hints: Mapping[str, str]) -> dict[str, str]:
@@ -278,16 +273,15 @@ def _collective_in(text: str) -> str | None:
 def _test_of(words: tuple[str, ...]) -> Collective | None:
     """Return the test that words describe."""
     name = _collective_in(" ".join(words[1:]))
-    machine, items = spoken(words) if name else ({}, [])
+    machine, settings, items = spoken(words) if name else ({}, {}, [])
     device = device_in(machine.get("device", ""))
     if device is None or name is None:
         return None
-    if machine["devices"] < 2.0:
-        raise GenperfError(f"a collective of one {device.label} uses no link", hint="8xh100 all_reduce 470GB/s")
     speed = next(filter(None, map(bandwidth, items)), None)
-    if speed is None:
-        raise GenperfError("a test of collectives needs its bus bandwidth", hint="8xh100 all_reduce 470GB/s")
-    settings = dict(word.split("=", 1) for word in items if "=" in word)
+    if speed is None or machine["devices"] < 2.0:
+        what = f"a collective of one {device.label} uses no link"
+        what = what if machine["devices"] < 2.0 else "a test of collectives needs its bus bandwidth"
+        raise GenperfError(what, hint="8xh100 all_reduce 470GB/s")
     nodes = amount(settings.get("nodes", "")) or machine.get("nodes", 1.0)
     return Collective(name, machine["devices"], nodes, speed, device, amount(settings.get("size", "")))
 

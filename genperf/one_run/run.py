@@ -23,7 +23,7 @@ from genperf.peaks import UNKNOWN, Device, device_in, devices, precision_in
 from genperf.table.cells import Source
 from genperf.table.clean import is_missing
 from genperf.vocabulary import any_of, section
-from genperf.vocabulary.headers import Header, header_of
+from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, plain_name
 from genperf.words.numbers import three_digits
 
@@ -47,7 +47,7 @@ _ONE_WORD = {
     rf"(?<![\w.=])({_NUMBER}) ?nodes?(?![\w/.-])": r"nodes=\1",
 }
 #: What a training of all parameters may be called beside its network.
-_TRAININGS = re.compile(r"(?i)((full|pre)-?)?(fine-?)?(tun(e|ing)|train(ing)?)|sft")
+_TRAININGS = re.compile(r"(?i)((full|pre)-?)?(fine-?)?(tun(e|ing)|train(ing)?)|sft|full")
 #: What the rate or the time of steps counts.
 _STEPS = ("seconds", "steps", "iterations", "step", "it")
 #: A size as names print it: 7B, 124M, 1.5b; total and active parameters, 30B-A3B; what names a mixture of experts.
@@ -124,9 +124,8 @@ def networks() -> dict[str, TrainedNetwork]:
 def network_of(text: str) -> TrainedNetwork:
     """Return the network that a name means: one that is published, or a transformer of the size in the name."""
     plain = re.sub(r"[\s_/,()]+", "-", text.strip().lower()).strip("-")
-    published = next((network for pattern, network in networks().items() if re.fullmatch(pattern, plain)), None)
-    if published is not None:
-        return published
+    if (pattern := next((pattern for pattern in networks() if re.fullmatch(pattern, plain)), None)) is not None:
+        return networks()[pattern]
     size = _SIZE.search(plain)
     if _EXPERTS.search(plain) and not (size and size[3]):
         what = f"'{text}' is a mixture of experts, and the parameters that a token uses are not known"
@@ -141,26 +140,25 @@ def network_of(text: str) -> TrainedNetwork:
 
 def machine_in(word: str) -> dict[str, Any]:
     """Return the device, the devices and the nodes of `2x8xh100`; nothing of another word."""
-    match = _MACHINE.fullmatch(word)
-    if match is None:
+    if (match := _MACHINE.fullmatch(word)) is None:
         return {}
     nodes, count, device, named, times = match.groups()
     machine = {"device": device or named, "devices": float(count or times) * float(nodes or 1.0)}
     return machine | ({"nodes": float(nodes)} if nodes else {})
 
 
-def spoken(words: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
-    """Return the machine that words begin with, and the other words, of which those with a unit are settings."""
+def spoken(words: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, str], list[str]]:
+    """Return the machine that words begin with, their settings, and the other words."""
     text = " ".join(words).strip()
     for pattern, plain in _ONE_WORD.items():
         text = re.sub(pattern, plain, text)
     first, *items = re.sub(rf"(?<![\w.=])({_NUMBER}[kM]?) ?(%|[A-Za-z][\w/.-]*)", _setting_of, text).split() or [""]
-    machine = machine_in(first)
-    nodes = next((amount(word[6:]) or 0.0 for word in items if word.startswith("nodes=")), 0.0)
+    machine, settings = machine_in(first), dict(word.split("=", 1) for word in items if "=" in word)
+    nodes = amount(settings.get("nodes", "")) or 0.0
     if several_nodes(nodes) and machine and "nodes" not in machine and (count := machine["devices"]) <= USUAL_DEVICES:
         hint = " or ".join(f"{nodes:g}x{held:g}x{machine['device']}" for held in (count, max(count // nodes, 1.0)))
         raise GenperfError(f"{first} on {nodes:g} nodes may be {count:g} devices or {nodes * count:g}", hint=hint)
-    return machine, items
+    return machine, settings, [word for word in items if "=" not in word]
 
 
 def _setting_of(match: re.Match[str]) -> str:
@@ -173,9 +171,9 @@ def _setting_of(match: re.Match[str]) -> str:
         return f"{unit}={number}"
     if device_in(unit) is not None:
         return f"{number}x{unit}"
-    return (
-        f"mfu={float(number) / 100.0}" if unit == "%" else f"{number}{unit}" if bandwidth(number + unit) else match[0]
-    )
+    if unit == "%":
+        return f"mfu={float(number) / 100.0}"
+    return f"{number}{unit}" if bandwidth(number + unit) else match[0]
 
 
 def run_of_words(
@@ -188,20 +186,24 @@ def run_of_words(
     >>> run = run_of_words(("2x8xh100", "llama3-8b", "180k", "tokens/s", "bf16", "seq=8192"))
     >>> run.devices, run.nodes, run.network.name, run.rate, run.sequence
     (16.0, 2.0, 'Llama 3 8B', 180000.0, 8192.0)
-    >>> run_of_words(("runs.csv",)) is run_of_words(("1:410", "2:792")) is None
-    True
     """
-    machine, items = spoken(words)
+    machine, named, items = spoken(words)
     if not machine:
         return None
-    cells, network, bare = {**(settings or {}), **machine}, list[str](), list[str]()
+    for name, value in named.items():
+        if (meaning := _meaning(name)) is None and not header_of(name).kind:
+            names, example = {**ALIASES, **_WORDS}, "such as gbs=256, seq=2048, layers=32, params=7e9, active=12.9B"
+            hint = did_you_mean(
+                name, [word for words_of_one in names.values() for word in words_of_one], otherwise=example
+            )
+            raise GenperfError(f"'{name}' is no setting of a run", hint=hint)
+        if meaning not in NAMES and _number(value) is None:
+            raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
+    cells, network, bare = {**(settings or {}), **machine, **named}, list[str](), list[str]()
     for word in items:
-        name, equals, value = word.partition("=")
-        if equals:
-            cells[name] = _setting(name, value)
-        elif precision_in(word):
+        if precision_in(word):
             cells["precision"] = word
-        elif meaning := next((of for of in ("adapters", "recomputation") if word.lower() in _WORDS[of]), ""):
+        elif meaning := next((of for of in ("adapters", "recomputation") if word.lower() in _WORDS[of]), None):
             cells[meaning] = word
         elif word.lower() not in _WORDS["mfu"] and not _TRAININGS.fullmatch(word):
             (bare if _BARE.fullmatch(word) else network).append(word)
@@ -209,23 +211,10 @@ def run_of_words(
     if is_measured and not network and [word[-1] for word in bare] == ["M"]:
         # Beside a speed 124M is a network.
         network, bare = bare, []
-    for word in bare:
-        number = word.removesuffix("/s")
-        hint = f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s"
-        raise GenperfError(f"'{word}' could be tokens or samples a second, of all devices or of each", hint=hint)
+    if bare:
+        what, number = "could be tokens or samples a second, of all devices or of each", bare[0].removesuffix("/s")
+        raise GenperfError(f"'{bare[0]}' {what}", hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
     return run_of_row({**cells, "model": " ".join(network)} if network else cells, peak or 0.0)
-
-
-def _setting(name: str, value: str) -> str:
-    """Return the value of a setting in words, which has a meaning and, but of a name, a number."""
-    meaning = _meaning(name)
-    if meaning is None and not header_of(name).kind:
-        words = [word for spelled in (*ALIASES.values(), *_WORDS.values()) for word in spelled]
-        hint = did_you_mean(name, words, otherwise="such as gbs=256, seq=2048, layers=32, params=7e9, active=12.9B")
-        raise GenperfError(f"'{name}' is no setting of a run", hint=hint)
-    if meaning not in NAMES and _number(value) is None:
-        raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
-    return value
 
 
 def _meaning(column: str) -> str | None:
@@ -306,12 +295,12 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
         network = GenperfError(what, hint="add the parameters of what ran: params=4B")
     if isinstance(network, TrainedNetwork):
         parameters = size or network.parameters
-        same = abs(parameters / network.parameters - 1.0) <= PRINTED_SIZE
         active = network.active * parameters / network.parameters
-        # Of another network than the one of the name, fewer layers, say, the shape is not known.
-        plain = network if same else TrainedNetwork(network.name, parameters, active)
-        return replace(plain, **{"parameters": parameters, "active": active, **shape})
-    if isinstance(network, GenperfError) and not size and not {"tflops", "mfu"} & named.keys():
+        if abs(parameters / network.parameters - 1.0) > PRINTED_SIZE:
+            # Of another network than the one of the name, fewer layers, say, the shape is not known.
+            network = TrainedNetwork(network.name, parameters, active)
+        return replace(network, **{"parameters": parameters, "active": active, **shape})
+    if network is not None and not size and not {"tflops", "mfu"} & named.keys():
         # Of a run that prints its operations, or its utilisation, the network need not be known.
         raise network
     name = str(named.get("network", f"{three_digits(size)} parameters"))
@@ -327,8 +316,7 @@ def _with_rate(
     is_open = run.devices > 1.0 and "global_batch" not in numbers and plain_name(column) in ("batch", "batch_size")
     of_a_step = length * numbers.get("global_batch", 0.0 if is_open else batch * run.devices)
     #: Samples of the network in one of what is counted.
-    worth = dict.fromkeys(("", "samples", "sequences", "sentences"), length)
-    worth |= dict.fromkeys(_STEPS, of_a_step)
+    worth = dict.fromkeys(("", "samples", "sequences", "sentences"), length) | dict.fromkeys(_STEPS, of_a_step)
     worth |= dict.fromkeys(("tokens",) if sample == "tokens" else ("images", "frames"), 1.0)
     rates = [
         ("seconds" if header.kind == "time" else header.counted, header, value)
@@ -337,40 +325,32 @@ def _with_rate(
     ]
     for counted, header, value in sorted(rates, key=lambda rate: rate[0] != sample):
         if samples := worth.get(counted, 0.0):
-            unit = DURATIONS.get(header.unit, 1.0)
-            rate = samples / (value * unit) if header.kind == "time" else samples * value / unit
-            in_steps, sharing = counted in _STEPS, run.used_nodes if header.level == "nodes" else run.devices
-            rate *= sharing if header.shared else 1.0
+            unit, timed, in_steps = DURATIONS.get(header.unit, 1.0), header.kind == "time", counted in _STEPS
+            sharing = run.used_nodes if header.level == "nodes" else run.devices
+            rate = (samples / (value * unit) if timed else samples * value / unit) * (sharing if header.shared else 1.0)
             of_all = "global_batch" in numbers if in_steps else not header.shared
-            mistakes = _mistakes(run.devices if of_all else sharing, of_all, length, header, in_steps)
-            return replace(run, rate=rate, mistakes=mistakes, step_seconds=of_a_step / rate)
+            noun = "batch" if in_steps else "rate"
+            mistakes = (
+                (of_all, f"the {noun} is of each device, and not of all", run.devices),
+                (not of_all, f"the {noun} is of all devices, and not of each", 1.0 / sharing),
+                (timed and header.unit == "ms", "the time is in seconds, and not in milliseconds", 1e-3),
+                (timed and header.unit == "s", "the time is in milliseconds, and not in seconds", 1e3),
+                (counted == "tokens", "the rate is of sequences, and not of tokens", length or 1.0),
+                (samples == length and not in_steps, "the rate is of tokens, and not of sequences", 1.0 / samples),
+            )
+            usual = tuple((text, factor) for holds, text, factor in mistakes if holds and factor != 1.0)
+            return replace(run, rate=rate, mistakes=usual, step_seconds=of_a_step / rate)
     if not rates or run.printed or run.stated:
         return run
-    counted = rates[0][0]
+    counted, of_samples = rates[0][0], rates[0][0] in ("samples", "sequences", "")
     if counted in ("tokens", "images"):
         what = f"{network.name} is trained on {sample}, and the rate is of {counted}"
-        raise GenperfError(what, hint=f"a rate in {sample}/s, or another network")
-    of_samples = counted in ("samples", "sequences", "")
-    if is_open and not of_samples:
+        hint = f"a rate in {sample}/s, or another network"
+    elif is_open and not of_samples:
         what = f"{column}={batch:g} may be of each device or of all"
-        raise GenperfError(what, hint=f"gbs={batch:g} of all, or batch_per_gpu={batch:g} of each")
-    what = "the time of a step" if counted == "seconds" else f"{counted or 'a rate without a unit'} a second"
-    hint = f"add {'seq=2048' if of_samples else 'gbs=256 and seq=2048'}, or give tok/s"
-    raise GenperfError(f"{what} may be of any number of {sample}", hint=hint)
-
-
-def _mistakes(
-    devices: float, of_all: bool, length: float, header: Header, in_steps: bool
-) -> tuple[tuple[str, float], ...]:
-    """Return the usual mistakes in a given rate, and by what a rate without each of them would be multiplied."""
-    scope = "is of each device, and not of all" if of_all else "is of all devices, and not of each"
-    mistakes = {f"the {'batch' if in_steps else 'rate'} {scope}": devices if of_all else 1.0 / devices}
-    if header.kind == "time" and header.unit == "ms":
-        mistakes["the time is in seconds, and not in milliseconds"] = 1e-3
-    elif header.kind == "time" and header.unit == "s":
-        mistakes["the time is in milliseconds, and not in seconds"] = 1e3
-    elif length and header.counted == "tokens":
-        mistakes["the rate is of sequences, and not of tokens"] = length
-    elif length and not in_steps:
-        mistakes["the rate is of tokens, and not of sequences"] = 1.0 / length
-    return tuple((text, factor) for text, factor in mistakes.items() if factor != 1.0)
+        hint = f"gbs={batch:g} of all, or batch_per_gpu={batch:g} of each"
+    else:
+        what = "the time of a step" if counted == "seconds" else f"{counted or 'a rate without a unit'} a second"
+        what = f"{what} may be of any number of {sample}"
+        hint = f"add {'seq=2048' if of_samples else 'gbs=256 and seq=2048'}, or give tok/s"
+    raise GenperfError(what, hint=hint)

@@ -14,13 +14,14 @@ the precision, the size or the kind of network count less. The cumulative share 
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from msgspec import Struct, field
 
 from genperf import datasets
-from genperf.errors import GenperfError
+from genperf.errors import GenperfError, counted
 from genperf.one_run.run import TrainingRun
 from genperf.panel.axis import several_nodes
 from genperf.peaks import devices
@@ -54,20 +55,23 @@ KERNEL = 0.2
 SIZES, SIZE_WORDS = (3e9, 15e9), ("under 3 B", "of 3 to 15 B", "over 15 B")
 #: Runs from which on those of the same family, size and precision are named by themselves.
 FEWEST_RUNS = 8
-#: A percentile below which what usually explains less is named.
-LOW = 50.0
+#: A percentile below which what usually explains less is named; and the labels of that and of what explains more.
+LOW, LESS, MORE = 100.0 / 3.0, "less by", "more by"
 #: Utilisations of networks for images, of which no published runs are bundled: a guess.
 USUAL_OF_IMAGES = (0.03, 0.6)
 #: Logits at which the cumulative share is computed: utilisations of 0.25 to 97 %.
 _GRID = np.linspace(-6.0, 3.5, 400)
 
 
-class Convention(Struct, frozen=True):
-    """A way to count the operations of a sample, and the ends of what is not known over that."""
+def _percent(share: float, decimals: int = 0) -> str:
+    """Return a share in per cent, with two digits where it would be written as zero."""
+    text = f"{100.0 * share:.{decimals}f}"
+    return text if float(text) else f"{100.0 * share:.2g}"
 
-    operations: float
-    low: float = 1.0
-    high: float = 1.0
+
+def _share(share: float) -> str:
+    """Return a share in per cent, with two digits at least."""
+    return f"{100.0 * share:.3g} %" if share < 0.0995 else f"{100.0 * share:.0f} %"
 
 
 class Utilisation(Struct, frozen=True):
@@ -81,6 +85,15 @@ class Utilisation(Struct, frozen=True):
     hfu: float | None = None  #: With recomputation counted, where the run does that.
     peak: float = 0.0  #: Operations per second of a device, dense.
     notes: tuple[str, ...] = ()  #: A mistake of the stated figure, what was supposed.
+
+    @property
+    def text(self) -> str:
+        """The utilisation with its ends, its convention and its peak."""
+        share, low, high = self.mfu or 0.0, self.mfu_lower or 0.0, self.mfu_upper or 0.0
+        ends = f" ({_percent(low)} – {_percent(high)} %)" if high > 1.01 * low else ""
+        hardware = "" if self.hfu is None else f"; HFU {_percent(self.hfu)} %"
+        peak = f"of {three_digits(self.peak / 1e12)} TFLOP/s dense"
+        return f"{_percent(share, 1)} %{ends}: {self.mfu_convention}, {peak}{hardware}"
 
 
 class PublishedPlace(Struct, frozen=True):
@@ -105,32 +118,48 @@ class PublishedPlace(Struct, frozen=True):
             return f"{'lower' if self.percentile < 50.0 else 'higher'} than nine in ten"
         return f"in the {('lower', 'middle', 'upper')[min(int(self.percentile / 100.0 * 3.0), 2)]} third"
 
-    def explanations(self, run: TrainingRun) -> list[str]:
-        """Return what usually explains a low utilisation of such a run, the likeliest first."""
-        if self.value is None or self.percentile is None or self.percentile >= LOW:
-            return []
-        network = run.network
-        mistakes = mistakes_of(run, self.value, self.low, self.high) if self.value < self.low else []
-        usual = (
-            *((True, text) for text in mistakes),
-            (run.devices > 8.0 or several_nodes(run.nodes or 1.0), "an exchange between nodes that nothing hides"),
-            (network is not None and network.is_mixture, "the exchange of experts"),
-            (network is not None and network.active < 1e9, "products too small for the device"),
-            (
-                run.recomputed is not False and RECOMPUTED * self.value > self.low,
-                "activations computed again (a quarter)",
-            ),
-            (True, "a small batch of each device, a pipeline's bubble"),
-            (True, "input, or a device below its clock"),
-        )
-        return [text for holds, text in usual if holds][:3]
+    @property
+    def text(self) -> str:
+        """The published values, and what the percentile means."""
+        sources = counted(self.sources, "source")
+        if self.of == "busbw":
+            low, high, median = (three_digits(end / 1e9) for end in (self.low, self.high, self.median))
+            ends = f"{low} – {high} GB/s, median " if self.runs > 1 else ""
+            return f"{counted(self.runs, 'published test')} {self.among} from {sources}: {ends}{median} GB/s"
+        usual = f"nine in ten {100 * self.low:.0f} – {100 * self.high:.0f} %, median {100 * self.median:.0f} %"
+        return f"{self.judged and f'{self.judged} of '}{self.runs} published {self.among} from {sources}: {usual}"
+
+
+def explanations(run: TrainingRun, value: float, place: PublishedPlace | None) -> tuple[str, list[str]]:
+    """Return whether a utilisation is low or high among published ones, and what usually explains it."""
+    low, high = USUAL_OF_IMAGES if place is None else (place.low, place.high)
+    usual = run.mistakes if run.rate else (("recomputation is counted in it", 1.0 / RECOMPUTED),)
+    mistakes = [f"{text} (then {_share(value * of)})" for text, of in usual if low < value * of < high]
+    if value > high:
+        peak = f"one of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense"
+        parameters = "a token uses a part of the parameters: active=12.9B for experts, lora for adapters"
+        mistakes = mistakes or ["more devices ran than are counted"]
+        return MORE, [*mistakes, parameters, f"another precision or device than {peak}: fp8, or --peak"]
+    if place is None or (place.percentile or 0.0) >= LOW:
+        return "", []
+    network, again = run.network, run.recomputed is not False and RECOMPUTED * value > low
+    causes = (
+        *((value < low, text) for text in mistakes),
+        (run.devices > 8.0 or several_nodes(run.nodes or 1.0), "an exchange between nodes that nothing hides"),
+        (network is not None and network.is_mixture, "the exchange of experts"),
+        (network is not None and network.active < 1e9, "products too small for the device"),
+        (again, "activations computed again (a quarter)"),
+        (True, "a small batch of each device, a pipeline's bubble"),
+        (True, "input, or a device below its clock"),
+    )
+    return LESS, [text for holds, text in causes if holds][:3]
 
 
 def utilisation_of(run: TrainingRun) -> Utilisation:
     """Return the utilisation of a run by the convention that a stated figure shows within 3 %, else the usual one."""
     peak, conventions, notes = run.dense_peak, conventions_of(run), list[str]()
     scale, printed = run.rate / (run.devices * peak), run.printed / peak
-    computed = {name: scale * c.operations for name, c in conventions.items()} if scale else {}
+    computed = {name: scale * operations for name, (operations, *_) in conventions.items()} if scale else {}
     by = computed or ({PRINTED: printed} if printed else {STATED: run.stated} if run.stated else {})
     if not by:
         hint = "76800tok/s, or 400TFLOP/s of a device, or 40%"
@@ -144,82 +173,66 @@ def utilisation_of(run: TrainingRun) -> Utilisation:
             notes.append(_mistake(run, by, claim))
         elif nearest == HARDWARE:
             hfu = by[HARDWARE]
-            notes.append(f"what the run states ({_percent(claim)}) is HFU: recomputation is counted in it")
+            notes.append(f"what the run states ({_share(claim)}) is HFU: recomputation is counted in it")
         else:
             convention = nearest
     if run.recomputed and not computed:
         notes.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
     if (value := by[convention]) > 1.0:
-        place = place_of(run, None)
-        low, high = USUAL_OF_IMAGES if place is None else (place.low, place.high)
-        causes = (
-            *(mistakes_of(run, value, low, high) or ["more devices ran than are counted"]),
-            "a token uses a part of the parameters: active=12.9B for experts, lora for adapters",
-            f"another precision or device than one of {three_digits(peak / 1e12)} TFLOP/s dense: fp8, or --peak",
-        )
+        _, causes = explanations(run, value, place_of(run, value))
         hint = "; ".join(f"{number}. {cause}" for number, cause in enumerate(causes, 1))
-        raise GenperfError(f"an MFU of {_percent(value)} is above the peak of {run.label}", hint=hint)
+        raise GenperfError(f"an MFU of {_share(value)} is above the peak of {run.label}", hint=hint)
     # What a run states or prints counts recomputation or does not.
-    ends = conventions.get(convention) or Convention(0.0, 1.0 / RECOMPUTED if run.recomputed else 1.0)
-    upper = min(ends.high * value, 1.0)
-    return Utilisation(value, ends.low * value, upper, convention, computed, hfu, peak, tuple(notes))
+    _, low, high = conventions.get(convention, (0.0, 1.0 / RECOMPUTED if run.recomputed else 1.0, 1.0))
+    return Utilisation(value, low * value, min(high * value, 1.0), convention, computed, hfu, peak, tuple(notes))
 
 
-def mistakes_of(run: TrainingRun, value: float, low: float, high: float) -> list[str]:
-    """Return the usual mistakes in the given rate under which a utilisation becomes one between two ends."""
-    return [f"{text} (then {_percent(value * factor)})" for text, factor in run.mistakes if low < value * factor < high]
+def _mistake(run: TrainingRun, by: Mapping[str, float], claim: float) -> str:
+    """Return what is wrong with a stated figure that fits no convention: one usual mistake, or two, explain it."""
+    peak = three_digits(run.device.sparse * run.dense_peak / 1e12)
+    sparse = (f"is of the sparse peak ({peak} TFLOP/s): training uses the dense one", 1.0 / run.device.sparse)
+    usual = [sparse, *((f"fits where {text}", factor) for text, factor in run.mistakes)]
+    for mistakes in (*combinations(usual, 1), *combinations(usual, 2)):
+        factor = np.prod([factor for _, factor in mistakes])
+        if factor != 1.0 and min(abs(value * factor / claim - 1.0) for value in by.values()) <= SAME:
+            return f"the stated {_share(claim)} {'; and it '.join(text for text, _ in mistakes)}"
+    shares = ", ".join(f"{_share(value)} by {name}" for name, value in by.items())
+    return f"the stated {_share(claim)} fits no convention: {shares}"
 
 
-def conventions_of(run: TrainingRun) -> dict[str, Convention]:
-    """Return the conventions for which enough is known, with what is not known of parameters and attention."""
+def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
+    """Return the operations of a sample by the conventions for which enough is known, with the ends over them."""
     network = run.network
     if network is None or network.multiply_adds:
-        return {} if network is None else {IMAGES: Convention(6.0 * network.multiply_adds)}
+        return {} if network is None else {IMAGES: (6.0 * network.multiply_adds, 1.0, 1.0)}
     low, high = (1.0, 1.0) if network.published else (SIZE_LOW, SIZE_HIGH)
-    plain, counted = 6.0 * network.active, 6.0 * (network.published or network.active)
-    products = counted - 6.0 * network.embedding * network.hidden
-    shape = network.layers * network.hidden
+    plain, embedded = 6.0 * network.active, 6.0 * (network.published or network.active)
+    products, shape = embedded - 6.0 * network.embedding * network.hidden, network.layers * network.hidden
     a_token = 12.0 * (shape or SHAPE_7B * (network.active / 6.74e9) ** SHAPE_EXPONENT)
     attention = a_token * run.sequence
+    full, causal = products + attention, products + 0.5 * attention
     upper = high + a_token * (1.0 if shape else SHAPE_FACTOR) * (run.sequence or SEQUENCES[-1]) / plain
-    by = {PLAIN: Convention(plain, low, upper)}
-    if run.adapters:
-        return {LORA: Convention(ADAPTERS * products, low, high), **by}
-    if network.embedding:
-        by[KAPLAN] = Convention(products, low, upper)
-    if shape and attention:
-        full, causal = products + attention, products + 0.5 * attention
-        # A causal mask needs half of the attention.
-        by |= {FULL: Convention(full, low * (causal / full), high), CAUSAL: Convention(causal, low, high)}
-        if network.embedding:
-            by[EMBEDDED] = Convention(counted + attention, low * (causal / full), high)
-    elif attention:
-        by[f"{FULL} of a usual shape"] = Convention(plain + attention, low, high)
-    elif shape and run.stated:
-        # What is stated may show the length of its samples.
-        operations = {f"{FULL} at {tokens:,g} tokens": products + a_token * tokens for tokens in SEQUENCES}
-        by |= {name: Convention(number, low, high) for name, number in operations.items()}
-    return {**by, HARDWARE: Convention(RECOMPUTED * by.get(FULL, by[PLAIN]).operations, low, high)}
+    # A causal mask needs half of the attention.
+    half, every, is_full = low * (causal / full), not run.adapters, not run.adapters and shape and attention
+    # What is stated may show the length of its samples.
+    is_length = every and shape and not attention and run.stated
+    rows = (
+        (LORA, run.adapters, ADAPTERS * products, low, high),
+        (PLAIN, True, plain, low, upper),
+        (KAPLAN, every and network.embedding, products, low, upper),
+        (FULL, is_full, full, half, high),
+        (CAUSAL, is_full, causal, low, high),
+        (EMBEDDED, is_full and network.embedding, embedded + attention, half, high),
+        (f"{FULL} of a usual shape", every and attention and not shape, plain + attention, low, high),
+        *((f"{FULL} at {tokens:,g} tokens", is_length, products + a_token * tokens, low, high) for tokens in SEQUENCES),
+        (HARDWARE, every, RECOMPUTED * (full if is_full else plain), low, high),
+    )
+    return {name: (operations, lower, upper) for name, holds, operations, lower, upper in rows if holds}
 
 
 def default_of(by: Mapping[str, object]) -> str:
     """Return the convention that is used where no figure shows another."""
     return next(name for name in (LORA, IMAGES, FULL, PLAIN, PRINTED, STATED) if name in by)
-
-
-def _mistake(run: TrainingRun, by: dict[str, float], claim: float) -> str:
-    """Return what is wrong with a stated figure that fits no convention over the dense peak."""
-    sparse = run.device.sparse
-    if sparse > 1.0 and min(abs(value / (sparse * claim) - 1.0) for value in by.values()) <= SAME:
-        peak = three_digits(sparse * run.dense_peak / 1e12)
-        return f"the stated {_percent(claim)} is of the sparse peak ({peak} TFLOP/s): training uses the dense one"
-    shares = ", ".join(f"{_percent(value)} by {name}" for name, value in by.items())
-    return f"the stated {_percent(claim)} fits no convention: {shares}"
-
-
-def _percent(share: float) -> str:
-    """Return a share in per cent, with two digits at least."""
-    return f"{100.0 * share:.3g} %" if share < 0.0995 else f"{100.0 * share:.0f} %"
 
 
 @cache
@@ -241,19 +254,19 @@ def place_of(run: TrainingRun, value: float | None, published: pd.DataFrame | No
     size, precision, family = int(np.digitize(active, SIZES)), run.precision or "16-bit", run.device.family
     facts = {"family": family, "size": size, "precision_class": precision, "mixture": mixture}
     alike = np.array([table[name] == fact for name, fact in facts.items()])
-    repository = table["repository"].to_numpy(dtype=str)
     similar = pd.Series(np.prod(np.where(alike, 1.0, np.array([*OTHER.values()])[:, None]), axis=0))
-    weights = np.asarray(similar / similar.groupby(repository).transform(lambda of: of.sum() / of.max()), float)
+    sources = table["repository"].to_numpy(dtype=str)
+    weights = np.asarray(similar / similar.groupby(sources).transform(lambda of: of.sum() / of.max()), float)
     shares = weights / weights.sum() @ ndtr((_GRID - logit(table["mfu"].to_numpy())[:, None]) / KERNEL)
     low, median, high = (float(expit(end)) for end in np.interp([0.05, 0.5, 0.95], shares, _GRID))
     percentile = None if value is None else 100.0 * float(np.interp(logit(min(value, 0.999)), _GRID, shares))
     label, fp8 = f"{devices()[family].label} " if family else "", "" if precision == "16-bit" else f" in {precision}"
     narrowest = (
-        (alike.all(axis=0), f"{label}{'mixture-of-experts runs' if mixture else 'runs'} {SIZE_WORDS[size]}{fp8}", 2),
-        (alike[0] & alike[2], f"{label}runs{fp8}", 2),
-        (alike[0], f"{label}runs", 1),
-        (np.ones(len(table), dtype=bool), "runs of all devices", 1),
+        (alike.all(axis=0), 2, f"{label}{'mixture-of-experts runs' if mixture else 'runs'} {SIZE_WORDS[size]}{fp8}"),
+        (alike[0] & alike[2], 2, f"{label}runs{fp8}"),
+        (alike[0], 1, f"{label}runs"),
+        (alike[0] | True, 1, "runs of all devices"),
     )
-    counts = ((int(rows.sum()), len(np.unique(repository[rows])), among, fewest) for rows, among, fewest in narrowest)
-    runs, sources, among, _ = next(of for of in counts if of[0] >= FEWEST_RUNS and of[1] >= of[3])
-    return PublishedPlace("mfu", value, percentile, median, low, high, runs, sources, among)
+    counts = ((int(rows.sum()), len({*sources[rows]}), fewest, among) for rows, fewest, among in narrowest)
+    runs, count, _, among = next(of for of in counts if of[0] >= FEWEST_RUNS and of[1] >= of[2])
+    return PublishedPlace("mfu", value, percentile, median, low, high, runs, count, among)

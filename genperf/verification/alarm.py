@@ -98,8 +98,8 @@ def alarm_of(
 ) -> Alarm:
     """Return whether new runs are slower, at a rate `level` of false alarms.
 
-    Of each run: its `configuration` among those of the history, −1 where it was never measured; ln T; as `predicted`
-    ln of the prediction, the standard deviation of a new run, and the part of it that runs share.
+    A `configuration` is a place in the history, −1 where it was never measured; `predicted` are ln of the prediction,
+    the standard deviation of a new run, and the part of it that runs share.
     """
     measured = configuration >= 0
     places, count = configuration[measured], int(measured.sum())

@@ -57,26 +57,32 @@ class Verification(Struct, frozen=True):
     coverage: dict[str, Any]  #: How many of the `runs` are `inside`, and the probability of that where intervals hold.
 
     @property
-    def judged(self) -> str:
-        """The alarm in words."""
-        alarm, runs = self.alarm, ", ".join(str(row + 1) for row in self.alarm.slower)
-        verdict = "slower than predicted" if alarm.raised else "not slower"
+    def findings(self) -> list[tuple[str, str, bool]]:
+        """The name, the line and whether it is slower of each run, and of all at the end: the cases of a report."""
+        alarm, findings, inside = self.alarm, [], 0
+        for number, run in enumerate(self.runs, 1):
+            inside, slow = inside + (run.place == "inside"), number - 1 in alarm.slower
+            value, predicted, lower, upper = map(three_digits, (run.measured, run.predicted, run.lower, run.upper))
+            name, place = (
+                f"{number}. {join_values(run.at)}",
+                "inside, slow" if slow and run.place == "inside" else run.place,
+            )
+            interval = f"predicted {predicted} ({lower} – {upper}): {place} · {inside} of {number}"
+            findings.append((name, f"{name}: {with_unit(value, self.unit)}, {interval}", slow))
         tests = ", ".join(f"{name} p = {value:.2g}" for name, value in alarm.tests.items())
-        alone = f"; by {'themselves: runs' if ',' in runs else 'itself: run'} {runs}" if alarm.raised and runs else ""
-        return f"{verdict}: p = {alarm.probability:.2g} ({tests}); the alarm is at {100 * alarm.level:g} %{alone}"
+        judged = f"p = {alarm.probability:.2g} ({tests}); the alarm is at {100 * alarm.level:g} %"
+        if alarm.raised and alarm.slower:
+            runs = ", ".join(str(row + 1) for row in alarm.slower)
+            judged += f"; by {'themselves: runs' if len(alarm.slower) > 1 else 'itself: run'} {runs}"
+        verdict = "slower than predicted" if alarm.raised else "not slower"
+        return [*findings, ("all runs", f"{verdict}: {judged}", alarm.raised)]
 
     @property
     def lines(self) -> list[str]:
         """The answer in lines: a row a run with the running coverage, the coverage, the alarm, and what moved."""
-        rows, inside = [], 0
-        for number, run in enumerate(self.runs, 1):
-            inside += run.place == "inside"
-            value, predicted, lower, upper = map(three_digits, (run.measured, run.predicted, run.lower, run.upper))
-            slow = ", slow" if number - 1 in self.alarm.slower and run.place == "inside" else ""
-            interval = f"predicted {predicted} ({lower} – {upper}): {run.place}{slow} · {inside} of {number}"
-            rows.append(f"{number}. {join_values(run.at)}: {with_unit(value, self.unit)}, {interval}")
+        *rows, judged = (line for _, line, _ in self.findings)
         rows += [f"not compared: {text}" for text in self.not_compared]
-        rows += [coverage_text(inside, len(self.runs)), self.judged]
+        rows += [coverage_text(self.coverage["inside"], len(self.runs)), judged]
         for at, before, after in (moved.values() for moved in self.moved):
             there = f"{with_unit(three_digits(after), self.unit)} ({100 * (after / before - 1):+.1f} %)"
             rows.append(f"moved: {join_values(at)}: {three_digits(before)} becomes {there}")
@@ -110,18 +116,10 @@ def verify(
         The rate of false alarms, above 0 and below 1/2.
     update : bool
         Fit again with what is now known. A model's file is written anew, where the table it was fitted to is there.
-    seed : int
-        Of the fits.
-
-    Raises
-    ------
-    GenperfError
-        Where the new runs lack a column, or the table of a model to update is not there.
 
     Examples
     --------
-    >>> times = [1.0, 1.1, 1.2, 1.3, 1.01, 1.09, 1.21, 1.3]
-    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8] * 2, "step_s": times})
+    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8] * 2, "step_s": [1.0, 1.1, 1.2, 1.3, 1.01, 1.09, 1.21, 1.3]})
     >>> verify(runs, pd.DataFrame({"gpus": [4, 8], "step_s": [1.5, 1.62]})).alarm.raised
     True
     """
@@ -155,7 +153,6 @@ def verify(
         # Answers are in what was measured.
         quantity, unit, answered = target.throughput, rate_unit(samples_called(target.throughput)), THROUGHPUT[0]
         values = [np.asarray(cells, float) for cells in (new.frame[quantity], *(predicted[n] for n in THROUGHPUT))]
-    columns = (records(inputs), map(str, predicted["verdict"]), *(column.tolist() for column in values), place)
     moved = tuple[dict[str, Any], ...]()
     if update:
         again = _fitted_again(fitted, earlier, new, seed)
@@ -167,6 +164,7 @@ def verify(
         moved = tuple({"at": at, "before": before, "after": after} for at, before, after in rows)
     missing = [f"{join_values(at)}: the run failed" for at in records(new.failures)]
     missing += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
+    columns = (records(inputs), map(str, predicted["verdict"]), *(column.tolist() for column in values), place)
     runs, inside = tuple(map(Checked, *columns)), place.count("inside")
     coverage = {"inside": inside, "runs": len(runs), "nominal": NOMINAL}
     coverage["probability"] = coverage_probability(inside, len(runs))
@@ -191,15 +189,13 @@ def _history(earlier: Table | None, schema: Schema, new: pd.DataFrame) -> tuple[
     """Return the earlier runs, and the configuration of each new run among theirs; −1 where it was never measured."""
     rows, names = tuple[Any, ...](), [*new.columns]
     if earlier is None:
-        medians = () if schema.group else schema.medians
+        medians, sd = () if schema.group else schema.medians, schema.noise or 0.0
         before = pd.DataFrame([median.values for median in medians], columns=[f.name for f in schema.factors])
         means, runs = np.log([m.value for m in medians]), np.array([float(m.repeats) for m in medians])
-        sd = schema.noise or 0.0
     else:
         before, place, runs = earlier.frame, earlier.configuration, earlier.repeats.astype(float)
-        logarithms = np.log(earlier.measured)
-        means = np.bincount(place, weights=logarithms) / runs
-        residuals = logarithms - means[place]
+        means = np.bincount(place, weights=np.log(earlier.measured)) / runs
+        residuals = np.log(earlier.measured) - means[place]
         sd = float(np.sqrt(np.sum(residuals**2) / max(len(place) - len(runs), 1)))
         if (session := session_column(map(str, before.columns))) is not None:
             # A configuration of one run shows nothing of how runs vary.

@@ -163,6 +163,34 @@ def test_the_first_run_to_make_has_room_for_the_network(words: str, suggestion: 
     assert about(run_in(words), tokens=1e12).numbers["training"]["next"] == suggestion
 
 
+@pytest.mark.parametrize(
+    ("words", "label", "explanation"),
+    [
+        # 7B · 6 · 154300 / (8 · 989.4e12) is 82 %, above nine in ten; what a run states may count recomputation.
+        ("8xh100 7B bf16 154300tok/s", "more_by", "more devices ran than are counted"),
+        ("8xh100 7B bf16 81.8%", "more_by", "recomputation is counted in it (then 61 %)"),
+        ("8xh100 7B bf16 30%", "less_by", "activations computed again (a quarter)"),
+    ],
+)
+def test_what_is_high_or_low_among_published_runs_is_explained(words: str, label: str, explanation: str) -> None:
+    numbers = about(run_in(words)).numbers
+    assert numbers[label][0] == explanation
+    assert [len(numbers[name]) for name in ("less_by", "more_by") if name != label] == [0]
+
+
+def test_the_middle_third_needs_no_explanation() -> None:
+    numbers = about(run_in("8xh100 7B bf16 42%")).numbers
+    assert (numbers["less_by"], numbers["more_by"]) == ([], [])
+
+
+def test_a_small_share_is_not_written_as_zero() -> None:
+    # 6 · 7e9 · 75 / (8 · 989.4e12) = 0.0398 %
+    assert [about(run_in(f"8xh100 7B bf16 {of}")).lines[1].split(" %")[0] for of in ("75tok/s", "0.04%")] == [
+        "MFU       0.04",
+        "MFU       0.04",
+    ]
+
+
 def test_no_end_is_above_the_peak() -> None:
     assert about(run_in("64xa100 13B 200000tok/s")).numbers["mfu_upper"] == 1.0
 

@@ -68,6 +68,15 @@ def test_a_share_of_the_sparse_peak_is_named() -> None:
     assert "no convention" in used("8xv100 7B 9600tok/s fp16 20.4%").notes[0]
 
 
+def test_two_mistakes_at_once_are_named() -> None:
+    # 7B at 76,800 tokens/s of 8 H100 is 40.75 %; of each device it was taken for all, and of the sparse peak.
+    (remark,) = used("8xh100 7B 9600tok/s bf16 20.4%").notes
+    assert "is of the sparse peak (1,980 TFLOP/s)" in remark
+    assert "and it fits where the rate is of each device, and not of all" in remark
+    (remark,) = used("8xh100 7B 9600tok/s bf16 40.8%").notes
+    assert remark == "the stated 41 % fits where the rate is of each device, and not of all"
+
+
 def test_recomputation_is_hfu() -> None:
     run = used("8xa100 13B 15000tok/s recompute")
     assert run.hfu == pytest.approx(run.mfu * 4 / 3)
@@ -109,9 +118,9 @@ def test_no_devices_are_no_machine() -> None:
     assert run_of_words(("0xh100", "7B", "9600tok/s")) is None
 
 
-@pytest.mark.parametrize("word", ["finetune", "fine-tuning", "full-finetune", "pretraining", "SFT"])
+@pytest.mark.parametrize("word", ["finetune", "fine-tuning", "full-finetune", "full finetune", "pretraining", "SFT"])
 def test_the_kind_of_training_is_no_part_of_the_name(word: str) -> None:
-    run = run_of_words(("8xa100", "llama2-7b", word, "13100tok/s"))
+    run = run_of_words(("8xa100", "llama2-7b", *word.split(), "13100tok/s"))
     assert run is not None
     assert run.network == network_of("llama2-7b")
 
