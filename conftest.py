@@ -91,8 +91,9 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.enable()
-        # Nor is it looked for among them later.
+        # Nor is it looked for among them later, and seldom among what tests make, most of which is freed at once.
         gc.freeze()
+        gc.set_threshold(100_000, 50, 50)
 
 
 def pytest_unconfigure() -> None:

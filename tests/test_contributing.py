@@ -91,7 +91,7 @@ def command_of(title: str) -> str:
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
     """Follow all recipes in a copy of the package, and return what their commands print."""
     package = tmp_path_factory.mktemp("copy")
-    shutil.copytree(ROOT / "genperf", package / "genperf", ignore=shutil.ignore_patterns("__pycache__", "_data"))
+    shutil.copytree(ROOT / "genperf", package / "genperf", ignore=shutil.ignore_patterns("_data"))
     shutil.copytree(ROOT / "data", package / "data")
     work = package / "work"
     work.mkdir()

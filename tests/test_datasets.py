@@ -96,11 +96,6 @@ def test_medians_are_the_figures_of_the_source(name):
     assert groups["table_samples_per_s"].nunique().max() == 1
 
 
-def test_the_64_series():
-    devices = datasets.frame("dlperf").groupby(["config", "batch_per_device"])["devices"].nunique()
-    assert (devices >= 5).sum() == 64
-
-
 def test_the_roles_leave_nothing_but_repeats():
     table = datasets.load("dlperf")
     configurations = table.frame.groupby(table.configuration)
@@ -116,16 +111,6 @@ def test_published_runs_stand_where_they_match():
     assert (figures["repeat"] == 0).all()
     assert (figures["samples_per_s"] == figures["table_samples_per_s"]).all()
     assert (frame[frame["run_set"] != "table"]["repeat"] > 0).all()
-
-
-def test_the_design_of_the_cpu_table():
-    frame = datasets.frame("pytorch_cpu")
-    # A multiply-add counts as 2; the network of data/README.md, by hand.
-    pixels, kernel = frame["image_size"] ** 2, frame["kernel_size"] ** 2
-    convolutions = 2 * pixels * kernel * frame["filters"] * (3 + (frame["layers"] - 1) * frame["filters"])
-    dense = 2 * (frame["filters"] * frame["hidden"] + frame["hidden"] ** 2 + frame["hidden"] * 10)
-    assert (frame["forward_flops"] == frame["batch_per_worker"] * (convolutions + dense)).all()
-    assert (frame.groupby("workers")["repeat"].unique().map(len) == 3).all()
 
 
 def test_runs_replace_only_the_figures_they_match():

@@ -19,7 +19,7 @@ from genperf.estimator import GenericRegressor
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # The checks are about values and shapes, not about intervals, which the draws are for.
-    monkeypatch.setattr("genperf.estimator.fit", partial(gp.fit, draws=10))
+    monkeypatch.setattr("genperf.estimator.fit", partial(gp.fit, draws=2))
     check(estimator)
 
 

@@ -59,19 +59,6 @@ def test_times(expression: Expression, constants: dict[str, float], expected: li
 
 
 @cases
-def test_many_sets_of_constants_at_once(
-    expression: Expression, constants: dict[str, float], expected: list[float]
-) -> None:
-    sets = as_sets(expression, constants)
-    names = expression.constant_names
-    together = expression.evaluate(COLUMNS, {n: sets[:, j : j + 1] for j, n in enumerate(names)})
-    alone = [expression.evaluate(COLUMNS, dict(zip(names, row, strict=True))) for row in sets]
-    assert together.shape == (3, 3)
-    np.testing.assert_allclose(together, alone, rtol=1e-12)
-    np.testing.assert_allclose(together[0], expected, rtol=1e-6)
-
-
-@cases
 def test_bound_to_a_table_it_gives_the_same_times(
     expression: Expression, constants: dict[str, float], expected: list[float]
 ) -> None:
@@ -120,18 +107,6 @@ def test_derivatives_by_factors() -> None:
     np.testing.assert_array_equal(slopes["batch"], np.zeros(3))
 
 
-def test_terms_in_seconds_each_with_a_value_for_every_row() -> None:
-    values = AMDAHL.term_values(COLUMNS, {"c": 1.0, "a": 8.0})
-    assert {name: v.tolist() for name, v in values.items()} == {"serial": [1.0] * 3, "parallel": [8.0, 4.0, 1.0]}
-
-
-@pytest.mark.parametrize("expression", [AMDAHL, POWERS])
-def test_the_terms_of_a_sum_add_up(expression: Expression) -> None:
-    constants = dict.fromkeys(expression.constant_names, 1.5)
-    total = sum(expression.term_values(COLUMNS, constants).values())
-    np.testing.assert_allclose(total, expression.evaluate(COLUMNS, constants))
-
-
 @pytest.mark.parametrize(
     ("expression", "is_sum", "factors", "text"),
     [
@@ -153,22 +128,6 @@ def test_its_text_is_a_formula_that_means_the_same(
 ) -> None:
     again = parse(expression.text(constants, digits=17), list(COLUMNS))
     np.testing.assert_allclose(again.evaluate(COLUMNS), expected, rtol=1e-6)
-
-
-def test_fitted_constants_are_printed_with_few_digits() -> None:
-    assert AMDAHL.text({"c": 0.123456, "a": 80000.0}, digits=3) == "0.123 + 8e+04/workers"
-    assert AMDAHL.latex().startswith("T = ")
-
-
-@pytest.mark.parametrize(
-    ("constant", "kind", "bounds"),
-    [
-        (coefficient("a"), "coefficient", (0.0, np.inf)),
-        (exponent("p", -1, 4), "exponent", (-1.0, 4.0)),
-    ],
-)
-def test_constants(constant: Constant, kind: str, bounds: tuple[float, float]) -> None:
-    assert (constant.kind, (constant.lower, constant.upper)) == (kind, bounds)
 
 
 def test_a_level_of_a_categorical_factor() -> None:

@@ -69,19 +69,6 @@ def test_a_stop_keeps_the_groups_that_are_done(processes: int) -> None:
     assert 2 <= len(kept[-1].results) < 6
 
 
-@pytest.mark.parametrize("together", [1, 4, 100])
-def test_however_many_go_together_the_result_is_the_same(together: int) -> None:
-    result = fit_fleet(table(), fitted, Engine(), together=together)
-    assert dump_model(result) == dump_model(fit_fleet(table(), fitted, Engine()))
-
-
-def test_progress_counts_to_the_end() -> None:
-    progress: list[tuple[int, int]] = []
-    gp.fit(table(), "amdahl", draws=2, progress=lambda done, total: progress.append((done, total)))
-    assert progress[-1] == (6, 6)
-    assert progress == sorted(progress)
-
-
 def test_groups_are_cut_as_they_are_needed() -> None:
     """Beside the results only what is under way is held, so memory does not grow with the number of series."""
     cut, waiting = 0, []

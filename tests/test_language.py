@@ -21,21 +21,20 @@ DECLARED = r"\b(?:const|let|function|class)\s+(\w+|\[[^\]]*\]|\{[^}]*\})|\(([^()
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+#: Nodes that give a name, and the field that holds it.
+NAMING = {
+    **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef), "name"),
+    **{ast.Name: "id", ast.arg: "arg", ast.Attribute: "attr", ast.keyword: "arg", ast.alias: "asname"},
+}
+
+
 def identifiers(syntax: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield the names that a module gives: variables, parameters, functions, classes, attributes, fields."""
     for node in syntax:
-        if isinstance(node, Function | ast.ClassDef):
-            yield node.lineno, node.name
-        elif isinstance(node, ast.Name):
-            yield node.lineno, node.id
-        elif isinstance(node, ast.arg):
-            yield node.lineno, node.arg
-        elif isinstance(node, ast.Attribute):
-            yield node.lineno, node.attr
-        elif isinstance(node, ast.keyword) and node.arg:
-            yield node.value.lineno, node.arg
-        elif isinstance(node, ast.alias):
-            yield node.lineno, node.asname or node.name.rpartition(".")[2]
+        field = NAMING.get(type(node))
+        if field is not None:
+            name = getattr(node, field) or getattr(node, "name", "").rpartition(".")[2]
+            yield getattr(node, "lineno", 0), name
 
 
 def words_of(name: str) -> list[str]:

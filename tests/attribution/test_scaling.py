@@ -14,14 +14,13 @@ import pytest
 from helpers import Shell
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from worked_models import BATCH, FRAMEWORK, GLOBAL, NODES, WORKERS, member, model
+from worked_models import BATCH, GLOBAL, NODES, WORKERS, member, model
 
 import genperf as gp
 from genperf.asking import Question, ask
 from genperf.attribution import Knee, Scaling, scaling
 from genperf.attribution.draws import curves_of
 from genperf.attribution.elasticity import doublings, doublings_by_level
-from genperf.errors import GenperfError
 from genperf.prediction import Spread
 from genperf.table import Factor
 from genperf.words.growth import turn_sentence
@@ -141,15 +140,6 @@ def test_not_reached_is_said_with_the_share_of_draws_that_do() -> None:
     assert found.to_dict()["points"][0]["count"] is None
 
 
-def test_the_band_widens_as_that_of_predict_does() -> None:
-    result = model(member(AMDAHL, {"c": 1.0, "a": 8.0}, [[1.0, 8.0]] * 500), spread=Spread(per_doubling=0.1))
-    curve = scaling(result, {}, upto=64).curve.set_index("workers")
-    known = result.predict({"workers": [16, 64]}, band="confidence").set_index("workers")
-    assert curve.loc[[16, 64], ["lower", "upper"]].to_numpy() == pytest.approx(
-        known[["lower", "upper"]].to_numpy(), rel=0.01
-    )
-
-
 @pytest.mark.parametrize(
     ("terms", "constants", "draws", "options", "row", "sentence"),
     [
@@ -172,31 +162,6 @@ def test_the_largest_term_changes(
     found = scaling(model(member(terms, constants, draws)), {}, **options)
     assert found.crossovers.loc[0, ["count", "lower", "upper", "reached"]].tolist() == row
     assert found.crossover_sentences == [f"the largest term {sentence}"]
-
-
-def test_a_largest_term_that_stays_is_said() -> None:
-    found = scaling(model(member({"a": "a", "b": "b"}, {"a": 2.0, "b": 1.0})), {}, upto=32, kind="weak")
-    assert found.crossover_sentences == ["'a' stays the largest term up to 32 workers"]
-
-
-ONE_COUNT = Factor("workers", "extrinsic", 8.0, 8.0, distinct=1, positive=True)
-
-
-@pytest.mark.parametrize(
-    ("factors", "options", "message"),
-    [
-        ((WORKERS, FRAMEWORK), {"level": 1.0}, "between 0 and 1"),
-        ((WORKERS, FRAMEWORK), {"along": "wrokers"}, "no numeric factor 'wrokers'"),
-        ((WORKERS, FRAMEWORK), {"along": "framework"}, "no numeric factor 'framework'"),
-        ((WORKERS, FRAMEWORK), {"upto": 1}, "nothing to look at"),
-        ((WORKERS, FRAMEWORK), {"kind": "strange"}, "unknown kind of scaling"),
-        ((BATCH, FRAMEWORK), {}, "no factor of the model counts the workers"),
-        ((ONE_COUNT, FRAMEWORK), {}, "counts the workers but 'workers', which was measured at 8 only"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(factors: tuple[Factor, ...], options: dict, message: str) -> None:
-    with pytest.raises(GenperfError, match=message):
-        scaling(model(member({"c": "c"}, {"c": 1.0}), factors=factors), {"framework": "mxnet"}, **options)
 
 
 # --- what doubling a factor does at each level: recovered from planted exponents, with intervals, in every output ----
@@ -294,34 +259,6 @@ def uncounted() -> gp.FitResult:
     """Return a fit to runs on one to eight devices, whose nodes no column counts."""
     table = pd.DataFrame({"gpus": [1, 2, 4, 8], "step_s": [0.30, 0.32, 0.33, 0.35]})
     return gp.fit(gp.read_table(table, time="step_s", extrinsic="gpus", scaling="weak"))
-
-
-def test_each_draw_has_the_covariance_of_its_own_scale(uncounted: gp.FitResult) -> None:
-    columns = {"gpus": np.array([8.0, 16.0, 64.0])}
-    one = max(uncounted.members, key=lambda m: len(np.unique(m.discrepancy.scales)) if m.discrepancy else 0)
-    assert one.discrepancy is not None
-    assert len(np.unique(one.discrepancy.scales)) > 1
-    covariance = one.discrepancy.covariance(columns)
-    variance = covariance[:, 2, 2] + covariance[:, 0, 0] - 2.0 * covariance[:, 0, 2]
-    far = np.array([0.0, 1.0, 3.0])
-    shared = np.sqrt(one.mean_variance(uncounted.spread, far))
-    expected = np.sqrt(variance + np.ravel(shared[..., 2] - shared[..., 0]) ** 2)
-    assert curves_of(uncounted, columns, [one]).ratios(2, 0).deviation[:, 0] == pytest.approx(expected)
-
-
-def test_intervals_of_ratios_at_measured_counts_hold() -> None:
-    """T = 0.3 + 0.02·log2 n with 2 % of noise: the errors of two times do not cancel."""
-    counts, held = np.array([1.0, 2.0, 4.0, 8.0, 16.0]), []
-    truth = 0.3 + 0.02 * np.log2(counts)
-    for seed in range(20):
-        seconds = truth * np.exp(0.02 * np.random.default_rng(seed).standard_normal(5))
-        runs = pd.DataFrame({"gpus": counts, "nodes": np.ceil(counts / 4.0), "s": seconds})
-        result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes", scaling="weak"))
-        columns = {"gpus": counts, "nodes": np.ceil(counts / 4.0)}
-        lower, upper = curves_of(result, columns).ratios(np.array([3, 4, 4]), np.array([0, 0, 3])).quantiles(LEVELS)
-        ratio = np.log(truth[[3, 4, 4]] / truth[[0, 0, 3]])
-        held += list((lower <= ratio) & (ratio <= upper))
-    assert 0.8 <= np.mean(held) <= 0.98
 
 
 @pytest.mark.parametrize(

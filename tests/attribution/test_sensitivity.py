@@ -6,7 +6,7 @@ from discrepancies import walk_along
 from msgspec.structs import replace
 from worked_models import BATCH, FRAMEWORK, NODES, WORKERS, member, model
 
-from genperf.attribution import Knee, Sobol, compare, explain, scaling, sensitivity
+from genperf.attribution import Knee, Sobol, compare, explain, sensitivity
 from genperf.errors import GenperfError
 from genperf.panel.target import Target
 from genperf.prediction import Member
@@ -48,14 +48,6 @@ def test_levels_vary_too() -> None:
     found = indices(sensitivity(result, Sobol(within={"x": (1, 2)})))
     assert found["framework"] == pytest.approx([share, share], abs=0.02)
     assert found["x"] == pytest.approx([1 - share, 1 - share], abs=0.02)
-
-
-def test_intervals_are_those_of_the_draws() -> None:
-    # b = 0 or 2: y makes none or four fifths of the variance.
-    draws = [[1.0, 0.0], [1.0, 2.0]]
-    found = sensitivity(model(member({"x": "a*x", "y": "b*y"}, {"a": 1.0, "b": 1.0}, draws), factors=(X, Y))).indices
-    of_y = found.set_index("factor").loc["y"]
-    assert of_y[["total_lower", "total_upper"]].tolist() == pytest.approx([0.0, 0.8], abs=0.02)
 
 
 def test_nodes_follow_the_workers_and_what_has_no_effect_is_said() -> None:
@@ -104,12 +96,6 @@ def test_elasticities(members: list[Member], workers: int, elasticity: float, me
     assert rows["elasticity"].get("batch", 0.7) == pytest.approx(0.7)
 
 
-def test_the_interval_is_that_of_the_draws() -> None:
-    draws = [[1.0, p] for p in np.linspace(-1, 1, 201)]
-    found = explain(model(member({"t": "a*workers**p"}, {"a": 1.0, "p": 0.0}, draws)), {"workers": 5}, interval=0.5)
-    assert found.elasticities[["lower", "upper"]].to_numpy() == pytest.approx(np.array([[-0.5, 0.5]]), abs=0.01)
-
-
 # --- a against B, worked by hand -------------------------------------------------------------------------------------
 
 TERMS = {"compute": "a/workers", "network": "b*workers"}
@@ -146,14 +132,6 @@ def test_nodes_follow_the_workers_unless_they_are_given() -> None:
     # Two nodes of four hold 8 workers, and 16 fill four.
     changes = [explain(result, held, versus={"workers": n}).comparison.change for n in (8, 16)]  # type: ignore[union-attr]
     assert changes == pytest.approx([0.0, 2.0])
-
-
-def test_a_draw_is_compared_with_itself() -> None:
-    # The constant is anything from 0 to 100 s, but the same at both: it changes by nothing, for certain.
-    draws = [[8.0, c] for c in np.linspace(0, 100, 101)]
-    result = model(member({"compute": "a/workers", "rest": "c"}, {"a": 8.0, "c": 50.0}, draws))
-    found = compare(result, {"workers": 2}, {"workers": 4})
-    assert (found.lower, found.upper) == pytest.approx((-2.0, -2.0))
 
 
 def test_two_models() -> None:
@@ -223,8 +201,3 @@ def test_two_quantities_are_not_compared() -> None:
     times = model(member({"weights": "w"}, {"w": 4.0}))
     with pytest.raises(GenperfError, match="different quantities"):
         compare(memory(), {"workers": 4}, {"workers": 4}, other=times)
-
-
-def test_times_have_their_efficiency_whatever_they_are_called() -> None:
-    epochs = model(member({"weights": "w"}, {"w": 4.0}), target=Target("epoch_s", "epoch", "s"))
-    assert {"epoch", "efficiency"} <= set(scaling(epochs, {}, kind="weak").curve.columns)

@@ -20,10 +20,9 @@ import genperf as gp
 from genperf.attribution import compare, explain, scaling, written_lines
 from genperf.attribution.answers import FORM
 from genperf.attribution.equation import constants_table, equation, level_exponents
-from genperf.attribution.terms import HIDDEN, limit_of, term_contributions
+from genperf.attribution.terms import HIDDEN, limit_of
 from genperf.discrepancy import KernelAxis
 from genperf.errors import GenperfError
-from genperf.result import FitResult
 from genperf.words.limit import SAME_WITH_COMPUTATION, limit_sentence
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
@@ -68,29 +67,6 @@ def test_what_the_process_adds_is_form_error() -> None:
     assert found.elasticities["method"][0] == "slope"
 
 
-def test_the_form_error_is_as_sure_as_the_process() -> None:
-    # One residual of ln 2 that is believed by half; σ² = 0.01 of which half is left: T = 3·√2·exp(±0.071·z), and the
-    # terms have no interval of their own.
-    axis = KernelAxis("workers", "ln", 0.0, 1.0)
-    (process,) = stacked({"workers": [4.0]}, np.log([2.0]), [axis], local=0.1, noise=0.1)
-    amdahl = member(AMDAHL, {"c": 1.0, "a": 8.0}, np.tile([1.0, 8.0], (200, 1)).tolist())
-    terms = explain(model(replace(amdahl, process=process)), {"workers": 4}).terms.set_index("term")
-    assert terms.loc["serial", ["lower", "upper"]].tolist() == pytest.approx([1.0, 1.0])
-    ends = 3.0 * np.sqrt(2.0) * np.exp(np.sqrt(0.005) * 1.645 * np.array([-1.0, 1.0])) - 3.0
-    assert terms.loc[FORM, ["lower", "upper"]].to_numpy(float) == pytest.approx(ends, rel=0.02)
-
-
-def test_of_a_stack_one_expression_serves() -> None:
-    # The heaviest that has several terms; what it does not explain is a row of its own.
-    processes = stacked({"workers": [4.0]}, [0.0], [KernelAxis("workers", "ln", 0.0, 1.0)], weights=(0.6, 0.4))
-    flat = member({"constant": "c"}, {"c": 3.0}, weight=0.6)
-    members = [flat, member(AMDAHL, {"c": 1.0, "a": 8.0}, weight=0.4)]
-    whole = model(*(replace(m, process=p) for m, p in zip(members, processes, strict=True)))
-    terms = explain(whole, {"workers": 4}).terms
-    assert terms["term"].tolist() == ["serial", "parallel", FORM]
-    assert terms["seconds"].sum() == pytest.approx(whole.predict({"workers": [4]}).time[0])
-
-
 def test_terms_of_which_only_the_sum_is_known_are_one_share() -> None:
     """At 4 workers c + a/4 = 2 s in every draw, each of them anything from 0 to 2 s; 4·b = 2 s."""
     terms, at = {"serial": "c", "parallel": "a/workers", "network": "b*workers"}, {"workers": 4}
@@ -112,21 +88,6 @@ def test_terms_of_which_only_the_sum_is_known_are_one_share() -> None:
     # A member of weight in which they can be told apart is heard.
     both = [member(terms, best, draws, weight=0.5) for draws in (trading, free)]
     assert explain(model(*both), at).aliased == ()
-
-
-def test_terms_in_one_ratio_in_every_draw_are_one_share() -> None:
-    """A penalty halves what two terms of one shape have together, in every draw: 2 s of 4, and 1 to 3 s."""
-    terms = {"matrix": "a", "attention": "b", "network": "c*workers"}
-    draws = [[half, half, 0.5] for half in np.linspace(0.5, 1.5, 50)]
-    explained = explain(model(member(terms, {"a": 1.0, "b": 1.0, "c": 0.5}, draws)), {"workers": 4})
-    assert explained.aliased == (("matrix", "attention"),)
-    assert explained.together["seconds"].tolist() == pytest.approx([2.0])
-    assert explained.together["lower"].iloc[0] == pytest.approx(1.1, abs=0.03)
-
-
-def test_the_sum_of_all_terms_is_no_part() -> None:
-    trading = [[c, 8.0 - 4.0 * c] for c in np.linspace(0, 2, 50)]
-    assert explain(model(member(AMDAHL, {"c": 1.0, "a": 4.0}, trading)), {"workers": 4}).together.empty
 
 
 def test_a_limit_names_the_terms_of_one_share() -> None:
@@ -173,16 +134,6 @@ def test_what_asks_about_one_configuration_refuses_several(options: dict) -> Non
 # --- the shorter ways to the parts of a prediction give what the longer ones do --------------------------------------
 
 
-@pytest.fixture(scope="module")
-def series() -> FitResult:
-    """`auto` on one series: several members with a discrepancy each."""
-    workers = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
-    runs = pd.DataFrame({"workers": workers, "s": 1.0 + 0.1 * np.log2(workers) + 0.02 * (-1.0) ** np.arange(5)})
-    result = gp.fit(gp.read_table(runs, time="s", extrinsic="workers"))
-    assert isinstance(result, FitResult)
-    return result
-
-
 def test_terms_of_one_shape_are_one_part() -> None:
     """From 8 workers on, at one batch each, nothing tells the computation from a constant or from the second worker."""
     runs = pd.DataFrame({"workers": [8.0, 16.0, 32.0, 64.0], "batch": 32.0, "s": [0.42, 0.437, 0.454, 0.47]})
@@ -192,16 +143,6 @@ def test_terms_of_one_shape_are_one_part() -> None:
     assert {"computation", "constant", "leaving the node"} <= set(together.terms)
     apart = explain(result, pd.DataFrame({"workers": [256.0], "batch": [32.0]}), 0.9).terms.set_index("term")
     assert together.share.value == pytest.approx(apart.loc[list(together.terms), "share"].sum())
-
-
-def test_amounts_need_no_draws(series: FitResult) -> None:
-    columns = {"workers": np.array([3.0, 64.0])}
-    parts = term_contributions(series, columns)
-    alone = term_contributions(series, columns, drawn=False)
-    assert alone.names == parts.names
-    assert not alone.drawn.size
-    np.testing.assert_allclose(alone.amounts, parts.amounts, rtol=1e-12)
-    np.testing.assert_allclose(alone.amounts.sum(axis=0), parts.central, rtol=1e-9)
 
 
 # --- members with equal plain labels are one line: their weights are added up ----------------------------------------
@@ -245,14 +186,6 @@ def runs() -> pd.DataFrame:
     )
     exponents = frame.net.map({"resnet": 0.8, "vgg": 1.1, "bert": 0.8})
     return frame.assign(t=0.02 * frame.b**exponents * np.exp(rng.normal(0.0, 0.01, len(frame))))
-
-
-def test_fit_prints_the_exponents_of_levels(tmp_path: Path, shell: Shell) -> None:
-    runs().to_csv(tmp_path / "runs.csv", index=False)
-    roles = ["--time", "t", "--intrinsic", "b", "--categorical", "net"]
-    status, printed, _ = shell("fit", str(tmp_path / "runs.csv"), *roles, "--model", "generic", "--verbose")
-    assert status == 0
-    assert "vgg (net): b exponent 1.0" in printed
 
 
 # --- a generic expression as a person reads it: its numbers are those of the model -----------------------------------
@@ -400,16 +333,6 @@ def test_what_each_overlap_hides(terms: dict, constants: dict, total: str | None
     assert rows[["a", "b", "change"]].to_numpy(float) == pytest.approx(np.array(changes, float).reshape(-1, 3))
     in_all = found.terms.set_index("term").reindex([HIDDEN])[["a", "b"]].fillna(0.0).to_numpy()[0]
     assert "server" in terms or rows[["a", "b"]].sum().tolist() == pytest.approx(in_all)
-
-
-def test_a_model_without_an_overlap_hides_nothing_there() -> None:
-    one, other = (
-        model(member(TERMS_OVERLAPS, ONE_EACH, total=total))
-        for total in (FULL, "input + forward + max(backward, exchange)")
-    )
-    found = compare(one, {"workers": 4}, {"workers": 4}, other=other)
-    assert found.hidden.set_index("overlap")["change"].to_dict() == pytest.approx({OUTER: 2.0, INNER: 0.0})
-    assert found.change == pytest.approx(2.0)
 
 
 def test_explain_shows_what_each_overlap_hides(tmp_path: Path, shell: Shell) -> None:

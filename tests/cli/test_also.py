@@ -78,14 +78,6 @@ def test_a_capacity_bounds_the_upper_end_of_the_quantity(shell: Shell, fitted: s
     assert (status, "--also energy=COLUMN:UNIT" in err) == (1, True)
 
 
-def test_the_objective_may_be_a_further_quantity(shell: Shell, fitted: str) -> None:
-    status, out, _ = shell("optimize", fitted, *OVER, "--minimize", "memory/batch", "--where", "memory <= 35", "--json")
-    best = json.loads(out)["best"]
-    assert status == 0
-    assert best[0]["objective"] == pytest.approx(best[0]["memory"] / best[0]["batch"])
-    assert sum(row["wins"] for row in best) == pytest.approx(1.0)
-
-
 def test_check_says_what_was_measured_beside(shell: Shell) -> None:
     status, out, _ = shell("check", "runs.csv", *ROLES[:-2], *ALSO[:2])
     assert status == 0
@@ -111,22 +103,6 @@ def test_groups_and_resume(shell: Shell) -> None:
     assert rows[0]["time"] == rows[1]["time"]
     assert shell(*command, "--resume")[0] == 0
     assert Path("m.json").read_bytes() == before
-
-
-def test_in_python() -> None:
-    frame = pd.DataFrame([row for row in CELLS if row[2] != "OOM"], columns=["gpus", "batch", "step_s", "peak_gb"])
-    result = gp.fit(
-        frame.astype(float),
-        "a*batch + b/gpus + c",
-        also_models={"memory": "m + k*batch + s/gpus"},
-        time="step_s",
-        extrinsic="gpus",
-        intrinsic="batch",
-        also={"memory": "peak_gb:GB"},
-    )
-    assert isinstance(result, gp.FitResult)
-    assert result.further["memory"].schema.target.unit == "GB"
-    assert result.further["memory"].predict(gpus=4, batch=8)["memory"][0] == pytest.approx(24.6, rel=1e-3)
 
 
 def test_a_level_without_a_measurement_has_no_value() -> None:

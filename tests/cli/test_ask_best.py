@@ -3,13 +3,7 @@
 import json
 from pathlib import Path
 
-import pytest
 from helpers import Shell
-
-from genperf.growth.measured import series_of
-from genperf.growth.readings import readings_of
-from genperf.panel import read_table
-from genperf.panel.work import LIMIT_POWERS
 
 #: Twice the threads do twice the work, less what they wait for each other.
 SECONDS = {1: 100.0, 2: 52.0, 4: 29.0, 8: 20.0, 16: 19.5, 32: 23.0}
@@ -45,15 +39,3 @@ def test_nothing_is_reported_where_more_help(shell: Shell) -> None:
     answer = asked(shell, "gpus,images_per_s", {1: 400.0, 2: 796.0, 4: 1588.0, 8: 3170.0})
     assert answer["best"]["count"] is None
     assert "best" not in answer["sentences"]
-
-
-def test_beyond_a_limit_more_wait_or_hinder_each_other() -> None:
-    assert sum(part for _, part in LIMIT_POWERS) == pytest.approx(1.0)
-    assert [power for power, _ in LIMIT_POWERS] == [1.0, 2.0]
-    import pandas as pd
-
-    runs = pd.DataFrame({"threads": [1, 2, 4], "s": [1.0, 0.6, 0.4]})
-    table = read_table(runs, time="s", extrinsic="threads", scaling="strong")
-    readings = readings_of(series_of(table.mapped({"workers": "threads"}), {}))
-    assert sum(reading.share for reading in readings) == pytest.approx(1.0)
-    assert any(reading.work.endswith("**2") for reading in readings)

@@ -7,11 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from helpers import Shell
-
-import genperf as gp
 
 TWO = "gpus,nodes,images_per_sec\n8,1,2900\n16,2,3540\n"
 STEPS = "gpus,nodes,step_s\n8,1,0.20\n16,2,0.55\n"
@@ -146,18 +143,3 @@ def test_a_network_that_is_not_known_gets_the_nearest_names(shell: Shell) -> Non
     assert status == 1
     assert "'HRD' is no bandwidth" in errors
     assert "25Gbit/s" in errors
-
-
-def test_python_answers_hints_as_the_command_does() -> None:
-    runs = pd.DataFrame({"gpus": [8, 16], "nodes": [1, 2], "batch_per_gpu": 32, "step_s": [0.30, 0.62]})
-    answer = gp.ask(runs, gpus=16, hints={"bandwidth": "25Gbit/s", "parameters": "110M"})
-    exchange = answer.to_dict()["exchange"]
-    # A ring of two nodes: 4 bytes of 110 M parameters at 3.125 GB/s.
-    assert exchange["hierarchical"] == pytest.approx(4 * 110e6 / 3.125e9)
-    assert exchange["cost"] > exchange["least"]
-    assert answer.to_dict()["causes"]
-
-
-def test_counts_on_as_many_nodes_are_counts_of_devices(shell: Shell) -> None:
-    given = answer(shell, "gpus,step_s\n1,3.0\n4,4.0\n9,5.0\n16,6.0\n", "gpus=64")
-    assert given["sentences"]["normal"].startswith("From 9 to 16 gpus each doubling keeps ")

@@ -34,16 +34,6 @@ def test_check_counts_them(shell: Shell) -> None:
     assert json.loads(shell("check", "runs.csv", *ROLES, "--json")[1])["failed"] == failed
 
 
-def test_other_words_and_refusals(shell: Shell, folder: Path) -> None:
-    (folder / "exit.csv").write_text("gpus,micro,seconds,exit\n1,1,9,0\n1,2,9,0\n2,1,5,0\n2,4,,137\n")
-    assert "failed: 1 run\n" in shell("check", "exit.csv", *ROLES, "--failed", "exit=137")[1]
-    status, _, err = shell("check", "exit.csv", *ROLES, "--failed", "exit=138")
-    assert (status, "no cell of column 'exit' is '138'" in err, "its values are '0', '137'" in err) == (1, True, True)
-    (folder / "all.csv").write_text("gpus,micro,seconds\n1,1,OOM\n2,1,OOM\n")
-    status, _, err = shell("fit", "all.csv", *ROLES)
-    assert (status, "all 2 runs failed" in err) == (1, True)
-
-
 @pytest.fixture
 def fitted(shell: Shell) -> str:
     assert shell("fit", "runs.csv", *ROLES, "--model", "a*micro + p/gpus + c", "-o", "m.json", "-q")[0] == 0
@@ -59,13 +49,6 @@ def test_predict_tells_what_fits(shell: Shell, folder: Path, fitted: str) -> Non
     assert (folder / "p.csv").read_text().splitlines()[0] == "gpus,micro,time,lower,upper,verdict,reason,fits"
     predicted = gp.load_model("m.json").predict({"gpus": 8, "micro": [8, 16]})
     assert (predicted.fits > 0.5).tolist() == [True, False]
-
-
-def test_one_where_nothing_failed(shell: Shell, folder: Path) -> None:
-    (folder / "good.csv").write_text("\n".join(line for line in RUNS.splitlines() if "OOM" not in line) + "\n")
-    assert shell("fit", "good.csv", *ROLES, "--model", "a*micro + p/gpus + c", "-o", "good.json", "-q")[0] == 0
-    rows = json.loads(shell("predict", "good.json", "--at", "gpus=1", "--at", "micro=64", "--json")[1])["predictions"]
-    assert rows[0]["fits"] == 1.0
 
 
 def test_groups_learn_their_runs(shell: Shell, folder: Path) -> None:
@@ -137,17 +120,6 @@ def test_no_level_of_fits_brings_a_failed_run_back(shell: Shell, folder: Path) -
     assert shell("fit", "odd.csv", *ROLES, "--model", "a*micro/gpus + c", "-o", "odd.json", "-q")[0] == 0
     answer = best_of(shell, "odd.json", "--over", "gpus=8", "--over", "micro=4,8,16", "--fits", "0")
     assert sorted(row["micro"] for row in answer["best"]) == [4, 16]
-
-
-def test_uncertain_ones_are_counted(shell: Shell, fitted: str) -> None:
-    _, _, err = shell("optimize", fitted, "--over", "gpus=8", "--over", "micro=1:32")
-    assert "configurations left out" in err
-    uncertain = int(err.split("; ")[1].split(" of them uncertain")[0].split()[-1])
-    # Between the 8 samples that ran and the 16 that did not, somewhere.
-    assert 1 <= uncertain <= 7
-    kept = best_of(shell, fitted, "--over", "gpus=8", "--over", "micro=1:32")["best"]
-    more = best_of(shell, fitted, "--over", "gpus=8", "--over", "micro=1:32", "--fits", "0.5")["best"]
-    assert 8 <= len(kept) < len(more) <= 15
 
 
 def test_trusted_answers(shell: Shell, fitted: str) -> None:

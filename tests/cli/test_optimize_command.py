@@ -47,14 +47,6 @@ def test_the_best_of_a_grid(capsys: pytest.CaptureFixture[str], folder: Path) ->
     assert pd.read_csv(folder / "best.csv").workers.tolist() == [12, 16]
 
 
-def test_time_per_sample(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--minimize", "time*samples/(workers*batch)", "--over", "samples=50000"]
-    assert run(["optimize", "m.json", *OVER, *arguments, "--json"]) == 0
-    best = json.loads(capsys.readouterr().out)["best"][0]
-    assert (best["workers"], best["batch"]) == (64, 32)
-    assert best["objective"] == pytest.approx(best["time"] * 50000 / (64 * 32))
-
-
 def test_the_work_in_all_makes_days_and_money(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["optimize", "m.json", *OVER, "--top", "3"]) == 0
     out, err = capsys.readouterr()

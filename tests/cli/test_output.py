@@ -146,23 +146,6 @@ def test_files_that_are_no_table_together_are_refused(shell: Shell, tmp_path: Pa
     assert (status, "'runs.csv' is not a run" in errors) == (1, True), errors
 
 
-def test_as_many_rows_as_top(shell: Shell) -> None:
-    rows = [f"{n},{b},{b * (0.1 + 1 / n) + 0.05 * n}\n" for n in COUNTS for b in (8, 16, 32)]
-    Path("grid.csv").write_text("gpus,batch,s\n" + "".join(rows))
-    fit = ["--time", "s", "--extrinsic", "gpus", "--intrinsic", "batch", "--model", "a*batch/gpus + b*batch + c*gpus"]
-    assert shell("fit", "grid.csv", *fit, "-o", "m.json")[0] == 0
-    over = ["--over", "gpus=1:64", "--over", "batch=8", "--price", "gpus", "--minimize", "time"]
-    for top in (3, 5):
-        status, out, _ = shell("optimize", "m.json", *over, "--top", str(top))
-        best, front = out.split("Pareto front of time against cost")
-        assert status == 0
-        assert front.startswith(f", {top} of ")
-        assert [sum(line.split()[0].isdigit() for line in part.splitlines() if line) for part in (best, front)] == [
-            top,
-            top,
-        ]
-
-
 @pytest.mark.parametrize("command", [["validate", "runs.csv", *TABLE], ["predict", "m.json", "--at", "gpus=16"]])
 def test_a_missing_matplotlib_is_found_before_the_work(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, command: list[str]
@@ -266,16 +249,6 @@ def test_other_answers_keep_the_schemas(schemas: ModuleType, shell: Shell) -> No
         assert broken(schema, json.loads(out), schemas.TYPES) == [], (command, arguments)
 
 
-def test_a_wrong_answer_is_noticed(schemas: ModuleType) -> None:
-    schema = schemas.schema_of([{"a": 1, "b": [1.5]}, {"a": 2, "b": [], "c": "x"}])
-    assert broken(schema, {"a": 3, "b": [2]}, schemas.TYPES) == []
-    assert broken(schema, {"a": "3", "b": ["y"]}, schemas.TYPES) == [
-        "$.a: string, not ['integer']",
-        "$.b[0]: string, not ['number']",
-    ]
-    assert broken(schema, {"a": 1}, schemas.TYPES) == ["$.b is missing"]
-
-
 # --- `genperf report` and `--plot`: what is written, and what is said where it cannot be -----------------------------
 
 pytest.importorskip("matplotlib", reason='matplotlib is missing: pip install "genperf[plots]"')
@@ -322,9 +295,3 @@ def test_report_of_a_model(shell_of_pictures: Shell) -> None:
 def test_report_of_one_group(shell_of_pictures: Shell) -> None:
     assert shell_of_pictures("report", "groups.json", "--only", "b", "-o", "b.html", "-q") == (0, "", "")
     assert 'id="group"' not in Path("b.html").read_text()
-
-
-def test_report_of_a_table(shell_of_pictures: Shell) -> None:
-    status, _, err = shell_of_pictures("report", "one.csv", *ROLES, "--model", "amdahl", "-o", "t.html", "-q")
-    assert status == 0, err
-    assert "extrapolate:workers:8" in Path("t.html").read_text()

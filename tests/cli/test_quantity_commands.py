@@ -41,15 +41,6 @@ def test_check_says_the_unit(shell: Shell) -> None:
     assert target == {"name": "memory_gb", "column": "memory_gb", "unit": "GB", "min": 3.875, "max": 32.0}
 
 
-def test_times_in_milliseconds_are_predicted_in_seconds(shell: Shell, tmp_path: Path) -> None:
-    status, out, _ = shell("fit", "runs.csv", *TIME, *LAW, "-o", "m.json", "--verbose")
-    assert status == 0
-    assert "time (s) = " in out
-    status, out, _ = shell("predict", "m.json", "--at", "workers=32", "--json")
-    (row,) = json.loads(out)["predictions"]
-    assert row["time"] == pytest.approx(1.25, rel=0.01)
-
-
 def test_a_table_is_not_converted_twice(shell: Shell, tmp_path: Path) -> None:
     both = pd.concat([pd.read_csv(tmp_path / "runs.csv").assign(net=net) for net in "ab"])
     both.to_csv(tmp_path / "both.csv", index=False)
@@ -124,12 +115,3 @@ def test_fit_leads_with_the_held_out_error(shell: Shell) -> None:
     assert out.startswith("your formula: more.csv, 6 configurations; ")
     assert out.splitlines()[3].startswith("time (s) = ")
     assert shell("fit", "more.csv", *columns, "--model", "amdahl")[1].startswith("amdahl: ")
-
-
-def test_a_factor_derived_from_a_column_that_is_none_stays(shell: Shell) -> None:
-    rows = [f"{n},{g},{g / n / 8 + 0.5}" for n in (1, 2, 4, 8) for g in (32, 64, 128)]
-    Path("derived.csv").write_text("\n".join(["gpus,total,s", *rows]))
-    derived = ["--let", "each=total/gpus", "--extrinsic", "gpus", "--intrinsic", "each", "--model", "a*each + c"]
-    status, out, errors = shell("fit", "derived.csv", "--time", "s", *derived)
-    assert status == 0, errors
-    assert "at twice the largest scale (gpus=16): " in out

@@ -56,12 +56,6 @@ def test_every_command_reads_a_folder_a_pattern_and_other_files(shell: Shell, so
             assert json.loads(out)["predictions"] == expected["predictions"]
 
 
-def test_compare_ranks_the_series_of_a_table(shell: Shell) -> None:
-    status, out, errors = shell("compare", "nets.csv", "--at", "gpus=8")
-    assert (status, "--group net" in errors) == (0, True)
-    assert "a is faster" in out
-
-
 def test_every_command_has_one_reading_of_names_with_counts(shell: Shell) -> None:
     """A name with a count in it, of runs of which one kind has no count: each kind is a series, in every command."""
     rates = [("base", 95.1), ("stage-1", 80.2), ("stage-2", 141.3), ("stage-4", 262.8)]
@@ -106,32 +100,6 @@ def test_check_tells_why(shell: Shell) -> None:
     _, out, _ = shell("check", "runs.csv", "--verbose")
     assert "gpus: setting: its header is a name of workers, whole numbers" in out
     assert "images_per_s: measured: its header or its unit is that of a rate" in out
-
-
-def test_python_needs_no_roles() -> None:
-    result = gp.fit(RUNS)
-    assert isinstance(result, gp.FitResult)
-    assert result.schema.target.throughput == "images_per_s"
-    answers = gp.ask(RUNS, gpus=16).answers
-    assert [a.quantity for a in answers] == ["images_per_s"]
-    assert answers[0].lower < answers[0].value < answers[0].upper
-
-
-def test_a_question_without_a_count_is_of_twice_the_largest() -> None:
-    (answer,) = gp.ask(RUNS).answers
-    assert answer.at == {"gpus": 16.0, "batch": 32.0}
-
-
-def test_it_is_also_answered_at_eight_times_the_largest(shell: Shell) -> None:
-    status, out, errors = shell("ask", "--full", "runs.csv")
-    assert status == 0, errors
-    assert "Expect" in out
-    assert "At gpus=64, images_per_s: " in out
-
-
-def test_python_recognises_roles_as_ask_does(shell: Shell) -> None:
-    table = gp.read_table("runs.csv")
-    assert (table.target.throughput, [f.name for f in table.factors]) == ("images_per_s", ["batch", "gpus"])
 
 
 def test_a_count_of_another_name_is_found_by_every_fit() -> None:
@@ -188,12 +156,6 @@ def test_a_model_where_only_a_table_is_of_use_is_named(shell: Shell, command: st
     assert shell("fit", "runs.csv", "-o", "model.json")[0] == 0
     status, _, errors = shell(command, "model.json")
     assert (status, "is a model, not a table of runs" in errors) == (1, True)
-
-
-def test_python_compares_the_series_of_a_table(shell: Shell) -> None:
-    ranking = gp.compare("nets.csv", gpus=8)
-    assert ranking.table["net"].tolist() == ["a", "b"]
-    assert "a is faster" in ranking.sentence
 
 
 @pytest.mark.parametrize(

@@ -41,14 +41,6 @@ def test_the_unit_of_the_work_changes_no_throughput(shell: Shell) -> None:
     assert 0.6 < alone["throughput"] / (64 * 410.2) < 1.0
 
 
-def test_notes_tell_the_work(shell: Shell) -> None:
-    _, _, err = shell("fit", "runs.csv", *SPEED)
-    assert "note: the work of a step is taken as gpus, which is weak scaling; --work FORMULA says otherwise" in err
-    _, _, err = shell("fit", "runs.csv", *SPEED, "--work", "1")
-    assert "note: the work of a step, 1, is the same at every count of workers, which is strong scaling" in err
-    assert "the work of a step" not in shell("fit", "runs.csv", *SPEED, "--work", "32*gpus")[2]
-
-
 def test_the_knee_of_weak_scaling(shell: Shell) -> None:
     shell("fit", "runs.csv", *SPEED, "--work", "32*gpus", "-o", "m.json")
     status, out, _ = shell("explain", "m.json", "--knee")
@@ -84,12 +76,3 @@ def test_a_scaling_that_the_work_contradicts(shell: Shell) -> None:
     status, _, err = shell("fit", "runs.csv", *SPEED, "--work", "32*gpus", "--scaling", "strong")
     assert status == 1
     assert "with the work '32*gpus' of a step it is weak" in err
-
-
-def test_a_batch_column_is_in_the_work(shell: Shell, tmp_path: Path) -> None:
-    rows = [f"{n},{b},{n * b / (0.1 + 0.01 * b)}" for n in (1, 2, 4) for b in (16, 32)]
-    (tmp_path / "runs.csv").write_text("\n".join(["gpus,batch,throughput", *rows]) + "\n")
-    _, _, err = shell("fit", "runs.csv", *SPEED, "--intrinsic", "batch", "--model", "a + b*batch", "-o", "m.json")
-    assert "the work of a step is taken as batch*gpus" in err
-    (row,) = json.loads(shell("predict", "m.json", "--at", "gpus=8", "--at", "batch=64", "--json")[1])["predictions"]
-    assert row["throughput"] == pytest.approx(8 * 64 / 0.74, rel=1e-3)

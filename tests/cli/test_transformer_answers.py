@@ -67,13 +67,6 @@ def test_ask_tells_days_cost_and_mfu_in_a_sentence(model, capsys):
     assert "tokens take" not in capsys.readouterr().out
 
 
-def test_a_peak_may_be_given(model, capsys):
-    capsys.readouterr()
-    known = answered(capsys, ["predict", model, *at(), "--peak", "H100", "--json"])
-    given = answered(capsys, ["predict", model, *at(), "--peak", "494.7T", "--json"])
-    assert given["mfu"] == pytest.approx(2 * known["mfu"])
-
-
 def test_what_a_table_lacks_is_named(tmp_path, capsys):
     csv, path = tmp_path / "runs.csv", str(tmp_path / "model.json")
     runs = {"dp": [1, 2, 4, 8], "tp": [1, 1, 1, 2], "gbs": [8, 16, 32, 64], "s": [1.0, 1.1, 1.2, 0.7]}

@@ -48,21 +48,6 @@ def test_every_task_is_done_once(workers: int) -> None:
         list(run(refuse, [3], engine))
 
 
-def test_tasks_are_drawn_as_workers_become_free() -> None:
-    drawn = 0
-
-    def tasks() -> Iterator[int]:
-        nonlocal drawn
-        for task in range(60):
-            drawn += 1
-            yield task
-
-    most = 0
-    for done, _ in enumerate(run(square, tasks(), Engine(workers=1)), start=1):
-        most = max(most, drawn - done)
-    assert most == 0
-
-
 def test_a_worker_that_dies_takes_one_task_with_it() -> None:
     done = dict(run(die_of_seven, range(12), Engine(workers=2)))
     lost = done.pop(7)

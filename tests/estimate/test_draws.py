@@ -53,12 +53,6 @@ def test_the_error_of_a_form_is_found_in_neighbours_that_depart_together() -> No
     assert form.deviation(wave + noise, slopes, places) == pytest.approx(0.1, rel=0.4)
 
 
-def test_random_features_have_the_covariance() -> None:
-    places = np.random.default_rng(2).normal(size=(form.MOST_ROWS + 1, 3))
-    drawn = form.features(places)
-    assert drawn @ drawn.T == pytest.approx(form.covariance(places), abs=0.6)
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_a_product_that_can_stand_for_the_constant_leaves_it_wide(seed: int) -> None:
     # C + a·l·(b + k) + w·(n − 1)/n: of n = 1, 2, 4, 8 a power with a step makes C + w·(n − 1)/n by itself.

@@ -54,23 +54,6 @@ def test_more_never_fits_better(seed: int) -> None:
         assert np.all(fits.probability(columns(more)) <= fits.probability(columns(asked)) + 1e-12)
 
 
-def test_held_out_outcomes() -> None:
-    runs = cluster()
-    train = runs.sample(frac=0.3, random_state=0)
-    rest = runs.drop(train.index)
-    right = (learned(train).probability(columns(rest)) > 0.5) != rest.failed
-    # Three in ten succeed by guessing that all do as most; 0.75 would be that share.
-    assert right.mean() > 0.9
-
-
-def test_more_gpus_help_and_are_never_blamed_without_need() -> None:
-    fits = learned(cluster())
-    assert fits.demands["gpus"].slope < 0.0 < min(fits.demands["params"].slope, fits.demands["micro"].slope)
-    at = {"gpus": np.array([1.0, 64.0]), "params": np.array([7e9, 7e9]), "micro": np.array([4.0, 4.0])}
-    alone, many = fits.probability(at)
-    assert alone < 0.5 < many
-
-
 PRECISIONS = pd.DataFrame(
     [(p, b, "OOM" if b * size > 16 else float(b)) for p, size in (("fp16", 1), ("fp32", 2)) for b in (2, 4, 8, 16, 32)],
     columns=["precision", "batch", "seconds"],
@@ -126,13 +109,6 @@ def test_a_flaky_configuration_is_not_known_to_fail() -> None:
     assert fits.contradicted == ()
 
 
-def test_the_order_of_rows_and_repeats_do_not_matter() -> None:
-    runs = cluster()
-    again = pd.concat([runs, runs[runs.failed]]).sample(frac=1.0, random_state=1)
-    at = columns(runs)
-    assert learned(again).probability(at) == pytest.approx(learned(runs).probability(at), abs=1e-4)
-
-
 def test_nothing_failed() -> None:
     runs = pd.DataFrame({"batch": [1, 2], "seconds": [1.0, 2.0]})
     assert feasibility_of(gp.read_table(runs, time="seconds", intrinsic="batch")) is None
@@ -159,18 +135,6 @@ def learned_of_memory_demand(runs: pd.DataFrame, *, beside: bool = False, **role
 
 def asked(runs: pd.DataFrame) -> dict[str, np.ndarray]:
     return {str(name): runs[name].to_numpy() for name in runs.columns}
-
-
-@pytest.mark.parametrize("capacity", [12.0, 18.0, 24.0])
-def test_outcomes_of_layouts_that_were_not_run(capacity: float) -> None:
-    runs = with_failures(capacity)
-    right = []
-    for seed in range(3):
-        train = runs.sample(frac=0.5, random_state=seed)
-        rest = runs.drop(train.index)
-        fits = learned_of_memory_demand(train)
-        right.append(((fits.probability(asked(rest)) < 0.5) == (rest.gib > capacity)).to_numpy())
-    assert np.mean(np.concatenate(right)) >= 0.9
 
 
 def test_a_device_of_less_memory_is_a_level() -> None:

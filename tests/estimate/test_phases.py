@@ -120,25 +120,6 @@ def test_one_name_takes_the_overlap_of_the_measured_total(name: str, total: Any)
     assert result.metrics["mape"] < 0.1
 
 
-def of_layers(p: pd.DataFrame, layers: int) -> pd.Series:
-    """A backward pass of equal layers: each is exchanged once it is computed and the one before it is exchanged."""
-    sent = np.zeros(len(p))
-    for number in range(1, layers + 1):
-        sent = np.maximum(sent, p.backward_s * number / layers) + p.exchange_s / layers
-    return pd.Series(p.forward_s + sent + p.update_s)
-
-
-@pytest.mark.parametrize(("prefetched", "name"), [(True, "s-sgd-part"), (False, "s-sgd-gradients-part")])
-def test_the_last_layer_has_nothing_to_hide_behind(prefetched: bool, name: str) -> None:
-    phases = phases_of_grid()
-    reading, rest = phases.io_s + phases.h2d_s, of_layers(phases, 8)
-    total = np.maximum(reading, rest) if prefetched else reading + rest
-    result = fitted(pd.concat([GRID, phases], axis=1).assign(t=total), "s-sgd")
-    assert result.best.expression.family == name
-    assert result.best.values["serial"] == pytest.approx(1 / 8, abs=1e-3)
-    assert result.metrics["mape"] < 0.1
-
-
 @pytest.mark.parametrize(
     ("exchange", "constants"),
     [
@@ -202,29 +183,6 @@ def test_what_is_not_measured_is_fitted_to_the_total(measured: tuple[str, ...], 
         assert result.best.values[name] == pytest.approx(true[name], rel=0.01), name
 
 
-def test_constants_of_measured_phases_do_not_depend_on_the_rest() -> None:
-    """The total and the other phases may be anything."""
-    frame = of_grid("exchange_s", "forward_s")
-    other = frame.assign(t=frame.t * np.linspace(1, 3, len(frame)), forward_s=0.1)
-    first, second = fitted(frame, "s-sgd").best, fitted(other, "s-sgd").best
-    names = ("beta_r", "beta_n", "alpha")
-    assert [first.values[n] for n in names] == [second.values[n] for n in names]
-    at = [first.expression.constant_names.index(n) for n in names]
-    assert np.array_equal(first.draws[:, at], second.draws[:, at])
-
-
-def test_draws_of_all_phases_draw_the_same_configurations() -> None:
-    """Phases that err together: what one takes too much another takes too much, in the draws as well."""
-    wrong = np.exp(0.2 * np.random.default_rng(0).standard_normal(len(GRID)))
-    phases = phases_of_grid()
-    frame = of_grid(*ALL, h2d_s=phases.h2d_s * wrong, update_s=phases.update_s * wrong)
-    best = fitted(frame, "s-sgd", draws=100).best
-    of = dict(zip(best.expression.constant_names, best.draws.T, strict=True))
-    # Both are the same mean of the configurations drawn, weighted alike.
-    assert np.corrcoef(of["h"], of["u"])[0, 1] > 0.99
-    assert np.corrcoef(of["h"], of["beta_n"])[0, 1] < 0.9
-
-
 def test_a_phase_that_takes_no_time() -> None:
     zero = np.zeros(len(GRID))
     result = fitted(of_grid(*ALL, io_s=zero), "s-sgd")
@@ -271,12 +229,6 @@ def test_with_no_usable_phase_it_is_the_fit_of_the_total() -> None:
     result, plain = fitted(frame, "s-sgd"), fitted(of_grid(), "s-sgd")
     assert result.best.values == plain.best.values
     assert notes(result, "phase_left_out")
-
-
-@pytest.mark.parametrize("loss", ["log", "squared"])
-def test_every_loss(loss: str) -> None:
-    result = fitted(of_grid(*ALL), "s-sgd", loss=loss, lam=1e-6)
-    assert result.best.values == pytest.approx(MANY, rel=0.01)
 
 
 def test_lambda_by_cross_validation_and_the_published_solver() -> None:

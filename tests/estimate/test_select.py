@@ -63,14 +63,6 @@ def test_folds_hold_every_configuration_out_once_and_too_few_are_not_cut() -> No
     assert best_of(candidates) is candidates[0]
 
 
-def test_the_true_structure_predicts_best() -> None:
-    candidates = candidates_of(PRODUCTS, TABLE, FitOptions(), 0)
-    best = best_of(candidates)
-    assert best.expression is PRODUCTS[0]
-    # The noise is 2 %, whose mean absolute value is 1.6 %.
-    assert best.error < 0.03
-
-
 def test_half_a_standard_error_prefers_the_simple() -> None:
     errors = np.full(10, 0.1)
     spread = np.tile([0.025, -0.02], 5)
@@ -87,16 +79,6 @@ def test_half_a_standard_error_prefers_the_simple() -> None:
     assert best_of([complex_, worse]) is complex_
 
 
-def test_held_out_times_do_not_change_the_fit() -> None:
-    frame = runs(30)
-    train = (np.arange(len(frame)) % 3 > 0) & (frame.workers < 16)
-    one = read(frame).take(train.to_numpy())
-    other = read(frame.assign(t=frame.t.where(train, 100.0 * frame.t))).take(train.to_numpy())
-    for model in ("generic", "auto"):
-        a, b = gp.fit(one, model, draws=2), gp.fit(other, model, draws=2)
-        assert [m.values for m in a.members] == [m.values for m in b.members]
-
-
 def test_a_fold_never_reads_its_held_out_rows() -> None:
     """The prediction of a held-out configuration is the same whatever was measured there."""
     before = candidates_of(PRODUCTS[:1], TABLE, FitOptions(lam=1e-4), 0)[0]
@@ -107,25 +89,6 @@ def test_a_fold_never_reads_its_held_out_rows() -> None:
     # The prediction over the first time, by both errors; the scale of the penalty is the whole table's mean time.
     assert np.allclose(np.abs(1.5 * (1.0 - after.errors[fold]) - 1.0), before.errors[fold], atol=2e-3)
     assert np.abs(before.constants / after.constants - 1.0).max() > 0.01
-
-
-def test_folds_are_those_of_the_content() -> None:
-    first, again, other = (candidates_of(PRODUCTS[:2], TABLE, FitOptions(), s) for s in (0, 0, 1))
-    assert [c.error for c in first] == [c.error for c in again]
-    assert [c.folds.tolist() for c in first] == [c.folds.tolist() for c in other]
-
-
-@pytest.mark.parametrize("model", ["generic", "auto"])
-def test_neither_the_order_of_rows_nor_the_seed_moves_a_prediction(model: str) -> None:
-    frame = runs(24)
-    at = {"layers": [4.0, 8.0], "batch": 32, "workers": [4.0, 32.0]}
-    shuffled = frame.sample(frac=1.0, random_state=3)
-    first = gp.fit(read(frame), model, draws=20, seed=0).predict(at)
-    columns = ["time", "lower", "upper"]
-    other = gp.fit(read(shuffled), model, draws=20, seed=0).predict(at)
-    assert np.array_equal(first[columns].to_numpy(), other[columns].to_numpy())
-    seeded = gp.fit(read(frame), model, draws=20, seed=1).predict(at)
-    assert np.allclose(first[columns].to_numpy(), seeded[columns].to_numpy(), rtol=0.05)
 
 
 def test_huber_weights_by_hand() -> None:
@@ -230,28 +193,6 @@ def test_what_explains_nothing_is_pruned() -> None:
     assert np.all(grown.sizes < 2.0 * USUAL_SIZE)
 
 
-def test_parts_of_the_rows_grow_by_themselves_and_rows_that_do_not_count_change_nothing() -> None:
-    table = runs_of_grow(1.5, noise=0.1)
-    growing, start = growing_of(table)
-    number = np.arange(len(table))
-    rows = np.array([number % 3 != 0, number % 3 != 1, number >= 0])
-    together = grow(growing, np.tile(start, (3, 1)), rows)
-    for one, counted in zip(together, rows, strict=True):
-        alone = grow(growing, start, counted[None])[0]
-        assert one.kept.tolist() == alone.kept.tolist()
-        assert one.constants == pytest.approx(alone.constants, rel=1e-6, abs=1e-8)
-        assert one.sizes == pytest.approx(alone.sizes, rel=1e-6)
-        assert one.problem.penalty.strength == pytest.approx(alone.problem.penalty.strength, rel=1e-6)
-    first, second = (one.problem.penalty.strength for one in together[:2])
-    assert first != pytest.approx(second, rel=1e-3)
-    # Only the scale of the coefficients, which hardly are penalised, knows the other rows.
-    wild = table.frame.assign(t=np.where(rows[0], table.frame.t, 1.2 * table.frame.t))
-    other, _ = growing_of(gp.read_table(wild, time="t", intrinsic="batch", categorical="net,precision"))
-    second = grow(other, start, rows[:1])[0]
-    assert second.kept.tolist() == together[0].kept.tolist()
-    assert second.constants == pytest.approx(together[0].constants, abs=1e-3)
-
-
 def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> None:
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(rng.choice([1.0, 2.0, 4.0, 8.0, 16.0], (120, 3)), columns=["batch", "hidden", "idle"])
@@ -271,23 +212,6 @@ def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> N
     # A coefficient keeps its size, and the noise gives λ.
     assert [s for kind, s in zip(kinds, plain, strict=True) if not kind] == [1.0] * kinds.count("")
     assert grown.problem.penalty.strength == pytest.approx(2.0 * 0.1**2 / len(table), rel=0.5)
-
-
-def test_learned_sizes_err_less_where_most_factors_change_nothing() -> None:
-    rng = np.random.default_rng(2)
-    frame = pd.DataFrame(rng.choice([1.0, 2.0, 4.0, 8.0], (80, 4)), columns=["batch", "hidden", "layers", "filters"])
-    for name in ("activation", "optimizer"):
-        frame[name] = rng.choice(["a", "b", "c", "d"], 80)
-    frame["t"] = (0.1 * frame.batch + 0.2 * frame.hidden**1.5) * np.exp(rng.normal(0.0, 0.15, 80))
-    roles = {"time": "t", "intrinsic": "batch,hidden,layers,filters", "categorical": "activation,optimizer"}
-    table = gp.read_table(frame, **roles)
-    learned, fixed = (
-        gp.validate(table, "generic", "kfold:2", draws=2, structure=structure).models[0].mape
-        for structure in ("auto", "product")
-    )
-    assert learned is not None
-    assert fixed is not None
-    assert learned < fixed
 
 
 # --- linear families solved many at once: exact, and the same numbers whatever is solved beside them -----------------

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from msgspec.structs import replace
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
-from scipy.stats.qmc import Sobol
 
 from genperf.growth import Counts, Draws, Layout, Posterior, Series, bank, forecast, posterior_of
-from genperf.growth.bank import LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, UNSEEN_DRAWN, UNSEEN_NETWORKS, prior, sobol
-from genperf.growth.cluster import combined, shown, step_kinds, strength_kinds
+from genperf.growth.bank import LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, UNSEEN_DRAWN, UNSEEN_NETWORKS, prior
+from genperf.growth.cluster import combined, shown
 
 N = np.array([1.0, 2.0, 4.0, 8.0])
 INSIDE = Counts(N, np.ones(4), np.ones(4))
@@ -20,11 +18,6 @@ BEYOND = Counts(2.0 * N, N, np.ones(4))
 
 def series(times: list[float], counts: Counts = INSIDE, variance: float = 0.0) -> Series:
     return Series(counts, np.log(times), np.full(len(times), variance))
-
-
-def test_points_are_those_of_joe_and_kuo():
-    theirs = Sobol(19, scramble=False, bits=30).random(256)
-    assert_allclose(sobol(256, 19), (theirs + 0.5 / 256) % 1.0, atol=1e-9)
 
 
 def test_bank_is_its_prior():
@@ -95,15 +88,6 @@ def test_draws_hold_the_weights():
     assert_allclose([posterior.weights.sum() for posterior in (one, other)], 1.0)
 
 
-def test_times_in_another_unit_forecast_the_same_growth():
-    far = Counts(np.array([32.0]), np.array([4.0]), np.ones(1))
-    answers = []
-    for unit in (1.0, 1000.0):
-        runs = series([1.0 * unit, 1.1 * unit, 1.2 * unit, 1.3 * unit])
-        answers.append(np.array(forecast([posterior_of(runs).draws()], [1.0], [far]).interval()) / unit)
-    assert_allclose(answers[0], answers[1], rtol=1e-4)
-
-
 def test_an_unseen_network_widens_upwards_only():
     flat = posterior_of(series([1.0, 1.0, 1.0, 1.0]))
     inside = forecast([flat.draws()], [1.0], [Counts(np.array([16.0]), np.array([1.0]), np.ones(1))]).interval()
@@ -111,15 +95,6 @@ def test_an_unseen_network_widens_upwards_only():
     # Of 14 % of the networks nothing is known. Of 40 %, as once, the upper end was above 1.5.
     assert beyond[2][0] > 1.4 * inside[2][0]
     assert beyond[1][0] > 0.8 * inside[1][0]
-
-
-@pytest.mark.parametrize("kinds", [step_kinds, strength_kinds])
-def test_kinds_of_cluster_mix_to_the_prior(kinds):
-    found = kinds()
-    assert_allclose(found.share.sum(), 1.0)
-    # Of every kind some curves, and of the mixture nearly all of them once.
-    assert_allclose(np.average(found.ratio, axis=1, weights=np.exp(bank().logarithms)), 1.0, atol=0.15)
-    assert_allclose(np.median(found.share @ found.ratio), 1.0, atol=0.05)
 
 
 def test_a_table_knows_its_cluster():

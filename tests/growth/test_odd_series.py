@@ -41,11 +41,6 @@ def test_two_clusters_along_one_series_are_named(shell: Shell) -> None:
     assert "different machines" not in fitted(shell, rows.assign(site="old"))
 
 
-def test_two_clusters_at_the_same_counts_are_named(shell: Shell) -> None:
-    both = pd.concat([series().assign(site="old"), series().assign(site="new", t=[t * 2 for t in TIMES])])
-    assert "differ in 'site'" in fitted(shell, both)
-
-
 def test_times_that_fall_then_rise_are_met_inside_and_rise_beyond(shell: Shell) -> None:
     rows = pd.DataFrame({"gpus": [1, 2, 4, 8, 16, 32], "nodes": [1, 1, 1, 2, 4, 8], "t": [10, 5.2, 3, 2.2, 2.6, 4.0]})
     fitted(shell, rows)

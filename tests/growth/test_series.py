@@ -154,15 +154,6 @@ def test_intervals_and_verdicts(name: str) -> None:
         assert width(found)[0] > 0.4
 
 
-def test_the_band_of_the_mean_is_inside_that_of_a_run() -> None:
-    runs = {"scales": np.repeat(SCALES, 3), "run": np.tile([0, 1, 2], 5)}
-    noisy = np.repeat(1 + 8 / SCALES, 3) * np.tile([0.95, 1.0, 1.05], 5)
-    result = auto(table(noisy, **runs))
-    asked = {"workers": [8, 32]}
-    assert np.all(width(result.predict(asked, band="confidence")) < width(result.predict(asked)))
-    assert width(result.predict(asked))[0] > 2 * 1.6 * 0.04
-
-
 def test_of_one_scale_the_prior_says_the_rest() -> None:
     found = auto(table([1.0, 1.1], [8.0, 8.0], run=[0, 1])).predict({"workers": [8, 16]})
     assert found.verdict[1] == "extrapolating-blind"

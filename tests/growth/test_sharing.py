@@ -61,11 +61,6 @@ def test_the_gradient_is_that_of_differences():
         assert error < 1e-4 * (1.0 + np.abs(gradient).max() + abs(value))
 
 
-def test_the_process_finds_the_column_that_matters():
-    weights = np.exp(process().logarithms[3:])
-    assert weights[0] > 3.0 * weights[1]
-
-
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_added_is_the_second_time(change: Change):
     first, second = np.array([0.1, 1.0, 5.0, 2.0]), np.array([0.11, 0.7, 40.0, 2.0])
@@ -101,11 +96,6 @@ def test_series_of_another_work_are_no_donors():
     found = table_shares(table_of(frame, intrinsic="batch"), {}).of(("net00",))
     assert found.donors == 9
     assert all(donor < "net10" for donor in found.nearest)
-
-
-def test_equal_times_are_no_trouble():
-    row = fitted(runs(10, {0: 4}).assign(seconds=1.0))["net00"].predict({"workers": 32}).iloc[0]
-    assert row.time == pytest.approx(1.0, rel=0.02)
 
 
 def test_intervals_cover() -> None:

@@ -90,12 +90,6 @@ def test_arguments_of_a_log_are_settings() -> None:
     assert row["elapsed time per iteration (ms)"] == pytest.approx((1604.2 + 1598.7) / 2)
 
 
-def test_a_log_of_one_step_keeps_it() -> None:
-    source = source_of_log("x | elapsed time per iteration (ms): 12.0 |\n y: nan\n", "train.log")
-    assert source is not None
-    assert source.columns["elapsed time per iteration (ms)"].tolist() == [12.0]
-
-
 def test_logs_become_a_table_that_is_answered(tmp_path: Path, shell: Shell) -> None:
     for gpus, milliseconds in ((1, 410.0), (2, 421.0), (4, 433.0), (8, 446.0)):
         lines = [
@@ -108,12 +102,6 @@ def test_logs_become_a_table_that_is_answered(tmp_path: Path, shell: Shell) -> N
     status, answer, _ = shell("ask", "--full", "run_1.log")
     assert status == 0
     assert "Measured: elapsed time per iteration (ms) of 410 ms" in answer
-
-
-def test_the_last_entry_of_a_trainer_has_the_throughput() -> None:
-    source = import_sources([str(DATA / "trainer_state.json")])
-    assert float(source.columns["train_samples_per_second"][0]) == 314.9
-    assert len(source) == 1
 
 
 def test_collectives_have_bytes_ranks_and_both_kinds_of_buffers() -> None:
@@ -132,12 +120,6 @@ def test_a_collective_without_a_time_is_named() -> None:
     table = nccl_tests.read(text, "all_reduce.txt")
     assert [row["buffers"] for row in table.rows] == ["in place"]
     assert table.left_out == ("all_reduce.txt: line 2: no time out of place ('N/A')",)
-
-
-def test_serving_results_have_a_row_a_run() -> None:
-    source = import_sources([str(DATA / "serving.jsonl")])
-    columns = (source.columns[name].tolist() for name in ("max_concurrency", "output_throughput"))
-    assert [*zip(*columns, strict=True)] == [("1", "118.2"), ("4", "424.9"), ("16", "1266.0")]
 
 
 def test_rounds_of_a_benchmark_are_repeats() -> None:
@@ -435,21 +417,6 @@ def test_memory_of_newer_versions_and_no_codes_of_older_ones() -> None:
     assert newer.rows[0]["memory_bytes"] == 1024
     assert newer.left_out == ("runs.json: results[0], run 1 of 'train': ended by a signal",)
     assert len(read_hyperfine(export(exit_codes=None), "runs.json").rows) == 2
-
-
-def test_characters_that_no_file_can_hold_are_replaced() -> None:
-    odd = read_hyperfine(export(command="a\ud800\0", exit_codes=[0, 2], parameters={"n\udfff": "1"}), "runs.json")
-    assert odd.rows[0]["command"] == "a?\N{REPLACEMENT CHARACTER}"
-    assert odd.factors == ("n?",)
-    assert odd.left_out[0].encode()
-
-
-def test_commands_that_only_differ_beside_the_scan_are_noted() -> None:
-    results = [
-        {"command": name, "times": [1.0], "exit_codes": [0], "parameters": {"n": "2"}} for name in ("a 2", "b 2")
-    ]
-    (note,) = read_hyperfine(json.dumps({"results": results}), "runs.json").notes
-    assert "several commands" in note.text
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import sqlite3
 from collections.abc import Sequence
@@ -55,12 +54,6 @@ def test_a_trace_of_ddp_tells_the_steps_workers_and_phases() -> None:
     for row in table.rows:
         # One thread does everything but the exchange.
         assert sum(float(row[phase]) for phase in phases if phase != "exchange_s") < float(row["step_time_s"])
-
-
-def test_a_single_process_says_nothing_of_workers() -> None:
-    table = read((DATA / "single_workers1.pt.trace.json").read_text(), "trace.json")
-    assert list(table.columns) == ["step", "step_time_s", "input_s", "backward_s", "update_s"]
-    assert len(table.rows) == 3
 
 
 def test_a_step_in_which_the_profiler_stopped_is_left_out() -> None:
@@ -137,12 +130,6 @@ def test_phases_and_steps_of_a_device_worked_by_hand() -> None:
     assert "step 1: the device was still at work" in table.left_out[0]
 
 
-def test_a_device_that_keeps_up_leaves_the_hosts_time() -> None:
-    events = [mark("ProfilerStep#1", 0, 100), mark("forward", 0, 50), *launched("kernel", "gemm", 10, 20, 70, 1)]
-    (row,) = read(trace(*events), "t").rows
-    assert (row["step_time_s"], row["forward_s"]) == (0.0001, 7e-05)
-
-
 def test_what_a_device_did_unrecorded_is_not_taken_for_the_host() -> None:
     call = event("cuda_runtime", "cudaLaunchKernel", 20, 1, correlation=3)
     table = read(trace(mark("ProfilerStep#1", 0, 100), mark("forward", 0, 50), call), "t")
@@ -157,20 +144,6 @@ def test_events_of_other_kinds_do_not_disturb() -> None:
     assert len(read(text, "t").rows) == 1
     # A trace may also be the bare list of its events.
     assert len(read(json.dumps(json.loads(text)["traceEvents"]), "t").rows) == 1
-
-
-def test_compressed_traces_are_read(tmp_path: Path) -> None:
-    from genperf.importers import import_files
-
-    table = import_files("pytorch-profiler", [str(DATA / "ddp_workers2_rank1.pt.trace.json.gz")])
-    assert table.values("rank") == {1}
-    broken = tmp_path / "broken.json.gz"
-    broken.write_bytes(gzip.compress(b'{"traceEvents": []}')[:-9])
-    with pytest.raises(TableError, match="damaged or cut off"):
-        import_files("pytorch-profiler", [str(broken)])
-    broken.write_bytes(b"\x00\xff\x00 no gzip")
-    with pytest.raises(TableError, match="not UTF-8 text"):
-        import_files("pytorch-profiler", [str(broken)])
 
 
 @pytest.mark.parametrize(

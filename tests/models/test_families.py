@@ -547,13 +547,6 @@ def test_a_common_start_is_found_in_jobs_of_different_lengths():
     assert np.abs(result.predict(asked.drop(columns="s")).time / asked.s - 1).max() < 0.1
 
 
-def test_the_note_says_how_the_server_was_judged():
-    result = gp.fit(runs_of(added, JOBS, noise=0.01), "cntk", **ROLES_SERVERS_OF_JOBS)
-    (note,) = [n.text for n in result.notes if n.kind == "overlap_chosen"]
-    assert note.startswith("how the terms of 'cntk' overlap was chosen by the error on held-out runs")
-    assert note.endswith(": T = initialisation + reading + compute + overhead + server")
-
-
 def test_a_measured_synchronous_server_has_a_knee():
     """Steps, whose computation is measured: one second of it is one second, and the server's time adds up."""
     table = gp.datasets.load("server_knee")
@@ -563,10 +556,3 @@ def test_a_measured_synchronous_server_has_a_knee():
     assert result.metrics["mape"] < 1.0
     # 1.04 MB in and out at 200 Mbit/s, of which headers take 4 %.
     assert result.best.values["s"] == pytest.approx(2 * 1.04e6 * 8 / 200e6 / (1448 / 1514), rel=0.05)
-
-
-def test_a_table_of_steps_has_no_initialisation():
-    table = runs_of(lambda f: 0.1 + 0.02 * f.workers, {"workers": [1, 2, 4, 8, 16]})
-    result = gp.fit(table, "cntk", time="s", extrinsic="workers", seed=0, draws=10)
-    assert "i1" not in result.best.values
-    assert result.best.values["s"] == pytest.approx(0.02, rel=0.02)

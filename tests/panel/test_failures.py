@@ -9,7 +9,6 @@ import pytest
 
 import genperf as gp
 from genperf.errors import TableError
-from genperf.panel.options import says_failed
 
 WORDS = [
     "OOM", "oom", "OOM-killed", "OOMKilled", "out of memory", "out_of_memory", "RuntimeError: CUDA error", "FAILED",
@@ -33,15 +32,6 @@ def test_the_usual_words(word: str) -> None:
     assert table.factors[0].upper == 2.0
 
 
-@pytest.mark.parametrize("word", ["", "nan", "fast", "no error", "0 errors", "0,5,1", "terror", "zoom", "-1", "broom"])
-def test_other_bad_cells_stay_faults(word: str) -> None:
-    assert not says_failed(word)
-    runs = pd.DataFrame({"b": [1, 2, 4], "t": ["1", "2", word]})
-    with pytest.raises(TableError, match="1 of 3 rows cannot be used"):
-        gp.read_table(runs, time="t", intrinsic="b")
-    assert gp.read_table(runs, time="t", intrinsic="b", skip_bad_rows=True).failures.empty
-
-
 def test_a_column_of_status() -> None:
     text = "b,t,state\n1,1,ok\n2,2,COMPLETED\n4,nan,failed\n8,,OOM\n16,9,timeout\n"
     table = read(text, status="state")
@@ -61,14 +51,6 @@ def test_other_words() -> None:
     # The named words stand in place of the usual ones, in that column.
     named = read("b,t\n1,1\n2,oom\n4,gone\n", failed="t=gone", skip_bad_rows=True)
     assert (named.failures.b.tolist(), named.rejected_rows) == ([4.0], 1)
-
-
-def test_settings_of_failed_runs_are_checked() -> None:
-    text = "b,t,w\n1,1,1\n2,2,1\nwide,OOM,\n8,OOM,\n"
-    with pytest.raises(TableError, match="'wide' is not a number"):
-        read(text, weight="w")
-    table = read(text, weight="w", skip_bad_rows=True)
-    assert (table.failures.b.tolist(), table.rejected_rows) == ([8.0], 1)
 
 
 def test_derived_factors_and_filters() -> None:

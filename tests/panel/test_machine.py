@@ -66,13 +66,6 @@ def test_a_batch_that_grew_almost_in_proportion_is_as_measured_between_the_runs(
     assert sum("grew with the devices in the runs" in note for note in gp.ask(ALMOST, devices=64).notes) == 1
 
 
-@pytest.mark.parametrize(("batches", "beyond"), [([256, 256, 256], 256), ([64, 100, 80], 80), ([64, 70, 90], 90)])
-def test_a_batch_that_hardly_grew_or_fell_is_held(batches: list[int], beyond: int) -> None:
-    runs = pd.DataFrame({"gpus": [8, 16, 32], "global_batch": batches, "step_time_s": [0.83, 0.85, 0.86]})
-    assert gp.fit(gp.read_table(runs), seed=0).query({"gpus": 64}).columns["global_batch"][0] == beyond
-    assert not any("grew with" in note for note in gp.ask(runs, gpus=64).notes)
-
-
 @pytest.mark.parametrize("runs", [RATES, INSIDE])
 def test_a_rate_of_one_device_is_multiplied_by_the_devices(runs: pd.DataFrame) -> None:
     by_nodes, by_devices, by_both = (

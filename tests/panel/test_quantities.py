@@ -5,17 +5,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import genperf as gp
 from genperf.attribution import scaling
 from genperf.errors import TableError
 from genperf.panel import read_table
-from genperf.panel.target import Target, phase_columns
+from genperf.panel.target import Target
 from genperf.table.factor import measure
 from genperf.validation import LEARNERS
-from genperf.vocabulary.names import PHASES
 
 RUNS = pd.DataFrame({"n": [1, 2, 4], "t": [3000.0, 1500.0, 750.0], "memory_gb": [30.0, 16.0, 9.0], "forward_s": 0.1})
 
@@ -77,14 +74,6 @@ def test_another_quantity_keeps_its_values(options, target):
     assert table.phases == {}
     assert "forward_s" in table.unused
     assert not table.notes
-
-
-def test_the_unit_of_a_quantity_is_part_of_the_hash():
-    gigabytes, other = (read_table(RUNS, quantity=f"memory_gb:{unit}", extrinsic="n") for unit in ("GB", "GiB"))
-    assert gigabytes.sha256 != other.sha256
-    assert gigabytes.sha256 != read_table(RUNS, time="memory_gb", extrinsic="n").sha256
-    colon = read_table(RUNS.rename(columns={"memory_gb": "mem:peak"}), quantity="mem:peak:", extrinsic="n")
-    assert colon.target == Target("mem:peak", "mem:peak", "")
 
 
 def test_faults_name_the_target():
@@ -190,36 +179,6 @@ def test_a_column_in_another_role_is_no_phase(role):
     }
 
 
-def test_names_differ_between_phases():
-    every = [word for words in PHASES.values() for word in words]
-    assert len(every) == len(set(every))
-    assert phase_columns(["comm_s", "exchange_seconds"]) == {"exchange": "exchange_seconds"}
-
-
-def test_phases_do_not_make_repeats_look_mixed():
-    twice = pd.concat([RUNS_PHASE_COLUMNS, RUNS_PHASE_COLUMNS.assign(comm_s=[0.5, 0.6, 0.7])])
-    assert not [n for n in read_table(twice, time="t", extrinsic="n").notes if n.kind == "configuration_mixed"]
-    mixed = read_table(twice.rename(columns={"comm_s": "cpus"}), time="t", extrinsic="n")
-    assert [n.kind for n in mixed.notes] == ["configuration_mixed"]
-
-
-def test_the_hash_sees_phases_as_numbers():
-    def sha(**columns):
-        return read_table(RUNS_PHASE_COLUMNS.assign(**columns), time="t", extrinsic="n").sha256
-
-    assert sha() == sha(Forward_S=["0.10", " 0.2", np.nan])
-    assert sha() != sha(Forward_S=["0.11", "0.2", ""])
-    assert sha() == sha(note="other")
-
-
-def test_a_large_table_says_that_it_keeps_no_phases(tmp_path):
-    pytest.importorskip("duckdb")
-    RUNS_PHASE_COLUMNS[["n", "comm_s", "t"]].to_csv(tmp_path / "a.csv", index=False)
-    table = read_table(tmp_path / "a.csv", time="t", extrinsic="n", aggregate=True)
-    assert table.phases == {}
-    assert "columns of phases are dropped, comm_s (exchange): --no-aggregate keeps them" in str(table.notes[0])
-
-
 @pytest.mark.parametrize(
     ("values", "centre"),
     [
@@ -233,17 +192,6 @@ def test_a_large_table_says_that_it_keeps_no_phases(tmp_path):
 )
 def test_centre(values, centre):
     assert measure("n", "intrinsic", values).centre == pytest.approx(centre, rel=1e-14)
-
-
-@given(st.floats(1e-300, 1e300), st.integers(1, 9))
-def test_the_centre_of_one_value_is_that_value(value, count):
-    assert measure("n", "extrinsic", [value] * count).centre == value
-
-
-@given(st.lists(st.floats(1e-300, 1e300), min_size=1))
-def test_the_centre_lies_in_the_range(values):
-    factor = measure("n", "extrinsic", values)
-    assert factor.lower <= factor.centre <= factor.upper
 
 
 def test_what_a_factor_is():

@@ -54,26 +54,6 @@ def test_a_bad_row_is_named(read, text, line, column, value, reason):
     assert [n.kind for n in table.notes] == ["rows_rejected", "factor_constant"]
 
 
-@pytest.mark.parametrize(
-    ("options", "column", "reason"),
-    [
-        ({"weight": "x"}, "x", "is negative (a weight must not be)"),
-        ({"let": "y=log(x)"}, "y", "is not finite (y = log(x))"),
-        ({"intrinsic": "y", "let": "y=1/(x+1)"}, "y", "is not finite (y = 1/(x+1))"),
-        ({"time": None, "throughput": "x", "work": "n"}, "x", "is negative (throughput must be above zero)"),
-        ({"time": None, "throughput": "t", "work": "x"}, "time", "is negative (time must be above zero)"),
-        ({"time": "x"}, "x", "is negative (time must be above zero)"),
-        ({"categorical": "fw"}, "fw", "is empty"),
-        ({"group": "fw"}, "fw", "is empty"),
-        ({"repeat": "fw"}, "fw", "is empty"),
-    ],
-)
-def test_a_value_that_its_role_cannot_have(read, options, column, reason):
-    text = "n,x,t,fw\n1,1,1,a\n2,-1,1,\n"
-    (rejection,) = read(text, skip_bad_rows=True, **options).rejected
-    assert (rejection.line, rejection.column, rejection.reason) == (3, column, reason)
-
-
 def test_all_bad_rows_are_counted_and_the_first_shown(read):
     text = "n,t\n" + "".join(f"{n},oops\n" for n in range(1, 15)) + "15,1\n" + "x,y\n"
     with pytest.raises(TableError) as caught:
@@ -133,21 +113,6 @@ def test_faults_are_counted_where_they_stand(read):
     assert (len(table.rejected), table.rejected_rows) == (2, 1)
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "message"),
-    [
-        ("n,t,m\n1,4,1\n2,3,x\n4,1,2\n", {"where": "m > 0"}, "line 3, column 'm': 'x' is not a number"),
-        ("n,t\n1,0\n2,-1\n", {"skip_bad_rows": True}, "2 of 2 rows cannot be used"),
-        ("n,t\n1,2,3\n", {}, "line 2: 3 fields where the header has 2"),
-        ("n,t\n1,2,3\n", {"skip_bad_rows": True}, "line 2: 3 fields where the header has 2"),
-        ("n,b,t\n1,,2\n2,,3\n", {"intrinsic": "b"}, r"runs\.csv: column 'b' is empty"),
-    ],
-)
-def test_what_leaves_no_table(read, text, options, message):
-    with pytest.raises(TableError, match=message):
-        read(text, **options)
-
-
 def test_a_count_below_zero_is_a_fault_and_one_of_zero_is_noted(read):
     with pytest.raises(TableError, match=r"'gpus': '-4' is negative \(a count of workers must not be\)"):
         read("gpus,t\n-4,1\n2,1\n", extrinsic="gpus")
@@ -179,21 +144,6 @@ def test_a_frame_is_read_like_its_file(read):
     from_frame = read_table(frame, time="t", extrinsic="n", intrinsic="b", categorical="fw")
     assert from_frame.sha256 == from_file.sha256
     assert from_frame.factors == from_file.factors
-
-
-@pytest.mark.parametrize(
-    "bad", [pd.Series([1, None], dtype="Int64"), pd.Series([1.0, np.nan]), pd.Series([1, "x"], dtype=object)]
-)
-def test_a_bad_cell_of_a_frame_is_named_by_its_position(bad):
-    with pytest.raises(TableError, match="DataFrame: 1 of 2 rows cannot be used\n  row 1, column 'n'"):
-        read_table(pd.DataFrame({"n": bad, "t": [1.0, 2.0]}), time="t", extrinsic="n")
-
-
-def test_true_and_false_are_no_numbers():
-    frame = pd.DataFrame({"n": [1, 2], "xla": [True, False], "t": [1.0, 2.0]})
-    with pytest.raises(TableError, match="--categorical xla"):
-        read_table(frame, time="t", extrinsic="n,xla")
-    assert read_table(frame, time="t", extrinsic="n", categorical="xla").factor("xla").levels == ("False", "True")
 
 
 times = st.floats(1e-9, 1e9)

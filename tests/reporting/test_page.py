@@ -184,13 +184,6 @@ def test_one_factor_that_counts_no_workers() -> None:
     assert sheet["answers"][1]["short"] != ""
 
 
-def test_factors_with_one_level() -> None:
-    result = fitted(runs().assign(framework="only"), "generic", intrinsic="batch", categorical="framework")
-    sheet = data_of(page(result))["groups"][0]["sheet"]
-    assert [f["distinct"] for f in sheet["factors"]] == [1, 5, 1]
-    assert shorts(page(result))[0].endswith("workers")
-
-
 def test_a_model_without_an_interval() -> None:
     """One draw, no noise: the interval is a point, which is not printed as an interval."""
     result = fitted(runs())
@@ -199,12 +192,6 @@ def test_a_model_without_an_interval() -> None:
     answers = data_of(page(sure))["groups"][0]["sheet"]["answers"]
     assert re.search(r"a worker is predicted to do \d+ % of the work", answers[0]["sentences"][0])
     assert not any("interval" in sentence for a in answers[:3] for sentence in a["sentences"])
-
-
-def test_very_long_names() -> None:
-    name = "w" * 500
-    table = gp.read_table(runs().rename(columns={"workers": name}), time="s", extrinsic=[name])
-    assert name in page(gp.fit(table, model=f"a/{name} + c", draws=20), View(along=name))
 
 
 def test_many_groups_make_a_small_page(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,39 +301,6 @@ def test_command_reads_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert isinstance(again, FitResult)
     assert again.schema.sha256 == before.schema.sha256
     assert command_of(again) == command_of(before)
-
-
-def test_command_repeats_hints_byte_for_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import shlex
-
-    from genperf.cli.main import run
-
-    monkeypatch.chdir(tmp_path)
-    pd.DataFrame({"gpus": [1, 2, 4], "s": [0.30, 0.31, 0.32]}).to_csv("runs.csv", index=False)
-    hints = ["--hint", "bandwidth=10Gbit/s", "--hint", "parameters=25M", "--hint", "devices per node=4"]
-    assert run(["fit", "runs.csv", "--time", "s", "--extrinsic", "gpus", *hints, "-o", "model.json", "-q"]) == 0
-    before = Path("model.json").read_bytes()
-    result = gp.load_model("model.json")
-    assert isinstance(result, FitResult)
-    command = shlex.split(command_of(result))
-    assert "bandwidth between nodes=10Gbit/s" in command
-    assert "--fix" not in command
-    assert run([*command[1:], "-q"]) == 0
-    again = gp.load_model("model.json")
-    assert isinstance(again, FitResult)
-    assert again.predict({"gpus": 8}).equals(result.predict({"gpus": 8}))
-    assert command_of(again) == command_of(result)
-    assert run(["fit", "runs.csv", "--time", "s", "--extrinsic", "gpus", *hints, "-o", "model.json", "-q"]) == 0
-    assert Path("model.json").read_bytes() == before
-
-
-def test_members_with_equal_labels_are_one() -> None:
-    result = fitted(runs())
-    labels = [("growing overheads", 0.3), ("growing overheads (2)", 0.45), ("overheads", 0.25)]
-    members = tuple(replace(result.best, weight=weight, label=label) for label, weight in labels)
-    sheet = data_of(page(dataclasses.replace(result, members=members)))["groups"][0]["sheet"]
-    assert sheet["members"] == [["growing overheads", 0.75], ["overheads", 0.25]]
-    assert [row[0] for row in sheet["constants"]] == ["growing overheads"] * 2 + ["overheads"] * 2
 
 
 def test_the_unit_of_the_work_is_named() -> None:

@@ -145,21 +145,6 @@ def test_a_truncated_file_says_so(result: FitResult, tmp_path: Path) -> None:
         load_model(tmp_path)
 
 
-def test_names_are_escaped_in_a_notebook() -> None:
-    frame = runs().replace({"framework": {"mxnet": "mx <net>"}})
-    fitted = gp.fit(
-        gp.read_table(frame, time="s", extrinsic="gpu count", intrinsic="batch", categorical="framework"),
-        "generic",
-        structure="separable",
-        draws=20,
-    )
-    page = fitted._repr_html_()
-    # One of the two is the reference, which no constant names.
-    assert "mx &lt;net&gt;" in page or "tensor &lt;flow&gt;" in page
-    assert "<net>" not in page
-    assert "<flow>" not in page
-
-
 def test_what_was_measured_is_kept_for_drawing(result: FitResult) -> None:
     again = parse_model(dump_model(result))
     assert again.schema.medians == result.schema.medians
@@ -316,14 +301,6 @@ def test_without_group_columns_every_group_is_asked_for_every_row(groups: Groupe
     found = groups.predict({"n": [1, 8]})
     assert list(zip(found["net"], found["n"], strict=True)) == [("a", 1.0), ("a", 8.0), ("b", 1.0), ("b", 8.0)]
     np.testing.assert_allclose(found["time"], [9.0, 2.0, 18.0, 4.0], rtol=1e-3)
-
-
-def test_columns_are_those_of_the_frame(groups: GroupedResult) -> None:
-    for result in (groups, groups["a"]):
-        columns = result.predict_columns({"n": [1, 8]}, 0.5, "confidence")
-        frame = result.predict({"n": [1, 8]}, 0.5, "confidence")
-        assert list(columns) == list(frame.columns)
-        assert all(frame[name].tolist() == cells.tolist() for name, cells in columns.items())
 
 
 @pytest.mark.parametrize(

@@ -248,18 +248,3 @@ def test_a_throughput_is_what_is_optimised() -> None:
     # The unit of the work moves neither the throughput nor the cost of its unit.
     assert best[0] == pytest.approx(best[1], rel=1e-6)
     assert best[0] == pytest.approx(best[2], rel=1e-6)
-
-
-def test_a_model_of_draws_is_searched_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = pd.DataFrame({"workers": [1.0, 2.0, 4.0, 8.0, 16.0], "seconds": [9.0, 5.1, 3.2, 2.7, 3.4]})
-    result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), "auto")
-    assert any(m.discrepancy is not None for m in result.members)
-    found = gp.optimize(result, {"workers": "1:24"}, minimize="cost")
-    told = result.predict({"workers": list(range(1, 25))})
-    order = (told.workers * told.time).sort_values(kind="stable").index[:10]
-    assert found.best.workers.tolist() == told.workers[order].tolist()
-    assert found.best.time.to_numpy() == pytest.approx(told.time[order].to_numpy())
-    monkeypatch.setattr("genperf.search.problem.MAX_DRAWN_CONFIGURATIONS", 20)
-    assert gp.optimize(result, {"workers": "1:24"}, "workers < 21").feasible == 20
-    with pytest.raises(GenperfError, match="24 configurations are to be evaluated; at most 20"):
-        gp.optimize(result, {"workers": "1:24"})

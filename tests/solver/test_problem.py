@@ -115,19 +115,6 @@ def test_projection_through_a_total_that_is_not_a_sum(case: Case) -> None:
     assert problem.cost(projected).item() <= best_coefficients(problem, problem.start) * (1.0 + 1e-6)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_projection_beside_a_term_that_is_known(loss: str) -> None:
-    """A number in the place of a coefficient: the others explain what it leaves of the values."""
-    known = Case(GENERIC.expression.with_fixed({"C": 0.5}), GENERIC.truth[1:])
-    problem = problem_of(known, loss, noise=0.1)
-    others = np.array([1.0, 1.1, 1.0, 0.4, 0.3])
-    share = 1e-4 if loss in ("relative", "squared") else 0.01
-    projected = problem.projected(others[None])[0]
-    assert problem.cost(projected).item() <= best_coefficients(problem, others) * (1.0 + share)
-    if LOSSES[loss].quadratic:
-        np.testing.assert_allclose(problem.projected(projected)[0], projected, rtol=1e-9)
-
-
 # --- bounded least squares: the optimality conditions hold, and the answers are those of other codes -----------------
 
 

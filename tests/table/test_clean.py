@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genperf.table import Rejection
-from genperf.table.clean import label, labels, mostly_numbers, numbers
+from genperf.table.clean import label, labels, numbers
 
 GOOD = [
     ("1", 1.0),
@@ -83,35 +82,3 @@ def test_levels_stay_as_written():
 )
 def test_a_value_of_a_frame_is_written_as_one_would(cell, text):
     assert label(cell) == text
-
-
-def test_some_bad_cells_do_not_make_a_text_column():
-    assert mostly_numbers(["1", "2", "oom", ""])
-    assert not mostly_numbers(["a", "b", "3"])
-    assert not mostly_numbers([])
-
-
-@pytest.mark.parametrize(
-    ("rejection", "text"),
-    [
-        (
-            Rejection("r.csv", 7, "time", "abc", "is not a number"),
-            "r.csv: line 7, column 'time': 'abc' is not a number",
-        ),
-        (Rejection("r.csv", 7, "time", "", "is empty"), "r.csv: line 7, column 'time': the cell is empty"),
-        (
-            Rejection("r.csv", 7, "", "1,2", "2 fields where the header has 3"),
-            "r.csv: line 7: 2 fields where the header has 3",
-        ),
-        (
-            Rejection("DataFrame", 0, "n", "a\nb", "is not a number", "row"),
-            "DataFrame: row 0, column 'n': 'a b' is not a number",
-        ),
-    ],
-)
-def test_a_rejection_says_where_what_and_why(rejection, text):
-    assert str(rejection) == text
-
-
-def test_a_long_value_is_cut():
-    assert len(str(Rejection("r.csv", 1, "n", "x" * 1000, "is not a number"))) < 100

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from genperf.errors import GenperfError, TableError
+from genperf.errors import TableError
 from genperf.panel import large, read_table
 from genperf.table import content, opened
-from genperf.table.content import read_bounded, read_content
+from genperf.table.content import read_content
 from genperf.table.opened import open_source
 
 TEXT = "workers,seconds\n1,9\n2,5\n4,3\n"
@@ -43,17 +41,6 @@ def test_zstd_without_a_reader_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(content, "import_module", no_module)
     with pytest.raises(TableError, match="is compressed with zstd, which is not read here"):
         open_source(tmp_path / "runs.csv")
-
-
-def test_a_pipe_is_read_up_to_a_bound(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=("x" * 10,))
-    writer.start()
-    with pytest.raises(GenperfError, match="does not tell its size"):
-        read_bounded(tmp_path / "pipe", 9)
-    writer.join()
-    (tmp_path / "file").write_text("x" * 10)
-    assert len(read_bounded(tmp_path / "file", 9)) == 10
 
 
 def test_the_delimiter_that_a_spreadsheet_names(tmp_path: Path) -> None:

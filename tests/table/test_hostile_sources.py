@@ -24,9 +24,9 @@ def refusal(path: Path | str) -> str:
 def test_a_log_of_two_gigabytes_is_read_from_its_beginning_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(facts, "MOST_OF_A_LOG", 1_000_000)
+    monkeypatch.setattr(facts, "MOST_OF_A_LOG", 100_000)
     path = tmp_path / "train.log"
-    path.write_text("world_size: 8\n" + STEPS * 2_000, encoding="utf-8")
+    path.write_text("world_size: 8\n" + STEPS * 200, encoding="utf-8")
     with path.open("r+b") as file:
         file.truncate(2_000_000_000)  # the rest is a hole that takes no disk
     source = understood(open_source(path))

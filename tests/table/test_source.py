@@ -23,15 +23,6 @@ def refused(source, **options):
     return caught.value
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " "])
-def test_the_delimiter_is_found(tmp_path, delimiter):
-    path = write(tmp_path, "n,t,name\n1,0.5,a\n2,0.25,b\n".replace(",", delimiter))
-    source = open_source(path)
-    assert list(source.cells) == ["n", "t", "name"]
-    assert source.cells["t"].tolist() == ["0.5", "0.25"]
-    assert source.lines.tolist() == [2, 3]
-
-
 @pytest.mark.parametrize(
     ("text", "columns"),
     [
@@ -46,18 +37,6 @@ def test_the_delimiter_is_found(tmp_path, delimiter):
 )
 def test_headers(tmp_path, text, columns):
     assert list(open_source(write(tmp_path, text)).cells) == columns
-
-
-@pytest.mark.parametrize("delimiter", [":", "tab", "\\t", "semicolon"])
-def test_a_delimiter_can_be_named(tmp_path, delimiter):
-    actual = {"tab": "\t", "\\t": "\t", "semicolon": ";"}.get(delimiter, delimiter)
-    path = write(tmp_path, f"n{actual}t\n1{actual}2\n")
-    assert list(open_source(path, delimiter).cells) == ["n", "t"]
-
-
-@pytest.mark.parametrize("delimiter", ["", "::", '"', "\n"])
-def test_what_cannot_delimit_is_refused(tmp_path, delimiter):
-    assert "one character" in str(refused(write(tmp_path, "n,t\n1,2\n"), delimiter=delimiter))
 
 
 def test_line_numbers_are_those_of_the_file(tmp_path):
@@ -125,30 +104,3 @@ BAD = [
     (b"PK\x03\x04\x14\0a.npy", "runs.csv: is an archive of numpy arrays, not text"),
     (b"PAR1 and no more", "runs.csv: is not a Parquet file that can be read"),
 ]
-
-
-@pytest.mark.parametrize(("content", "message"), BAD)
-def test_what_is_no_table_is_refused(tmp_path, monkeypatch, content, message):
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, content)
-    assert str(refused("runs.csv")).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("none.csv", "none.csv: no such file"),
-        ("rums.csv", "did you mean 'runs.csv'?"),
-        ("empty", "is a folder without a file that holds anything"),
-        ("a\0b", "cannot be read"),
-        (3, "not from int"),
-        (pd.DataFrame(), "no columns"),
-        (pd.DataFrame({"n": []}), "no rows"),
-        (pd.DataFrame([[1, 2]], columns=["n", "n"]), "columns 1 and 2 are both named 'n'"),
-    ],
-)
-def test_what_cannot_be_opened_is_refused(tmp_path, monkeypatch, source, message):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "empty").mkdir()
-    write(tmp_path, "n,t\n1,2\n")
-    assert message in str(refused(source))

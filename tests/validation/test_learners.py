@@ -11,7 +11,7 @@ from genperf.errors import FitError, TableError
 from genperf.panel import Table, read_table
 from genperf.panel.target import Target
 from genperf.validation import LEARNERS, SCHEMES, split
-from genperf.validation.learners import features, half_width, last_point, read
+from genperf.validation.learners import half_width, last_point, read
 
 FITTED = [name for name in LEARNERS if name != "last-point"]
 
@@ -49,15 +49,6 @@ def test_bounds_hold_the_time_and_widen_with_the_interval(name: str) -> None:
     assert ((wide.lower > 0) & (wide.lower <= wide.predicted) & (wide.predicted <= wide.upper)).all()
     # A single configuration predicts itself.
     assert LEARNERS[name](table.take([0]), frame.iloc[[0]], 0.9, 0).predicted == pytest.approx(frame.t[:1])
-
-
-@pytest.mark.parametrize("name", list(LEARNERS))
-def test_zeros_constants_and_negative_numbers_are_read(name: str) -> None:
-    frame, _ = power_law()
-    frame = frame.assign(zero=frame.n - 1, constant=3, negative=frame.n - 8)
-    table = read_table(frame, time="t", intrinsic="b", extrinsic="n,zero,constant,negative", categorical="framework")
-    forecast = LEARNERS[name](table, frame, 0.9, 0)
-    assert np.isfinite(forecast.predicted).all()
 
 
 @pytest.mark.parametrize("name", FITTED)
@@ -115,16 +106,6 @@ def test_a_factor_is_read_as_logarithms_where_there_are(
 ) -> None:
     table = read_table(pd.DataFrame({"x": values, "t": 1.0}), time="t", extrinsic="x")
     assert read(table.factor("x"), {"x": asked}) == pytest.approx(expected)
-
-
-def test_factors_of_one_value_are_no_columns() -> None:
-    _, table = power_law()
-    frame = table.frame
-    # b, n, two frameworks; one, b, n, the second framework.
-    assert features(table, frame).shape == features(table, frame, plain=True).shape == (len(frame), 4)
-    some = table.take((table.frame.n == 1).to_numpy() & (table.frame.framework == "a").to_numpy())
-    assert features(some, frame).shape == (len(frame), 1)
-    assert not features(some.take([0]), frame).any()
 
 
 @pytest.mark.parametrize(
@@ -222,15 +203,6 @@ def test_the_interval_is_that_of_the_other_configurations() -> None:
         assert forecast.predicted[0] == 1.0
 
 
-def test_blocks_change_nothing() -> None:
-    rng = np.random.default_rng(0)
-    n = np.exp(rng.normal(size=700))
-    table = series(workers=n.tolist(), t=(1 + n).tolist())
-    asked = np.exp(rng.normal(size=600))
-    nearest = np.abs(np.log(asked)[:, None] - np.log(n)[None, :]).argmin(axis=1)
-    assert predict(table, workers=asked.tolist()) == pytest.approx((1 + n)[nearest])
-
-
 # ---  ----------------------------------------------------------------------------------------------------------------
 
 WORKERS = (1, 2, 4, 8)
@@ -301,24 +273,6 @@ def test_repeats_stay_together_however_they_are_spread(values: list[int], seed: 
     if len(set(values)) > 1:
         for scheme in ("kfold:2", "leave-one-out", "extrapolate:n", "leave-group-out:n"):
             assert_apart(t, scheme, seed)
-
-
-def test_folds_are_equal_in_size_and_follow_the_seed() -> None:
-    t = table()
-    sizes = [len(set(t.configuration[f.test])) for f in split(t, "kfold:5")]
-    assert sorted(sizes) == [2, 2, 2, 3, 3]  # 12 configurations
-
-    def tests(seed: int) -> list[list[bool]]:
-        return [f.test.tolist() for f in split(t, "kfold:5", seed)]
-
-    assert tests(0) == tests(0)
-    assert tests(0) != tests(1)
-
-
-def test_each_fold_holds_its_share_of_every_group() -> None:
-    t = table(group="network")
-    for fold in split(t, "kfold:4"):  # 4 configurations in each group of 3
-        assert t.frame["network"][fold.test].value_counts().to_dict() == {"a": 3, "b": 3, "c": 3}
 
 
 def test_extrapolate_takes_the_largest_of_each_group() -> None:

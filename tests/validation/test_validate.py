@@ -12,12 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 from genperf import datasets
-from genperf.errors import FormulaError, GenperfError, ModelError
+from genperf.errors import GenperfError, ModelError
 from genperf.panel import Table, read_table
 from genperf.panel.target import Target
 from genperf.prediction import schema_of
 from genperf.validation import LEARNERS, importance, run, validate
-from genperf.validation.run import ModelScore, reasons_in_words
+from genperf.validation.run import ModelScore
 
 SIMPLE = "last-point,linear"
 
@@ -173,15 +173,6 @@ def test_trained_levels_stand_for_an_unseen_one_in_every_model() -> None:
     assert generic["measured"].between(generic["lower"], generic["upper"]).all()
 
 
-def test_rows_of_trained_levels_are_as_without_an_unseen_one() -> None:
-    data = frame().query("net != 'z' or workers == 8")
-    with_z = validate(table(data), LEARNERS, "extrapolate:workers")
-    without = validate(table(data.query("net != 'z'")), LEARNERS, "extrapolate:workers")
-    for one, other in zip(with_z.models, without.models, strict=True):
-        known = one.predictions["predicted"][with_z.configurations["net"] != "z"]
-        assert known.tolist() == pytest.approx(other.predictions["predicted"].tolist())
-
-
 def test_levels_and_groups_that_the_training_part_lacks() -> None:
     # A level must be known in its own group.
     data = frame().assign(cluster=lambda d: np.where(d.net == "x", "one", "two"))
@@ -197,11 +188,6 @@ def test_levels_and_groups_that_the_training_part_lacks() -> None:
     # Levels are told apart, however near their spelling.
     near = frame().assign(net=lambda d: d.net.map({"x": "resnet50", "y": "resnet101", "z": "resnet152"}))
     assert validate(table(near), "generic", "leave-group-out:net", draws=2)["generic"].predicted == 24
-
-
-def test_nobody_can_predict_a_kind_from_one_other() -> None:
-    with pytest.raises(GenperfError, match="level 'x' of 'net' is not in the training part, which has one"):
-        validate(table(frame().query("net != 'z'")), SIMPLE, "leave-group-out:net")
 
 
 def test_a_model_that_fails_is_reported_and_the_others_go_on(fits: Fits) -> None:
@@ -227,15 +213,6 @@ def test_what_a_library_cannot_use_is_said_in_words(monkeypatch: pytest.MonkeyPa
     validation = validate(table(), "svr,last-point")
     assert validation["svr"].failed == "svr cannot use this data: the matrix is not positive definite"
     assert validation["last-point"].failed is None
-
-
-def test_a_refused_formula_keeps_its_caret(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(table: Table, model: str, **options: Any) -> None:
-        raise FormulaError("'.' is not allowed", text=model, column=1)
-
-    monkeypatch.setattr(run, "fit", refuse)
-    with pytest.raises(GenperfError, match=r"'\.' is not allowed\n  a\.b\+1\n   \^"):
-        validate(table(), "a.b+1", "kfold:3")
 
 
 def test_a_group_that_cannot_be_fitted_does_not_stop_the_others() -> None:
@@ -267,17 +244,6 @@ def test_another_quantity_is_predicted_under_its_name(fits: Fits, unit: str, rms
     assert "memory" in of_memory.predictions()
     assert of_memory.headline.startswith("extrapolate:workers, memory of 6 held-out configurations")
     assert of_memory.summary()["rmse"].str.fullmatch(rmse).all()
-
-
-@pytest.mark.parametrize("column", ["time", "fold", "measured", "model"])
-def test_a_factor_may_be_named_as_a_result_is(column: str) -> None:
-    t = read_table(frame().rename(columns={"workers": column}), time="t", extrinsic=column, repeat="repeat")
-    validation = validate(t, SIMPLE, "leave-one-out")
-    first = validation.to_dict()["models"][0]["predictions"][0]
-    assert (first.get(f"{column}_", first.get(column)), first["fold"]) == (1.0, "1")
-    held_out = validation.predictions()
-    assert held_out["model"].unique().tolist() == ["last-point", "linear"]
-    assert column != "model" or held_out["model_"].unique().tolist() == [1.0, 2.0, 4.0, 8.0]
 
 
 NAMES = [
@@ -372,15 +338,6 @@ def test_a_family_that_cannot_fit_one_group_predicts_the_others() -> None:
     assert unpredicted(score) == (validation.configurations["net"] == "z").tolist()
     assert "every factor has one value" in str(score.notes[0])
     assert set(score.predictions["verdict"].dropna()) <= {"ok", "caution", "extrapolating-blind"}
-
-
-def test_many_reasons_are_counted_and_the_rarest_gathered() -> None:
-    reasons = ["b", *"aaa", *"cdefghijklmno"]
-    notes = [str(n) for n in reasons_in_words(reasons, 20)]
-    assert notes[0] == "3 of 20 configurations left unpredicted: a"
-    assert notes[1] == "1 of 20 configurations left unpredicted: b"
-    assert len(notes) == 13
-    assert notes[-1] == "3 of 20 configurations left unpredicted for other reasons"
 
 
 # --- permutation importance where the answer is known ----------------------------------------------------------------

@@ -124,14 +124,6 @@ def test_times_in_another_unit_are_read_by_it(shell: Shell) -> None:
     assert "no column 'step_s'" in shell("verify", "history.csv", "ms.csv")[2]
 
 
-def test_an_unknown_group_is_asked_back(shell: Shell) -> None:
-    runs = pd.concat([runs_of(3).assign(net=name) for name in ("resnet", "bert")])
-    runs.drop(columns="build").to_csv("groups.csv", index=False)
-    pd.DataFrame({"net": ["brt"], "gpus": [8], "step_s": [1.3]}).to_csv("brt.csv", index=False)
-    status, _, err = shell("verify", "groups.csv", "brt.csv")
-    assert (status, "there is no group brt" in err, "did you mean 'bert'" in err) == (1, True, True)
-
-
 def test_update_of_a_history_with_sessions_needs_no_session_of_the_new_runs(shell: Shell) -> None:
     status, out, _ = shell("verify", "history.csv", "slow.csv", "--update")
     assert (status, out.count("moved: gpus=")) == (1, 3)
@@ -159,13 +151,6 @@ def test_a_time_of_a_run_that_failed_is_not_compared(shell: Shell) -> None:
     status, _, err = shell("verify", "history.csv", "ended.csv")
     assert (status, "the one run failed: none can be compared with its prediction" in err) == (1, True)
     assert not any(word in err for word in ("to fit", "--failed", "model's table"))
-
-
-def test_a_file_without_rows_is_shown(shell: Shell) -> None:
-    Path("empty.csv").write_text("gpus,step_s\n")
-    err = shell("verify", "history.csv", "empty.csv")[2]
-    assert "it begins:\n    gpus,step_s" in err
-    assert "build-0" not in err
 
 
 def test_reports_for_machines(shell: Shell) -> None:
