@@ -276,8 +276,6 @@ _REPEATS, _PROVENANCE = (frozenset(words_of(f"columns.{kind}")) for kind in ("re
 _NUMBERED = re.compile(r"([a-z]*[ _-]?)(\d+|[a-z])")
 #: A count among words: `8xA100`, `4 x V100`.
 _COUNTED = re.compile(r"\d+\s?[x×*]\s?[A-Za-z]")
-#: A part of a job, as Slurm numbers it.
-_JOB_STEP = re.compile(r"\d+(_\d+)?\.(batch|extern|\d+)")
 _ENDINGS, _FAILED, _SUCCEEDED = (
     frozenset(words_of(f"columns.{kind}")) for kind in ("ending", "ending_failed", "ending_succeeded")
 )
@@ -484,17 +482,6 @@ def is_repeat(name: str, cells: Cells | Sequence[Any]) -> bool:
 def is_provenance(name: str) -> bool:
     """Tell whether a column says where a run was written down: it may separate series, and is no factor."""
     return plain_name(name) in _PROVENANCE
-
-
-def refuse_job_steps(columns: Mapping[str, Cells | Sequence[Any]]) -> None:
-    """Refuse a list of Slurm's that has the steps of jobs beside the jobs: each would count as a run."""
-    for name in (n for n in columns if plain_name(n) in ("jobid", "job_id")):
-        step = next((text for text in labels(columns[name]) if _JOB_STEP.fullmatch(text)), None)
-        if step is not None:
-            raise TableError(
-                f"column '{name}' holds steps of jobs beside the jobs, such as {step}: each would count as a run",
-                hint="sacct -X writes the jobs alone",
-            )
 
 
 def series_columns(cells: dict[str, Objects], texts: Sequence[str], wanted: Collection[str]) -> dict[str, Objects]:

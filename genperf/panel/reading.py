@@ -1,5 +1,6 @@
 """The meaning of each column, from its cells, its header and the question: one score, with its reasons."""
 
+import itertools
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -39,7 +40,6 @@ from genperf.panel.evidence import (
     not_measured,
     numbered,
     ranked,
-    refuse_job_steps,
     repeated_kinds,
     role_by_words,
     series_columns,
@@ -72,6 +72,8 @@ Role = Chosen | Measurement
 MOST_DEVICES = 16
 #: The exponent from which on a time grows with a number without a name as with a size: workers hold it up by less.
 SIZE_GROWTH = 0.5
+#: The logarithm up to which a rate of each, which leaves out when some waited, times the count is that of all.
+ABOUT_EQUAL = 0.25
 #: An efficiency above it is in percent.
 MOST_EFFICIENT = 2.0
 #: Of so few measured columns none is taken for the sum of the others.
@@ -189,7 +191,6 @@ def read_columns(
         what = f"the roles of at most {MAX_COLUMNS:,} columns are recognised, and there are {len(columns):,}"
         hint = "genperf fit with the roles by name: --time COL --extrinsic COL; or a table with fewer columns"
         raise TableError(what, hint=hint)
-    refuse_job_steps(columns)
     given_roles = roles = roles or Roles()
     evidence = {name: evidence_of(cells) for name, cells in columns.items()}
     headers = {name: described(name, (units or {}).get(name, ""), columns) for name in columns}
@@ -230,7 +231,11 @@ def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None
     """Return the column that a question means: by its header, however it is written, or by the field's name for it."""
     if name in columns:
         return name
-    spellings = (plain_name, lambda n: counted_noun(n).removesuffix("s"), canonical_of, plural_of)
+    cores = words_of("headers.cores")
+    spellings = (
+        *(plain_name, lambda n: counted_noun(n).removesuffix("s"), canonical_of, plural_of),
+        lambda n: cores[0] if plain_name(n) in cores else None,
+    )
     meant = dict.fromkeys(spelled(name) for spelled in spellings)
     for spelled in spellings:
         there = {spelled(column): column for column in reversed(list(columns))}
@@ -486,9 +491,23 @@ def _with_quantities(reading: Reading, want: str | None) -> Reading:
     added = reading.scale is not None and counts_devices(reading.scale)
     either = [n for n in names if added and plain_name(n) in words_of("headers.rate_of_one_or_all")]
     of_one = [n for n in either if growth(reading, n) <= LEAST_GROWTH]
+    of_one += _parts_of_a_rate(reading, [n for n in names if positive[n]]) if len(names) > 1 else []
     of_a_worker = {n: replace(reading.headers[n], shared=True) for n in of_one}
     headers = {**reading.headers, **of_a_worker}
+    if chosen is None and ordered[0] in of_one:
+        ordered = names = ranked(names, list(reading.meanings), headers)
     return replace(reading, quantities=tuple(ordered), ranked=tuple(names), headers=headers)
+
+
+def _parts_of_a_rate(reading: Reading, names: Sequence[str]) -> list[str]:
+    """Return the rates that are of one device or thread: times the count they are about another rate."""
+    rates = [n for n in names if reading.headers[n].kind == "rate" and not reading.headers[n].shared]
+    if reading.scale is None or len(rates) < 2 or not reading.evidence[reading.scale].varies:
+        return []
+    logs = {n: np.log(reading.evidence[n].values) for n in (*rates, reading.scale)}
+    of_all = {n: logs[n] + logs[reading.scale] for n in rates}
+    pairs = itertools.permutations(rates, 2)
+    return [one for one, total in pairs if np.nanmax(np.abs(of_all[one] - logs[total])) < ABOUT_EQUAL]
 
 
 def _with_total(reading: Reading, numeric: Sequence[str]) -> tuple[Reading, str | None]:

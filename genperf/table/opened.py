@@ -18,7 +18,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from genperf.arrays import AnyArray
-from genperf.errors import GenperfError, TableError, attempted, listed
+from genperf.errors import GenperfError, TableError, attempted, counted, listed
 from genperf.table.cells import Source, csv_pieces, neutral, source_of, source_of_frame, step
 from genperf.table.clean import label, labels, mostly_numbers
 from genperf.table.content import (
@@ -68,6 +68,8 @@ from genperf.vocabulary.names import LEVELS, meant_by, plain_name
 if TYPE_CHECKING:
     import pandas as pd
 
+#: A part of a job, as Slurm numbers it.
+_JOB_STEP = re.compile(r"\d+(_\d+)?\.(batch|extern|interactive|\d+)")
 _SECONDS = re.compile(r"(?<![^\W_])s(?:ec(?:ond)?s?)?$", re.IGNORECASE)
 #: The end of the name of a file with a job's errors, `job.err` or `job.e17`, or with what it printed.
 _ERRORS, _PRINTED = re.compile(r"\.(?:err|stderr|e)(\d*)$"), re.compile(r"\.(?:out|stdout|log|o)(\d*)$")
@@ -318,7 +320,7 @@ def understood(
     opened = source if isinstance(source, Source) else open_source(source, delimiter)
     if not named and not opened.runs:
         opened = source_of_steps(opened) or opened
-    shaped = melted(_with_merged_cells(_without_idle(opened, named)), named)
+    shaped = melted(_with_merged_cells(_without_idle(_without_job_steps(opened), named)), named)
     apart = shaped if named else with_facts(shaped)
     tidy = tidied(with_factors(_with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})), named)
     return read_back(tidy)
@@ -341,6 +343,16 @@ def _unit_of_rows(source: Source) -> dict[str, str]:
     times = [n for n in source.cells if bare(n) == n and header_of(n).kind == "time" and header_of(n).unit == "s"]
     without = [name for name in times if not _SECONDS.search(name)]
     return dict.fromkeys(without, unit) if unit else {}
+
+
+def _without_job_steps(source: Source) -> Source:
+    """Leave out the rows of Slurm's accounting that are steps of jobs, beside rows of the jobs."""
+    for cells in (cells for name, cells in source.cells.items() if plain_name(name) in ("jobid", "job_id")):
+        jobs = np.array([_JOB_STEP.fullmatch(text) is None for text in labels(cells).tolist()])
+        if jobs.any() and not jobs.all():
+            left_out = step(f"{counted(int((~jobs).sum()), 'step')} of jobs beside the jobs left out")
+            return replace(source.take(np.flatnonzero(jobs)), steps=(*source.steps, left_out))
+    return source
 
 
 def _without_idle(source: Source, named: Collection[str]) -> Source:

@@ -40,7 +40,7 @@ _PAIR = re.compile(r"(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?
 _FLAG = re.compile(r"(?<!\S)--?(?P<word>[^\W\d_][\w\-]*)[ =](?P<number>\d+)(?!\S)")
 _MULTIPLE = re.compile(r"(?:^|(?<=[\s(]))(\d+)\s*[x×]\s*(?=[^\W\d_])|(?<=\w)\s+[x×]\s?(\d+)(?!\w)")
 #: Nodes × devices of each, alone or before the name of the device: `2x8 A100`.
-_GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)(?:\s+(\S*[A-Z].*))?")
+_GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)(?:\s*[\sx×*]\s*(\S*[A-Z].*))?")
 #: Devices of a node, at most, where only their name says what a product counts.
 _MOST_OF_A_NODE = 16
 _PLACED = re.compile(

@@ -196,7 +196,12 @@ def counts_cores(column: str) -> bool:
     >>> counts_cores("num_threads"), counts_cores("MPI Tasks"), counts_cores("GPUs"), counts_cores("users")
     (True, True, False, False)
     """
-    words = {*words_of("headers.processes"), *words_of("headers.cores"), *ALIASES["threads"]}
+    words = {
+        *words_of("headers.processes"),
+        *words_of("headers.cores"),
+        *words_of("headers.on_cores"),
+        *ALIASES["threads"],
+    }
     return not _spelled((column, f"{column}s")).isdisjoint(words)
 
 

@@ -781,3 +781,20 @@ def test_a_count_in_another_unit_is_the_scale_where_it_is_asked(shell: Shell) ->
     Path("runs.csv").write_text("ranks,cores,time\n4,1,91.2\n8,2,46.1\n16,4,23.9\n32,8,12.8\n")
     of_cores, of_ranks = (gp.ask("runs.csv", **at).answers[0] for at in ({"cores": 16}, {"ranks": 64}))
     assert of_cores.value == pytest.approx(of_ranks.value, rel=0.05)
+
+
+def test_a_rate_of_each_thread_comes_after_that_of_all(shell: Shell) -> None:
+    Path("runs.csv").write_text("threads,Req/Sec,Requests/sec\n1,9710,9423\n2,9350,18148\n4,8700,33793\n8,7650,59393\n")
+    (first, second) = gp.ask("runs.csv", threads=16).answers
+    assert (first.quantity, second.quantity) == ("Requests/sec", "Req/Sec")
+    assert first.value > 80_000
+
+
+def test_cores_are_asked_in_the_words_of_another_language(shell: Shell) -> None:
+    Path("runs.csv").write_text("Anzahl Kerne;Laufzeit (s)\n1;93,2\n2;48,1\n4;25,9\n8;14,4\n")
+    assert gp.ask("runs.csv", cores=16).answers[0].ends == gp.ask("runs.csv", cpus=16).answers[0].ends
+
+
+def test_nodes_times_devices_stand_before_the_name_of_a_device(shell: Shell) -> None:
+    Path("runs.csv").write_text("setup,images/s\n1x8xA100,741\n2x8xA100,1379\n4x8xA100,2424\n")
+    assert gp.ask("runs.csv", gpus=64).answers[0].ends == gp.ask("runs.csv", nodes=8).answers[0].ends

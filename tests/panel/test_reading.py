@@ -1,10 +1,12 @@
 """Roles guessed from the names of columns."""
 
+import pandas as pd
 import pytest
 
 from genperf.errors import TableError
 from genperf.panel.options import Roles
 from genperf.panel.reading import read_columns
+from genperf.table.opened import understood
 from genperf.vocabulary.names import canonical_of
 
 NUMBERS = [1.0, 2.0, 4.0, 8.0]
@@ -262,8 +264,7 @@ def test_what_cannot_be_read_is_told_what_to_write(columns: dict[str, list], mes
 
 def test_steps_of_slurm_jobs_are_no_runs() -> None:
     columns = {"JobID": ["7", "7.batch", "8", "8.batch"], "NNodes": [2, 1, 4, 1], "Elapsed": ["00:10:00"] * 4}
-    with pytest.raises(TableError, match=r"steps of jobs beside the jobs, such as 7\.batch"):
-        read_columns(columns)
-    jobs = {name: cells[::2] for name, cells in columns.items()}
-    assert read_columns(jobs).roles.texts["time"] == "Elapsed"
-    assert read_columns({**jobs, "JobID": [7.0, 8.0]}).roles.texts["time"] == "Elapsed"
+    source = understood(pd.DataFrame(columns))
+    assert source.cells["JobID"].tolist() == ["7", "8"]
+    assert source.steps[-1].text == "2 steps of jobs beside the jobs left out"
+    assert understood(pd.DataFrame({**columns, "JobID": [7.0, 8.0, 9.0, 10.0]})).steps == ()
