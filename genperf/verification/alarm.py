@@ -12,6 +12,7 @@ Student's t of the next session is averaged over the ratios d and q by their pos
 """
 
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from msgspec import Struct
@@ -62,8 +63,8 @@ class History(Struct, frozen=True, eq=False, dict=True):
         count, unit = len(sizes), np.ones((1, 1))
         if count < FEWEST_SESSIONS:
             return 0.0 * unit, max(self.sd, LEAST_NOISE) ** 2 * unit, unit / self.runs.sum(), unit[0]
-        d, q = (ratios.ravel() for ratios in np.meshgrid(DEVIATIONS, WALKS, indexing="ij"))
-        prior = np.prod([np.where(r == 0.0, NONE, (1.0 - NONE) / (len(np.unique(r)) - 1)) for r in (d, q)], axis=0)
+        d, q = np.array([*product(DEVIATIONS, WALKS)]).T
+        prior = np.prod([np.where(r == 0.0, NONE, (1.0 - NONE) / (len({*r}) - 1)) for r in (d, q)], axis=0)
         means, place = np.bincount(sessions, weights=residuals) / sizes, np.arange(1.0, count + 1.0)
         covariance = q[:, None, None] * np.minimum.outer(place, place) + np.eye(count) * d[:, None, None]
         covariance += np.diag(1.0 / sizes)
@@ -125,7 +126,7 @@ def alarm_of(
 
 def combined(tests: dict[str, float], each: float) -> float:
     """Return the probability of some tests together: that of the weighted mean of their Cauchy quantiles."""
-    weights = [each if name == "each" and "mean" in tests else 1.0 - each for name in tests]
     if len(tests) == 1:
         return next(iter(tests.values()))
+    weights = [each if name == "each" and "mean" in tests else 1.0 - each for name in tests]
     return float(cauchy.sf(np.average(cauchy.isf(np.minimum([*tests.values()], MOST_PROBABILITY)), weights=weights)))

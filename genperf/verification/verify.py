@@ -24,7 +24,6 @@ from genperf.panel.table import number_rows
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import Schema
 from genperf.result import FitResult, GroupedResult, is_model, read_as, save_model
-from genperf.table.cells import Source
 from genperf.table.opened import open_files, open_source
 from genperf.verification.alarm import FEWEST_FREEDOM, Alarm, History, alarm_of
 from genperf.vocabulary import any_of
@@ -63,17 +62,14 @@ class Verification(Struct, frozen=True):
         for number, run in enumerate(self.runs, 1):
             inside, slow = inside + (run.place == "inside"), number - 1 in alarm.slower
             value, predicted, lower, upper = map(three_digits, (run.measured, run.predicted, run.lower, run.upper))
-            name, place = (
-                f"{number}. {join_values(run.at)}",
-                "inside, slow" if slow and run.place == "inside" else run.place,
-            )
-            interval = f"predicted {predicted} ({lower} – {upper}): {place} · {inside} of {number}"
+            name, also = f"{number}. {join_values(run.at)}", ", slow" if slow and run.place == "inside" else ""
+            interval = f"predicted {predicted} ({lower} – {upper}): {run.place}{also} · {inside} of {number}"
             findings.append((name, f"{name}: {with_unit(value, self.unit)}, {interval}", slow))
         tests = ", ".join(f"{name} p = {value:.2g}" for name, value in alarm.tests.items())
         judged = f"p = {alarm.probability:.2g} ({tests}); the alarm is at {100 * alarm.level:g} %"
         if alarm.raised and alarm.slower:
-            runs = ", ".join(str(row + 1) for row in alarm.slower)
-            judged += f"; by {'themselves: runs' if len(alarm.slower) > 1 else 'itself: run'} {runs}"
+            alone = "themselves: runs" if len(alarm.slower) > 1 else "itself: run"
+            judged += f"; by {alone} {', '.join(str(row + 1) for row in alarm.slower)}"
         verdict = "slower than predicted" if alarm.raised else "not slower"
         return [*findings, ("all runs", f"{verdict}: {judged}", alarm.raised)]
 
@@ -127,15 +123,17 @@ def verify(
         raise GenperfError(f"the alarm is a rate of false alarms, and {alarm:g} is none", hint="--alarm 0.01")
     if not sources:
         raise GenperfError("no new runs are named", hint="genperf verify MODEL new.csv")
+    if len(sources) > 1 and not all(isinstance(source, str | Path) for source in sources):
+        raise TableError("several DataFrames are new runs", hint="verify(model, pandas.concat(frames))")
     if isinstance(model, pd.DataFrame) or (isinstance(model, str | Path) and not is_model(model)):
         # A column that names sessions is no factor.
-        source = _opened((model,))
-        model = recognised(source, {"repeat": session_column(source.cells), "skip_bad_rows": True}).table()
+        cells = open_source(model)
+        model = recognised(cells, {"repeat": session_column(cells.cells), "skip_bad_rows": True}).table()
     opened = model_or_table(model)
     earlier, fitted = (opened, fit(opened, seed=seed)) if isinstance(opened, Table) else (None, opened)
-    schema = fitted.first.schema
-    source, target = _opened(sources), schema.target
+    schema, target = fitted.first.schema, fitted.first.schema.target
     try:
+        source = open_source(sources[0]) if len(sources) == 1 else open_files([str(source) for source in sources])
         new = read_as(source, schema, **ending_column(source.cells))
     except OnlyFailuresError as error:
         what = f"{error.message.partition(':')[0]}: none can be compared with its prediction"
@@ -153,36 +151,26 @@ def verify(
         # Answers are in what was measured.
         quantity, unit, answered = target.throughput, rate_unit(samples_called(target.throughput)), THROUGHPUT[0]
         values = [np.asarray(cells, float) for cells in (new.frame[quantity], *(predicted[n] for n in THROUGHPUT))]
-    moved = tuple[dict[str, Any], ...]()
+    columns = (records(inputs), map(str, predicted["verdict"]), *(column.tolist() for column in values), place)
+    moved: list[dict[str, Any]] = []
     if update:
-        again = _fitted_again(fitted, earlier, new, seed)
+        again, places = _fitted_again(fitted, earlier, new, seed), inputs.drop_duplicates()
         if earlier is None and isinstance(model, str | Path):
             save_model(again, model)
-        places = inputs.drop_duplicates()
         ends = (np.asarray(m.predict_columns(places)[answered], float).tolist() for m in (fitted, again))
         rows = zip(records(places), *ends, strict=True)
-        moved = tuple({"at": at, "before": before, "after": after} for at, before, after in rows)
+        moved = [{"at": at, "before": before, "after": after} for at, before, after in rows]
     missing = [f"{join_values(at)}: the run failed" for at in records(new.failures)]
     missing += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
-    columns = (records(inputs), map(str, predicted["verdict"]), *(column.tolist() for column in values), place)
-    runs, inside = tuple(map(Checked, *columns)), place.count("inside")
-    coverage = {"inside": inside, "runs": len(runs), "nominal": NOMINAL}
-    coverage["probability"] = coverage_probability(inside, len(runs))
-    return Verification(fitted.first.model, quantity, unit, runs, raised, moved, tuple(missing), coverage)
+    runs, inside, count = tuple(map(Checked, *columns)), place.count("inside"), len(place)
+    held = {"inside": inside, "runs": count, "nominal": NOMINAL, "probability": coverage_probability(inside, count)}
+    return Verification(fitted.first.model, quantity, unit, runs, raised, tuple(moved), tuple(missing), held)
 
 
 def session_column(columns: Iterable[str]) -> str | None:
     """Return the column that names what runs of one occasion have in common; None where none does."""
     session = re.compile(any_of("columns.session"))
     return next((column for column in columns if session.fullmatch(plain_name(column))), None)
-
-
-def _opened(sources: tuple[str | Path | pd.DataFrame, ...]) -> Source:
-    """Open files of one table, or a DataFrame."""
-    files = [str(source) for source in sources if isinstance(source, str | Path)]
-    if len(files) < len(sources) > 1:
-        raise TableError("several DataFrames are new runs", hint="verify(model, pandas.concat(frames))")
-    return open_files(files) if files else open_source(sources[0])
 
 
 def _history(earlier: Table | None, schema: Schema, new: pd.DataFrame) -> tuple[History, Index]:
@@ -200,8 +188,10 @@ def _history(earlier: Table | None, schema: Schema, new: pd.DataFrame) -> tuple[
         if (session := session_column(map(str, before.columns))) is not None:
             # A configuration of one run shows nothing of how runs vary.
             repeated = runs[place] > 1.0
-            sessions = pd.factorize(before[session].astype(str))[0][repeated]
-            rows = residuals[repeated], np.unique(sessions, return_inverse=True)[1]
+            rows = (
+                residuals[repeated],
+                pd.factorize(pd.factorize(before[session].astype(str))[0][repeated], sort=True)[0],
+            )
     if (freedom := float(np.sum(runs - 1.0))) < FEWEST_FREEDOM:
         return History(), np.full(len(new), -1)
     number = number_rows(pd.concat([before[names], new]), names)[len(before) :]
