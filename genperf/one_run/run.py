@@ -269,19 +269,15 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     if device.name == "mi250x" and per_node == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
         peak = 0.5 * (peak or device.rate(precision or "16-bit"))
+    if peak:
+        device = replace(device, rates={"16-bit": peak}, sparse=1.0)
     flags = {name: str(named[name]).strip().lower() not in _WORDS["none"] for name in NAMES if name in named}
-    run = TrainingRun(
-        replace(device, rates={"16-bit": peak}, sparse=1.0) if peak else device,
-        count or 1.0,
-        _network(named, numbers),
-        nodes or (max(count / per_node, 1.0) if count and per_node else 0.0),
-        printed=1e12 * numbers.get("tflops", 0.0),
-        stated=stated / 100.0 if stated > 2.0 else stated,
-        precision=precision,
-        sequence=numbers.get("sequence", 0.0),
-        recomputed=flags.get("recomputation"),
-        adapters=flags.get("adapters", False) or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower())),
-    )
+    adapters = flags.get("adapters", False) or _ADAPTERS.search(" ".join(map(str, cells.values())).lower()) is not None
+    speeds = {"printed": 1e12 * numbers.get("tflops", 0.0), "stated": stated / 100.0 if stated > 2.0 else stated}
+    facts = {"precision": precision, "sequence": numbers.get("sequence", 0.0), "recomputed": flags.get("recomputation")}
+    nodes = nodes or (max(count / per_node, 1.0) if count and per_node else 0.0)
+    run = TrainingRun(device, count or 1.0, _network(named, numbers), nodes)
+    run = replace(run, adapters=adapters, **speeds, **facts)
     return run if run.network is None else _with_rate(run, run.network, cells, numbers)
 
 
@@ -289,22 +285,24 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
     """Return the network of a row: by its name, or by its parameters, with the shape that columns give."""
     size = numbers.get("parameters") or 1e9 * numbers.get("parameters_billion", 0.0)
     shape: dict[str, Any] = {name: numbers[name] for name in ("active", "layers", "hidden") if name in numbers}
-    network = attempted(network_of, str(named["network"])) if "network" in named else None
-    if isinstance(network, TrainedNetwork) and not size and shape.get("layers", network.layers) < network.layers:
-        what = f"layers={shape['layers']:g} are fewer than the {network.layers:g} of {network.name}"
-        network = GenperfError(what, hint="add the parameters of what ran: params=4B")
-    if isinstance(network, TrainedNetwork):
-        parameters = size or network.parameters
-        active = network.active * parameters / network.parameters
-        if abs(parameters / network.parameters - 1.0) > PRINTED_SIZE:
-            # Of another network than the one of the name, fewer layers, say, the shape is not known.
-            network = TrainedNetwork(network.name, parameters, active)
-        return replace(network, **{"parameters": parameters, "active": active, **shape})
-    if network is not None and not size and not {"tflops", "mfu"} & named.keys():
-        # Of a run that prints its operations, or its utilisation, the network need not be known.
-        raise network
     name = str(named.get("network", f"{three_digits(size)} parameters"))
-    return TrainedNetwork(name, size, **{"active": size, **shape}) if size else None
+    try:
+        network = network_of(name) if "network" in named else None
+        if network and not size and shape.get("layers", network.layers) < network.layers:
+            what = f"layers={shape['layers']:g} are fewer than the {network.layers:g} of {network.name}"
+            raise GenperfError(what, hint="add the parameters of what ran: params=4B")
+    except GenperfError:
+        # Of a run that prints its operations, or its utilisation, the network need not be known.
+        if not size and not {"tflops", "mfu"} & named.keys():
+            raise
+        network = None
+    if network is None:
+        return TrainedNetwork(name, size, **{"active": size, **shape}) if size else None
+    parameters, active = size or network.parameters, network.active * (size or network.parameters) / network.parameters
+    if abs(parameters / network.parameters - 1.0) > PRINTED_SIZE:
+        # Of another network than the one of the name, fewer layers, say, the shape is not known.
+        network = TrainedNetwork(network.name, parameters, active)
+    return replace(network, **{"parameters": parameters, "active": active, **shape})
 
 
 def _with_rate(
@@ -324,22 +322,23 @@ def _with_rate(
         if value and header.kind in ("rate", "time") and header.of != "job"
     ]
     for counted, header, value in sorted(rates, key=lambda rate: rate[0] != sample):
-        if samples := worth.get(counted, 0.0):
-            unit, timed, in_steps = DURATIONS.get(header.unit, 1.0), header.kind == "time", counted in _STEPS
-            sharing = run.used_nodes if header.level == "nodes" else run.devices
-            rate = (samples / (value * unit) if timed else samples * value / unit) * (sharing if header.shared else 1.0)
-            of_all = "global_batch" in numbers if in_steps else not header.shared
-            noun = "batch" if in_steps else "rate"
-            mistakes = (
-                (of_all, f"the {noun} is of each device, and not of all", run.devices),
-                (not of_all, f"the {noun} is of all devices, and not of each", 1.0 / sharing),
-                (timed and header.unit == "ms", "the time is in seconds, and not in milliseconds", 1e-3),
-                (timed and header.unit == "s", "the time is in milliseconds, and not in seconds", 1e3),
-                (counted == "tokens", "the rate is of sequences, and not of tokens", length or 1.0),
-                (samples == length and not in_steps, "the rate is of tokens, and not of sequences", 1.0 / samples),
-            )
-            usual = tuple((text, factor) for holds, text, factor in mistakes if holds and factor != 1.0)
-            return replace(run, rate=rate, mistakes=usual, step_seconds=of_a_step / rate)
+        if not (samples := worth.get(counted, 0.0)):
+            continue
+        timed, in_steps, unit = header.kind == "time", counted in _STEPS, DURATIONS.get(header.unit, 1.0)
+        sharing = run.used_nodes if header.level == "nodes" else run.devices
+        rate = samples / (value * unit) if timed else samples * value / unit
+        rate *= sharing if header.shared else 1.0
+        of_all, noun = "global_batch" in numbers if in_steps else not header.shared, "batch" if in_steps else "rate"
+        mistakes = (
+            (of_all, f"the {noun} is of each device, and not of all", run.devices),
+            (not of_all, f"the {noun} is of all devices, and not of each", 1.0 / sharing),
+            (timed and header.unit == "ms", "the time is in seconds, and not in milliseconds", 1e-3),
+            (timed and header.unit == "s", "the time is in milliseconds, and not in seconds", 1e3),
+            (counted == "tokens", "the rate is of sequences, and not of tokens", length or 1.0),
+            (samples == length and not in_steps, "the rate is of tokens, and not of sequences", 1.0 / samples),
+        )
+        usual = tuple((text, factor) for holds, text, factor in mistakes if holds and factor != 1.0)
+        return replace(run, rate=rate, mistakes=usual, step_seconds=of_a_step / rate)
     if not rates or run.printed or run.stated:
         return run
     counted, of_samples = rates[0][0], rates[0][0] in ("samples", "sequences", "")
