@@ -22,17 +22,7 @@ from genperf.growth.hints import tilt_of
 from genperf.growth.posterior import Counts, Series, forecast, posterior_of
 from genperf.models.network import BANDWIDTH, GRADIENT_BYTES, network_of
 from genperf.one_run.run import TrainedNetwork, TrainingRun, machine_in, spoken
-from genperf.one_run.utilisation import (
-    LESS,
-    MORE,
-    PublishedPlace,
-    Utilisation,
-    conventions_of,
-    default_of,
-    explanations,
-    place_of,
-    utilisation_of,
-)
+from genperf.one_run.utilisation import PublishedPlace, causes_of, conventions_of, default_of, place_of, utilisation_of
 from genperf.panel.axis import several_nodes
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.peaks import UNKNOWN, Device, device_in, link_rate
@@ -57,8 +47,6 @@ LOW_BUS = 0.6
 _INSIDE = "no peer access (ACS, IOMMU), PCIe in the place of NVLink, a link that is down"
 _BETWEEN = "sockets in the place of RDMA (NCCL_DEBUG=INFO prints NET/Socket), one of several adapters, no GPUDirect"
 _ABOVE = "more than the link carries: another link than the hinted one, several of them, or a sum in the switch (SHARP)"
-
-
 #: Devices and nodes; and days with their ends, why these are not known better, and the run to make next.
 Machine: TypeAlias = tuple[float, float]
 Plan: TypeAlias = tuple[list[float], str, str]
@@ -78,7 +66,8 @@ class OneRun(Struct, frozen=True):
             head = label.ljust(LABEL) if label else ""
             wrapped = textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
             lines += [(label, line) for line in wrapped]
-        return [line for label, line in lines if len(lines) <= MOST_LINES or label not in (LESS, MORE)][:MOST_LINES]
+        # A long card can do without what usually explains it.
+        return [line for label, line in lines if len(lines) <= MOST_LINES or not label.endswith(" by")][:MOST_LINES]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -103,31 +92,26 @@ def about(
     >>> print(about(run_of_words(("8xh100", "7B", "76800tok/s", "bf16"))).lines[1])
     MFU       40.8 % (38 – 61 %): 6·P, of 989 TFLOP/s dense
     """
-    network, is_measured = run.network, run.rate or run.printed or run.stated
-    used = utilisation_of(run) if is_measured or tokens is None else Utilisation(peak=run.dense_peak)
+    network, used = run.network, utilisation_of(run, is_planned=tokens is not None)
     place = place_of(run, used.mfu)
     speed = f"{three_digits(run.rate)} {network.sample}/s" if run.rate and network else ""
     rows = [("", " · ".join(filter(None, (run.label, network.name if network else "", speed, run.precision))))]
-    if used.mfu is not None:
-        rows.append(("MFU", used.text))
+    rows += [] if used.mfu is None else [("MFU", used.text)]
     rows += [("⚠", note) for note in used.notes]
-    label, texts = ("", []) if used.mfu is None else explanations(run, used.mfu, place)
-    rows += _placed(place, label, texts)
-    training: dict[str, Any] | None = None
+    causes, training = causes_of(run, used.mfu, place), dict[str, Any]()
+    rows += _placed(place, causes)
     if tokens is not None:
         here, (devices, nodes) = _counts(run, at or {})
+        shares = (used.mfu, used.mfu_upper, used.mfu_lower)
         if run.rate and network:
             days, reason, suggestion = _by_growth(run, network, tokens, here, (devices, nodes), hints or {})
         else:
-            days, reason, suggestion = _by_published(run, used, place, tokens, devices)
+            days, reason, suggestion = _by_published(run, shares, place, tokens, devices)
         paid = nodes if price is not None and price.per and canonical_of(price.per) == "nodes" else devices
         costs = [None if price is None else end * DAY * paid * price.per_second for end in days]
-        training = {
-            **{"tokens": tokens, "devices": devices, "nodes": nodes},
-            **{f"days{end}": value for end, value in zip(ENDS, days, strict=True)},
-            **{f"cost{end}": value for end, value in zip(ENDS, costs, strict=True)},
-            **{"verdict": "extrapolating-blind", "reason": reason, "next": suggestion},
-        }
+        ends = dict(zip((f"{name}{end}" for name in ("days", "cost") for end in ENDS), (*days, *costs), strict=True))
+        training |= {"tokens": tokens, "devices": devices, "nodes": nodes, **ends}
+        training |= {"verdict": "extrapolating-blind", "reason": reason, "next": suggestion}
         centre, lower, upper, unit = durations_text(*(DAY * end for end in days))
         machine = f"{devices:g} x {run.device.label or 'devices'}"
         text = f"{three_digits(tokens)} tokens at {machine}: {centre} {unit} ({lower} – {upper})"
@@ -135,13 +119,14 @@ def about(
             centre, lower, upper = (three_digits(end or 0.0) for end in costs)
             text += f", {centre} ({lower} – {upper}) at {price.text}"
         rows += [("training", text), ("⚠ blind", reason), ("→ next", suggestion)]
-    by = {f"{way}_by": texts if label == f"{way} by" else [] for way in ("less", "more")}
-    return OneRun(tuple(rows), {**asdict(used), "normal": place and asdict(place), **by, "training": training})
+    normal = place and asdict(place)
+    return OneRun(tuple(rows), {**asdict(used), "normal": normal, **causes, "training": training or None})
 
 
-def _placed(place: PublishedPlace | None, label: str, texts: list[str]) -> list[tuple[str, str]]:
+def _placed(place: PublishedPlace | None, causes: Mapping[str, list[str]]) -> list[tuple[str, str]]:
     """Return the rows of a card about published values, and about what usually explains less, or more."""
-    return [(name, text) for name, text in (("among", place.text if place else ""), (label, "; ".join(texts))) if text]
+    rows = {"among": place.text if place else "", **{name: "; ".join(texts) for name, texts in causes.items()}}
+    return [(name.replace("_", " "), text) for name, text in rows.items() if text]
 
 
 def _counts(run: TrainingRun, at: Mapping[str, str]) -> tuple[Machine, Machine]:
@@ -153,8 +138,7 @@ def _counts(run: TrainingRun, at: Mapping[str, str]) -> tuple[Machine, Machine]:
         raise GenperfError(what, hint="--tokens is of a transformer")
     nodes, counts = run.used_nodes, dict[str | None, float]()
     for name, text in at.items():
-        machine = machine_in(text)
-        device = device_in(machine.get("device", ""))
+        device = device_in((machine := machine_in(text)).get("device", ""))
         meaning = "workers" if name == "count" or device is not None else canonical_of(name)
         value = amount(text) if device is None else machine["devices"]
         if value is None or meaning not in LEVELS or not value >= 1.0:
@@ -199,24 +183,27 @@ def _by_growth(
 
 
 def _by_published(
-    run: TrainingRun, used: Utilisation, place: PublishedPlace | None, tokens: float, devices: float
+    run: TrainingRun, shares: tuple[float | None, ...], place: PublishedPlace | None, tokens: float, devices: float
 ) -> Plan:
     """Return how long tokens take by the utilisation that a run states, or by those of published runs."""
     if place is None or run.network is None:
         raise GenperfError("nothing measures the speed of the run", hint="add 76800tok/s")
     name = default_of(conventions := conventions_of(run))
     operations, low, high = conventions[name]
-    longest = tokens * operations / (devices * run.dense_peak * DAY)
-    if used.mfu and used.mfu_upper and used.mfu_lower:
-        ends = (1.0, used.mfu), (low, used.mfu_upper), (high, used.mfu_lower)
-        reason = f"no rate: the interval is what is not known of the operations ({name})"
-        suggestion = f"measure the tokens a second of {devices:g} devices"
-        return [longest * factor / share for factor, share in ends], reason, suggestion
-    smallest = STATE_BYTES[run.adapters] * run.network.parameters / DEVICE_BYTES
-    count, node = min(2.0 ** np.ceil(np.log2(max(smallest, 1.0))), devices), min(devices, 8.0)
-    suggestion = f"measure {counted(int(count), 'device')}" + (f", then {node:g}" if count < node else "")
-    reason = f"no run: the interval is that of {place.runs} published {place.among} ({name})"
-    return [longest / share for share in (place.median, place.high, place.low)], reason, suggestion
+    longest, unknown = tokens * operations / (devices * run.dense_peak * DAY), (1.0, low, high)
+    reason = f"no rate: the interval is what is not known of the operations ({name})"
+    suggestion = f"measure the tokens a second of {devices:g} devices"
+    if not all(shares):
+        shares, unknown = (place.median, place.high, place.low), (1.0, 1.0, 1.0)
+        smallest = STATE_BYTES[run.adapters] * run.network.parameters / DEVICE_BYTES
+        count, node = min(2.0 ** np.ceil(np.log2(max(smallest, 1.0))), devices), min(devices, 8.0)
+        suggestion = f"measure {counted(int(count), 'device')}" + (f", then {node:g}" if count < node else "")
+        reason = f"no run: the interval is that of {place.runs} published {place.among} ({name})"
+    return (
+        [longest * factor / (share or 1.0) for factor, share in zip(unknown, shares, strict=True)],
+        reason,
+        suggestion,
+    )
 
 
 class Collective(Struct, frozen=True):
@@ -253,7 +240,7 @@ def bus_named(words: tuple[str, ...], hints: Mapping[str, str]) -> OneRun | None
     rows.append(("bus", f"{three_digits(test.busbw / 1e9)} GB/s: {compared}"))
     rows += [("⚠", _ABOVE)] if hinted and test.busbw > rate else []
     is_low = test.busbw < LOW_BUS * (rate or (0.0 if place is None else place.median))
-    rows += _placed(place, LESS, [_BETWEEN if several else _INSIDE] if is_low else [])
+    rows += _placed(place, {"less_by": [_BETWEEN if several else _INSIDE] if is_low else []})
     numbers = {name: value for name, value in asdict(test).items() if name not in ("device", "size")}
     numbers |= {"link": link, "link_rate": rate or None, "share": test.busbw / rate if rate else None}
     return OneRun(tuple(rows), {**numbers, "normal": place and asdict(place)})
@@ -310,9 +297,9 @@ def _test_in(path: str) -> Collective | None:
 def _place(test: Collective) -> PublishedPlace | None:
     """Return where a test lies among published ones of the same device, in one node or over several as well."""
     table, several, family = datasets.collectives(), bool(several_nodes(test.nodes)), test.device.family
-    families = [device and device.family for device in map(device_in, table["device"].astype(str))]
-    alike = (table["collective"] == test.collective) & (several_nodes(table["nodes"].to_numpy()) == several)
-    rows = table[alike & (np.array(families, dtype=object) == family)]
+    families = table["device"].map(lambda device: getattr(device_in(str(device)), "family", None))
+    is_several = several_nodes(table["nodes"].to_numpy()) == several
+    rows = table[(table["collective"] == test.collective) & is_several & (families == family)]
     if rows.empty:
         return None
     values, speed = rows["busbw_GBps"].to_numpy() * 1e9, test.busbw

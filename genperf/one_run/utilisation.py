@@ -55,8 +55,8 @@ KERNEL = 0.2
 SIZES, SIZE_WORDS = (3e9, 15e9), ("under 3 B", "of 3 to 15 B", "over 15 B")
 #: Runs from which on those of the same family, size and precision are named by themselves.
 FEWEST_RUNS = 8
-#: A percentile below which what usually explains less is named; and the labels of that and of what explains more.
-LOW, LESS, MORE = 100.0 / 3.0, "less by", "more by"
+#: A percentile below which what usually explains less is named.
+LOW = 100.0 / 3.0
 #: Utilisations of networks for images, of which no published runs are bundled: a guess.
 USUAL_OF_IMAGES = (0.03, 0.6)
 #: Logits at which the cumulative share is computed: utilisations of 0.25 to 97 %.
@@ -130,8 +130,10 @@ class PublishedPlace(Struct, frozen=True):
         return f"{self.judged and f'{self.judged} of '}{self.runs} published {self.among} from {sources}: {usual}"
 
 
-def explanations(run: TrainingRun, value: float, place: PublishedPlace | None) -> tuple[str, list[str]]:
-    """Return whether a utilisation is low or high among published ones, and what usually explains it."""
+def causes_of(run: TrainingRun, value: float | None, place: PublishedPlace | None) -> dict[str, list[str]]:
+    """Return what usually explains a utilisation that is low among published ones, and one that is high."""
+    if value is None:
+        return {"less_by": [], "more_by": []}
     low, high = USUAL_OF_IMAGES if place is None else (place.low, place.high)
     usual = run.mistakes if run.rate else (("recomputation is counted in it", 1.0 / RECOMPUTED),)
     mistakes = [f"{text} (then {_share(value * of)})" for text, of in usual if low < value * of < high]
@@ -139,10 +141,10 @@ def explanations(run: TrainingRun, value: float, place: PublishedPlace | None) -
         peak = f"one of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense"
         parameters = "a token uses a part of the parameters: active=12.9B for experts, lora for adapters"
         mistakes = mistakes or ["more devices ran than are counted"]
-        return MORE, [*mistakes, parameters, f"another precision or device than {peak}: fp8, or --peak"]
-    if place is None or (place.percentile or 0.0) >= LOW:
-        return "", []
+        more = [*mistakes, parameters, f"another precision or device than {peak}: fp8, or --peak"]
+        return {"less_by": [], "more_by": more}
     network, again = run.network, run.recomputed is not False and RECOMPUTED * value > low
+    is_low = place is not None and (place.percentile or 0.0) < LOW
     causes = (
         *((value < low, text) for text in mistakes),
         (run.devices > 8.0 or several_nodes(run.nodes or 1.0), "an exchange between nodes that nothing hides"),
@@ -152,15 +154,17 @@ def explanations(run: TrainingRun, value: float, place: PublishedPlace | None) -
         (True, "a small batch of each device, a pipeline's bubble"),
         (True, "input, or a device below its clock"),
     )
-    return LESS, [text for holds, text in causes if holds][:3]
+    return {"less_by": [text for holds, text in causes if holds and is_low][:3], "more_by": []}
 
 
-def utilisation_of(run: TrainingRun) -> Utilisation:
-    """Return the utilisation of a run by the convention that a stated figure shows within 3 %, else the usual one."""
+def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
+    """Return the utilisation of a run, by the convention that a stated figure shows within 3 %; none of a plan."""
     peak, conventions, notes = run.dense_peak, conventions_of(run), list[str]()
     scale, printed = run.rate / (run.devices * peak), run.printed / peak
     computed = {name: scale * operations for name, (operations, *_) in conventions.items()} if scale else {}
     by = computed or ({PRINTED: printed} if printed else {STATED: run.stated} if run.stated else {})
+    if not by and is_planned:
+        return Utilisation(peak=peak)
     if not by:
         hint = "76800tok/s, or 400TFLOP/s of a device, or 40%"
         raise GenperfError("nothing measures the speed of the run", hint=hint)
@@ -179,7 +183,7 @@ def utilisation_of(run: TrainingRun) -> Utilisation:
     if run.recomputed and not computed:
         notes.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
     if (value := by[convention]) > 1.0:
-        _, causes = explanations(run, value, place_of(run, value))
+        causes = causes_of(run, value, place_of(run, value))["more_by"]
         hint = "; ".join(f"{number}. {cause}" for number, cause in enumerate(causes, 1))
         raise GenperfError(f"an MFU of {_share(value)} is above the peak of {run.label}", hint=hint)
     # What a run states or prints counts recomputation or does not.
