@@ -444,8 +444,8 @@ def _beside(facts: Facts) -> Stage:
 
     slower = ratio(start)
     efficiency = start.efficiency
-    if efficiency is not None:
-        efficiency = replace(efficiency, value=efficiency.value * ratio(growth.smallest) / slower)
+    if efficiency is not None and start.count > growth.smallest.count:
+        efficiency = replace(efficiency, value=efficiency.value / slower)
     rate, cost = (None if v is None else v * by for v, by in ((start.rate, 1.0 / slower), (start.cost, slower)))
     return replace(start, value=start.value * slower, rate=rate, cost=cost, efficiency=efficiency)
 

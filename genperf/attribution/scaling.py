@@ -161,7 +161,7 @@ def _of_kinds(
         return [replace(plain, points=pd.DataFrame([slower], columns=list(_POINTS)))]
     curves, ratios = [], plain.curves.to_first(levels, places)
     for kind, work in work_of_kind.items():
-        efficient = _efficiencies(steps.counts, work, values, ratios)
+        efficient = _efficiencies(replace(steps, work=work), values, ratios)
         points = _knee_and_turn(plain, np.log(work) - logarithms, level, slower)
         scaling = replace(
             plain,
@@ -218,12 +218,18 @@ def _ends(counts: Array, weights: Array, levels: tuple[float, float]) -> dict[st
     }
 
 
-def _efficiencies(counts: Array, work: Array, values: Array, ratios: Array) -> dict[str, Array]:
-    """Return the speed-up and the efficiency with its interval, by the ends of the ratios of values to the first."""
-    efficiency = work * values[0] / values
-    upper, lower = work / ratios
+def _efficiencies(steps: Ladder, values: Array, ratios: Array) -> dict[str, Array]:
+    """Return the speed-up and the efficiency with its interval, by the ends of the ratios of values to the first.
+
+    They are relative to what was measured at the first count, where it was: that is no prediction.
+    """
+    places, logarithms = steps.measured
+    first = float(np.exp(logarithms[0])) if len(places) and places[0] == 0 else values[0]
+    assert steps.work is not None
+    efficiency = np.append(1.0, (steps.work * first / values)[1:])
+    upper, lower = (np.append(1.0, end[1:]) for end in steps.work / ratios * (first / values[0]))
     return {
-        "speedup": efficiency * counts / counts[0],
+        "speedup": efficiency * steps.counts / steps.counts[0],
         "efficiency": efficiency,
         "efficiency_lower": np.minimum(lower, efficiency),
         "efficiency_upper": np.maximum(upper, efficiency),
@@ -241,7 +247,7 @@ def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> 
         raise GenperfError(scaling_question(steps.along.name))
     values = central_times(result.members, steps.columns)
     ratios = curves_of(result, steps.columns).to_first(ends_of(interval))
-    both = _efficiencies(steps.counts, steps.work, values, ratios)
+    both = _efficiencies(steps, values, ratios)
     middle, lower, upper = (float(both[f"efficiency{end}"][1]) for end in ("", "_lower", "_upper"))
     return middle, lower, upper
 

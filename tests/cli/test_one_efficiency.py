@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 from helpers import Shell
 
+import genperf as gp
+
 SIZES = ["hidden", "layers", "seq_len", "micro_batch"]
 
 
@@ -81,3 +83,14 @@ def test_one_efficiency_without_the_work_of_a_step(shell: Shell) -> None:
     assert told["pays"] == pytest.approx(known["pays"], rel=1e-9)
     assert told["sentences"]["pays"] == known["sentences"]["pays"]
     assert "throughput" not in told
+
+
+def test_an_efficiency_is_relative_to_the_measured_run(shell: Shell) -> None:
+    # The law of no model: half the speed is lost at the second thread, and then none.
+    runs = "threads,time_s\n1,2128\n2,1646.6\n4,903.6\n8,466.1\n12,360.4\n"
+    Path("runs.csv").write_text(runs)
+    (answer,) = gp.ask("runs.csv", threads=24).answers
+    assert answer.facts is not None
+    efficiency = answer.facts.growth.target.efficiency
+    assert efficiency is not None
+    assert efficiency.value == pytest.approx(2128 / answer.value / 24)
