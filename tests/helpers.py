@@ -109,6 +109,20 @@ def csv_of(header: str, rows: Iterable[Iterable[object]]) -> str:
     return "\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n"
 
 
+def done(shell: Shell, *arguments: str) -> str:
+    """Return what a command prints that ends well."""
+    status, out, errors = shell(*arguments)
+    assert status == 0, errors
+    return out
+
+
+def refusal(shell: Shell, *arguments: str) -> str:
+    """Return why a command is refused."""
+    status, out, errors = shell(*arguments)
+    assert status == 1, out
+    return errors
+
+
 def asked(shell: Shell, text: str, *question: str) -> Any:
     """Return what `ask` answers as JSON about a table of this text."""
     Path("runs.csv").write_text(text, encoding="utf-8")
@@ -120,9 +134,7 @@ def asked(shell: Shell, text: str, *question: str) -> Any:
 def told(shell: Shell, text: str, *question: str) -> str:
     """Return what `ask` prints about a table of this text."""
     Path("runs.csv").write_text(text, encoding="utf-8")
-    status, out, errors = shell("ask", "runs.csv", *question, "--no-color")
-    assert status == 0, errors
-    return out
+    return done(shell, "ask", "runs.csv", *question, "--no-color")
 
 
 def refused(shell: Shell, text: str, *question: str) -> str:

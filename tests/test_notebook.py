@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.result import FitResult, GroupedResult
 from genperf.search import suggest
 
 HOSTILE = "<script>bad()</script>"
@@ -26,10 +25,8 @@ def shown() -> dict[str, Any]:
     frame = pd.DataFrame(rows, columns=["workers", HOSTILE, "framework", "s"])
     table = gp.read_table(frame, time="s", extrinsic="workers", intrinsic=[HOSTILE], categorical="framework")
     result = gp.fit(table, model="generic", structure="separable", draws=10)
-    assert isinstance(result, FitResult)
     grouped = gp.read_table(frame, time="s", extrinsic="workers", group="framework")
     by_group = gp.fit(grouped, model="amdahl", draws=10)
-    assert isinstance(by_group, GroupedResult)
     at = {"workers": 8, HOSTILE: 16, "framework": LEVEL}
     return {
         "table": table,
@@ -63,7 +60,6 @@ def test_the_names_are_there(shown: dict[str, Any], name: str) -> None:
 def test_groups_name_what_was_not_fitted() -> None:
     frame = pd.DataFrame({"n": [1, 2, 4, 8, 1], "net": ["a"] * 4 + [HOSTILE], "s": [9.0, 5.0, 3.0, 2.0, 1.0]})
     result = gp.fit(gp.read_table(frame, time="s", extrinsic="n", group="net"), model="a/n + c", draws=5)
-    assert isinstance(result, GroupedResult)
     groups = result.frame()
     assert groups["net"].tolist() == ["a", HOSTILE]
     assert groups["not fitted"].iloc[1] != ""

@@ -1,17 +1,14 @@
 """Scaling curves, doublings and ratios, of times and of throughputs."""
 
 import itertools
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from worked_models import BATCH, GLOBAL, NODES, WORKERS, member, model
@@ -206,18 +203,6 @@ def test_without_categories_there_is_none() -> None:
     assert "doublings" not in explanation.to_dict()
 
 
-def test_explain_prints_and_writes_them(
-    result: gp.FitResult, by_level: pd.DataFrame, tmp_path: Path, shell: Shell
-) -> None:
-    gp.save_model(result, tmp_path / "model.json")
-    status, printed, _ = shell("explain", str(tmp_path / "model.json"))
-    assert status == 0
-    assert "by what doubling a factor multiplies the time, at each level" in printed
-    assert "net = vgg" in printed
-    _, written, _ = shell("explain", str(tmp_path / "model.json"), "--json")
-    assert len(json.loads(written)["doublings"]) == len(by_level)
-
-
 def test_every_level_is_doubled_at_one_configuration() -> None:
     # Separable, but each framework was measured at other sizes: a level cannot change what a doubling does.
     rows = [(f, b, n) for f, batches in (("x", (8, 16, 32)), ("y", (64, 128, 256))) for b in batches for n in (1, 2, 4)]
@@ -281,7 +266,6 @@ def test_growing_pays_where_the_data_decide_it(law: Callable[[np.ndarray], np.nd
 
 def test_far_efficiencies_are_blind(uncounted: gp.FitResult) -> None:
     explained = gp.explain(uncounted, {"gpus": 8}, knee=True)
-    assert explained.scaling is not None
     curve = explained.scaling.curve.set_index("gpus")
     assert explained.trust == ["it can be relied on (ok): inside the measured range"]
     assert curve["verdict"][8.0] == "ok"

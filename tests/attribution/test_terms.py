@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from discrepancies import stacked, walk_along
-from helpers import Shell
+from helpers import Shell, done
 from msgspec.structs import replace
 from worked_models import BATCH, WORKERS, member, model
 
@@ -65,6 +65,17 @@ def test_what_the_process_adds_is_form_error() -> None:
     # From 4/√2 to 4·√2 workers the terms fall from 1 + 2·√2 to 1 + √2 s, and the process is the same at both.
     assert found.elasticities["elasticity"][0] == pytest.approx(np.log2((1 + 2**0.5) / (1 + 2**1.5)))
     assert found.elasticities["method"][0] == "slope"
+
+
+def test_of_a_stack_one_expression_serves() -> None:
+    # The heaviest that has several terms; what it does not explain is a row of its own.
+    processes = stacked({"workers": [4.0]}, [0.0], [KernelAxis("workers", "ln", 0.0, 1.0)], weights=(0.6, 0.4))
+    flat = member({"constant": "c"}, {"c": 3.0}, weight=0.6)
+    members = [flat, member(AMDAHL, {"c": 1.0, "a": 8.0}, weight=0.4)]
+    whole = model(*(replace(m, process=p) for m, p in zip(members, processes, strict=True)))
+    terms = explain(whole, {"workers": 4}).terms
+    assert terms["term"].tolist() == ["serial", "parallel", FORM]
+    assert terms["seconds"].sum() == pytest.approx(whole.predict({"workers": [4]}).time[0])
 
 
 def test_terms_of_which_only_the_sum_is_known_are_one_share() -> None:
@@ -271,7 +282,6 @@ def test_each_common_factor_is_printed_once_and_the_constants_are_those_of_the_l
     assert float(levels["b"]) / float(levels["a"]) == pytest.approx(2.0, rel=0.01)
     for k, (name, power) in enumerate(SIZES.items()):
         found = re.search(rf"([\d.]+)\\,\\mathrm{{{name}}}(?:\^{{([\d.]+)}})?", text)
-        assert found is not None
         assert float(found[2] or 1.0) == pytest.approx(power, abs=0.05)
         assert float(found[1]) == pytest.approx(0.05 * (k + 1) * (2.0 if levels["b"] == "1" else 1.0), rel=0.15)
     assert str(fitted.best.values["q_nodes"]) in equation(fitted, all_digits=True)
@@ -351,11 +361,9 @@ def test_explain_shows_what_each_overlap_hides(tmp_path: Path, shell: Shell) -> 
     frame.to_csv(tmp_path / "runs.csv", index=False)
     file = str(tmp_path / "m.json")
     roles = ("--time", "step_s", "--intrinsic", "batch", "--extrinsic", "workers", "--group", "reader")
-    status, _, errors = shell("fit", str(tmp_path / "runs.csv"), *roles, "--model", "s-sgd", "-o", file)
-    assert status == 0, errors
+    done(shell, "fit", str(tmp_path / "runs.csv"), *roles, "--model", "s-sgd", "-o", file)
     asked = ("explain", file, "--group", "ahead", "--at", "workers=4", "--at", "batch=4", "--versus", "reader=asked")
-    status, output, errors = shell(*asked, "--json")
-    assert status == 0, errors
+    output = done(shell, *asked, "--json")
     changes = {row["overlap"]: row["change"] for row in json.loads(output)["comparison"]["hidden"]}
     prefetched = next(label for label in changes if {"input", "transfer"} & {*label.split(" | ")[0].split(" + ")})
     assert changes.pop(prefetched) == pytest.approx(0.08, rel=0.05)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from cases import RUNS, TABLE
-from helpers import Shell
+from helpers import Shell, done, refusal
 
 from genperf.table import content
 
@@ -52,8 +52,7 @@ def test_a_pipe_without_its_other_end_is_refused(shell: Shell, tmp_path: Path, m
     ):
         status, _, errors = shell(*command)
         assert (status, "pipe that no process writes to" in errors) == (1, True), errors
-    status, _, errors = shell("predict", "m.json", "--at", "workers=4", "-o", "pipe")
-    assert (status, "pipe that no process reads" in errors) == (1, True), errors
+    assert "pipe that no process reads" in refusal(shell, "predict", "m.json", "--at", "workers=4", "-o", "pipe")
 
 
 def test_a_slow_writer_is_waited_for(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,16 +77,7 @@ def test_a_slow_writer_is_waited_for(shell: Shell, tmp_path: Path, monkeypatch: 
 def test_no_home(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HOME", raising=False)
     assert shell("check", "runs.csv", *TABLE)[0] == 0
-    status, _, errors = shell("check", "~nobody-of-this-name/runs.csv", *TABLE)
-    assert status == 1
-    assert "Traceback" not in errors
-
-
-def test_a_link_is_written_through(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to("target.csv")
-    assert shell("predict", "m.json", "--at", "workers=4", "-o", "link")[0] == 0
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "target.csv").read_text().startswith("workers,time,")
+    assert "Traceback" not in refusal(shell, "check", "~nobody-of-this-name/runs.csv", *TABLE)
 
 
 def test_a_comma_for_the_decimal_sign(shell: Shell) -> None:
@@ -121,18 +111,10 @@ def test_other_variables(shell: Shell, tmp_path: Path, variables: dict[str, str]
     assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr
 
 
-@pytest.mark.parametrize("columns", ["20", "0", "wide"])
-def test_other_widths(shell: Shell, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    assert shell("predict", "m.json", "--at", "workers=4,64")[0] == 0
-
-
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write everywhere")
 def test_a_place_that_cannot_be_written(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "locked").mkdir(mode=0o500)
-    status, _, errors = shell("predict", "m.json", "--at", "workers=4", "-o", "locked/x.csv")
-    assert status == 1
-    assert "cannot be written" in errors
+    assert "cannot be written" in refusal(shell, "predict", "m.json", "--at", "workers=4", "-o", "locked/x.csv")
 
 
 @pytest.mark.parametrize("name", ["__index_level_0__", "self", "wo`rk", "x=y", "wo\nrk", "lambda", "log", "a b"])
@@ -142,6 +124,5 @@ def test_a_column_of_any_name(shell: Shell, tmp_path: Path, name: str) -> None:
     shown = name.replace("\n", " ")
     fit = ("--intrinsic", shown, "--model", "generic", "--structure", "product", "-o", "named.json")
     assert shell("fit", "named.csv", *TABLE, *fit)[0] == 0
-    status, out, _ = shell("predict", "named.json", "--at", f"{shown}=8", "--at", "workers=4", "--json")
-    assert status == 0
+    out = done(shell, "predict", "named.json", "--at", f"{shown}=8", "--at", "workers=4", "--json")
     assert shown in json.loads(out)["predictions"][0]

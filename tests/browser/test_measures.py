@@ -27,22 +27,18 @@ BESIDE_QUICK = """
 
 @pytest.fixture(scope="module")
 def rates() -> FitResult:
-    result = gp.fit(FOUR, throughput="images_per_s", extrinsic="gpus")
-    assert isinstance(result, FitResult)
-    return result
+    return gp.fit(FOUR, throughput="images_per_s", extrinsic="gpus")
 
 
 @pytest.fixture(scope="module")
 def groups() -> GroupedResult:
     parts = [runs(scale, seed=k).query("framework == 'mxnet'").assign(net=name)
              for k, (name, scale) in enumerate({"slow": 3.0, "quick": 1.0, "alike": 1.01}.items())]  # fmt: skip
-    result: GroupedResult = fitted(pd.concat(parts), "generic", intrinsic="batch", group="net")
-    return result
+    return fitted(pd.concat(parts), "generic", intrinsic="batch", group="net")
 
 
 def labels(browser: Browser) -> list[str]:
-    names: list[str] = browser.js("return [...document.querySelectorAll('#measures label')].map((e) => e.textContent)")
-    return names
+    return browser.js("return [...document.querySelectorAll('#measures label')].map((e) => e.textContent)")
 
 
 def choose(browser: Browser, measure: str) -> None:

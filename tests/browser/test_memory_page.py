@@ -17,11 +17,9 @@ def memory() -> FitResult:
     rows = [(n, b, (4 + 0.25 * b + 16 / n) * (1 + 0.01 * ((n + b) % 3 - 1))) for n in (1, 2, 4, 8) for b in (8, 16)]
     runs = pd.DataFrame(rows, columns=["workers", "batch", "peak"])
     table = gp.read_table(runs, time="peak", extrinsic="workers", intrinsic="batch")
-    fitted = gp.fit(
+    return gp.fit(
         replace(table, target=Target("peak", "memory_gb", "GB"), notes=()), "w + a*batch + s/workers", draws=20
     )
-    assert isinstance(fitted, FitResult)
-    return fitted
 
 
 @pytest.mark.parametrize("live", [True, False])

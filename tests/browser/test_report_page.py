@@ -39,15 +39,13 @@ def fitted(frame: pd.DataFrame, model: str = "auto", **roles: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def many() -> FitResult:
-    result: FitResult = fitted(runs(), "generic", intrinsic="batch", categorical="framework")
-    return result
+    return fitted(runs(), "generic", intrinsic="batch", categorical="framework")
 
 
 @pytest.fixture(scope="module")
 def series() -> FitResult:
     frame = runs().query("batch == 32 and framework == 'mxnet'")
-    result: FitResult = fitted(frame, extrinsic="workers,nodes", intrinsic="batch")
-    return result
+    return fitted(frame, extrinsic="workers,nodes", intrinsic="batch")
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +78,7 @@ def groups() -> GroupedResult:
     parts = [runs(k + 1, seed=k).query("batch == 32 and framework == 'mxnet'").assign(net=name)
              for k, name in enumerate(HOSTILE)]  # fmt: skip
     alone = runs().query("batch == 32 and workers == 1")[:1].assign(net="too short")
-    result: GroupedResult = fitted(pd.concat([*parts, alone]), "amdahl", group="net")
-    return result
+    return fitted(pd.concat([*parts, alone]), "amdahl", group="net")
 
 
 def machines(held: float, asked: dict[str, Any]) -> pd.DataFrame:
@@ -296,7 +293,6 @@ def test_hostile_columns_and_levels(browser: Browser) -> None:
     frame = runs().rename(columns={"batch": script}).assign(framework=lambda f: f.framework.replace("mxnet", image))
     table = gp.read_table(frame, time="seconds", extrinsic="workers", intrinsic=[script], categorical="framework")
     result = gp.fit(table, model="generic", draws=20)
-    assert isinstance(result, FitResult)
     browser.open(page(result))
     assert browser.js("return document.scripts.length") == 2
     assert script in browser.js("return $('factors').textContent")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell
+from helpers import Shell, done, refusal
 
 import genperf as gp
 from genperf.causes.laws import FORMS, INPUT, NONE
@@ -149,13 +149,11 @@ def file(tmp_path: Path) -> str:
 
 def test_explain_why_compares_levels_of_a_table(file: str, shell: Shell) -> None:
     asked = ("explain", file, "--why", "--at", "cluster=new", "--versus", "cluster=old")
-    status, out, errors = shell(*asked, "--json")
-    assert status == 0, errors
+    out = done(shell, *asked, "--json")
     found = json.loads(out)
     assert found["causes"][0]["cause"] == "slow link"
     assert {"cause", "probability", "for", "against", "decide_by"} == {*found["causes"][0]}
-    status, out, _ = shell(*asked)
-    assert status == 0
+    out = done(shell, *asked)
     assert "1. slow link" in out
     assert "decide by: a bandwidth test" in out
 
@@ -169,10 +167,8 @@ def test_a_frame_and_a_file_are_read_and_counts_of_no_devices_refused(file: str)
 
 
 def test_levels_and_quantities_that_are_not_there_are_named(file: str, shell: Shell) -> None:
-    status, _, errors = shell("explain", file, "--why", "--at", "cluster=newest")
-    assert status == 1
-    assert "no run has cluster=newest" in errors
-    status, _, errors = shell("explain", file, "--why", "--at", "clutter=new")
+    assert "no run has cluster=newest" in refusal(shell, "explain", file, "--why", "--at", "cluster=newest")
+    errors = refusal(shell, "explain", file, "--why", "--at", "clutter=new")
     assert "no factor is called 'clutter'" in errors
     assert "did you mean 'cluster'" in errors
 
@@ -180,8 +176,7 @@ def test_levels_and_quantities_that_are_not_there_are_named(file: str, shell: Sh
 def test_ask_names_the_cause_of_a_low_efficiency_only(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "two.csv"
     path.write_text("gpus,nodes,batch_per_gpu,step_s\n8,1,32,0.30\n16,2,32,0.52\n32,4,32,0.61\n")
-    status, out, errors = shell("ask", str(path), "--at", "gpus=64", "--json")
-    assert status == 0, errors
+    out = done(shell, "ask", str(path), "--at", "gpus=64", "--json")
     answer = json.loads(out)
     assert answer["normal"]["percentile"] < 25.0
     assert answer["causes"][0]["decide_by"]

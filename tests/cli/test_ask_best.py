@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from helpers import Shell
+from helpers import Shell, done
 
 #: Twice the threads do twice the work, less what they wait for each other.
 SECONDS = {1: 100.0, 2: 52.0, 4: 29.0, 8: 20.0, 16: 19.5, 32: 23.0}
@@ -11,10 +11,8 @@ SECONDS = {1: 100.0, 2: 52.0, 4: 29.0, 8: 20.0, 16: 19.5, 32: 23.0}
 
 def asked(shell: Shell, head: str, rows: dict[int, float]) -> dict[str, dict[str, object]]:
     Path("runs.csv").write_text(head + "\n" + "".join(f"{n},{value}\n" for n, value in rows.items()))
-    status, out, errors = shell("ask", "runs.csv", "--json")
-    assert status == 0, errors
-    loaded: dict[str, dict[str, object]] = json.loads(out)
-    return loaded
+    out = done(shell, "ask", "runs.csv", "--json")
+    return json.loads(out)
 
 
 def test_a_best_count_inside_the_data_is_reported_with_its_uncertainty(shell: Shell) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell
+from helpers import Shell, done
 
 import genperf as gp
 from genperf.asking.answer import MOST_LINES, card
@@ -21,8 +21,7 @@ RUNS = pd.DataFrame(
 
 @pytest.fixture(scope="module")
 def answer() -> Any:
-    answered: Any = gp.ask(RUNS, gpus=64, price="2/h")
-    return answered
+    return gp.ask(RUNS, gpus=64, price="2/h")
 
 
 def test_a_card_has_value_interval_verdict_and_next_step_in_fourteen_lines_of_eighty_columns(answer) -> None:
@@ -54,8 +53,7 @@ def test_the_picture_shows_each_measured_run(answer) -> None:
 
 def test_a_terminal_without_colours_shows_the_same_text(shell: Shell) -> None:
     RUNS.to_csv("runs.csv", index=False)
-    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=64")
-    assert status == 0
+    out = done(shell, "ask", "runs.csv", "--at", "gpus=64")
     assert "\x1b" not in out
     assert out.splitlines()[0].startswith("runs.csv · 5 runs")
     assert out == shell("ask", "runs.csv", "--at", "gpus=64", "--no-color")[1]

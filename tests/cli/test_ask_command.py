@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import Shell, asked, assert_says, csv_of, refused, told
+from helpers import Shell, asked, assert_says, csv_of, done, refused, told
 
 import genperf as gp
 
@@ -674,8 +674,7 @@ def test_every_command_reads_a_column_as_its_question_does(shell: Shell) -> None
     Path("runs.csv").write_text("instance,count,step_ms,batch\n" + "\n".join(rows) + "\n")
     seconds = gp.ask("runs.csv", instance="b", count=8).answers[0].value / 1000.0
     for command in (("compare", "--over", "instance"), ("predict", "--at", "instance=b")):
-        status, out, errors = shell(*command[:1], "runs.csv", "--at", "count=8", *command[1:], "--json")
-        assert status == 0, errors
+        out = done(shell, *command[:1], "runs.csv", "--at", "count=8", *command[1:], "--json")
         content = json.loads(out)
         of_b = [row for row in content.get("ranking", content.get("predictions")) if row["instance"] == "b"]
         assert [row["time"] for row in of_b] == pytest.approx([seconds])

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import Shell
+from helpers import Shell, done, refusal
 
 RUNS = "gpus,images_per_s\n1,410\n2,792\n4,1530\n8,2905\n"
 TWO = "gpus,nodes,images_per_s\n8,1,2900\n16,2,3540\n"
@@ -20,10 +20,8 @@ def shell(shell: Shell) -> Shell:
 
 
 def plan(shell: Shell, *options: str) -> dict[str, float]:
-    status, out, errors = shell("ask", *options, "--json")
-    assert status == 0, errors
-    loaded: dict[str, float] = json.loads(out)["plan"]
-    return loaded
+    out = done(shell, "ask", *options, "--json")
+    return json.loads(out)["plan"]
 
 
 def test_the_cheapest_count_keeps_deadline_and_budget_by_their_upper_ends(shell: Shell) -> None:
@@ -48,8 +46,7 @@ def test_the_cheapest_count_keeps_deadline_and_budget_by_their_upper_ends(shell:
 
 def test_without_a_count_the_answer_is_about_the_plan(shell: Shell) -> None:
     job = ("ask", "--full", "runs.csv", "--samples", "1.2B", "--deadline", "5d")
-    status, out, _ = shell(*job)
-    assert status == 0
+    out = done(shell, *job)
     assert "1.2 billion images within 5 d, the cheapest count of 1 to 128 that keeps it is 8 gpus. It takes 4.7" in out
     assert "gpu-hours" in out
     assert "images/s at gpus=8:" in out
@@ -62,35 +59,29 @@ def test_counts_beyond_a_node_fill_their_nodes(shell: Shell) -> None:
 
 def test_a_plan_that_nothing_keeps_is_a_sentence(shell: Shell) -> None:
     job = ("ask", "--full", "two.csv", "--samples", "1.2B", "--price", "2/h")
-    status, out, _ = shell(*job, "--deadline", "1h")
-    assert status == 0
+    out = done(shell, *job, "--deadline", "1h")
     fastest = r"within 60 min, no count of 8 to 256 gpus is enough\. The fastest, 256, takes [\d.]+ h and up to [\d.]+"
     assert re.search(fastest, out)
     assert "images/s at gpus=32" in out
-    status, out, _ = shell(*job, "--budget", "1")
-    assert status == 0
+    out = done(shell, *job, "--budget", "1")
     assert "for 1 at most, no count of 8 to 256 gpus is enough. The cheapest, 8, costs 1,8" in out
 
 
 def test_steps_of_unknown_work_have_no_plan(shell: Shell) -> None:
     Path("steps.csv").write_text("gpus,step_s\n1,0.20\n2,0.21\n4,0.23\n")
-    status, _, errors = shell("ask", "--full", "steps.csv", "--samples", "1B")
-    assert status == 1
-    assert "a plan needs the work of a step" in errors
+    assert "a plan needs the work of a step" in refusal(shell, "ask", "--full", "steps.csv", "--samples", "1B")
     assert shell("ask", "--full", "steps.csv", "--samples", "1B", "--work", "32*gpus")[0] == 0
 
 
 def test_optimize_keeps_a_budget(shell: Shell) -> None:
     search = ("optimize", "two.csv", "--over", "gpus=8:64:8", "--samples", "1.2B")
-    status, out, _ = shell(*search, "--price", "2/h", "--budget", "3200", "--json")
-    assert status == 0
+    out = done(shell, *search, "--price", "2/h", "--budget", "3200", "--json")
     answer = json.loads(out)
     assert all(row["cost"] * row["upper"] / row["time"] <= 3200 for row in [*answer["best"], *answer["front"]])
     # Central costs of four counts are below it; the upper ends of three are not.
     assert (answer["feasible"], len(answer["best"])) == (4, 1)
     assert "a budget needs a price" in shell(*search, "--budget", "3200")[2]
-    status, _, errors = shell(*search, "--price", "2/h", "--budget", "2000")
-    assert status == 1
+    errors = refusal(shell, *search, "--price", "2/h", "--budget", "2000")
     assert "the upper end of the cost is above 2000 for each of the 1 cheapest" in errors
 
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell, runs_of
+from helpers import Shell, done, runs_of
 
 FIT = ["--time", "s", "--extrinsic", "gpus", "--model", "a/gpus + c"]
 #: What the frameworks need for a step on one GPU, beside half a second that no GPU shortens.
@@ -22,8 +22,7 @@ def shell(shell: Shell) -> Shell:
 def ranking(shell: Shell, *options: str) -> dict[str, object]:
     status, out, errors = shell("compare", "model.json", "--json", *options)
     assert (status, errors) == (0, "")
-    loaded: dict[str, object] = json.loads(out)
-    return loaded
+    return json.loads(out)
 
 
 def test_groups_are_ranked(shell: Shell) -> None:
@@ -38,8 +37,7 @@ def test_groups_are_ranked(shell: Shell) -> None:
     # Two frameworks within 0.3 % under noise of 2 % are not told apart; the third is 30 % slower.
     assert told["certain"] is False
     assert rows[2]["best"] < 0.01
-    status, out, _ = shell("compare", "model.json", "--at", "gpus=8")
-    assert status == 0
+    out = done(shell, "compare", "model.json", "--at", "gpus=8")
     assert "is likely faster, not certain: " in out.splitlines()[0]
 
 
@@ -58,8 +56,7 @@ def test_levels_of_a_factor_are_ranked(shell: Shell) -> None:
     first, named = ranking(shell, "--at", "gpus=8"), ranking(shell, "--at", "gpus=8", "--over", "framework")
     assert first == named
     assert first["ranking"][2]["framework"] == "mxnet"  # type: ignore[index]
-    status, out, _ = shell("compare", "model.json", "--at", "gpus=64", "-o", "ranking.csv")
-    assert status == 0
+    out = done(shell, "compare", "model.json", "--at", "gpus=64", "-o", "ranking.csv")
     assert "[1] " in out
     assert Path("ranking.csv").read_text().startswith("framework,time,lower,upper,")
 
@@ -111,8 +108,7 @@ def nodes(shell: Shell) -> Shell:
 
 
 def rows_of(shell: Shell, *options: str) -> dict[str, dict[str, float]]:
-    status, out, errors = shell("compare", "nodes.csv", *options, "--json")
-    assert status == 0, errors
+    out = done(shell, "compare", "nodes.csv", *options, "--json")
     return {row["change"]: row for row in json.loads(out)["ranking"]}
 
 

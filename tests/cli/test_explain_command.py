@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import Shell, shell_of
+from helpers import Shell, done, shell_of
 
 from genperf.cli.main import run
 
@@ -40,8 +40,7 @@ def shell(capsys: pytest.CaptureFixture[str], models: Path, monkeypatch: pytest.
 
 
 def test_by_default_terms_and_elasticities(shell: Shell) -> None:
-    status, out, _ = shell("explain", "one.json", "--at", "gpus=5", "--at", "batch=16")
-    assert status == 0
+    out = done(shell, "explain", "one.json", "--at", "gpus=5", "--at", "batch=16")
     assert "seconds and share of each term" in out
     assert "elasticity" in out
     assert "scaling" not in out
@@ -54,8 +53,7 @@ def test_by_default_terms_and_elasticities(shell: Shell) -> None:
 def test_terms_below_half_a_percent_are_one_line(shell: Shell) -> None:
     # One worker exchanges nothing.
     at = ["--at", "gpus=1", "--at", "batch=16"]
-    status, out, _ = shell("explain", "one.json", *at)
-    assert status == 0
+    out = done(shell, "explain", "one.json", *at)
     (line,) = [line for line in out.splitlines() if "other term" in line]
     rows = [line for line in out.splitlines() if re.search(r"\d %$", line) and line[0].isalpha()]
     terms = json.loads(shell("explain", "one.json", *at, "--json")[1])["terms"]
@@ -67,8 +65,7 @@ def test_all_of_it_as_json(shell: Shell) -> None:
     # At 5 workers of 16 samples: 1.6 + 1.6 + 0.2 s; at 9 workers 1.6 s more.
     at = ["--at", "gpus=5", "--at", "batch=16"]
     more = ["--knee", "--sobol", "--versus", "gpus=9", "--importance", "small.csv", "--json"]
-    status, out, _ = shell("explain", "one.json", *at, *more)
-    assert status == 0
+    out = done(shell, "explain", "one.json", *at, *more)
     found = json.loads(out)
     assert sum(t["share"] for t in found["terms"]) == pytest.approx(1.0)
     assert found["comparison"]["change"] == pytest.approx(1.6, rel=0.01)
@@ -81,8 +78,7 @@ def test_all_of_it_as_json(shell: Shell) -> None:
 def test_all_of_it_in_words(shell: Shell) -> None:
     # T = 1.8 + 0.4·(n − 1) s falls below half of T(1)'s efficiency where it is above 3.6 s: beyond 5.5 workers.
     asked = ["--at", "batch=16", "--knee", "0.5", "--up-to", "64", "--sobol", "log", "--within", "gpus=1,4"]
-    status, out, _ = shell("explain", "one.json", *asked)
-    assert status == 0
+    out = done(shell, "explain", "one.json", *asked)
     assert "efficiency falls below 50 % of that at 1 at 6 gpus" in out
     assert "the logarithm of the time (Sobol indices)" in out
     assert "1 to 4" in out
@@ -91,27 +87,23 @@ def test_all_of_it_in_words(shell: Shell) -> None:
 def test_one_group_against_another(shell: Shell) -> None:
     # The same configuration takes 1.6 + 1.6 s longer on the large network.
     at = ["--at", "gpus=5", "--at", "batch=16"]
-    status, out, _ = shell("explain", "two.json", "--group", "small", *at, "--versus", "net=large", "--json")
-    assert status == 0
+    out = done(shell, "explain", "two.json", "--group", "small", *at, "--versus", "net=large", "--json")
     found = json.loads(out)["comparison"]
     assert (found["a"]["name"], found["b"]["name"]) == ("small", "large")
     assert found["change"] == pytest.approx(3.2, rel=0.02)
 
 
 def test_suggest(shell: Shell) -> None:
-    status, out, _ = shell("suggest", "one.json", "--target", "gpus=128", "--target", "batch=16", "-k", "2")
-    assert status == 0
+    out = done(shell, "suggest", "one.json", "--target", "gpus=128", "--target", "batch=16", "-k", "2")
     assert "Measure gpus=" in out or "no candidate" in out
-    status, out, _ = shell("suggest", "one.json", "--target", "gpus=32", "--within", "1000%", "--json")
-    assert status == 0
+    out = done(shell, "suggest", "one.json", "--target", "gpus=32", "--within", "1000%", "--json")
     assert json.loads(out)["met"] is True
 
 
 def test_suggest_among_candidates(shell: Shell, models: Path) -> None:
     (models / "could.csv").write_text("gpus,batch\n32,16\n64,16\n")
     asked = ["--target", "gpus=128", "--candidates", "could.csv", "--cost", "gpus*time", "--json"]
-    status, out, _ = shell("suggest", "one.json", *asked)
-    assert status == 0
+    out = done(shell, "suggest", "one.json", *asked)
     found = json.loads(out)
     assert {c["gpus"] for c in found["candidates"]} == {32, 64}
     for row in found["candidates"]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import Shell
+from helpers import Shell, done, refusal
 
 import genperf as gp
 
@@ -51,23 +51,6 @@ def test_predict_tells_what_fits(shell: Shell, folder: Path, fitted: str) -> Non
     assert (predicted.fits > 0.5).tolist() == [True, False]
 
 
-def test_groups_learn_their_runs(shell: Shell, folder: Path) -> None:
-    lines = RUNS.splitlines()
-    (folder / "groups.csv").write_text(
-        "\n".join(
-            [
-                f"host,{lines[0]}",
-                *(f"small,{x}" for x in lines[1:]),
-                *(f"large,{x}" for x in lines[1:] if "OOM" not in x),
-            ]
-        )
-    )
-    options = ["--group", "host", "--model", "a*micro + p/gpus + c", "-o", "groups.json", "-q"]
-    assert shell("fit", "groups.csv", *ROLES, *options)[0] == 0
-    rows = json.loads(shell("predict", "groups.json", "--at", "gpus=8", "--at", "micro=16", "--json")[1])["predictions"]
-    assert [(row["host"], round(row["fits"])) for row in rows] == [("small", 0), ("large", 1)]
-
-
 def test_the_file_is_the_same_again(shell: Shell, folder: Path, fitted: str) -> None:
     first = (folder / fitted).read_text()
     assert shell("fit", "runs.csv", *ROLES, "--model", "a*micro + p/gpus + c", "-o", fitted, "-q")[0] == 0
@@ -75,8 +58,8 @@ def test_the_file_is_the_same_again(shell: Shell, folder: Path, fitted: str) -> 
     plain = json.loads(first)
     plain["groups"][0]["model"]["feasibility"]["demands"].pop("micro")
     (folder / "broken.json").write_text(json.dumps(plain))
-    status, _, err = shell("predict", "broken.json", "--at", "gpus=8", "--at", "micro=8")
-    assert (status, "feasibility: its factors are not those of the table" in err) == (1, True)
+    err = refusal(shell, "predict", "broken.json", "--at", "gpus=8", "--at", "micro=8")
+    assert "feasibility: its factors are not those of the table" in err
     # A file of before this was known is read.
     plain["groups"][0]["model"].pop("feasibility")
     (folder / "older.json").write_text(json.dumps(plain))
@@ -88,10 +71,8 @@ OVER = ["--over", "gpus=1,2,4,8,16", "--over", "micro=1,2,4,8,16"]
 
 
 def best_of(shell: Shell, *options: str) -> dict[str, Any]:
-    status, out, err = shell("optimize", *options, "--json", "--top", "100")
-    assert status == 0, err
-    answer: dict[str, Any] = json.loads(out)
-    return answer
+    out = done(shell, "optimize", *options, "--json", "--top", "100")
+    return json.loads(out)
 
 
 def test_optimize_leaves_failed_runs_out(shell: Shell, fitted: str) -> None:
@@ -131,8 +112,8 @@ def test_trusted_answers(shell: Shell, fitted: str) -> None:
     assert {row["verdict"] for row in trusted["front"]} <= {"ok", "caution"}
     kept = [row["gpus"] for row in first if row["verdict"] != "extrapolating-blind"]
     assert [row["gpus"] for row in trusted["best"]] == kept
-    status, _, err = shell("optimize", fitted, "--over", "gpus=65536", "--over", "micro=1", "--trusted")
-    assert (status, "each is extrapolating-blind" in err) == (1, True)
+    err = refusal(shell, "optimize", fitted, "--over", "gpus=65536", "--over", "micro=1", "--trusted")
+    assert "each is extrapolating-blind" in err
 
 
 def test_a_capacity_is_kept_with_a_probability(shell: Shell, folder: Path) -> None:
@@ -158,15 +139,13 @@ def test_no_failed_run_is_suggested(shell: Shell, folder: Path) -> None:
     lines = [f"{n},{b},{1 + 0.5 * b + 8 / n:.3f}" for n in (1, 2, 4, 8) for b in (1, 2, 4) if n < 8 or b > 1]
     (folder / "few.csv").write_text("\n".join(["gpus,micro,seconds", *lines, "8,8,5.9", "2,8,OOM"]))
     assert shell("fit", "few.csv", *ROLES, "--model", "a*micro + p/gpus + c", "-o", "few.json", "-q")[0] == 0
-    status, out, err = shell("suggest", "few.json", "--target", "gpus=32", "--target", "micro=8", "--json")
-    assert status == 0, err
+    out = done(shell, "suggest", "few.json", "--target", "gpus=32", "--target", "micro=8", "--json")
     assert sorted(row["gpus"] for row in json.loads(out)["candidates"]) == [4, 16]
 
 
 def test_no_answer_keeps_quiet_about_a_run_that_fails(shell: Shell, fitted: str) -> None:
     at = ["--at", "gpus=1", "--at", "micro=64"]
-    status, out, _ = shell("ask", "--full", "runs.csv", *at)
-    assert status == 0
+    out = done(shell, "ask", "--full", "runs.csv", *at)
     assert "Such a run most likely fails (it fits with a probability of less than 1 %)" in out
     assert "fails" not in shell("ask", "--full", "runs.csv", "--at", "gpus=8", "--at", "micro=1")[1]
     lines = [f"{line},{kind}" for line in RUNS.splitlines()[1:] for kind in "ab"]

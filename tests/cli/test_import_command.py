@@ -73,14 +73,6 @@ def test_several_series_are_groups_and_times_of_zero_are_left_aside(
     assert "--time value --extrinsic workers --group callpath --repeat repeat --where 'value > 0'" in err
 
 
-def test_help_lists_the_formats(capsys: pytest.CaptureFixture[str]) -> None:
-    from genperf.importers import FORMATS
-
-    assert run(["import", "--help"]) == 0
-    out = capsys.readouterr().out
-    assert all(name in out for name in FORMATS)
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [

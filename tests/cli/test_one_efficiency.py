@@ -56,7 +56,6 @@ def test_one_efficiency(columns: str, along: str, counts: tuple[int, ...], shell
     target = [text.replace("--at", "--target") for text in at]
     assert shell("report", "runs.csv", *roles, *target, "-o", "page.html", "--quiet")[0] == 0
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', Path("page.html").read_text(), re.S)
-    assert data is not None
     sheet = json.loads(data[1])["groups"][0]["sheet"]
     assert sheet["summary"]["efficiency"] == pytest.approx(100.0 * answer["efficiency"], rel=1e-2)
     ends = "{:.0f} % (90 %: {:.0f} to {:.0f} %)".format(*(100.0 * answer[name] for name in names))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell
+from helpers import Shell, done, refusal
 
 from genperf.cli.main import cli
 from genperf.cli.output import cell, records, show_json, show_predictions, show_rows
@@ -130,20 +130,17 @@ def shell(tmp_path: Path, shell: Shell) -> Shell:
 def test_files_of_a_pattern_are_one_table(shell: Shell) -> None:
     whole = json.loads(shell("ask", "runs.csv", "--at", "gpus=16", "--json")[1])
     for files in (["logs/*/console.log"], [f"logs/run{n}/console.log" for n in COUNTS]):
-        status, out, errors = shell("ask", *files, "--at", "gpus=16", "--json")
-        assert status == 0, errors
+        out = done(shell, "ask", *files, "--at", "gpus=16", "--json")
         assert json.loads(out)["answers"] == whole["answers"]
 
 
 def test_files_that_are_no_table_together_are_refused(shell: Shell, tmp_path: Path) -> None:
-    status, _, errors = shell("ask", "--full", "logs/*/train.log", "--at", "gpus=16")
-    assert (status, "logs/*/train.log: no file matches" in errors) == (1, True), errors
+    errors = refusal(shell, "ask", "--full", "logs/*/train.log", "--at", "gpus=16")
+    assert "logs/*/train.log: no file matches" in errors
     (tmp_path / "logs" / "run2" / "console.log").write_text("nodes,step_time_s\n2,5\n")
-    status, _, errors = shell("ask", "--full", "logs/*/console.log", "--at", "gpus=16")
-    assert status == 1
+    errors = refusal(shell, "ask", "--full", "logs/*/console.log", "--at", "gpus=16")
     assert "run2/console.log: has the columns nodes, step_time_s, and logs/run1/console.log has gpus, step" in errors
-    status, _, errors = shell("ask", "--full", "runs.csv", "4:1530", "--at", "gpus=16")
-    assert (status, "'runs.csv' is not a run" in errors) == (1, True), errors
+    assert "'runs.csv' is not a run" in refusal(shell, "ask", "--full", "runs.csv", "4:1530", "--at", "gpus=16")
 
 
 @pytest.mark.parametrize("command", [["validate", "runs.csv", *TABLE], ["predict", "m.json", "--at", "gpus=16"]])
@@ -152,8 +149,7 @@ def test_a_missing_matplotlib_is_found_before_the_work(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     # Nothing is read: not even that there is no model.
-    status, _, errors = shell(*command, "--plot", "figure.png")
-    assert status == 1
+    errors = refusal(shell, *command, "--plot", "figure.png")
     assert 'plots need matplotlib\n  try: pip install "genperf[plots]"' in errors
 
 
@@ -196,8 +192,6 @@ OTHERS = [
 @pytest.fixture(scope="module")
 def schemas() -> ModuleType:
     spec = importlib.util.spec_from_file_location("schemas", REFERENCE / "schemas.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -243,8 +237,7 @@ def test_other_answers_keep_the_schemas(schemas: ModuleType, shell: Shell) -> No
     assert shell("fit", "nets.csv", *roles, "--group", "net", "-o", "nets.json")[0] == 0
     assert shell("fit", "nets.csv", *roles, "--where", "net == 'a'", "-o", "one.json")[0] == 0
     for command, arguments in OTHERS:
-        status, out, errors = shell(command, *arguments, "--json")
-        assert status == 0, (command, errors)
+        out = done(shell, command, *arguments, "--json")
         schema = json.loads((REFERENCE / "schemas" / f"{command}.json").read_text(encoding="utf-8"))
         assert broken(schema, json.loads(out), schemas.TYPES) == [], (command, arguments)
 

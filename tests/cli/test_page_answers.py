@@ -10,7 +10,6 @@ from helpers import Shell
 def sheet(shell: Shell, *options: str) -> dict:
     assert shell("report", "runs.csv", *options, "-o", "page.html", "--quiet")[0] == 0
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', Path("page.html").read_text(), re.S)
-    assert data is not None
     return json.loads(data[1])["groups"][0]["sheet"]
 
 

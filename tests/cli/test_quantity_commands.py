@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell
+from helpers import Shell, done
 
 import genperf as gp
 from genperf.cli.explain import _read_again, _show
@@ -58,13 +58,11 @@ def test_a_table_is_not_converted_twice(shell: Shell, tmp_path: Path) -> None:
 
 
 def test_memory_through_every_command(shell: Shell, tmp_path: Path) -> None:
-    status, out, _ = shell("fit", "runs.csv", *MEMORY, *LAW, "-o", "m.json", "--verbose")
-    assert status == 0
+    out = done(shell, "fit", "runs.csv", *MEMORY, *LAW, "-o", "m.json", "--verbose")
     assert "memory_gb (GB) = " in out
     assert shell("predict", "m.json", "--at", "workers=32")[0] == 0
     assert shell("explain", "m.json", "--at", "workers=8", "--importance", "runs.csv")[0] == 0
-    status, out, _ = shell("validate", "runs.csv", *MEMORY, "--models", "last-point", "--scheme", "extrapolate:workers")
-    assert status == 0
+    out = done(shell, "validate", "runs.csv", *MEMORY, "--models", "last-point", "--scheme", "extrapolate:workers")
     assert "errors of the predicted memory_gb in %, rmse in GB" in out
     assert shell("report", "runs.csv", *MEMORY, *LAW, "-o", "page.html")[0] == 0
     assert shell("report", "m.json", "-o", "page.html")[0] == 0
@@ -73,7 +71,6 @@ def test_memory_through_every_command(shell: Shell, tmp_path: Path) -> None:
 def test_an_explanation_is_in_the_unit_of_the_quantity(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
     table = gp.read_table("runs.csv", quantity="memory_gb:GB", extrinsic="workers")
     result = gp.fit(table, "a/workers + c")
-    assert isinstance(result, gp.FitResult)
     _show(gp.explain(result, {"workers": 8}), result, True, Output(no_color=True))
     lines = capsys.readouterr().out.splitlines()
     assert lines[:3] == ["memory_gb (GB) = 30/workers + 2", "at workers=8", "memory_gb (GB) and share of each term"]

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell
+from helpers import Shell, done, refusal
 
 LAW = ["--model", "c + a/workers"]
 
@@ -32,8 +32,7 @@ def shell(shell: Shell) -> Shell:
 
 
 def rows_of(shell: Shell, *arguments: str) -> list[dict[str, float]]:
-    status, out, err = shell("predict", *arguments, "--json")
-    assert status == 0, err
+    out = done(shell, "predict", *arguments, "--json")
     return json.loads(out)["predictions"]
 
 
@@ -87,8 +86,7 @@ def test_throughput_of_a_measured_time_needs_a_batch(shell: Shell) -> None:
     assert {r["net"] for r in rows} == {"a", "b"}
     for row in rows:
         assert row["throughput"] == pytest.approx(4 * 32 / row["time"])
-    status, _, err = shell("predict", "times.json", "--at", "workers=4", "--show", "throughput")
-    assert status == 1
+    err = refusal(shell, "predict", "times.json", "--at", "workers=4", "--show", "throughput")
     assert "'throughput' needs the work of a step" in err
 
 
@@ -102,8 +100,7 @@ def test_ranges_and_amounts_are_understood(shell: Shell) -> None:
 def test_three_digits_for_people_and_all_in_files(shell: Shell, tmp_path: Path) -> None:
     command = ["predict", "times.json", "--at", "workers=1024", "--show", "x=time*1"]
     assert shell(*command, "-o", "out.csv")[:2] == (0, "")
-    status, out, _ = shell(*command)
-    assert status == 0
+    out = done(shell, *command)
     line = out.splitlines()[1].split()
     assert line[0] == "1024"
     assert all(len(text.replace("0.", "").replace(".", "")) <= 3 for text in line[1:7])

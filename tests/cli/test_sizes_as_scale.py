@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from helpers import Shell
+from helpers import Shell, done
 
 BATCHES = (1, 2, 4, 8, 16, 32)
 
@@ -22,8 +22,7 @@ def answered(shell: Shell) -> Answered:
 
     def of(table: str, at: str) -> list[dict[str, Any]]:
         Path("runs.csv").write_text(table)
-        status, out, errors = shell("ask", "runs.csv", "--json", *(["--at", at] if at else []))
-        assert status == 0, errors
+        out = done(shell, "ask", "runs.csv", "--json", *(["--at", at] if at else []))
         return list(json.loads(out)["answers"])
 
     return of

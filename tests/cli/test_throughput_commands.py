@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell
+from helpers import Shell, done, refusal
 
 RUNS = "gpus,throughput\n1,410.2\n2,792.5\n4,1530\n8,2905.4\n"
 
@@ -43,21 +43,18 @@ def test_the_unit_of_the_work_changes_no_throughput(shell: Shell) -> None:
 
 def test_the_knee_of_weak_scaling(shell: Shell) -> None:
     shell("fit", "runs.csv", *SPEED, "--work", "32*gpus", "-o", "m.json")
-    status, out, _ = shell("explain", "m.json", "--knee")
-    assert status == 0
+    out = done(shell, "explain", "m.json", "--knee")
     assert "weak scaling along gpus, relative to 1" in out
     assert "throughput does not fall up to 128 gpus" in out
     assert "throughput falls" not in out
-    status, _, err = shell("explain", "m.json", "--knee", "--scaling", "strong")
-    assert status == 1
+    err = refusal(shell, "explain", "m.json", "--knee", "--scaling", "strong")
     assert "the scaling is given as strong, and with the work '32*gpus' of a step it is weak" in err
 
 
 def test_efficiency_is_refused_until_the_scaling_is_told(shell: Shell, tmp_path: Path) -> None:
     times = ["times.csv", "--time", "s", "--extrinsic", "gpus", "--model", "amdahl"]
     shell("fit", *times, "-o", "m.json")
-    status, out, _ = shell("explain", "m.json", "--knee")
-    assert status == 0
+    out = done(shell, "explain", "m.json", "--knee")
     assert "is the scaling along gpus weak or strong?" in out
     assert "efficiency falls" not in out
     told = json.loads(shell("explain", "m.json", "--knee", "--json")[1])["scaling"]
@@ -73,6 +70,5 @@ def test_efficiency_is_refused_until_the_scaling_is_told(shell: Shell, tmp_path:
 
 
 def test_a_scaling_that_the_work_contradicts(shell: Shell) -> None:
-    status, _, err = shell("fit", "runs.csv", *SPEED, "--work", "32*gpus", "--scaling", "strong")
-    assert status == 1
+    err = refusal(shell, "fit", "runs.csv", *SPEED, "--work", "32*gpus", "--scaling", "strong")
     assert "with the work '32*gpus' of a step it is weak" in err

@@ -5,7 +5,7 @@ import re
 import shlex
 from pathlib import Path
 
-from helpers import Shell
+from helpers import Shell, done
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "SKILL.md").read_text(encoding="utf-8")
@@ -43,6 +43,5 @@ def test_its_commands_run(shell: Shell) -> None:
     commands = [" ".join(text.split()) for text in re.findall(r"`(genperf [^`]*--json)`", TEXT)]
     assert len(commands) >= 5
     for command in commands:
-        status, out, errors = shell(*shlex.split(command)[1:])
-        assert status == 0, (command, errors)
+        out = done(shell, *shlex.split(command)[1:])
         json.loads(out)

@@ -186,7 +186,6 @@ def test_outcomes_of_60_layouts_tell_the_others(seed: int, limit: float, switch:
     roles = {**ROLES, "intrinsic": "layers,mbs,gbs,hidden,seq", "categorical": "recompute" if switch else ""}
     failing = runs.assign(s=np.where(gib > limit, "OOM", "1"))
     fits = feasibility_of(gp.read_table(failing[train], time="s", **roles))
-    assert fits.need is not None
     assert all(abs(offset) < 0.2 * fits.need.slope for offset in fits.offsets.get("recompute", {}).values())
     right = (fits.probability(asked(runs[~train])) < 0.5) == (gib[~train] > limit)
     assert right.mean() >= 0.95
@@ -196,7 +195,6 @@ def test_measured_memory_is_read_beside_the_outcomes() -> None:
     """Only layouts far below the capacity were run, and one that failed: the law tells where the others lie."""
     runs = with_failures(40.0)
     fits = learned_of_memory_demand(runs, beside=True)
-    assert fits.need is not None
     there = runs[runs.gib < 40.0]
     need = np.exp(fits.need.demanded(asked(there)) / fits.need.slope)
     assert np.median(np.abs(need / there.gib - 1.0)) < 0.05

@@ -40,9 +40,7 @@ def table_of(frame: pd.DataFrame, **roles: str) -> Table:
 
 
 def fitted(frame: pd.DataFrame, **roles: str) -> GroupedResult:
-    result = gp.fit(table_of(frame, **roles), pool=True)
-    assert isinstance(result, GroupedResult)
-    return result
+    return gp.fit(table_of(frame, **roles), pool=True)
 
 
 def process(seed: int = 0) -> DonorProcess:

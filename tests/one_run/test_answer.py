@@ -37,7 +37,6 @@ def test_a_run_lies_among_published_ones_of_its_device_and_size() -> None:
         "higher than nine in ten",
     ]
     place = places[0]
-    assert place is not None
     assert (place.among, place.sources) == ("H100 runs of 3 to 15 B", 6)
     table = datasets.runs()
     alike = (table["family"] == "h100") & (table["precision_class"] == "16-bit") & (table["mixture"] == 0)
@@ -51,8 +50,6 @@ def test_a_source_counts_once_whatever_its_number_of_runs() -> None:
     source = published[published["repository"] == published["repository"][0]]
     doubled = pd.concat([published, source, source], ignore_index=True)
     before, after = place_of(one, 0.4, published), place_of(one, 0.4, doubled)
-    assert before is not None
-    assert after is not None
     assert after.percentile == pytest.approx(before.percentile, abs=1e-9)
 
 
@@ -104,16 +101,6 @@ def test_before_any_run_the_published_range_answers(capsys: pytest.CaptureFixtur
 )
 def test_what_cannot_be_answered_says_what_to_try(capsys: pytest.CaptureFixture[str], words: str, message: str) -> None:
     assert message in shell(capsys, "ask", *words.split(), status=1)
-
-
-@pytest.mark.parametrize(
-    "words",
-    ["8xa100 gpt2-xl 9000tok/s recompute 20% --tokens 1T --at 512 --price 2/h", "64xh100 7B --tokens 1T --price 2/h"],
-)
-def test_the_card_fits_a_terminal(capsys: pytest.CaptureFixture[str], words: str) -> None:
-    lines = shell(capsys, "ask", *words.split()).splitlines()
-    assert len(lines) <= 14
-    assert max(map(len, lines)) <= 80
 
 
 def test_python_and_a_table_of_one_row_answer_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,14 +168,6 @@ def test_what_is_high_or_low_among_published_runs_is_explained(words: str, label
 def test_the_middle_third_needs_no_explanation() -> None:
     numbers = about(run_in("8xh100 7B bf16 42%")).numbers
     assert (numbers["less_by"], numbers["more_by"]) == ([], [])
-
-
-def test_a_small_share_is_not_written_as_zero() -> None:
-    # 6 · 7e9 · 75 / (8 · 989.4e12) = 0.0398 %
-    assert [about(run_in(f"8xh100 7B bf16 {of}")).lines[1].split(" %")[0] for of in ("75tok/s", "0.04%")] == [
-        "MFU       0.04",
-        "MFU       0.04",
-    ]
 
 
 def test_no_end_is_above_the_peak() -> None:

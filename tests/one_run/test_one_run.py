@@ -121,7 +121,6 @@ def test_no_devices_are_no_machine() -> None:
 @pytest.mark.parametrize("word", ["finetune", "fine-tuning", "full-finetune", "full finetune", "pretraining", "SFT"])
 def test_the_kind_of_training_is_no_part_of_the_name(word: str) -> None:
     run = run_of_words(("8xa100", "llama2-7b", *word.split(), "13100tok/s"))
-    assert run is not None
     assert run.network == network_of("llama2-7b")
 
 

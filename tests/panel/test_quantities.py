@@ -76,17 +76,6 @@ def test_another_quantity_keeps_its_values(options, target):
     assert not table.notes
 
 
-def test_faults_name_the_target():
-    with pytest.raises(TableError, match=r"'-1.0' is negative \(memory_gb must be above zero\)"):
-        read_table(RUNS.assign(memory_gb=[-1.0, 2.0, 3.0]), quantity="memory_gb:GB", extrinsic="n")
-    with pytest.raises(TableError, match=r"is zero \(time must be above zero\)"):
-        read_table(RUNS.assign(t=[5e-324, 2.0, 3.0]), time="t", unit="ns", extrinsic="n")
-    with pytest.raises(TableError, match=r"'1e\+306' is larger than 1e\+30 in size"):
-        read_table(RUNS.assign(t=[1e306, 2.0, 3.0]), time="t", unit="h", extrinsic="n")
-    with pytest.raises(TableError, match="what may the memory_gb depend on"):
-        read_table(RUNS, quantity="memory_gb")
-
-
 @pytest.mark.parametrize("options", [{"time": "t", "unit": "ms"}, {"quantity": "t:GB"}], ids=["time", "quantity"])
 def test_an_aggregated_table_has_the_same_numbers(options, tmp_path):
     pytest.importorskip("duckdb", reason="the extra 'large' is not installed")
@@ -167,16 +156,6 @@ RUNS_PHASE_COLUMNS = pd.DataFrame(
 def test_phase_columns_are_recognised_by_name_and_numbers():
     table = read_table(RUNS_PHASE_COLUMNS.assign(ms=5.0), time="t", extrinsic="n", let={"io_s": "ms/1000"})
     assert table.phases == {"forward": "Forward_S", "exchange": "comm_s", "input": "io_s"}
-
-
-@pytest.mark.parametrize("role", ["extrinsic", "intrinsic", "group", "repeat", "weight"])
-def test_a_column_in_another_role_is_no_phase(role):
-    roles = {"extrinsic": "n", "time": "t"}
-    roles[role] = f"{roles.get(role, '')},comm_s".strip(",")
-    assert "exchange" not in read_table(RUNS_PHASE_COLUMNS.assign(comm_s=[1.0, 2.0, 3.0]), **roles).phases
-    assert read_table(RUNS_PHASE_COLUMNS, time="comm_s", extrinsic="n", skip_bad_rows=True).phases == {
-        "forward": "Forward_S"
-    }
 
 
 @pytest.mark.parametrize(

@@ -54,19 +54,6 @@ def test_a_bad_row_is_named(read, text, line, column, value, reason):
     assert [n.kind for n in table.notes] == ["rows_rejected", "factor_constant"]
 
 
-def test_all_bad_rows_are_counted_and_the_first_shown(read):
-    text = "n,t\n" + "".join(f"{n},oops\n" for n in range(1, 15)) + "15,1\n" + "x,y\n"
-    with pytest.raises(TableError) as caught:
-        read(text)
-    message = str(caught.value)
-    assert "15 of 16 rows cannot be used" in message
-    assert "line 2, column 't': 'oops'" in message
-    assert "and 4 more" in message
-    table = read(text, skip_bad_rows=True)
-    assert [r.line for r in table.rejected] == [*range(2, 16), 17, 17]
-    assert "15 rows left out" in str(table.notes[0])
-
-
 def test_roles_without_a_measured_column_are_refused():
     source = open_source(pd.DataFrame({"n": [1, 2], "t": [2.0, 1.0]}))
     with pytest.raises(TableError, match="no measured column is named"):
@@ -136,14 +123,6 @@ def test_repeats_that_differ_in_an_unnamed_setting_are_noted(read, repeat, text,
     found = [n.text for n in read(text, repeat=repeat).notes if n.kind == "configuration_mixed"]
     assert bool(found) == bool(mixed)
     assert not found or f"differ in {mixed}:" in found[0]
-
-
-def test_a_frame_is_read_like_its_file(read):
-    from_file = read(RUNS, intrinsic="b", categorical="fw")
-    frame = pd.DataFrame({"n": [1, 2, 4], "b": [8, 8, 16], "fw": ["tf", "tf", "mx"], "t": [4.0, 2.5, 3.0]})
-    from_frame = read_table(frame, time="t", extrinsic="n", intrinsic="b", categorical="fw")
-    assert from_frame.sha256 == from_file.sha256
-    assert from_frame.factors == from_file.factors
 
 
 times = st.floats(1e-9, 1e9)

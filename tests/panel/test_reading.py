@@ -7,32 +7,8 @@ from genperf.errors import TableError
 from genperf.panel.options import Roles
 from genperf.panel.reading import read_columns
 from genperf.table.opened import understood
-from genperf.vocabulary.names import canonical_of
 
 NUMBERS = [1.0, 2.0, 4.0, 8.0]
-
-
-@pytest.mark.parametrize(
-    ("name", "role", "unit"),
-    [
-        ("seconds", "time", None),
-        ("step_time", "time", None),
-        ("epoch_time_s", "time", None),
-        ("Time (ms)", "time", "ms"),
-        ("iteration_us", "time", "us"),
-        ("throughput", "throughput", None),
-        ("images/s", "throughput", None),
-        ("tokens_per_second", "throughput", None),
-        ("samples per second", "throughput", None),
-        ("Time per epoch (min)", "time", "min"),
-        ("seconds per step", "time", "s"),
-        ("stepTimeMs", "time", "ms"),
-    ],
-)
-def test_the_measured_column_by_its_name(name: str, role: str, unit: str | None) -> None:
-    roles = read_columns({"gpus": NUMBERS, name: NUMBERS}).roles.texts
-    assert roles[role] == name
-    assert roles.get("unit") == (None if unit == "s" else unit)
 
 
 STEP = {"gpus": NUMBERS, "step_s": NUMBERS}
@@ -96,12 +72,6 @@ def test_kinds_of_columns() -> None:
     }
     assert guess.scale == "world_size"
     assert guess.left_out == ("name", "mfu")
-
-
-def test_not_every_word_is_a_count() -> None:
-    assert canonical_of("n_ranks") == "workers"
-    assert canonical_of("number_of_nodes") == "nodes"
-    assert canonical_of("gpu_type") is None
 
 
 def test_where_a_run_was_written_down_is_no_factor() -> None:

@@ -11,7 +11,7 @@ from genperf.panel import Panel, WorkFormula, limits
 from genperf.panel.configurations import completed, fills_nodes, moved
 from genperf.panel.panel import Median
 from genperf.panel.target import Target
-from genperf.table import Factor, Role
+from genperf.table import Role
 from genperf.table.factor import measure
 
 CONSTANT, SHARED = WorkFormula("1", False), WorkFormula("1/workers", False)
@@ -79,11 +79,6 @@ def test_only_extrinsic_columns_count_workers_unless_they_are_named_so() -> None
     assert name_of(panel({"gpus": [1, 2, 4]}, "intrinsic")) == "gpus"
 
 
-@pytest.mark.parametrize(("column", "other"), [("servers", True), ("Threads", True), ("cores", False), ("gpus", False)])
-def test_a_column_that_counts_something_else_is_told_apart(column: str, other: bool) -> None:
-    assert panel({column: [1, 2, 4]}).axis.counts_other == other
-
-
 def test_the_mapping_decides() -> None:
     world = panel({"world": [1, 2, 4], "cores": [8, 4, 2]})
     mapped = replace(world, mapping={"workers": "world"})
@@ -96,16 +91,6 @@ def test_the_mapping_decides() -> None:
     assert name_of(replace(panel({"world": [0, 8], "cores": [1, 2]}), mapping=mapping)) is None
     with pytest.raises(ModelError, match="no family has a factor 'wrkers'"):
         panel_with(world.factors, {"wrkers": "world"})
-
-
-def test_of_two_counts_that_vary_the_devices_are_the_scale() -> None:
-    table = panel({"gpus": [8, 8, 8, 16, 16, 16], "instances": [1, 2, 4, 1, 2, 4]})
-    assert name_of(table) == "gpus"
-
-
-def test_a_factor_that_is_not_measured_yet_may_be_the_scale() -> None:
-    assert name_of(panel_with([Factor("gpus", "extrinsic")])) == "gpus"
-    assert name_of(panel_with([Factor("cores", "extrinsic")])) == "cores"
 
 
 # --- the nodes ----------------------------------------------------------------------------------------------------
@@ -163,12 +148,6 @@ def test_what_one_worker_does(
     assert replace(panel(columns), group=group).step.of_worker == works
 
 
-def test_formulas_over_canonical_names_are_written_over_the_columns() -> None:
-    scale = panel({"cores": [1, 2], "total_batch": [64, 64]}).with_axis
-    assert render(scale.over_columns(scale.step.of_worker[0].formula)) == "total_batch/cores"
-    assert render(scale.over_columns("a*batch + c")) == "a*(total_batch/cores) + c"
-
-
 # --- where it may end ---------------------------------------------------------------------------------------------
 
 
@@ -195,19 +174,9 @@ def test_processes_on_several_nodes_exhaust_no_machine(nodes: list[int], ends: b
 # --- what follows -------------------------------------------------------------------------------------------------
 
 
-def test_the_parts_of_a_machine_follow_from_each_other() -> None:
-    layout = {"gpus": [8, 16, 32], "dp": [2, 4, 8], "tp": [4, 4, 4]}
-    here = {name: np.array(values[:1], float) for name, values in layout.items()}
-    assert moved(panel(layout), here, {"gpus": np.array([128.0])})["dp"] == 32
-    assert moved(panel(layout), here, {"dp": np.array([32.0])})["gpus"] == 128
-    with_nodes = panel({"gpus": [8, 16, 32], "hosts": [1, 2, 4], "batch": [4, 4, 4], "global_batch": [32, 64, 128]})
-    assert with_nodes.machine.settled({"workers", "batch"}) >= {"nodes", "global_batch"}
-
-
 def test_a_count_that_is_varied_is_settled_by_no_other() -> None:
     # Without a column of the devices, the data-parallel ways count the workers.
     layout = panel({"dp": [1, 2, 4], "tp": [2, 2, 2]})
-    assert layout.workers is not None
     assert layout.workers.name == "dp"
     columns = {"dp": np.array([1.0, 8.0]), "tp": np.full(2, 2.0)}
     assert moved(layout, columns, {"dp": 2.0 * columns["dp"]})["tp"].tolist() == [2.0, 2.0]

@@ -37,9 +37,7 @@ def table() -> Table:
 
 @pytest.fixture(scope="module")
 def result(table: Table) -> FitResult:
-    fitted = gp.fit(table, model="generic", draws=20)
-    assert isinstance(fitted, FitResult)
-    return fitted
+    return gp.fit(table, model="generic", draws=20)
 
 
 @pytest.fixture(scope="module")
@@ -149,11 +147,7 @@ RATES = pd.DataFrame(
 
 @pytest.fixture(scope="module")
 def groups() -> GroupedResult:
-    result = gp.fit(
-        RATES, "a*gpus**p", draws=10, throughput="images_per_s", extrinsic="gpus", group="framework", seed=0
-    )
-    assert isinstance(result, GroupedResult)
-    return result
+    return gp.fit(RATES, "a*gpus**p", draws=10, throughput="images_per_s", extrinsic="gpus", group="framework", seed=0)
 
 
 def test_groups_are_explained_reported_and_drawn(groups: GroupedResult, tmp_path: Path) -> None:
@@ -178,7 +172,6 @@ def test_too_many_groups_are_refused(groups: GroupedResult) -> None:
 
 def test_a_measured_throughput_is_drawn(groups: GroupedResult) -> None:
     result = groups["a"]
-    assert isinstance(result, FitResult)
     (ax,) = result.plot().axes
     assert ax.get_ylabel() == "images/s"
     curve = next(line for line in ax.get_lines() if line.get_label() == "a\\*gpus**p" or line.get_linewidth() == 2.0)
@@ -198,9 +191,7 @@ def memory() -> FitResult:
     rows = [(n, b, (4 + 0.25 * b + 16 / n) * (1 + 0.01 * ((n + b) % 3 - 1))) for n in (1, 2, 4, 8) for b in (8, 16)]
     runs = pd.DataFrame(rows, columns=["workers", "batch", "peak"])
     table = gp.read_table(runs, time="peak", extrinsic="workers", intrinsic="batch")
-    fitted = gp.fit(replace(table, target=Target("peak", "memory_gb", "GB")), "w + a*batch + s/workers", draws=20)
-    assert isinstance(fitted, FitResult)
-    return fitted
+    return gp.fit(replace(table, target=Target("peak", "memory_gb", "GB")), "w + a*batch + s/workers", draws=20)
 
 
 def test_every_axis_names_the_quantity(memory: FitResult) -> None:

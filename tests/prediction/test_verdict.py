@@ -108,7 +108,6 @@ def test_nodes_that_hold_the_workers_are_one_scale_with_them() -> None:
     result = gp.fit(
         runs, "a*batch + b*batch/gpus", draws=5, time="s", extrinsic="gpus,nodes", intrinsic="batch", scaling=None
     )
-    assert isinstance(result, gp.FitResult)
     reasons = result.predict({"gpus": [64, 32, 64], "nodes": [8, 8, 16], "batch": 16}).iloc[[0, 4, 8]]["reason"]
     one, more_nodes, both = reasons
     # A doubling of the scale is one doubling, and the nodes go without a word.

@@ -37,7 +37,6 @@ def test_a_law_is_found_and_carried_on(model: gp.FitResult) -> None:
     assert np.all(np.diff(np.log(out.upper / out.lower)) > 0.0)
     # The heaviest expression is the best.
     stack = stack_of(model.members)
-    assert stack is not None
     assert [m.weight for m in model.members] == sorted((p.weight for p in stack.parts), reverse=True)
     assert sum(m.weight for m in model.members) == pytest.approx(1.0)
 

@@ -25,12 +25,10 @@ def runs(counts: tuple[int, ...] = (1, 2, 4, 8, 16)) -> pd.DataFrame:
 def test_forecasts_lie_beyond_the_largest_count_with_the_nodes_that_hold_it() -> None:
     table = gp.read_table(runs(), **ROLES).medians()
     growth = growth_of(table, 0.0)
-    assert growth is not None
     # Series are rows that differ in their count alone.
     assert len(set(growth.series.tolist())) == 6
     assert (growth.along(["nodes"]), growth.along(["batch"])) == (True, False)
     anchors = growth.anchors(np.flatnonzero(np.asarray(table.columns["gpus"], float) <= 8.0))
-    assert anchors is not None
     assert sorted(set(anchors.columns["gpus"].tolist())) == [16.0, 32.0, 64.0]
     assert anchors.columns["nodes"] == pytest.approx(anchors.columns["gpus"] / 4.0)
     grown = runs((16, 32, 64)).set_index(["gpus", "batch", "net"]).s
@@ -47,9 +45,7 @@ def test_levels_and_groups_grow_by_one_function(counts: tuple[int, ...], monkeyp
     monkeypatch.setattr("genperf.process.growth.LEAST_RUN_NOISE", 1e-6)
     frame = runs(counts)
     growth = growth_of(gp.read_table(frame, **ROLES).medians(), 0.0)
-    assert growth is not None
     anchors = growth.anchors(np.arange(len(frame)))
-    assert anchors is not None
     groups = gp.fit(gp.read_table(frame, **{**ROLES, "intrinsic": "", "categorical": "", "group": "net,batch"}))
     there = groups.predict(pd.DataFrame({name: anchors.columns[name] for name in ("net", "batch", "gpus", "nodes")}))
     assert np.exp(anchors.centre) == pytest.approx(there.time.to_numpy(), rel=0.01)
@@ -74,7 +70,6 @@ def test_no_growth(frame: pd.DataFrame, roles: dict[str, str | None]) -> None:
 def test_the_stack_has_a_part_that_knows_the_forecasts() -> None:
     result = gp.fit(runs(), **ROLES)
     stack = stack_of(result.members)
-    assert stack is not None
     rows = sorted({len(part.residuals) for part in stack.parts})
     assert rows == [30, 30 + 6 * 3]
     out = result.predict({"gpus": [32], "nodes": [8], "batch": [32], "net": ["a"]}).iloc[0]

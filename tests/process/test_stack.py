@@ -60,24 +60,6 @@ def test_the_pool_of_equals_is_one_of_them() -> None:
     assert whole.width == NORMAL
 
 
-def test_the_surer_part_counts_more() -> None:
-    # Weights 1 : 1 and deviations 1 : 3: the first has three quarters; 0.75·0.25² + 0.25·0.75² between them.
-    none = np.zeros(1, int)
-    held = HeldOut(none, np.zeros(1), np.array([[0.0, 1.0]]), np.array([[1.0, 3.0]]), none)
-    centre, sd = held.errors(np.array([0.5, 0.5]))
-    assert centre == pytest.approx(0.25)
-    assert sd**2 == pytest.approx(0.75 * 1.0 + 0.25 * 9.0 + 0.75 * 0.0625 + 0.25 * 0.5625)
-
-
-def test_a_level_that_no_anchor_has_is_as_uncertain_as_levels_differ() -> None:
-    whole = stack()
-    parts = (whole.parts[0], MeanProcess(KERNEL, whole.parts[1].residuals, 0.1, FACTORS, 0.25, {"net": 4.0}))
-    levelled = Stack(ROWS, parts, 1.5)
-    unseen = {"n": np.array([2.0]), "net": np.array(["c"], dtype=object)}
-    assert levelled.forecast(unseen)[1][:, 0] - whole.forecast(unseen)[1][:, 0] == pytest.approx([0.0, 4.0])
-    assert levelled.forecast(FURTHER)[1] == pytest.approx(whole.forecast(FURTHER)[1])
-
-
 def test_weights_maximise_the_density_of_held_out_rows() -> None:
     # Two members, one e¹ denser at 3 of 4 rows: without a prior, w = argmax Σ ln(w·p + (1 − w)·q).
     density = np.array([[1.0, 0.0]] * 3 + [[0.0, 1.0]])

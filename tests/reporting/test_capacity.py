@@ -19,7 +19,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         layout_runs(), time="s", intrinsic="layers,mbs,gbs", extrinsic="dp,tp,pp,nodes", also="memory=gib:GiB"
     )
     result = gp.fit(table, "transformer", draws=10)
-    assert isinstance(result, gp.FitResult)
     path = tmp_path_factory.mktemp("capacity") / "model.json"
     gp.save_model(result, path)
     return path
@@ -65,7 +64,6 @@ def test_a_page_without_memory_has_none_of_it() -> None:
 def test_a_memory_alone_has_a_capacity_too() -> None:
     frame = pd.DataFrame({"workers": [1, 2, 4, 8], "gb": [20.0, 12.1, 8.0, 6.1]})
     result = gp.fit(gp.read_table(frame, quantity="gb:GB", extrinsic="workers"), "c + s/workers", draws=5)
-    assert isinstance(result, gp.FitResult)
     assert data_of(page(result, View(capacity={"gb": 16})))["capacity"] == {"gb": 16.0}
     with pytest.raises(GenperfError, match="memory"):
         page(result, View(capacity={"memory": 16}))

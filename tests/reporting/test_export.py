@@ -30,9 +30,7 @@ def fitted() -> gp.FitResult:
     ]
     frame = pd.DataFrame(rows, columns=["workers", "batch size", "framework", "s"])
     roles = {"time": "s", "extrinsic": "workers", "intrinsic": "batch size", "categorical": "framework"}
-    result = gp.fit(gp.read_table(frame, **roles), model="generic", draws=2)
-    assert isinstance(result, gp.FitResult)
-    return result
+    return gp.fit(gp.read_table(frame, **roles), model="generic", draws=2)
 
 
 def expected() -> float:
@@ -66,7 +64,6 @@ def test_names_of_columns_become_no_code() -> None:
     hostile = 'x"); import os; ("'
     frame = pd.DataFrame({hostile: [1, 2, 4, 8], "s": [9.0, 5.0, 3.0, 2.0]})
     result = gp.fit(gp.read_table(frame, time="s", extrinsic=hostile), model="generic", draws=2)
-    assert isinstance(result, gp.FitResult)
     for language in LANGUAGES:
         text = export(result, language)
         assert hostile not in text
@@ -76,7 +73,6 @@ def test_names_of_columns_become_no_code() -> None:
 def test_an_average_is_refused() -> None:
     frame = pd.DataFrame({"workers": [1, 2, 4, 8], "s": [9.0, 5.0, 3.0, 2.0]})
     result = gp.fit(gp.read_table(frame, time="s", extrinsic="workers"))
-    assert isinstance(result, gp.FitResult)
     with pytest.raises(GenperfError, match="has no formula"):
         export(result, "python")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell
+from helpers import Shell, done, refusal
 
 #: Each doubling inside a node of eight costs a twentieth of a step, the second node a fifth.
 RUNS = "gpus,nodes,images_per_s\n1,1,100\n2,1,190\n4,1,364\n8,1,696\n16,2,1200\n"
@@ -20,8 +20,7 @@ def shell(shell: Shell) -> Shell:
 
 
 def proposal(shell: Shell, kind: str, *options: str) -> str:
-    status, _, errors = shell("report", "runs.csv", "--proposal", *options, "-o", f"page.{kind}")
-    assert status == 0, errors
+    done(shell, "report", "runs.csv", "--proposal", *options, "-o", f"page.{kind}")
     return Path(f"page.{kind}").read_text(encoding="utf-8")
 
 
@@ -78,9 +77,7 @@ def test_the_three_formats_have_the_same_numbers(shell: Shell) -> None:
 
 def test_an_unknown_work_is_requested(shell: Shell) -> None:
     Path("runs.csv").write_text("gpus,step_s\n1,0.2\n2,0.21\n4,0.22\n")
-    status, _, errors = shell("report", "runs.csv", "--proposal")
-    assert status == 1
-    assert "--scaling" in errors
+    assert "--scaling" in refusal(shell, "report", "runs.csv", "--proposal")
 
 
 def test_groups_have_a_proposal_each(shell: Shell) -> None:
@@ -88,8 +85,7 @@ def test_groups_have_a_proposal_each(shell: Shell) -> None:
         "net,gpus,images_per_s\n" + "".join(f"{n},{g},{100 * g}\n" for n in "ab" for g in (1, 2, 4))
     )
     roles = ["--throughput", "images_per_s", "--extrinsic", "gpus", "--work", "gpus", "--group", "net"]
-    status, _, errors = shell("report", "runs.csv", *roles, "--proposal")
-    assert status == 1
+    errors = refusal(shell, "report", "runs.csv", *roles, "--proposal")
     assert "a proposal is about one group" in errors
     assert "--only a" in errors
     assert shell("report", "runs.csv", *roles, "--proposal", "--only", "b", "-o", "b.html")[0] == 0

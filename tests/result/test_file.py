@@ -37,9 +37,7 @@ def runs(scale: float = 1.0) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def result() -> FitResult:
     table = gp.read_table(runs(), time="s", extrinsic="gpu count", intrinsic="batch", categorical="framework")
-    fitted = gp.fit(table, model="generic", structure="separable", draws=20)
-    assert isinstance(fitted, FitResult)
-    return fitted
+    return gp.fit(table, model="generic", structure="separable", draws=20)
 
 
 def test_round_trip_predicts_the_same(result: FitResult) -> None:
@@ -64,11 +62,9 @@ def test_grouped_round_trip(tmp_path: Path) -> None:
     frame = pd.concat([runs().assign(net="a"), runs(2).assign(net="b"), runs().assign(net="c")[:1]])
     table = gp.read_table(frame, time="s", extrinsic="gpu count", intrinsic="batch", group="net")
     fitted = gp.fit(table, model="power-law", mapping={"workers": "gpu count"}, draws=10)
-    assert isinstance(fitted, GroupedResult)
     assert set(fitted.failures) == {("c",)}
     save_model(fitted, tmp_path / "m.json")
     again = load_model(tmp_path / "m.json")
-    assert isinstance(again, GroupedResult)
     assert again.failures == fitted.failures
     asked = pd.DataFrame({"net": ["b", "a"], "gpu count": [16, 16], "batch": [8, 8]})
     out = again.predict(asked)
@@ -99,50 +95,6 @@ def member_of(read: Any) -> Any:
 
 LINE = [[8.0, 1.0, "mxnet"], 0.5, 0.5, 0.5, 1]
 NO_TEXT = "a text can only be compared with a column"
-#: What is changed in a file → what is said of it.
-BROKEN_FILES: list[tuple[Callable[[Any], Any], str]] = [
-    (lambda r: r.update(program="extra-p"), "is not a genperf model"),
-    (lambda r: r.update(schema_version=99), "has schema version 99; this genperf reads 3"),
-    (lambda r: r.update(schema_version=2), "has schema version 2; this genperf reads 3"),
-    (lambda r: r.update(groups=[]), "holds no model"),
-    (lambda r: model_of(r).pop("seed"), "missing required field `seed`"),
-    (lambda r: model_of(r).update(surprise=1), "contains unknown field `surprise`"),
-    (lambda r: model_of(r)["spread"].update(noise="much"), "spread.noise: expected `float`, got `str`"),
-    (lambda r: member_of(r)["terms"][1].update(formula="__import__('os')"), "holds a formula that is refused"),
-    (lambda r: member_of(r)["terms"][1].update(formula="secret*2"), "unknown name 'secret'"),
-    (lambda r: member_of(r)["terms"][1].update(formula="'a'"), NO_TEXT),
-    (lambda r: model_of(r)["table"]["target"].update(work="'a'"), NO_TEXT),
-    (lambda r: member_of(r).update(draws=[[1.0]]), "the draws do not match the constants"),
-    (lambda r: member_of(r).update(draws=[]), "the draws do not match the constants"),
-    (lambda r: member_of(r)["draws"]["shape"].reverse(), "the draws do not match the constants"),
-    (lambda r: model_of(r)["table"].update(medians=[[LINE[0][:2], *LINE[1:]]]), "do not match the factors"),
-    (lambda r: model_of(r)["table"].update(medians=[[["8", 1.0, "mxnet"], *LINE[1:]]]), "do not match the factors"),
-]
-
-
-@pytest.mark.parametrize(("change", "said"), BROKEN_FILES)
-def test_what_is_not_a_whole_model_is_refused(result: FitResult, change: Callable[[Any], Any], said: str) -> None:
-    assert said in refused_after(change, result)
-
-
-@pytest.mark.parametrize("text", ["", "{", "[1, 2]", "nonsense", "[" * 100_000])
-def test_other_texts_are_refused(text: str) -> None:
-    with pytest.raises(ModelError):
-        parse_model(text)
-
-
-def test_a_truncated_file_says_so(result: FitResult, tmp_path: Path) -> None:
-    whole = dump_model(result)
-    (tmp_path / "m.json").write_text(whole[: len(whole) // 2])
-    with pytest.raises(ModelError, match="is not a whole model file"):
-        load_model(tmp_path / "m.json")
-    (tmp_path / "b.json").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ModelError, match="is not a whole model file"):
-        load_model(tmp_path / "b.json")
-    with pytest.raises(ModelError, match="no such file"):
-        load_model(tmp_path / "none.json")
-    with pytest.raises(ModelError, match="directory"):
-        load_model(tmp_path)
 
 
 def test_what_was_measured_is_kept_for_drawing(result: FitResult) -> None:
@@ -172,7 +124,6 @@ def stack(result: FitResult) -> FitResult:
 def test_a_stack_is_written_once(stack: FitResult) -> None:
     text = dump_model(stack)
     again = parse_model(text)
-    assert isinstance(again, FitResult)
     processes = [m.process for m in again.members]
     assert processes[0] is not None
     assert processes[1] is not None
@@ -230,7 +181,6 @@ def test_what_discrepancies_have_alike_is_written_once(walks: FitResult) -> None
     first, second = json.loads(text)["groups"][0]["model"]["discrepancies"]
     assert set(first) - set(second) == {"kernel", "anchors", "logarithms", "variances", "extrapolation"}
     again = parse_model(text)
-    assert isinstance(again, FitResult)
     request = {"gpu count": [1, 3, 64], "batch": 8, "framework": "mxnet"}
     pd.testing.assert_frame_equal(again.predict(request), walks.predict(request), check_exact=True)
     assert dump_model(again) == text
@@ -280,9 +230,7 @@ RUNS = pd.DataFrame(
 
 @pytest.fixture(scope="module")
 def groups() -> GroupedResult:
-    found = gp.fit(gp.read_table(RUNS, time="s", extrinsic="n", group="net"), "a/n + c")
-    assert isinstance(found, GroupedResult)
-    return found
+    return gp.fit(gp.read_table(RUNS, time="s", extrinsic="n", group="net"), "a/n + c")
 
 
 def test_rows_of_groups_come_back_as_they_were_asked(groups: GroupedResult) -> None:
@@ -372,7 +320,6 @@ def table() -> gp.Table:
 def test_a_file_holds_what_constants_mean(structure: str) -> None:
     result = gp.fit(table(), "generic", structure=structure, draws=5)
     again = parse_model(dump_model(result))
-    assert isinstance(again, FitResult)
     assert [c.meaning for c in again.best.expression.constants] == [c.meaning for c in result.best.expression.constants]
     assert level_exponents(again) == level_exponents(result)
     assert written_lines(again) == written_lines(result)

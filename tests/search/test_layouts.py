@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import refusal
 
 import genperf as gp
 from genperf.search import layouts
@@ -80,12 +81,10 @@ def test_the_command_proposes_the_grid(runs, shell):
     status, out, _ = shell("optimize", "model.json", "--devices", "32", *fixed, "--json", "--quiet")
     best = json.loads(out)["best"][0]
     assert (status, best["dp"] * best["tp"] * best["pp"]) == (0, 32)
-    status, _, errors = shell("optimize", "model.json", "--devices", "32")
-    assert (status, "layers" in errors) == (1, True)
+    assert "layers" in refusal(shell, "optimize", "model.json", "--devices", "32")
     status, _, errors = shell("optimize", "model.json")
     assert (status, "--devices" in errors) == (2, True)
     # A model without ways is told so.
     pd.DataFrame({"workers": [1, 2, 4, 8], "s": [8.0, 4.2, 2.3, 1.4]}).to_csv("plain.csv", index=False)
     shell("fit", "plain.csv", "--time", "s", "--extrinsic", "workers", "--model", "amdahl", "-o", "plain.json")
-    status, _, errors = shell("optimize", "plain.json", "--devices", "8")
-    assert (status, "no columns of the ways to split" in errors) == (1, True)
+    assert "no columns of the ways to split" in refusal(shell, "optimize", "plain.json", "--devices", "8")

@@ -25,9 +25,7 @@ LAW = "c + a*batch + p/workers + q*workers"
 @pytest.fixture(scope="module")
 def result() -> gp.FitResult:
     table = gp.read_table(RUNS, time="seconds", intrinsic="batch", extrinsic="workers")
-    fitted = gp.fit(table, LAW, draws=20)
-    assert isinstance(fitted, gp.FitResult)
-    return fitted
+    return gp.fit(table, LAW, draws=20)
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +37,7 @@ def levels() -> gp.FitResult:
     table = gp.read_table(
         frame, time="seconds", intrinsic="load", extrinsic="workers,nodes", categorical="gpu", let="load=2*batch"
     )
-    fitted = gp.fit(table, "generic", structure="separable", lam=1e-4, draws=10)
-    assert isinstance(fitted, gp.FitResult)
-    return fitted
+    return gp.fit(table, "generic", structure="separable", lam=1e-4, draws=10)
 
 
 def brute_force(result: gp.FitResult, over: Mapping[str, Any]) -> pd.DataFrame:
@@ -225,7 +221,6 @@ def test_steps_that_differ_in_their_work_are_compared_by_throughput(result: gp.F
     # The same work at every point: the shortest step is the best.
     shared = pd.DataFrame({"workers": [1, 2, 4, 8], "global_batch": 64, "seconds": [9.0, 5.0, 3.1, 2.2]})
     strong = gp.fit(shared, "a/workers + c", time="seconds", extrinsic="workers", intrinsic="global_batch")
-    assert isinstance(strong, gp.FitResult)
     assert not gp.optimize(strong, {"workers": "1:64", "global_batch": 64}).maximized
 
 
@@ -237,7 +232,6 @@ def test_a_throughput_is_what_is_optimised() -> None:
     ]
     best = []
     for one in fitted:
-        assert isinstance(one, gp.FitResult)
         found = gp.optimize(one, {"gpus": "1:64:*2"}, job=Job(price=2.0))
         assert found.configuration == {"gpus": 64.0}
         best.append(found.best[["throughput", "cost"]].to_numpy())

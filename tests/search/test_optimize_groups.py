@@ -28,11 +28,7 @@ OVER = {"workers": "1:64:*2"}
 
 @pytest.fixture(scope="module")
 def fitted() -> GroupedResult:
-    result = gp.fit(
-        RUNS, "a + b*workers**0.5", draws=20, time="s", extrinsic="workers", group="framework,batch", seed=1
-    )
-    assert isinstance(result, GroupedResult)
-    return result
+    return gp.fit(RUNS, "a + b*workers**0.5", draws=20, time="s", extrinsic="workers", group="framework,batch", seed=1)
 
 
 def test_throughput_counts_the_batch_of_each_group(fitted: GroupedResult) -> None:

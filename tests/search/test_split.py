@@ -29,9 +29,7 @@ def result() -> gp.FitResult:
         extrinsic="num_gpus,tensor_parallel,pipeline_parallel,data_parallel",
         intrinsic="num_layers,hidden_size,global_batch_size",
     )
-    fitted = gp.fit(table, model="transformer", draws=20)
-    assert isinstance(fitted, gp.FitResult)
-    return fitted
+    return gp.fit(table, model="transformer", draws=20)
 
 
 def test_the_efficiency_is_relative_to_a_count_that_the_split_divides(result: gp.FitResult) -> None:

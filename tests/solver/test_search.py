@@ -147,20 +147,6 @@ def test_a_constant_over_decades_is_searched_on_a_logarithmic_scale() -> None:
         np.testing.assert_allclose(solve(problem_of(made)).constants, made.truth, rtol=1e-4)
 
 
-def test_the_start_of_the_problem_is_polished_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    nothing = np.array([[3.1]])
-    monkeypatch.setitem(
-        SOLVERS,
-        "de",
-        lambda problem, rngs: polish(problem, np.vstack([problem.start[None], nothing])).of_searches(1, 1, 0),
-    )
-    started = solve(replace(wavy(), start=np.array([0.1])), "de", restarts=1)
-    assert started.constants == pytest.approx([0.0], abs=1e-6)
-    # What was given reached it, and no search did.
-    assert (started.restarts, started.agreed) == (1, 0)
-    assert solve(wavy(), "de", restarts=1).constants == pytest.approx([3.0], abs=0.1)
-
-
 def test_refused() -> None:
     with pytest.raises(FitError, match="unknown solver 'anneal'"):
         solve(problem_of(ERNEST), "anneal")
@@ -206,20 +192,6 @@ def test_nothing_near_the_result_costs_less() -> None:
         near = polished.constants + size * problem.scale * rng.standard_normal((500, 6))
         near = np.clip(near, problem.lower, problem.upper)
         assert problem.cost(near).min() >= polished.cost[0] * (1.0 - 1e-6)
-
-
-@pytest.mark.parametrize("l1_share", [0.0, 0.5])
-def test_sets_with_penalties_of_their_own_are_separate_fits(l1_share: float) -> None:
-    problem = problem_of(GENERIC, penalty=Penalty(1e-4, l1_share), noise=0.05)
-    strength = np.array([1e-6, 1e-3, 1e-2])
-    scale = problem.scale * np.array([[1.0], [0.3], [2.0]])
-    starts, weights = np.repeat(START, 3, axis=0), np.tile(problem.weights, (3, 1))
-    together = polish(problem, starts, weights, penalties=(scale, strength))
-    alone = [replace(problem, penalty=Penalty(s, l1_share), scale=one) for s, one in zip(strength, scale, strict=True)]
-    each = [polish(one, START) for one in alone]
-    assert len(np.unique(together.cost.round(9))) == 3
-    np.testing.assert_allclose(together.cost, [a.cost[0] for a in each], rtol=1e-7)
-    np.testing.assert_allclose(together.constants, [a.constants[0] for a in each], rtol=1e-3, atol=1e-4)
 
 
 def test_never_worse_than_the_start_and_no_steps_is_the_start() -> None:

@@ -76,10 +76,3 @@ def test_no_network(path: str) -> None:
         read_content(path)
     with pytest.raises(TableError, match="no network is used"):
         read_table(path, time="s", extrinsic="n", aggregate=True)
-
-
-def test_settings_that_differ_between_repeats_are_named() -> None:
-    rows = [(n, n * run, run, 9.0 / n + run / 10) for n in (1, 2, 4) for run in (1, 2)]
-    frame = pd.DataFrame(rows, columns=["workers", "other", "node", "s"]).assign(same="x")
-    (note,) = [n for n in read_table(frame, time="s", extrinsic="workers").notes if n.kind == "configuration_mixed"]
-    assert "differ in 'other', 'node'" in note.text

@@ -180,29 +180,6 @@ def test_only_a_time_is_proportional_to_the_batch_also_to_a_mapped_one() -> None
     assert [predict(each, workers=[4], images=[16]) for each in (table, mapped, memory)] == [[2.0], [1.0], [2.0]]
 
 
-@pytest.mark.parametrize("role", ["intrinsic", "extrinsic"])
-def test_the_largest_scale_comes_before_the_batch(role: str) -> None:
-    # In logarithms (1, 256) is nearer to (1024, 256) than (2, 0.25) is, but it is not the largest scale.
-    frame = pd.DataFrame({"workers": [1, 2], "batch": [256, 0.25], "t": [3.0, 1.0]})
-    roles = {"extrinsic": ["workers"], "intrinsic": []}
-    roles[role] = [*roles[role], "batch"]
-    table = read_table(frame, time="t", **roles)
-    assert predict(table, workers=[1024], batch=[256]) == [1024.0]
-
-
-def test_the_interval_is_that_of_the_other_configurations() -> None:
-    # Each of ten from its nearest neighbour: the ratio is 2, so 90 % (rank ⌈11·0.9⌉ = 10 of 10) is a factor of 2.
-    table = series(workers=[2.0**i for i in range(10)], t=[2.0**i for i in range(10)])
-    forecast = last_point(table, pd.DataFrame({"workers": [2.0**10]}), 0.9, 0)
-    assert (forecast.lower[0], forecast.predicted[0], forecast.upper[0]) == pytest.approx((256.0, 512.0, 1024.0))
-    # Too few give none.
-    for count in (1, 3):
-        table = series(workers=[2.0**i for i in range(count)], t=[1.0] * count)
-        forecast = last_point(table, pd.DataFrame({"workers": [32.0]}), 0.9, 0)
-        assert np.isnan([forecast.lower[0], forecast.upper[0]]).all()
-        assert forecast.predicted[0] == 1.0
-
-
 # ---  ----------------------------------------------------------------------------------------------------------------
 
 WORKERS = (1, 2, 4, 8)

@@ -255,11 +255,6 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "expected"), NAMES)
-def test_models_are_named_by_text_or_by_list(asked: Any, expected: list[str]) -> None:
-    assert run.choose_models(asked, table())[0] == expected
-
-
 def test_all_is_every_learner_and_every_family_that_applies() -> None:
     chosen, notes = run.choose_models("all", table())
     assert chosen[: len(LEARNERS) + 1] == ["auto", *LEARNERS]

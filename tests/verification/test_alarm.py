@@ -44,11 +44,6 @@ def test_a_slowdown_of_three_times_the_noise_is_found() -> None:
     assert raised(500, 0.0, 3.0, sessions=True, shape=(8, 3)) >= 0.93
 
 
-def test_two_slow_runs_after_sessions_of_four_are_found() -> None:
-    # 95 %, of 500 worlds ± 1; with noise and level known it would be 97.
-    assert raised(500, 0.0, 3.0, sessions=True, new=2) >= 0.93
-
-
 def test_one_slow_run_among_many_is_named() -> None:
     history = History(np.zeros(1), np.array([50.0]), 0.01, 49.0)
     times = np.zeros(8)
@@ -56,13 +51,6 @@ def test_one_slow_run_among_many_is_named() -> None:
     alarm = alarm_of(history, np.zeros(8, dtype=int), times, NOTHING, 0.01)
     assert (alarm.raised, alarm.slower) == (True, (5,))
     assert alarm.probability == combined(alarm.tests, 0.5)
-
-
-def test_tests_that_agree_lose_little_when_combined() -> None:
-    # Small probabilities are combined as a harmonic mean, of which *each* has a quarter: 1 / (1/4 · 1/0.001) is 0.004.
-    cases = ((0.01, 0.01), (0.5, 0.001), (0.001, 0.5))
-    assert [round(combined({"mean": mean, "each": each}, 0.25), 4) for mean, each in cases] == [0.01, 0.004, 0.0013]
-    assert combined({"each": 0.02}, 0.25) == 0.02
 
 
 def test_a_level_follows_a_drift() -> None:
