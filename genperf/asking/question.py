@@ -197,21 +197,21 @@ def only_run(opened: Recognised) -> Reading | None:
         if not opened.source.runs and len(opened.source) > 1:
             raise
         return alone
-    varied = [n for n in reading.of("setting", "kind") if reading.evidence[n].varies]
+    varied = [n for n in reading.of("setting", "kind") if reading.columns[n].varies]
     return None if varied or not (opened.source.runs or len(opened.source) == 1) else reading
 
 
 def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
     """Return which rows have what is asked; a count that was not measured is refused."""
-    rows = np.ones(len(next(iter(reading.evidence.values())).texts), dtype=bool)
+    rows = np.ones(len(next(iter(reading.columns.values())).texts), dtype=bool)
     for name, text in at.items():
-        column = reading.scale if name == "count" else column_named(name, reading.evidence)
+        column = reading.scale if name == "count" else column_named(name, reading.columns)
         if column is None:
             what = f"the runs are of one configuration, and no column is '{name}'"
             raise TableError(
                 what, hint=f"measure a second scale and name both: genperf ask RUN1 RUN2 --at {name}={text}"
             )
-        evidence, value = reading.evidence[column], amount(text)
+        evidence, value = reading.columns[column], amount(text)
         if value is None or not evidence.numeric:
             same = np.array(
                 [level.strip().lower() == text.strip().lower() for level in evidence.texts.tolist()], dtype=bool
@@ -219,7 +219,7 @@ def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
         else:
             same = np.isclose(evidence.values, value, rtol=1e-9)
         if not same.any():
-            levels = ", ".join(reading.evidence[column].levels[:4]) or "nothing"
+            levels = ", ".join(reading.columns[column].levels[:4]) or "nothing"
             what = f"{column} was {levels} in every run: nothing shows how {column}={text} does"
             raise TableError(what, hint=f"measure a second scale, such as {column}={text}, and name both")
         rows &= same
@@ -228,7 +228,7 @@ def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
 
 def measured(source: Source, reading: Reading, name: str, rows: Mask) -> Measured | None:
     """Return what some rows measured of a column; None where they did not."""
-    values = reading.evidence[name].values
+    values = reading.columns[name].values
     rows = rows & np.isfinite(values)
     if not rows.any():
         return None

@@ -27,7 +27,7 @@ from genperf.models.network import checked_hints
 from genperf.one_run import TrainingRun, about, run_in, run_of_words
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
-from genperf.panel.evidence import ColumnEvidence, is_size
+from genperf.panel.evidence import TableColumn, is_size
 from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.quantities import price_of
 from genperf.panel.read import Recognised, read_with_roles, recognised
@@ -213,7 +213,7 @@ def ask_recognised(
     opened = replace(opened, at=requested.at, want=wanted)
     if want is None and question is not None and question.training.tokens is not None:
         # Where tokens were measured, how long many of them take follows from these and no length of a sequence.
-        rates = {n: h for n, h in opened.reading.headers.items() if n in opened.reading.quantities}
+        rates = {n: opened.reading.columns[n].header for n in opened.reading.quantities if n in opened.reading.columns}
         opened = replace(opened, want=next((n for n, h in rates.items() if h.counted == "tokens"), None))
     try:
         reading = only_run(opened)
@@ -232,7 +232,7 @@ def ask_recognised(
         answer = _SeriesAnswers(opened, opened.reading, series, question or Question(), seed).answered(resolved)
         if (
             header_of(wanted or "").kind == "time"
-            and opened.reading.headers[opened.reading.quantities[0]].kind == "rate"
+            and opened.reading.columns[opened.reading.quantities[0]].kind == "rate"
         ):
             # The time of a step is wanted, and a rate was measured.
             answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
@@ -248,7 +248,7 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
         value = measured(source, reading, name, rows)
         if value is None:
             continue
-        header = reading.headers[name]
+        header = reading.columns[name].header
         quantity, unit = name, unit_of_column(name, header, header.unit)
         steps, wanted = header.kind == "rate" and header.counted in STEP_WORDS, header_of(opened.want or "")
         if steps and not header.shared and (wanted.kind, wanted.of) == ("time", "step"):
@@ -280,16 +280,16 @@ def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
     """Return a question under the columns' names."""
     wanted: dict[str, str] = {}
     for name, text in at.items():
-        column = reading.scale if name == SCALE else column_named(name, reading.evidence, reading.scale)
+        column = reading.scale if name == SCALE else column_named(name, reading.columns, reading.scale)
         meaning = meant_by(name)
-        if column is None and meaning is not None and is_a_part(name, reading.evidence) and amount(text) is not None:
+        if column is None and meaning is not None and is_a_part(name, reading.columns) and amount(text) is not None:
             # No column holds it: the others show what it is.
             wanted[meaning] = text
             continue
         if column is None:
             settings = ", ".join(reading.of("setting", "kind")) or "none"
             raise TableError(f"the table has no setting '{name}'", hint=f"--at with one of {settings}")
-        evidence = reading.evidence[column]
+        evidence = reading.columns[column]
         value = amount(text) if evidence.numeric else None
         rows = _rows_with(evidence, text)
         if (value is None and not rows.any()) or (column == reading.scale and (value or 0.0) <= 0.0):
@@ -298,7 +298,7 @@ def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
     return wanted
 
 
-def _rows_with(evidence: ColumnEvidence, text: str) -> Mask:
+def _rows_with(evidence: TableColumn, text: str) -> Mask:
     """Return which rows have a level: by its text, or words of only one; else the number it stands for, the nearest."""
     plain = text.strip().lower()
     same = np.char.lower(np.char.strip(evidence.texts.astype(str))) == plain
@@ -315,7 +315,7 @@ def _rows_with(evidence: ColumnEvidence, text: str) -> Mask:
     return np.asarray((away <= SAME_LEVEL) & (away == nearest) & np.isfinite(away))
 
 
-def _no_level(name: str, text: str, evidence: ColumnEvidence) -> TableError:
+def _no_level(name: str, text: str, evidence: TableColumn) -> TableError:
     """Return the error of a level that no run has, with the nearest ones; a count may be any above zero."""
     levels = list(evidence.levels)
     if evidence.numeric and amount(text) is not None:
@@ -342,8 +342,8 @@ class _Series(Struct, frozen=True, eq=False):
 def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
     """Return the series that a question means: of several that of most counts, and then the farthest."""
     names = reading.roles.group
-    evidence = {name: reading.evidence[name] for name in names}
-    rows = np.ones(len(next(iter(reading.evidence.values())).texts), dtype=bool)
+    evidence = {name: reading.columns[name] for name in names}
+    rows = np.ones(len(next(iter(reading.columns.values())).texts), dtype=bool)
     for name in names:
         if name in at:
             rows &= _rows_with(evidence[name], at[name])
@@ -352,7 +352,7 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
     if not present:
         some = "; ".join(", ".join(key) for key in list(dict.fromkeys(map(tuple, keys.tolist())))[:4])
         raise TableError(f"no run has {join_values({n: at[n] for n in names if n in at})}", hint=f"one of {some}")
-    counts = np.zeros(len(rows)) if reading.scale is None else reading.evidence[reading.scale].values
+    counts = np.zeros(len(rows)) if reading.scale is None else reading.columns[reading.scale].values
     within = {key: counts[(keys == key).all(axis=1)] for key in present}
     best = max(within, key=lambda key: (len(np.unique(within[key])), np.nanmax(within[key], initial=0.0)))
     free = [n for n in names if n not in at and len({key[names.index(n)] for key in present}) > 1]
@@ -377,7 +377,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         alone = self.opened.want is not None or self.opened.given.measured_column is not None
         name, *others = reading.quantities[: 1 if alone else None]
         # What is the same in every run tells nothing.
-        others = [n for n in others if reading.evidence[n].varies]
+        others = [n for n in others if reading.columns[n].varies]
         if self.opened.want is not None and (answer := self._wanted_of_another(name, at)) is not None:
             return answer
         model, table = self.fitted(name)
@@ -417,9 +417,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
     def _wanted_of_another(self, name: str, at: dict[str, str]) -> Answer | None:
         """Return the answer of a wanted share that follows from what was measured; None where it does not."""
-        follows, headers = self.reading.meanings[name].follows, self.reading.headers
-        bases = [n for n in (follows.factors if follows is not None else ()) if headers[n].kind in ("time", "rate")]
-        if headers[name].kind or len(bases) != 1:
+        follows, columns = self.reading.columns[name].follows, self.reading.columns
+        bases = [n for n in (follows.factors if follows is not None else ()) if columns[n].kind in ("time", "rate")]
+        if columns[name].kind or len(bases) != 1:
             return None
         opened = replace(self.opened, want=bases[0])
         answer = replace(self, opened=opened, reading=opened.reading).answered(at)
@@ -436,7 +436,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         work, target, panel = self.opened.given.work or None, model.schema.target, model.panel
         counts = {quote_name(n) for n in (reading.scale or "", *(f.name for f in panel.counts))}
         constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
-        texts = [{*map(str, e.texts[self.series.rows])} for e in reading.evidence.values() if not e.numeric]
+        texts = [{*map(str, e.texts[self.series.rows])} for e in reading.columns.values() if not e.numeric]
         sample = self._header(name).counted or "samples"
         sequence, read = panel.find("sequence"), parse(target.work).names if target.work else ()
         if sample == "tokens" and not target.throughput and not work:
@@ -468,9 +468,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         reading, notes = self.reading, list[str]()
         most = MAX_QUANTITIES if along else max(1, MOST_CELLS // len(self._counts))
         if self.opened.want is None:
-            others += [n for n in reading.of("ratio", "consequence") if reading.meanings[n].follows is not None]
+            others += [n for n in reading.of("ratio", "consequence") if reading.columns[n].follows is not None]
         order = [*answers, *others]
-        for name in sorted(others, key=lambda n: reading.meanings[n].follows is not None):
+        for name in sorted(others, key=lambda n: reading.columns[n].follows is not None):
             value = self._by_arithmetic(name, answers)
             if value is not None:
                 answers[name] = value
@@ -488,7 +488,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _notes(self, name: str, model: FitResult, table: Table) -> list[str]:
         """Return what the user should know of the table and of the fit."""
         reading = self.reading
-        unclear = [n for n in reading.of("label") if MAY_NAME in reading.meanings[n].reasons]
+        unclear = [n for n in reading.of("label") if MAY_NAME in reading.columns[n].reasons]
         notes = [f"'{n}' holds {MAY_NAME}; --want {quote_name(n)} predicts it" for n in unclear]
         notes += [note.text for note in table.notes if note.kind in TABLE_NOTES]
         notes += [note.text for note in model.notes if note.kind in FIT_NOTES]
@@ -504,7 +504,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
     def _measured(self, name: str, at: Mapping[str, str]) -> str:
         """Return what the runs measured where it is requested; empty where there is none."""
-        requested = {n: text for n, text in at.items() if n in self.reading.evidence}
+        requested = {n: text for n, text in at.items() if n in self.reading.columns}
         if self.reading.scale not in requested:
             return ""
         try:
@@ -520,7 +520,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     @property
     def _counts(self) -> Array:
         """The counts of the scale in the series."""
-        return self.reading.evidence[self.reading.scale or ""].values[self.series.rows]
+        return self.reading.columns[self.reading.scale or ""].values[self.series.rows]
 
     def fitted(self, name: str) -> tuple[FitResult, Table]:
         """Fit the model that answers for one quantity, with the table that it was fitted to."""
@@ -537,7 +537,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _configuration(self, model: FitResult, at: Mapping[str, str]) -> dict[str, Any]:
         """Return the question over the factors of a model; twice the largest count where it goes beyond nothing."""
         factors = {f.name: f for f in model.schema.factors if f.name in at}
-        machine_parts = [n for n in at if n in PARTS and n not in factors and n not in self.reading.evidence]
+        machine_parts = [n for n in at if n in PARTS and n not in factors and n not in self.reading.columns]
         named = (*factors, *machine_parts)
         out: dict[str, Any] = {n: at[n] if (value := amount(at[n])) is None else value for n in named}
         out |= {n: at[n] for n, factor in factors.items() if not factor.numeric}
@@ -551,14 +551,14 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
     def _header(self, name: str) -> Header:
         """Return what a column says of itself; a derived one has its header alone."""
-        return self.reading.headers.get(name) or header_of(name)
+        return self.reading.columns[name].header if name in self.reading.columns else header_of(name)
 
     def _unit(self, name: str) -> str:
         """Return the unit of a column: as its header has it, else as its cells do; of a share per cent."""
         unit = unit_of_column(name, self._header(name), self.opened.roles(name).unit)
         unit = unit or self.opened.source.units.get(name, "")
         # An efficiency in percent may not say so.
-        shares = self.reading.evidence[name].known if name in self.reading.evidence and is_efficiency(name) else ()
+        shares = self.reading.columns[name].known if name in self.reading.columns and is_efficiency(name) else ()
         return unit or ("%" if "%" in name or max(shares, default=0.0) > MOST_EFFICIENT else "")
 
     def _value(self, name: str, model: FitResult, configuration: Mapping[str, Any], full: Answer | None) -> Value:
@@ -597,11 +597,11 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
     def _by_arithmetic(self, name: str, answers: Mapping[str, Value]) -> Value | None:
         """Return the answer of a column that follows from one that is answered and from settings; None for others."""
-        follows = self.reading.meanings[name].follows
+        follows = self.reading.columns[name].follows
         bases = [n for n in follows.factors if n in answers] if follows is not None else []
         if follows is None or len(bases) != 1:
             return None
-        (base,), evidence, rows = bases, self.reading.evidence, self.series.rows
+        (base,), evidence, rows = bases, self.reading.columns, self.series.rows
         settings = {n: power for n, power in follows.factors.items() if n != base}
         answer, power = answers[base], follows.factors[base]
         moved, wanted = 0.0, answer.at

@@ -150,7 +150,7 @@ def show_question(table: str) -> None:
     opened = recognised(table)
     scale = opened.reading.scale
     tell(f"{table} {opened.line}")
-    at = "" if scale is None else f" --at {scale}={2 * float(max(opened.reading.evidence[scale].values)):g}"
+    at = "" if scale is None else f" --at {scale}={2 * float(max(opened.reading.columns[scale].values)):g}"
     tell(f"ask:  genperf {shlex.quote(table)}{at}")
     tell("all commands: genperf --help")
 

@@ -6,7 +6,6 @@ count, number the runs, show where they were written down, or how they ended.
 
 import itertools
 import re
-import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
@@ -15,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from genperf.arrays import Array, Index, Mask, Objects
-from genperf.errors import LISTED, TableError, UnclearTableError
+from genperf.errors import TableError
 from genperf.formula import quote_name
 from genperf.panel.options import says_failed
 from genperf.table.cells import Cells
@@ -25,6 +24,10 @@ from genperf.vocabulary.headers import STATISTICS, STEP_WORDS, TIME_UNITS, Heade
 from genperf.vocabulary.names import COUNTED, LEVELS, WAYS, canonical_of, column_of, meant_by, plain_name
 
 Texts = Mapping[Any, Objects]
+Role = Literal[
+    "setting", "kind", "repeat", "label", "constant", "empty",
+    "measured", "spread", "ratio", "consequence", "ending", "phase", "made",
+]  # fmt: skip
 
 
 # When cells look chosen, when a column adds to the others, and when arithmetic is no chance.
@@ -74,9 +77,22 @@ ARITHMETIC_ROWS = 64
 ARITHMETIC_COLUMNS = 60
 
 
-class ColumnEvidence(Struct, frozen=True, eq=False):
-    """The cells of a column, and what they say."""
+class Consequence(Struct, frozen=True):
+    """A column as a constant times a product of powers of others: c·a, c/a, c·a·b, c·a/b or c/(a·b)."""
 
+    factors: Mapping[str, int]
+
+    def __str__(self) -> str:
+        above = [name for name, power in self.factors.items() if power > 0]
+        below = [name for name, power in self.factors.items() if power < 0]
+        over = f"({' × '.join(below)})" if len(below) > 1 else "".join(below)
+        return f"{' × '.join(above) or 'a constant'}{f' / {over}' if below else ''}"
+
+
+class TableColumn(Struct, eq=False):
+    """A column of a table: its cells, what its header says, and what it is, which the reading settles."""
+
+    name: str
     texts: Objects
     #: The numbers, NaN where a cell is none; those that are known; and whether all cells are numbers but for a few.
     values: Array
@@ -85,6 +101,36 @@ class ColumnEvidence(Struct, frozen=True, eq=False):
     #: The different texts, in order of appearance, and whether there are several.
     levels: tuple[str, ...]
     varies: bool
+    #: What it says of itself by its name and the unit in its cells.
+    header: Header
+    #: The field's name for its name, and for its name or the plural of it; None for another name.
+    canonical: str | None
+    meant: str | None
+    #: Its smallest number, and at most one.
+    lowest: float
+    #: Whether it names kinds of runs by texts: several, and not almost one for each row.
+    names_kinds: bool
+    #: Whether it is a statistic of something measured, and whether it says where a run was written down, by its name:
+    #: that may separate series, and is no factor.
+    is_statistic: bool
+    is_provenance: bool
+    #: What it is, and why; the arithmetic by which other columns give it.
+    role: Role = "setting"
+    reasons: tuple[str, ...] = ()
+    follows: Consequence | None = None
+
+    def __str__(self) -> str:
+        arithmetic = (f"= {self.follows}",) if self.follows is not None else ()
+        return f"{self.role}: {', '.join([*self.reasons, *arithmetic])}"
+
+    def becomes(self, role: Role, *reasons: str) -> None:
+        """Settle what the column is."""
+        self.role, self.reasons = role, reasons
+
+    @property
+    def kind(self) -> Literal["rate", "time", "quantity", ""]:
+        """What its header says that it measures."""
+        return self.header.kind
 
     def score(self) -> tuple[float, list[str]]:
         """Return the log odds that the numbers were chosen rather than measured, by the cells alone, with reasons."""
@@ -98,8 +144,7 @@ class ColumnEvidence(Struct, frozen=True, eq=False):
         few = (digits == 1) | ((digits <= CHOSEN_DIGITS) & (sizes >= HUNDRED_LOG_ODDS))
         bits = np.ldexp(np.frexp(sizes)[0], CHOSEN_BITS)
         rounded = few | ((sizes == np.floor(sizes)) & (bits == np.floor(bits)))
-        different = len(np.unique(sizes))
-        repeated = 1.0 - (different - 1) / max(len(sizes) - 1, 1)
+        repeated = 1.0 - (len(np.unique(sizes)) - 1) / max(len(sizes) - 1, 1)
         matched: list[tuple[float, str]] = [(1.0, "whole numbers") if is_whole else (-1.0, "fractions")]
         if np.mean(rounded) >= CELL_SHARE:
             matched.append((1.5, "round numbers or powers of two"))
@@ -113,14 +158,16 @@ class ColumnEvidence(Struct, frozen=True, eq=False):
         return sum(score for score, _ in matched), [reason for _, reason in matched]
 
 
-def evidence_of(cells: Cells | Sequence[Any]) -> ColumnEvidence:
-    """Return the evidence in the cells of a column.
+def column_from(
+    name: str, cells: Cells | Sequence[Any], unit: str = "", names: Collection[str] = (), role: Role = "setting"
+) -> TableColumn:
+    """Return a column among those of other names, whose unit stood in its cells.
 
     Examples
     --------
-    >>> evidence_of([1, 2, 4, 8]).score()
+    >>> column_from("gpus", [1, 2, 4, 8]).score()
     (2.5, ['whole numbers', 'round numbers or powers of two'])
-    >>> evidence_of([91.44, 127.33, 173.51]).score()[0]
+    >>> column_from("s", [91.44, 127.33, 173.51]).score()[0]
     -4.0
     """
     texts = labels(seconds_of(cells))
@@ -128,13 +175,20 @@ def evidence_of(cells: Cells | Sequence[Any]) -> ColumnEvidence:
     # Beside numbers, `none` is an empty cell; beside other words it is a level.
     texts = np.where(missing, "", texts) if mostly_numbers(list(texts[~missing])) else texts
     values, levels = numbers(texts)[0], tuple(dict.fromkeys(text for text in texts.tolist() if text))
-    finite, numeric = values[np.isfinite(values)], mostly_numbers(list(texts))
-    return ColumnEvidence(texts, values, finite, numeric, levels, len(levels) > 1)
-
-
-def names_kinds(evidence: ColumnEvidence) -> bool:
-    """Tell whether a column of texts names kinds of runs: several, and not almost one for each row."""
-    return 1 < len(evidence.levels) <= max(2.0, MAX_KIND_LEVELS * len(evidence.texts))
+    known, plain = values[np.isfinite(values)], plain_name(name)
+    *words, last = re.split(r"[_./]", plain)
+    return TableColumn(
+        *(name, texts, values, known, mostly_numbers(list(texts)), levels),
+        varies=len(levels) > 1,
+        header=described(name, unit, names),
+        canonical=canonical_of(name),
+        meant=meant_by(name),
+        lowest=float(np.min(known, initial=1.0)),
+        names_kinds=1 < len(levels) <= max(2.0, MAX_KIND_LEVELS * len(texts)),
+        is_statistic=bool(words) and (last in _RANKED or re.fullmatch(r"p\d\d", last) is not None),
+        is_provenance=plain in _PROVENANCE,
+        role=role,
+    )
 
 
 def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:
@@ -167,18 +221,6 @@ def numbered(columns: Sequence[Objects]) -> Index:
     """Return for each row the number of its combination of texts, sorted; shape (rows,)."""
     codes = [np.unique(cells.astype(str), return_inverse=True)[1] for cells in columns]
     return np.unique(np.stack(codes), axis=1, return_inverse=True)[1].ravel()
-
-
-class Consequence(Struct, frozen=True):
-    """A column as a constant times a product of powers of others: c·a, c/a, c·a·b, c·a/b or c/(a·b)."""
-
-    factors: Mapping[str, int]
-
-    def __str__(self) -> str:
-        above = [name for name, power in self.factors.items() if power > 0]
-        below = [name for name, power in self.factors.items() if power < 0]
-        over = f"({' × '.join(below)})" if len(below) > 1 else "".join(below)
-        return f"{' × '.join(above) or 'a constant'}{f' / {over}' if below else ''}"
 
 
 def consequences(columns: Mapping[str, Array], settings: Sequence[str], series: Index) -> dict[str, Consequence]:
@@ -307,29 +349,22 @@ def role_by_words(name: str) -> tuple[Literal["spread", "label", "ratio"], str] 
     return None
 
 
-def is_statistic(name: str) -> bool:
-    """Tell whether a column is a statistic of something measured."""
-    *words, last = re.split(r"[_./]", plain_name(name))
-    return bool(words) and (last in _RANKED or re.fullmatch(r"p\d\d", last) is not None)
-
-
-def ranked(names: Sequence[str], columns: Sequence[str], headers: Mapping[str, Header] | None = None) -> list[str]:
-    """Return measured columns, the likeliest to be what is meant first.
+def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
+    """Return measured columns, the likeliest to be what is meant first, beside others of some names.
 
     That is the time of a step where the batch is known; else a throughput, of all workers rather than one; else the
-    only time of a whole. Statistics of one measurement come in the order median, mean, …, percentiles last. `columns`
-    are all of the table, and `headers` what each shows: its header alone where omitted.
+    only time of a whole. Statistics of one measurement come in the order median, mean, …, percentiles last.
     """
-    headers = headers or {name: header_of(name) for name in names}
-    batched = any(column_of(name, columns) for name in ("batch", "global_batch", "micro_batch"))
-    times = [n for n in names if headers[n].kind == "time"]
-    of_a_whole = [n for n in times if headers[n].of or _WHOLE.search(plain_name(n))]
-    certain = len(times) == 1 or len([n for n in of_a_whole if headers[n].of]) == 1
-    preferred = "time" if batched and certain and any(headers[n].of for n in times) else "rate"
+    batched = any(column_of(name, names) for name in ("batch", "global_batch", "micro_batch"))
+    times = [c for c in measured if c.kind == "time"]
+    of_a_whole = [c.name for c in times if c.header.of or _WHOLE.search(plain_name(c.name))]
+    of_known = sum(bool(c.header.of) for c in times)
+    certain = len(times) == 1 or of_known == 1
+    preferred = "time" if batched and certain and of_known else "rate"
+    kinds = (preferred, "rate" if preferred == "time" else "time", "", "quantity")
 
-    def key(name: str) -> tuple[float, ...]:
-        header = headers[name]
-        kinds = (preferred, "rate" if preferred == "time" else "time", "", "quantity")
+    def key(column: TableColumn) -> tuple[float, ...]:
+        header, name = column.header, column.name
         apart = plain_name(re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", name))
         statistic = next((k for k, word in enumerate(_RANKED, 1) if re.search(rf"(^|_){word}(_|$)", apart)), 0)
         tail = bool(re.search(r"(^|_)p\d\d", apart))
@@ -337,7 +372,7 @@ def ranked(names: Sequence[str], columns: Sequence[str], headers: Mapping[str, H
         of_a_part = header.kind == "time" and name not in of_a_whole
         return (tail, kinds.index(header.kind), steps, header.shared, of_a_part, not header.of, statistic)
 
-    return sorted(names, key=key)
+    return [column.name for column in sorted(measured, key=key)]
 
 
 def described(name: str, unit: str, names: Collection[str] = ()) -> Header:
@@ -387,16 +422,15 @@ def measurement_of_column(
     if header.kind == "quantity":
         return {"quantity": f"{name}:{header.unit}" if header.unit else name}, {}
     of_all = _counted(name, header, names, counted, mapping or {}) if header.shared else ""
-    return _step_of_layout(name, header, names, of_all) or _rate(name, header, of_all, growth)
-
-
-def not_measured(meanings: Mapping[str, str]) -> TableError:
-    """Return the error of a table without a measurement, with what each column is taken for."""
-    listed = [f"'{name}' is read as {text}" for name, text in meanings.items()]
-    listed_text = "; ".join(listed[:LISTED]) + ("; …" if len(listed) > LISTED else "")
-    what = "no column is known to be a time, a throughput or another measurement"
-    hint = "name the measured one: --time COLUMN, --throughput COLUMN or --quantity COLUMN:UNIT"
-    return UnclearTableError(f"{what}: {listed_text}", hint=hint)
+    of_layout = _step_of_layout(name, header, names, of_all)
+    if of_layout:
+        return {"time": _STEP}, {_STEP: of_layout}
+    quoted, seconds = quote_name(name), 100.0 if header.unit == "%" else TIME_UNITS[header.unit][0]
+    if header.counted in STEP_WORDS and not header.shared and growth <= LEAST_GROWTH:
+        return {"time": _STEP}, {_STEP: f"{seconds:g}/{quoted}"}
+    formula = "*".join(filter(None, (quoted, of_all))) + (f"/{seconds:g}" if seconds != 1.0 else "")
+    quantity = name if formula == quoted else f"{header.counted or 'throughput'} per second"
+    return {"throughput": quantity}, {} if formula == quoted else {quantity: formula}
 
 
 def _counted(name: str, header: Header, names: Sequence[str], scale: str | None, mapping: Mapping[str, str]) -> str:
@@ -424,34 +458,20 @@ def _counted(name: str, header: Header, names: Sequence[str], scale: str | None,
     return formula or (quote_name(scale) if scale is not None else "")
 
 
-def _rate(name: str, header: Header, of_all: str, growth: float) -> Measured:
-    """Return a throughput, derived where it is that of one worker or of steps that take no shorter on more workers."""
-    quoted, seconds = quote_name(name), 100.0 if header.unit == "%" else TIME_UNITS[header.unit][0]
-    if header.counted in STEP_WORDS and not header.shared and growth <= LEAST_GROWTH:
-        return {"time": _STEP}, {_STEP: f"{seconds:g}/{quoted}"}
-    formula = "*".join(filter(None, (quoted, of_all))) + (f"/{seconds:g}" if seconds != 1.0 else "")
-    if formula == quoted:
-        return {"throughput": name}, {}
-    quantity = f"{header.counted or 'throughput'} per second"
-    return {"throughput": quantity}, {quantity: formula}
-
-
-def _step_of_layout(name: str, header: Header, names: Sequence[str], of_all: str) -> Measured | None:
-    """Return the time of a step that tokens or samples per second show of a transformer's layout; None without one."""
+def _step_of_layout(name: str, header: Header, names: Sequence[str], of_all: str) -> str:
+    """Return the time of a step that tokens or samples per second show of a transformer's layout; empty without one."""
     candidates = [n for n in names if n != name]
     columns = {c: quote_name(n) for c in _OF_A_STEP if (n := column_of(c, candidates)) is not None}
-    if header.counted not in _AMOUNTS or TIME_UNITS[header.unit][0] != 1.0 or "data_parallel" not in columns:
-        return None
-    has_global_batch, tokens = "global_batch" in columns, header.counted == "tokens"
-    if has_global_batch and not tokens:
-        return None  # the global batch is the work of a step
-    factors = ["global_batch"] if has_global_batch else ["data_parallel", "micro_batch", "micro_batches"]
-    factors += ["sequence"] if tokens else []
-    if not {*factors} <= {*columns}:
-        return None
+    tokens = header.counted == "tokens"
+    batch = ["global_batch"] if "global_batch" in columns else ["data_parallel", "micro_batch", "micro_batches"]
+    factors = [*batch, "sequence"] if tokens else batch
+    of_seconds = header.counted in _AMOUNTS and TIME_UNITS[header.unit][0] == 1.0
+    # Of samples the global batch is the work of a step.
+    is_work = "global_batch" in columns and not tokens
+    if not of_seconds or is_work or not {"data_parallel", *factors} <= {*columns}:
+        return ""
     rate = f"{quote_name(name)}*{of_all}" if of_all else ""
-    formula = f"{'*'.join(columns[f] for f in factors)}/{f'({rate})' if rate else quote_name(name)}"
-    return {"time": _STEP}, {_STEP: formula}
+    return f"{'*'.join(columns[f] for f in factors)}/{f'({rate})' if rate else quote_name(name)}"
 
 
 def is_size(name: str) -> bool:
@@ -460,38 +480,19 @@ def is_size(name: str) -> bool:
     return canonical is not None and canonical not in EXTRINSIC
 
 
-def not_counted(numeric: Sequence[str], texts: Mapping[str, Sequence[str]]) -> TableError:
-    """Return the error that asks for the column of the workers, by the columns of numbers and the levels of others."""
-    hint = f"name the one that does: --extrinsic {shlex.quote(numeric[0]) if numeric else 'COLUMN'}"
-    inside = next((n for n, levels in texts.items() if levels and all(map(_COUNTED.match, levels))), None)
-    if inside is not None:
-        hint = f"'{inside}' tells counts among words: write them as numbers in another column, such as gpus"
-    return TableError(f"no column is known to count the workers ({', '.join(numeric) or 'no numbers'})", hint=hint)
-
-
-def is_repeat(name: str, cells: Cells | Sequence[Any]) -> bool:
+def numbers_repeats(column: TableColumn) -> bool:
     """Tell whether a column numbers the repeats of a configuration, by its name and its cells."""
-    if plain_name(name) not in _REPEATS or header_of(name).kind:
+    if column.header.unit or plain_name(column.name) not in _REPEATS or header_of(column.name).kind:
         return False
     # By numbers or letters, perhaps behind one and the same word.
-    matches = [_NUMBERED.fullmatch(text.lower()) for text in {*labels(cells).tolist()} - {""}]
+    matches = [_NUMBERED.fullmatch(text.lower()) for text in column.levels]
     same = bool(matches) and all(matches) and len({m[1] for m in matches if m is not None}) == 1
-    return same or mostly_numbers(list(cells))
+    return same or mostly_numbers(list(column.texts))
 
 
-def is_provenance(name: str) -> bool:
-    """Tell whether a column says where a run was written down: it may separate series, and is no factor."""
-    return plain_name(name) in _PROVENANCE
-
-
-def series_columns(cells: dict[str, Objects], texts: Sequence[str], wanted: Collection[str]) -> dict[str, Objects]:
-    """Return the columns whose combinations are series: without unwanted `texts` of where a run was written down."""
-    columns = dict(cells)
-    for name in [n for n in texts if is_provenance(n) and n not in wanted]:
-        if alone(columns) and len(columns) > 1:
-            # Each run is written down in another place: that separates no series.
-            del columns[name]
-    return columns
+def holds_counts(text: str) -> bool:
+    """Tell whether a text has a count among words: `8xA100`."""
+    return _COUNTED.match(text) is not None
 
 
 def ending_column(columns: Mapping[str, Cells | Sequence[Any]]) -> dict[str, str]:
