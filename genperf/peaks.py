@@ -19,7 +19,7 @@ PRECISIONS = {
     "fp4": r"(nv|mx)?fp-?4|float-?4",
     "fp32": r"fp-?32|tf-?32|float-?32|single",
 }
-#: What may follow a device's name without a space.
+#: What may follow a device's name without a space, beside an s for several.
 _VARIANT = r"(?=sxm\d?|nvl|pcie|\d+gb|[^a-z0-9]|$)"
 #: Patterns of other names of a device.
 _OTHER_NAMES = {
@@ -83,7 +83,7 @@ def device_in(text: str) -> Device | None:
     ['h100', 'a100', 'tpu-v5p', 'h100-pcie', 'gb200', None]
     """
     plain = re.sub(r"[\s_/]+", "-", text.lower())
-    named = [name for name in devices() if re.search(rf"(?<![a-z0-9])({_spelled(name)}){_VARIANT}", plain)]
+    named = [name for name in devices() if re.search(rf"(?<![a-z0-9])({_spelled(name)})s?{_VARIANT}", plain)]
     if not named:
         return None
     longest = max(named, key=len)

@@ -38,16 +38,17 @@ _TFLOPS = re.compile(r"(?i)(t|p)flops?(/s(ec)?)?(/[a-z]+)?")
 #: A number that may be a rate: 76800, 76.8k or 76800/s; the 3.1 of a network's name is none.
 _BARE = re.compile(rf"\d[\d,]{{2,}}(\.\d+)?[kM]?|{_NUMBER}([kM]|/s|[kM]/s)")
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
-#: What is written as one word: a rate per second, a percentage, `8 x h100`, `2 nodes of 8xh100`, `2 nodes`.
+#: What is written as one word: a rate per second, a percentage, `8 x h100`, `2 nodes of 8xh100`, `2 nodes`, `seq 4096`.
 _ONE_WORD = {
     r"\s+per\s+|\s*/\s*": "/",
     r"/(second|sec)(?![a-z])": "/s",
     rf"(?<![\w.])({_NUMBER})\s*[x×*]\s+(?=[A-Za-z])": r"\1x",
     rf"^({_NUMBER}) ?nodes? (?:of |with )?(?=\d+[x×*])": r"\1x",
     rf"(?<![\w.=])({_NUMBER}) ?nodes?(?![\w/.-])": r"nodes=\1",
+    rf"(?<!\S)(seq|seq_?len|gbs|mbs|layers|hidden)[ :]+({_NUMBER}[kM]?)(?!\S)": r"\1=\2",
 }
 #: What a training of all parameters may be called beside its network.
-_TRAININGS = re.compile(r"(?i)((full|pre)-?)?(fine-?)?(tun(e|ing)|train(ing)?)|sft|full")
+_TRAININGS = re.compile(r"(?i)((fully?|pre)-?)?(fine-?)?(tun(ed?|ing)|train(ed|ing)?)|sft|full|fine")
 #: What the rate or the time of steps counts.
 _STEPS = ("seconds", "steps", "iterations", "step", "it")
 #: A size as names print it: 7B, 124M, 1.5b; total and active parameters, 30B-A3B; what names a mixture of experts.
@@ -172,7 +173,7 @@ def _setting_of(match: re.Match[str]) -> str:
     if device_in(unit) is not None:
         return f"{number}x{unit}"
     if unit == "%":
-        return f"mfu={float(number) / 100.0}"
+        return f"mfu={float(number) / 100.0} "
     return f"{number}{unit}" if bandwidth(number + unit) else match[0]
 
 

@@ -33,6 +33,8 @@ def used(text: str) -> Utilisation:
         ("256xtpu-v5p 32B 328TFLOP/s", 0.7146),
         ("2 nodes of 8xh100 7B 153600tok/s", 0.4075),
         ("2x8xh100 7B 76800tok/s/node", 0.4075),
+        ("8 h100s 7B 37.5 samples/s seq 2048", 0.4075),
+        ("8xl40s 7B 30%MFU", 0.3),
         ("16xh100 7B 76800tok/s/node", 0.4075),
         # More than a node has are all of them.
         ("16xh100 7B 153600tok/s 2 nodes", 0.4075),
@@ -118,7 +120,9 @@ def test_no_devices_are_no_machine() -> None:
     assert run_of_words(("0xh100", "7B", "9600tok/s")) is None
 
 
-@pytest.mark.parametrize("word", ["finetune", "fine-tuning", "full-finetune", "full finetune", "pretraining", "SFT"])
+@pytest.mark.parametrize(
+    "word", ["finetune", "fine-tuning", "full-finetune", "full fine tuning", "fully-finetuned", "pretraining", "SFT"]
+)
 def test_the_kind_of_training_is_no_part_of_the_name(word: str) -> None:
     run = run_of_words(("8xa100", "llama2-7b", *word.split(), "13100tok/s"))
     assert run.network == network_of("llama2-7b")
