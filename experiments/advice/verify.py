@@ -20,7 +20,7 @@ import pandas as pd
 
 import genperf as gp
 from experiments.shared import IMAGES, markdown_of
-from genperf.verification.alarm import History, alarm_of
+from genperf.verification import History, alarm_of
 
 SESSIONS, RUNS, LEVEL = 20, 4, 0.01
 THRESHOLDS = (0.05, 0.10, 0.20)

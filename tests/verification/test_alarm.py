@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from genperf.verification.alarm import History, alarm_of, combined
+from genperf.verification import History, alarm_of, combined
 
 NOTHING = (np.zeros(4), np.ones(4), np.zeros(4))
 
