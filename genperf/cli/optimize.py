@@ -18,6 +18,8 @@ from genperf.errors import GenperfError
     "The grid",
     option(
         "--over",
+        "--at",
+        "over",
         metavar="NAME=VALUES",
         multiple=True,
         help="The factors to vary: workers=1:256, nodes=1:64:*2, memory=8:64:8, batch=32,64, precision=fp16,fp32.",

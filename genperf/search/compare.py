@@ -271,7 +271,9 @@ def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tu
     if over in at:
         raise GenperfError(f"'{over}' is compared over and given a value", hint=f"leave --at {over} out")
     if over is not None and over not in kinds:
+        numbers = over.partition("=")[0] in (f.name for f in result.schema.factors if f.numeric)
         hint = did_you_mean(over, kinds) or f"one of {', '.join(kinds) or 'no factor with levels'}"
+        hint = f"genperf optimize --over {over} ranks numbers" if numbers else hint
         if any(f.numeric and f.name == over for f in result.schema.factors):
             hint = f"genperf optimize MODEL --over {over}=… finds the best number"
         raise GenperfError(f"'{over}' is no categorical factor with several levels", hint=hint)

@@ -107,3 +107,16 @@ def test_without_a_price_the_machine_time_is_named_with_its_unit(capsys: pytest.
     priced = capsys.readouterr().out
     assert "worker-seconds" not in priced
     assert "cost" in priced
+
+
+def test_what_stays_is_named_by_at_and_numbers_are_ranked_by_optimize(shell: Shell) -> None:
+    rows = [f"{p},{t},{60 / p / t**0.5 + p:.2f}" for p in (1, 2, 4, 8) for t in (1, 2, 4)]
+    Path("runs.csv").write_text("\n".join(("procs,threads,time_s", *rows)) + "\n")
+    status, _, errors = shell("compare", "runs.csv", "--at", "procs=8", "--over", "threads=1,4")
+    assert status == 1
+    assert "try: genperf optimize --over threads=1,4 ranks numbers" in errors
+    ranked = [
+        json.loads(shell("optimize", "runs.csv", fixed, "procs=8", "--over", "threads=1,4", "--json")[1])
+        for fixed in ("--at", "--over")
+    ]
+    assert ranked[0] == ranked[1]
