@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from helpers import Shell, refusal
+from helpers import Shell, asked, refusal
 
 TWO = "gpus,nodes,images_per_sec\n8,1,2900\n16,2,3540\n"
 STEPS = "gpus,nodes,step_s\n8,1,0.20\n16,2,0.55\n"
@@ -16,15 +14,8 @@ STEPS = "gpus,nodes,step_s\n8,1,0.20\n16,2,0.55\n"
 HINTS = ("--hint", "bandwidth=25Gbit/s", "--hint", "parameters=110M")
 
 
-def answer(shell: Shell, runs: str, at: str, *options: str) -> dict[str, Any]:
-    Path("runs.csv").write_text(runs)
-    status, out, errors = shell("ask", "runs.csv", "--at", at, "--json", *options)
-    assert (status, errors) == (0, "")
-    return json.loads(out)
-
-
 def test_two_numbers_get_a_verdict(shell: Shell) -> None:
-    given = answer(shell, TWO, "gpus=16")
+    given = asked(shell, TWO, "--at", "gpus=16")
     normal, text = given["normal"], given["sentences"]["normal"]
     assert normal["of"] == "efficiency"
     assert normal["value"] == pytest.approx(3540 / 2900 / 2, abs=1e-3)
@@ -40,7 +31,7 @@ def test_two_numbers_get_a_verdict(shell: Shell) -> None:
 
 def test_the_page_prints_the_sentence(shell: Shell) -> None:
     page = (Path(__file__).parents[2] / "docs" / "ask-and-compare.md").read_text(encoding="utf-8")
-    sentence = answer(shell, TWO, "gpus=16")["sentences"]["normal"]
+    sentence = asked(shell, TWO, "--at", "gpus=16")["sentences"]["normal"]
     assert sentence in " ".join(page.split())
 
 
@@ -61,13 +52,13 @@ def test_the_page_prints_the_sentence(shell: Shell) -> None:
     ],
 )  # fmt: skip
 def test_each_kind_of_step(shell: Shell, runs: str, at: str, step: str, words: str) -> None:
-    given = answer(shell, runs, at)
+    given = asked(shell, runs, "--at", at)
     assert given["normal"]["step"] == step
     assert given["sentences"]["normal"].startswith(words)
 
 
 def test_one_run_a_count_is_a_series_whatever_else_grows(shell: Shell) -> None:
-    given = answer(shell, "gpus,nodes,step_s,global_batch\n8,1,0.20,256\n16,2,0.55,512\n", "gpus=16")
+    given = asked(shell, "gpus,nodes,step_s,global_batch\n8,1,0.20,256\n16,2,0.55,512\n", "--at", "gpus=16")
     # 512 in 0.55 s of twice 256 in 0.2 s.
     assert given["normal"]["value"] == pytest.approx(0.2 / 0.55, abs=1e-3)
 
@@ -75,8 +66,8 @@ def test_one_run_a_count_is_a_series_whatever_else_grows(shell: Shell) -> None:
 def test_a_network_of_too_few_sources_does_not_narrow(shell: Shell) -> None:
     header, *rows = TWO.splitlines()
     with_network = "\n".join([f"{header},network", *(f"{row},EDR InfiniBand" for row in rows)]) + "\n"
-    narrowed = answer(shell, with_network, "gpus=16")["normal"]["narrowed"]
-    assert narrowed == answer(shell, TWO, "gpus=16")["normal"]["narrowed"]
+    narrowed = asked(shell, with_network, "--at", "gpus=16")["normal"]["narrowed"]
+    assert narrowed == asked(shell, TWO, "--at", "gpus=16")["normal"]["narrowed"]
 
 
 @pytest.mark.parametrize(
@@ -87,12 +78,12 @@ def test_a_network_of_too_few_sources_does_not_narrow(shell: Shell) -> None:
     ],
 )
 def test_what_is_known_of_the_batch_is_in_the_sentence(shell: Shell, runs: str, words: str) -> None:
-    assert words in answer(shell, runs, "gpus=16")["sentences"]["normal"]
+    assert words in asked(shell, runs, "--at", "gpus=16")["sentences"]["normal"]
 
 
 @pytest.mark.parametrize("count", ["cores", "threads", "users", "tp"])
 def test_other_counts_are_not_compared_with_training(shell: Shell, count: str) -> None:
-    given = answer(shell, f"{count},seconds\n1,80\n2,41\n4,22\n8,13\n", f"{count}=8")
+    given = asked(shell, f"{count},seconds\n1,80\n2,41\n4,22\n8,13\n", "--at", f"{count}=8")
     assert "normal" not in given
     assert "normal" not in given["sentences"]
 
@@ -109,13 +100,13 @@ def test_other_counts_are_not_compared_with_training(shell: Shell, count: str) -
 )
 def test_only_what_trains_networks_is_compared(shell: Shell, head: str, words: str, compared: bool) -> None:
     rows = "".join(f"{n},{seconds}{words}\n" for n, seconds in ((1, 80), (2, 60), (4, 50), (8, 48)))
-    given = answer(shell, f"{head}{',program' if words else ''}\n{rows}", f"{head.split(',')[0]}=8")
+    given = asked(shell, f"{head}{',program' if words else ''}\n{rows}", "--at", f"{head.split(',')[0]}=8")
     assert ("normal" in given) == compared
     assert ("causes" in given) == compared
 
 
 def test_hints_show_what_the_exchange_should_cost(shell: Shell) -> None:
-    given = answer(shell, STEPS, "gpus=16", *HINTS)
+    given = asked(shell, STEPS, "--at", "gpus=16", *HINTS)
     exchange = given["exchange"]
     assert exchange["least"] == pytest.approx(0.1408)
     # A ring over 16 devices, and one server of two nodes.
@@ -126,12 +117,12 @@ def test_hints_show_what_the_exchange_should_cost(shell: Shell) -> None:
 
 
 def test_a_link_is_hinted_by_its_name(shell: Shell) -> None:
-    given = answer(shell, STEPS, "gpus=16", "--hint", "network=25GbE", "--hint", "parameters=110M")
+    given = asked(shell, STEPS, "--at", "gpus=16", "--hint", "network=25GbE", "--hint", "parameters=110M")
     assert given["exchange"]["least"] == pytest.approx(0.1408)
 
 
 def test_without_several_nodes_nothing_is_exchanged_between_them(shell: Shell) -> None:
-    assert "exchange" not in answer(shell, "gpus,nodes,step_s\n4,1,0.2\n8,1,0.21\n", "gpus=8", *HINTS)
+    assert "exchange" not in asked(shell, "gpus,nodes,step_s\n4,1,0.2\n8,1,0.21\n", "--at", "gpus=8", *HINTS)
 
 
 def test_a_network_that_is_not_known_gets_the_nearest_names(shell: Shell) -> None:

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +13,7 @@ import pytest
 from helpers import Shell, done, refusal
 
 import genperf
-from genperf.cli.commands import COMMANDS
+from genperf.cli.commands import COMMANDS, commented
 
 RUNS = """workers,batch,run,seconds
 1,32,0,9.02
@@ -239,3 +241,27 @@ def test_a_shell_completes_columns_models_and_formats(shell: Shell, typed: str, 
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**HERE, **given}
     )
     assert f"plain,{completed}" in done.stdout.split("\n"), done.stderr
+
+
+def test_the_settings_that_init_writes_are_read_and_never_overwritten(shell: Shell) -> None:
+    done(shell, "init")
+    written = Path("genperf.toml").read_bytes()
+    done(shell, "models")
+    assert "is there already" in refusal(shell, "init")
+    assert Path("genperf.toml").read_bytes() == written
+
+
+def test_every_option_stands_in_the_settings_with_a_value_of_its_kind() -> None:
+    text = commented()
+    assert tomllib.loads(text) == {name: {} for name in COMMANDS}
+    filled = tomllib.loads(re.sub(r"(?m)^# (\w+ = )", r"\1", text))
+    assert (filled["fit"]["model"], filled["fit"]["quiet"], filled["predict"]["interval"]) == ("auto", False, 0.9)
+
+
+def test_names_of_columns_are_found_in_small_letters(shell: Shell) -> None:
+    Path("wide.csv").write_text("framework,1 GPU,2 GPUs,4 GPUs,8 GPUs\na,100,196,380,720\nb,90,178,350,690\n")
+    roles = ("--throughput", "value", "--extrinsic", "GPUs", "--group", "framework")
+    done(shell, "fit", "wide.csv", *roles, "-o", "m.json")
+    for command in ("compare", "predict"):
+        done(shell, command, "m.json", "--at", "gpus=16")
+        assert "apples" in refusal(shell, command, "m.json", "--at", "apples=16")
