@@ -38,6 +38,7 @@ from genperf.panel.table import number_rows
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import Schema
 from genperf.result import FitResult, GroupedResult, is_model, read_as, save_model
+from genperf.table.cells import Source
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary import any_of
 from genperf.vocabulary.names import plain_name
@@ -56,6 +57,8 @@ LEAST_NOISE = 1e-4
 EACH, MOST_EACH = 1.0 / 16.0, 0.5
 #: A test that finds runs faster does not outweigh one that finds them slower.
 MOST_PROBABILITY = 0.99
+#: The column of a count that benchmarks without any have.
+ONE = "workers"
 _NO_RUNS, _NO_SESSIONS = np.empty(0), np.empty(0, dtype=np.int64)
 
 
@@ -185,7 +188,10 @@ class Verification(Struct, frozen=True):
         for number, run in enumerate(self.runs, 1):
             inside, slow = inside + (run.place == "inside"), number - 1 in alarm.slower
             value, predicted, lower, upper = map(three_digits, (run.measured, run.predicted, run.lower, run.upper))
-            name, also = f"{number}. {join_values(run.at)}", ", slow" if slow and run.place == "inside" else ""
+            name, also = (
+                f"{number}. {join_values(run.at) or 'the run'}",
+                ", slow" if slow and run.place == "inside" else "",
+            )
             interval = f"predicted {predicted} ({lower} – {upper}): {run.place}{also} · {inside} of {number}"
             findings.append((name, f"{name}: {with_unit(value, self.unit)}, {interval}", slow))
         tests = ", ".join(f"{name} p = {value:.2g}" for name, value in alarm.tests.items())
@@ -204,7 +210,7 @@ class Verification(Struct, frozen=True):
         rows += [coverage_text(self.coverage["inside"], len(self.runs)), judged]
         for at, before, after in (moved.values() for moved in self.moved):
             there = f"{with_unit(three_digits(after), self.unit)} ({100 * (after / before - 1):+.1f} %)"
-            rows.append(f"moved: {join_values(at)}: {three_digits(before)} becomes {there}")
+            rows.append(f"moved: {join_values(at) or 'the run'}: {three_digits(before)} becomes {there}")
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -248,16 +254,15 @@ def verify(
         raise GenperfError("no new runs are named", hint="genperf verify MODEL new.csv")
     if len(sources) > 1 and not all(isinstance(source, str | Path) for source in sources):
         raise TableError("several DataFrames are new runs", hint="verify(model, pandas.concat(frames))")
+    hidden: list[str] = []
     if isinstance(model, pd.DataFrame) or (isinstance(model, str | Path) and not is_model(model)):
-        # A column that names sessions is no factor.
-        cells = open_source(model)
-        model = recognised(cells, {"repeat": session_column(cells.cells), "skip_bad_rows": True}).table()
+        model, hidden = _table_of(open_source(model))
     opened = model_or_table(model)
     earlier, fitted = (opened, fit(opened, seed=seed)) if isinstance(opened, Table) else (None, opened)
     schema, target = fitted.first.schema, fitted.first.schema.target
     try:
         source = open_source(sources[0]) if len(sources) == 1 else open_files([str(source) for source in sources])
-        new = read_as(source, schema, **ending_column(source.cells))
+        new = read_as(_with_one(source) if hidden else source, schema, **ending_column(source.cells))
     except OnlyFailuresError as error:
         what = f"{error.message.partition(':')[0]}: none can be compared with its prediction"
         raise TableError(what, hint="see why they failed, then verify runs that succeeded", where=error.where) from None
@@ -274,20 +279,39 @@ def verify(
         # Answers are in what was measured.
         quantity, unit, answered = target.throughput, rate_unit(samples_called(target.throughput)), THROUGHPUT[0]
         values = [np.asarray(cells, float) for cells in (new.frame[quantity], *(predicted[n] for n in THROUGHPUT))]
-    columns = (records(inputs), map(str, predicted["verdict"]), *(column.tolist() for column in values), place)
+    settings = inputs.drop(columns=hidden)
+    columns = (records(settings), map(str, predicted["verdict"]), *(column.tolist() for column in values), place)
     moved: list[dict[str, Any]] = []
     if update:
         again, places = _fitted_again(fitted, earlier, new, seed), inputs.drop_duplicates()
         if earlier is None and isinstance(model, str | Path):
             save_model(again, model)
         ends = (np.asarray(m.predict_columns(places)[answered], float).tolist() for m in (fitted, again))
-        rows = zip(records(places), *ends, strict=True)
+        rows = zip(records(settings.loc[places.index]), *ends, strict=True)
         moved = [{"at": at, "before": before, "after": after} for at, before, after in rows]
-    missing = [f"{join_values(at)}: the run failed" for at in records(new.failures)]
+    missing = [f"{join_values(at)}: the run failed" for at in records(new.failures.drop(columns=hidden))]
     missing += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
     runs, inside, count = tuple(map(Checked, *columns)), place.count("inside"), len(place)
     held = {"inside": inside, "runs": count, "nominal": NOMINAL, "probability": coverage_probability(inside, count)}
     return Verification(fitted.first.model, quantity, unit, runs, raised, tuple(moved), tuple(missing), held)
+
+
+def _table_of(cells: Source) -> tuple[Table, list[str]]:
+    """Return the table of earlier runs, and the count of one that benchmarks get which have names alone."""
+    # A column that names sessions is no factor.
+    roles = {"repeat": session_column(cells.cells), "skip_bad_rows": True}
+    try:
+        return recognised(cells, roles).table(), []
+    except GenperfError:
+        table = attempted(lambda: recognised(_with_one(cells), roles).table())
+        if ONE in cells.cells or isinstance(table, GenperfError):
+            raise
+        return table, [ONE]
+
+
+def _with_one(cells: Source) -> Source:
+    """Return cells with a count of one beside them."""
+    return replace(cells, cells={**cells.cells, ONE: np.full(len(cells), "1", dtype=object)})
 
 
 def session_column(columns: Iterable[str]) -> str | None:

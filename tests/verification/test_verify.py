@@ -11,6 +11,9 @@ from helpers import Shell, done
 
 import genperf as gp
 
+#: Benchmarks, and their milliseconds.
+NAMED = {"forward": 10.0, "backward": 20.0}
+
 
 def runs_of(sessions: int, slower: float = 1.0, seed: int = 0) -> pd.DataFrame:
     """Runs at three counts with a noise of 1 %: 1 s, and a tenth a doubling."""
@@ -46,6 +49,28 @@ def test_a_session_has_many_headers(shell: Shell, header: str) -> None:
     runs_of(8).rename(columns={"build": header}).to_csv("renamed.csv", index=False)
     printed = [shell("verify", history, "slow.csv")[:2] for history in ("renamed.csv", "history.csv")]
     assert printed[0] == printed[1]
+
+
+def test_benchmarks_that_have_names_alone_are_compared(shell: Shell) -> None:
+    rng = np.random.default_rng(0)
+    times = [(f"{day:03x}a", name, t * np.exp(0.01 * rng.normal())) for day in range(8) for name, t in NAMED.items()]
+    pd.DataFrame(times, columns=["commit", "benchmark", "ms"]).to_csv("nights.csv", index=False)
+    Path("tonight.csv").write_text("benchmark,ms\nforward,10.1\nbackward,23\n")
+    status, out, _ = shell("verify", "nights.csv", "tonight.csv", "--update")
+    assert status == 1
+    assert "2. benchmark=backward: 0.023 s, predicted 0.02" in out
+    assert "by itself: run 2" in out
+    assert "moved: benchmark=forward: " in out
+    Path("failed.csv").write_text("benchmark,ms\nforward,OOM\nbackward,20\n")
+    status, out, _ = shell("verify", "nights.csv", "failed.csv")
+    assert (status, "not compared: benchmark=forward: the run failed" in out) == (0, True)
+    # One benchmark has no name; what cannot be read is refused as before.
+    alone = pd.DataFrame([(commit, t) for commit, name, t in times if name == "forward"], columns=["commit", "ms"])
+    alone.to_csv("alone.csv", index=False)
+    Path("one.csv").write_text("ms\n12\n")
+    assert "1. the run: 0.012 s, predicted 0.0099" in shell("verify", "alone.csv", "one.csv")[1]
+    Path("words.csv").write_text("commit,benchmark\n1,fast\n2,slow\n")
+    assert "no column is known to be a time" in shell("verify", "words.csv", "one.csv")[2]
 
 
 def test_a_configuration_that_was_never_measured_is_held_against_the_model() -> None:
