@@ -1,16 +1,19 @@
 """`report`: a model, or a table, as one HTML file that needs nothing else."""
 
 import hashlib
+import platform
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from genperf import __version__
 from genperf.arrays import Index
 from genperf.attribution import Scaling
 from genperf.attribution.answers import FORM, doublings_for_people
@@ -31,19 +34,9 @@ from genperf.prediction.predict import central_and_band, known_rows
 from genperf.reporting.answers import answers, glance, ladder, summary
 from genperf.reporting.engine import PageFormula, PageModel, engine, fitting, formula, judging, rules, with_formulas
 from genperf.reporting.place import (
-    BYTES_PER_ANCHOR,
-    BYTES_PER_DRAW,
     DRAWN_MULTIPLE,
     DRAWN_STEPS,
     EVALUATED_MULTIPLE,
-    LEAST_SCALES,
-    MAX_DRAW_BYTES,
-    MAX_MEASURED,
-    MAX_PAGE_CONSTANTS,
-    MAX_REJECTED,
-    MAX_VALUES,
-    PAGE_FOLDS,
-    PLAIN_GROUPS,
     PageJob,
     Place,
     View,
@@ -55,7 +48,6 @@ from genperf.reporting.place import (
     shorts,
     slider,
     thinned,
-    versions,
 )
 from genperf.reporting.proposal import asset, filled
 from genperf.result import FitResult, GroupedResult
@@ -69,6 +61,29 @@ from genperf.words.answer import first_of_groups
 from genperf.words.growth import price_text
 from genperf.words.numbers import constant_unit, heading, rate_unit, samples_called
 from genperf.words.verdict import LIKELY_TO_FIT
+
+# How much a page holds.
+#: Measured configurations of one group in the page: 300 points take 10 kB.
+MAX_MEASURED = 300
+#: Measured values of a factor at which its slider stops.
+MAX_VALUES = 40
+#: Constants in the table.
+MAX_PAGE_CONSTANTS = 60
+#: Bytes of draws and anchors. Where the groups need more, sliders stop at predictions that are in the page: 500
+#: groups then take less than 5 MB.
+MAX_DRAW_BYTES = 3_000_000
+#: Of a draw of a constant as text, and of an anchor's coordinate.
+BYTES_PER_DRAW = 6
+BYTES_PER_ANCHOR = 11
+#: Groups whose answers a page without JavaScript shows.
+PLAIN_GROUPS = 40
+#: Rejected rows that are listed.
+MAX_REJECTED = 50
+#: How configurations are held out where the user does not say it: with so many scales or more, the largest is
+#: predicted from the smaller ones, as three are the least that a knee can be fitted to; else so many
+#: folds, a convention.
+LEAST_SCALES = 4
+PAGE_FOLDS = 5
 
 
 def sheet(place: Place, live: bool, group: Mapping[str, str], job: PageJob) -> dict[str, Any]:
@@ -451,8 +466,15 @@ def page(
         rejected=rejected[:MAX_REJECTED],
         rejected_more=max(0, len(rejected) - MAX_REJECTED),
         command=command_of(result, pooled=any("pooled_share" in r.options for r in what.results.values())),
-        versions=", ".join(f"{name} {number}" for name, number in versions().items()),
+        versions=_versions(),
     )
+
+
+def _versions() -> str:
+    """Return the versions of Python and of the packages that compute."""
+    packages = {name: version(name) for name in ("numpy", "scipy", "pandas", "scikit-learn")}
+    named = {"genperf": __version__, "Python": platform.python_version(), **packages}
+    return ", ".join(f"{name} {number}" for name, number in named.items())
 
 
 def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[dict[str, Any]]:

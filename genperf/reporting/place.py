@@ -1,11 +1,9 @@
 """What a page is about: how its model was fitted, what is asked, and the predictions along the count of workers."""
 
-import platform
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,6 @@ import pandas as pd
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from genperf import __version__
 from genperf.arrays import Array, Index
 from genperf.asking.answer import Answer, Value, answer_of
 from genperf.asking.ask import Question, expectation, facts_of, forecast_at, plan_of, planned, work_of
@@ -115,13 +112,7 @@ def measured_text(schema: Schema) -> str:
     return f"{what} (column {target.column})"
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that compute."""
-    packages = {name: version(name) for name in ("numpy", "scipy", "pandas", "scikit-learn")}
-    return {"genperf": __version__, "Python": platform.python_version(), **packages}
-
-
-# How far a page looks, in times the largest measured count, what it answers, and how much it holds.
+# How far a page looks, in times the largest measured count.
 #: The answers are about it: one doubling, the nearest question there is.
 ANSWERED_MULTIPLE = 2.0
 #: Up to it efficiency and knee are looked for, as `explain` does.
@@ -134,29 +125,6 @@ DRAWN_STEPS = 3
 SLIDER_STEPS = 8
 #: The slider stops at every whole count up to this one.
 WHOLE_STOPS = 16
-#: Measured configurations of one group in the page: 300 points take 10 kB.
-MAX_MEASURED = 300
-#: Measured values of a factor at which its slider stops.
-MAX_VALUES = 40
-#: Constants in the table.
-MAX_PAGE_CONSTANTS = 60
-#: Bytes of draws and anchors. Where the groups need more, sliders stop at predictions that are in the page: 500
-#: groups then take less than 5 MB.
-MAX_DRAW_BYTES = 3_000_000
-#: Of a draw of a constant as text, and of an anchor's coordinate.
-BYTES_PER_DRAW = 6
-BYTES_PER_ANCHOR = 11
-#: Groups whose answers a page without JavaScript shows.
-PLAIN_GROUPS = 40
-#: Rejected rows that are listed.
-MAX_REJECTED = 50
-#: How configurations are held out where the user does not say it: with so many scales or more, the largest is
-#: predicted from the smaller ones, as three are the least that a knee can be fitted to; else so many
-#: folds, a convention.
-LEAST_SCALES = 4
-PAGE_FOLDS = 5
-#: The least efficiency of a count that is asked for. Committees name 0.5 to 0.8; most often three quarters.
-LEAST_EFFICIENCY = 0.75
 #: Rows of a proposal: more do not print on two pages.
 PROPOSAL_ROWS = 20
 
