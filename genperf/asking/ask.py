@@ -194,7 +194,7 @@ def facts_of(
         lower, upper = (float(end[0]) for end in there.band(0.9, "confidence", result.floor))
         now = Interval(expected.value.value, min(lower, expected.value.value), max(upper, expected.value.value))
         known = query, now, expected.verdict == VERDICTS[-1]
-        advice = attempted(partial(suggest, known=known), result, named)
+        advice = attempted(partial(suggest, prediction=known), result, named)
     return Facts(
         at=target,
         given=frozenset(map(str, named)),

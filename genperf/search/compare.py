@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
 
-from genperf.arrays import Array, Mask
+from genperf.arrays import Array, Columns, Mask
 from genperf.attribution.answers import Line, PrintedAnswer, described, records
 from genperf.attribution.terms import term_contributions
 from genperf.errors import GenperfError, did_you_mean
@@ -154,48 +155,32 @@ def compare(
     1     mxnet  3.25
     """
     at = {**(at or {}), **configuration}
-    varied = over if isinstance(over, str) else ""
-    fitted = model_of(source, {**({varied: ""} if varied else {}), **at})
+    factor, changes = (over, ()) if over is None or isinstance(over, str) else (None, tuple(over))
+    fitted = model_of(source, {**({factor: ""} if factor else {}), **at})
     models, levels = models_of(fitted, at)
-    changes = () if over is None or isinstance(over, str) else tuple(over)
     groups = fitted.group if isinstance(fitted, GroupedResult) else ()
     first_model = answering(models[0][1], levels)
-    column = CHANGE if changes else _over(first_model, over if isinstance(over, str) else None, levels, groups)
-    tables, draws, costs, notes = [], [], list[Array | None](), list[str]()
-    of_steps, works = list[StepWork](), list[Array | None]()
-    for place, (group, model) in enumerate(models):
-        result = answering(model, levels, *changes)
-        called, frame, rates = _alternatives(result, levels, column, changes)
-        columns = read_query(frame, result.schema).columns
-        network = _of_network(result, columns, rates, seed + place)
-        name = result.schema.target.name
-        predicted = result.predict(frame, interval)[[name, "lower", "upper", "verdict", "reason", "fits"]]
-        predicted = _predicted(predicted, name, rates != 1.0, network, interval)
-        names = pd.DataFrame([{**group, **({column: name} if column else {})} for name in called])
-        texts = [fits_text(probability) for probability in predicted.pop("fits").tolist()]
-        notes += [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
-        ends = [predicted[end].to_numpy(float) for end in (name, "lower", "upper")]
-        predicted = predicted.reset_index(drop=True).assign(**beside(result.panel.within(group), columns, ends))
-        tables.append(pd.concat([names.reset_index(drop=True), predicted], axis=1))
-        draws.append(uncertainty(result, columns).joint_draws(JOINT_DRAWS, seed + place) + network)
-        step = result.panel.within(group).work_of_step(work)
-        of_steps.append(step)
-        works.append(None if maximize or step.proportional is None else values_of(step.proportional, columns))
-        costs.append(_cost(result, step, columns, price) if changes or price is not None else None)
-    table, drawn = pd.concat(tables, ignore_index=True), np.hstack(draws)
+    column = CHANGE if changes else _over(first_model, factor, levels, groups)
+    outcomes = [
+        _outcome(answering(model, levels, *changes), group, levels, column, changes, work, interval, seed + place)
+        for place, (group, model) in enumerate(models)
+    ]
+    table = pd.concat([outcome.table for outcome in outcomes], ignore_index=True)
+    drawn, notes = np.hstack([outcome.drawn for outcome in outcomes]), [n for o in outcomes for n in o.notes]
     if len(table) < 2:
         raise GenperfError("there is one alternative, and nothing to compare it with", hint="fewer --at of groups")
-    quantity = first_model.schema.target
-    done, cost = _joined(works), _joined(costs)
+    quantity, steps_of_models = first_model.schema.target, [outcome.step for outcome in outcomes]
+    samples = None if maximize else _joined([outcome.samples for outcome in outcomes])
+    cost = _joined([outcome.cost(price) for outcome in outcomes]) if changes or price is not None else None
     ends = [table[end].to_numpy(float) for end in (quantity.name, "lower", "upper")]
     rated: dict[str, Array] = {}
     priced: dict[str, Array] = {}
     if cost is not None:
         priced = {"cost": ends[0] * cost, "cheapest": winners(drawn + np.log(cost)).mean(axis=0)}
-    if done is not None and (quantity.throughput or np.ptp(np.log(done)) > SAME_WORK):
-        drawn = drawn - np.log(done)
-        rated = dict(zip(THROUGHPUT, (done / ends[0], done / ends[2], done / ends[1]), strict=True))
-        notes += dict.fromkeys(f"{text}; --work says otherwise" for step in of_steps if (text := step.assumption))
+    if samples is not None and (quantity.throughput or np.ptp(np.log(samples)) > SAME_WORK):
+        drawn = drawn - np.log(samples)
+        rated = dict(zip(THROUGHPUT, (samples / ends[0], samples / ends[2], samples / ends[1]), strict=True))
+        notes += dict.fromkeys(f"{text}; --work says otherwise" for s in steps_of_models if (text := s.assumption))
     drawn = -drawn if maximize else drawn
     values = rated[THROUGHPUT[0]] if rated else ends[0]
     order = (-values if rated or maximize else values).argsort(kind="stable")
@@ -214,17 +199,73 @@ def compare(
     difference = drawn[:, order[1]] - drawn[:, order[0]]
     low, high = np.quantile(difference, ends_of(interval))
     sentence = _sentence(ranked, columns_of_names, quantity, (float(low), float(high)), interval)
-    amount = "a million samples" if all(step.total is not None for step in of_steps) else "a million steps of one"
-    what_costs = with_article(first_model.schema.panel.timed) if done is None else amount
+    in_samples = all(step.total is not None for step in steps_of_models)
+    amount = "a million samples" if in_samples else "a million steps of one"
+    what_costs = with_article(first_model.schema.panel.timed) if samples is None else amount
     sentence += _cheapest_sentence(ranked, columns_of_names, price, what_costs)
     notes += [] if rated else _batch_notes(ranked, groups)
     if isinstance(fitted, GroupedResult):
         notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
-    steps = first_model.schema.of_steps
-    return Ranking(dict(at), columns_of_names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes), steps)
+    of_steps = first_model.schema.of_steps
+    return Ranking(dict(at), columns_of_names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes), of_steps)
 
 
-def _predicted(predicted: pd.DataFrame, name: str, other: Mask, network: Array, interval: float) -> pd.DataFrame:
+class _Outcome(Struct, frozen=True, eq=False):
+    """The predictions of the alternatives that one model answers for."""
+
+    result: FitResult
+    columns: Columns
+    #: A row per alternative: its names, the predicted value, `lower, upper, verdict, reason`, what is reported beside.
+    table: pd.DataFrame
+    #: Shape (draws, rows). ln of the value, jointly.
+    drawn: Array
+    step: StepWork
+    #: Which alternatives may fail.
+    notes: list[str]
+
+    @property
+    def samples(self) -> Array | None:
+        """What the work of a step is in proportion to; None where that is not known."""
+        return None if self.step.proportional is None else values_of(self.step.proportional, self.columns)
+
+    def cost(self, price: Paid | None) -> Array | None:
+        """Return what a second costs over the work of a step, in money or machine-hours; None where it is unknown."""
+        panel, work = self.result.panel, self.step.proportional or self.step.total
+        if work is None or not self.result.schema.target.is_time or (price is None and panel.counted_node is None):
+            return None
+        steps = call("divide", 1.0 if work == ONE else 1e6, work)
+        name = "machine_hours" if price is None else "cost"
+        values = quantities_of(panel, {"value": ONE, "steps": steps}, price).values([name], self.columns)[name]
+        return np.broadcast_to(values, len(self.table))
+
+
+def _outcome(
+    result: FitResult,
+    group: Mapping[str, str],
+    at: Mapping[str, Any],
+    column: str | None,
+    changes: Sequence[Mapping[str, Any]],
+    work: str | None,
+    interval: float,
+    seed: int,
+) -> _Outcome:
+    """Predict the alternatives of one model."""
+    called, frame, rates = _alternatives(result, at, column, changes)
+    columns, name = read_query(frame, result.schema).columns, result.schema.target.name
+    panel = result.panel.within(group)
+    network = _of_network(result, columns, rates, seed)
+    predicted = result.predict(frame, interval)[[name, "lower", "upper", "verdict", "reason", "fits"]]
+    predicted = _on_network(predicted, name, rates != 1.0, network, interval).reset_index(drop=True)
+    names = pd.DataFrame([{**group, **({column: alternative} if column else {})} for alternative in called])
+    texts = [fits_text(probability) for probability in predicted.pop("fits").tolist()]
+    notes = [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
+    ends = [predicted[end].to_numpy(float) for end in (name, "lower", "upper")]
+    table = pd.concat([names, predicted.assign(**beside(panel, columns, ends))], axis=1)
+    drawn = uncertainty(result, columns).joint_draws(JOINT_DRAWS, seed) + network
+    return _Outcome(result, columns, table, drawn, panel.work_of_step(work), notes)
+
+
+def _on_network(predicted: pd.DataFrame, name: str, other: Mask, network: Array, interval: float) -> pd.DataFrame:
     """Return the predictions of alternatives; those of another network with its factor and its uncertainty."""
     if not other.any():
         return predicted
@@ -245,17 +286,6 @@ def _joined(numbers: Sequence[Array | None]) -> Array | None:
     """Return the numbers of all models; None where one does not know them."""
     present = [values for values in numbers if values is not None]
     return np.concatenate(present) if len(present) == len(numbers) else None
-
-
-def _cost(result: FitResult, step: StepWork, columns: Mapping[str, Any], price: Paid | None) -> Array | None:
-    """Return what a second costs over the work of a step, in money or machine-hours; None where it is unknown."""
-    work = step.proportional or step.total
-    if work is None or not result.schema.target.is_time or (price is None and result.panel.counted_node is None):
-        return None
-    steps = call("divide", 1.0 if work == ONE else 1e6, work)
-    quantities = quantities_of(result.panel, {"value": ONE, "steps": steps}, price)
-    cost = "machine_hours" if price is None else "cost"
-    return np.broadcast_to(quantities.values([cost], columns)[cost], len(next(iter(columns.values()))))
 
 
 def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tuple[str, ...]) -> str | None:

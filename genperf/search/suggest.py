@@ -281,7 +281,7 @@ def suggest(
     interval: float = 0.9,
     band: Band = "confidence",
     work: str | None = None,
-    known: tuple[Query, Interval, bool] | None = None,
+    prediction: tuple[Query, Interval, bool] | None = None,
 ) -> Suggestions:
     """Return what to measure next: the candidates that narrow the interval at a target most for their cost.
 
@@ -309,7 +309,7 @@ def suggest(
         Of the mean, or of a new run, whose noise no measurement takes away.
     work : str, optional
         The samples of a step, a formula over the columns: the answer is then about the throughput, and costs read it.
-    known : tuple, optional
+    prediction : tuple, optional
         Where they are known, every factor of the target, its interval, and whether its verdict is blind.
 
     Raises
@@ -332,14 +332,14 @@ def suggest(
         raise GenperfError(f"{k} is not a number of measurements", hint="1 or more")
     if within is not None and not (np.isfinite(within) and within > 0):
         raise GenperfError(f"an interval cannot be within {within:g}", hint="0.1 is 10 %")
-    if known is None:
+    if prediction is None:
         query = result.query(target)
         if query.rows != 1:
             raise GenperfError(f"suggest takes one target, got {query.rows}", hint="one value for each factor")
         predicted = predicted_columns(result, query, interval, band)
         expected = Interval(*(float(predicted[c][0]) for c in (result.schema.target.name, "lower", "upper")))
-        known = query, expected, predicted["verdict"][0] == VERDICTS[-1]
-    query, now, blind = known
+        prediction = query, expected, predicted["verdict"][0] == VERDICTS[-1]
+    query, now, blind = prediction
     step = result.panel.work_of_step(work, samples_called(result.schema.target.throughput))
     rated = work is not None or step.known == "measured"
     values = {n: v[0] for n, v in query.columns.items()}
@@ -407,15 +407,15 @@ class _Ranking(Struct, frozen=True, eq=False):
 
     def of(self, now: Knowledge | StackKnowledge, contained: Knowledge | StackKnowledge) -> pd.DataFrame:
         """Return every candidate as if it were the next, the best first."""
-        both = (self._widths(contained, self.contained), self._widths(now, self.start))
-        # Nothing narrows what is certain.
-        promised, gain = (1.0 - widths[1:] / widths[0] if widths[0] > 0.0 else 0.0 * widths[1:] for widths in both)
+        promised_widths, widths = self._widths(contained, self.contained), self._widths(now, self.start)
+        gain = _share_removed(widths)
         per_cost = gain / self.options["cost"].to_numpy(float)
-        frame = self.options.assign(width=both[0][1:], gain=promised, gain_per_cost=per_cost)
+        promised = {"width": promised_widths[1:], "gain": _share_removed(promised_widths)}
+        frame = self.options.assign(**promised, gain_per_cost=per_cost)
         # A cheap run that narrows next to nothing is no advice: those with a good part of the largest gain come first.
+        narrows_little = gain < LEAST_SHARE * gain.max(initial=0.0)
         # Of equal gains, such as none, the cheaper first.
-        order = np.lexsort((frame["cost"], -per_cost, gain < LEAST_SHARE * gain.max(initial=0.0)))
-        return frame.iloc[order]
+        return frame.iloc[np.lexsort((frame["cost"], -per_cost, narrows_little))]
 
     def batch(self, ranked: pd.DataFrame, k: int, within: float | None) -> pd.DataFrame:
         """Return up to k candidates in order, each chosen as if those before it had been measured."""
@@ -430,6 +430,11 @@ class _Ranking(Struct, frozen=True, eq=False):
         return pd.concat(rows, ignore_index=True) if rows else ranked.iloc[:0]
 
 
+def _share_removed(widths: Array) -> Array:
+    """Return the share of the first width by which each other one is smaller; none of a width of zero."""
+    return 1.0 - widths[1:] / widths[0] if widths[0] > 0.0 else 0.0 * widths[1:]
+
+
 def places_of(target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.DataFrame) -> tuple[dict[str, Any], ...]:
     """Return the configurations to measure by what differs from the target."""
     if chosen.empty:
@@ -442,11 +447,10 @@ def places_of(target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.Da
 
 
 def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.DataFrame | None) -> Query:
-    """Return the configurations that could be measured, given or by default.
+    """Return the configurations that could be measured, as given, or doublings of the workers below the target.
 
-    By default they are the powers of two from the smallest measured count of workers to below the target's, in whole
-    nodes, all else as at the target; the target itself where none of them is left. Left out are those that were
-    measured or are known to fail, and those that a transformer's split does not divide.
+    The doublings begin at the smallest measured count and come in whole nodes, all else as at the target; without any,
+    the target itself. Left out are those that were measured, are known to fail, or that a split does not divide.
     """
     if candidates is not None:
         return read_query(candidates, result.schema)
@@ -458,25 +462,22 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
     counts = np.append(_doublings(factor.lower, last, per_node), last)
     columns = at_scale(panel, factor, counts, at, None, panel.machine.size(at, as_it_is=True))
     exists = divisible(result.panel, columns)
-    names = [f.name for f in result.schema.factors]
-    measured_values = {median.values for median in result.schema.medians}
-    feasibility = result.feasibility
+    feasibility, medians = result.feasibility, {median.values for median in result.schema.medians}
     fails = np.zeros(len(counts), bool) if feasibility is None else feasibility.known_to_fail(columns)
-    new = [
-        i
-        for i in np.flatnonzero(exists & ~fails).tolist()
-        if tuple(columns[name][i] for name in names) not in measured_values
-    ]
-    below = [i for i in new if i < len(counts) - 1] or new
-    if not below:
-        measured = listed([f"{count:g}" for count in dict.fromkeys(counts.tolist())])
+    configurations = zip(*(columns[f.name].tolist() for f in result.schema.factors), strict=True)
+    measured = np.array([configuration in medians for configuration in configurations])
+    possible = np.flatnonzero(exists & ~fails & ~measured)
+    below = possible[possible < len(counts) - 1]
+    proposed = below if below.size else possible
+    if not proposed.size:
+        tried = listed([f"{count:g}" for count in dict.fromkeys(counts.tolist())])
         raise GenperfError(
-            f"the runs at {factor.name} = {measured} were measured already"
+            f"the runs at {factor.name} = {tried} were measured already"
             + (", or known to fail" if fails.any() else "")
             + ("" if exists.all() else ", or no multiple of the target's split"),
             hint="--candidates CSV, with the configurations that could be",
         )
-    return query_of(source_of_columns({k: v[below] for k, v in columns.items()}), result.schema)
+    return query_of(source_of_columns({k: v[proposed] for k, v in columns.items()}), result.schema)
 
 
 def _doublings(least: float, last: float, per_node: float | None) -> Array:

@@ -558,35 +558,36 @@ def importance(
     factors = [f.name for f in medians.factors if f.distinct > 1]
     if not factors:
         raise GenperfError("no factor varies", where=table.source)
-    folds_rows = list(split(table, f"kfold:{min(folds, len(medians))}", seed))
+    splits = split(table, f"kfold:{min(folds, len(medians))}", seed)
     tables = []
     for name in choose_models(models, table)[0]:
-        # Sums over the configurations as they are, and with each factor shuffled; how many have an error.
-        errors, counts = np.zeros((2, 1 + len(factors), repeats))
-        for number, fold_rows in enumerate(folds_rows):
-            held = medians.take(np.unique(table.configuration[fold_rows.test]))
-            train = table.take(fold_rows.train)
-            copies = _shuffled(held.frame[[f.name for f in medians.factors]], factors, repeats, [seed, number])
-            outcome = predicted(Task(name, train, copies, 0.9, seed, {}))
-            if outcome.error is not None:
-                raise outcome.error
-            of_copies = _errors_of_copies(outcome.answers[0].astype(float), held.measured, repeats)
-            errors += np.nansum(of_copies, axis=2)
-            counts += np.isfinite(of_copies).sum(axis=2)
-        means = errors / np.maximum(counts, 1)
-        plain, grown = means[0].mean(), np.exp(means[1:].mean(axis=1)) - np.exp(means[0].mean())
-        scores = {"importance": 100 * grown, "deviation": 100 * np.exp(means[1:]).std(axis=1)}
-        tables.append(pd.DataFrame({"model": name, "factor": factors, **scores, "error": 100 * np.expm1(plain)}))
-    return Importance(pd.concat(tables, ignore_index=True), len(folds_rows), repeats)
+        plain, *shuffled = _mean_errors(name, table, splits, factors, repeats, seed)
+        grown = np.exp(np.mean(shuffled, axis=1)) - np.exp(plain.mean())
+        scores = {"importance": 100 * grown, "deviation": 100 * np.exp(shuffled).std(axis=1)}
+        tables.append(pd.DataFrame({"model": name, "factor": factors, **scores, "error": 100 * np.expm1(plain.mean())}))
+    return Importance(pd.concat(tables, ignore_index=True), len(splits), repeats)
 
 
-def _errors_of_copies(values: Array, measured: Array, repeats: int) -> Array:
-    """Return |ln(predicted/measured)| of the rows of `_shuffled`, shape (1 + factors, repeats, configurations)."""
-    with np.errstate(all="ignore"):
-        errors = np.abs(np.log(values.reshape(-1, len(measured)) / measured))
-    plain = errors[:1].repeat(repeats, axis=0)
-    errors = np.vstack([plain, errors[1:]]).reshape(-1, repeats, len(measured))
-    return np.where(np.isfinite(errors), errors, np.nan)
+def _mean_errors(
+    model: str, table: Table, splits: Sequence[Split], factors: Sequence[str], repeats: int, seed: int
+) -> Array:
+    """Return the mean |ln(predicted/measured)| plain, then with each factor shuffled, shape (1 + factors, repeats)."""
+    medians, (errors, counts) = table.medians(), np.zeros((2, 1 + len(factors), repeats))
+    for number, fold in enumerate(splits):
+        held = medians.take(np.unique(table.configuration[fold.test]))
+        copies = _shuffled(held.frame[[f.name for f in medians.factors]], factors, repeats, [seed, number])
+        outcome = predicted(Task(model, table.take(fold.train), copies, 0.9, seed, {}))
+        if outcome.error is not None:
+            raise outcome.error
+        with np.errstate(all="ignore"):
+            logarithms = np.log(outcome.answers[0].astype(float).reshape(-1, len(held)) / held.measured)
+        # The plain rows are predicted once, the others `repeats` times.
+        of_copies = np.abs(np.vstack([logarithms[:1].repeat(repeats, axis=0), logarithms[1:]]))
+        of_copies = of_copies.reshape(-1, repeats, len(held))
+        usable = np.isfinite(of_copies)
+        errors += np.where(usable, of_copies, 0.0).sum(axis=2)
+        counts += usable.sum(axis=2)
+    return np.asarray(errors / np.maximum(counts, 1))
 
 
 def _shuffled(frame: pd.DataFrame, factors: Sequence[str], repeats: int, seed: Sequence[int]) -> pd.DataFrame:
