@@ -137,7 +137,7 @@ def listed(names: Sequence[str], most: int = LISTED) -> str:
     return ", ".join(names[:most]) + more
 
 
-def suggest(word: str, known: Collection[str]) -> str:
+def suggest(word: str, words: Collection[str]) -> str:
     """Return a hint: the known word that the user may have meant, or all of them.
 
     Examples
@@ -145,21 +145,21 @@ def suggest(word: str, known: Collection[str]) -> str:
     >>> suggest("workrs", ["workers", "batch"]), suggest("layers", ["workers", "batch"])
     ("did you mean 'workers'?", 'one of workers, batch')
     """
-    return did_you_mean(word, known) or f"one of {', '.join(known) or 'none'}"
+    return did_you_mean(word, words) or f"one of {', '.join(words) or 'none'}"
 
 
-def known_name(kind: str, name: str, known: Collection[str], error: type[GenperfError] = GenperfError) -> str:
+def known_name(kind: str, name: str, names: Collection[str], error: type[GenperfError] = GenperfError) -> str:
     """Return a name of those that there are; an error suggests one for any other."""
-    if name not in known:
-        raise error(f"unknown {kind} '{name}'", hint=suggest(name, known))
+    if name not in names:
+        raise error(f"unknown {kind} '{name}'", hint=suggest(name, names))
     return name
 
 
-def did_you_mean(word: str, known: Collection[str], similarity: float = 0.6, otherwise: str = "") -> str:
+def did_you_mean(word: str, words: Collection[str], similarity: float = 0.6, otherwise: str = "") -> str:
     """Return a hint: the known word that the user may have meant, and what else to try."""
     import difflib
 
-    folded = {str(k).casefold(): k for k in known}
+    folded = {str(k).casefold(): k for k in words}
     near = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=similarity)
     return " Or ".join(filter(None, (f"did you mean '{folded[near[0]]}'?" if near else "", otherwise)))
 
@@ -169,7 +169,7 @@ def did_you_mean(word: str, known: Collection[str], similarity: float = 0.6, oth
 TYPING_ERROR = 0.8
 
 
-def misspelt(word: str, known: Collection[str]) -> bool:
+def misspelt(word: str, words: Collection[str]) -> bool:
     """Tell whether a word is spelled so nearly as a known one that it may be a typing error.
 
     Examples
@@ -177,4 +177,4 @@ def misspelt(word: str, known: Collection[str]) -> bool:
     >>> misspelt("pytorh", ["pytorch", "mxnet"]), misspelt("PyTorch", ["pytorch"]), misspelt("jax", ["pytorch"])
     (True, True, False)
     """
-    return bool(did_you_mean(word, known, TYPING_ERROR))
+    return bool(did_you_mean(word, words, TYPING_ERROR))

@@ -66,21 +66,21 @@ def fit_fleet(
     engine: Engine,
     *,
     together: int = 1,
-    kept: Callable[[Key, Table], FitResult | None] | None = None,
+    earlier: Callable[[Key, Table], FitResult | None] | None = None,
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> GroupedResult:
     """Fit every group of a table, in its order and the same on every engine; an error where no group could be fitted.
 
     Groups are cut from the table as workers become free: memory holds the results and the groups under way. A task has
-    so many groups as are fitted `together`; where a worker dies with several, each is repeated alone. `kept` returns
+    so many groups as are fitted `together`; where a worker dies with several, each is repeated alone. `earlier` returns
     the result that a group already has; the `checkpoint` gets the results so far, regularly and when the work is
     interrupted.
     """
     done = _Done(table, progress, checkpoint)
     try:
         lost: list[tuple[Group, Table]] = []
-        for task, outcomes in _outcomes(_fresh(table, done, kept), work, engine, together):
+        for task, outcomes in _outcomes(_fresh(table, done, earlier), work, engine, together):
             if isinstance(outcomes, Lost) and len(task) > 1:
                 lost += task
             else:
@@ -99,19 +99,19 @@ def fit_fleet(
 
 
 def _fresh(
-    table: Table, done: _Done, kept: Callable[[Key, Table], FitResult | None] | None
+    table: Table, done: _Done, earlier: Callable[[Key, Table], FitResult | None] | None
 ) -> Iterator[tuple[Group, Table]]:
     """Yield the groups that have no result yet, and add the results of the others."""
     for number, (key, group_table) in enumerate(table.groups()):
-        earlier = kept(key, group_table) if kept is not None else None
-        if earlier is not None:
-            done.outcomes[number, key] = earlier
+        result = earlier(key, group_table) if earlier is not None else None
+        if result is not None:
+            done.outcomes[number, key] = result
         else:
             yield (number, key), group_table
 
 
 def _outcomes(
-    parts: Iterator[tuple[Group, Table]], work: Work, engine: Engine, together: int
+    waiting: Iterator[tuple[Group, Table]], work: Work, engine: Engine, together: int
 ) -> Iterator[tuple[list[tuple[Group, Table]], list[Outcome] | Lost]]:
     """Run the tasks, each some groups, and yield them with their outcomes as they are done."""
     sent: dict[int, list[tuple[Group, Table]]] = {}
@@ -119,7 +119,7 @@ def _outcomes(
     def tasks() -> Iterator[list[Table]]:
         number = groups = 0
         # At most as many as all before: results come soon, and a stop keeps them.
-        while task := list(itertools.islice(parts, min(together, max(1, groups)))):
+        while task := list(itertools.islice(waiting, min(together, max(1, groups)))):
             sent[number] = task
             yield [series for _, series in task]
             number, groups = number + 1, groups + len(task)

@@ -84,16 +84,16 @@ def _series() -> Table:
     return table.take((frame["framework"].isin(list(FRAMEWORKS)) & (counts >= 5)).to_numpy())
 
 
-def _beside_last_point(predicted: pd.DataFrame, rows: pd.DataFrame, known: Table) -> pd.DataFrame:
+def _beside_last_point(predicted: pd.DataFrame, rows: pd.DataFrame, measured: Table) -> pd.DataFrame:
     """Put the measured times, and those of the largest scale that was fitted, beside the predictions."""
     import pandas as pd
 
-    keys = list(known.group)
-    last = known.medians().frame.sort_values("devices", kind="stable").groupby(keys)[known.target.column].last()
-    columns = [*keys, "framework", "devices", known.target.name, "lower", "upper", "verdict", "reason"]
+    keys = list(measured.group)
+    last = measured.medians().frame.sort_values("devices", kind="stable").groupby(keys)[measured.target.column].last()
+    columns = [*keys, "framework", "devices", measured.target.name, "lower", "upper", "verdict", "reason"]
     groups = pd.MultiIndex.from_frame(rows[keys])
     return predicted[columns].assign(
-        measured=rows[known.target.column].to_numpy(), last_point=last.loc[groups].to_numpy()
+        measured=rows[measured.target.column].to_numpy(), last_point=last.loc[groups].to_numpy()
     )
 
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 _MEASURED = ("time", "throughput", "quantity")
 
 
-def measured_column(given: Mapping[str, Any]) -> bool:
+def measured_column(options: Mapping[str, Any]) -> bool:
     """Tell whether the options name a measured column, and so describe a table."""
-    return any(given.get(name) for name in _MEASURED)
+    return any(options.get(name) for name in _MEASURED)
 
 
 def names_of(fitted: FitResult | GroupedResult) -> list[str]:
@@ -38,11 +38,11 @@ def names_of(fitted: FitResult | GroupedResult) -> list[str]:
     return [*(f.name for f in fitted.first.schema.factors), *fitted.first.schema.group]
 
 
-def pairs(given: Sequence[str], option: str, names: Iterable[str] = ()) -> dict[str, str]:
+def pairs(texts: Sequence[str], option: str, names: Iterable[str] = ()) -> dict[str, str]:
     """Read repeated `name=value` options, each name once; `names` may hold an equals sign themselves."""
     out: dict[str, str] = {}
     twice = set()
-    for text in given:
+    for text in texts:
         # At the end of the longest name that is known, or else at the first equals sign.
         name_text = max(
             (name for name in names if text.startswith(f"{name}=")), key=len, default=text.partition("=")[0]
@@ -90,13 +90,13 @@ def plain_amounts(text: str) -> str:
     return "".join(map(plain, re.split(r"([,:]\s*\*?)", text)))
 
 
-def configuration(given: Sequence[str], option: str, fitted: FitResult | GroupedResult) -> dict[str, str]:
+def configuration(texts: Sequence[str], option: str, fitted: FitResult | GroupedResult) -> dict[str, str]:
     """Read `name=value` options under the model's columns, as `ask` finds them: `gpus` is `GPUs`.
 
     Of numeric factors the amounts (`30B`) and the ends of ranges (`16:128:*2`) become plain numbers; labels stay.
     """
     names, out = names_of(fitted), {}
-    for given_name, text in pairs(given, option, names).items():
+    for given_name, text in pairs(texts, option, names).items():
         column = given_name if given_name in names else column_named(given_name, dict.fromkeys(names))
         name = column or fitted.first.panel.meant(given_name)
         out[name] = plain_amounts(text) if _numeric(name, fitted) else text
@@ -109,10 +109,10 @@ def _numeric(name: str, fitted: FitResult | GroupedResult) -> bool:
     return schema.panel.column(name) in {f.name for f in schema.factors if f.numeric} or name in PARTS
 
 
-def values_at(given: Sequence[str], option: str, fitted: FitResult | GroupedResult) -> dict[str, list[str]]:
+def values_at(texts: Sequence[str], option: str, fitted: FitResult | GroupedResult) -> dict[str, list[str]]:
     """Read `name=v1,v2` options into lists of values; ranges of numeric factors are written out."""
     values = {}
-    for name, text in configuration(given, option, fitted).items():
+    for name, text in configuration(texts, option, fitted).items():
         values[name] = [value.strip() for value in text.split(",")]
         if ":" in text and _numeric(name, fitted):
             from genperf.search.space import read_grid
@@ -122,10 +122,10 @@ def values_at(given: Sequence[str], option: str, fitted: FitResult | GroupedResu
     return values
 
 
-def capacities(given: Sequence[str], fitted: FitResult | GroupedResult) -> dict[str, float]:
+def capacities(texts: Sequence[str], fitted: FitResult | GroupedResult) -> dict[str, float]:
     """Read `--capacity memory=80` options: in the unit of the quantity, which may follow the number."""
     result, most = fitted.first, {}
-    for name, text in pairs(given, "--capacity").items():
+    for name, text in pairs(texts, "--capacity").items():
         plain = text.removesuffix(result.further.get(name, result).schema.target.unit)
         most[name] = number(plain.strip() or text, "--capacity")
     return most
@@ -148,28 +148,28 @@ def paid_at(price: str | None, per: str | None) -> Paid | None:
     return price_of(price, per)
 
 
-def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:
+def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a fit as `genperf.fit` takes them."""
-    lam = given["lam"]
+    lam = options["lam"]
     return {
-        **given,
+        **options,
         "lam": lam if lam in (None, "cv") else number(lam, "--lambda"),
         "mapping": pairs(click.get_current_context().params["mapping"], "--map"),
-        "fix": {name: number(value, "--fix") for name, value in pairs(given["fix"], "--fix").items()},
-        "hints": pairs(given["hints"], "--hint"),
+        "fix": {name: number(value, "--fix") for name, value in pairs(options["fix"], "--fix").items()},
+        "hints": pairs(options["hints"], "--hint"),
     }
 
 
-def recognised_table(source: str | Source, given: dict[str, Any], *question: str) -> Recognised:
+def recognised_table(source: str | Source, options: dict[str, Any], *question: str) -> Recognised:
     """Open the table that the options describe; the columns of a question, `NAME=VALUE`, are settings."""
     from genperf.panel.options import OPTIONS
     from genperf.panel.read import recognised
 
     stored = _overridden(click.get_current_context())
-    roles = {key: given[key] for key in OPTIONS if key in given and key not in stored}
+    roles = {key: options[key] for key in OPTIONS if key in options and key not in stored}
     roles["let"] = pairs(roles.get("let", ()), "--let") or None
     at = {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in question)}
-    return recognised(source, roles, pairs(given.get("mapping") or (), "--map"), at)
+    return recognised(source, roles, pairs(options.get("mapping") or (), "--map"), at)
 
 
 def _overridden(ctx: click.Context) -> list[str]:
@@ -181,9 +181,9 @@ def _overridden(ctx: click.Context) -> list[str]:
     return stored if set(typed) & set(_MEASURED) - set(stored) and set(stored) & set(_MEASURED) else []
 
 
-def read(source: str | Recognised, given: dict[str, Any], *question: str) -> Table:
+def read(source: str | Recognised, options: dict[str, Any], *question: str) -> Table:
     """Read the table that the options describe; print the roles that are recognised."""
-    table = recognised_table(source, given, *question) if isinstance(source, str) else source
+    table = recognised_table(source, options, *question) if isinstance(source, str) else source
     if table.given.measured_column is None and not click.get_current_context().params.get("quiet"):
         tell(table.line, err=True)
     return table.table()

@@ -121,7 +121,7 @@ def with_derived(
     shows: Mapping[str, str],
     price: Paid | None,
     interval: float,
-    given: Mapping[str, float],
+    constants: Mapping[str, float],
 ) -> dict[str, Cells]:
     """Return a prediction with the columns that follow from it behind its value and interval."""
     if not shows:
@@ -136,7 +136,7 @@ def with_derived(
     count = len(predicted["verdict"])
     for key, rows in rows_by_group({g: labels(predicted[g]) for g in fitted.group}, count).items():
         block = {name: np.asarray(values)[rows] for name, values in predicted.items()}
-        for name, values in derived_columns(fitted.results[key], block, shows, price, interval, given).items():
+        for name, values in derived_columns(fitted.results[key], block, shows, price, interval, constants).items():
             columns.setdefault(name, np.full(count, np.nan))[rows] = values
     words = {name: predicted[name] for name in ("verdict", "reason")}
     return {**{name: v for name, v in predicted.items() if name not in words}, **columns, **words}

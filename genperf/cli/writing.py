@@ -56,20 +56,20 @@ def refuse_unwritable(path: str) -> None:
         name.unlink(missing_ok=True)
 
 
-def refuse_overwriting(given: Mapping[str, Any]) -> None:
+def refuse_overwriting(parameters: Mapping[str, Any]) -> None:
     """Refuse to write over a file that is read, or two results into one file, from the parameters of a command."""
-    written = [str(given[name]) for name in _WRITTEN if given.get(name) not in (None, "-")]
+    written = [str(parameters[name]) for name in _WRITTEN if parameters.get(name) not in (None, "-")]
     if len({os.path.realpath(path) for path in written}) < len(written):
         raise GenperfError("two results are written here", where=written[0], hint="name two files")
     for path in written:
-        if os.path.isfile(path) and any(os.path.samefile(path, read) for read in files_read(given)):
+        if os.path.isfile(path) and any(os.path.samefile(path, read) for read in files_read(parameters)):
             raise GenperfError("is read, and would be overwritten", where=path, hint="name another file to write")
 
 
-def files_read(given: Mapping[str, Any]) -> Iterator[str]:
+def files_read(parameters: Mapping[str, Any]) -> Iterator[str]:
     """Yield the files that a command reads and that are there; a pattern is expanded."""
     for name in _READ:
-        value = given.get(name)
+        value = parameters.get(name)
         for text in value if isinstance(value, tuple) else () if value is None else (str(value),):
             path = os.path.expanduser(text)
             if "\0" not in path:

@@ -142,7 +142,7 @@ def fit(
                 partial(chosen.groups, seed=seed),
                 where,
                 together=chosen.tables_per_task(table),
-                kept=lambda key, part: chosen.kept(earlier.get(key), part, seed),
+                earlier=lambda key, part: chosen.kept(earlier.get(key), part, seed),
                 progress=progress,
                 checkpoint=checkpoint,
             )

@@ -477,29 +477,29 @@ def _versions() -> str:
     return ", ".join(f"{name} {number}" for name, number in named.items())
 
 
-def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[dict[str, Any]]:
+def _groups(fitted: FitResult | GroupedResult, view: View, workers: int) -> list[dict[str, Any]]:
     """Return the groups, that of the target or the least efficient first, and those without a page last."""
-    live = sum(map(_bytes, whole.results.values())) <= MAX_DRAW_BYTES
+    live = sum(map(_bytes, fitted.results.values())) <= MAX_DRAW_BYTES
     contents: dict[int, dict[str, Any]] = {}
-    doing("answering for groups", 0, len(whole.results))
-    work = partial(_group, names=whole.group, view=view, live=live, alone=len(whole.results) == 1)
-    for number, outcome in run(work, whole.results.items(), Engine(workers=workers)):
+    doing("answering for groups", 0, len(fitted.results))
+    work = partial(_group, names=fitted.group, view=view, live=live, alone=len(fitted.results) == 1)
+    for number, outcome in run(work, fitted.results.items(), Engine(workers=workers)):
         contents[number] = {"failed": outcome.reason} if isinstance(outcome, Lost) else outcome
-        doing("answering for groups", len(contents), len(whole.results))
-    groups: dict[tuple[str, ...], dict[str, Any]] = {key: {"failed": why} for key, why in whole.failures.items()}
-    groups |= {key: contents[number] for number, key in enumerate(whole.results)}
+        doing("answering for groups", len(contents), len(fitted.results))
+    groups: dict[tuple[str, ...], dict[str, Any]] = {key: {"failed": why} for key, why in fitted.failures.items()}
+    groups |= {key: contents[number] for number, key in enumerate(fitted.results)}
     summaries = {key: group["sheet"]["summary"] for key, group in groups.items() if "sheet" in group}
     if not summaries:
         key, group = next(iter(groups.items()))
         raise GenperfError(f"none of {len(groups)} groups can be shown; {', '.join(key)}: {group['failed']}")
 
     target = view.target or {}
-    named = {place: str(target[name]) for place, name in enumerate(whole.group) if name in target}
+    named = {place: str(target[name]) for place, name in enumerate(fitted.group) if name in target}
 
     def place(key: tuple[str, ...]) -> tuple[bool, bool, float]:
         """Order groups by efficiency, those of the target first; those without one follow, the most measured first."""
         efficiency, another_group = summaries[key]["efficiency"], any(key[n] != level for n, level in named.items())
-        last = -whole.results[key].schema.configurations if efficiency is None else efficiency
+        last = -fitted.results[key].schema.configurations if efficiency is None else efficiency
         return another_group, efficiency is None, last
 
     order = [*sorted(summaries, key=place), *(key for key in groups if key not in summaries)]
@@ -529,19 +529,19 @@ def _bytes(result: FitResult) -> int:
     return drawn + anchors * BYTES_PER_ANCHOR + sum(map(_bytes, result.further.values()))
 
 
-def _lead(whole: FitResult | GroupedResult) -> str:
+def _lead(fitted: FitResult | GroupedResult) -> str:
     """Return what the page rests on: the runs, what was measured, and the model."""
-    schemas = [result.schema for result in whole.results.values()]
+    schemas = [result.schema for result in fitted.results.values()]
     rows, configurations = sum(s.rows for s in schemas), sum(s.configurations for s in schemas)
     runs = f"{counted(rows, 'run')} of {counted(configurations, 'configuration')}"
-    groups = f" in {counted(len(whole.results), 'group')} ({', '.join(whole.group)})" if whole.group else ""
-    return f"From {runs}{groups}: {measured_text(schemas[0])}, fitted by the model '{whole.first.model}'."
+    groups = f" in {counted(len(fitted.results), 'group')} ({', '.join(fitted.group)})" if fitted.group else ""
+    return f"From {runs}{groups}: {measured_text(schemas[0])}, fitted by the model '{fitted.first.model}'."
 
 
-def _title(first: FitResult, groups: list[dict[str, Any]], names: Sequence[str]) -> str:
+def _title(result: FitResult, groups: list[dict[str, Any]], names: Sequence[str]) -> str:
     """Return the title: the table's name, and the question."""
-    of = "" if first.schema.target.is_time else f"{first.schema.target.name} of "
-    source = Path(first.schema.source).name
+    of = "" if result.schema.target.is_time else f"{result.schema.target.name} of "
+    source = Path(result.schema.source).name
     table = source if source not in ("", "-", "DataFrame") else "these runs"
     configurations = {group["sheet"]["summary"]["at"] for group in groups if "sheet" in group}
     at = f" at {configurations.pop()}" if len(configurations) == 1 else ""

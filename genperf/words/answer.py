@@ -158,15 +158,15 @@ def next_line(facts: Facts) -> str:
 
 
 def decision_sentence(
-    expected: Expectation, facts: Facts | None, shown: str, name: str, value: str, beside: str
+    expected: Expectation, facts: Facts | None, where: str, name: str, value: str, beside: str
 ) -> str:
     """Return what to decide in one sentence of at most three numbers, from the first row of the card as texts."""
     if facts is not None and facts.plan is not None:
         return capitalised(_plan_decision(facts.plan))
     if fails := fits_text(expected.fits):
-        return capitalised(f"at {shown}, {fails}")
+        return capitalised(f"at {where}, {fails}")
     if expected.verdict == BLIND:
-        text = f"do not decide on {shown} yet"
+        text = f"do not decide on {where} yet"
         run = None if facts is None else facts.next_run
         place = run.places[0] if run is not None and run.places else {}
         along = "" if facts is None else facts.growth.name
@@ -176,11 +176,11 @@ def decision_sentence(
     there = value if name == "throughput" else f"{with_article(name)} of {value}"
     there += f" instead of {beside}" if beside else ""
     if facts is None or not facts.growth.grows or facts.growth.marginal is None:
-        return capitalised(f"at {shown} expect {there}")
+        return capitalised(f"at {where} expect {there}")
     judged = pays_judged(facts.growth, expected.interval)
     if judged == "undecided":
-        return capitalised(f"whether growing to {shown} pays is undecided: expect {there}")
-    return capitalised(f"growing to {shown} {judged}: expect {there}")
+        return capitalised(f"whether growing to {where} pays is undecided: expect {there}")
+    return capitalised(f"growing to {where} {judged}: expect {there}")
 
 
 def _plan_decision(planned: Planned) -> str:

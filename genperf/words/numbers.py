@@ -82,11 +82,11 @@ def duration_text(seconds: float) -> str:
     return " ".join(durations_text(seconds))
 
 
-def durations_text(first: float, *others: float) -> tuple[str, ...]:
+def durations_text(reference: float, *others: float) -> tuple[str, ...]:
     """Return durations in the unit that suits the first, and that unit last."""
     units = ((172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (300.0, 60.0, "min"), (-np.inf, 1.0, "s"))
-    size, name = next((size, name) for least, size, name in units if first >= least)
-    return *(three_digits(seconds / size) for seconds in (first, *others)), name
+    size, name = next((size, name) for least, size, name in units if reference >= least)
+    return *(three_digits(seconds / size) for seconds in (reference, *others)), name
 
 
 def three_digits(value: float) -> str:
@@ -176,9 +176,9 @@ def constant_unit(unit: str, target: Target) -> str:
     return f"1{further}" if further.startswith("/") else further.removeprefix("*")
 
 
-def only_for_times(parts: str, target: Target) -> str:
+def only_for_times(what: str, target: Target) -> str:
     """Return the sentence why some parts of an answer are left out."""
-    return f"{parts} are left out: they need a model of a time, and this one predicts {heading(target)}"
+    return f"{what} are left out: they need a model of a time, and this one predicts {heading(target)}"
 
 
 def scaling_question(along: str) -> str:
