@@ -395,23 +395,23 @@ class _Ranking(Struct, frozen=True, eq=False):
     #: Variance of ln T that stays whatever is measured: the noise of a new run.
     run: float
 
-    def _widths(self, now: Knowledge | StackKnowledge, start: Knowledge | StackKnowledge) -> Array:
-        """Return the relative half width now, and after a measurement at each candidate."""
+    def _narrowed(self, now: Knowledge | StackKnowledge, start: Knowledge | StackKnowledge) -> tuple[Array, Array]:
+        """Return the relative half width after each measurement, and the share of the width that goes."""
         target = len(now.noise) - 1
         # Where the target is certain, nothing narrows.
         total_variance = max(start.covariance[target, target] + self.run, np.finfo(float).tiny)
         before, taken_away = now.covariance[target, target], now.gains(target)[:-1]
         # The relative half width where the variance of ln T falls to a share of what it is now.
         ratios = (before * (1.0 - np.append(0.0, taken_away)) + self.run) / total_variance
-        return np.asarray(np.sinh(np.arcsinh(self.width) * np.sqrt(np.maximum(ratios, 0.0))))
+        width, *_ = widths = np.sinh(np.arcsinh(self.width) * np.sqrt(np.maximum(ratios, 0.0)))
+        return widths[1:], 1.0 - widths[1:] / width if width > 0.0 else 0.0 * widths[1:]
 
     def of(self, now: Knowledge | StackKnowledge, contained: Knowledge | StackKnowledge) -> pd.DataFrame:
         """Return every candidate as if it were the next, the best first."""
-        promised_widths, widths = self._widths(contained, self.contained), self._widths(now, self.start)
-        gain = _share_removed(widths)
+        widths, promised = self._narrowed(contained, self.contained)
+        _, gain = self._narrowed(now, self.start)
         per_cost = gain / self.options["cost"].to_numpy(float)
-        promised = {"width": promised_widths[1:], "gain": _share_removed(promised_widths)}
-        frame = self.options.assign(**promised, gain_per_cost=per_cost)
+        frame = self.options.assign(width=widths, gain=promised, gain_per_cost=per_cost)
         # A cheap run that narrows next to nothing is no advice: those with a good part of the largest gain come first.
         narrows_little = gain < LEAST_SHARE * gain.max(initial=0.0)
         # Of equal gains, such as none, the cheaper first.
@@ -428,11 +428,6 @@ class _Ranking(Struct, frozen=True, eq=False):
             now, contained = now.after(place), contained.after(place)
             ranked = self.of(now, contained).drop(index=[row.index[0] for row in rows])
         return pd.concat(rows, ignore_index=True) if rows else ranked.iloc[:0]
-
-
-def _share_removed(widths: Array) -> Array:
-    """Return the share of the first width by which each other one is smaller; none of a width of zero."""
-    return 1.0 - widths[1:] / widths[0] if widths[0] > 0.0 else 0.0 * widths[1:]
 
 
 def places_of(target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.DataFrame) -> tuple[dict[str, Any], ...]:
