@@ -42,33 +42,23 @@ def test_every_table_is_listed():
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_a_table_loads_whole(name):
-    table = datasets.load(name)
+def test_a_table_loads_whole_and_every_column_and_its_source_are_explained(name):
+    table, frame, dictionary = datasets.load(name), datasets.frame(name), datasets.columns(name)
+    text = datasets.describe(name)
     rows, configurations = ROWS[name]
-    assert len(table) + LEFT_OUT.get(name, 0) == rows == len(datasets.frame(name))
+    assert len(table) + LEFT_OUT.get(name, 0) == rows == len(frame)
     assert len(table.medians()) == configurations
     assert table.rejected == ()
     assert table.constant == CONSTANT.get(name, ())
     assert table.source == f"{name}.csv"
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_every_column_is_explained(name):
-    dictionary = datasets.columns(name)
-    assert dictionary["column"].tolist() == list(datasets.frame(name).columns)
+    assert dictionary["column"].tolist() == list(frame.columns)
     assert (dictionary["meaning"] != "").all()
-    units = dictionary.set_index("column")["unit"]
-    assert units[TIMES.get(name, "step_time_s")] == "s"
-    factors = [f.name for f in datasets.load(name).numeric]
-    assert (units[factors] != "").all()
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_every_table_says_where_it_comes_from(name):
-    text = datasets.describe(name)
+    units, time = dictionary.set_index("column")["unit"], TIMES.get(name, "step_time_s")
+    assert units[time] == "s"
+    assert (units[[f.name for f in table.numeric]] != "").all()
     assert text.startswith(name + "\n\n")
     assert len(text.partition("\n\nColumns\n")[0]) > 200
-    assert f"  {TIMES.get(name, 'step_time_s')} [s]: " in text
+    assert f"  {time} [s]: " in text
 
 
 def test_an_unknown_table_is_named():

@@ -6,20 +6,23 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from helpers import Shell
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "action.yml").read_text(encoding="utf-8")
-#: In the place of `python3 -m venv DIRECTORY`: a pip that installs nothing, and this genperf.
-PYTHON = f"""#!/usr/bin/env bash
+#: In the place of `python3 -m venv DIRECTORY`: a pip that installs nothing, and a genperf.
+PYTHON = """#!/usr/bin/env bash
 mkdir -p "$3/bin"
 printf '#!/bin/sh\\necho "$@" >> "$RUNNER_TEMP/pip.txt"\\n' > "$3/bin/pip"
-printf '#!/bin/sh\\nexec {sys.executable} -m genperf "$@"\\n' > "$3/bin/genperf"
+printf '#!/bin/sh\\n%s\\n' '{genperf}' > "$3/bin/genperf"
 chmod +x "$3/bin/pip" "$3/bin/genperf"
 """
+THIS = f'exec {sys.executable} -m genperf "$@"'
+#: A genperf that writes down how it is called.
+RECORDED = 'for word in "$@"; do echo "$word"; done > "$RUNNER_TEMP/words.txt"; exit 7'
 
 
-def step(temporary: Path, runs: str, **inputs: str) -> subprocess.CompletedProcess[str]:
+def step(temporary: Path, runs: str, genperf: str = THIS, **inputs: str) -> subprocess.CompletedProcess[str]:
     """Run the step's lines as GitHub does, with the inputs in the variables that the action names."""
     _, script = TEXT.split("      run: |\n")
     lines = "\n".join(line.removeprefix("        ") for line in script.splitlines())
@@ -27,8 +30,8 @@ def step(temporary: Path, runs: str, **inputs: str) -> subprocess.CompletedProce
     defaults = dict(re.findall(r"^  (\w+):\n    description: .*\n    default: \"?([^\"\n]*)", TEXT, re.MULTILINE))
     given = {**defaults, "history": "nightly.csv", "runs": runs, **inputs}
     shims = temporary / "shims"
-    shims.mkdir()
-    (shims / "python3").write_text(PYTHON)
+    shims.mkdir(exist_ok=True)
+    (shims / "python3").write_text(PYTHON.replace("{genperf}", genperf))
     (shims / "python3").chmod(0o755)
     environment = {**os.environ, **{name: given[of] for name, of in named.items()}, "RUNNER_TEMP": str(temporary)}
     environment |= {"PATH": f"{shims}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "GITHUB_ACTION_PATH": "/action"}
@@ -46,12 +49,13 @@ def test_the_step_fails_where_runs_are_slower(tmp_path: Path) -> None:
     assert (tmp_path / "pip.txt").read_text() == "install --quiet /action\n"
 
 
-@pytest.mark.parametrize(("alarm", "status"), [("0.01", 0), ("3", 1)])
-def test_the_step_takes_several_files_and_an_alarm(tmp_path: Path, alarm: str, status: int) -> None:
+def test_the_step_takes_several_files_and_an_alarm(tmp_path: Path, shell: Shell) -> None:
     head, *rows = (ROOT / "docs" / "examples" / "nightly.csv").read_text().splitlines()
     for number, name in enumerate(("one.csv", "two.csv")):
         (tmp_path / name).write_text("\n".join([head, *rows[3 * number : 3 * number + 3]]) + "\n")
-    done = step(tmp_path, "one.csv two.csv", alarm=alarm, version="genperf==0.1")
-    assert done.returncode == status, done.stderr
-    assert ("not slower" if status == 0 else "the alarm is a rate of false alarms") in done.stdout + done.stderr
-    assert (tmp_path / "pip.txt").read_text() == "install --quiet genperf==0.1\n"
+    for alarm, status, words in (("0.01", 0, "not slower"), ("3", 1, "the alarm is a rate of false alarms")):
+        done = step(tmp_path, "one.csv two.csv", RECORDED, alarm=alarm, version="genperf==0.1")
+        assert done.returncode == 7, done.stderr
+        ended, out, errors = shell(*(tmp_path / "words.txt").read_text().splitlines())
+        assert (ended, words in out + errors) == (status, True), errors
+    assert (tmp_path / "pip.txt").read_text() == "install --quiet genperf==0.1\n" * 2
