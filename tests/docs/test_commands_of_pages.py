@@ -1,0 +1,162 @@
+"""The commands of pages end well, and print what their page shows."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from helpers import Shell, done
+
+from genperf.table.opened import as_csv, understood
+
+ROOT = Path(__file__).parents[2]
+
+
+def page_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def printed(shell: Shell, commands: str) -> str:
+    """Return what the last of some commands prints, with its notes."""
+    for command in commands.replace("\\\n", " ").strip().splitlines():
+        name, *arguments = shlex.split(command)
+        status, out, errors = shell(*arguments)
+        assert (name, status) == ("genperf", 0), errors
+    return out + errors
+
+
+# --- docs/any-table.md: a page of pairs, shown but for the digits of what is predicted -------------------------------
+
+ANY_TABLE = re.split(r"^## ", page_of("docs/any-table.md"), flags=re.MULTILINE)[1:]
+
+
+def masked(text: str) -> str:
+    """Return a line without its numbers, which a better prior may change."""
+    return re.sub(r"[\d.,]+", "#", text)
+
+
+@pytest.mark.parametrize("section", ANY_TABLE, ids=[section.partition("\n")[0] for section in ANY_TABLE])
+def test_a_command_prints_what_the_page_shows(section: str, shell: Shell) -> None:
+    for language in ("csv", "json"):
+        for text in blocks(section, language):
+            Path(f"runs.{language}").write_text(text, encoding="utf-8")
+    lines = printed(shell, blocks(section, "sh")[0]).splitlines()
+    after = re.findall(r"```\w+\n(.*?)```", section, re.DOTALL)[-1].splitlines()
+    # How the table was read is exact; of the prediction the quantity and its unit are.
+    assert after[0] == lines[0]
+    expected = [masked(line).partition(":")[0] for line in after if line.startswith("Expect")]
+    assert expected
+    assert all(any(masked(line).startswith(start) for line in lines) for start in expected)
+
+
+def test_the_page_has_twelve_pairs() -> None:
+    assert len(ANY_TABLE) == 12
+
+
+# --- docs/tables.md: each table is read as the page shows it, with the lines that it shows ---------------------------
+
+SECTIONS = page_of("docs/tables.md").split("\n## ")[1:]
+PAIRS = [
+    pytest.param(*texts, re.findall(r"^- (.*)$", section, re.MULTILINE), id=section.partition("\n")[0])
+    for section in SECTIONS
+    for texts in re.findall(r"```text\n(.*?)```\n\n```csv\n(.*?)```", section, re.DOTALL)
+]
+
+
+def test_the_page_has_a_pair_in_each_section() -> None:
+    assert len(PAIRS) == len(SECTIONS) == 16
+
+
+@pytest.mark.parametrize(("before", "after", "steps"), PAIRS)
+def test_a_table_is_read_as_the_page_shows(tmp_path: Path, before: str, after: str, steps: list[str]) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text(before, encoding="utf-8")
+    source = understood(path)
+    assert as_csv(source) == after
+    assert [str(step) for step in source.steps] == steps
+
+
+# --- docs/optimize.md, docs/transformers.md and docs/ask-and-compare.md: worked examples -----------------------------
+
+
+def test_a_deadline_and_a_budget_in_whole_nodes(shell: Shell) -> None:
+    page = page_of("docs/optimize.md")
+    (table,), (commands,), (text,) = (blocks(page, language) for language in ("csv", "sh", "text"))
+    Path("runs.csv").write_text(table)
+    *earlier, last = commands.replace("\\\n", " ").splitlines()
+    printed(shell, "\n".join(earlier))
+    status, out, errors = shell(*shlex.split(last)[1:])
+    assert (status, "cost is at 10 per node-hour" in errors) == (0, True), errors
+    assert re.sub(r"[\d.,]+ ?", "# ", out).split() == re.sub(r"[\d.,]+ ?", "# ", text).split()
+    shown = [[float(n) for n in re.findall(r"\d[\d,.]*\b", t.replace(",", ""))] for t in (out, text)]
+    assert shown[0] == pytest.approx(shown[1], rel=0.15, abs=10)
+    # The cheapest of those whose interval ends before the deadline, in whole nodes and within the budget.
+    gpus, _, least, _, _, cost = map(float, re.findall(r"[\d.]+", out.splitlines()[2].replace(",", ""))[:6])
+    assert gpus % 4 == 0
+    assert 1e8 / least <= 8 * 3600
+    assert cost <= 550
+
+
+def test_every_command_of_a_transformer_answers(shell: Shell) -> None:
+    page = page_of("docs/transformers.md")
+    Path("runs.csv").write_text(blocks(page, "csv")[0])
+    answers = [
+        r"(?s)held-out error .*memory: auto",
+        r"(?s)inside a node of 8 devices|least time of [\d,]+ feasible",
+        r"wrote gpt.html",
+        r"(?s)tokens_per_s .*days .*training_cost .*mfu",
+        r"(?s)10B tokens take .* and cost [\d,]+; MFU is \d+ %.*What takes the time at",
+        r"'[\w ]+' makes",
+    ]
+    for command, answer in zip(blocks(page, "sh"), answers, strict=True):
+        assert re.search(answer, printed(shell, command))
+
+
+ASK_AND_COMPARE = page_of("docs/ask-and-compare.md")
+
+
+@pytest.fixture
+def asking(shell: Shell) -> Shell:
+    for name, text in zip(("runs.csv", "node.csv"), blocks(ASK_AND_COMPARE, "csv"), strict=True):
+        Path(name).write_text(text)
+    Path("data").symlink_to(ROOT / "data")
+    return shell
+
+
+@pytest.mark.parametrize(
+    ("task", "answer"),
+    [
+        (0, r"Expect [\d,]+ images/s at gpus=64"),
+        (1, r"that keeps both is 8 gpus\. It takes 4\.7\d d .*1,8\d0 "),
+        (2, r"what two nodes cost rests on the hint(?s:.*)Expect [\d,]+ samples/s at gpus=64"),
+        # The best configuration with its days and its cost.
+        (3, r"(?s)total +cost.*\n +32 +256 .* \d[\d.]* d +[\d,]+ "),
+        (4, r"is the best of 7 with a probability of \d+ %"),
+        (5, r"gpus=4: 1\.4\d at 2/h for a million samples, in place of 1\.5\d"),
+    ],
+)
+def test_a_task_takes_at_most_two_commands(asking: Shell, task: int, answer: str) -> None:
+    commands = blocks(ASK_AND_COMPARE, "sh")[task]
+    assert len(commands.replace("\\\n", " ").strip().splitlines()) <= 2
+    assert re.search(answer, re.sub(r"\bIt is", "is", printed(asking, commands)), re.IGNORECASE)
+
+
+def test_the_python_example_runs(asking: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(blocks(ASK_AND_COMPARE, "python")[0], {})
+    assert "Expect " in capsys.readouterr().out
+    assert Path("report.html").exists()
+
+
+def test_the_first_question_of_the_readme(shell: Shell) -> None:
+    page = page_of("README.md")
+    (table,) = blocks(page, "csv")
+    Path("runs.csv").write_text(table)
+    out = done(shell, *shlex.split(re.findall(r"^genperf runs.csv .*$", page, re.MULTILINE)[0])[1:])
+    # A better prior may change the numbers, not what is shown.
+    names = [re.match(r"[^\d]*", line)[0].split("  ")[0] for line in out.splitlines() if "┤" not in line]
+    assert [name for name in names if name not in page] == []
+    assert "--repeat run" in out
