@@ -37,14 +37,7 @@ def mutated(target: Target, rng: random.Random) -> bytes:
 
 
 def _changed_bytes(data: bytearray, words: tuple[bytes, ...], rng: random.Random) -> bytes:
-    """Return data with one to eight pieces cut, repeated, overwritten, or replaced by a word.
-
-    Parameters
-    ----------
-    data : bytearray
-    words : tuple of bytes
-    rng : Random
-    """
+    """Return data with one to eight pieces cut, repeated, overwritten, or replaced by a word."""
     for _ in range(rng.randint(1, 8)):
         at = rng.randrange(len(data) + 1)
         length = rng.choice((1, 1, 4, 40, len(data)))
@@ -86,14 +79,7 @@ def _changed_values(data: bytes, rng: random.Random) -> bytes | None:
 
 @cache
 def _read_line(line: bytes, whole: bool) -> tuple[bytes, bytes, list[tuple[Any, ...]]]:
-    """Return what stands before the JSON of a line of a seed, the JSON, and the path of every value in it.
-
-    Parameters
-    ----------
-    line : bytes
-    whole : bool
-        What begins with a list is JSON as a whole.
-    """
+    """Return what stands before the JSON of a line of a seed, the JSON, and the path of every value in it."""
     head, opened, rest = (b"", b"", line) if whole else line.partition(b"{")
     try:
         return head, opened + rest, list(_paths(json.loads(opened + rest)))
@@ -110,14 +96,7 @@ def _paths(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 def _change(container: Any, key: Any, rng: random.Random) -> None:
-    """Replace, remove, repeat or exchange one value.
-
-    Parameters
-    ----------
-    container : dict or list
-    key : str or int
-    rng : Random
-    """
+    """Replace, remove, repeat or exchange one value."""
     match rng.randrange(5):
         case 0:
             del container[key]

@@ -26,19 +26,11 @@ MODELS = Path(__file__).parents[1] / "result"
 
 @dataclass(frozen=True)
 class Target:
-    """Something that reads bytes of someone else.
+    """Something that reads bytes of someone else."""
 
-    Attributes
-    ----------
-    run : callable
-        Reads the bytes; it may raise a `GenperfError`.
-    seeds : tuple of bytes
-        Inputs that are read, from which the fuzzer starts.
-    words : tuple of bytes
-        What a mutation may insert.
-    """
-
+    #: Reads the bytes; it may raise a `GenperfError`.
     run: Callable[[bytes], None]
+    #: Inputs that are read, from which the fuzzer starts; what a mutation may insert.
     seeds: tuple[bytes, ...]
     words: tuple[bytes, ...]
 
@@ -151,22 +143,20 @@ TARGETS = {
             b"model: net\ngpus: 4\nbatch: 64\n",
         ),
         (
-            b": ",
-            b"=",
-            b"--np 2",
-            b" ms per sample",
-            b"it/s",
-            b"OOM",
-            b"\x1b[31m",
-            b"0:02:03",
-            b"<br>",
-            b"1*8",
-            b"# ",
-            b"|",
-            b"<![x[",
-            b"4.2k",
-            b"(",
-            b"[",
+            *(
+                b": ",
+                b"=",
+                b"--np 2",
+                b" ms per sample",
+                b"it/s",
+                b"OOM",
+                b"\x1b[31m",
+                b"0:02:03",
+                b"<br>",
+                b"1*8",
+                b"# ",
+            ),
+            *(b"|", b"<![x[", b"4.2k", b"(", b"["),
         ),
     ),
     "table": Target(
