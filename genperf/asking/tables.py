@@ -493,13 +493,14 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         notes += [note.text for note in table.notes if note.kind in TABLE_NOTES]
         notes += [note.text for note in model.notes if note.kind in FIT_NOTES]
         if not self.opened.given.scaling and reading.roles.scaling:
-            speedup = reading.speedup_of(name)
-            why = (
-                f"'{name}' falls as {reading.scale} grows"
-                if speedup is None
-                else f"'{speedup}' is a constant / '{name}'"
-            )
-            notes.append(f"{why}, so all are taken to share one amount of work; --scaling weak says otherwise")
+            kind, column = reading.scaling_by(name)
+            why = f"'{name}' falls as {reading.scale} grows"
+            if kind:
+                why = f"'{column}' is {reading.columns[column].follows}"
+            work, other = "share one amount of work", "weak"
+            if kind == "weak":
+                work, other = "keep their work", "strong"
+            notes.append(f"{why}, so all are taken to {work}; --scaling {other} says otherwise")
         return notes
 
     def _measured(self, name: str, at: Mapping[str, str]) -> str:

@@ -128,12 +128,21 @@ class Reading(Struct, eq=False, dict=True):
         """Return the names of the columns of some roles."""
         return [column.name for column in self.with_role(*roles)]
 
-    def speedup_of(self, name: str) -> str | None:
-        """Return the column that has one time over each of a column: every count did the same work; None without."""
-        if any(c.follows == Consequence({str(self.scale): 1}) for c in self.with_role("setting", "consequence")):
-            return None  # the work grew in proportion to the count
-        speedups = (c for c in self.with_role("ratio") if "speed" in plain_name(c.name) and c.follows is not None)
-        return next((c.name for c in speedups if c.follows == Consequence({name: -1})), None)
+    def scaling_by(self, name: str) -> tuple[str, str]:
+        """Return the kind of scaling that a speed-up or an efficiency beside a time shows, and its column; or nothing.
+
+        A speed-up of one time over each is that of one amount of work, and an efficiency so is of work that grows.
+        """
+        scale = str(self.scale)
+        grown = any(c.follows == Consequence({scale: 1}) for c in self.with_role("setting", "consequence"))
+        kinds = {"speed": {"strong": {name: -1}, "weak": {scale: 1, name: -1}}}
+        kinds["eff"] = {"weak": {name: -1}, "strong": {scale: -1, name: -1}}
+        for column in self.with_role("ratio"):
+            factors = column.follows.factors if column.follows is not None else {}
+            for kind, shown in next((k for word, k in kinds.items() if word in plain_name(column.name)), {}).items():
+                if factors == shown and not (grown and kind == "strong"):
+                    return kind, column.name
+        return "", ""
 
     def growth(self, name: str, scale: str | None = None) -> float:
         """Return the median exponent by which a column grows from the smallest to the median count of each series."""
@@ -580,9 +589,9 @@ def measured_roles(
     batches = [c for c in reading.with_role("setting") if "batch" in str(c.canonical)]
     of_workers = all(c.canonical == "batch" and not c.varies for c in batches)
     states_work = sized or header.of == "job" or given.scaling or given.work
-    shared = grows < -LEAST_GROWTH or reading.speedup_of(name) is not None
-    if "time" in roles and of_workers and not states_work and shared:
-        roles["scaling"] = "strong" if header.of == "step" else "job"
+    if "time" in roles and of_workers and not states_work:
+        kind = reading.scaling_by(name)[0] or ("strong" if grows < -LEAST_GROWTH else "")
+        roles |= {"scaling": "job" if kind == "strong" and header.of != "step" else kind} if kind else {}
     return roles, derived
 
 

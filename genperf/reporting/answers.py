@@ -149,7 +149,7 @@ def _band(place: Place, answer: Scaling) -> Section:
     there, measured = (percent_text(answer.efficiency(n), answer.interval) for n in (count, largest))
     at, reference = (count_text(n, answer.along) for n in (largest, answer.reference))
     ratio = count / largest
-    beyond = f", {ratio:g} times the largest measured count," if ratio > 1 else ""
+    beyond = f", {ratio:.3g} times the largest measured count," if ratio > 1 else ""
     sentences = [
         f"At {place.shown}{beyond} a worker is predicted to do {there} of the work that it does at "
         f"{reference} ({answer.kind} scaling)."

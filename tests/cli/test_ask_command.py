@@ -201,7 +201,12 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
     "a speed-up of times says so": (
         SPED_UP,
         ["--full", *at("workers=16")],
-        ["'speedup' is a constant / 'time_s', so all are taken to share one amount of work"],
+        ["'speedup' is a constant / time_s, so all are taken to share one amount of work"],
+    ),
+    "an efficiency of one time over each is one of work that grows": (
+        "p,per_rank,total,time_s,efficiency\n1,1000,1000,1.025,1\n2,1000,2000,1.103,0.9293\n4,1000,4000,1.212,0.8457\n",
+        ["--full", *at("p=8")],
+        ["'efficiency' is a constant / time_s, so all are taken to keep their work", "efficiency is 7"],
     ),
     "an efficiency in percent stands once": (
         "ranks,wall_time,efficiency\n1,23.683,100.0\n2,13.206,89.6676\n4,8.725,67.8596\n",
