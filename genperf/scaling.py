@@ -50,6 +50,8 @@ KINDS: Mapping[Scaling, Kind] = {
     "job": Kind(-1.0, "times of an epoch or a whole job", shared=True, whole=True),
 }
 NAMES: tuple[Scaling, ...] = get_args(Scaling)
+#: What stands in place of a kind where the times of each group show its own.
+BY_GROUP = "group"
 #: The names in a sentence.
 LISTED = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
 

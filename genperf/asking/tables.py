@@ -492,7 +492,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         notes = [f"'{n}' holds {MAY_NAME}; --want {quote_name(n)} predicts it" for n in unclear]
         notes += [note.text for note in table.notes if note.kind in TABLE_NOTES]
         notes += [note.text for note in model.notes if note.kind in FIT_NOTES]
-        if not self.opened.given.scaling and reading.roles.scaling:
+        if not self.opened.given.scaling and reading.roles.scaling and model.schema.scaling:
             kind, column = reading.scaling_by(name)
             why = f"'{name}' falls as {reading.scale} grows"
             if kind:

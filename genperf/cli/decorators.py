@@ -14,7 +14,7 @@ import click
 from genperf.cli.output import PICTURES, Output
 from genperf.cli.writing import files_read, first_lines, refuse_overwriting, writable
 from genperf.errors import GenperfError, UnclearTableError
-from genperf.scaling import KINDS, NAMES
+from genperf.scaling import BY_GROUP, KINDS, NAMES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -207,7 +207,11 @@ _ROLES = gathered(
     column("--time", metavar="COL", help="Column of measured times, in seconds or in --unit."),
     column("--throughput", metavar="COL", help="Column of samples per second, instead of --time."),
     option("--work", metavar="FORMULA", help="Samples per step of --throughput; from the columns where omitted."),
-    SCALING,
+    option(
+        "--scaling",
+        type=click.Choice((*NAMES, BY_GROUP)),
+        help=f"{_meanings}; {BY_GROUP}: as the times of each group show.",
+    ),
     column("--quantity", metavar="COL[:UNIT]", help="Column of another positive quantity, instead of --time."),
     option("--also", metavar="NAME=COL[:UNIT]", multiple=True, help="A further quantity: memory=peak_gb:GB."),
     option("--unit", metavar="UNIT", help="Of --time: s, ms, us, ns, min or h; of --quantity, any."),

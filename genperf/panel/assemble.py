@@ -15,6 +15,7 @@ from genperf.panel.options import Roles, refuse_only_failures
 from genperf.panel.table import Table, constant_notes, failed_groups, failure_notes, measure_factors, with_repeat_notes
 from genperf.panel.target import TIME, Measurement
 from genperf.panel.work import assumed_work, checked_scaling, counted_column, kind_of_work, with_job, work_notes
+from genperf.scaling import BY_GROUP
 from genperf.table import Factor
 from genperf.table.cells import Source
 from genperf.table.clean import Reasons, Rejection, faults_of, labels, mostly_numbers, numbers, rows_of, seconds_of
@@ -188,15 +189,15 @@ class Columns:
         )
 
 
-def assemble(opened: Source, roles: Roles) -> Table:
-    """Check, derive and filter the cells of a source."""
+def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = None) -> Table:
+    """Check, derive and filter the cells of a source, whose work is that of the columns by what they are mapped as."""
     columns = Columns(opened, roles)
     measurement = require(roles, columns)
     # A column that is derived holds the words of those that it is made from.
     measured = columns.origins([measurement.column]) - {f.name for f in roles.factors}
     failed, stopped = roles.failures.endings(opened.cells, len(opened), sorted(measured), opened.name)
     refuse_only_failures(failed, opened.name)
-    work = _add_target(measurement, roles, columns)
+    work = _add_target(measurement, roles, columns, mapping or {})
     keep, read_by_filter = columns.filter(roles.where)
     if not keep.any() and not opened.ragged:
         raise TableError(f"no row fulfils the filter {roles.where}", hint="loosen --where", where=opened.name)
@@ -225,7 +226,7 @@ def assemble(opened: Source, roles: Roles) -> Table:
     if count is not None:
         done = columns.number(TIME)[usable] * columns.number(measurement.column)[usable]
         kind = kind_of_work(done, columns.number(count)[usable])
-    factors = measure_factors(frame, roles.factors, roles.group)
+    factors, of_groups = measure_factors(frame, roles.factors, roles.group), roles.scaling == BY_GROUP
     table = Table(
         frame=frame,
         target=measurement.target(work),
@@ -250,10 +251,11 @@ def assemble(opened: Source, roles: Roles) -> Table:
             *earlier_predictions(opened.columns, measurement.column),
         ),
         failures=failures,
-        scaling=checked_scaling(roles.scaling, kind, work),
+        scaling=checked_scaling("" if of_groups else roles.scaling, kind, work),
+        scaled_by_group=of_groups,
     )
     _ = table.weights  # that all are zero is an error of the file, and is raised now
-    return with_repeat_notes(with_job(table))
+    return with_repeat_notes(with_job(table, "global_batch" in (mapping or {})))
 
 
 def earlier_predictions(columns: Mapping[str, AnyArray], measured: str) -> list[Note]:
@@ -299,7 +301,7 @@ def require(roles: Roles, columns: Columns) -> Measurement:
     return roles.measurement
 
 
-def _add_target(measurement: Measurement, roles: Roles, columns: Columns) -> str:
+def _add_target(measurement: Measurement, roles: Roles, columns: Columns, mapping: Mapping[str, str]) -> str:
     """Check the measured column, and derive the time of a step from a throughput; return the work of a step."""
     column, work = measurement.column, roles.work
     if measurement.kind != "throughput" and work:
@@ -314,7 +316,7 @@ def _add_target(measurement: Measurement, roles: Roles, columns: Columns) -> str
     if measurement.kind != "throughput":
         return ""
     if not work:
-        work = assumed_work(roles, columns.source.name, header_of(column).counted == "tokens")
+        work = assumed_work(roles, mapping, columns.source.name, header_of(column).counted == "tokens")
     columns.parse(work)  # a caret belongs under the user's text, not under the quotient
     values = columns.derive(TIME, f"({work})/{quote_name(column)}")
     columns.reject(TIME, faults_of(np.where(columns.usable([TIME]), values, np.nan), positive=TIME))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from genperf.arrays import Mask
+from genperf.arrays import Array, Mask
 from genperf.table import Factor
 from genperf.vocabulary import section, words_of
 from genperf.vocabulary.names import GENERAL, LEVELS, WAYS, canonical_of, column_of
@@ -21,6 +21,10 @@ UNITS = {factor: unit for unit, factors in section("units").items() for factor i
 AMOUNTS = frozenset({*UNITS, *words_of("columns.amount")})
 #: Factors that are divided by or raised to powers: a column with a zero in it (no servers) is not one of them.
 COUNTS = frozenset({*WAYS, *words_of("columns.divisor")})
+
+#: The exponent with the count from which on a time falls, or a throughput grows: 13 % less per doubling. Of work
+#: of each worker a time does not fall; of work that all share it may fall by as little near the last that helps.
+LEAST_GROWTH = 0.2
 
 
 class Axis(Struct, frozen=True):
@@ -104,3 +108,14 @@ def _only(candidates: Sequence[Factor]) -> Factor | None:
     """Return the only candidate that varies, or else the only one at all; None where there are several."""
     changing = [factor for factor in candidates if factor.distinct != 1]
     return next((choice[0] for choice in (changing, candidates) if len(choice) == 1), None)
+
+
+def growth_along(counts: Array, values: Array) -> float:
+    """Return the exponent by which values grow from the smallest to the median count; NaN of a single count."""
+    usable = np.isfinite(counts) & np.isfinite(values) & (counts > 0.0) & (values > 0.0)
+    scales = np.unique(counts[usable])
+    if len(scales) < 2:
+        return float("nan")
+    ends = scales[[0, max(1, len(scales) // 2)]]
+    before, later = (np.median(values[usable & (counts == n)]) for n in ends)
+    return float(np.log(later / before) / np.log(ends[1] / ends[0]))

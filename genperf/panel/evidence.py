@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from genperf.arrays import Array, Index, Mask, Objects
 from genperf.errors import TableError
 from genperf.formula import quote_name
+from genperf.panel.axis import LEAST_GROWTH
 from genperf.panel.options import says_failed
 from genperf.table.cells import Cells
 from genperf.table.clean import MISSING, labels, mostly_numbers, numbers, seconds_of
@@ -36,9 +37,6 @@ MAX_COLUMNS = 1000
 #: In log odds that a column was chosen: a header that is one of the field's names for a setting, against cells
 #: that look measured.
 NAMED_LOG_ODDS = 4.0
-#: The exponent with the count from which on a time falls, or a throughput grows: 13 % less per doubling. Of work
-#: of each worker a time does not fall; of work that all share it may fall by as little near the last that helps.
-LEAST_GROWTH = 0.2
 #: The exponent from which on what grows is no throughput of workers, who do not gain from each other.
 MOST_GROWTH = 1.2
 #: Rows of a column that numbers them: fewer are consecutive by chance. A guess.

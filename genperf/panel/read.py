@@ -16,7 +16,7 @@ from genperf.errors import Note, TableError, counted, suggest
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
 from genperf.panel.options import OPTIONS, FailureRule, Roles
-from genperf.panel.reading import Reading, measured_roles, read_columns
+from genperf.panel.reading import Reading, by_group, measured_roles, read_columns
 from genperf.panel.table import Table
 from genperf.panel.target import Measurement
 from genperf.table.cells import Source
@@ -40,7 +40,7 @@ def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping
         table: Table = read_large(source, roles)
         tables: dict[str, Table] = {name: read_large(source, also) for name, also in again.items()}
     else:
-        table = assemble(source, _with_unit(roles, source))
+        table = assemble(source, _with_unit(roles, source), mapping)
         tables = {name: assemble(_rows_with(m, source, roles), _roles_for(m, roles)) for name, m in further.items()}
     table = (_beside(table, tables, roles) if tables else table).mapped(mapping)
     machine = table.panel.machine
@@ -156,6 +156,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         if quantity not in (None, *reading.quantities[:1]):
             options, further_roles = measured_roles(reading, str(quantity), reading.scale, self.given)
             roles = replace(roles, work=self.given.work, scaling=self.given.scaling).of_measured(options)
+            roles = by_group(reading, roles, str(quantity))
             derived = {name: text for name, text in derived.items() if name == reading.scale} | further_roles
         work = roles.work if "throughput" in roles.measured else ""
         return replace(roles, work=work, derived={**self.given.derived, **derived})
@@ -198,8 +199,9 @@ def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] 
         is then work / throughput, in a column "time". Without `work` it is a column of a global batch, or one worker's
         batch (one sample where no column has it) times the workers; a note of kind "work" says which. The predicted
         throughput does not depend on the unit of the work.
-    scaling : {"weak", "strong", "job"}, optional
-        Whether the work of one worker or that of all stays as the workers grow, where no column and no `work` shows it.
+    scaling : {"weak", "strong", "job", "group"}, optional
+        Whether the work of one worker or that of all stays as the workers grow, where no column and no `work` shows it;
+        "group": all share it in the groups whose times fall.
     quantity : str, optional
         Instead of `time`: the column of another positive quantity, as `"memory_gb"` or with its unit as
         `"memory_gb:GB"`. Its values stay as they are, and predictions have its name.

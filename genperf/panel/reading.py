@@ -11,15 +11,15 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from genperf.arrays import Index
+from genperf.arrays import Array, Index
 from genperf.errors import LISTED, TableError, UnclearTableError, listed
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
+from genperf.panel.axis import LEAST_GROWTH, growth_along
 from genperf.panel.evidence import (
     CELL_ROUNDING,
     EXTRINSIC,
     LEAST_CHANGE,
-    LEAST_GROWTH,
     LEAST_NUMBERED,
     MAX_COLUMNS,
     MAX_EMPTY_CELLS,
@@ -43,6 +43,7 @@ from genperf.panel.evidence import (
 )
 from genperf.panel.options import MEASURED, FailureRule, Roles
 from genperf.panel.target import phase_columns
+from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, Header, bandwidth_of, header_of, relative_unit
@@ -144,22 +145,19 @@ class Reading(Struct, eq=False, dict=True):
                     return kind, column.name
         return "", ""
 
-    def growth(self, name: str, scale: str | None = None) -> float:
-        """Return the median exponent by which a column grows from the smallest to the median count of each series."""
-        scale = scale or self.scale
-        if scale is None:
-            return 0.0
-        counts, values = (self.columns[n].values for n in (scale, name))
-        usable = np.isfinite(counts) & np.isfinite(values) & (counts > 0.0) & (values > 0.0)
-        slopes = []
-        for number in np.unique(self.series):
-            rows = usable & (self.series == number)
-            scales = np.unique(counts[rows])
-            if len(scales) > 1:
-                ends = scales[[0, max(1, len(scales) // 2)]]
-                before, later = (np.median(values[rows & (counts == n)]) for n in ends)
-                slopes.append(np.log(later / before) / np.log(ends[1] / ends[0]))
-        return float(np.median(slopes)) if slopes else 0.0
+    def growths(self, name: str, series: Index) -> Array:
+        """Return the exponent by which a column grows along the scale in each of some series of several counts."""
+        if self.scale is None:
+            return np.empty(0)
+        counts, values = (self.columns[n].values for n in (self.scale, name))
+        rows = [series == number for number in np.unique(series)]
+        growths: Array = np.array([growth_along(counts[of_one], values[of_one]) for of_one in rows])
+        return np.asarray(growths[np.isfinite(growths)])
+
+    def growth(self, name: str) -> float:
+        """Return the median exponent by which a column grows along the scale in each series; 0 of no series."""
+        growths = self.growths(name, self.series)
+        return float(np.median(growths)) if len(growths) else 0.0
 
     @property
     def options(self) -> str:
@@ -210,7 +208,8 @@ def read_columns(
     reading = Reading(read, given, dict(mapping or {}))
     for name in read:
         read[name].becomes(*_role_alone(read[name], name in requested, given))
-    _settle_names(reading, requested, names or {})
+    if names:
+        _settle_names(reading, requested, names)
     _settle_measured(reading, requested, units)
     if not given.failures.columns:
         ending = ending_column(
@@ -430,7 +429,8 @@ def _is_a_size(reading: Reading, scale: str) -> bool:
 def _batch_of_all(reading: Reading, scale: str) -> str | None:
     """Return the batch that is that of all workers, though its name leaves it open; None where nothing shows it.
 
-    It is where it grew in proportion to the count, or where a throughput of all times the time of a step makes it.
+    It is where it grew in proportion to the count in some series, and in proportion or not at all in the others; or
+    where a throughput of all times the time of a step makes it.
     """
     batches, counts = (
         [c for c in reading.with_role("setting") if c.canonical in _BATCHES],
@@ -449,7 +449,11 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
         made = any(
             np.all(np.abs(np.log(rate * time / batch.values)) < LEAST_CHANGE) for rate in rates for time in seconds
         )
-        grew = np.ptp(np.log(batch.values / counts)) < CELL_ROUNDING
+        rows = [reading.series == number for number in np.unique(reading.series)]
+        of_one = [np.ptp(np.log(batch.values[r] / counts[r])) < CELL_ROUNDING for r in rows]
+        # Beside series of one batch of all.
+        stays = [np.ptp(np.log(batch.values[r])) < CELL_ROUNDING for r in rows]
+        grew = np.any(np.array(of_one) & ~np.array(stays)) and np.all(np.array(of_one) | np.array(stays))
     return batch.name if made or grew else None
 
 
@@ -482,7 +486,8 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
     added = reading.scale is not None and counts_devices(reading.scale)
     either = [n for n in names if added and plain_name(n) in words_of("headers.rate_of_one_or_all")]
     of_one = [n for n in either if reading.growth(n) <= LEAST_GROWTH]
-    of_one += _parts_of_a_rate(reading, [columns[n] for n in names if columns[n].lowest > 0.0])
+    if len(names) > 1:
+        of_one += _parts_of_a_rate(reading, [columns[n] for n in names if columns[n].lowest > 0.0])
     for name in of_one:
         columns[name].header = replace(columns[name].header, shared=True)
     if chosen is None and ordered[0] in of_one:
@@ -595,6 +600,14 @@ def measured_roles(
     return roles, derived
 
 
+def by_group(reading: Reading, roles: Roles, name: str) -> Roles:
+    """Return roles in which each group has its own kind of scaling, where times fall in some groups alone."""
+    if not roles.group or roles.scaling not in ("strong", "job") or reading.scaling_by(name)[0]:
+        return roles
+    falls = reading.growths(name, numbered([reading.columns[n].texts for n in roles.group])) < -LEAST_GROWTH
+    return replace(roles, scaling=BY_GROUP) if falls.any() and not falls.all() else roles
+
+
 def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], given: Roles, single: bool) -> None:
     """Give the columns the roles of `read_table` for the first quantity.
 
@@ -637,6 +650,8 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
     counts = [c.name for c in settings if c.name in named or (c.name == scale and not is_size(c.name))]
     roles = replace(roles, extrinsic=tuple(dict.fromkeys([*roles.extrinsic, *counts])))
     reading.roles = _with_series(reading, roles, settings, requested, unmeasured)
+    if reading.roles.group:
+        reading.roles = by_group(reading, reading.roles, reading.quantities[0])
 
 
 def _is_of_the_machine(reading: Reading, column: TableColumn, requested: set[str]) -> bool:

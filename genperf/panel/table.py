@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Array, Integers
 from genperf.errors import Note, TableError, counted, listed, suggest
 from genperf.formula import Node, Number, names_in, parse, render, substitute
+from genperf.panel.axis import LEAST_GROWTH, growth_along
 from genperf.panel.machine import rises_with
 from genperf.panel.panel import Median, Panel, panel_of
 from genperf.panel.target import Target, phase_columns, phase_seconds
@@ -28,6 +29,7 @@ from genperf.table import Factor
 from genperf.table.cells import with_columns
 from genperf.table.clean import Rejection, label, labels, mostly_numbers, numbers, rows_of
 from genperf.table.factor import measure
+from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import LEVELS, counted_by
 
 #: Configurations that a model keeps, at most: enough to draw its data beside it.
@@ -103,6 +105,8 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     failures: pd.DataFrame = field(default_factory=pd.DataFrame)
     #: By the work of a step or as the user says; None where neither tells.
     scaling: Scaling | None = None
+    #: Whether the times of each group show its own kind of scaling, once they are parted.
+    scaled_by_group: bool = False
     #: Further quantities with the same factors (`--also`) by name, of the rows in which each was measured; `take` and
     #: `medians` leave them out.
     further: Mapping[str, Table] = field(default_factory=dict)
@@ -310,6 +314,14 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         """
         yield from _split(self) if self.group else [((), self)]
 
+    def kind_by_times(self, frame: pd.DataFrame) -> Scaling | None:
+        """Return the kind of work that all share where times in some rows fall as the count grows; None elsewhere."""
+        count, column = self.panel.axis.factor, self.target.column
+        times = frame[column].to_numpy(dtype=float)
+        if count is None or not growth_along(frame[count.name].to_numpy(dtype=float), times) < -LEAST_GROWTH:
+            return None
+        return "strong" if header_of(column).of == "step" else "job"
+
     @cached_property
     def sha256(self) -> str:
         """A hash of what a fit reads: roles, names and values of the columns in a role and of phases, row by row."""
@@ -395,7 +407,9 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
         notes = general_notes + failure_notes(len(failures)) + constant_notes(factors)
         beside = {name: groups[key] for name, groups in further.items() if key in groups}
         rows, middle = rows.reset_index(drop=True), middle.reset_index(drop=True)
-        medians = replace(table, frame=middle, factors=factors, notes=notes, failures=failures, further={})
+        kind = table.kind_by_times(middle) if table.scaled_by_group else table.scaling
+        about = {"notes": notes, "failures": failures, "scaling": kind, "scaled_by_group": False}
+        medians = replace(table, frame=middle, factors=factors, further={}, **about)
         group = replace(medians, frame=rows, further=beside)
         group.__dict__.update(configuration=configuration.to_numpy(dtype=np.int64), _medians=medians, key=key)
         yield key, group

@@ -124,12 +124,13 @@ def counted_column(roles: Roles) -> str | None:
     return None if axis.factor is None or axis.counts_other else axis.factor.name
 
 
-def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
+def assumed_work(roles: Roles, mapping: Mapping[str, str], where: str, tokens: bool = False) -> str:
     """Return the work of a step where the user gives none: its samples, as columns show them, or one for each worker.
 
     Where the throughput counts `tokens`, a step has those of its samples, if a column has the length of a sequence.
     """
-    panel, names = roles.panel.with_axis, [*(f.name for f in roles.factors if f.numeric), *roles.group]
+    panel = (replace(roles.panel, mapping=mapping) if mapping else roles.panel).with_axis
+    names = [*(f.name for f in roles.factors if f.numeric), *roles.group]
     counted, batch = panel.counted_node, column_of("batch", names)
     samples = samples_of(panel, {name: Name(name) for name in roles.group})
     if samples is None and counted is not None and batch is not None:
@@ -185,10 +186,11 @@ def evaluated(work: Node, columns: Mapping[str, Array], rows: int) -> Array:
     return values
 
 
-def with_job(table: Table) -> Table:
+def with_job(table: Table, of_all: bool = False) -> Table:
     """Take times of epochs and whole jobs as such by their header, else say where times fall as those of jobs do.
 
-    The work of all workers together is then the same at every count, whatever the batch of each.
+    They do where a batch is mapped as that `of_all`. The work of all workers together is then the same at every count,
+    whatever the batch of each.
     """
     target, names = table.target, [*(f.name for f in table.numeric), *table.group]
     if table.scaling is not None or not target.true_seconds:
@@ -198,8 +200,10 @@ def with_job(table: Table) -> Table:
         read = f"'{target.column}' is read as the time of an epoch or a whole job"
         text = f"{read}: its work is the same at every count of workers; --scaling weak says otherwise"
         return replace(table, scaling="job", notes=(*table.notes, Note(text, "job")))
+    if table.scaled_by_group:
+        return table if table.group else replace(table, scaling=table.kind_by_times(table.frame), scaled_by_group=False)
     axis = table.panel.axis
-    if column_of("global_batch", names) is None and axis.factor is not None and not axis.assumed:
+    if not of_all and column_of("global_batch", names) is None and axis.factor is not None and not axis.assumed:
         fall = _fall(table, axis.factor.name, counts)
         batch = column_of("batch", names)
         remedy = f"--scaling job for an epoch, --map global_batch={batch} for a batch of all"

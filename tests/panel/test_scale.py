@@ -1,13 +1,17 @@
 """What is the scale of a table: the cases of series, of groups that share constants, and of efficiency."""
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from helpers import panel_with
 from msgspec.structs import replace
 
+from genperf.asking.tables import ask
 from genperf.errors import ModelError
 from genperf.formula import parse, render
-from genperf.panel import Panel, WorkFormula, limits
+from genperf.panel import Panel, WorkFormula, limits, read_table
 from genperf.panel.configurations import completed, fills_nodes, moved
 from genperf.panel.panel import Median
 from genperf.panel.target import Target
@@ -218,3 +222,54 @@ def test_a_full_node_holds_the_same_workers_wherever_it_is_needed(
     assert completed(known, asked, 3)[0]["nodes"].tolist() == [1.0, 2.0, 3.0]
     both = {"gpus": np.append(asked["gpus"], 2.5 * held), "nodes": np.array([1.0, 2.0, 3.0, 3.0])}
     assert fills_nodes(known, both).tolist() == [True, True, True, False]
+
+
+# --- weak and strong scaling in one table -----------------------------------------------------------------------------
+
+COUNTS = (1, 2, 4, 8, 16)
+#: The batch of all and the seconds of a step by the count, and the efficiency at 64, of the law that draws a block.
+BLOCKS = {
+    "weak": (lambda n: 64 * n, lambda n: 1.5 + 0.03 * np.log2(n), 1.5 / 1.68),
+    "strong": (lambda n: 1024, lambda n: 23.5 / n + 0.5 + 0.03 * np.log2(n), 24.0 / 64 / (23.5 / 64 + 0.68)),
+}
+FORMS = {
+    "times": ("gpus,step_time_s", lambda n, batch, seconds: (n, seconds)),
+    "times of a batch": ("gpus,batch,step_time_s", lambda n, batch, seconds: (n, batch, seconds)),
+    "a throughput": ("gpus,batch,images_per_s", lambda n, batch, seconds: (n, batch, batch / seconds)),
+}
+
+
+def page(form: str, as_one: bool) -> str:
+    """Write both blocks as one table with a column of blocks, or as a page of two tables in Markdown."""
+    header, cells = FORMS[form]
+    rows = {block: [cells(n, batch(n), seconds(n)) for n in COUNTS] for block, (batch, seconds, _) in BLOCKS.items()}
+    texts = {block: [[f"{cell:.5g}" for cell in row] for row in runs] for block, runs in rows.items()}
+    if as_one:
+        return "\n".join([f"block,{header}", *(",".join([b, *row]) for b, runs in texts.items() for row in runs)])
+    names = header.split(",")
+    lines = []
+    for block, runs in texts.items():
+        table = [names, ["---"] * len(names), *runs]
+        lines += [f"## {block} scaling", "", *(f"| {' | '.join(row)} |" for row in table), ""]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("as_one", [True, False])
+@pytest.mark.parametrize("form", FORMS)
+def test_each_block_has_its_kind_of_scaling(form: str, as_one: bool, tmp_path: Path) -> None:
+    path = tmp_path / ("runs.csv" if as_one else "page.md")
+    path.write_text(page(form, as_one))
+    for block, (_, _, efficiency) in BLOCKS.items():
+        answer = ask(path, at={"gpus": 64, "block" if as_one else "table": block})
+        assert answer.numbers["efficiency"] == pytest.approx(efficiency, rel=0.1), block
+        assert answer.numbers["efficiency_lower"] <= efficiency <= answer.numbers["efficiency_upper"]
+        assert (
+            not any("falls as gpus grows" in note or "too much for" in note for note in answer.notes)
+            or block == "strong"
+        )
+
+
+def test_a_kind_by_group_is_that_of_the_whole_table_without_groups() -> None:
+    runs = pd.DataFrame({"gpus": COUNTS, "step_time_s": [BLOCKS["strong"][1](n) for n in COUNTS]})
+    table = read_table(runs, time="step_time_s", extrinsic="gpus", scaling="group")
+    assert (table.scaling, table.scaled_by_group) == ("strong", False)
