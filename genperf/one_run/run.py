@@ -173,7 +173,7 @@ def _setting_of(match: re.Match[str]) -> str:
     if device_in(unit) is not None:
         return f"{number}x{unit}"
     if unit == "%":
-        return f"mfu={float(number) / 100.0} "
+        return f"mfu={number}% "
     return f"{number}{unit}" if bandwidth(number + unit) else match[0]
 
 
@@ -224,11 +224,10 @@ def _meaning(column: str) -> str | None:
 
 
 def _number(cell: Any) -> float | None:
-    """Return the number of a cell, which may be an amount; None for a text."""
-    if isinstance(cell, str):
-        text = cell.replace(",", "")
-        return amount(text.upper() if text[-1:].isalpha() else text)
-    return None if isinstance(cell, bool) else float(cell)
+    """Return the number of a cell, which may be an amount or a percentage; None for anything else."""
+    text = str(cell).replace(",", "").strip()
+    number = amount(text.upper() if text[-1:].isalpha() else text.removesuffix("%"))
+    return number / 100.0 if number is not None and text.endswith("%") else number
 
 
 def run_in(source: Source, peak: float | None = None) -> TrainingRun | GenperfError | None:
@@ -274,7 +273,8 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
         device = replace(device, rates={"16-bit": peak}, sparse=1.0)
     flags = {name: str(named[name]).strip().lower() not in _WORDS["none"] for name in NAMES if name in named}
     adapters = flags.get("adapters", False) or _ADAPTERS.search(" ".join(map(str, cells.values())).lower()) is not None
-    speeds = {"printed": 1e12 * numbers.get("tflops", 0.0), "stated": stated / 100.0 if stated > 2.0 else stated}
+    is_percent = stated > 2.0 and "%" not in str(named["mfu"])
+    speeds = {"printed": 1e12 * numbers.get("tflops", 0.0), "stated": stated / 100.0 if is_percent else stated}
     facts = {"precision": precision, "sequence": numbers.get("sequence", 0.0), "recomputed": flags.get("recomputation")}
     nodes = nodes or (max(count / per_node, 1.0) if count and per_node else 0.0)
     run = TrainingRun(device, count or 1.0, _network(named, numbers), nodes)

@@ -1,5 +1,6 @@
 """A run in words or in a row, its utilisation by the conventions in use, and what is refused or asked back."""
 
+import pandas as pd
 import pytest
 
 from genperf.errors import GenperfError
@@ -114,6 +115,22 @@ def test_figures_that_contradict_each_other_are_refused(words: str, message: str
     with pytest.raises(GenperfError) as error:
         used(words)
     assert message in str(error.value)
+
+
+def test_cells_that_are_no_numbers_are_no_fault() -> None:
+    row = {"gpu": "H100", "gpus": 8, "model": "7B", "tokens_per_s": 76800}
+    for cell in (pd.Timestamp("2026-01-01"), [1, 2], b"x", True):
+        assert run_of_row({**row, "note": cell}) == run_of_row(row)
+
+
+def test_a_percentage_is_a_share_whatever_its_size() -> None:
+    assert [run_of_row({"gpu": "H100", "mfu": cell}).stated for cell in ("0.4%", "45 %", 45, 0.45)] == [
+        *(pytest.approx(share) for share in (0.004, 0.45, 0.45, 0.45))
+    ]
+    # 300 % is no 3 %.
+    for share in ("300%", "1,000%"):
+        with pytest.raises(GenperfError, match="above the peak"):
+            used(f"8xh100 7B {share}")
 
 
 def test_no_devices_are_no_machine() -> None:
