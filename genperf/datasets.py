@@ -26,7 +26,7 @@ from genperf.errors import TableError, suggest
 from genperf.panel import Table, read_table
 
 _TIME = "step_time_s"
-#: By source, the tables whose rows are published series: columns that tell one series of devices and nodes from others.
+#: Source → the tables whose rows are published series: columns that tell one series of devices and nodes from others.
 _SERIES: dict[str, dict[str, tuple[str, ...]]] = {
     "dlperf": {
         "dlperf": ("config", "batch_per_device"),

@@ -24,7 +24,7 @@ class Engine(Struct, frozen=True):
     name: str = "local"
     #: Processes on this machine, −1 for one per core; of a cluster at an address, all its workers are used.
     workers: int = 1
-    #: Of a Dask scheduler: `tcp://host:8786`. Without one a cluster of this machine is started, and stopped in the end.
+    #: Address of a Dask scheduler: `tcp://host:8786`. Without it a cluster is started here, and stopped in the end.
     address: str | None = None
 
     def __post_init__(self) -> None:

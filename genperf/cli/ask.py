@@ -86,49 +86,46 @@ def ask(
     plan = plan_of(samples, deadline, budget, tokens)
     paid, training = paid_at(price, per), training_of(tokens, peak)
     question = Question(price=paid, per=per, training=training, plan=plan, hints=checked)
-    answer_of_run = None if at else bus_named(table, checked)
+    wanted_topics = [keys for keys, wanted in ((WHY, why), (NORMAL, normal), (COST, cost)) if wanted]
+    topics = dict.fromkeys(key for keys in wanted_topics for key in keys)
+    one_run = None if at else bus_named(table, checked)
+    run: TrainingRun | GenperfError | None = None
     # What is the name of a file is no machine.
-    is_file = answer_of_run is not None or Path(table[0]).is_file()
-    run: TrainingRun | GenperfError | None = None if is_file else run_of_words(table, training.peak)
-    if answer_of_run is None and run is None and len(table) == 1 and is_model_file(table[0]):
-        fitted = load_model(table[0])
-        reply = ask_fitted(fitted, _configuration(at, names_of(fitted)), question)
-        _show(reply, out, full, {"why": why, "normal": normal, "cost": cost})
-        return
-    if answer_of_run is None and run is None:
+    if one_run is None and not Path(table[0]).is_file():
+        run = run_of_words(table, training.peak)
+    if one_run is None and run is None:
+        if len(table) == 1 and is_model_file(table[0]):
+            fitted = load_model(table[0])
+            _show(ask_fitted(fitted, _configuration(at, names_of(fitted)), question), out, full, topics)
+            return
         source = _source(table, roles["delimiter"])
         run = run_in(source, training.peak)
     if isinstance(run, GenperfError):
         out.note(f"note: {run}")
     elif run is not None:
-        answer_of_run = about(run, training.tokens, _configuration(at, ()), paid, checked)
-    if answer_of_run is not None:
-        if not out.written(answer_of_run):
-            tell_all(answer_of_run.lines)
+        one_run = about(run, training.tokens, _configuration(at, ()), paid, checked)
+    if one_run is not None:
+        if not out.written(one_run):
+            tell_all(one_run.lines)
         return
     opened = recognised_table(source, roles)
     wanted = _configuration(at, opened.source.columns)
     with progress(out.quiet):
         answer = ask_recognised(opened, wanted, want, question, seed)
-    _show(answer, out, full, {"why": why, "normal": normal, "cost": cost})
+    _show(answer, out, full, topics)
 
 
-#: An option → the sentences that answer it.
-TOPICS = {
-    "why": ("limit", "causes", "exchange"),
-    "normal": ("normal", "exchange"),
-    "cost": ("plan", "training", "pays", "best"),
-}
+#: The sentences that answer `--why`, `--normal` and `--cost`.
+WHY, NORMAL, COST = ("limit", "causes", "exchange"), ("normal", "exchange"), ("plan", "training", "pays", "best")
 
 
-def _show(answer: Answer, out: Output, full: bool, wanted: dict[str, bool]) -> None:
+def _show(answer: Answer, out: Output, full: bool, topics: Collection[str]) -> None:
     """Print an answer as JSON, as some of its sentences, as all of them, or as a card."""
     from genperf.asking.answer import card
     from genperf.words.numbers import join_values
 
     if out.written(answer):
         return
-    topics = dict.fromkeys(key for name, keys in TOPICS.items() if wanted[name] for key in keys)
     if topics:
         texts = [answer.sentences[key] for key in topics if key in answer.sentences]
         tell_all(texts or ["nothing of it is known: --full shows what is"])

@@ -69,7 +69,7 @@ def names_a_source(word: str) -> bool:
 
 
 DEFAULT = "genperf.toml"
-#: Of a settings file that is no regular file: a pipe, or a device that never ends.
+#: Largest settings file that is read from a pipe, or from a device that never ends.
 MAX_BYTES = 1_000_000
 #: Command → option → value, as click takes it.
 Defaults: TypeAlias = dict[str, dict[str, Any]]

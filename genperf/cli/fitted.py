@@ -15,7 +15,7 @@ from genperf.result import FitResult, GroupedResult
 from genperf.result.fit_result import UNTESTED
 from genperf.words.numbers import heading
 
-#: Of many groups, the kinds of notes on how groups relate.
+#: Kinds of notes on how groups relate.
 GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
 #: Least share of an average that is named; smaller ones are counted.
 SHARE_SHOWN = 0.05

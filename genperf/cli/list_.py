@@ -28,26 +28,19 @@ def _models(out: Output) -> None:
     from genperf.vocabulary.names import PHASES
 
     phases = {phase: [f"{word}_s" for word in words] for phase, words in PHASES.items()}
+    texts = ("name", "equation", "source", "purpose")
     families = [
-        {
-            "name": f.name,
-            "equation": f.equation,
-            "source": f.source,
-            "purpose": f.purpose,
-            "needs": list(f.requires),
-            "uses": [*f.uses, *f.supposes],
-            "phases": list(f.phases),
-        }
+        {name: getattr(f, name) for name in texts}
+        | {"needs": list(f.requires), "uses": [*f.uses, *f.supposes], "phases": list(f.phases)}
         for f in MODELS.values()
     ]
-    matching = {name: list(aliases) for name, aliases in ALIASES.items()}
-    if out.written({"models": families, "matching": matching, "phases": phases}):
+    if out.written({"models": families, "matching": dict(ALIASES), "phases": phases}):
         return
-    needs = {f.name: ", ".join([*f.requires, *(f"[{n}]" for n in (*f.uses, *f.supposes))]) for f in MODELS.values()}
-    rows = [[f.name, f.equation, needs[f.name] or "any", f.purpose, f.source] for f in MODELS.values()]
+    needs = [", ".join([*f["needs"], *(f"[{name}]" for name in f["uses"])]) or "any" for f in families]
+    rows = [[f.name, f.equation, need, f.purpose, f.source] for f, need in zip(MODELS.values(), needs, strict=True)]
     show_rows(["model", "equation", "needs", "for", "source"], rows, plain=out.no_color)
     tell("\nA column is matched to a factor by its name (case does not matter), or by --map FACTOR=COLUMN:")
-    tell_all(f"  {name}: {', '.join(aliases)}" for name, aliases in matching.items())
+    tell_all(f"  {name}: {', '.join(aliases)}" for name, aliases in ALIASES.items())
     alone = ", ".join(family.name for family in MODELS.values() if family.phases)
     tell(f"\nPhases that a table measures, in seconds, are fitted each on its own column by {alone}:")
     tell_all(f"  {phase}: {', '.join(columns)}" for phase, columns in phases.items())

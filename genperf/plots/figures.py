@@ -52,7 +52,7 @@ FORMATS = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
 NAME_LETTERS = 32
 #: Counts written along an axis, at most.
 MAX_TICKS = 9
-#: Of PNG files.
+#: Resolution of PNG files.
 DOTS_PER_INCH = 150
 
 

@@ -33,7 +33,7 @@ class Section(Struct, frozen=True):
     short: str
     #: What the answer rests on.
     sentences: tuple[str, ...]
-    #: Of the prediction it rests on; empty where it rests on none.
+    #: The verdict of the prediction that it rests on; empty where it rests on none.
     verdict: str = ""
     #: The ends of nine in ten, the median and the value, in %; empty where nothing is drawn.
     marks: tuple[float, ...] = ()

@@ -72,7 +72,7 @@ MAX_PAGE_CONSTANTS = 60
 #: Bytes of draws and anchors. Where the groups need more, sliders stop at predictions that are in the page: 500
 #: groups then take less than 5 MB.
 MAX_DRAW_BYTES = 3_000_000
-#: Of a draw of a constant as text, and of an anchor's coordinate.
+#: Bytes of a draw of a constant as text, and of an anchor's coordinate.
 BYTES_PER_DRAW = 6
 BYTES_PER_ANCHOR = 11
 #: Groups whose answers a page without JavaScript shows.

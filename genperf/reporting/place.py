@@ -133,26 +133,26 @@ ONE = "a report is about one target"
 
 
 class PageJob(Struct, frozen=True):
-    """What the page takes as price and as work in all; both can be changed on it."""
+    """The price and the work in all that a page begins with; both can be changed on it."""
 
-    #: Of one worker, or of what `per` counts: `2/h`.
+    #: The price of one worker, or of what `per` counts: `2/h`.
     price: str | None = None
     #: A column, or a formula over the factors.
     per: str | None = None
     #: The work in all, in the unit of the throughput or of the batch: `300B`.
     samples: str | None = None
-    #: Of the work in all: done within `5d`, for so much money at most.
+    #: The limits of the work in all: done within `5d`, for so much money at most.
     deadline: str | None = None
     budget: str | None = None
 
     @property
     def plan(self) -> Plan | None:
-        """What is to be done, by when and for how much; None where nothing says how much there is."""
+        """The work to do, by when and for how much; None where nothing says how much there is."""
         return plan_of(self.samples, self.deadline, self.budget)
 
     @property
     def currency(self) -> str:
-        """Of the price, as it was given; empty where none was."""
+        """The currency of the price, as it is written; empty where there is no price."""
         return "" if self.price is None else price_of(self.price).currency
 
     def shown(self) -> dict[str, float | None]:
@@ -162,7 +162,7 @@ class PageJob(Struct, frozen=True):
 
 
 class View(Struct, frozen=True):
-    """What a report page is about."""
+    """The question that a report page answers."""
 
     #: The configuration that the answers are about; twice the largest measured count of workers where omitted.
     target: Mapping[str, Any] | None = None
@@ -203,7 +203,7 @@ class Place(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def counted(self) -> Factor | None:
-        """What counts the workers, also where only one count was measured."""
+        """The factor that counts the workers, also where only one count was measured."""
         return self.along or self.only
 
     @property
@@ -231,7 +231,7 @@ class Place(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def growth(self) -> GrowthCounts | None:
-        """What growing to the configuration brings; None where that is not known."""
+        """The gain of growing to the configuration; None where that is not known."""
         if self.scaling is None or self.scaling.refusal:
             return None
         growth = None if self.facts is None else self.facts.growth
@@ -239,7 +239,7 @@ class Place(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def facts(self) -> Facts | None:
-        """What is known of the configuration; None where no factor counts the workers."""
+        """The facts about the configuration; None where no factor counts the workers."""
         if self.scaling is None:
             return None
         named = {**self.scaling.at, self.scaling.along: self.count}

@@ -225,7 +225,7 @@ class _Outcome(Struct, frozen=True, eq=False):
 
     @property
     def samples(self) -> Array | None:
-        """What the work of a step is in proportion to; None where that is not known."""
+        """The samples that the work of a step is in proportion to; None where they are not known."""
         return None if self.step.proportional is None else values_of(self.step.proportional, self.columns)
 
     def cost(self, price: Paid | None) -> Array | None:

@@ -72,8 +72,8 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
     quantity: Target
     notes: tuple[Note, ...] = ()
     maximized: bool = False
-    #: By which share the best is worse than the best of those shown, at most with the probability `interval`; infinite
-    #: where it is infeasible in more of the draws; None for several groups, whose draws are independent.
+    #: The share by which the first is at most worse than the best of those listed, with the probability `interval`;
+    #: infinite where it is infeasible in more of the draws; None for several groups, whose draws are independent.
     regret: float | None = None
     #: What the cost counts where no price is given, such as gpu-seconds; empty with a price.
     spent: str = ""
@@ -96,7 +96,7 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
 
     @property
     def title(self) -> str:
-        """What was searched, in a line."""
+        """The aim and the size of the search, in a line."""
         deadline = f", {duration_text(self.deadline)} kept by the upper end" if self.deadline is not None else ""
         what = self.minimize
         if what == self.quantity.name and not self.quantity.is_time:
@@ -122,7 +122,7 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
 
     @property
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
-        """What is shown to a person: titles and tables, without the reasons of every row."""
+        """Titles and tables for a person, without the reasons of every row."""
         titled = [(self.title, self.best)]
         if len(self.front):
             of_a_unit = f"throughput against the {self.spent or 'cost'} of one unit of work"
@@ -200,7 +200,7 @@ FORMULAS = ("steps", "per", "price", "work")
 # How much of the best configurations is looked at and shown, and how groups are compared.
 #: Configurations whose intervals are computed, at most, to keep a deadline: a second or two.
 MAX_INTERVALS = 20_000
-#: Of a longer Pareto front so many are shown, evenly along it.
+#: Points of a Pareto front that are shown, evenly along a longer one.
 SHOWN_FRONT = 50
 #: Intervals computed at once: twice the number of answers first, then doubled up to this many.
 MAX_BLOCK = 512
@@ -285,7 +285,7 @@ def optimize(
 
 
 class _Task(Struct, frozen=True):
-    """What `optimize` is asked for."""
+    """The question that `optimize` answers."""
 
     over: Mapping[str, Any]
     where: Sequence[str]
@@ -299,10 +299,10 @@ class _Task(Struct, frozen=True):
 class _Solved(Struct, frozen=True, eq=False):
     """The best configurations of one model."""
 
-    #: With the problem as it was read.
+    #: The search, with the problem as it was read.
     search: Search
     evaluation: Evaluation
-    #: Shape (rows,). Of the best, in the grid.
+    #: Shape (rows,). Positions of the best in the grid.
     positions: Index
     #: `best`, `front`: as in `Optimum`, the group's values first, without `wins`.
     best: pd.DataFrame

@@ -25,16 +25,16 @@ from genperf.words.verdict import LIKELY_TO_FIT
 
 
 class Job(Struct, frozen=True):
-    """What is to be run, and what it costs."""
+    """The work to do, and its price."""
 
     #: How many steps there are, a formula: `90*1281167/(workers*batch)`. One where omitted.
     steps: str | None = None
     #: What counts that which a price is for, a formula; the workers, or else the nodes, where omitted.
     per: str | None = None
-    #: Of a machine for a second, a number or a formula over the configuration: `3.06/3600`, `where(gpu == 'v100', 3.06,
-    #: 12.24)/3600`.
+    #: The price of a machine for a second, a number or a formula over the configuration: `3.06/3600`,
+    #: `where(gpu == 'v100', 3.06, 12.24)/3600`.
     price: float | str = 1.0
-    #: In the place of the steps: the work in all, in the unit of the throughput or of the batch.
+    #: The work in all, in the place of the steps, in the unit of the throughput or of the batch.
     samples: float | None = None
     #: The price as it was given, with its time: `2.5/h`.
     price_text: str = ""
@@ -62,7 +62,7 @@ TRUSTED = ("ok", "caution")
 
 
 class Goal(Struct, frozen=True):
-    """What a recommended configuration must be, beside the constraints of `where`."""
+    """The conditions of a recommended configuration, beside the constraints of `where`."""
 
     #: A formula that is to be large, in place of one that is to be small.
     maximize: str | None = None
@@ -146,7 +146,7 @@ class Vocabulary(Struct, frozen=True):
 
     #: What the model predicts; `time` by default.
     target: Target
-    #: Of the model, by the field's names.
+    #: Factors of the model, by the field's names.
     factors: Panel
     #: `names`, `texts`: what a configuration has, and which of it is text.
     names: tuple[str, ...]
@@ -164,7 +164,7 @@ class Vocabulary(Struct, frozen=True):
 
     @property
     def quantities(self) -> list[str]:
-        """What follows from a prediction; a factor of the name of such a quantity stays the factor."""
+        """The quantities that follow from a prediction; a factor of such a name stays the factor."""
         return [q for q in (*self.predicted, "machines", *QUANTITIES) if q not in self.names]
 
     def number(self, text: str, quantities: bool = False) -> Formula:

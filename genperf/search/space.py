@@ -136,7 +136,7 @@ class Space(Struct, frozen=True, eq=False, dict=True):
 
     #: The values of each name; the last one runs fastest.
     axes: dict[str, AnyArray]
-    #: Of the model: other factors follow from the axes, or have one measured value.
+    #: The columns of the model: other factors follow from the axes, or have one measured value.
     panel: Panel
     #: The values of the model's group.
     group: dict[str, float | str]
@@ -153,7 +153,7 @@ class Space(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def factors(self) -> list[str]:
-        """What the model reads."""
+        """The factors that the model reads."""
         return [f.name for f in self.panel.factors]
 
     @property
@@ -163,13 +163,13 @@ class Space(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def varied(self) -> set[str]:
-        """What takes several values."""
+        """The names that take several values."""
         varied = {name for name, values in self.axes.items() if len(values) > 1}
         return varied | {name for name, reads in inputs_of(self.panel, {*self.axes}).items() if reads & varied}
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What of it is text."""
+        """The names whose values are text."""
         texts = {name for name, values in self.axes.items() if values.dtype == object}
         texts |= {f.name for f in self.panel.factors if not f.numeric}
         return tuple(texts | {name for name, value in self.group.items() if isinstance(value, str)})
@@ -244,7 +244,7 @@ def inputs_of(panel: Panel, names: Collection[str]) -> dict[str, frozenset[str]]
 class Layouts(Struct, frozen=True):
     """A grid of layouts."""
 
-    #: For `optimize`.
+    #: The axes of the grid, as `optimize` takes them.
     over: dict[str, Any]
     #: Conditions over its names.
     where: list[str]
@@ -255,7 +255,7 @@ class Layouts(Struct, frozen=True):
 class LayoutColumns(Struct, frozen=True):
     """The columns of a model that tell how a transformer is split."""
 
-    #: By canonical name.
+    #: The columns of the ways by canonical name.
     ways: dict[str, Factor]
     #: `workers`, `nodes`: what counts the devices and the nodes.
     workers: Factor | None

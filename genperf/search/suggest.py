@@ -89,7 +89,7 @@ class Knowledge(Struct, frozen=True, eq=False):
 
 
 class StackKnowledge(Struct, frozen=True, eq=False):
-    """The same of stacked processes: what they would predict with one more row of the value that the pool predicts."""
+    """The uncertainty of stacked processes, which are updated by a row of the value that the pool predicts."""
 
     stack: Stack
     #: Shape (parts, rows). ln of each part's expression; the target is the last row.
@@ -137,7 +137,7 @@ class StackKnowledge(Struct, frozen=True, eq=False):
 
 
 class Uncertainty(Struct, frozen=True, eq=False):
-    """What the uncertainty of ln T at some configurations consists of."""
+    """The parts of the uncertainty of ln T at some configurations."""
 
     #: Shape (draws, rows). ln T of every draw of every member.
     drawn: Array
@@ -388,7 +388,7 @@ class _Ranking(Struct, frozen=True, eq=False):
     options: pd.DataFrame
     #: The uncertainty now, at the candidates and then at the target.
     start: Knowledge | StackKnowledge
-    #: Of it what the intervals contain.
+    #: The part of it that the intervals contain.
     contained: Knowledge | StackKnowledge
     #: Relative half width of the target's interval now.
     width: float

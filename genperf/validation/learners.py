@@ -25,7 +25,7 @@ from genperf.scaling import is_whole
 from genperf.table import Factor
 
 # Numbers of the learners, chosen once and never tuned to a table.
-#: Of the random forest and of gradient boosting. scikit-learn's 100, times 3 for a steadier mean: with 150 errors
+#: Trees of the random forest and of gradient boosting. scikit-learn's 100, times 3 for a steadier mean: with 150 errors
 #: move by 3 %, with 600 by less than 1 (experiments/results/settings.md).
 FOREST_TREES = 300
 #: C and ε of the support vector regression, the latter in logarithms: errors below 5 %
@@ -114,7 +114,7 @@ class _Rows(Struct, frozen=True, eq=False):
     new: Array
     interval: float
     seed: int
-    #: Of the table, for messages.
+    #: The name of the table, for messages.
     source: str
 
 

@@ -103,7 +103,7 @@ class Validation(Struct, frozen=True, eq=False):
     10.0
     """
 
-    #: In the requested order.
+    #: The scores in the requested order.
     models: tuple[ModelScore, ...]
     #: Groups and factors of the held-out configurations, a row for each of the predictions.
     configurations: pd.DataFrame
@@ -227,7 +227,7 @@ class Task(Struct, frozen=True, eq=False):
     #: Nominal coverage.
     interval: float
     seed: int
-    #: For `genperf.fit`.
+    #: Options of `genperf.fit`.
     options: Mapping[str, Any]
 
 

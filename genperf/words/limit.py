@@ -31,7 +31,7 @@ PLAIN = {
     "update": "the update of the weights",
     "offload": "the offload to the host",
 }
-#: Of them those about nodes, where a count that is not in the plural (a pipeline) takes the place of the nodes.
+#: Terms about nodes, where a count that is not in the plural (a pipeline) takes the place of the nodes.
 ALONG = {
     "leaving the node": "the cost of going beyond {}=1",
     "between nodes": "communication that grows with {}",

@@ -53,7 +53,7 @@ class Mark(NamedTuple):
 
     #: Their positions.
     rows: npt.NDArray[np.intp]
-    #: Of `REASONS`.
+    #: A key of `REASONS`.
     about: str
     #: The grade that the reason gives, as a place in the verdicts; one for all these rows or one each.
     level: Any
