@@ -25,7 +25,7 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
     """Return what to print of a model: its held-out error, the verdict far out, what doubling each factor does."""
     table = f"{result.schema.source}, {counted(result.schema.configurations, 'configuration')}"
     measured = f"{result.tested} ({result.held_out_of})" if result.held_out_of else UNTESTED
-    lines = [f"{_kind(result)}: {table}; {measured}"]
+    lines = [f"{_model_text(result)}: {table}; {measured}"]
     name, ratios = result.schema.target.reported, list(doublings(result).items())
     lines += trust_lines(result)
     lines += [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[:LISTED]]
@@ -33,7 +33,7 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
         lines.append(f"and {counted(len(ratios) - LISTED, 'factor')} more: genperf explain MODEL")
     for name, fit in result.further.items():
         tested = fit.tested if fit.held_out_of else UNTESTED
-        lines.append(f"{name}: {_kind(fit)}; {counted(fit.schema.configurations, 'configuration')}; {tested}")
+        lines.append(f"{name}: {_model_text(fit)}; {counted(fit.schema.configurations, 'configuration')}; {tested}")
     if not verbose:
         return lines
     if result.is_formula:
@@ -134,7 +134,8 @@ def group_notes(result: GroupedResult) -> list[str]:
     return lines[:LISTED]
 
 
-def _kind(result: FitResult) -> str:
+def _model_text(result: FitResult) -> str:
+    """Return what a model is, in a few words."""
     if result.model == "auto":
         # An expression may be there twice, as it is and flat beyond the largest count.
         count = len({m.expression.constant_names + tuple(m.constants) for m in result.members})

@@ -187,9 +187,10 @@ def _record(facts: Facts, ratio: float) -> list[str]:
     """Return how often `auto` was right on published series that were predicted like this one."""
     if facts.record is None:
         return []
+    if ratio <= Record.far:
+        return [record_sentence(facts.record)]
     unknown = f"No prediction at {ratio:.3g} times the largest measured count was ever compared with a run."
-    further = ratio > Record.far
-    return [*([unknown] if further else []), record_sentence(facts.record, shorter=further)]
+    return [unknown, record_sentence(facts.record, shorter=True)]
 
 
 def _knee(place: Place, answer: Scaling) -> Section:

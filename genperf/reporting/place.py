@@ -63,9 +63,9 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     for option, role_value in roles_of(schema).items():
         if option not in reading:
             words += [f"--{option}", role_value if isinstance(role_value, str) else ",".join(role_value)]
-    # What the work of a step or the header shows needs no option.
-    shows = schema.scaling is None or schema.target.work or any(note.kind == "job" for note in result.notes)
-    words += [] if shows else ["--scaling", str(schema.scaling)]
+    # A kind of scaling that follows from the work of a step or from the header needs no option.
+    follows = schema.scaling is None or schema.target.work or any(note.kind == "job" for note in result.notes)
+    words += [] if follows else ["--scaling", str(schema.scaling)]
     lets = [("let", f"{name}={formula}") for name, formula in schema.derived.items()]
     for option, value in dict.fromkeys([*(let for let in lets if "let" not in reading), *schema.reading]):
         words += [f"--{option}", *([value] if value else [])]

@@ -261,8 +261,9 @@ def _comparisons(text: str, words: Vocabulary) -> list[Node]:
 
 
 def _split(node: Node) -> list[Node]:
+    """Return the comparisons that `and` joins."""
     if isinstance(node, Call) and node.function == "and":
-        return [node_part for argument in node.arguments for node_part in _split(argument)]
+        return [comparison for argument in node.arguments for comparison in _split(argument)]
     return [node]
 
 
@@ -441,14 +442,14 @@ class Search(Struct, frozen=True, eq=False):
         """Return configurations with their predictions, and those on one worker where a formula reads these."""
         factors = self._factors(columns)
         further = central_values(self.result, factors, len(next(iter(columns.values()))))
-        return {**self._with(columns, lambda f: central_times(self.result.members, f)), **further}
+        return {**self._with_predictions(columns, lambda f: central_times(self.result.members, f)), **further}
 
     def drawn(self, columns: Columns) -> Columns:
         """Return configurations with the predictions of every draw, each of shape (draws, rows).
 
         A further quantity has other draws: each draw of the main one is paired with one of them by their shares.
         """
-        out = self._with(columns, lambda factors: np.exp(curves_of(self.result, factors).paths))
+        out = self._with_predictions(columns, lambda factors: np.exp(curves_of(self.result, factors).paths))
         count = len(shares(self.result.members))
         for place, (name, further_result) in enumerate(self.result.further.items()):
             if self.problem.reads(name):
@@ -457,7 +458,8 @@ class Search(Struct, frozen=True, eq=False):
                 out[name] = np.exp(curves_of(further_result, self._factors(columns)).paths)[pairs]
         return out
 
-    def _with(self, columns: Columns, predict: Callable[[Columns], Array]) -> Columns:
+    def _with_predictions(self, columns: Columns, predict: Callable[[Columns], Array]) -> Columns:
+        """Return configurations with what a function predicts of them, on one worker too where a formula reads that."""
         problem = self.problem
         out: Columns = {**columns, problem.predicted: predict(self._factors(columns))}
         if problem.reads(problem.on_one_worker):

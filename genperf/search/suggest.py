@@ -191,8 +191,8 @@ def _residual_variance(result: FitResult) -> float:
         return float("inf")
     measured = np.array([median.value for median in panel.medians])
     residuals = np.log(measured / central_times(result.members, panel.measured))
-    left = max(len(measured) - max(e.freedom for e in expressions), LEAST_ERROR_FREEDOM * len(measured))
-    return max(float(residuals @ residuals / left), result.spread.noise**2) + result.spread.form**2
+    freedom = max(len(measured) - max(e.freedom for e in expressions), LEAST_ERROR_FREEDOM * len(measured))
+    return max(float(residuals @ residuals / freedom), result.spread.noise**2) + result.spread.form**2
 
 
 def uncertainty(
@@ -485,20 +485,21 @@ def _doublings(least: float, last: float, per_node: float | None) -> Array:
 
 def _costs(result: FitResult, query: Query, predicted: Array, cost: str, work: str | None) -> Array:
     """Return the cost of each configuration: the formula, times the predicted seconds unless it reads these."""
-    quantity = result.schema.target
-    formula = parse_number(cost, None, [f.name for f in result.schema.factors if not f.numeric], logical=False)
+    quantity, panel = result.schema.target, result.panel
+    formula = parse_number(cost, None, [f.name for f in panel.factors if not f.numeric], logical=False)
     columns: dict[str, Any] = {**query.columns, quantity.name: predicted}
+    quantities = quantities_of(panel, None if work is None else {"work": panel.work_of_step(work).total})
     nodes = {}
-    quantities = quantities_of(result.panel, None if work is None else {"work": result.panel.work_of_step(work).total})
     for name in formula.names - {*columns}:
-        node = quantities.node(name) if name in QUANTITIES and quantities.has(name) else result.panel.formula(name)
+        node = quantities.node(name) if name in QUANTITIES and quantities.has(name) else panel.formula(name)
         if node is None:
             what, place = f"'{name}' is not a factor of the model", max(cost.find(name), 0)
             raise FormulaError(what, text=cost, column=place, width=len(name), hint=similar(name, columns))
         nodes[name] = node
-    value = np.broadcast_to(np.asarray(evaluate(substitute(formula.node, nodes), columns), float), predicted.shape)
-    read = formula.names.union(*map(names_in, nodes.values()))
-    costs = value if quantity.name in read or not quantity.is_time else value * predicted
+    written_out = substitute(formula.node, nodes)
+    costs = np.broadcast_to(np.asarray(evaluate(written_out, columns), float), predicted.shape)
+    if quantity.is_time and quantity.name not in names_in(written_out):
+        costs = costs * predicted
     possible = np.isfinite(costs) & (costs > 0)
     if not possible.all():
         row = int(np.argmin(possible))

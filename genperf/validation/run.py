@@ -380,17 +380,17 @@ def _held_out(table: Table, medians: Table, part: Split, train: Table) -> pd.Dat
     """Return the `fold`, the `number` and, where no model can predict it, a `reason` of each held-out configuration."""
     numbers = np.unique(table.configuration[part.test])
     frame, reasons = medians.frame.iloc[numbers], np.full(len(numbers), None, dtype=object)
+    groups, groups_held_out = keys_of(train.frame, train.group), keys_of(frame, table.group)
+    trained = {*groups}
     for name in (f.name for f in train.categorical):
-        trained = set(keys_of(train.frame, (*train.group, name)))
-        # Several levels of a group can replace another one.
-        count = Counter(key[:-1] for key in trained)
-        for i, key in enumerate(keys_of(frame, (*table.group, name))):
-            if key not in trained and count[key[:-1]] < 2:
-                reasons[i] = f"level '{key[-1]}' of '{name}' is not in the training part, which has one"
-    groups = set(keys_of(train.frame, train.group))
-    reasons[[key not in groups for key in keys_of(frame, table.group)]] = (
-        "its group has no configuration in the training part"
-    )
+        levels = {group: set[str]() for group in trained.union(groups_held_out)}
+        for group, level in zip(groups, labels(train.frame[name]), strict=True):
+            levels[group].add(level)
+        for i, (group, level) in enumerate(zip(groups_held_out, labels(frame[name]), strict=True)):
+            # Several levels of a group can replace another one.
+            if level not in levels[group] and len(levels[group]) < 2:
+                reasons[i] = f"level '{level}' of '{name}' is not in the training part, which has one"
+    reasons[[group not in trained for group in groups_held_out]] = "its group has no configuration in the training part"
     return pd.DataFrame({"fold": part.name, "number": numbers, "reason": pd.Series(reasons, dtype=object)})
 
 

@@ -49,7 +49,7 @@ def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
     if kind == "kfold":
         return _kfold(table, argument, seed)
     if kind == "leave-one-out" and not argument:
-        return _by_configuration(table, np.arange(_count(table)))
+        return _by_configuration(table, np.arange(_configurations(table)))
     if kind == "leave-group-out" and argument:
         return _leave_group_out(table, argument)
     if kind == "extrapolate" and argument:
@@ -65,7 +65,7 @@ def _kfold(table: Table, text: str, seed: int) -> tuple[Split, ...]:
     """Deal the shuffled configurations of every group into folds."""
     if not (text.isdecimal() and int(text) >= 2):
         raise TableError(f"'kfold:{text}' gives no number of folds (2 or more)", hint="kfold:5")
-    count = _count(table)
+    count = _configurations(table)
     folds = int(text)
     if folds > count:
         raise TableError(
@@ -85,10 +85,10 @@ def _by_configuration(table: Table, fold: Integers) -> tuple[Split, ...]:
     """Return the splits for the fold of each configuration, shape (configurations,)."""
     if len(fold) < 2:
         raise TableError("there is only one configuration: nothing can be held out", where=table.source)
-    return _each(fold[table.configuration] + 1, range(1, int(fold.max()) + 2))
+    return _held_out_each(fold[table.configuration] + 1, range(1, int(fold.max()) + 2))
 
 
-def _each(of_row: AnyArray, folds: Iterable[Any], of: str = "") -> tuple[Split, ...]:
+def _held_out_each(of_row: AnyArray, folds: Iterable[Any], of: str = "") -> tuple[Split, ...]:
     """Return the splits of which each holds out the rows of one fold."""
     return tuple(Split(f"{of}{fold}", of_row != fold, of_row == fold) for fold in folds)
 
@@ -104,7 +104,7 @@ def _leave_group_out(table: Table, column: str) -> tuple[Split, ...]:
             hint="kfold:5, or another column",
             where=table.source,
         )
-    return _each(texts, names, f"{column} = ")
+    return _held_out_each(texts, names, f"{column} = ")
 
 
 def _extrapolate(table: Table, column: str, limit: float | None) -> tuple[Split, ...]:
@@ -157,7 +157,7 @@ def _column(table: Table, name: str) -> pd.Series[Any]:
 def _same_within_configurations(table: Table, column: str) -> Objects:
     """Return a column as text; refuse one that would put repeats of one configuration on both sides."""
     texts = labels(table.frame[column])
-    if len({*zip(table.configuration.tolist(), texts, strict=True)}) > _count(table):
+    if len({*zip(table.configuration.tolist(), texts, strict=True)}) > _configurations(table):
         raise TableError(
             f"column '{column}' differs between repeats of one configuration, which would land on both sides",
             hint=f"name '{column}' as a factor, or split by another column",
@@ -166,5 +166,6 @@ def _same_within_configurations(table: Table, column: str) -> Objects:
     return texts
 
 
-def _count(table: Table) -> int:
+def _configurations(table: Table) -> int:
+    """Return how many configurations a table has."""
     return int(table.configuration.max()) + 1

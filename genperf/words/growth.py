@@ -160,10 +160,10 @@ def pays_sentence(growth: GrowthCounts, expected: Expectation) -> str:
         )
     sample = growth.sample if growth.whole else growth.sample.removesuffix("s")
     if growth.marginal.value == float("inf") and growth.gain is not None:
-        note = _note(growth.gain, expected.interval)
+        note = _ratio_note(growth.gain, expected.interval)
         further = f"the throughput is {three_digits(growth.gain.value)} x that at {small}{note}"
     else:
-        note = _note(growth.marginal, expected.interval)
+        note = _ratio_note(growth.marginal, expected.interval)
         further = f"a further {sample} costs {three_digits(growth.marginal.value)} x one at {small}{note}"
     peak = "" if growth.peak is None else count_text(growth.peak, growth.name)
     return prose(
@@ -216,7 +216,7 @@ def _amount(value: float) -> str:
     return three_digits(value)
 
 
-def _note(value: Interval, interval: float) -> str:
+def _ratio_note(value: Interval, interval: float) -> str:
     """Return the interval of a ratio, whose upper end may be infinite."""
     low, high = (three_digits(v) if v != float("inf") else "no end" for v in (value.lower, value.upper))
     return interval_note(interval, low, high, three_digits(value.value))
@@ -268,20 +268,22 @@ def plan_sentence(planned: Planned) -> str:
     what = f"for {three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
     aim = " ".join((what, " and ".join(limits))).strip()
     if planned.best is None:
-        return prose(*there, f"{aim}, no count of {smallest:g} to {last:g} {noun_of(name)} is enough", *_why(planned))
+        return prose(
+            *there, f"{aim}, no count of {smallest:g} to {last:g} {noun_of(name)} is enough", *_why_none(planned)
+        )
     keep = " that keeps " + ("both" if len(limits) > 1 else "it") if limits else ""
     texts = [
         *there,
         f"{aim}, the cheapest count of {smallest:g} to {last:g}{keep} is {count_text(planned.count, name)}",
         f"it takes {_choice_text(planned, planned.cheapest, notes=True)}",
-        *_doubt(planned.cheapest),
+        *_blind_text(planned.cheapest),
         f"the price is {price_text(planned.price.text, planned.paid)}" if planned.price is not None else "",
         f"no other is cheaper with a probability of {100 * planned.best:.0f} %",
     ]
     if planned.fastest.count != planned.count:
         fastest = count_text(planned.fastest.count, name)
         choice = _choice_text(planned, planned.fastest)
-        texts += [f"the fastest{keep} is {fastest}: {choice}", *_doubt(planned.fastest)]
+        texts += [f"the fastest{keep} is {fastest}: {choice}", *_blind_text(planned.fastest)]
     return prose(*texts)
 
 
@@ -292,12 +294,12 @@ def _named_text(planned: Planned, one: Choice) -> str:
     keeps = f"it keeps {'both limits' if len(limits) > 1 else 'the limit'}" if limits else ""
     return prose(
         f"{many} take {_choice_text(planned, one, notes=True)} at {join_values(dict(planned.named_at))}",
-        *_doubt(one),
+        *_blind_text(one),
         " and ".join(planned.breaks) or keeps,
     )
 
 
-def _money(planned: Planned) -> str:
+def _cost_unit(planned: Planned) -> str:
     """Return the unit of what a choice costs: money, or hours of the machines."""
     return f"{singular(planned.paid)}-hours" if planned.price is None else planned.price.currency
 
@@ -308,10 +310,10 @@ def _choice_text(planned: Planned, one: Choice, notes: bool = False) -> str:
     costs = [three_digits(value) for value in one.cost.ends]
     intervals = (interval_note(planned.interval, low, high, middle) for middle, low, high in (times, costs))
     of_time, of_cost = intervals if notes else ("", "")
-    return f"{times[0]} {unit}{of_time} and {with_unit(costs[0], _money(planned))}{of_cost}"
+    return f"{times[0]} {unit}{of_time} and {with_unit(costs[0], _cost_unit(planned))}{of_cost}"
 
 
-def _why(planned: Planned) -> list[str]:
+def _why_none(planned: Planned) -> list[str]:
     """Return why no count keeps a plan: all may fail, or the fastest is late, or the cheapest too dear."""
     if planned.fails:
         return [f"each may fail with a probability above {100 * (1 - LIKELY_TO_FIT):.0f} %"]
@@ -322,12 +324,13 @@ def _why(planned: Planned) -> list[str]:
     if planned.dear:
         least, _, most = map(three_digits, planned.cheapest.cost.ends)
         texts.append(
-            f"the cheapest, {planned.cheapest.count:g}, costs {with_unit(least, _money(planned))} and up to {most}"
+            f"the cheapest, {planned.cheapest.count:g}, costs {with_unit(least, _cost_unit(planned))} and up to {most}"
         )
     return texts or ["none keeps both limits at once"]
 
 
-def _doubt(one: Choice) -> list[str]:
+def _blind_text(one: Choice) -> list[str]:
+    """Return that a choice cannot be relied on, where its verdict says so."""
     return [trust_text(one.verdict)] if one.verdict == BLIND else []
 
 
@@ -335,15 +338,15 @@ def next_sentence(run: NextRun, unit: str, reported: Interval | None = None) -> 
     """Return what to measure next, and how the interval at the configuration is expected to narrow."""
     where, now = join_values(run.target), reported or run.now
     if run.met:
-        return f"the interval at {where} is {_range(now, unit)}, narrow enough: nothing needs measuring"
+        return f"the interval at {where} is {_range_text(now, unit)}, narrow enough: nothing needs measuring"
     if not run.places:
-        return f"no candidate narrows the interval at {where}, {_range(now, unit)}"
+        return f"no candidate narrows the interval at {where}, {_range_text(now, unit)}"
     places = "; ".join(join_values(place) for place in run.places)
     narrowed = run.narrowed(now)
-    if run.little or _range(now) == _range(narrowed):
+    if run.little or _range_text(now) == _range_text(narrowed):
         return f"no candidate narrows the interval at {where} noticeably; {places} does most for its cost"
     unknown = ", unless a new bottleneck appears" if run.beyond else ""
-    text = f"the interval at {where} then narrows from {_range(now)} to {_range(narrowed, unit)}{unknown}"
+    text = f"the interval at {where} then narrows from {_range_text(now)} to {_range_text(narrowed, unit)}{unknown}"
     if run.within is None:
         return prose(f"measure {places}", text)
     enough = (
@@ -352,6 +355,6 @@ def next_sentence(run: NextRun, unit: str, reported: Interval | None = None) -> 
     return prose(f"measure {places}", text, enough)
 
 
-def _range(value: Interval, unit: str = "") -> str:
+def _range_text(value: Interval, unit: str = "") -> str:
     """Return the ends of an interval: `0.2–0.45 s`."""
     return with_unit(ends_text(three_digits(value.lower), three_digits(value.upper)), unit)

@@ -68,27 +68,26 @@ def limit_sentence(limit: Limit, places: str) -> str:
         return f"what the {limit.reported} depends on at {places}: doubling {', '.join(effects)}" if effects else ""
     largest, *further_terms = limit.parts
     if not _determined(largest):
-        return (
-            f"what takes the {limit.name} at {places} is not determined; likely the most is {_called(largest, limit)}"
-        )
+        likely = _part_text(largest, limit)
+        return f"what takes the {limit.name} at {places} is not determined; likely the most is {likely}"
     low, high, middle = (f"{100 * v:.0f}" for v in (largest.share.lower, largest.share.upper, largest.share.value))
     note = interval_note(limit.interval, low, high, middle, "%")
-    text = f"at {places}, {middle} % of the {limit.name}{note} is {_called(largest, limit)}"
+    text = f"at {places}, {middle} % of the {limit.name}{note} is {_part_text(largest, limit)}"
     # Rounded, two parts add up to no more than the whole.
     second = min(round(100 * further_terms[0].share.value), 100 - int(middle)) if further_terms else 0
     if second == 0:
         # Where no term explains much of the rest, nothing is claimed of it.
         explained = sum(term.share.value for term in limit.parts)
         return text if abs(1.0 - explained) > WORDS_LEAST_SHARE else f"{text}: nothing else limits it"
-    return prose(text, f"next comes {_called(further_terms[0], limit)} ({second} %)")
+    return prose(text, f"next comes {_part_text(further_terms[0], limit)} ({second} %)")
 
 
 def limit_short(limit: Limit) -> str:
     """Return the largest part, or the strongest factor, in a few words."""
     if limit.parts and not _determined(limit.parts[0]):
-        return f"likely {_called(limit.parts[0], limit)}"
+        return f"likely {_part_text(limit.parts[0], limit)}"
     if limit.parts:
-        return f"{_called(limit.parts[0], limit)}: {100 * limit.parts[0].share.value:.0f} %"
+        return f"{_part_text(limit.parts[0], limit)}: {100 * limit.parts[0].share.value:.0f} %"
     if limit.doublings:
         return f"doubling {limit.doublings[0].factor}: x {three_digits(limit.doublings[0].ratio)}"
     return "not known"
@@ -99,5 +98,6 @@ def _determined(part: Part) -> bool:
     return part.share.upper - part.share.lower < part.share.value or part.share.lower == part.share.upper
 
 
-def _called(part: Part, limit: Limit) -> str:
+def _part_text(part: Part, limit: Limit) -> str:
+    """Return what a part is in plain words."""
     return in_words(part.label, part.terms, limit.counts_nodes, limit.worker)
