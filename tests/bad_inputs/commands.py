@@ -268,6 +268,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     ],
     "Phases": [
         ["fit", "phases.csv", *TIME, "--model", "s-sgd-none"],
+        ["fit", "phases.csv", *TIME, "--model", "s-sgd-none", "--lambda", "cv"],
         ["fit", "badphases.csv", *TIME, "--model", "s-sgd-none"],
         ["fit", "fewphases.csv", *TIME, "--model", "s-sgd-none"],
     ],
@@ -306,6 +307,8 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["explain", "two.json", "--at", "workers=8"],
         ["explain", "m.json", "--at", "workers=4", "--versus", "workers=4"], ["explain", "m.json", "--knee", "2"],
         ["explain", "m.json", "--at", "nodes=4"],
+        ["fit", "onescale.csv", *TIME, "--intrinsic", "batch", "--model", "a*batch", "-o", "onescale.json"],
+        ["explain", "onescale.json", "--knee"],
     ],
     "Validating": [
         ["validate", "runs.csv", *TIME, "--models", "amdahl,last-point", "--scheme", "extrapolate:workers"],
@@ -313,12 +316,15 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["validate", *LEVELS, "--models", "amdahl", "--scheme", "leave-group-out:framework"],
         ["validate", "onelevel.csv", *LEVELS[1:], "--models", "amdahl", "--scheme", "leave-group-out:framework"],
         ["validate", "onelevel.csv", *LEVELS[1:], "--models", "linear", "--scheme", "leave-one-out"],
+        ["validate", "outlier.csv", "--time", "seconds", "--extrinsic", "ranks", "--repeat", "run",
+         "--scheme", "extrapolate:run"],
         ["validate", "runs.csv", *TIME, "--scheme", "kfld:5"], ["validate", "runs.csv", *TIME, "--models", "amdal"],
     ],
     "Transformers": [
         ["fit", "layouts.csv", *LAYOUT, "--model", "transformer", "-o", "layouts.json"],
         ["optimize", "layouts.json", "--devices", "8", "--over", "gbs=32"],
         ["optimize", "layouts.json", "--devices", "8"], ["optimize", "two.json", "--devices", "8"],
+        ["optimize", "layouts.json", "--devices", "0", "--over", "gbs=32"],
         ["optimize", "two.json"],
         ["predict", "layouts.json", "--at", "dp=2", "--at", "tp=2", "--at", "gbs=32", "--tokens", "1B"],
         ["predict", "layouts.json", "--at", "dp=2", "--at", "tp=2", "--at", "gbs=32", "--peak", "h101"],

@@ -113,7 +113,7 @@ def test_a_level_without_a_measurement_has_no_value() -> None:
         extrinsic="gpus",
         intrinsic="batch",
         categorical="kind",
-        also="memory=peak_gb:GB",
+        also={"memory": "peak_gb:GB"},
         also_models={"memory": "m + k*batch + s/gpus"},
     )
     predicted = result.predict({"gpus": 4, "batch": 8, "kind": ["a", "b"]})

@@ -277,6 +277,12 @@ def test_plot_writes_a_figure(shell_of_pictures: Shell, arguments: list[str]) ->
     assert Path("figure.svg").read_text().startswith("<?xml")
 
 
+def test_plot_of_several_groups_says_how_to_choose_one(shell_of_pictures: Shell) -> None:
+    status, _, err = shell_of_pictures("predict", "groups.json", "--at", "workers=32", "--plot", "figure.png")
+    assert status == 1
+    assert "--at net=a" in err
+
+
 def test_report_of_a_model(shell_of_pictures: Shell) -> None:
     status, out, err = shell_of_pictures("report", "groups.json", "--title", "Ours", "--target", "workers=64", "--json")
     assert status == 0

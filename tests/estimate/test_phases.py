@@ -191,6 +191,14 @@ def test_a_phase_that_takes_no_time() -> None:
     assert not result.best.draws[:, result.best.expression.constant_names.index("i")].any()
 
 
+def test_a_phase_that_takes_no_time_in_places() -> None:
+    # By squared errors the best constant is the mean: a third of the rows is zero.
+    some = np.where(GRID.workers < 4, 0.0, 0.03)
+    result = fitted(of_grid(*ALL, update_s=some), "s-sgd")
+    assert result.best.values["u"] == pytest.approx(0.02, rel=1e-3)
+    assert "zero in places, so by squared errors" in notes(result, "phases")[0]
+
+
 def test_cells_that_are_missing_and_cells_that_are_wrong() -> None:
     phases = phases_of_grid().astype(object)
     phases.loc[GRID.workers == 1, "exchange_s"] = ""

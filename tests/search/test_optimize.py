@@ -242,3 +242,18 @@ def test_a_throughput_is_what_is_optimised() -> None:
     # The unit of the work moves neither the throughput nor the cost of its unit.
     assert best[0] == pytest.approx(best[1], rel=1e-6)
     assert best[0] == pytest.approx(best[2], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("over", "options", "said"),
+    [
+        ({}, {}, "nothing is varied"),
+        ({"workers": "1:8", "batch": 16}, {"top": 0}, "at least one configuration"),
+        ({"workers": "1:8", "batch": 16}, {"goal": Goal(deadline=2.75)}, "upper end of the 90 % interval"),
+    ],
+)
+def test_what_python_alone_can_ask_is_refused(
+    result: gp.FitResult, over: dict[str, Any], options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(GenperfError, match=said):
+        gp.optimize(result, over, **options)

@@ -276,3 +276,15 @@ def test_of_a_measured_throughput_the_advice_is_in_its_unit() -> None:
     assert advice.sentence.removesuffix(", unless a new bottleneck appears.").endswith(" tokens/s")
     steps = advice.candidates["throughput"] * advice.candidates["time"]
     assert steps.tolist() == pytest.approx(advice.candidates["gpus"].tolist())
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "message"),
+    [
+        ({"gpus": [32, 64]}, {}, "suggest takes one target, got 2"),
+        ({"gpus": 64}, {"k": 0}, "0 is not a number of meas"),
+    ],
+)
+def test_what_python_alone_can_ask_is_refused(target: dict, options: dict, message: str) -> None:
+    with pytest.raises(gp.GenperfError, match=message):
+        suggest(model(slope(count=50)), target, **options)
