@@ -193,10 +193,9 @@ def run_of_words(
         return None
     for name, value in named.items():
         if (meaning := _meaning(name)) is None and not header_of(name).kind:
-            names, example = {**ALIASES, **_WORDS}, "such as gbs=256, seq=2048, layers=32, params=7e9, active=12.9B"
-            hint = did_you_mean(
-                name, [word for words_of_one in names.values() for word in words_of_one], otherwise=example
-            )
+            settings_of_runs = [word for spelled in (*ALIASES.values(), *_WORDS.values()) for word in spelled]
+            example = "such as gbs=256, seq=2048, layers=32, params=7e9, active=12.9B"
+            hint = did_you_mean(name, settings_of_runs, otherwise=example)
             raise GenperfError(f"'{name}' is no setting of a run", hint=hint)
         if meaning not in NAMES and _number(value) is None:
             raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
