@@ -70,33 +70,24 @@ def _huber_value(ratio: Array) -> Array:
     return np.asarray(np.where(r <= delta, r**2, 2.0 * delta * r - delta**2))
 
 
-def _huber_weight(ratio: Array) -> Array:
-    """Return min(1, δ/r)."""
-    return np.asarray(np.minimum(1.0, HUBER_DELTA / np.maximum(np.abs(ratio - 1.0), 1e-300)))
-
-
-def _absolute_value(T: Array, t: Array, scale: Scale) -> Array:
-    """|T − t|/scale, rounded off at zero."""
-    rounding = ABSOLUTE_ROUNDING
-    return np.asarray(np.hypot((T - t) / scale, rounding) - rounding)
-
-
-def _absolute_curvature(T: Array, t: Array, scale: Scale) -> Array:
-    """ω of the absolute loss."""
-    return np.asarray(0.5 / (scale**2 * np.hypot((T - t) / scale, ABSOLUTE_ROUNDING)))
-
-
-def _squared_curvature(T: Array, t: Array, scale: Scale) -> Array:
-    """ω of the squared loss."""
-    return np.broadcast_to(1.0 / scale**2, np.broadcast_shapes(T.shape, np.shape(scale)))
-
-
 LOSSES: dict[str, Loss] = {
     "relative": Loss(lambda T, t, _: (T / t - 1.0) ** 2, lambda T, t, _: np.broadcast_to(1.0 / t**2, T.shape), True),
     "log": _of_ratio(_log_value, _log_weight),
-    "absolute": Loss(_absolute_value, _absolute_curvature, False),
-    "squared": Loss(lambda T, t, scale: ((T - t) / scale) ** 2, _squared_curvature, True),
-    "huber": _of_ratio(_huber_value, _huber_weight),
+    # |T − t|/scale, rounded off at zero.
+    "absolute": Loss(
+        lambda T, t, scale: np.hypot((T - t) / scale, ABSOLUTE_ROUNDING) - ABSOLUTE_ROUNDING,
+        lambda T, t, scale: 0.5 / (scale**2 * np.hypot((T - t) / scale, ABSOLUTE_ROUNDING)),
+        False,
+    ),
+    "squared": Loss(
+        lambda T, t, scale: ((T - t) / scale) ** 2,
+        lambda T, t, scale: np.broadcast_to(1.0 / scale**2, np.broadcast_shapes(T.shape, np.shape(scale))),
+        True,
+    ),
+    # ω·t² is min(1, δ/r).
+    "huber": _of_ratio(
+        _huber_value, lambda ratio: np.minimum(1.0, HUBER_DELTA / np.maximum(np.abs(ratio - 1.0), 1e-300))
+    ),
 }
 
 

@@ -72,15 +72,9 @@ def import_(sources: tuple[str, ...], settings: tuple[str, ...], from_name: str 
     table = import_files(format, files, pairs(settings, "--set"), from_name)
     write_whole(output or "-", "".join(csv_lines(table, out.raw)))
     roles = _roles(table)
-    facts = {
-        "table": output,
-        "rows": len(table.rows),
-        "columns": list(table.columns),
-        "roles": dict(zip((option.removeprefix("--") for option in roles[::2]), roles[1::2], strict=True)),
-        "left_out": list(table.left_out),
-        "notes": [str(note) for note in table.notes],
-    }
-    out.written(facts)
+    named = dict(zip((option.removeprefix("--") for option in roles[::2]), roles[1::2], strict=True))
+    about = {"table": output, "rows": len(table.rows), "columns": list(table.columns), "roles": named}
+    out.written({**about, "left_out": list(table.left_out), "notes": [str(note) for note in table.notes]})
     if table.left_out:
         out.note(f"left out: {len(table.left_out)}")
         for reason in table.left_out[:LISTED]:

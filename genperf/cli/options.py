@@ -24,13 +24,8 @@ if TYPE_CHECKING:
     from genperf.panel import Table
     from genperf.panel.read import Recognised
 
-#: The options one of which names the measured column.
-_MEASURED = ("time", "throughput", "quantity")
-
-
-def measured_column(options: Mapping[str, Any]) -> bool:
-    """Tell whether the options name a measured column, and so describe a table."""
-    return any(options.get(name) for name in _MEASURED)
+#: The options one of which names the measured column, and so describes a table.
+MEASURED = ("time", "throughput", "quantity")
 
 
 def names_of(fitted: FitResult | GroupedResult) -> list[str]:
@@ -175,10 +170,10 @@ def recognised_table(source: str | Source, options: dict[str, Any], *question: s
 def _overridden(ctx: click.Context) -> list[str]:
     """Return the options of the settings file about another measured column than the command line names."""
     typed, stored = (
-        [name for name in (*_MEASURED, "work", "unit") if ctx.get_parameter_source(name) is source]
+        [name for name in (*MEASURED, "work", "unit") if ctx.get_parameter_source(name) is source]
         for source in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
     )
-    return stored if set(typed) & set(_MEASURED) - set(stored) and set(stored) & set(_MEASURED) else []
+    return stored if set(typed) & set(MEASURED) - set(stored) and set(stored) & set(MEASURED) else []
 
 
 def read(source: str | Recognised, options: dict[str, Any], *question: str) -> Table:

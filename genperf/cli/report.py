@@ -77,7 +77,7 @@ def report(
     MODEL is a file of genperf fit. A TABLE (with --time or --quantity and roles, as for fit) is fitted first, and the
     model compared with baselines on what is held out. The page is one file: it needs no network and no server.
     """
-    from genperf.cli.options import capacities, configuration, group_at, measured_column, one_group, read
+    from genperf.cli.options import MEASURED, capacities, configuration, group_at, one_group, read
     from genperf.fitting import fit
     from genperf.reporting import PageJob, View, held_out, page, proposal_page
     from genperf.result import is_model, load_model, with_scaling
@@ -86,7 +86,7 @@ def report(
     kind = kind_of_proposal(output) if proposal else ""
     if efficiency is not None and not proposal:
         raise click.UsageError("--efficiency is that of --proposal")
-    if measured_column(roles) or not is_model(source):
+    if any(roles[name] for name in MEASURED) or not is_model(source):
         table = read(source, roles, *target)
         options = {**fitting, "pool": pool}
         with progress(out.quiet, "groups" if table.group else "") as done:

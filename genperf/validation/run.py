@@ -346,13 +346,10 @@ def choose_models(models: str | Iterable[str], table: Table) -> tuple[list[str],
     factors = table.panel
     for name in (str(model).strip() for model in requested):
         if name == "all":
-            names += ["auto", *LEARNERS]
-            for family in MODELS:
-                missing = MODELS[family].missing(factors)
-                names += [] if missing else [family]
-                if missing:
-                    needs = " and ".join(f"'{m}'" for m in missing)
-                    notes.append(Note(f"family '{family}' is left out: it needs {needs}", "not_applicable"))
+            missing = {family: MODELS[family].missing(factors) for family in MODELS}
+            names += ["auto", *LEARNERS, *(family for family in MODELS if not missing[family])]
+            needs = {family: " and ".join(f"'{name}'" for name in lacks) for family, lacks in missing.items() if lacks}
+            notes += [Note(f"family '{f}' is left out: it needs {need}", "not_applicable") for f, need in needs.items()]
         elif name in model_names or _FORMULA.search(name):
             names.append(name)
         elif name:
