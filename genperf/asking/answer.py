@@ -163,7 +163,17 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
             numbers |= {"efficiency_lower": efficiency.lower, "efficiency_upper": efficiency.upper}
             rate = growth.throughput(value)
             numbers |= {} if rate is None else dict(zip(THROUGHPUT, rate.ends, strict=True))
-            numbers |= _costs(growth)
+            if growth.grows and growth.marginal is not None:
+                # Whether growing pays, and what it costs.
+                (ratio, *_), ending = growth.marginal.ends, "" if growth.whole else "_per_million"
+                finite = ratio != float("inf")
+                numbers |= {
+                    "pays": growth.chance,
+                    **({"marginal_cost_ratio": ratio} if finite else {"marginal_cost": None}),
+                }
+                if growth.costs is not None and finite:
+                    here, there = growth.costs
+                    numbers |= {f"cost{ending}": there, f"marginal_cost{ending}": here * ratio}
         numbers |= {"fits": expected.fits} if facts.can_fail else {}
         numbers |= facts.quantities
         if (turn := facts.turn) is not None:
@@ -232,19 +242,6 @@ def answer_of(facts: Facts) -> Answer:
     trust = expected.verdict, expected.reason
     value = Value(expected.name, expected.unit, *expected.value.ends, *trust, at, facts=facts)
     return Answer((value,), facts, taken=dict(facts.taken))
-
-
-def _costs(growth: GrowthCounts) -> dict[str, Any]:
-    """Return whether growing pays, and what it costs, by name."""
-    if not growth.grows or growth.marginal is None:
-        return {}
-    if growth.marginal.value == float("inf"):
-        return {"pays": growth.chance, "marginal_cost": None}
-    numbers = {"pays": growth.chance, "marginal_cost_ratio": growth.marginal.value}
-    if growth.costs is not None:
-        (here, there), ending = growth.costs, "" if growth.whole else "_per_million"
-        numbers |= {f"cost{ending}": there, f"marginal_cost{ending}": here * growth.marginal.value}
-    return numbers
 
 
 #: What it costs, and how many times as fast it is, among the names that a question may want.
@@ -393,7 +390,10 @@ def rows_of(answer: Answer) -> Iterator[Row]:
     if (efficiency := growth.target.efficiency) is not None:
         before = None if beside is None else beside.efficiency
         middle, lower, upper = (f"{100 * end:.0f}" for end in efficiency.ends)
-        others = [one for one in others if not _is_efficiency(one, efficiency)]
+        # A measured column such as `Efficiency (%)` is the scaling efficiency, by its name and value.
+        shares = {one.quantity: one.value / (100.0 if one.unit == "%" else 1.0) for one in others}
+        same = {n for n, share in shares.items() if is_efficiency(n) and efficiency.lower <= share <= efficiency.upper}
+        others = [one for one in others if one.quantity not in same]
         # That of weak scaling, where nothing shows the work of a step.
         yield Row(
             "efficiency, weak" if growth.assumption else "efficiency",
@@ -412,12 +412,6 @@ def rows_of(answer: Answer) -> Iterator[Row]:
         if np.isfinite(ends.value):
             yield _interval_row(name, ends, unit)
     yield from (_interval_row(amount.quantity, amount.expected, amount.unit) for amount in others)
-
-
-def _is_efficiency(measured: Value, share: Interval) -> bool:
-    """Return whether a measured column, such as `Efficiency (%)`, is the scaling efficiency, by its name and value."""
-    value = measured.value / (100.0 if measured.unit == "%" else 1.0)
-    return is_efficiency(measured.quantity) and share.lower <= value <= share.upper
 
 
 def _interval_row(name: str, ends: Interval, unit: str, beside: str = "") -> Row:

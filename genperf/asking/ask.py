@@ -154,7 +154,8 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [0.10, 0.11, 0.12, 0.13]})
     >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="a + b*log2(gpus)")
     >>> print(ask(result, {"gpus": 64}, Question(work="32*gpus")).sentences["expect"])
-    Expect 12,800 samples/s at gpus=64: 40 x that of 1 gpu. The efficiency is 62 %; a step takes 0.16 s.
+    Expect 12,800 samples/s at gpus=64: 40 x that of 1 gpu. The efficiency is 62 % (90 %: 62 to 63 %);
+    a step takes 0.16 s.
     """
     question = question or Question()
     interval, result = question.interval, answering(result, at)

@@ -144,14 +144,16 @@ def place_of(name: str, source: Source) -> str | None:
     """Return the column that a key of a question means: by its name, an alias, or its words."""
     columns = source.columns
     named = column_named(name, columns)
-    if named is not None and not _never_varied(source, named):
+    levels = {column: {*labels(cells)} - {""} for column, cells in columns.items()}
+    varied = {column for column in columns if len(source) < 2 or len(levels[column]) > 1}
+    if named in varied:
         return named
     if named is not None:
         # `n_gpu` was 1 in every run; what varied counts the same.
         spelled = {**dict.fromkeys(columns), **source.aliases}
         counts = {spelled[text] or text for text in spelled if meant_by(text) == meant_by(name) == "workers"}
-        varied = [text for text in counts if text in columns and not _never_varied(source, text)]
-        return varied[0] if len(varied) == 1 else named
+        counting = [text for text in counts if text in varied]
+        return counting[0] if len(counting) == 1 else named
     for alias, column in source.aliases.items():
         if column in columns and column_named(name, {alias: ()}) is not None:
             return column
@@ -162,10 +164,6 @@ def place_of(name: str, source: Source) -> str | None:
     wanted = words[name]
     near = [c for c in columns if wanted and words[c] and (wanted <= words[c] or words[c] <= wanted)]
     return near[0] if len(near) == 1 else None
-
-
-def _never_varied(source: Source, column: str) -> bool:
-    return len(source) > 1 and len({*labels(source.columns[column])} - {""}) < 2
 
 
 def wanted_name(want: str, source: Source) -> str:

@@ -266,9 +266,7 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
 def _read_back(source: Source, table: Table | None = None) -> str:
     """Return in one line where the runs came from, and which rows are left out."""
     texts = [step.text for step in source.steps if step.kind == "read_back"]
-    if table is not None and table.rejected:
-        texts.append(_left_out(table))
-    return "; ".join(texts)
+    return "; ".join([*texts, *([_left_out(table)] if table is not None and table.rejected else [])])
 
 
 def _left_out(table: Table) -> str:

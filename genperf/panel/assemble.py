@@ -212,6 +212,13 @@ def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = N
     rejected = sorted([*columns.rejections(keep), *opened.ragged], key=lambda r: r.line)
     if rejected and not (roles.skip_bad_rows and usable.any()):
         raise _bad_rows(rejected, opened.count(keep) + len(opened.ragged), opened)
+    left_out, count_of_rows = list[Note](), rows_of(rejected)
+    if rejected:
+        text = (
+            f"{counted(count_of_rows, 'row')} left out because {'it' if count_of_rows == 1 else 'they'} cannot be used"
+        )
+        first_of = "; the first" if count_of_rows > 1 else ""
+        left_out.append(Note(f"{text}{first_of}: {rejected[0].complaint}", "rows_rejected"))
     remaining = [c for c in opened.cells if c not in checked and c not in columns.derived]
     derived = {name: columns.number(name) for name in columns.derived if name not in checked}
     # A run that was stopped may well fit.
@@ -242,7 +249,7 @@ def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = N
         notes=(
             *opened.steps,
             *measurement.notes(),
-            *(_rejection_notes(rejected) if rejected else ()),
+            *left_out,
             *(failure_notes(opened.count(lost), opened.count(keep & stopped)) if failed.any() else ()),
             *(failed_groups(failures, frame, roles.group) if len(failures) else ()),
             *constant_notes(factors),
@@ -353,13 +360,6 @@ def _bad_rows(rejected: Sequence[Rejection], total: int, source: Source) -> Tabl
     if any("true or false" in r.reason for r in rejected):
         hint += "; --categorical takes true and false"
     return TableError(message, hint=hint, where=source.name)
-
-
-def _rejection_notes(rejected: Sequence[Rejection]) -> tuple[Note, ...]:
-    """Say how many rows were left out, with the first of them."""
-    count = rows_of(rejected)
-    rows = f"{counted(count, 'row')} left out because {'it' if count == 1 else 'they'} cannot be used"
-    return (Note(f"{rows}{'; the first' if count > 1 else ''}: {rejected[0].complaint}", "rows_rejected"),)
 
 
 def _refuse_contradictions(columns: Columns, factors: Collection[str]) -> None:

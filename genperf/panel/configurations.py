@@ -31,12 +31,14 @@ def medians_along(panel: Panel, along: str, rows: Columns, table: Table | None =
     medians = panel.medians if table is None else table.median_runs(len(table))
     columns = {n: np.asarray(rows[n]) for n in names if n in rows and n != along}
     constant = {n: cells[0] for n, cells in columns.items() if (cells == cells[0]).all()}
-    agreeing = [m for m in medians if all(_same(m.values[names.index(n)], v) for n, v in constant.items())]
+
+    def same(a: float | str, b: Any) -> bool:
+        return (
+            str(a) == str(b) if isinstance(a, str) or isinstance(b, str) else bool(np.isclose(a, float(b), rtol=1e-9))
+        )
+
+    agreeing = [m for m in medians if all(same(m.values[names.index(n)], v) for n, v in constant.items())]
     return sorted(agreeing, key=lambda m: (float(m.values[names.index(along)]), m.value, m.lowest, m.highest))
-
-
-def _same(a: float | str, b: Any) -> bool:
-    return str(a) == str(b) if isinstance(a, str) or isinstance(b, str) else bool(np.isclose(a, float(b), rtol=1e-9))
 
 
 def most_measured(panel: Panel, along: str) -> dict[str, Any]:

@@ -65,15 +65,11 @@ def worth_aggregating(source: Any) -> bool:
     regular = [name for name in files if Path(name).is_file()]
     large = sum(map(os.path.getsize, regular)) > MIN_BYTES
     large = large or sum(map(_parquet_rows, regular)) > AGGREGATION_MIN_ROWS
-    return _same_columns(regular) or (large and find_spec("duckdb") is not None)
-
-
-def _same_columns(files: Sequence[str]) -> bool:
-    """Tell whether several files are tables of the same columns: they begin with one header, or are Parquet."""
-    if len(files) < 2:
-        return False
-    heads = [head_of(files[place]).split(b"\n", 1)[0].strip() for place in (0, -1)]
-    return all(head.startswith(b"PAR1") for head in heads) or (heads[0] == heads[1] and heads[0][:1] not in b"{[")
+    # Several files are tables of the same columns where they begin with one header, or are Parquet.
+    heads = [head_of(name).split(b"\n", 1)[0].strip() for name in (regular[0], regular[-1])] if len(regular) > 1 else []
+    parquet = bool(heads) and all(head.startswith(b"PAR1") for head in heads)
+    one_header = len({*heads}) == 1 and heads[0][:1] not in b"{["
+    return parquet or one_header or (large and find_spec("duckdb") is not None)
 
 
 def _parquet_rows(path: str) -> int:

@@ -301,18 +301,16 @@ class Machine(Struct, frozen=True, dict=True):
             if free is not None:
                 out[free] = devices / (split / out[free])
         if {"workers", "data_parallel"} <= {*given}:
-            self._open_ways(out, given)
+            # The ways that are open between given devices and given data-parallel ways: all to the first of them.
+            free_ways = [name for name in self.splits if name not in given and self.columns[name].distinct > 1]
+            rest = _product(out, [name for name in self.splits if name not in free_ways])
+            left = out["workers"] / (out["data_parallel"] * rest)
+            divides = (left >= 1.0 - SAME) & (np.abs(left - np.round(left)) < SAME)
+            unequal = divides & ~np.isclose(left, _product(out, free_ways), rtol=SAME)
+            for name in free_ways:
+                out[name] = np.where(unequal, np.round(left) if name == free_ways[0] else 1.0, out[name])
         if "data_parallel" not in given:
             out["data_parallel"] = np.maximum(1.0, devices / _product(out, SPLITS))
-
-    def _open_ways(self, out: dict[str, Array], given: Parts) -> None:
-        """Set the ways that are open between given devices and given data-parallel ways: all to the first of them."""
-        free = [name for name in self.splits if name not in given and self.columns[name].distinct > 1]
-        left = out["workers"] / (out["data_parallel"] * _product(out, [n for n in self.splits if n not in free]))
-        divides = (left >= 1.0 - SAME) & (np.abs(left - np.round(left)) < SAME)
-        unequal = divides & ~np.isclose(left, _product(out, free), rtol=SAME)
-        for name in free:
-            out[name] = np.where(unequal, np.round(left) if name == free[0] else 1.0, out[name])
 
     def _divide_work(self, out: dict[str, Array], base: Parts, given: Parts, growth: Growth | None) -> None:
         """Set the samples of a step, and what of them is a device's and a pass's."""

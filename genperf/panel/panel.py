@@ -498,8 +498,14 @@ def step_of(panel: Panel) -> StepWork:
         return StepWork(ONE, None, panel.timed, "shared", of_worker)
     if panel.workers is None or target.throughput or (panel.kind is not None and KINDS[panel.kind].shared):
         return StepWork(of_worker=of_worker)
-    if panel.kind is None and not _may_scale_weakly(panel, panel.workers):
-        return StepWork(of_worker=of_worker)
+    if panel.kind is None:
+        # Workers that are devices, whose times do not fall as those of shared work do, may scale weakly.
+        if not counts_devices(panel.workers.name) or len({m.values for m in panel.medians}) < 2:
+            return StepWork(of_worker=of_worker)
+        counts, times = panel.measured[panel.workers.name], np.array([median.value for median in panel.medians])
+        smallest, last = (np.median(times[counts == end]) for end in (counts.min(), counts.max()))
+        if smallest / last >= LEAST_FALL:
+            return StepWork(of_worker=of_worker)
     count, power = Name(panel.workers.name), KINDS[panel.kind or "weak"].power
     node = count if power == 0.0 else call("power", count, 1.0 + power)
     return StepWork(None, node, known="assumed" if panel.kind is None else "scaling", of_worker=of_worker)
@@ -554,12 +560,3 @@ def _of_worker(panel: Panel) -> tuple[WorkFormula, ...]:
         return (WorkFormula("1", False),)
     kinds = POSSIBLE if panel.kind is None else (panel.kind,)
     return tuple(WorkFormula(KINDS[name].over(counted), False) for name in kinds)
-
-
-def _may_scale_weakly(panel: Panel, workers: Factor) -> bool:
-    """Return whether the workers are devices, and their times do not fall as those of shared work do."""
-    if not counts_devices(workers.name) or len({m.values for m in panel.medians}) < 2:
-        return False
-    counts, times = panel.measured[workers.name], np.array([median.value for median in panel.medians])
-    smallest, last = (np.median(times[counts == end]) for end in (counts.min(), counts.max()))
-    return bool(smallest / last < LEAST_FALL)

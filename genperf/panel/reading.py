@@ -396,7 +396,11 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
         setting_names = [c.name for c in settings]
         extrinsic = [n for n in reading.roles.extrinsic if n in setting_names]
         requested = [c.name for c, _ in pairs if c.varies]
-        choices = [by_name] if len(ways) > 1 else [beyond, extrinsic, requested, _counts(settings), by_name]
+        # What may count it without a name of the field is the only setting.
+        plain = [c.name for c in settings if c.varies]
+        unnamed = [n for n in plain if columns[n].canonical is None and columns[n].lowest > 0.0]
+        only = next((names_of for names_of in (unnamed, plain) if len(names_of) == 1), [])
+        choices = [by_name] if len(ways) > 1 else [beyond, extrinsic, requested, only, by_name]
     scale = next((candidates[0] for candidates in choices if candidates), None)
     if scale is None:
         return
@@ -455,13 +459,6 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
         stays = [np.ptp(np.log(batch.values[r])) < CELL_ROUNDING for r in rows]
         grew = np.any(np.array(of_one) & ~np.array(stays)) and np.all(np.array(of_one) | np.array(stays))
     return batch.name if made or grew else None
-
-
-def _counts(settings: Sequence[TableColumn]) -> list[str]:
-    """Return the settings that may count what the runs are scaled by, without a name of the field: the only one."""
-    plain = [c for c in settings if c.varies]
-    unnamed = [c for c in plain if c.canonical is None and c.lowest > 0.0]
-    return next(([columns[0].name] for columns in (unnamed, plain) if len(columns) == 1), [])
 
 
 def _order_quantities(reading: Reading, want: str | None) -> None:
@@ -646,7 +643,13 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
         settings = [columns[DEVICES], *settings]
     scale = reading.scale
     if scale is None and not roles.extrinsic and not single:
-        raise _not_counted([c.name for c in settings], reading.with_role("kind", "label", "constant"))
+        texts, numeric = reading.with_role("kind", "label", "constant"), [c.name for c in settings]
+        hint = f"name the one that does: --extrinsic {shlex.quote(numeric[0]) if numeric else 'COLUMN'}"
+        inside = next((c.name for c in texts if c.levels and all(map(holds_counts, c.levels))), None)
+        if inside is not None:
+            hint = f"'{inside}' tells counts among words: write them as numbers in another column, such as gpus"
+        what = f"no column is known to count the workers ({', '.join(numeric) or 'no numbers'})"
+        raise TableError(what, hint=hint)
     counts = [c.name for c in settings if c.name in named or (c.name == scale and not is_size(c.name))]
     roles = replace(roles, extrinsic=tuple(dict.fromkeys([*roles.extrinsic, *counts])))
     reading.roles = _with_series(reading, roles, settings, requested, unmeasured)
@@ -699,15 +702,6 @@ def _with_series(
         levels = [n for n in texts if not columns[n].is_provenance]
         roles = replace(roles, categorical=tuple(dict.fromkeys([*roles.categorical, *levels])))
     return replace(roles, intrinsic=tuple(dict.fromkeys([*roles.intrinsic, *(c.name for c in free)])))
-
-
-def _not_counted(numeric: Sequence[str], texts: Sequence[TableColumn]) -> TableError:
-    """Return the error that asks for the column of the workers, by the columns of numbers and those of texts."""
-    hint = f"name the one that does: --extrinsic {shlex.quote(numeric[0]) if numeric else 'COLUMN'}"
-    inside = next((c.name for c in texts if c.levels and all(map(holds_counts, c.levels))), None)
-    if inside is not None:
-        hint = f"'{inside}' tells counts among words: write them as numbers in another column, such as gpus"
-    return TableError(f"no column is known to count the workers ({', '.join(numeric) or 'no numbers'})", hint=hint)
 
 
 def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str]) -> bool:

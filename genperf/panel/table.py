@@ -434,25 +434,19 @@ def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
 
 def failure_notes(count: int, stopped: int = 0) -> tuple[Note, ...]:
     """Say how many runs failed, and how many were stopped from outside."""
-    if stopped:
-        text = f"{counted(stopped, 'run')} stopped by a limit or a user, and left out: that shows nothing of memory"
-        return (Note(text, "runs_stopped"), *failure_notes(count))
-    if not count:
-        return ()
-    what_is_kept = (
-        f"{'its' if count == 1 else 'their'} settings are kept as ones that did not fit, without a measured value"
-    )
-    return (Note(f"{counted(count, 'run')} failed: {what_is_kept}", "runs_failed"),)
+    kept = f"{'its' if count == 1 else 'their'} settings are kept as ones that did not fit, without a measured value"
+    left_out = "stopped by a limit or a user, and left out: that shows nothing of memory"
+    of_stopped = Note(f"{counted(stopped, 'run')} {left_out}", "runs_stopped")
+    of_failed = Note(f"{counted(count, 'run')} failed: {kept}", "runs_failed")
+    return (*([of_stopped] if stopped else []), *([of_failed] if count else []))
 
 
 def failed_groups(failures: pd.DataFrame, frame: pd.DataFrame, group: Sequence[str]) -> tuple[Note, ...]:
     """Say which groups have runs that failed, and none that was measured."""
     measured = {*group_keys(frame, group)}
-    gone = [key for key in dict.fromkeys(group_keys(failures, group)) if key not in measured]
-    if not gone:
-        return ()
-    keys_text = listed([", ".join(key) for key in gone])
-    return (Note(f"every run failed of {counted(len(gone), 'group')}, left out: {keys_text}", "groups_failed"),)
+    gone = [", ".join(key) for key in dict.fromkeys(group_keys(failures, group)) if key not in measured]
+    text = f"every run failed of {counted(len(gone), 'group')}, left out: {listed(gone)}"
+    return (Note(text, "groups_failed"),) if gone else ()
 
 
 def group_keys(frame: pd.DataFrame, group: Sequence[str]) -> list[tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,12 +106,6 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
     # Within the measured range a limit is looked for at the counts themselves.
     ends = inside[0] * 2.0 ** np.concatenate([doublings[:-1], 0.5 * (beyond[1:] + beyond[:-1])])
     return tuple(zip(ends.tolist(), (-np.diff(left)).tolist(), strict=True))
-
-
-def one_worker_names(panel: Panel, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the factors of a configuration that are 1 on one worker."""
-    counts = (*panel.counts, panel.find("devices_per_node"))
-    return tuple(f.name for f in counts if f is not None and f.name in names)
 
 
 #: Relative differences below this are rounding errors of a formula.

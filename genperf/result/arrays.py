@@ -65,11 +65,22 @@ def unpacked(value: object) -> npt.NDArray[Any]:
     ([[0.5], [2.5]], ['b', 'a'])
     """
     if isinstance(value, list):
-        return _numbers(value)
+        try:
+            numbers = np.array(value, dtype=float)
+        except (ValueError, TypeError):
+            raise ValueError("Expected numbers in rows of one length") from None
+        if not np.all(np.abs(numbers) <= LARGEST):
+            raise ValueError("Expected finite numbers")
+        return numbers
     if not isinstance(value, dict):
         raise ValueError("Expected an array")
     if set(value) == {"labels", "places"}:
-        return _labels(value["labels"], value["places"])
+        labels, places = value["labels"], value["places"]
+        if not isinstance(labels, list) or not isinstance(places, list) or not all(isinstance(v, str) for v in labels):
+            raise ValueError("Expected labels and places")
+        if not all(isinstance(k, int) and 0 <= k < len(labels) for k in places):
+            raise ValueError("Expected places of the labels")
+        return np.array([*labels, None], dtype=object)[:-1][places]
     if set(value) == {"shape", "float16", "largest"}:
         halves, largest = _packed_numbers(value["shape"], value["float16"], "<f2"), unpacked(value["largest"])
         columns = halves.shape[1] if halves.ndim == 2 else 1
@@ -109,21 +120,3 @@ def encoded(values: npt.NDArray[Any]) -> object:
             text = base64.b64encode(halves.tobytes()).decode()
             return {"shape": list(values.shape), "float16": text, "largest": encoded(largest)}
     return packed(values)
-
-
-def _numbers(value: list[Any]) -> Array:
-    try:
-        numbers = np.array(value, dtype=float)
-    except (ValueError, TypeError):
-        raise ValueError("Expected numbers in rows of one length") from None
-    if not np.all(np.abs(numbers) <= LARGEST):
-        raise ValueError("Expected finite numbers")
-    return numbers
-
-
-def _labels(labels: object, places: object) -> npt.NDArray[np.object_]:
-    if not isinstance(labels, list) or not isinstance(places, list) or not all(isinstance(v, str) for v in labels):
-        raise ValueError("Expected labels and places")
-    if not all(isinstance(k, int) and 0 <= k < len(labels) for k in places):
-        raise ValueError("Expected places of the labels")
-    return np.array([*labels, None], dtype=object)[:-1][places]

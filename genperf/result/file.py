@@ -314,10 +314,8 @@ def _discrepancies_from(records: Sequence[layout.DiscrepancyRecord]) -> tuple[Di
 
 def _encode_hook(value: object) -> object:
     """Return what msgspec cannot write by itself as plain values."""
-    if isinstance(value, np.ndarray):
-        return encoded(value)
-    if isinstance(value, np.generic):
-        return value.item()
+    if isinstance(value, np.ndarray | np.generic):
+        return encoded(value) if isinstance(value, np.ndarray) else value.item()
     raise TypeError(f"a model file holds no {type(value).__name__}")
 
 

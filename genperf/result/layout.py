@@ -151,7 +151,14 @@ def of_record(record: ModelRecord, discrepancies: Sequence[Discrepancy]) -> _Rul
     """Yield the rules of a model."""
     schema = record.schema
     yield schema.substituted, "table.substituted: a fitted model has no levels that replace others"
-    yield from _of_schema(schema)
+    yield from _of_names("table.factors", (f.name for f in schema.factors))
+    for factor in schema.factors:
+        yield from _of_factor(factor)
+    for median in schema.medians:
+        yield from _of_median(median, schema.factors)
+    yield not 0.0 <= schema.lowest <= schema.highest, "table.lowest, table.highest: the measured values are not a range"
+    if schema.target.work:
+        parse_number(schema.target.work, {f.name for f in schema.factors if f.numeric})
     for discrepancy in discrepancies:
         yield from _of_discrepancy(discrepancy, schema.factors)
     has_weight = sum(m.weight for m in record.members) > 0.0
@@ -176,18 +183,6 @@ def of_groups(file: File) -> _Rules:
     yield not complete, "groups.key: the groups do not have one value of each group column, or one is there twice"
     targets = {g.model.schema.target for g in file.groups}
     yield len(targets) > 1, "groups.model.table.target: the groups measure different quantities"
-
-
-def _of_schema(schema: Schema) -> _Rules:
-    yield from _of_names("table.factors", (f.name for f in schema.factors))
-    for factor in schema.factors:
-        yield from _of_factor(factor)
-    for median in schema.medians:
-        yield from _of_median(median, schema.factors)
-    ordered = 0.0 <= schema.lowest <= schema.highest
-    yield not ordered, "table.lowest, table.highest: the measured values are not a range"
-    if schema.target.work:
-        parse_number(schema.target.work, {f.name for f in schema.factors if f.numeric})
 
 
 def _of_names(place: str, names: Iterable[str]) -> _Rules:
@@ -226,7 +221,10 @@ def _of_member(member: MemberRecord, schema: Schema, discrepancies: Sequence[Dis
     yield from _of_names("members.terms", (t.name for t in member.terms))
     yield from _of_names("members.constants", [*(c.name for c in member.constants), *(f.name for f in schema.factors)])
     for constant in member.constants:
-        yield not _inside_bounds(constant), f"members.constants: '{constant.name}' is outside of its bounds"
+        (lower, upper), room = constant.bounds, ROUNDING * max(1.0, abs(constant.value))
+        # A constant of a fixed value has that value as both bounds.
+        inside = lower <= upper and lower - room * (lower != 0.0) <= constant.value <= upper + room
+        yield not inside, f"members.constants: '{constant.name}' is outside of its bounds"
     draws, central, place = member.draws, member.central, member.discrepancy
     draws_match = draws.ndim == 2 and len(draws) and draws.shape[1] == len(member.constants)
     yield not draws_match, "members.draws: the draws do not match the constants"
@@ -236,13 +234,6 @@ def _of_member(member: MemberRecord, schema: Schema, discrepancies: Sequence[Dis
         yield not 0 <= place < len(discrepancies), "members.discrepancy: there is none at this place"
         alike = len(discrepancies[place].scales) == len(draws)
         yield not alike, "discrepancies.scales: they do not match the draws"
-
-
-def _inside_bounds(constant: ConstantRecord) -> bool:
-    lower, upper = constant.bounds
-    room = ROUNDING * max(1.0, abs(constant.value))
-    # A constant of a fixed value has that value as both bounds.
-    return bool(lower <= upper and lower - room * (lower != 0.0) <= constant.value <= upper + room)
 
 
 def _of_anchors(place: str, anchors: Columns, factors: tuple[Factor, ...], *others: Array) -> _Rules:

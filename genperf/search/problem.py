@@ -14,7 +14,6 @@ from genperf.formula import Call, Formula, Name, Node, Number, call, parse, pars
 from genperf.panel import Panel
 from genperf.panel.quantities import ONE, QUANTITIES, Quantities, beside, read_columns
 from genperf.panel.target import Target
-from genperf.panel.work import one_worker_names
 from genperf.prediction import Query, Schema, central_times, predicted_columns
 from genperf.prediction.predict import THROUGHPUT, central_values
 from genperf.result import FitResult, GroupedResult
@@ -204,7 +203,8 @@ def read_problem(
         )
     for name in sorted(read & {"throughput", "machines", "cost"}):
         follow.node(name)
-    one_worker = one_worker_names(words.factors, words.names)
+    ones = (*words.factors.counts, words.factors.find("devices_per_node"))
+    one_worker = tuple(f.name for f in ones if f is not None and f.name in words.names)
     if on_one_worker in read and not one_worker:
         what = "and no factor that is varied counts the workers"
         raise ModelError(f"{on_one_worker} is the {predicted} on one worker, {what}")
