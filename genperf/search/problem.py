@@ -47,8 +47,8 @@ class Job(Struct, frozen=True):
 
     @property
     def priced(self) -> bool:
-        """Whether a price is given: 1 is none."""
-        return str(self.price).strip() not in ("1", "1.0")
+        """Whether a price is given: 1 without a time is none."""
+        return bool(self.price_text) or str(self.price).strip() not in ("1", "1.0")
 
     @property
     def formulas(self) -> list[str]:
