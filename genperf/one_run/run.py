@@ -38,6 +38,14 @@ _TFLOPS = re.compile(r"(?i)(t|p)flops?(/s(ec)?)?(/[a-z]+)?")
 #: A number that may be a rate: 76800, 76.8k or 76800/s; the 3.1 of a network's name is none.
 _BARE = re.compile(rf"\d[\d,]{{2,}}(\.\d+)?[kM]?|{_NUMBER}([kM]|/s|[kM]/s)")
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
+#: Settings whose number may stand apart from them.
+_SETTINGS = "|".join(
+    any_of(place)
+    for place in (
+        "factors.global_batch",
+        *map("transformer.{}".format, ("micro_batch", "sequence", "layers", "hidden")),
+    )
+)
 #: What is written as one word: a rate per second, a percentage, `8 x h100`, `2 nodes of 8xh100`, `2 nodes`, `seq 4096`.
 _ONE_WORD = {
     r"\s+per\s+|\s*/\s*": "/",
@@ -45,7 +53,7 @@ _ONE_WORD = {
     rf"(?<![\w.])({_NUMBER})\s*[x×*]\s+(?=[A-Za-z])": r"\1x",
     rf"^({_NUMBER}) ?nodes? (?:of |with )?(?=\d+[x×*])": r"\1x",
     rf"(?<![\w.=])({_NUMBER}) ?nodes?(?![\w/.-])": r"nodes=\1",
-    rf"(?<!\S)(seq|seq_?len|gbs|mbs|layers|hidden)[ :]+({_NUMBER}[kM]?)(?!\S)": r"\1=\2",
+    rf"(?<!\S)({_SETTINGS})[ :]+({_NUMBER}[kM]?)(?!\S)": r"\1=\2",
 }
 #: What a training of all parameters may be called beside its network.
 _TRAININGS = re.compile(r"(?i)((fully?|pre)-?)?(fine-?)?(tun(ed?|ing)|train(ed|ing)?)|sft|full|fine")
