@@ -72,6 +72,7 @@ def test_a_measured_throughput_is_what_the_page_speaks(browser: Browser, rates: 
 def test_the_axis_is_switched_and_kept_in_the_address(browser: Browser, groups: GroupedResult) -> None:
     result = groups["slow"]
     browser.open(page(groups))
+    browser.js("choose(PAGE.groups.findIndex((g) => nameOf(g) === 'slow'))")
     assert labels(browser) == ["time", "throughput"]
     before = browser.js("return document.querySelector('#scaling .curve').getAttribute('d')")
     choose(browser, "throughput")
