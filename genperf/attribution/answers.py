@@ -393,9 +393,11 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
         """Terms and elasticities, what the verdicts mean, what cannot be told apart, then what was requested beside."""
         target, settings = self.quantity, list(self.terms.columns[: self.terms.columns.get_loc("term")])
         terms = self._terms_with_sums(settings)
-        of_one = terms.groupby(settings or np.zeros(len(terms)), dropna=False)[term_column(target)]
-        ends = terms[["lower", "upper"]].abs().max(axis=1) / of_one.transform("sum")
-        largest = ends.clip(lower=terms["share"].abs()).groupby(terms["term"]).max()
+        largest = terms["share"].abs().groupby(terms["term"]).max()
+        if term_column(target) in terms:
+            of_one = terms.groupby(settings or np.zeros(len(terms)), dropna=False)[term_column(target)]
+            ends = terms[["lower", "upper"]].abs().max(axis=1) / of_one.transform("sum")
+            largest = ends.clip(lower=terms["share"].abs()).groupby(terms["term"]).max()
         small = largest[largest < LEAST_SHARE_SHOWN]
         unexplained = terms.loc[terms["term"] == FORM, "share"].abs().max()
         terms, same = for_people(terms[~terms["term"].isin(small.index)], settings)
@@ -406,7 +408,8 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
             off = f"its terms are {100 * unexplained:.0f} % off here"
             yield f"what the {target.name} is made of is not determined: {off}"
         else:
-            yield f"{'seconds' if target.is_time else heading(target)} and share of each term", terms
+            amount = f"{'seconds' if target.is_time else heading(target)} and " if term_column(target) in terms else ""
+            yield f"{amount}share of each term", terms
             if len(small):
                 together, most = ", together" if len(small) > 1 else "", np.floor(1e3 * small.sum() + 1.0) / 10.0
                 yield f"{counted(len(small), 'other term')}{together} under {most:.1f} %"

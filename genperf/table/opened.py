@@ -61,15 +61,15 @@ from genperf.table.text import (
     read_delimited,
     read_records,
 )
-from genperf.vocabulary import words_of
+from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import bare, canonical_time, header_of
 from genperf.vocabulary.names import LEVELS, meant_by, plain_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: A part of a job, as Slurm numbers it.
-_JOB_STEP = re.compile(r"\d+(_\d+)?\.(batch|extern|interactive|\d+)")
+#: A step of a job, as a scheduler numbers it.
+_JOB_STEP = re.compile(rf"\d+(_\d+)?\.({any_of('cells.step_of_a_job')}|\d+)")
 _SECONDS = re.compile(r"(?<![^\W_])s(?:ec(?:ond)?s?)?$", re.IGNORECASE)
 #: The end of the name of a file with a job's errors, `job.err` or `job.e17`, or with what it printed.
 _ERRORS, _PRINTED = re.compile(r"\.(?:err|stderr|e)(\d*)$"), re.compile(r"\.(?:out|stdout|log|o)(\d*)$")
@@ -346,8 +346,8 @@ def _unit_of_rows(source: Source) -> dict[str, str]:
 
 
 def _without_job_steps(source: Source) -> Source:
-    """Leave out the rows of Slurm's accounting that are steps of jobs, beside rows of the jobs."""
-    for cells in (cells for name, cells in source.cells.items() if plain_name(name) in ("jobid", "job_id")):
+    """Leave out the rows of a scheduler's accounting that are steps of jobs, beside rows of the jobs."""
+    for cells in (cells for name, cells in source.cells.items() if plain_name(name) in words_of("columns.job")):
         jobs = np.array([_JOB_STEP.fullmatch(text) is None for text in labels(cells).tolist()])
         if jobs.any() and not jobs.all():
             left_out = step(f"{counted(int((~jobs).sum()), 'step')} of jobs beside the jobs left out")

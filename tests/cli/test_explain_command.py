@@ -111,3 +111,27 @@ def test_suggest_among_candidates(shell: Shell, models: Path) -> None:
     status, _, err = shell("suggest", "one.json", "--target", "gpus=128", "--within", "a little")
     assert status == 2
     assert "is not a number" in err
+
+
+def test_tokens_of_a_step_that_nothing_counts_leave_the_shares(shell: Shell) -> None:
+    rows = [f"{n},{b},{n * b * 500 / (1 + 0.01 * n) / (1 + 0.02 * b):.0f}" for b in (8, 16) for n in (1, 2, 4, 8)]
+    Path("runs.csv").write_text("\n".join(("gpus,batch,tokens_per_s", *rows)) + "\n")
+    status, _, _ = shell(
+        *[
+            "fit",
+            "runs.csv",
+            "--throughput",
+            "tokens_per_s",
+            "--extrinsic",
+            "gpus",
+            "--intrinsic",
+            "batch",
+            "-o",
+            "m.json",
+        ]
+    )
+    assert status == 0
+    status, out, errors = shell("explain", "m.json", "--at", "gpus=8")
+    assert (status, errors) == (0, "")
+    assert "no seconds: tokens_per_s counts tokens" in out
+    assert "\nshare of each term\n" in out
