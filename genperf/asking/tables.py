@@ -210,7 +210,7 @@ def ask_recognised(
     """Answer one configuration from a table whose columns are recognised, with roles that were given."""
     requested = as_row(opened.source, at)
     wanted = requested.wanted or (want and wanted_name(want, opened.source))
-    opened = replace(opened, at=requested.at, want=wanted)
+    opened = opened.for_question(requested.at, wanted)
     if want is None and question is not None and question.training.tokens is not None:
         # Where tokens were measured, how long many of them take follows from these and no length of a sequence.
         rates = {n: opened.reading.columns[n].header for n in opened.reading.quantities if n in opened.reading.columns}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -16,16 +17,20 @@ from genperf.errors import Note, TableError, counted, suggest
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
 from genperf.panel.options import OPTIONS, FailureRule, Roles
-from genperf.panel.reading import Reading, by_group, measured_roles, read_columns
+from genperf.panel.reading import Reading, by_group, column_named, measured_roles, read_columns
 from genperf.panel.table import Table
 from genperf.panel.target import Measurement
-from genperf.table.cells import Source
-from genperf.table.clean import filled
+from genperf.table.cells import Source, step
+from genperf.table.clean import filled, labels
 from genperf.table.opened import understood
+from genperf.vocabulary import any_of
 from genperf.vocabulary.headers import TIME_UNITS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: What all cells of a column are that says how each run was scaled.
+_SCALED = re.compile(any_of("cells.kind_of_scaling"))
 
 
 def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping[str, str]) -> Table:
@@ -144,6 +149,23 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         """How the table was read, as options that can be copied."""
         return f"read as: {self.reading.options}"
 
+    def for_question(self, at: Mapping[str, str], want: str | None = None) -> Recognised:
+        """Return the table as a question reads it, whose columns are settings.
+
+        Where a column says how each run was scaled, and the question names one kind, it is of these runs: sizes grow
+        with the count in weak scaling, and stay in strong scaling.
+        """
+        source = self.source
+        for key, text in at.items() if not self.given.columns else ():
+            if not _SCALED.fullmatch(text.strip().lower()) or (column := column_named(key, source.cells)) is None:
+                continue
+            texts = [level.strip().lower() for level in labels(source.cells[column]).tolist()]
+            rows = np.array([level == text.strip().lower() for level in texts], dtype=bool)
+            if rows.any() and not rows.all() and all(map(_SCALED.fullmatch, texts)):
+                left_out = step(f"{counted(int((~rows).sum()), 'row')} left out that are not of {column}={text}")
+                source = replace(source.take(np.flatnonzero(rows)), steps=(*source.steps, left_out))
+        return replace(self, source=source, at=at, want=want)
+
     def table(self) -> Table:
         """Return the checked table."""
         named = self.given.measured_column is not None
@@ -181,7 +203,8 @@ def recognised(
         large = LargeSource(str(table), delimiter)
         return Recognised(large.sample(), roles, mapping or {}, at or {}, files=large)
     units = {roles.measured["time"]: roles.measured["unit"]} if {"time", "unit"} <= {*roles.measured} else None
-    return Recognised(understood(table, delimiter, roles.columns, units), roles, mapping or {}, at or {})
+    opened = Recognised(understood(table, delimiter, roles.columns, units), roles, mapping or {})
+    return opened.for_question(at or {})
 
 
 def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] | None = None, **roles: Any) -> Table:

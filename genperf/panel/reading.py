@@ -410,7 +410,8 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
         # The question counts in another column, of which the scale is a multiple.
         columns[scale].role, scale = "consequence", twin
     reading.scale = scale
-    sized = is_size(scale) or (scale not in mapped.values() and _is_a_size(reading, scale))
+    nameless = scale not in mapped.values() and canonical_of(scale) is None
+    sized = is_size(scale) or (nameless and _is_a_size(reading, scale))
     level = names.get(scale)
     if level not in LEVELS and not sized and "workers" not in mapped:
         mapped["workers"] = scale
@@ -424,7 +425,7 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
 
 def _is_a_size(reading: Reading, scale: str) -> bool:
     """Tell whether what the runs are scaled by has no name of a count, and every time grows much with it."""
-    if canonical_of(scale) is not None or noun_of(scale) != scale or any(map(meant_by, words_in(scale))):
+    if noun_of(scale) != scale or any(map(meant_by, words_in(scale))):
         return False
     times = [c.name for c in reading.with_role("measured") if c.kind == "time"]
     return bool(times) and all(reading.growth(n) > SIZE_GROWTH for n in times)
@@ -433,18 +434,23 @@ def _is_a_size(reading: Reading, scale: str) -> bool:
 def _batch_of_all(reading: Reading, scale: str) -> str | None:
     """Return the batch that is that of all workers, though its name leaves it open; None where nothing shows it.
 
-    It is where it grew in proportion to the count in some series, and in proportion or not at all in the others; or
-    where a throughput of all times the time of a step makes it.
+    It is where it grew in proportion to the count in some series, and in proportion or not at all in the others; where
+    a throughput of all times the time of a step makes it; or where it stayed, and the steps took shorter.
     """
     batches, counts = (
         [c for c in reading.with_role("setting") if c.canonical in _BATCHES],
         reading.columns[scale].values,
     )
-    if len(batches) != 1 or not batches[0].varies or np.nanmax(counts) < 2.0 * np.nanmin(counts):
+    if len(batches) != 1 or np.nanmax(counts) < 2.0 * np.nanmin(counts):
         return None
     (batch,), measured = batches, reading.with_role("measured")
     if plain_name(batch.name) not in words_of("columns.batch_of_any"):
         return None
+    steps = [c.name for c in measured if c.kind == "time" and c.header.of == "step"]
+    of_one_batch = np.unique(np.stack([reading.series, batch.values]), axis=1, return_inverse=True)[1].ravel()
+    growths = [g for name in steps for g in reading.growths(name, of_one_batch)]
+    if growths and np.median(growths) < -LEAST_GROWTH:
+        return batch.name
     seconds = [
         TIME_UNITS[c.header.unit][0] / TIME_UNITS[c.header.unit][1] * c.values for c in measured if c.kind == "time"
     ]
