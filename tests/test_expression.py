@@ -1,10 +1,8 @@
 """Expressions: terms, totals and constants, evaluated, differentiated and printed."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-import genperf as gp
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import parse
 
@@ -162,10 +160,3 @@ def test_a_level_of_a_categorical_factor() -> None:
 def test_linear_in_the_coefficients(text: str, linear: bool) -> None:
     expression = Expression("formula", (Term("all", parse(text).node),), (coefficient("a"), coefficient("b")))
     assert expression.is_linear is linear
-
-
-def test_a_column_of_numbers_is_not_compared_with_a_text() -> None:
-    runs = pd.DataFrame({"workers": [1, 2, 4, 8], "s": [1.0, 0.6, 0.4, 0.3]})
-    table = gp.read_table(runs, time="s", extrinsic="workers")
-    with pytest.raises(gp.GenperfError, match="a column of numbers is compared with a text"):
-        gp.fit(table, model="where(workers == 'x', a, 2)")

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from genperf.arrays import Array, Index
-from genperf.errors import ModelError
 
 
 class Number(Struct, frozen=True):
@@ -291,31 +290,18 @@ def _power_partials(arguments: Values, result: Any) -> list[Any]:
     return [by_base, by_exponent]
 
 
-def _compared(operator: np.ufunc) -> Callable[..., Any]:
-    """Return a comparison that refuses a text beside numbers."""
-
-    def compare(left: Any, right: Any) -> Any:
-        try:
-            return operator(left, right)
-        except TypeError:
-            hint = "write the number without quotes"
-            raise ModelError("a column of numbers is compared with a text", hint=hint) from None
-
-    return compare
-
-
 LN2 = float(np.log(2.0))
 
 FUNCTIONS: dict[str, Function] = {
     "or": Function(np.logical_or, None, 2, 2, "or", 1),
     "and": Function(np.logical_and, None, 2, 2, "and", 2),
     "not": Function(np.logical_not, None, 1, 1, "not", 3),
-    "less": Function(_compared(np.less), None, 2, 2, "<", 4),
-    "less_equal": Function(_compared(np.less_equal), None, 2, 2, "<=", 4),
-    "greater": Function(_compared(np.greater), None, 2, 2, ">", 4),
-    "greater_equal": Function(_compared(np.greater_equal), None, 2, 2, ">=", 4),
-    "equal": Function(_compared(np.equal), None, 2, 2, "==", 4),
-    "not_equal": Function(_compared(np.not_equal), None, 2, 2, "!=", 4),
+    "less": Function(np.less, None, 2, 2, "<", 4),
+    "less_equal": Function(np.less_equal, None, 2, 2, "<=", 4),
+    "greater": Function(np.greater, None, 2, 2, ">", 4),
+    "greater_equal": Function(np.greater_equal, None, 2, 2, ">=", 4),
+    "equal": Function(np.equal, None, 2, 2, "==", 4),
+    "not_equal": Function(np.not_equal, None, 2, 2, "!=", 4),
     "add": Function(np.add, lambda a, r: (1.0, 1.0), 2, 2, "+", 5),
     "subtract": Function(np.subtract, lambda a, r: (1.0, -1.0), 2, 2, "-", 5),
     "multiply": Function(np.multiply, lambda a, r: (a[1], a[0]), 2, 2, "*", 6),

@@ -444,12 +444,16 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
     if len(batches) != 1 or np.nanmax(counts) < 2.0 * np.nanmin(counts):
         return None
     (batch,), measured = batches, reading.with_role("measured")
-    if plain_name(batch.name) not in words_of("columns.batch_of_any"):
-        return None
     steps = [c.name for c in measured if c.kind == "time" and c.header.of == "step"]
     of_one_batch = np.unique(np.stack([reading.series, batch.values]), axis=1, return_inverse=True)[1].ravel()
     growths = [g for name in steps for g in reading.growths(name, of_one_batch)]
-    if growths and np.median(growths) < -LEAST_GROWTH:
+    shorter = len(growths) > 0 and bool(np.median(growths) < -SIZE_GROWTH)
+    if plain_name(batch.name) not in words_of("columns.batch_of_any"):
+        if shorter and not batch.varies and batch.canonical != "global_batch":
+            # A step has fewer passes of it on more workers: it says nothing of the work of a step.
+            batch.role, batch.reasons = "constant", ("one number, though the steps take shorter",)
+        return None
+    if shorter:
         return batch.name
     seconds = [
         TIME_UNITS[c.header.unit][0] / TIME_UNITS[c.header.unit][1] * c.values for c in measured if c.kind == "time"

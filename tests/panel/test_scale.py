@@ -295,3 +295,10 @@ def test_a_batch_that_stays_while_the_steps_take_shorter_is_that_of_all(batches:
     assert answer.answers[0].value == pytest.approx(0.08 + 14.5 / 64, rel=0.1)
     assert answer.facts is not None
     assert answer.facts.growth.target.rate == pytest.approx(512 / (0.08 + 14.5 / 64), rel=0.1)
+
+
+def test_a_micro_batch_says_nothing_of_steps_of_fewer_passes() -> None:
+    runs = pd.DataFrame({"gpus": [8, 16, 32], "micro_batch": 4, "step_s": [1.9, 1.0, 0.55]})
+    answer = gp.ask(runs, gpus=64)
+    assert answer.answers[0].value == gp.ask(runs[["gpus", "step_s"]], gpus=64).answers[0].value
+    assert answer.answers[0].value == pytest.approx(0.33, rel=0.05)
