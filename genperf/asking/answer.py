@@ -53,6 +53,8 @@ PICTURE_ROWS = 4
 MOST_ROWS = 5
 #: Times below it are written in microseconds.
 SMALL_SECONDS = 1e-3
+#: Difference of two rates, of one of them, below which they are one.
+SAME = 0.01
 
 
 class Value(Struct, frozen=True, eq=False, dict=True):
@@ -385,6 +387,13 @@ def rows_of(answer: Answer) -> Iterator[Row]:
     if rate is not None and not relative:
         before_text = "" if beside is None or beside.rate is None else three_digits(beside.rate)
         yield _interval_row("throughput", rate, rate_unit(growth.sample), before_text)
+        # A measured rate beside the time of a step may be this one.
+        same = {
+            one.quantity
+            for one in others
+            if one.unit == rate_unit(growth.sample) and abs(one.value / rate.value - 1.0) < SAME
+        }
+        others = [one for one in others if one.quantity not in same]
     if rate is None or growth.of_steps:
         yield _time_row(facts, beside, likeliest.quantity)
     if (efficiency := growth.target.efficiency) is not None:

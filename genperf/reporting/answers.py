@@ -237,7 +237,7 @@ def _next(place: Place) -> Section:
         return Section(NEXT, "no advice", (prose(text),))
     if run.met or not run.places:
         return Section(NEXT, "nothing", (prose(text),))
-    request, at = run.places[0], place.values
+    request, at = run.target if run.little else run.places[0], place.values
     name = min(request, key=lambda n: (request[n] == at.get(n), place.along is None or n != place.along.name))
     short = f"{name} {request[name]}" if isinstance(request[name], str) else count_text(float(request[name]), name)
     return Section(NEXT, short, (prose(text),))

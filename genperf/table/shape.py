@@ -36,7 +36,7 @@ _BEFORE = re.compile(rf"(?<![\w.])(?P<number>\d+)\s*[-_]?\s*(?:x\s+|×\s*)?(?P<w
 _AFTER = re.compile(rf"(?<![^\W_])(?P<word>{_WORD})(?P<joint>\s*[=:]\s*|[\s_\-]*|\()(?P<number>\d+)(?![\w.])\)?")
 #: What is in the place of the number where a header has none beside it.
 _VALUE, _COUNT, _RUN = "value", "count", "repeat"
-_PAIR = re.compile(r"(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?)(?![\w.])")
+_PAIR = re.compile(r"(?<![\w.])(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?)(?![\w.])")
 _FLAG = re.compile(r"(?<!\S)--?(?P<word>[^\W\d_][\w\-]*)[ =](?P<number>\d+)(?!\S)")
 _MULTIPLE = re.compile(r"(?:^|(?<=[\s(]))(\d+)\s*[x×]\s*(?=[^\W\d_])|(?<=\w)\s+[x×]\s?(\d+)(?!\w)")
 #: Nodes × devices of each, alone or before the name of the device: `2x8 A100`.

@@ -153,7 +153,7 @@ def next_line(facts: Facts) -> str:
     texts = ([digits(end) for end in ends[1:]] for ends in (value.ends, run.narrowed(value).ends))
     now, then = (ends_text(lower, upper, " – ") for lower, upper in texts)
     if run.little or now == then:
-        return f"measure {places}, though it narrows the interval little"
+        return f"measure {join_values(run.target)} itself: no other run narrows this noticeably"
     return f"measure {places}: narrows {what} to {with_unit(then, unit)}"
 
 
@@ -168,7 +168,7 @@ def decision_sentence(
     if expected.verdict == BLIND:
         text = f"do not decide on {where} yet"
         run = None if facts is None else facts.next_run
-        place = run.places[0] if run is not None and run.places else {}
+        place = run.places[0] if run is not None and run.places and not run.little else {}
         along = "" if facts is None else facts.growth.name
         return capitalised(
             f"{text}: measure {count_text(float(place[along]), along)} first" if along in place else text

@@ -344,7 +344,7 @@ def next_sentence(run: NextRun, unit: str, reported: Interval | None = None) -> 
     places = "; ".join(join_values(place) for place in run.places)
     narrowed = run.narrowed(now)
     if run.little or _range_text(now) == _range_text(narrowed):
-        return f"no candidate narrows the interval at {where} noticeably; {places} does most for its cost"
+        return f"no other run narrows the interval at {where} noticeably: measure {where} itself"
     unknown = ", unless a new bottleneck appears" if run.beyond else ""
     text = f"the interval at {where} then narrows from {_range_text(now)} to {_range_text(narrowed, unit)}{unknown}"
     if run.within is None:

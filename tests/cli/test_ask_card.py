@@ -147,6 +147,14 @@ def test_an_efficiency_that_was_measured_is_not_on_a_card_twice() -> None:
     assert "Efficiency (%)" not in answer.card()
 
 
+def test_a_rate_that_is_the_throughput_by_another_name_stands_once() -> None:
+    counts, seconds = np.array([1, 2, 4, 8]), np.array([1.0, 1.05, 1.12, 1.2])
+    runs = pd.DataFrame({"gpus": counts, "global_batch": 64 * counts, "step_s": seconds})
+    text = gp.ask(runs.assign(samples_per_s=64 * counts / seconds), gpus=16).card()
+    assert "throughput" in text
+    assert "samples_per_s" not in text
+
+
 def test_a_share_that_follows_from_a_throughput_has_a_card_with_header_and_picture() -> None:
     runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.0, 792.0, 1530.0, 2905.0]})
     runs["share"] = runs["images_per_s"] / runs["gpus"] / 1000.0

@@ -164,7 +164,7 @@ def test_candidates_of_ones_own_and_the_words_of_the_answer(tmp_path: Path) -> N
     assert "The interval at gpus=64, batch=32 then narrows" in suggest(result, {"gpus": 64, "batch": 32}).sentence
     # Nearly all of a new run's interval is its noise, which no measurement takes away.
     sentence = suggest(model(slope(0.012), noise=1.0), {"gpus": 64}, band="prediction").sentence
-    assert sentence.startswith("no candidate narrows the interval at gpus=64")
+    assert sentence.startswith("no other run narrows the interval at gpus=64")
     assert "noticeably" in sentence
 
 

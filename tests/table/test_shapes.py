@@ -213,6 +213,9 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         lines("Experiment,rate", '"n=2, m=1",1.2', '"n=4, m=4",1.8', '"n=4, m=32",3.1'),
         {"n": [2, 4, 4], "m": [1, 4, 32]}, ["3 cells: 'n', 'm' read from the names in 'Experiment'"],
     ),
+    "a line of a file is no setting": (
+        lines("source,n,rate", "a/b.csv:2,1,1.2", "a/b.csv:3,2,1.8", "a/b.csv:4,4,3.1"), {"n": ["1", "2", "4"]}, [],
+    ),
     "a baseline": (
         lines("Experiment,rate", "baseline,95", "pipeline-1,81", "pipeline-2,135", "pipeline-4,265"),
         {"pipeline": [1, 1, 2, 4], "Experiment kind": ["baseline", "pipeline", "pipeline", "pipeline"]},
