@@ -20,6 +20,8 @@ from genperf.table.parsed import parts_of
 from genperf.vocabulary.names import canonical_of, meant_by, plain_name
 from genperf.words.numbers import join_values, three_digits, with_unit
 
+#: The name of a count that is given without one.
+SCALE = "count"
 #: Signs of Markdown around a value.
 MARKS = "`*_"
 
@@ -61,7 +63,7 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
             wanted = wanted or of_word
             if of_word:
                 continue
-        if column is None and is_a_part(name, source.columns):
+        if column is None and (name == SCALE or is_a_part(name, source.columns)):
             out[name] = text
             continue
         if column is None:

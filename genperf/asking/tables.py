@@ -17,7 +17,7 @@ from genperf.arrays import Array, Mask
 from genperf.asking.answer import Answer, Value, wanted_of
 from genperf.asking.ask import Question, plan_of
 from genperf.asking.ask import ask as ask_model
-from genperf.asking.question import as_row, measured, measured_sentences, only_run, rows_with, wanted_name
+from genperf.asking.question import SCALE, as_row, measured, measured_sentences, only_run, rows_with, wanted_name
 from genperf.errors import GenperfError, TableError, counted, listed
 from genperf.facts import Training
 from genperf.fitting import fit_group, model_of
@@ -37,7 +37,7 @@ from genperf.peaks import peak_of
 from genperf.prediction import stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, is_model
-from genperf.search.problem import models_of
+from genperf.search.problem import models_of, most_measured_group
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
@@ -47,8 +47,6 @@ from genperf.vocabulary.names import counts_devices, is_efficiency, meant_by
 from genperf.words.numbers import join_values, rate_unit, samples_called, three_digits, with_unit
 from genperf.words.verdict import trust_text
 
-#: The name of a count that is given without one.
-SCALE = "count"
 #: The kinds of notes that an answer repeats, of the table and of the fit.
 TABLE_NOTES = (
     "rows_rejected",
@@ -188,16 +186,14 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     """Answer one configuration from a model; of several groups, from the one that the question names."""
     groups = dict.fromkeys(fitted.group if isinstance(fitted, GroupedResult) else ())
     models, named = models_of(fitted, {column_named(name, groups) or name: text for name, text in at.items()})
-    if len(models) > 1:
-        some = "; ".join(", ".join(group.values()) for group, _ in models[:4])
-        raise GenperfError("the model has several groups", hint=f"--at {', '.join(groups)} of {some}")
-    fitted = models[0][1]
+    group, fitted = most_measured_group(models)
     if not named or SCALE in named:
         count = fitted.panel.along()
         named[count.name] = named.pop(SCALE, label(DEFAULT_MULTIPLES[0] * count.upper))
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
     question = replace(question or Question(), sample=samples_called(fitted.schema.target.throughput))
-    return ask_model(fitted, wanted, question)
+    answer = ask_model(fitted, wanted, question)
+    return replace(answer, taken={**group, **answer.taken}) if len(models) > 1 else answer
 
 
 def ask_recognised(

@@ -24,6 +24,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 TABLE_OPTIONS, OTHER = "The table", "Other options"
 #: Columns of a term in the help, as click has it.
 TERM_WIDTH = 30
+#: A comma before the next NAME=, and a value that has an equals sign itself.
+_NEXT, _LABEL = re.compile(r",\s*(?=[^\d\s,=<>!()][^,=<>!()]*=(?!=))"), re.compile(r"=[^,=]*=")
 
 
 class Option(click.Option):
@@ -114,6 +116,12 @@ def _picture(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     return value if folder else writable(ctx, param, value)
 
 
+def assignments(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return `NAME=VALUE` texts of which each sets one factor, as click's callback: `gpus=16,32,batch=64` is two."""
+    # A label that has an equals sign itself, `layout=tp=2,pp=4`, stays as it is.
+    return tuple(one for text in texts for one in ([text] if _LABEL.search(text) else _NEXT.split(text)))
+
+
 def _show_table_options(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
     """Print the options of the table, which the help of a command leaves out."""
     if wanted and not ctx.resilient_parsing:
@@ -177,9 +185,13 @@ GROUP = option("--group", metavar="A,B", help="Which group's model, for a model 
 SEED = option("--seed", default=0, type=click.IntRange(min=0), help="Of everything that is drawn.")
 WORKERS = option("--workers", default=1, type=click.IntRange(min=1), help="Processes to fit with.")
 AT = column(
-    "--at", metavar="FACTOR=V,…", multiple=True, help="The configuration: gpus=64. Several values: 64,128; 16:128:*2."
+    "--at",
+    metavar="FACTOR=V,…",
+    multiple=True,
+    callback=assignments,
+    help="The configuration: gpus=64,batch=32. Several values: gpus=64,128; gpus=16:128:*2.",
 )
-TARGET = partial(column, "--at", "--target", "target", metavar="FACTOR=V", multiple=True)
+TARGET = partial(column, "--at", "--target", "target", metavar="FACTOR=V,…", multiple=True, callback=assignments)
 ALONG = column("--along", metavar="FACTOR", help="The factor that counts the workers, where it is not recognised.")
 HINTS = option(
     "--hint",

@@ -37,8 +37,9 @@ TARGETS = ("python", "latex", "javascript", "extra-p")
     shared.INTERVAL,
     option(
         "--versus",
-        metavar="FACTOR=V",
+        metavar="FACTOR=V,…",
         multiple=True,
+        callback=shared.assignments,
         help="Explain the difference to this configuration: factors, or group columns, in which it differs from --at.",
     ),
     option("--members", is_flag=True, help="Also the terms of each member of an ensemble by itself."),

@@ -22,6 +22,7 @@ from genperf.errors import GenperfError
         "over",
         metavar="NAME=VALUES",
         multiple=True,
+        callback=shared.assignments,
         help="The factors to vary: workers=1:256, nodes=1:64:*2, memory=8:64:8, batch=32,64, precision=fp16,fp32.",
     ),
     option(

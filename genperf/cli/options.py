@@ -19,6 +19,7 @@ from genperf.panel.reading import column_named
 from genperf.peaks import peak_of
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table.cells import Source
+from genperf.words.numbers import join_values
 
 if TYPE_CHECKING:
     from genperf.panel import Table
@@ -91,7 +92,11 @@ def configuration(texts: Sequence[str], option: str, fitted: FitResult | Grouped
     Of numeric factors the amounts (`30B`) and the ends of ranges (`16:128:*2`) become plain numbers; labels stay.
     """
     names, out = names_of(fitted), {}
-    for given_name, text in pairs(texts, option, names).items():
+    # A value alone is the count.
+    named = [
+        text if "=" in text or not text[:1].isdigit() else f"{fitted.first.panel.along().name}={text}" for text in texts
+    ]
+    for given_name, text in pairs(named, option, names).items():
         column = given_name if given_name in names else column_named(given_name, dict.fromkeys(names))
         name = column or fitted.first.panel.meant(given_name)
         out[name] = plain_amounts(text) if _numeric(name, fitted) else text
@@ -195,14 +200,21 @@ def model_or_table(path: str, *question: str) -> FitResult | GroupedResult:
         return fit(table, progress=done)
 
 
-def group_at(fitted: FitResult | GroupedResult, group: str | None, at: Mapping[str, Any]) -> str | None:
-    """Return the group that is given, or else the only one that a configuration leaves."""
+def group_at(
+    fitted: FitResult | GroupedResult, group: str | None, at: Mapping[str, Any], only: bool = False
+) -> str | None:
+    """Return the group that is given, or that which `ask` takes of those that a configuration leaves; or the `only`."""
     if group is not None or not fitted.group:
         return group
-    from genperf.search.problem import models_of
+    from genperf.search.problem import models_of, most_measured_group
 
     left, _ = models_of(fitted, at)
-    return ",".join(left[0][0].values()) if len(left) == 1 else None
+    chosen, _ = most_measured_group(left)
+    if len(left) > 1 and only:
+        return None
+    if len(left) > 1:
+        tell(f"of {join_values(chosen)}, the most measured of {len(left)} groups; --group names another", err=True)
+    return ",".join(chosen.values())
 
 
 def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str, option: str = "--group") -> FitResult:

@@ -99,7 +99,7 @@ def report(
         fitted, table, checked = with_scaling(load_model(source), roles["scaling"]), None, None
     wanted = configuration(target, "--at (--target)", fitted)
     if proposal:
-        only = group_at(fitted, only, wanted)
+        only = group_at(fitted, only, wanted, only=True)
     if only:
         fitted = one_group(fitted, only, source, "--only")
     # A page cannot contain a byte that is no text.

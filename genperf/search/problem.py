@@ -285,6 +285,18 @@ def models_of(
     return left, {name: values for name, values in at.items() if name not in wanted}
 
 
+def most_measured_group(models: Sequence[tuple[dict[str, str], FitResult]]) -> tuple[dict[str, str], FitResult]:
+    """Return the group that a question means which names none: that of most counts, and then of the farthest."""
+
+    def reach(model: tuple[dict[str, str], FitResult]) -> tuple[int, float]:
+        """Return how many counts were measured, and the largest."""
+        panel = model[1].panel
+        counts = {float(run[panel.along().name]) for run in panel.runs}
+        return len(counts), max(counts, default=0.0)
+
+    return max(models, key=reach)
+
+
 def capacity_constraints(capacity: Mapping[str, float], schema: Schema, further: Collection[str] = ()) -> list[str]:
     """Return the constraints that the central prediction keeps each capacity."""
     target = schema.target

@@ -153,7 +153,8 @@ def next_line(facts: Facts) -> str:
     texts = ([digits(end) for end in ends[1:]] for ends in (value.ends, run.narrowed(value).ends))
     now, then = (ends_text(lower, upper, " – ") for lower, upper in texts)
     if run.little or now == then:
-        return f"measure {join_values(run.target)} itself: no other run narrows this noticeably"
+        there = count_text(facts.growth.target.count, name)
+        return f"measure {there} itself: no other run narrows this noticeably"
     return f"measure {places}: narrows {what} to {with_unit(then, unit)}"
 
 

@@ -433,7 +433,6 @@ def cases() -> dict[str, tuple[str, ...]]:
     listed["import in the wrong order"] = ("import", "extra-p", "points.txt")
     listed["import nested"] = ("import", "extra-p", "model-nested.json")
     listed["predict below zero"] = ("predict", "m.json", "--at", "workers=-1e308")
-    listed["explain a table"] = ("explain", "levels.csv")
     for path in ("folder", "dangling", "loop", "absent*.csv", "rusn.csv"):
         listed[f"check {path}"] = ("check", path, *TABLE)
     listed["predict folder"] = ("predict", "folder", "--at", "workers=4")

@@ -276,7 +276,7 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["fit", "groups.csv", *TIME, "--group", "net,host", *FAMILY, "-o", "groups.json"],
         ["fit", "groups.csv", *TIME, "--group", "net,host", "--pool", "-o", "pooled.json"],
         ["fit", "cards.csv", *TIME, "--group", "net", "--pool"],
-        ["fit", "lonely.csv", *TIME, "--intrinsic", "layers", "--group", "net", "--pool"], ["explain", "groups.json"],
+        ["fit", "lonely.csv", *TIME, "--intrinsic", "layers", "--group", "net", "--pool"],
         ["explain", "groups.json", "--group", "net9,x"],
         ["compare", "groups.json", "--at", "workers=8", "--at", "net=net1", "--at", "host=x"],
         ["compare", "groups.json", "--at", "workers=8", "--at", "net=net9"],

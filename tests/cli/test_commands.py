@@ -131,8 +131,9 @@ def test_groups_and_number_of_workers(shell: Shell, tmp_path: Path) -> None:
     assert status == 0
     assert out.columns[0] == "net"
     assert out.time[1] == pytest.approx(2 * out.time[0], rel=1e-3)
-    assert "--group" in refusal(shell, "explain", "one.json")
-    assert shell("explain", "one.json", "--group", "a")[0] == 0
+    status, answer, errors = shell("explain", "one.json")
+    assert (status, answer) == shell("explain", "one.json", "--group", "a")[:2]
+    assert "of net=a, the most measured of 2 groups; --group names another" in errors
 
 
 def test_standard_input_and_settings_file(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

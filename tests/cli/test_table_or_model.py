@@ -9,6 +9,7 @@ import pytest
 from helpers import Shell, done, refusal
 
 import genperf as gp
+from genperf.cli.decorators import assignments
 
 RUNS = pd.DataFrame({"gpus": [1, 2, 4, 8], "batch": [32] * 4, "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
 READ = "read as: --throughput images_per_s --extrinsic gpus --intrinsic batch"
@@ -137,14 +138,11 @@ def test_python_validates_and_reports_a_frame_or_a_path(shell: Shell) -> None:
 
 def test_a_model_answers_as_its_table_does(shell: Shell) -> None:
     assert shell("fit", "nets.csv", "-o", "nets.json")[0] == 0
-    of_table, of_model = (
-        json.loads(shell("ask", name, "--at", "net=b", "--at", "gpus=16", "--json")[1])
-        for name in ("nets.csv", "nets.json")
-    )
-    assert of_model["throughput"] == pytest.approx(of_table["throughput"], rel=1e-6)
-    assert of_model["verdict"] == of_table["verdict"]
-    status, _, errors = shell("ask", "--full", "nets.json", "--at", "gpus=16")
-    assert (status, "the model has several groups" in errors, "net of a; b" in errors) == (1, True, True)
+    # Without a group both answer from the same one.
+    for at in (("--at", "net=b", "--at", "gpus=16"), ("--at", "gpus=16,net=b"), ("--at", "16")):
+        of_table, of_model = (json.loads(shell("ask", name, *at, "--json")[1]) for name in ("nets.csv", "nets.json"))
+        assert of_model["throughput"] == pytest.approx(of_table["throughput"], rel=1e-6)
+        assert (of_model["verdict"], of_model["taken"]) == (of_table["verdict"], of_table["taken"])
 
 
 @pytest.mark.parametrize("command", ["check", "fit", "validate"])
@@ -168,3 +166,17 @@ def test_python_names_what_is_wrong(call: Callable[[], object], words: str) -> N
     with pytest.raises(gp.GenperfError) as error:
         call()
     assert words in f"{error.value}"
+
+
+def test_an_option_sets_several_factors_and_a_count_alone_is_the_workers(shell: Shell) -> None:
+    written = done(shell, "predict", "nets.csv", "--at", "gpus=16,32", "--at", "net=b")
+    assert done(shell, "predict", "nets.csv", "--at", "gpus=16,32,net=b") == written
+    assert done(shell, "predict", "nets.csv", "--at", "16,32,net=b") == written
+    grid = done(shell, "optimize", "nets.csv", "--over", "gpus=16,32", "--over", "net=a")
+    assert done(shell, "optimize", "nets.csv", "--over", "16,32,net=a") == grid
+
+
+def test_a_label_keeps_its_equals_signs() -> None:
+    texts = ("gpus=16,layout=tp", "layout=tp=2,pp=4", "16,net=b", "batch=8,16")
+    split = ("gpus=16", "layout=tp", "layout=tp=2,pp=4", "16", "net=b", "batch=8,16")
+    assert assignments(None, None, texts) == split  # type: ignore[arg-type]
