@@ -528,6 +528,16 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     #: The median of the runs at the configuration, their ends, and how many they are; None where none was measured.
     measured: tuple[Interval, int] | None = None
     plan: Planned | None = None
+    #: The named levels of the series that is meant, where the table has several.
+    series: Mapping[str, str] = {}
+    #: The column of what is no step of workers: its name, its unit, and how much of it a second is.
+    column: tuple[str, str, float] | None = None
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """The configuration as it was named: its factors, the count, and the series."""
+        named = {n: v for n, v in self.at.items() if n in self.given or n == self.growth.name}
+        return {**named, **self.series}
 
     @cached_property
     def turn(self) -> Turn | None:

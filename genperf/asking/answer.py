@@ -23,7 +23,7 @@ from genperf.panel.quantities import QUANTITIES
 from genperf.panel.reading import Reading
 from genperf.panel.target import SECONDS
 from genperf.prediction.predict import THROUGHPUT
-from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, bare, header_of, time_called
+from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, bare, header_of, time_called
 from genperf.vocabulary.names import is_efficiency, is_relative, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, verdict_line
 from genperf.words.numbers import (
@@ -51,6 +51,8 @@ MEASURED = "●"
 PICTURE_ROWS = 4
 #: Rows of the table at most: with header, picture, verdict and next step they fill the card.
 MOST_ROWS = 5
+#: Numbers of a unit of time from which on they are written in seconds.
+LARGE = 1e5
 #: Times below it are written in microseconds.
 SMALL_SECONDS = 1e-3
 #: Difference of two rates, of one of them, below which they are one.
@@ -92,9 +94,11 @@ class Value(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def ends(self) -> str:
-        """The value, its interval and its verdict."""
-        value, lower, upper = map(three_digits, (self.value, self.lower, self.upper))
-        return f"{with_unit(value, self.unit)} ({lower} to {upper}; {self.verdict})"
+        """The value, its interval and its verdict; a large number of milliseconds in seconds."""
+        large = self.unit in TIME_UNITS and self.value >= LARGE
+        size, unit = (np.divide(*TIME_UNITS[self.unit]), SECONDS) if large else (1.0, self.unit)
+        value, lower, upper = (three_digits(size * end) for end in self.expected.ends)
+        return f"{with_unit(value, unit)} ({lower} to {upper}; {self.verdict})"
 
 
 class Answer(Struct, frozen=True, eq=False, dict=True):
@@ -309,7 +313,8 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     # What is wanted stands first.
     rows = sorted(rows_of(answer), key=lambda row: row.name != answer.answers[0].quantity)[:MOST_ROWS]
     # What the question left open, its last words on the line of the heads of the columns where there is room.
-    taken = wrap(f"of {join_values(answer.taken)}", width) if answer.taken else [""]
+    series = {**({} if facts is None else facts.series), **answer.taken}
+    taken = wrap(f"of {join_values(series)}", width) if series else [""]
     room, (interval, beside) = sum(COLUMNS[:2]), heads_of(facts)
     left = taken.pop() if len(taken[-1]) < room else ""
     titles = left.ljust(room) + interval.rjust(COLUMNS[2]) + beside.rjust(COLUMNS[3])
@@ -333,7 +338,7 @@ def _header(answer: Answer, width: int) -> Text:
     if facts is None:
         question, source = join_values(answer.answers[0].at), ""
     else:
-        name, others = facts.growth.name, {n: v for n, v in facts.at.items() if n in facts.given}
+        name, others = facts.growth.name, {n: v for n, v in facts.place.items() if n not in facts.series}
         others.pop(name, None)
         question = ", ".join(filter(None, (count_text(facts.growth.target.count, name), join_values(others))))
         measured = {count for count, _ in facts.curve.measured}
@@ -378,13 +383,17 @@ def rows_of(answer: Answer) -> Iterator[Row]:
     growth, expected = facts.growth, facts.expected
     rate = growth.throughput(expected.value)
     beside = _beside(facts) if growth.grows else None
+    if facts.column is not None:
+        value = None if beside is None else facts.column[-1] * beside.value if rate is None else beside.rate
+        before_text = "" if value is None else three_digits(value)
+        yield _interval_row(likeliest.quantity, likeliest.expected, likeliest.unit, before_text)
     relative = rate is not None and growth.sample == RELATIVE and likeliest.unit in ("x", "%")
     if relative and likeliest.quantity.lower() != "efficiency":
         # A speed-up, or a share of the peak, by its own name.
         yield _interval_row(likeliest.quantity, likeliest.expected, likeliest.unit)
     if likeliest.quantity == _SPEEDUP:
         yield _interval_row(_SPEEDUP, likeliest.expected, likeliest.unit)
-    if rate is not None and not relative:
+    if rate is not None and not relative and facts.column is None:
         before_text = "" if beside is None or beside.rate is None else three_digits(beside.rate)
         yield _interval_row("throughput", rate, rate_unit(growth.sample), before_text)
         # A measured rate beside the time of a step may be this one.
@@ -394,9 +403,9 @@ def rows_of(answer: Answer) -> Iterator[Row]:
             if one.unit == rate_unit(growth.sample) and abs(one.value / rate.value - 1.0) < SAME
         }
         others = [one for one in others if one.quantity not in same]
-    if rate is None or growth.of_steps:
+    if facts.column is None and (rate is None or growth.of_steps):
         yield _time_row(facts, beside, likeliest.quantity)
-    if (efficiency := growth.target.efficiency) is not None:
+    if facts.column is None and (efficiency := growth.target.efficiency) is not None:
         before = None if beside is None else beside.efficiency
         middle, lower, upper = (f"{100 * end:.0f}" for end in efficiency.ends)
         # A measured column such as `Efficiency (%)` is the scaling efficiency, by its name and value.

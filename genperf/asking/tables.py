@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
-from genperf.asking.answer import Answer, Value, wanted_of
+from genperf.asking.answer import Answer, Value, answer_of, wanted_of
 from genperf.asking.ask import Question, plan_of
 from genperf.asking.ask import ask as ask_model
 from genperf.asking.question import SCALE, as_row, measured, measured_sentences, only_run, rows_with, wanted_name
@@ -183,17 +183,22 @@ def is_model_file(source: object) -> bool:
 
 
 def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], question: Question | None = None) -> Answer:
-    """Answer one configuration from a model; of several groups, from the one that the question names."""
+    """Answer one configuration from a model; of several groups, from the one that the question names or means."""
     groups = dict.fromkeys(fitted.group if isinstance(fitted, GroupedResult) else ())
-    models, named = models_of(fitted, {column_named(name, groups) or name: text for name, text in at.items()})
+    by_column = {column_named(name, groups) or name: text for name, text in at.items()}
+    models, named = models_of(fitted, by_column)
     group, fitted = most_measured_group(models)
+    left_open = {n: level for n, level in group.items() if any(other[n] != level for other, _ in models)}
     if not named or SCALE in named:
         count = fitted.panel.along()
         named[count.name] = named.pop(SCALE, label(DEFAULT_MULTIPLES[0] * count.upper))
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
     question = replace(question or Question(), sample=samples_called(fitted.schema.target.throughput))
     answer = ask_model(fitted, wanted, question)
-    return replace(answer, taken={**group, **answer.taken}) if len(models) > 1 else answer
+    if answer.facts is None or not group:
+        return answer
+    series = {n: level for n, level in group.items() if n in by_column}
+    return answer_of(replace(answer.facts, series=series, taken={**answer.facts.taken, **left_open}))
 
 
 def ask_recognised(
@@ -385,6 +390,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             # The count of a plan is that of the other quantities as well.
             configuration = full.answers[0].at
             at = {**at, **{n: label(v) for n, v in configuration.items() if n == reading.scale}}
+        if full is not None and full.facts is not None:
+            series = {n: level for n, level in self.series.levels.items() if n in at}
+            full = replace(full, facts=replace(full.facts, series=series, column=self._column_of_no_step(name, model)))
         likeliest, sentence = self._value(name, model, configuration, full), self._measured(name, at)
         if sentence and (full is None or full.facts is None or full.facts.measured is None):
             likeliest = replace(likeliest, texts={"measured": sentence, **likeliest.texts})
@@ -487,13 +495,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         notes += [note.text for note in table.notes if note.kind in TABLE_NOTES]
         notes += [note.text for note in model.notes if note.kind in FIT_NOTES]
         if not self.opened.given.scaling and reading.roles.scaling and model.schema.scaling:
-            kind, column = reading.scaling_by(name)
-            why = f"'{name}' falls as {reading.scale} grows"
-            if kind:
-                why = f"'{column}' is {reading.columns[column].follows}"
-            work, other = "share one amount of work", "weak"
-            if kind == "weak":
-                work, other = "keep their work", "strong"
+            shown, why = reading.scaling_by(name)
+            why = why or f"'{name}' falls as {reading.scale} grows"
+            work, other = ("keep their work", "strong") if shown == "weak" else ("share one amount of work", "weak")
             notes.append(f"{why}, so all are taken to {work}; --scaling {other} says otherwise")
         return notes
 
@@ -583,12 +587,25 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         verdict, reason, unit = str(row["verdict"]), str(row["reason"]), self._unit(name)
         middle, lower, upper = ends.tolist()
         value = Value(called, unit, middle, lower, upper, verdict, reason, at, facts=facts)
+        if facts is not None and facts.column is None:
+            return value
+        # Of the facts of a time of no step the next run is told.
+        levels = {n: level for n, level in self.series.levels.items() if n in self.opened.at}
+        return replace(_in_plain_words(value, {**configuration, **levels}), only=("next",))
+
+    def _column_of_no_step(self, name: str, model: FitResult) -> tuple[str, str, float] | None:
+        """Return the name, the unit and a second of what is no step of workers; None of one.
+
+        That is a latency of users, a time by a size, or whatever was measured along a column with a unit.
+        """
+        target, header, scale = model.schema.target, self._header(name), self.reading.scale or ""
         by_batch = "global_batch" in self.reading.mapping
         work_known = self.question.work or model.schema.scaling or target.throughput or by_batch
-        if facts is not None and (work_known or not target.is_time or counts_devices(self.reading.scale or "")):
-            return value
-        # A latency of users, or a time by a size, is of no step: of its facts the next run is told.
-        return replace(_in_plain_words(value, configuration), only=("next",))
+        of_a_step = work_known or not target.is_time or counts_devices(scale)
+        if of_a_step and not (scale in self.reading.columns and self._header(scale).kind):
+            return None
+        numerator, denominator = TIME_UNITS[self.opened.roles(name).unit or "s"] if header.kind == "time" else (1, 1)
+        return name, self._unit(name), denominator / numerator
 
     def _by_arithmetic(self, name: str, answers: Mapping[str, Value]) -> Value | None:
         """Return the answer of a column that follows from one that is answered and from settings; None for others."""

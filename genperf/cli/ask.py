@@ -133,7 +133,7 @@ def _show(answer: Answer, out: Output, full: bool, topics: Collection[str]) -> N
     if full:
         if not out.quiet:
             tell_all([line for line in (answer.read_as, *answer.notes) if line])
-            if answer.taken and answer.reading is not None:
+            if answer.taken:
                 tell(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
         tell(str(answer))
         return

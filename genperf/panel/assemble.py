@@ -324,9 +324,15 @@ def _add_target(measurement: Measurement, roles: Roles, columns: Columns, mappin
         return ""
     if not work:
         work = assumed_work(roles, mapping, columns.source.name, header_of(column).counted == "tokens")
-    columns.parse(work)  # a caret belongs under the user's text, not under the quotient
+    formula = columns.parse(work)  # a caret belongs under the user's text, not under the quotient
     values = columns.derive(TIME, f"({work})/{quote_name(column)}")
-    columns.reject(TIME, faults_of(np.where(columns.usable([TIME]), values, np.nan), positive=TIME))
+    faults = faults_of(np.where(columns.usable([TIME]), values, np.nan), positive=TIME)
+    for factor in formula.names - columns.texts:
+        # The user wrote this column, and no column of times.
+        below = {row for row in faults if columns.number(factor)[row] <= 0.0}
+        columns.reject(factor, dict.fromkeys(below, f"is not above zero, and the work of a step is {work}"))
+        faults = {row: why for row, why in faults.items() if row not in below}
+    columns.reject(TIME, faults)
     return work
 
 

@@ -235,10 +235,11 @@ def consequences(columns: Mapping[str, Array], settings: Sequence[str], series: 
     >>> {name: str(consequence) for name, consequence in given.items()}
     {'speedup': 'a constant / t'}
     """
-    usable = {n: v for n, v in columns.items() if np.nanmin(v, initial=1.0) > 0.0 and np.isfinite(v).sum() > 1}
+    usable = {n: v for n, v in columns.items() if np.nanmin(v, initial=1.0) >= 0.0 and np.sum(v > 0.0) > 1}
     names = [n for n in usable if len(np.unique(usable[n][np.isfinite(usable[n])])) > 1][:ARITHMETIC_COLUMNS]
     rows = np.arange(min(ARITHMETIC_ROWS, len(next(iter(columns.values()), []))))
-    logs = {n: np.log(usable[n][rows]) for n in names}
+    with np.errstate(divide="ignore"):
+        logs = {n: np.log(usable[n][rows]) for n in names}
     series_numbers = np.unique(series[rows], return_inverse=True)[1]
     matched: dict[str, Consequence] = {}
     for name in sorted(names, key=lambda n: (n in settings, names.index(n)), reverse=True):
@@ -262,7 +263,8 @@ def _explained(target: Array, others: Mapping[str, Array], parts: Index) -> Cons
         pairs = np.array([*of_each(range(len(names)), len(powers))], dtype=int)
         if not len(pairs):
             continue
-        residuals = target - sum(power * matrix[pairs[:, k]] for k, power in enumerate(powers))
+        with np.errstate(invalid="ignore"):
+            residuals = target - sum(power * matrix[pairs[:, k]] for k, power in enumerate(powers))
         chosen = np.flatnonzero(_constant(np.atleast_2d(residuals), target, parts))
         if len(chosen):
             return Consequence({names[i]: power for i, power in zip(pairs[chosen[0]], powers, strict=True)})
@@ -270,7 +272,10 @@ def _explained(target: Array, others: Mapping[str, Array], parts: Index) -> Cons
 
 
 def _constant(residuals: Array, target: Array, parts: Index) -> Mask:
-    """Tell which rows of residuals are one constant in each series, in enough cells of a column that varies."""
+    """Tell which rows of residuals are one constant in each series, in enough cells of a column that varies.
+
+    Zeros of one side alone, whose logarithms are infinite, contradict it.
+    """
     finite = np.isfinite(residuals)
     plain = np.where(finite, residuals, 0.0)
     member = np.equal.outer(parts, np.arange(parts.max() + 1)).astype(float)
@@ -280,7 +285,7 @@ def _constant(residuals: Array, target: Array, parts: Index) -> Mask:
     cells, free = finite.sum(axis=1), (counts > 0.0).sum(axis=1)
     enough = (cells >= free + MORE_ROWS) & (cells >= CELL_SHARE * np.isfinite(target).sum())
     changed = np.where(finite, target, -np.inf).max(axis=1) - np.where(finite, target, np.inf).min(axis=1)
-    return np.asarray(enough & (changed >= LEAST_CHANGE) & (away <= CELL_ROUNDING))
+    return np.asarray(enough & (changed >= LEAST_CHANGE) & (away <= CELL_ROUNDING) & ~np.isinf(residuals).any(axis=1))
 
 
 # --- what a header shows ----------------------------------------------------------------------------------------------

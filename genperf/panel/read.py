@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -17,20 +16,16 @@ from genperf.errors import Note, TableError, counted, suggest
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
 from genperf.panel.options import OPTIONS, FailureRule, Roles
-from genperf.panel.reading import Reading, by_group, column_named, measured_roles, read_columns
+from genperf.panel.reading import SCALED, Reading, by_group, column_named, measured_roles, read_columns
 from genperf.panel.table import Table
 from genperf.panel.target import Measurement
 from genperf.table.cells import Source, step
 from genperf.table.clean import filled, labels
 from genperf.table.opened import understood
-from genperf.vocabulary import any_of
 from genperf.vocabulary.headers import TIME_UNITS
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: What all cells of a column are that says how each run was scaled.
-_SCALED = re.compile(any_of("cells.kind_of_scaling"))
 
 
 def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping[str, str]) -> Table:
@@ -157,11 +152,11 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         """
         source = self.source
         for key, text in at.items() if not self.given.columns else ():
-            if not _SCALED.fullmatch(text.strip().lower()) or (column := column_named(key, source.cells)) is None:
+            if not SCALED.fullmatch(text.strip().lower()) or (column := column_named(key, source.cells)) is None:
                 continue
             texts = [level.strip().lower() for level in labels(source.cells[column]).tolist()]
             rows = np.array([level == text.strip().lower() for level in texts], dtype=bool)
-            if rows.any() and not rows.all() and all(map(_SCALED.fullmatch, texts)):
+            if rows.any() and not rows.all() and all(map(SCALED.fullmatch, texts)):
                 left_out = step(f"{counted(int((~rows).sum()), 'row')} left out that are not of {column}={text}")
                 source = replace(source.take(np.flatnonzero(rows)), steps=(*source.steps, left_out))
         return replace(self, source=source, at=at, want=want)

@@ -77,12 +77,18 @@ DEVICES = "devices"
 _BATCHES = ("batch", "global_batch")
 #: Switches of a run: names of kinds even where they are written 0 and 1.
 _SWITCHES = ("zero", "recomputation", "precision", "offload")
+#: What all cells of a column are that says how each run was scaled.
+SCALED = re.compile(any_of("cells.kind_of_scaling"))
 #: Kind of a header → why its column is measured.
 _KINDS = {"": "none", "time": "a time", "rate": "a rate", "quantity": "an amount of memory, energy or power"}
 #: Names of a scale that do not say what it counts.
 _NAMELESS = any_of("headers.nameless")
 #: Why a column of numbers is not predicted.
 MAY_NAME = "whole numbers without a unit, another one in each row: they may name the runs"
+#: Seconds of three years, which no run takes: whole numbers above it are those of a clock in nanoseconds.
+LONGEST = 1e8
+#: Why a setting is predicted.
+WANTED = "it is wanted"
 #: Headers of one word that are times where something must have been measured, and their units.
 TIME_HEADERS = {"s": "s", "t": "s", "ms": "ms", "us": "us", "ns": "ns"}
 
@@ -130,19 +136,27 @@ class Reading(Struct, eq=False, dict=True):
         return [column.name for column in self.with_role(*roles)]
 
     def scaling_by(self, name: str) -> tuple[str, str]:
-        """Return the kind of scaling that a speed-up or an efficiency beside a time shows, and its column; or nothing.
+        """Return the kind of scaling that the columns beside a time show, and why; or nothing.
 
-        A speed-up of one time over each is that of one amount of work, and an efficiency so is of work that grows.
+        The cells say it, or a size of the program grows in proportion to the count. A speed-up of one time over each is
+        that of one amount of work, and an efficiency so is of work that grows.
         """
         scale = str(self.scale)
-        grown = any(c.follows == Consequence({scale: 1}) for c in self.with_role("setting", "consequence"))
+        for column in self.columns.values():
+            stated = SCALED.fullmatch(column.levels[0].strip().lower()) if len(column.levels) == 1 else None
+            if stated is not None:
+                return stated[1], f"'{column.name}' is {column.levels[0]}"
+        grown = [c.name for c in self.with_role("setting", "consequence") if c.follows == Consequence({scale: 1})]
+        size = next((n for n in grown if not words_in(n).isdisjoint(words_of("headers.size"))), None)
+        if size is not None:
+            return "weak", f"'{size}' grows in proportion to {scale}"
         kinds = {"speed": {"strong": {name: -1}, "weak": {scale: 1, name: -1}}}
         kinds["eff"] = {"weak": {name: -1}, "strong": {scale: -1, name: -1}}
         for column in self.with_role("ratio"):
             factors = column.follows.factors if column.follows is not None else {}
             for kind, shown in next((k for word, k in kinds.items() if word in plain_name(column.name)), {}).items():
                 if factors == shown and not (grown and kind == "strong"):
-                    return kind, column.name
+                    return kind, f"'{column.name}' is {column.follows}"
         return "", ""
 
     def growths(self, name: str, series: Index) -> Array:
@@ -208,6 +222,8 @@ def read_columns(
     reading = Reading(read, given, dict(mapping or {}))
     for name in read:
         read[name].becomes(*_role_alone(read[name], name in requested, given))
+        if want is not None and plain_name(want) == plain_name(name) and read[name].role == "setting":
+            read[name].becomes("measured", WANTED)
     if names:
         _settle_names(reading, requested, names)
     _settle_measured(reading, requested, units)
@@ -297,7 +313,7 @@ def _settle_names(reading: Reading, requested: set[str], names: Mapping[str, Seq
     for name, made in names.items():
         if name not in columns or not {*made} <= {*columns}:
             continue
-        meant = {c.meant for c in columns.values() if c.name not in made and c.varies}
+        meant = {c.meant for c in columns.values() if c.name not in (name, *made) and c.varies}
         # `2x p3.16xlarge` beside a column of the GPUs counts machines.
         again = [n for n in made if columns[n].meant in meant and columns[n].meant in LEVELS]
         sizes = [n for n in made if columns[n].meant is not None or n in requested]
@@ -333,7 +349,10 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
     # is a setting only where no count tells the runs apart.
     counts = [c for c in reading.with_role("setting") if c.canonical in LEVELS]
     apart = not counts or any(len(c.levels) == len(c.texts) for c in counts)
-    settled = requested | {*reading.roles.by_column}
+    settled = requested | {*reading.roles.by_column} | {c.name for c in reading.columns.values() if WANTED in c.reasons}
+    for column in reading.with_role("measured"):
+        if column.header == Header("time", "s") and np.all((column.known >= LONGEST) & (column.known % 1.0 == 0.0)):
+            column.header = replace(column.header, unit="ns")
     for column in reading.with_role("measured", *(() if apart else ("setting",))):
         known, rows = column.known, len(column.texts)
         unknown = not column.kind and column.meant is None and column.name not in settled and not column.is_statistic
@@ -507,7 +526,8 @@ def _parts_of_a_rate(reading: Reading, columns: Sequence[TableColumn]) -> list[s
     rates = [c for c in columns if c.kind == "rate" and not c.header.shared]
     if reading.scale is None or len(rates) < 2 or not reading.columns[reading.scale].varies:
         return []
-    count = np.log(reading.columns[reading.scale].values)
+    with np.errstate(divide="ignore"):
+        count = np.log(reading.columns[reading.scale].values)
     away = {(a.name, b.name): count + np.log(a.values / b.values) for a, b in itertools.permutations(rates, 2)}
     return [one for (one, _), logarithms in away.items() if np.nanmax(np.abs(logarithms)) < ABOUT_EQUAL]
 

@@ -318,7 +318,7 @@ def understood(
     {'pipe': 8.0, 'run kind': 'pipe'}
     """
     opened = source if isinstance(source, Source) else open_source(source, delimiter)
-    if not named and not opened.runs:
+    if not named and not opened.runs and not is_of_scale(opened.cells):
         opened = source_of_steps(opened) or opened
     shaped = melted(_with_merged_cells(_without_idle(_without_job_steps(opened), named)), named)
     apart = shaped if named else with_facts(shaped)

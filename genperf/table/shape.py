@@ -360,7 +360,16 @@ def names_of(column: str, names: list[str]) -> Names | None:
     Every name must hold the same numbers, but for a baseline; names that only differ by what is no count (`resnet50`,
     `resnet101`; `V100`, `A100`) stay.
     """
-    for reader in (_placed(names), _grid_of(column), _flags, _pairs, _multiple, _counted, _parted, _of_all_kinds):
+    for reader in (
+        _placed(names),
+        grid := _grid_of(column),
+        _flags,
+        _pairs,
+        _multiple,
+        _counted,
+        _parted,
+        _of_all_kinds,
+    ):
         read: Callable[[str], Taken | None] = reader
         parsed = {name: taken for name in names if (taken := read(name)) is not None}
         without = [name for name in names if name not in parsed]
@@ -368,6 +377,10 @@ def names_of(column: str, names: list[str]) -> Names | None:
             # A name without a multiple is of one.
             parsed |= {name: ({"devices": 1.0}, name.strip()) for name in without}
             without = []
+        if reader is grid and parsed and (single := {name: taken for name in without if (taken := _multiple(name))}):
+            # `8xH100` beside `2x8xH100` is of one node.
+            parsed |= {name: (_on_nodes(1.0, values["devices"]), kind) for name, (values, kind) in single.items()}
+            without = [name for name in without if name not in single]
         if len({frozenset(values) for values, _ in parsed.values()}) > 1:
             # `1 GPU` beside `2 GPUs`.
             plurals = {n: ({_plural(w): v for w, v in values.items()}, kind) for n, (values, kind) in parsed.items()}

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from genperf.vocabulary import any_of, section, words_of
-from genperf.vocabulary.headers import bare
+from genperf.vocabulary.headers import bare, header_of
 
 #: Names that tables of any program use, those of a transformer, and all: the canonical name first. Families use it.
 GENERAL, TRANSFORMER = section("factors"), section("transformer")
@@ -138,6 +138,8 @@ def noun_of(column: str) -> str:
     ('gpus', 'GPUs', 'workers', 'nodes', 'cores')
     >>> noun_of("NTasks"), noun_of("config.num_gpus"), noun_of("concurrent_users"), noun_of("p"), noun_of("pipeline")
     ('Tasks', 'gpus', 'concurrent users', 'workers', 'pipeline')
+    >>> noun_of("n_envs"), noun_of("work_ms")
+    ('envs', 'work_ms')
     >>> noun_of("Anzahl GPUs"), noun_of("SLURM_NTASKS"), noun_of("WORLD_SIZE"), noun_of("gpu")
     ('GPUs', 'tasks', 'workers', 'gpus')
     """
@@ -145,9 +147,9 @@ def noun_of(column: str) -> str:
     if canonical is None and plural_of(column) in LEVELS:
         return noun_of(f"{column}s")
     if canonical not in (*LEVELS, "servers"):
-        if canonical_of(column) is not None or not column.endswith("s"):
+        if canonical_of(column) is not None or not column.endswith("s") or header_of(column).kind:
             return "workers" if column.lower() in words_of("headers.letter_of_workers") else column
-        return column.replace("_", " ")
+        return re.sub(r"^(n|num)_", "", column).replace("_", " ")
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", bare(column))
     words = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=(node|task|proc|gpu|rank)s?$)|[ _](count|num)$"
     # `Anzahl GPUs`, `SLURM_NTASKS`: the last word by itself.

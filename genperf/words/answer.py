@@ -1,6 +1,6 @@
 """An answer in words: its sentences in the order in which they are read, and the few words of a card."""
 
-from genperf.facts import Expectation, Facts, Planned, Record
+from genperf.facts import Expectation, Facts, Interval, Planned, Record
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
@@ -53,7 +53,7 @@ def sentences_of(facts: Facts) -> dict[str, str]:
     growth, turn, published = facts.growth, facts.turn, facts.published
     # Beyond what was judged, the record is that of shorter forecasts.
     unjudged = growth.target.count > Record.far * growth.start.count
-    places = join_values({n: v for n, v in facts.at.items() if n in facts.given or n == growth.name})
+    places = join_values(facts.place)
     further = further_words(facts.further, facts.predicted) + [
         f"{QUANTITIES[name].label} {with_interval(facts.quantities, name, QUANTITIES[name].unit)}"
         for name in REPORTED_BESIDE
@@ -101,15 +101,24 @@ def _nodes_wanted(facts: Facts) -> str:
     return f'{text} --hint "devices per node=8" or a column of nodes says it'
 
 
+def _reported(facts: Facts, value: Interval) -> tuple[str, Interval, str]:
+    """Return what an answer reports of a predicted value, with its unit: a throughput where one is known."""
+    rate = facts.growth.throughput(value)
+    if rate is not None:
+        name, unit, _ = facts.column or ("throughput", rate_unit(facts.growth.sample), 1.0)
+        return name, rate, unit
+    name, unit, factor = facts.column or (facts.expected.name, facts.expected.unit, 1.0)
+    return name, Interval(*(factor * end for end in value.ends)), unit
+
+
 def _next(facts: Facts) -> str:
     """Return what to measure next."""
     if facts.unmeasured:
         return f"measure a run with {join_values(facts.unmeasured)}: no measured run shows it"
     if facts.next_run is None:
         return f"no next run is proposed: {facts.no_run}"
-    rate = facts.growth.throughput(facts.next_run.now)
-    run = facts.next_run.differing(facts.at, facts.growth.name)
-    return next_sentence(run, rate_unit(facts.growth.sample) if rate else facts.expected.unit, rate)
+    _, now, unit = _reported(facts, facts.next_run.now)
+    return next_sentence(facts.next_run.differing(facts.at, facts.growth.name), unit, now)
 
 
 def verdict_line(reason: str) -> str:
@@ -141,15 +150,12 @@ def next_line(facts: Facts) -> str:
         return "nothing: the interval is narrow enough" if run is not None and run.met else ""
     if run.met:
         return "nothing: the interval is narrow enough"
-    name, efficiency, rate = facts.growth.name, facts.growth.target.efficiency, facts.growth.throughput(run.now)
+    name, efficiency = facts.growth.name, facts.growth.target.efficiency
     named = run.differing(facts.at, name).places
     places = "; ".join(count_text(float(p[name]), name) if {*p} == {name} else join_values(p) for p in named)
-    what, value, unit = facts.expected.name, run.now, facts.expected.unit
-    digits = three_digits
-    if efficiency is not None and efficiency.lower < efficiency.upper:
+    (what, value, unit), digits = _reported(facts, run.now), three_digits
+    if facts.column is None and efficiency is not None and efficiency.lower < efficiency.upper:
         what, value, unit, digits = "efficiency", efficiency, "%", whole_percent
-    elif rate is not None:
-        what, value, unit = "throughput", rate, rate_unit(facts.growth.sample)
     texts = ([digits(end) for end in ends[1:]] for ends in (value.ends, run.narrowed(value).ends))
     now, then = (ends_text(lower, upper, " – ") for lower, upper in texts)
     if run.little or now == then:

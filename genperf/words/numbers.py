@@ -24,9 +24,10 @@ LEAST_DECIDED = 0.25
 def count_text(count: float, name: str, least: float | None = None) -> str:
     """Return a count, or a range of counts, with the name of what is counted: `1 to 16 gpus`, `count=8`."""
     numbers = f"{count:g}" if least is None else f"{least:g} to {count:g}"
-    if not noun_of(name).lower().endswith("s"):
+    noun = noun_of(name)
+    if not noun.lower().endswith("s") or "_" in noun:
         return f"{name}={numbers}"
-    return f"{numbers} {singular(name) if numbers == '1' else noun_of(name)}"
+    return f"{numbers} {singular(name) if numbers == '1' else noun}"
 
 
 def singular(name: str) -> str:
