@@ -53,6 +53,8 @@ PICTURE_ROWS = 4
 MOST_ROWS = 5
 #: Numbers of a unit of time from which on they are written in seconds.
 LARGE = 1e5
+#: Further measured quantities of a card at most: the others are in `--full`.
+MOST_FURTHER = 2
 #: Times below it are written in microseconds.
 SMALL_SECONDS = 1e-3
 #: Difference of two rates, of one of them, below which they are one.
@@ -393,18 +395,16 @@ def rows_of(answer: Answer) -> Iterator[Row]:
         yield _interval_row(likeliest.quantity, likeliest.expected, likeliest.unit)
     if likeliest.quantity == _SPEEDUP:
         yield _interval_row(_SPEEDUP, likeliest.expected, likeliest.unit)
+    stated = dict[str, float]()
     if rate is not None and not relative and facts.column is None:
         before_text = "" if beside is None or beside.rate is None else three_digits(beside.rate)
         yield _interval_row("throughput", rate, rate_unit(growth.sample), before_text)
-        # A measured rate beside the time of a step may be this one.
-        same = {
-            one.quantity
-            for one in others
-            if one.unit == rate_unit(growth.sample) and abs(one.value / rate.value - 1.0) < SAME
-        }
-        others = [one for one in others if one.quantity not in same]
+        stated[rate_unit(growth.sample)] = rate.value
     if facts.column is None and (rate is None or growth.of_steps):
         yield _time_row(facts, beside, likeliest.quantity)
+        stated |= {expected.unit: expected.value.value} if expected.is_time else {}
+    # A rate may have been measured beside the time of the same step.
+    others = [one for one in others[:MOST_FURTHER] if abs(one.value / stated.get(one.unit, np.inf) - 1.0) > SAME]
     if facts.column is None and (efficiency := growth.target.efficiency) is not None:
         before = None if beside is None else beside.efficiency
         middle, lower, upper = (f"{100 * end:.0f}" for end in efficiency.ends)

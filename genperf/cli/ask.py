@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,7 @@ import click
 
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
-from genperf.cli.output import Output, progress, tell, tell_all, terminal
+from genperf.cli.output import Output, progress, tell, tell_all
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -137,7 +139,10 @@ def _show(answer: Answer, out: Output, full: bool, topics: Collection[str]) -> N
                 tell(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
         tell(str(answer))
         return
-    out.styled(card(answer, *terminal(), footer=not out.quiet))
+    # A pipe has 80 columns, and not every terminal the letters of a picture.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+    letters = (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16")
+    out.styled(card(answer, width, letters, footer=not out.quiet))
 
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:

@@ -114,12 +114,6 @@ class Output(Struct, frozen=True):
                 self.frame(line[1], line[0])
 
 
-def terminal() -> tuple[int, bool]:
-    """Return the columns of the terminal, 80 in a pipe, and whether it has the letters of a picture."""
-    letters = (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16")
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 80, letters
-
-
 def tell(text: str, err: bool = False) -> None:
     """Print a line: what a name holds of control characters is written out, so that no terminal obeys it."""
     click.echo(visible(text), err=err)

@@ -19,6 +19,7 @@ from genperf.panel.panel import Median, Panel
 from genperf.panel.work import evaluated, kind_of_work, share
 from genperf.scaling import KINDS, Scaling
 from genperf.table import Factor
+from genperf.table.clean import label
 from genperf.vocabulary.names import LEVELS, WAYS
 
 if TYPE_CHECKING:
@@ -158,7 +159,8 @@ def completed(
     absent = [f for f in panel.factors if f.name not in {*columns, *computed}]
     needed = [f for f in absent if part_of.get(f.name) not in settled and f.distinct != 1]
     if needed and not fill:
-        raise _missing(needed, where)
+        filled, _ = completed(panel, columns, rows, fill=True, refuse=False)
+        raise _missing(needed, {name: cells[0] for name, cells in filled.items()}, where)
     values, taken = dict(columns), dict[str, Any]()
     for name in computed:
         # A formula of no column, `devices_per_node=8`, is one number.
@@ -167,7 +169,8 @@ def completed(
     if absent:
         requested_parts |= parts_given(panel, {name: values[name] for name in computed})
         base, sizes = _runs_of(panel, values, requested_parts, rows)
-        solved_parts = machine.solved(machine.of(base), requested_parts, sizes)
+        grows = machine.grows_like(base) if machine.growth is None else None
+        solved_parts = machine.solved(machine.of(base), requested_parts, sizes, grows)
         for factor in absent:
             role = part_of.get(factor.name)
             values[factor.name] = base[factor.name] if role is None or role not in solved_parts else solved_parts[role]
@@ -231,16 +234,16 @@ def _runs_of(
     return out, None if np.isnan(sizes).any() else sizes
 
 
-def _missing(factors: Sequence[Factor], where: str | None) -> TableError:
-    """Return the error that names all factors without a value."""
+def _missing(factors: Sequence[Factor], run: Mapping[str, Any], where: str | None) -> TableError:
+    """Return the error that names all factors without a value, with those that `ask` takes."""
     if len(factors) == 1:
         (factor,) = factors
         levels, ends = f"one of {listed(factor.levels)}", f"measured from {factor.lower:g} to {factor.upper:g}"
         hint = f"--at {shlex.quote(factor.name)}=VALUE, or a column of that name ({ends if factor.numeric else levels})"
         return TableError(f"factor '{factor.name}' is missing", where=where, hint=hint)
-    hint = " ".join(f"--at {f.name}={f.upper:g}" if f.numeric else f"--at {f.name}={f.levels[0]}" for f in factors)
+    hint = f"--at {shlex.quote(','.join(f'{f.name}={label(run[f.name])}' for f in factors))}"
     names = ", ".join(f"'{f.name}'" for f in factors[:-1]) + f" and '{factors[-1].name}'"
-    hint += ", which were measured, or columns of these names"
+    hint += ", as ask takes them, or columns of these names"
     return TableError(f"factors {names} are missing", where=where, hint=hint)
 
 
@@ -286,7 +289,8 @@ def moved(
     changed_parts = parts_given(panel, changes)
     out = {**columns, **changes}
     if changed_parts:
-        solved_parts = machine.solved(machine.of(columns), changed_parts, size, growth)
+        grows = growth if growth or machine.growth else machine.grows_like(columns)
+        solved_parts = machine.solved(machine.of(columns), changed_parts, size, grows)
         out |= {
             f.name: solved_parts[n] for n, f in machine.columns.items() if n in solved_parts and f.name not in changes
         }

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from msgspec import Struct
 
-from genperf.arrays import AnyArray, Array, Columns
+from genperf.arrays import AnyArray, Array, Columns, Mask
 from genperf.errors import TableError
 from genperf.vocabulary.names import LEVELS, WAYS, meant_by
 
@@ -167,24 +167,42 @@ class Machine(Struct, frozen=True, dict=True):
         )
 
     @cached_property
-    def growth(self) -> Growth | None:
-        """How the samples of a step went on along the devices (or nodes), all else alike; None where neither way."""
-        runs, batches = self.measured, [f.name for n, f in self.columns.items() if n in BATCHES]
+    def growths(self) -> tuple[list[str], dict[tuple[str, ...], Growth | None]]:
+        """The factors of no place and no work, and how the samples of a step went on in runs where these are alike.
+
+        Along the devices, or the nodes, they grow in proportion, or stay; None where they do neither.
+        """
+        placed = {f.name for n, f in self.columns.items() if n not in SPLITS} | {*self.derived}
+        names = [f.name for f in self.factors if f.name not in placed]
+        runs, growths = self.measured, dict[tuple[str, ...], Growth | None]()
         count, work = runs.get("workers", runs.get("nodes")), runs.get("global_batch")
         if count is None or work is None:
-            return None
-        placed = {f.name for n, f in self.columns.items() if n not in SPLITS} | {*batches, *self.derived}
-        unplaced = [f.name for f in self.factors if f.name not in placed]
-        keys = [tuple(str(run[name]) for name in unplaced) for run in self.runs]
-        kinds = set[Growth | None]()
-        for _, rows in groupby(sorted(range(len(keys)), key=keys.__getitem__), key=keys.__getitem__):
+            return names, growths
+        keys = [tuple(str(run[name]) for name in names) for run in self.runs]
+        for key, rows in groupby(sorted(range(len(keys)), key=keys.__getitem__), key=keys.__getitem__):
             alike = [*rows]
             if np.ptp(count[alike]) > 0.0:
                 samples = work[alike]
                 of_a_device = samples / count[alike]
-                kinds.add("strong" if _all_equal(samples) else "weak" if _all_equal(of_a_device) else None)
+                growths[key] = "strong" if _all_equal(samples) else "weak" if _all_equal(of_a_device) else None
+        return names, growths
+
+    @cached_property
+    def growth(self) -> Growth | None:
+        """How the samples of a step went on along the devices (or nodes) of all runs; None where neither way."""
+        kinds = {*self.growths[1].values()}
         kind = kinds.pop() if len(kinds) == 1 else None
         return "weak" if kind is None and self.samples_of_one is not None else kind
+
+    def grows_like(self, columns: Columns) -> Mask | None:
+        """Return whether the work of each configuration grows, where it did in some runs and in others it did not."""
+        names, growths = self.growths
+        if {"weak", "strong"} - {*growths.values()}:
+            return None
+        keys = zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
+        usual: Growth = "weak" if "batch" in self.columns else "strong"
+        kinds = [growths.get(tuple(map(str, key))) or usual for key in keys]
+        return np.array([kind == "weak" for kind in kinds])
 
     @cached_property
     def samples_of_one(self) -> tuple[Array, Array] | None:
@@ -250,8 +268,13 @@ class Machine(Struct, frozen=True, dict=True):
 
     # --- what follows ------------------------------------------------------------------------------------------------
 
-    def solved(self, base: Parts, given: Parts, size: Any = None, growth: Growth | None = None) -> dict[str, Array]:
-        """Return every part of machines, from those `given` of them and configurations that show the others."""
+    def solved(
+        self, base: Parts, given: Parts, size: Any = None, growth: Growth | Mask | None = None
+    ) -> dict[str, Array]:
+        """Return every part of machines, from those `given` of them and configurations that show the others.
+
+        The `growth` of the work is that of the runs where it is not given; or whether it grows in each configuration.
+        """
         out = {**base, **given}
         if not out:
             return out
@@ -312,7 +335,7 @@ class Machine(Struct, frozen=True, dict=True):
         if "data_parallel" not in given:
             out["data_parallel"] = np.maximum(1.0, devices / _product(out, SPLITS))
 
-    def _divide_work(self, out: dict[str, Array], base: Parts, given: Parts, growth: Growth | None) -> None:
+    def _divide_work(self, out: dict[str, Array], base: Parts, given: Parts, growth: Growth | Mask | None) -> None:
         """Set the samples of a step, and what of them is a device's and a pass's."""
         count, before = (machine_parts.get("workers", machine_parts.get("nodes")) for machine_parts in (out, base))
         passes, one_pass = self.columns.get("micro_batches"), np.ones(1)
@@ -327,9 +350,9 @@ class Machine(Struct, frozen=True, dict=True):
         ):
             work = out["micro_batches"] * at_once if "micro_batches" in out else None
         elif "global_batch" in base and count is not None and before is not None:
-            kind = growth or self.growth
-            weak = kind == "weak" or (kind is None and "batch" in self.columns)
-            work = base["global_batch"] * count / before if weak else base["global_batch"]
+            kind = self.growth if growth is None else growth
+            grows = kind if isinstance(kind, np.ndarray) else kind == "weak" or (not kind and "batch" in self.columns)
+            work = np.where(grows, base["global_batch"] * count / before, base["global_batch"])
             if growth is None and self.samples_of_one is not None:
                 # As measured within the runs, and in proportion beyond them.
                 work = work * np.interp(count, *self.samples_of_one) / np.interp(before, *self.samples_of_one)
@@ -378,12 +401,8 @@ class Machine(Struct, frozen=True, dict=True):
             settled_names.add("nodes")
         counted = not {*LEVELS}.isdisjoint(settled_names)
         passes = settled_names >= {"micro_batch", "micro_batches", "data_parallel"}
-        if (
-            "global_batch" in settled_names
-            or ("batch" in settled_names and counted)
-            or passes
-            or (self.growth and counted)
-        ):
+        grows = self.growth or {"weak", "strong"} <= {*self.growths[1].values()}
+        if "global_batch" in settled_names or ("batch" in settled_names and counted) or passes or (grows and counted):
             settled_names |= {"global_batch"} | ({"batch"} if counted else set())
             settled_names |= {"micro_batches"} if {"micro_batch", "data_parallel"} <= settled_names else set()
         return frozenset(settled_names)
