@@ -12,7 +12,7 @@ from genperf.arrays import Mask
 from genperf.errors import TableError, counted, listed
 from genperf.formula.amounts import amount
 from genperf.panel.machine import is_a_part
-from genperf.panel.read import Recognised
+from genperf.panel.read import Recognised, count_in
 from genperf.panel.reading import Reading, column_named, words_in
 from genperf.table.cells import Source
 from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in
@@ -80,11 +80,9 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
             # `test=fsdp`, where the names of tests were taken apart.
             holding, cell = _cell_with(text, source)
             of_kind = holding and holding == source.names[column].kind_column
-            counts = [*source.names[column].columns.values()]
-            if is_number(text) and len(counts) == 1 and counts[0] in source.columns:
-                column = counts[0]  # `instances=32` of `p4d.24xlarge x 8`
-            elif of_kind:
-                column, text = holding, cell
+            # `instances=32` of `p4d.24xlarge x 8`
+            count = count_in(column, text, source)
+            column, text = (holding, cell) if of_kind and count == column else (count, text)
             cells = labels(source.columns[column])
         filled = {cell for cell in cells.tolist() if cell}
         if text not in filled and mostly_numbers(list(filled)):

@@ -48,10 +48,11 @@ class Columns:
         self.reasons: dict[str, Reasons] = {}
         self._numbers: dict[str, Array] = {}
         for name, text in roles.derived.items():
-            if name in source.cells:
+            values = self.derive(name, text)
+            # A column that is there may be stated as what it follows from.
+            if name in source.cells and not np.allclose(values, numbers(source.cells[name])[0], equal_nan=True):
                 hint = "give the derived column a new name"
                 raise TableError(f"'{name}' is a column already", hint=hint, where=source.name)
-            self.derive(name, text)
 
     @property
     def names(self) -> list[str]:

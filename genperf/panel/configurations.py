@@ -272,6 +272,7 @@ def left_open(panel: Panel, target: Mapping[str, Any], given: Collection[str]) -
     settled = {n for n in varied if not names.isdisjoint(panel.settled_by.get(n, ()))}
     settled_parts = panel.machine.settled(parts_given(panel, dict.fromkeys(names, np.ones(1))))
     settled |= {f.name for meaning, f in panel.machine.columns.items() if meaning in settled_parts}
+    settled |= {name for name, read in panel.inputs.items() if read and read <= names}
     open_names = ((varied | beyond) - settled) - names
     ordered = sorted(panel.factors, key=lambda f: f.distinct == 1)
     return {f.name: target[f.name] for f in ordered if f.name in open_names}

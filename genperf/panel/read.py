@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,7 @@ from genperf.panel.reading import SCALED, Reading, by_group, column_named, measu
 from genperf.panel.table import Table
 from genperf.panel.target import Measurement
 from genperf.table.cells import Source, step
-from genperf.table.clean import filled, labels
+from genperf.table.clean import filled, is_number, labels
 from genperf.table.opened import understood
 from genperf.vocabulary.headers import TIME_UNITS
 
@@ -112,6 +113,14 @@ def _beside(table: Table, parts: Mapping[str, Table], roles: Roles) -> Table:
     return replace(table, further=tables, notes=(*table.notes, *notes), unused=unused)
 
 
+def count_in(name: str, text: str, source: Source) -> str:
+    """Return the column of the only count that the names in a column hold, where a number is asked of it."""
+    names = source.names.get(column_named(name, source.names) or "")
+    made = [*names.columns.values()] if names is not None else []
+    cells = re.split("[,:]", text)
+    return made[0] if len(made) == 1 and made[0] in source.columns and is_number(cells[0]) else name
+
+
 class Recognised(Struct, frozen=True, eq=False, dict=True):
     """A table with the meaning of its columns, which is looked for only where no option names what was measured."""
 
@@ -151,6 +160,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         with the count in weak scaling, and stay in strong scaling.
         """
         source = self.source
+        at = {count_in(key, text, source): text for key, text in at.items()}
         for key, text in at.items() if not self.given.columns else ():
             if not SCALED.fullmatch(text.strip().lower()) or (column := column_named(key, source.cells)) is None:
                 continue

@@ -418,7 +418,8 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
         # What may count it without a name of the field is the only setting.
         plain = [c.name for c in settings if c.varies]
         unnamed = [n for n in plain if columns[n].canonical is None and columns[n].lowest > 0.0]
-        only = next((names_of for names_of in (unnamed, plain) if len(names_of) == 1), [])
+        loads = [n for n in plain if not words_in(n).isdisjoint(words_of("log.counted"))]
+        only = next((names_of for names_of in (unnamed, plain, loads) if len(names_of) == 1), [])
         choices = [by_name] if len(ways) > 1 else [beyond, extrinsic, requested, only, by_name]
     scale = next((candidates[0] for candidates in choices if candidates), None)
     if scale is None:
@@ -680,11 +681,28 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
             hint = f"'{inside}' tells counts among words: write them as numbers in another column, such as gpus"
         what = f"no column is known to count the workers ({', '.join(numeric) or 'no numbers'})"
         raise TableError(what, hint=hint)
+    if scale is not None and scale not in reading.derived and (product := _product_of(reading, columns[scale])):
+        reading.derived[scale] = product
     counts = [c.name for c in settings if c.name in named or (c.name == scale and not is_size(c.name))]
     roles = replace(roles, extrinsic=tuple(dict.fromkeys([*roles.extrinsic, *counts])))
     reading.roles = _with_series(reading, roles, settings, requested, unmeasured)
     if reading.roles.group:
         reading.roles = by_group(reading, reading.roles, reading.quantities[0])
+
+
+def _product_of(reading: Reading, count: TableColumn) -> str:
+    """Return the product of settings, such as processes and threads, that a count is; empty of one that is none.
+
+    Nodes, their devices and the ways of a layout are completed by the machine.
+    """
+    powers = count.follows.factors if count.follows is not None else {}
+    factors = [reading.columns[n] for n in powers]
+    of_machine = any(c.canonical in (*LEVELS, *WAYS, "devices_per_node") for c in factors)
+    settings = len(factors) > 1 and not of_machine and all(c.role == "setting" and c.numeric for c in factors)
+    if not settings or {*powers.values()} != {1}:
+        return ""
+    same = np.allclose(np.prod([c.values for c in factors], axis=0), count.values)
+    return "*".join(quote_name(c.name) for c in factors) if same else ""
 
 
 def _is_of_the_machine(reading: Reading, column: TableColumn, requested: set[str]) -> bool:

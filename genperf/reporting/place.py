@@ -435,4 +435,6 @@ def ladder_rows(
             name.replace("total", "hours"): v / 3600.0 if name.startswith("total") else v for name, v in hours.items()
         })  # fmt: skip
     frame = frame.assign(**beside(result.panel, columns, [seconds, lower, upper]))
-    return singular(paid_for(result.panel, per)[0]), frame
+    # Where nothing counts what is paid for, what is scaled stands for it.
+    uncounted = per is None and result.panel.counted_node is None
+    return singular(answer.along if uncounted else paid_for(result.panel, per)[0]), frame

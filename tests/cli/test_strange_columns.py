@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from helpers import Shell, assert_says, csv_of, told
+from helpers import Shell, assert_says, csv_of, done, told
 
 COUNTS = (1, 2, 4, 8)
 #: Runs of two codecs, and how long a message takes to handle.
@@ -104,3 +104,31 @@ def test_a_wanted_number_is_what_was_measured(shell: Shell) -> None:
     assert_says(
         output, ["read as: --quantity streams", "Expect a streams of 4,|Expect a streams of 5,", "!may name the runs"]
     )
+
+
+#: Runs of 1 to 3 processes of 1 or 2 threads each.
+HYBRID = csv_of(
+    "procs_of_run,per_proc,workers,wall_s",
+    ((p, t, p * t, 20 / (p * t) + 0.4 * p + 0.3 * t) for p in (1, 2, 3) for t in (1, 2)),
+)
+
+
+def test_a_product_of_two_settings_follows_them_in_every_command(shell: Shell) -> None:
+    place = ("--at", "procs_of_run=2", "--at", "per_proc=1")
+    output = told(shell, HYBRID, "--full", *place)
+    assert_says(output, ["--let 'workers=procs_of_run\\*per_proc'", "workers=2", "!not given"])
+    assert "workers=2" in done(shell, "explain", "runs.csv", *place)
+
+
+def test_names_that_hold_a_count_are_asked_by_it_in_every_command(shell: Shell) -> None:
+    table = csv_of("GPUs,QPS", ((f"{n}x T4", q) for n, q in ((1, 1200), (2, 2200), (4, 4000))))
+    told(shell, table, "--at", "GPUs=8")
+    for command in ("explain", "suggest", "optimize"):
+        option = {"suggest": "--target", "optimize": "--over"}.get(command, "--at")
+        assert "devices" in done(shell, command, "runs.csv", option, "GPUs=8")
+
+
+def test_a_page_of_what_is_no_worker_needs_no_price(shell: Shell) -> None:
+    table = csv_of("clients,latency_s,throughput", ((n, 0.02 * n, 1200 - n) for n in COUNTS))
+    told(shell, table, "--at", "clients=16")
+    done(shell, "report", "runs.csv", "--target", "clients=16", "-o", "page.html")
