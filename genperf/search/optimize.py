@@ -39,7 +39,7 @@ from genperf.search.problem import (
 )
 from genperf.search.space import checked_space, in_model_names, read_grid
 from genperf.words.growth import price_text
-from genperf.words.numbers import duration_text, heading, only_for_times, singular, three_digits
+from genperf.words.numbers import duration_text, heading, join_values, only_for_times, singular, three_digits
 
 
 class Optimum(PrintedAnswer, frozen=True, eq=False):
@@ -424,7 +424,9 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     positions, best, not_looked_at = _best(search, evaluation, task.top)
     front, thinned = _front(search, evaluation, positions)
     per = _per(result, task.job)
+    taken = f"not given, and taken at: {join_values(space.taken)}; --over varies them" if space.taken else ""
     notes = [
+        ("taken", taken),
         ("most_throughput", "" if not chosen or schema.target.throughput else _MOST_THROUGHPUT),
         ("work_assumed", f"{step.assumption}; --work says otherwise" if step.assumption and by_work else ""),
         ("may_not_fit", _may_not_fit(search, evaluation)),

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
-from msgspec import Struct
+from msgspec import Struct, field
 
 from genperf.arrays import AnyArray, Array, Index
 from genperf.errors import FormulaError, GenperfError, Note, TableError, suggest
@@ -17,7 +17,8 @@ from genperf.formula import Name, parse, quote_name, render, substitute, values_
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.panel.configurations import completed, parts_given
-from genperf.prediction import Schema, read_query
+from genperf.prediction import Schema
+from genperf.prediction.schema import cells_of, combine, query_of
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.vocabulary.names import WAYS
@@ -140,6 +141,8 @@ class Space(Struct, frozen=True, eq=False, dict=True):
     panel: Panel
     #: The values of the model's group.
     group: dict[str, float | str]
+    #: What was not given, as `ask` takes it.
+    taken: dict[str, float | str] = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -165,6 +168,8 @@ class Space(Struct, frozen=True, eq=False, dict=True):
     def varied(self) -> set[str]:
         """The names that take several values."""
         varied = {name for name, values in self.axes.items() if len(values) > 1}
+        parts = {factor.name for factor in self.panel.machine.columns.values()}
+        varied |= set() if varied.isdisjoint(parts) else parts - self.axes.keys()
         return varied | {name for name, reads in inputs_of(self.panel, {*self.axes}).items() if reads & varied}
 
     @property
@@ -184,7 +189,7 @@ class Space(Struct, frozen=True, eq=False, dict=True):
         rows = len(next(iter(columns.values())))
         kinds = {name: object if isinstance(value, str) else float for name, value in self.group.items()}
         group = {name: np.full(rows, value, dtype=kinds[name]) for name, value in self.group.items()}
-        return {**group, **columns, **completed(self.panel, columns, rows, refuse=False)[0]}
+        return {**group, **columns, **completed(self.panel, columns, rows, fill=True, refuse=False)[0]}
 
     def reduced(self, columns: Columns, names: Sequence[str]) -> Columns:
         """Return the configurations with some of the axes at 1."""
@@ -207,7 +212,7 @@ def in_model_names(text: str, schema: Schema) -> str:
 def checked_space(
     axes: Mapping[str, AnyArray], schema: Schema, formulas: Sequence[str], group: Mapping[str, str]
 ) -> Space:
-    """Return the configurations of a grid, checked against the factors of the model."""
+    """Return the configurations of a grid, checked against the factors of the model; others are as `ask` takes them."""
     following = inputs_of(schema.panel, {*axes})
     factors = [f.name for f in schema.factors]
     read_names = {*factors}.union(*following.values())
@@ -217,19 +222,20 @@ def checked_space(
             read_names |= parse(text).names
     for name in sorted(axes.keys() - read_names):
         raise TableError(f"the model has no factor '{name}', and no formula reads it", hint=suggest(name, factors))
-    absent = [f for f in schema.factors if f.name not in axes.keys() | following.keys() and f.distinct != 1]
-    if absent:
-        measured = [f"{f.lower:g}:{f.upper:g}" if f.numeric else ",".join(f.levels[:6]) for f in absent]
-        options = " ".join(f"--over {f.name}={text}" for f, text in zip(absent, measured, strict=True))
-        names = ", ".join(f"'{f.name}'" for f in absent)
-        raise TableError(f"no value is given for {names}", hint=f"{options} (as measured)")
     rows = max(map(len, axes.values()))
     # One row per value of the longest axis is enough for every value of every axis to be checked.
     cycled = pd.DataFrame({name: np.resize(values, rows) for name, values in axes.items()})
-    checked = read_query(cycled, schema, possible=False).columns
+    placed = [name for name in axes if parts_given(schema.panel, {name: np.ones(1)})]
+    ends = {name: values[[0, -1]] if name in placed else values[:1] for name, values in axes.items()}
+    frame = pd.concat([cycled, pd.DataFrame(combine(ends))], ignore_index=True)
+    checked = query_of(cells_of(frame, schema), schema, fill=True, refuse=False).columns
     axes = {n: np.asarray(checked[n][: len(values)]) if n in checked else values for n, values in axes.items()}
+    absent = [f.name for f in schema.factors if f.name not in axes.keys() | following.keys() and f.distinct != 1]
+    # What follows from the machine in the runs, such as the ways of data, goes on as it does there.
+    held = {name: checked[name][:1] for name in absent if (checked[name] == checked[name][0]).all()}
+    taken = {name: cells.tolist()[0] for name, cells in held.items()}
     numbers = {name: text if (number := amount(text)) is None else number for name, text in group.items()}
-    return Space(axes, schema.panel, numbers)
+    return Space({**axes, **held}, schema.panel, numbers, taken)
 
 
 def inputs_of(panel: Panel, names: Collection[str]) -> dict[str, frozenset[str]]:

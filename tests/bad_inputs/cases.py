@@ -468,7 +468,6 @@ def cases() -> dict[str, tuple[str, ...]]:
     listed["endless settings"] = ("--config", "/dev/zero", "models")
     listed["ask of ten thousand columns"] = ("ask", "--full", "wide.csv", "--at", "workers=32")
     listed["predict without two factors"] = ("predict", "t.json", "--at", "workers=4")
-    listed["optimize without two factors"] = ("optimize", "t.json", "--over", "workers=1:8")
     listed["data without two factors"] = ("predict", "t.json", "--data", "runs.csv")
     listed["a pipe summarised"] = ("check", "pipe", "--aggregate", *TABLE)
     listed["server"] = ("check", "http://127.0.0.1:9/runs.csv", "--aggregate", *TABLE)

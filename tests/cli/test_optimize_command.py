@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell
+from helpers import Shell, done
 
 from genperf.cli.main import run
 
@@ -122,3 +122,21 @@ def test_what_stays_is_named_by_at_and_numbers_are_ranked_by_optimize(shell: She
         for fixed in ("--at", "--over")
     ]
     assert ranked[0] == ranked[1]
+
+
+def test_factors_that_are_not_given_are_those_that_ask_takes(shell: Shell) -> None:
+    rows = [
+        f"{n},{batch},{layers},{0.1 * layers + batch * 0.01 + 0.02 * n}"
+        for n in (1, 2, 4, 8)
+        for batch in (16, 32)
+        for layers in (2, 4)
+    ]
+    Path("grid.csv").write_text("\n".join(["gpus,batch_per_gpu,layers,step_s", *rows]))
+    best = json.loads(done(shell, "optimize", "grid.csv", "--over", "gpus=16", "--json", "--quiet"))["best"][0]
+    answer = json.loads(done(shell, "ask", "grid.csv", "--at", "gpus=16", "--json"))
+    assert best["time"] == pytest.approx(answer["answers"][0]["value"], rel=1e-9)
+    assert {n: best[n] for n in ("batch_per_gpu", "layers")} == {
+        n: answer["taken"][n] for n in ("batch_per_gpu", "layers")
+    }
+    _, _, errors = shell("optimize", "grid.csv", "--over", "gpus=16")
+    assert "not given, and taken at: batch_per_gpu=" in errors or "taken at: layers=" in errors
