@@ -225,17 +225,26 @@ def checked_space(
     rows = max(map(len, axes.values()))
     # One row per value of the longest axis is enough for every value of every axis to be checked.
     cycled = pd.DataFrame({name: np.resize(values, rows) for name, values in axes.items()})
-    placed = [name for name in axes if parts_given(schema.panel, {name: np.ones(1)})]
-    ends = {name: values[[0, -1]] if name in placed else values[:1] for name, values in axes.items()}
-    frame = pd.concat([cycled, pd.DataFrame(combine(ends))], ignore_index=True)
-    checked = query_of(cells_of(frame, schema), schema, fill=True, refuse=False).columns
-    axes = {n: np.asarray(checked[n][: len(values)]) if n in checked else values for n, values in axes.items()}
+    last = pd.DataFrame({name: values[-1:] for name, values in axes.items()})
+    filled = _filled(last, schema)
     absent = [f.name for f in schema.factors if f.name not in axes.keys() | following.keys() and f.distinct != 1]
-    # What follows from the machine in the runs, such as the ways of data, goes on as it does there.
-    held = {name: checked[name][:1] for name in absent if (checked[name] == checked[name][0]).all()}
+    # All configurations are of one network; what is left of the machine goes on as in the runs.
+    parts = {factor.name for factor in schema.panel.machine.columns.values()}
+    held = {name: filled[name] for name in absent if name not in parts}
+    placed = [name for name in axes if parts_given(schema.panel, {name: np.ones(1)})]
+    ends = {name: values[[0, -1]] if name in placed else values[:1] for name, values in {**axes, **held}.items()}
+    frame = pd.concat([cycled.assign(**{n: v[0] for n, v in held.items()}), pd.DataFrame(combine(ends))])
+    checked = _filled(frame, schema)
+    axes = {n: np.asarray(checked[n][: len(values)]) if n in checked else values for n, values in axes.items()}
+    held |= {n: checked[n][:1] for n in absent if n in parts and (checked[n] == checked[n][0]).all()}
     taken = {name: cells.tolist()[0] for name, cells in held.items()}
     numbers = {name: text if (number := amount(text)) is None else number for name, text in group.items()}
     return Space({**axes, **held}, schema.panel, numbers, taken)
+
+
+def _filled(frame: pd.DataFrame, schema: Schema) -> dict[str, AnyArray]:
+    """Return configurations with every factor, those that are not given as `ask` takes them."""
+    return query_of(cells_of(frame, schema), schema, fill=True, refuse=False).columns
 
 
 def inputs_of(panel: Panel, names: Collection[str]) -> dict[str, frozenset[str]]:
