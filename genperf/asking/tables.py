@@ -393,7 +393,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if full is not None and full.facts is not None:
             series = {n: level for n, level in self.series.levels.items() if n in at}
             full = replace(full, facts=replace(full.facts, series=series, column=self._column_of_no_step(name, model)))
-        likeliest, sentence = self._value(name, model, configuration, full), self._measured(name, at)
+        # What was measured at the same configuration, with what the question left open.
+        taken = {} if full is None else {n: label(value) for n, value in full.taken.items()}
+        likeliest, sentence = self._value(name, model, configuration, full), self._measured(name, {**taken, **at})
         if sentence and (full is None or full.facts is None or full.facts.measured is None):
             likeliest = replace(likeliest, texts={"measured": sentence, **likeliest.texts})
         along = stack_of(model.members) is None
@@ -514,7 +516,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if values is None:
             return ""
         unit = self._unit(name)
-        return measured_sentences(name, unit, values, requested, None)["expect"]
+        named = {n: text for n, text in requested.items() if n in self.opened.at or n == self.reading.scale}
+        return measured_sentences(name, unit, values, named, None)["expect"]
 
     @property
     def _counts(self) -> Array:

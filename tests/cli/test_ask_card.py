@@ -162,3 +162,10 @@ def test_a_share_that_follows_from_a_throughput_has_a_card_with_header_and_pictu
     assert lines[0].startswith("DataFrame · 4 runs, 1 to 8 gpus")
     assert [line.split()[0] for line in lines[2:4]] == ["share", "throughput"]
     assert any("┤" in line for line in lines)
+
+
+def test_what_was_measured_is_of_the_configuration_that_is_answered() -> None:
+    rows = [(n, layers, 0.1 * layers + 0.02 * n) for n in (1, 2, 4, 8) for layers in (2, 4, 8)]
+    text = gp.ask(pd.DataFrame(rows, columns=["gpus", "layers", "step_s"]), gpus=8).card()
+    layers = int(re.search(r"of layers=(\d)", text)[1])
+    assert f"Measured: step_s of {0.1 * layers + 0.16:.3g} s at gpus=8 (one value)" in text
