@@ -1,4 +1,4 @@
-"""What experiments share: the folders of the repository, and tables as a page has them."""
+"""What experiments share: folders, tables in Markdown, pages from their templates, and the rows that a page has."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 ROOT = Path(__file__).parents[1]
 DATA, IMAGES, RESULTS = ROOT / "data", ROOT / "docs" / "images", ROOT / "experiments" / "results"
@@ -28,3 +29,23 @@ def markdown_of(frame: pd.DataFrame, number: str = ".3g") -> str:
         ["" if pd.isna(v) else format(v, number) if isinstance(v, float) else v for v in row] for row in frame.values
     ]
     return markdown(list(map(str, frame.columns)), cells)
+
+
+def page(name: str, **figures: object) -> str:
+    """Return the page of a template in `pages/`: `{{ rate | f(".1f") }}` formats a figure, a data frame is a table."""
+    environment = Environment(
+        loader=FileSystemLoader(ROOT / "experiments" / "pages"),
+        undefined=StrictUndefined,
+        finalize=lambda value: markdown_of(value) if isinstance(value, pd.DataFrame) else value,
+    )
+    environment.filters |= {"f": format, "table": markdown_of}
+    return environment.get_template(f"{name}.md.j2").render(figures) + "\n"
+
+
+def rows_of_page(name: str) -> list[dict[str, str]]:
+    """Return the rows of a page's first table, without what is bold; none where there is no page."""
+    path = RESULTS / f"{name}.md"
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line[:1] == "|"] if path.exists() else []
+    cells = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines]
+    rows = [dict(zip(cells[0], row, strict=False)) for row in cells[2:]] if cells else []
+    return rows[: next((i for i, row in enumerate(rows) if "---" in row.values()), len(rows) + 1)]

@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pandas as pd
 
 import genperf as gp
+from experiments.accuracy.layout_memory import VOCABULARY, Program, drawn
 from experiments.accuracy.transformers import CASES, table_of
 from experiments.shared import RESULTS, markdown_of
-from experiments.simulate.layout_memory import VOCABULARY, Program, drawn
 
 Array = npt.NDArray[Any]
 COMMAND = "python -m experiments transformers_fits"
@@ -53,7 +53,7 @@ within a tenth of the capacity.
 
 *Simulated*: three tables of 120 layouts each of GPTs of 1.3 to 30 billion parameters on devices of 80 GB, with ZeRO and
 recomputation. Their memory follows the published counts of bytes, to 3 %
-(`experiments/simulate/layout_memory.py`); *fused*: no scores are kept, and norms are split by sequence; *parameters
+(`experiments.accuracy.layout_memory.py`); *fused*: no scores are kept, and norms are split by sequence; *parameters
 alone*: the table has neither layers, width nor sequence."""
 
 

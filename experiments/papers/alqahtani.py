@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
-from experiments.papers.claim import MEASURED, Claim, Section, verdict
+from experiments.papers.claim import MEASURED, Claim, verdict
 
 FAMILIES = ("ring-allreduce", "peer-to-peer", "parameter-server")
 #: The measured architectures: title, rows of `allreduce_vs_server.csv`, family.
@@ -36,31 +36,10 @@ LAWS = {
     "hides": f"c + a*batch_per_worker/3 + max(2*a*batch_per_worker/3, {_EXCHANGE})",
     "adds up": f"c + a*batch_per_worker + {_EXCHANGE}",
 }
-#: For the page: what of the tests was changed after results had been seen.
-CHANGED = (
-    "Claims 1 to 6 were first tried on a simulator, up to 64 workers. The limits of claims 2 and 3 on measurements up "
-    "to 16 were set with the table in view: the ring's formula itself grows as n^0.16 from 4 to 16 workers, and its "
-    "rate of samples 3.2 times. Claims 1, 4 and 6 have no limit that was set so; claim 5 has those of the simulator, "
-    "and was written down with claim 8 before its table was measured. That a part of the exchange is not hidden became "
-    "a law of the ring's family after these results, which are no test of it: claim 8 was reproduced without it."
-)
 
 
-def section() -> Section:
-    return Section(
-        "alqahtani",
-        "Alqahtani & Demirbas 2019, *Performance Analysis and Comparison of Distributed Machine Learning Systems* "
-        "(arXiv:1909.02061)",
-        "`parameter-server`, `peer-to-peer`, `ring-allreduce`",
-        "In synchronous SGD the architecture decides how the network's load grows with the workers n. The time of a "
-        "step is computation plus communication, with a communication term of its own for a parameter server, for "
-        "workers that send to all others, and for a ring.",
-        "α–β costs of the field: the servers' ports carry every worker's M bytes in and out, "
-        "`2·β·M·max(n/S, 1) + α·n/S`; every worker sends M bytes to n − 1 others, `β·M·(n−1) + α·(n−1)`; the "
-        "bandwidth-optimal ring passes on 2(n−1) parts of M/n bytes, `2·β·M·(n−1)/n + 2·α·(n−1)`, hidden behind the "
-        "backward pass by `max`.",
-        [_effect(), _traffic(), _congestion(), _between(), _hiding(), _families(), _processes(), _laws()],
-    )
+def claims() -> list[Claim]:
+    return [_effect(), _traffic(), _congestion(), _between(), _hiding(), _families(), _processes(), _laws()]
 
 
 def _steps(across: str = "workers") -> pd.DataFrame:

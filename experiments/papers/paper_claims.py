@@ -4,40 +4,33 @@
     python -m experiments paper_claims --page-only
     python -m experiments paper_claims --check
 
-Without names all sections are run; with names, those, and the page is put together with the kept results of the
-others in experiments/results/papers/. With --page-only none is run. With --check the claims that take seconds are tried
-again, and it fails where the kept results or the page say otherwise. Everything is seeded: the same code gives the
-same page.
+Without names all papers are tried; with names, those, and the page is put together with the kept results of the
+others in experiments/results/papers/. With --page-only none is tried. With --check the claims that take seconds are
+tried again, and it fails where the kept results or the page say otherwise.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import sys
+import textwrap
 import time
+from dataclasses import asdict
 from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 
-from experiments.papers.claim import SIMULATED, Claim, Section, load, markdown, save
+from experiments import shared
+from experiments.papers.claim import Claim
 from experiments.shared import RESULTS, ROOT
 
-SECTIONS = ("kavarakuntla", "hashemi", "yan", "alqahtani", "shi")
+PAPERS = ("kavarakuntla", "hashemi", "yan", "alqahtani", "shi")
 PAGE = ROOT / "experiments" / "papers.md"
 KEPT = RESULTS / "papers"
-HEAD = """# The papers, claim by claim
-
-Written by `python -m experiments paper_claims`; do not edit. Each claim of a paper's abstract, in our words, is stated
-as something that can fail and then tried: on the measured and published tables in `data/`, or, where there is none, on
-tables from a discrete-event simulation (`experiments/simulate/`), in which workers compute, messages queue at ports,
-and servers and storage serve one request after another. No simulated time is computed from a formula that is then
-fitted, but a simulator built on the same idea comes close to it. So a verdict that rests on a simulator alone says so
-in its heading, with the mean distance of the simulated times to the fitted formula. A small distance makes the test
-circular in effect: it shows that the fit works, not that the world is so.
-
-What is cited is the idea. The formulas are our derivations from what the abstracts describe and the standard cost
-models of the field, so no equation numbers are given. "Reproduced" means that our model, on our tables, shows what the
-abstract says; it says nothing on the authors' own systems, of which no measurements were at hand.
-
-Where a test was changed after its results had been seen, the section says so.
-"""
+#: Characters of a line of the page, where it can be broken: not in tables.
+WIDTH = 160
+_CODE, _GLUE = re.compile(r"`[^`]*`"), "\0"
 
 
 def run(*names: str, check: bool = False, page_only: bool = False) -> None:
@@ -45,47 +38,74 @@ def run(*names: str, check: bool = False, page_only: bool = False) -> None:
     if check:
         problems = disagreements()
         sys.exit("\n".join(problems) if problems else 0)
-    for name in () if page_only else names or SECTIONS:
+    for name in () if page_only else names or PAPERS:
         start = time.perf_counter()
-        save(import_module(f"experiments.papers.{name}").section(), KEPT)
+        save(name, module_of(name).claims())
         print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
     PAGE.write_text(page(), encoding="utf-8")
 
 
-def kept() -> list[Section]:
-    """Return the sections whose results are kept."""
-    return [section for name in SECTIONS if (section := load(name, KEPT)) is not None]
+def module_of(name: str) -> ModuleType:
+    return import_module(f"experiments.papers.{name}")
+
+
+def save(name: str, claims: list[Claim], folder: Path = KEPT) -> None:
+    """Write a paper's results, so that one can be tried again without the others."""
+    text = json.dumps([asdict(claim) for claim in claims], indent=1, ensure_ascii=False, allow_nan=False)
+    (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def kept() -> dict[str, list[Claim]]:
+    """Return the kept results by paper."""
+    paths = (KEPT / f"{name}.json" for name in PAPERS)
+    return {p.stem: [Claim(**c) for c in json.loads(p.read_text(encoding="utf-8"))] for p in paths if p.is_file()}
 
 
 def page() -> str:
     """Return the page of the kept results."""
-    sections = kept()
-    claims = [claim for section in sections for claim in section.claims]
-    outcomes = [_outcome(claim) for claim in claims]
-    counts = {outcome: outcomes.count(outcome) for outcome in sorted(set(outcomes), key=outcomes.index)}
-    summary = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    resting = sum(claim.measured for claim in claims)
-    total = f"Of {len(claims)} claims {resting} rest on measurements. Verdicts: {summary}."
-    return "\n\n".join([HEAD.strip(), total, *map(_part, sections)]) + "\n"
+    papers = kept()
+    claims = [claim for of_paper in papers.values() for claim in of_paper]
+    verdicts = [claim.verdict for claim in claims]
+    summary = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+    total = f"Of {len(claims)} claims {sum(c.measured for c in claims)} rest on measurements. Verdicts: {summary}."
+    texts = {name: markdown(name, papers.get(name, [])) for name in PAPERS}
+    return shared.page("papers", total=total, claims=texts)
 
 
 def disagreements() -> list[str]:
     """Try the quick claims again, and return what the kept results or the page say otherwise."""
     problems = [] if PAGE.read_text(encoding="utf-8") == page() else [f"{PAGE.name} is not the page of {KEPT.name}/"]
-    for section in kept():
-        known = {claim.said: claim for claim in section.claims}
-        again = [test() for test in getattr(import_module(f"experiments.papers.{section.name}"), "QUICK", ())]
+    for name, claims in kept().items():
+        known = {claim.said: claim for claim in claims}
+        again = [test() for test in module_of(name).QUICK]
         problems += [
-            f"{section.name}.json: '{claim.said}' is now {claim.verdict}: {claim.found}"
+            f"{name}.json: '{claim.said}' is now {claim.verdict}: {claim.found}"
             for claim in again
             if known.get(claim.said) != claim
         ]
     return problems
 
 
-def _outcome(claim: Claim) -> str:
-    return f"{claim.verdict} on a simulator alone" if claim.basis == SIMULATED else claim.verdict
+def markdown(name: str, claims: list[Claim]) -> str:
+    """Write a paper's claims as a page's part."""
+    parts = []
+    for number, claim in enumerate(claims, start=1):
+        rests = claim.basis + (f", `{claim.data}`" if claim.data else "")
+        parts += [
+            f"**{number}. {claim.said}**: **{claim.verdict}**",
+            f"Tested: {claim.test}",
+            f"Found: {claim.found}",
+            f"Rests on: {rests}. Run: `python -m experiments paper_claims {name}`",
+            *([shared.markdown(claim.head, claim.rows)] if claim.rows else []),
+        ]
+    return "\n\n".join(part if part.startswith("|") else wrapped(part) for part in parts)
 
 
-def _part(section: Section) -> str:
-    return markdown(section, getattr(import_module(f"experiments.papers.{section.name}"), "CHANGED", ""))
+def wrapped(text: str) -> str:
+    """Break a paragraph into lines, formulas left whole: a line that begins with their + would begin a list.
+
+    >>> print(wrapped("word " * 31 + "`a + b`").splitlines()[1])
+    `a + b`
+    """
+    whole = _CODE.sub(lambda code: code.group().replace(" ", _GLUE), text)
+    return textwrap.fill(whole, WIDTH, break_long_words=False, break_on_hyphens=False).replace(_GLUE, " ")

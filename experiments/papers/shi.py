@@ -1,19 +1,15 @@
-"""Shi, Wang & Chu 2018: the phases of synchronous SGD, on published series and on simulated frameworks."""
+"""Shi, Wang & Chu 2018: the phases of synchronous SGD, on published series and on planted causes."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
 import genperf as gp
-from experiments.papers.claim import MEASURED, PUBLISHED, SIMULATED, Claim, Section, verdict
-from experiments.papers.pairs import CAUSES, PAIRS, by_cause, cause_of, runs
+from experiments.papers.claim import MEASURED, PUBLISHED, Claim, verdict
+from experiments.papers.pairs import PAIRS, cause_of, runs
 from experiments.papers.planted import CLASSES, by_class, pairs
-from experiments.simulate.training import Hardware, Program, layers_of, train
 from genperf.attribution import compare
 
 CHOSEN, FAMILIES = "s-sgd", ("s-sgd-full", "s-sgd-input", "s-sgd-none")
@@ -21,39 +17,14 @@ CHOSEN, FAMILIES = "s-sgd", ("s-sgd-full", "s-sgd-input", "s-sgd-none")
 MODELS = (CHOSEN, *FAMILIES, "last")
 #: Devices up to which published series are fitted, and the count asked about; of a node.
 KNOWN, ASKED = 16, 32
-DRAWN, COUNTS, BATCHES, NODE, SIZES = 24, (1, 2, 4, 8, 16), (16, 32, 64), 4, (5e7, 1e8)
-
 #: Devices at which pairs are compared: one node, and four.
 LABELLED_AT = (8, 32)
 #: Rows of the measured rings with their phases.
 RINGS = "framework == 'pytorch' and architecture == 'ring-allreduce' and link_latency_ms == 0"
-#: For the page: what of the tests was changed after results had been seen.
-CHANGED = (
-    "`s-sgd` meant full overlap when claims 1 and 2 were first tried; now the overlap is chosen by the error on "
-    "held-out configurations. The pairs of claim 2 had been looked at before. A third pair of loaders, whose times "
-    "differ by less than 5 %, is not among them. Claims 4 and 5 were written down before their table was measured; "
-    "most of its runs on 4 hosts were measured later, when the results of the others had been seen. That the exchange "
-    "of the last layer does not hide became a law of `s-sgd` after that: without it 53 of the first 70 pairs were "
-    "within 20 %, and with it 59. MXNet's runs were measured again with a mended worker, 83 of 99, and after that a "
-    "measured exchange became one of a ring, of servers or of peers, and an update without a column one that may be "
-    "none: 88. With the known overlap and the phases as measured at each configuration it is 90."
-)
 
 
-def section() -> Section:
-    return Section(
-        "shi",
-        "Shi, Wang & Chu 2018, *Performance Modeling and Evaluation of Distributed Deep Learning Frameworks on GPUs* "
-        "(arXiv:1711.05979)",
-        "`s-sgd`, `s-sgd-full`, `s-sgd-input`, `s-sgd-gradients`, `s-sgd-none`",
-        "One iteration of synchronous SGD is input, transfer, forward, backward, exchange and update; frameworks "
-        "differ in how long each takes and in "
-        "which they overlap. Models of the phases explain the differences and point at what to mend.",
-        "`T = max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u)` with input prefetched and gradients exchanged during the "
-        "backward pass, the plain sum "
-        "without; `t_io` grows with the devices of a node, `t_c` has a ring inside the nodes and one between them.",
-        [_ratios(), _labelled(), _phases(), *_planted(), _causes()],
-    )
+def claims() -> list[Claim]:
+    return [_ratios(), _labelled(), _phases(), *_planted()]
 
 
 def _ratios() -> Claim:
@@ -206,71 +177,6 @@ def _planted() -> list[Claim]:
             [[row[0], row[2], *row[4:]] for row in rows],
         ),
     ]
-
-
-def _measure(program: Program, hardware: Hardware, seed: list[int]) -> pd.DataFrame:
-    rows = []
-    for n, batch, size in itertools.product(COUNTS, BATCHES, SIZES):
-        rng = np.random.default_rng([*seed, n, batch, int(size)])
-        own = replace(program, layers=tuple(replace(p, size=p.size * size) for p in program.layers))
-        run = train("ring", own, hardware, n, batch, rng, steps=3)
-        rows.append((n, max(1, n // NODE), batch, size, run.step))
-    return pd.DataFrame(rows, columns=["workers", "nodes", "batch", "bytes", "seconds"])
-
-
-def _explained(frame: pd.DataFrame, at: dict[str, float]) -> tuple[dict[str, float], float]:
-    """Fit the phases with the best overlap, and return the seconds of each cause and the error of the fit, %."""
-    table = gp.read_table(frame, time="seconds", intrinsic="batch,bytes", extrinsic="workers,nodes")
-    fits = [gp.fit(table, family, draws=5) for family in FAMILIES]
-    best = min(fits, key=lambda fit: fit.metrics["mape"])
-    terms = gp.explain(best, at).terms.set_index("term")["seconds"]
-    return by_cause(terms.to_dict()), float(best.metrics["mape"])
-
-
-def _causes() -> Claim:
-    """Make one of two equal frameworks slower in one way, and ask in which."""
-    changes: dict[str, Callable[[Program, Hardware], tuple[Program, Hardware]]] = {
-        "computation": lambda p, h: (replace(p, layers=layers_of(3, 1.5 * _seconds(p), 1.0)), h),
-        "input": lambda p, h: (p, replace(h, storage=h.storage / 8)),
-        "exchange": lambda p, h: (p, replace(h, bandwidth=h.bandwidth / 3, inside=h.inside / 3)),
-        "no overlap": lambda p, h: (replace(p, overlap=False), h),
-    }
-    said = {cause: dict.fromkeys(CAUSES, 0) for cause in changes}
-    distances = []
-    for k in range(DRAWN):
-        cause = list(changes)[k % len(changes)]
-        rng = np.random.default_rng([18, k])
-        seconds, sample = float(rng.uniform(0.003, 0.006)), 1.5e5
-        program = Program(layers_of(3, seconds, 1.0), fixed=0.005, update=0.005, sample_bytes=sample)
-        # Storage that keeps up with a full node, with some room.
-        storage = NODE * sample / seconds * float(rng.uniform(1.5, 3.0))
-        hardware = Hardware(float(rng.uniform(0.8e9, 2.5e9)), per_node=NODE, inside=8e9, storage=storage)
-        at = {"workers": COUNTS[-1], "nodes": COUNTS[-1] // NODE, "batch": 64, "bytes": SIZES[-1]}
-        one, near = _explained(_measure(program, hardware, [k, 0]), at)
-        other, far = _explained(_measure(*changes[cause](program, hardware), [k, 1]), at)
-        distances += [near, far]
-        slower = {c: other[c] - one[c] for c in CAUSES}
-        said[cause][max(slower, key=lambda c: slower[c])] += 1
-    right = sum(said[c][c] for c in said)
-    return Claim(
-        "The models show which phase makes one framework slower, from step times alone",
-        f"{DRAWN} pairs of simulated frameworks that differ in one thing: kernels 1.5 times as slow, an eighth of the "
-        f"storage's speed, a third of the "
-        f"network's, or gradients that leave only after the backward pass. From step times alone, at up to "
-        f"{COUNTS[-1]} workers. Refuted if the phase whose "
-        "seconds differ most is the planted one in fewer than four of five pairs.",
-        verdict(right >= 0.8 * DRAWN),
-        f"named in {right} of {DRAWN} pairs.",
-        SIMULATED,
-        "experiments/simulate/training.py",
-        ["planted", *(f"named {c}" for c in CAUSES)],
-        [[cause, *(str(said[cause][c]) for c in CAUSES)] for cause in said],
-        float(np.mean(distances)),
-    )
-
-
-def _seconds(program: Program) -> float:
-    return sum(layer.forward + layer.backward for layer in program.layers)
 
 
 QUICK = (_labelled, _phases)
