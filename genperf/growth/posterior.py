@@ -176,8 +176,10 @@ class Posterior(Struct, frozen=True, eq=False):
         curve = order[place]
         # Of each curve from the quietest walk to the loudest.
         inside = target - np.where(place > 0, reached[place - 1], 0.0)
-        of_walks = self.weights[:-1, curve] * (1.0 if self.tilt is None else self.tilt[:-1, curve])
-        walk = np.sum(np.cumsum(of_walks, axis=0) < inside, axis=0)
+        walk, share = np.zeros(count, np.intp), np.zeros(count)
+        for step, of_walk in enumerate(self.weights[:-1]):
+            share += of_walk[curve] if self.tilt is None else of_walk[curve] * self.tilt[step, curve]
+            walk += share < inside
         return Draws(self, walk, curve)
 
 

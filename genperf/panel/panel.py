@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -60,6 +60,9 @@ DERIVED: dict[str, tuple[str, ...]] = {
     "micro_batch": ("global_batch/(data_parallel*micro_batches)",),
     "data_parallel": (*(f"workers/({ways})" for ways in _SPLITS), "workers"),
 }
+
+#: Factors of different tables whose columns are kept by the field's names.
+KEPT_COLUMNS = 1024
 
 
 class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -299,8 +302,7 @@ class Panel(Struct, frozen=True, dict=True):
     @cached_property
     def columns(self) -> dict[str, Factor]:
         """The columns that are one of the field's factors, by its name."""
-        named = ((canonical, factor_of(canonical, self.factors, self.mapping)) for canonical in ALIASES)
-        return {canonical: factor for canonical, factor in named if factor is not None}
+        return _columns(self.factors, tuple(self.mapping.items()))
 
     @cached_property
     def inputs(self) -> dict[str, frozenset[str]]:
@@ -479,6 +481,17 @@ class Panel(Struct, frozen=True, dict=True):
             return False
         at_once = np.prod([self.measured[f.name] for f in (batch, *counts) if f is not None], axis=0)
         return bool(np.any(self.measured[of_all.name] > at_once * (1.0 + SAME)))
+
+
+@lru_cache(maxsize=KEPT_COLUMNS)
+def _columns(factors: tuple[Factor, ...], mapping: tuple[tuple[str, str], ...]) -> dict[str, Factor]:
+    """Return `Panel.columns`, which groups of a table with the same factors share."""
+    out, by_user = {}, dict(mapping)
+    for canonical in ALIASES:
+        factor = factor_of(canonical, factors, by_user)
+        if factor is not None:
+            out[canonical] = factor
+    return out
 
 
 # --- the work of a step -----------------------------------------------------------------------------------------------

@@ -333,11 +333,12 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         roles += [[name, "phase"] for name in phases]
         settings = [text for text in (self.target.throughput, self.scaling) if text]
         digest = hashlib.sha256(json.dumps([*roles, *settings]).encode())
+        cells = {self.target.column: self.measured, **self.columns, **phases}
         for name, _ in roles:
-            column = pd.Series(phases[name]) if name in phases else self.frame[name]
-            if pd.api.types.is_numeric_dtype(column):
+            column = cells[name] if name in cells else self.frame[name].to_numpy()
+            if pd.api.types.is_numeric_dtype(column.dtype):
                 # + 0.0 makes −0 and 0 one value; little-endian on every machine.
-                digest.update((column.to_numpy(dtype=float) + 0.0).astype("<f8").tobytes())
+                digest.update((np.asarray(column, dtype=float) + 0.0).astype("<f8").tobytes())
             else:
                 digest.update(json.dumps(column.tolist()).encode())
         if len(self.failures):
@@ -386,33 +387,44 @@ class Table(Struct, frozen=True, eq=False, dict=True):
 
 
 def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
-    """Yield each group with its rows and their medians, which are computed once for the whole table."""
+    """Yield each group with its rows and their medians, whose columns are computed once for the whole table."""
     middle_table = table.medians()
     number = number_rows(middle_table.frame, table.group)
     # Sorted by group, configurations keep their order of first appearance: their place in the group is their number.
-    within = pd.Series(number).groupby(number).cumcount().iloc[table.configuration]
-    group_of = number[table.configuration]
-    groups = zip(
-        table.frame.groupby(group_of), within.groupby(group_of), middle_table.frame.groupby(number), strict=True
-    )
+    within = pd.Series(number).groupby(number).cumcount().to_numpy(dtype=np.int64)[table.configuration]
     general_notes = tuple(n for n in table.notes if n.kind not in WHOLE_TABLE)
     further = {name: dict(further_table.groups()) for name, further_table in table.further.items()}
     failed = group_keys(table.failures, table.group)
-    for (_, rows), (_, configuration), (_, middle) in groups:
-        key = tuple(label(middle[name].iloc[0]) for name in table.group)
-        factors = tuple(_measured_once(f.name, f.role, tuple(middle[f.name].tolist())) for f in table.factors)
+    keys = group_keys(middle_table.frame.iloc[np.unique(number, return_index=True)[1]], table.group)
+    sorted_runs = zip(_parted(table, number[table.configuration]), _parted(middle_table, number), keys, strict=True)
+    for (frame, place, known), (middle, _, known_medians), key in sorted_runs:
+        levels = known_medians["columns"]
+        factors = tuple(_measured_once(f.name, f.role, tuple(levels[f.name].tolist())) for f in table.factors)
         failures = table.failures
         if failed:
             failures = failures[np.array([k == key for k in failed], dtype=bool)].reset_index(drop=True)
         notes = general_notes + failure_notes(len(failures)) + constant_notes(factors)
         beside = {name: groups[key] for name, groups in further.items() if key in groups}
-        rows, middle = rows.reset_index(drop=True), middle.reset_index(drop=True)
         kind = table.kind_by_times(middle) if table.scaled_by_group else table.scaling
         about = {"notes": notes, "failures": failures, "scaling": kind, "scaled_by_group": False}
         medians = replace(table, frame=middle, factors=factors, further={}, **about)
-        group = replace(medians, frame=rows, further=beside)
-        group.__dict__.update(configuration=configuration.to_numpy(dtype=np.int64), _medians=medians, key=key)
+        medians.__dict__.update(known_medians)
+        group = replace(medians, frame=frame, further=beside)
+        group.__dict__.update(known, configuration=within[place], _medians=medians, key=key)
         yield key, group
+
+
+def _parted(table: Table, number: Integers) -> Iterator[tuple[pd.DataFrame, Integers, dict[str, Any]]]:
+    """Yield the rows of each number: as a frame, their places, and what a table of them would compute first."""
+    order = np.argsort(number, kind="stable")
+    frame, ends = table.frame.iloc[order], np.cumsum(np.bincount(number)).tolist()
+    columns = {name: values[order] for name, values in table.columns.items()}
+    measured = table.measured[order]
+    for start, end in zip([0, *ends], ends, strict=False):
+        rows, some = frame.iloc[start:end], slice(start, end)
+        rows.index = pd.RangeIndex(end - start)
+        known = {"columns": {name: values[some] for name, values in columns.items()}, "measured": measured[some]}
+        yield rows, order[some], known
 
 
 #: Series are often measured at the same values.
