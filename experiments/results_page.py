@@ -52,7 +52,6 @@ PAGES = (
     "generic",
     "factors-told",
     "three-frameworks",
-    "elasticities",
     "other-tables",
     "transformers",
     "transformers-choice",
@@ -67,7 +66,6 @@ PAGES = (
     "measured-cluster",
     "suggestions",
     "advice",
-    "best-of-levels",
     "next-runs",
     "optimize",
 )

@@ -36,6 +36,8 @@ def page(name: str, **figures: object) -> str:
     environment = Environment(
         loader=FileSystemLoader(ROOT / "experiments" / "pages"),
         undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
         finalize=lambda value: markdown_of(value) if isinstance(value, pd.DataFrame) else value,
     )
     environment.filters |= {"f": format, "table": markdown_of}

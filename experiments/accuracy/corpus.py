@@ -21,7 +21,8 @@ from scipy.optimize import nnls
 
 import genperf as gp
 from experiments.accuracy.extra_p import extra_p_python, fit_extra_p
-from experiments.shared import markdown
+from experiments.accuracy.scores import SMALL_ERROR, error, inside, interval_score, pair, width
+from experiments.shared import markdown, page
 from genperf.estimate import FitOptions
 from genperf.fitting.auto import AUTO, Auto
 from genperf.growth.fit import fit_series
@@ -39,18 +40,10 @@ PROTOCOLS = {
     "far": "the largest count from at most a quarter of it",
     "node": "the first count beyond one node from those inside it",
 }
-#: Against the page before.
-MOVED = """**What moved** against the page before, where of 12 % of the networks nothing was known and not of 14 %:
-the second node is covered in 86.3 % (86.0) with a width of 62 % (59), the score is 65.9 (65.7), the error
-.550 of the last point's (.551). sia_azure and sia_aws gain 4 and 2 points there, gavel loses 2.
-"""
 #: Cells of fewer series are not counted: a median of three says nothing.
 LEAST_SERIES = 4
 #: Of how many cases one is asked once more beside other series that left their node.
 EVERY = 4
-#: Added to errors in % before their ratio, so that two tiny ones are alike.
-SMALL_ERROR = 0.5
-NOMINAL = 0.9
 HANDS = ("last point", "1 + log n", "Ernest")
 Array = npt.NDArray[np.float64]
 
@@ -220,22 +213,6 @@ def answers_among(listed: Sequence[Case], frames: dict[str, pd.DataFrame], other
 # --- scores ----------------------------------------------------------------------------------------------------------
 
 
-def error(rows: pd.DataFrame, column: str = "time") -> pd.Series:
-    """Return |predicted/measured − 1| in per cent."""
-    return 100.0 * (rows[column] / rows.measured - 1.0).abs()
-
-
-def inside(rows: pd.DataFrame) -> pd.Series:
-    return (rows.lower <= rows.measured) & (rows.measured <= rows.upper)
-
-
-def interval_score(rows: pd.DataFrame) -> float:
-    """Return the mean interval score of ln T in per cent: width plus 20 times what lies outside."""
-    y, low, high = np.log(rows.measured), np.log(rows.lower), np.log(rows.upper)
-    outside = np.maximum(low - y, 0.0) + np.maximum(y - high, 0.0)
-    return float(100.0 * (high - low + 2.0 / (1.0 - NOMINAL) * outside).mean())
-
-
 def cell(rows: pd.DataFrame) -> dict[str, float]:
     """Return the figures of a cell."""
     errors, covered, ok = error(rows), inside(rows), rows.verdict == "ok"
@@ -246,7 +223,7 @@ def cell(rows: pd.DataFrame) -> dict[str, float]:
         "mean": errors.mean(),
         "bias": 100.0 * float(np.median(np.log(rows.time / rows.measured))),
         "coverage": 100.0 * covered.mean(),
-        "width": (100.0 * (rows.upper - rows.lower) / rows.measured).median(),
+        "width": width(rows).median(),
         "score": interval_score(rows),
         "ok": int(ok.sum()),
         "ok_mean": errors[ok].mean(),
@@ -280,10 +257,6 @@ def halves(rows: pd.DataFrame) -> list[pd.DataFrame]:
     return [rows[rows.source.isin(names[start::2])] for start in (0, 1)]
 
 
-def pair(errors: pd.Series) -> str:
-    return f"{errors.median():.1f} ({errors.mean():.1f})" if errors.notna().any() else "–"
-
-
 def cells(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """Yield the cells in the order of the sources and protocols."""
     for source in dict.fromkeys(rows.source):
@@ -305,17 +278,8 @@ def table(rows: pd.DataFrame, others: Sequence[str]) -> str:
                 f"{c['score']:.0f}", ok, *(pair(error(part, name)) for name in others),
             ]
         )  # fmt: skip
-    head = [
-        "source, protocol",
-        "series",
-        "auto",
-        "covers, %",
-        "width, %",
-        "score",
-        "`ok`: mean error, covered",
-        *others,
-    ]
-    return markdown(head, lines) + "\n"
+    head = ["source, protocol", "series", "auto", "covers, %", "width, %", "score", "`ok`: mean error, covered"]
+    return markdown([*head, *others], lines)
 
 
 def by_protocol(rows: pd.DataFrame, others: Sequence[str]) -> str:
@@ -327,9 +291,8 @@ def by_protocol(rows: pd.DataFrame, others: Sequence[str]) -> str:
     ]
     lines = [["auto", *(pair(error(part)) for part in parts)]]
     lines += [[name, *(pair(error(part, name)) for part in parts)] for name in others]
-    widths = [(100.0 * (part.upper - part.lower) / part.measured).median() for part in parts]
-    covered = [f"{100.0 * inside(part).mean():.0f}, {width:.0f}" for part, width in zip(parts, widths, strict=True)]
-    return markdown(head, [*lines, ["auto covers, width, %", *covered]]) + "\n"
+    covered = [f"{100.0 * inside(part).mean():.0f}, {width(part).median():.0f}" for part in parts]
+    return markdown(head, [*lines, ["auto covers, width, %", *covered]])
 
 
 def among_table(alone: pd.DataFrame, few: pd.DataFrame, many: pd.DataFrame) -> str:
@@ -339,17 +302,13 @@ def among_table(alone: pd.DataFrame, few: pd.DataFrame, many: pd.DataFrame) -> s
         line = [source, str(int((alone.source == source).sum()))]
         for rows in (alone, few, many):
             part = rows[rows.source == source]
-            width = (100.0 * (part.upper - part.lower) / part.measured).median()
-            line += [
-                pair(error(part)),
-                f"{100.0 * inside(part).mean():.0f}, {width:.0f}",
-                f"{interval_score(part):.0f}",
-            ]
+            covers = f"{100.0 * inside(part).mean():.0f}, {width(part).median():.0f}"
+            line += [pair(error(part)), covers, f"{interval_score(part):.0f}"]
         lines.append(line)
     head = ["source", "series"]
     for name in ("alone", "3 others", "up to 24 others"):
         head += [name, "covers, width, %", "score"]
-    return markdown(head, lines) + "\n"
+    return markdown(head, lines)
 
 
 def mean_score(rows: pd.DataFrame) -> float:
@@ -393,46 +352,16 @@ def write_record(rows: pd.DataFrame, command: str) -> None:
     RECORD.write_text(json.dumps({"made_by": command, "records": records}, indent=1) + "\n", encoding="utf-8")
 
 
-def page(rows: pd.DataFrame, others: Sequence[str], flags: str) -> str:
-    """Return the page of results of all cases."""
-    return "\n".join(
-        [
-            "# How well does `auto` extrapolate on published clusters?\n",
-            f"Made by `{COMMAND}{flags}`; `experiments/benchmark.md` states the protocol and the criterion. Errors are "
-            "median (mean) |predicted/measured − 1| in %, widths are over the measured time, the score is the interval "
-            "score of ln T in %.\n",
-            f"{len(rows)} cases. The series of a cell are one table, whose groups share what they show of their "
-            "cluster\n",
-            table(rows, others),
-            by_protocol(rows, others),
-            "**All together**: a source is one vote, coverage is the mean, widths are the median of the sources, the "
-            f"score and the ratio are geometric means over cells of at least {LEAST_SERIES} series.\n",
-            markdown(
-                ["auto", *CRITERION],
-                [
-                    summary("series of a table share", rows),
-                    *(summary(f"half {k} of the sources", half) for k, half in enumerate(halves(rows), 1)),
-                ],
-            )
-            + "\n",
-            MOVED,
-        ]
-    )
-
-
 def among_page(listed: Sequence[Case], frames: dict[str, pd.DataFrame]) -> str:
     """Return what a table gains that knows its cluster, of every so many cases of the second node."""
     nodes = [case for case in listed if case.protocol == "node"][::EVERY]
     among = {"alone": answers(nodes, together=False)}
     among |= {name: answers_among(nodes, frames, others) for name, others in (("3 others", 3), ("up to 24 others", 24))}
     scores = ", ".join(f"{name} {mean_score(rows):.0f}" for name, rows in among.items())
-    return "\n".join(
-        [
-            "**A table knows its cluster**: the first count beyond one node from those inside it, where other series "
-            f"of the table went beyond it (their rows are all given), of every {EVERY}th case\n",
-            among_table(*among.values()),
-            f"Mean score of these cells: {scores}.\n",
-        ]
+    return (
+        "\n**A table knows its cluster**: the first count beyond one node from those inside it, where other series "
+        f"of the table went beyond it (their rows are all given), of every {EVERY}th case\n\n"
+        f"{among_table(*among.values())}\n\nMean score of these cells: {scores}.\n"
     )
 
 
@@ -444,12 +373,8 @@ def hidden_page(listed: Sequence[Case], frames: dict[str, pd.DataFrame]) -> str:
         several = [case for case in asked if case.asked.nodes.iloc[0] > 1]
         hands = pd.DataFrame([by_hand_of(case.train, case.asked) for case in several])
         lines.append(summary(name, pd.concat([answers(several), hands], axis=1)))
-    return "\n".join(
-        [
-            "**A table that counts devices alone**: the same questions beyond one node, without the nodes\n",
-            markdown(["auto", *CRITERION], lines) + "\n",
-        ]
-    )
+    title = "**A table that counts devices alone**: the same questions beyond one node, without the nodes"
+    return f"\n{title}\n\n{markdown(['auto', *CRITERION], lines)}\n"
 
 
 def run(
@@ -472,10 +397,21 @@ def run(
             hands["Extra-P"] = [float(p[0]) for p in fitted.predicted]
             others.append("Extra-P")
     judged = pd.concat([answers(listed), hands], axis=1)
-    beside = ([among_page(listed, frames)] if among else []) + ([hidden_page(listed, frames)] if hidden else [])
+    beside = (among_page(listed, frames) if among else "") + (hidden_page(listed, frames) if hidden else "")
     flags = " --extra-p" * extra_p + " --among" * among + " --hidden" * hidden
     flags += " --outside FOLDER" * (outside is not None)
     write_record(judged, COMMAND + flags)
     if rows:
         judged.to_csv(rows, index=False)
-    return "\n".join([page(judged, others, flags), *beside])
+    lines = [summary("series of a table share", judged)]
+    lines += [summary(f"half {k} of the sources", half) for k, half in enumerate(halves(judged), 1)]
+    return page(
+        "corpus",
+        command=COMMAND + flags,
+        cases=len(judged),
+        cells=table(judged, others),
+        protocols=by_protocol(judged, others),
+        least=LEAST_SERIES,
+        criterion=markdown(["auto", *CRITERION], lines),
+        beside=beside,
+    )

@@ -24,10 +24,10 @@ import genperf as gp
 from experiments.accuracy import pooling
 from experiments.accuracy.error_curves import draw_error_curves
 from experiments.accuracy.extra_p import extra_p_python, fit_extra_p
-from experiments.shared import IMAGES, markdown
+from experiments.accuracy.scores import by_verdict, error, inside, pair, width
+from experiments.shared import IMAGES, markdown, page
 
 COMMAND = "python -m experiments extrapolation"
-TITLE = "How near is the extrapolation of one series?"
 TIME = "step_time_s"
 Key = tuple[str, ...]
 
@@ -247,8 +247,8 @@ def joined(protocol: Protocol, forecasts: Forecasts) -> pd.DataFrame:
     for i, (key, _, held) in enumerate(protocol.series()):
         if key in forecasts:
             parts.append(held.merge(forecasts[key].drop(columns=protocol.group, errors="ignore")).assign(series=i))
-    rows = pd.concat(parts, ignore_index=True)
-    return rows.assign(error=100 * (rows.time / rows[TIME] - 1).abs(), protocol=protocol.name)
+    rows = pd.concat(parts, ignore_index=True).rename(columns={TIME: "measured"})
+    return rows.assign(error=error(rows), protocol=protocol.name)
 
 
 def series_errors(rows: pd.DataFrame) -> pd.Series:
@@ -260,9 +260,7 @@ def score(rows: pd.DataFrame) -> dict[str, float]:
     errors = series_errors(rows)
     found = {"median": errors.median(), "mean": errors.mean(), "series": len(errors)}
     if "lower" in rows:
-        inside = (rows.lower <= rows[TIME]) & (rows[TIME] <= rows.upper)
-        width = 100 * (rows.upper - rows.lower) / rows[TIME]
-        found |= {"coverage": 100 * inside.mean(), "width": width.groupby(rows.series).mean().median()}
+        found |= {"coverage": 100 * inside(rows).mean(), "width": width(rows).groupby(rows.series).mean().median()}
     return found
 
 
@@ -277,28 +275,12 @@ def table_of(protocol: Protocol, scores: dict[str, dict[str, float]]) -> str:
     return f"{head}{markdown(columns, rows)}\n"
 
 
-def verdict_table(rows: pd.DataFrame) -> str:
-    body = []
-    for verdict in ("ok", "caution", "extrapolating-blind"):
-        own = rows[rows.verdict == verdict]
-        if len(own):
-            inside = 100 * ((own.lower <= own[TIME]) & (own[TIME] <= own.upper)).mean()
-            body.append(
-                [verdict, str(len(own)), f"{own.error.mean():.1f}", f"{own.error.median():.1f}", f"{inside:.0f} %"]
-            )
-    return markdown(["verdict", "predictions", "mean error, %", "median error, %", "coverage"], body) + "\n"
-
-
 def by_model(rows: pd.DataFrame, others: pd.DataFrame) -> str:
     """Return P1's or P2's errors for each network apart."""
     body = []
     for network in ("bert", "resnet"):
-        shown = [network]
-        for part in (rows, others):
-            own = part[part.config.str.contains(network)]
-            errors = series_errors(own)
-            shown.append(f"{errors.median():.1f} ({errors.mean():.1f})")
-        body.append(shown)
+        of_network = (part[part.config.str.contains(network)] for part in (rows, others))
+        body.append([network, *(pair(series_errors(part)) for part in of_network)])
     return markdown(["network", "auto: median (mean), %", "last point"], body) + "\n"
 
 
@@ -328,14 +310,6 @@ FAR_SIZES = (
     FarSizes("rubick", "params", 8e9, 16.0, "≤ 6.7 billion parameters on ≤ 16 devices"),
     FarSizes("dlperf_gpt", "num_layers*hidden_size**2", 16.0 * 1536.0**2, 16.0, "hidden size ≤ 1,536 on ≤ 16 devices"),
 )
-FAR_SIZES_PAGE = """# How near are predictions far beyond the measured sizes?
-
-Made by `{command}`. `auto` is fitted to the small networks on few devices, and asked about configurations whose
-network and whose count are both larger. Errors are |predicted/measured − 1| in %, *bias* is the median of
-ln(predicted/measured) in %. The aim is a coverage of 80 % in each table.
-
-{table}
-"""
 
 
 def far_sizes() -> str:
@@ -349,30 +323,23 @@ def far_sizes() -> str:
         result = gp.fit(table.take(small.to_numpy()))
         points = table.take(asked.to_numpy()).medians()
         row = result.predict(points.frame[[f.name for f in table.factors]])
-        truth = points.measured
-        errors, inside = 100.0 * np.abs(row.time / truth - 1.0), (row.lower <= truth) & (truth <= row.upper)
+        row = row.assign(measured=points.measured)
         lines.append(
-            [
-                case.table, case.fitted, str(int(small.sum())), str(len(points.frame)),
-                f"{size[asked].max() / size[small].max():.1f}, {count[asked].max() / count[small].max():.0f}",
-                f"{np.median(errors):.1f} ({np.mean(errors):.1f})",
-                f"{100.0 * np.median(np.log(row.time / truth)):+.0f}", f"{100.0 * np.mean(inside):.0f}",
-                f"{np.median(100.0 * (row.upper - row.lower) / truth):.0f}",
-                ", ".join(f"{n} {verdict}" for verdict, n in row.verdict.value_counts().items()),
-            ]
-        )  # fmt: skip
-    head = [
-        "table", "fitted", "runs", "asked", "times the size, the count", "median (mean) error, %", "bias, %",
-        "covers, %", "median width, %", "verdicts",
-    ]  # fmt: skip
-    return FAR_SIZES_PAGE.format(command=f"{COMMAND} --sizes", table=markdown(head, lines))
-
-
-#: Against the page before, of the prior of eight sources.
-MOVED = """**What moved** with the prior of 26 sources: P1 errs by 2.4 (4.1) % for 1.9 (3.7), P2 by 6.9 (11.1) for
-6.6 (11.4) with a third of the width. InsightFace 1.2 (7.9) for 1.5 (14.9), the known sum 8.5 for 11.0,
-pytorch_cpu 9.6 (11.4) for 12.3 (12.5), GPT 2.7 (3.9) for 3.0 (3.8). Of the four series of Wide & Deep one
-is covered (two before)."""
+            {
+                "table": case.table,
+                "fitted": case.fitted,
+                "runs": int(small.sum()),
+                "asked": len(points.frame),
+                "times the size, the count": f"{size[asked].max() / size[small].max():.1f}, "
+                f"{count[asked].max() / count[small].max():.0f}",
+                "median (mean) error, %": pair(error(row)),
+                "bias, %": f"{100.0 * np.median(np.log(row.time / row.measured)):+.0f}",
+                "covers, %": f"{100.0 * inside(row).mean():.0f}",
+                "median width, %": f"{width(row).median():.0f}",
+                "verdicts": ", ".join(f"{n} {verdict}" for verdict, n in row.verdict.value_counts().items()),
+            }
+        )
+    return page("far-sizes", command=f"{COMMAND} --sizes", table=pd.DataFrame(lines))
 
 
 def run(protocols: str | None = None, extra_p: bool = False, sizes: bool = False) -> dict[str, str]:
@@ -382,8 +349,7 @@ def run(protocols: str | None = None, extra_p: bool = False, sizes: bool = False
     names = protocols.split(",") if protocols else list(PROTOCOLS)
     python = extra_p_python() if extra_p else None
     asked = " --extra-p" if extra_p else ""
-    made = f"Made by `{COMMAND}{asked}`. Errors are |predicted/measured − 1|; each series counts once.\n"
-    text = [f"# {TITLE}\n", made]
+    text = []
     judged = []
     panels = {}
     for name in names:
@@ -401,12 +367,9 @@ def run(protocols: str | None = None, extra_p: bool = False, sizes: bool = False
         judged.append(found)
     dlperf_rows = [rows for rows in judged if rows.protocol.iloc[0] in ("P1", "P2")]
     if dlperf_rows:
-        text.append("## Verdicts of P1 and P2\n\n" + verdict_table(pd.concat(dlperf_rows)))
-    text.append("## Verdicts of all protocols above\n\n" + verdict_table(pd.concat(judged)))
-    if not protocols:
-        text.append(MOVED)
+        text.append("## Verdicts of P1 and P2\n\n" + by_verdict(pd.concat(dlperf_rows)) + "\n")
+    text.append("## Verdicts of all protocols above\n\n" + by_verdict(pd.concat(judged)) + "\n")
     if panels:
         draw_error_curves(panels, IMAGES / "extrapolation.png")
-        picture = "![Share of the series against the error, of auto and of what one would use instead]"
-        text.insert(2, f"{picture}(../../docs/images/extrapolation.png)\n")
-    return {"extrapolation": "\n".join(text)} | ({} if protocols else {"pooling": pooling.run()})
+    whole = page("extrapolation", command=COMMAND + asked, sections="\n".join(text), drawn=panels, all=not protocols)
+    return {"extrapolation": whole} | ({} if protocols else {"pooling": pooling.run()})

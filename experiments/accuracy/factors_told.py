@@ -23,7 +23,7 @@ import pandas as pd
 from scipy.stats import qmc
 
 import genperf as gp
-from experiments.shared import markdown_of
+from experiments.shared import page
 from genperf.attribution import compare, sensitivity
 from genperf.attribution.terms import FORM
 from genperf.errors import GenperfError
@@ -51,28 +51,6 @@ LINES = {
     "framework": ("x", "y"),
 }
 
-NOTES = """
-## Before, and what is missed
-
-Before, 120 worlds: the Sobol total of crossed designs was held in 92 % of tuning and 79 % of fresh laws under `auto`,
-93 and 77 under `generic`, at the same widths. The answers erred, not their intervals: with 256 points a total index of
-a product of three factors errs by 0.04, with 4,096 by 0.002. The cause was found in the fresh laws of that run, by law;
-the number of points was chosen on other products.
-
-- *The share of the constant* under `auto`, crossed: a count's growth by log₂ n (b', 22 %), or by a power that differs
-  between levels (e, 64 %). The sum of the constant and of the term of the workers is then right, and its split is that
-  of the form. Powers of the workers for each level raised the tuning laws from 86 to 88 % and lowered other laws from
-  86 to 85 %, at two places a world; they were left. One at a time, no draw of e' has a constant, and the law has 3
-  points.
-- *Sums with the constant* under `generic` are held in six of ten: the terms of a wrong form are no parts of the law.
-- *Differences between measured runs*, and *the step to the second worker*, under `auto`: too narrow. So are the chances
-  of alternatives that are close: 99 % stated, 95 true; 70 stated, 64 true.
-- *Elasticities* of `auto` in crossed designs are too wide, twice what the errors need: between measured values its
-  process allows each value an effect of its own, which these smooth laws do not have.
-- *What `suggest` promises* under `generic` on halves of a grid is three tenths too wide.
-- *The target beyond* under `generic`: a level that scales otherwise (e, 5 of 9) and a soft overlap (c', 3 of 9).
-- Each world was asked at one place, every other one followed the advice of `suggest`.
-"""
 
 Columns = Mapping[str, Any]
 #: A sum of the constant and of terms of which the model has others of a kind beside it.
@@ -523,36 +501,19 @@ def promised(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([table[["answers"]], np.exp(table[["median", "10 %", "90 %"]])], axis=1).round(2).reset_index()
 
 
-def page(rows: pd.DataFrame) -> str:
+def page_of(rows: pd.DataFrame) -> str:
     """Return the page of results."""
-    worlds = len(rows[["half", "law", "design", "world"]].drop_duplicates())
-    text = [
-        "# Are constants, shares, elasticities and probabilities those of the laws?",
-        "",
-        f"Made by `{COMMAND}`: {worlds} of its {WORLDS * len(DESIGNS) * sum(map(len, LAWS.values()))} worlds.",
-        "",
-        "Laws and seeds stand in the script and were written before it was run; what the package does was chosen on",
-        "the *tuning* half. `true`: % of the nominal 90 % intervals that hold the law's value.",
-        "`off` and `width`: medians, of elasticities and constants as they are, of shares in points, of *versus* as a",
-        "share of the first time, of the target beyond in ln T.",
-        "",
-        "Where the data determine only the sum of the constant and of other terms, the truth is that of these parts of",
-        f"the law. Left out: {(rows['question'] == NO_COUNTERPART).sum()} sums with terms of the same factors beside.",
-    ]
     both = [summary(rows[rows["half"] == half]).set_index(["question", "model", "design"]) for half in LAWS]
-    table = both[0].join(both[1], how="outer", lsuffix=", tuning", rsuffix=", fresh", sort=False).reset_index()
-    text += ["", "## Answers", "", markdown_of(table, "g")]
-    text += ["", "## Probabilities", "", "Stated and true, in %, all laws.", "", markdown_of(stated(rows), "g")]
-    text += [
-        "",
-        "## Widths that `suggest` promises",
-        "",
-        "Promised over found.",
-        "",
-        markdown_of(promised(rows), "g"),
-        "",
-    ]
-    return "\n".join(text) + NOTES
+    return page(
+        "factors-told",
+        command=COMMAND,
+        worlds=len(rows[["half", "law", "design", "world"]].drop_duplicates()),
+        all=WORLDS * len(DESIGNS) * sum(map(len, LAWS.values())),
+        left_out=(rows["question"] == NO_COUNTERPART).sum(),
+        answers=both[0].join(both[1], how="outer", lsuffix=", tuning", rsuffix=", fresh", sort=False).reset_index(),
+        stated=stated(rows),
+        promised=promised(rows),
+    )
 
 
 def run(
@@ -578,4 +539,4 @@ def run(
             pd.DataFrame(rows).to_csv(csv, index=False)
     frame = pd.concat([pd.read_csv(name) for name in read.split(",")]) if read else pd.DataFrame(rows)
     frame = frame.drop_duplicates(ignore_index=True)
-    return page(frame)
+    return page_of(frame)

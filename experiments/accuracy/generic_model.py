@@ -9,12 +9,10 @@ command writes the same bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import markdown_of
+from experiments.shared import page
 
 COMMAND = "python -m experiments generic_model"
 TABLES = {
@@ -100,72 +98,29 @@ def solvers() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@dataclass(frozen=True)
-class Page:
-    """The head of a page of results: its file, the question that it answers, and how to read it."""
-
-    file: str
-    question: str
-    reading: str
-
-    def text(self, parts: list[str]) -> str:
-        """Return the page with its tables."""
-        return "\n\n".join([f"# {self.question}", f"Made by `{COMMAND}`. {self.reading}", *parts]) + "\n"
-
-
-ERRORS = Page(
-    "generic",
-    "How near are predictions from many factors?",
-    """Each model is fitted to the training part alone; structure and λ are chosen
-inside it. The DLPerf tables (`data/dlperf.csv`) have one intrinsic factor, the batch of a device, and two extrinsic
-ones, nodes and devices; the configuration of a run is given as categorical factors. `data/pytorch_cpu.csv` has five
-intrinsic factors and the workers. Intervals are nominal 90 %.""",
-)
-CONSTANTS = Page(
-    "generic-constants",
-    "Which constants does the generic model fit?",
-    """The model is fitted to the whole of each table of
-[the errors](generic.md). Constants have their 90 % intervals; those of categorical levels are left out.""",
-)
-OTHER_TABLES = Page(
-    "other-tables",
-    "How near is `auto` on the other tables of many factors?",
-    """Mean errors, each table with all of its factors
-(no groups): in 5-fold cross-validation, and at its largest counts from the smaller ones.""",
-)
-SOLVERS = Page(
-    "solvers",
-    "Do both solvers reach the same cost?",
-    """`de` lets differential evolution search every constant.
-`projected` searches the exponents and levels only, and solves the coefficients inside. *Agreed* is how many searches
-reached the least cost of all. Three more are made while at most one did, twice at most: in a sum of products several
-optima cost nearly the same, and a search ends in one of them.""",
-)
-
-
 def run() -> dict[str, str]:
     """Return the text of each page by its name."""
-    scores, constant_tables = [], []
+    tables = []
     for title, (name, where) in TABLES.items():
         table = load(name, where)
         fitted = gp.fit(table, "generic", seed=0)
-        terms = len(fitted.best.expression.terms) - 1
-        scores += [
-            f"## {title}",
-            f"{len(table.medians())} configurations of `{name}.csv`" + (f" where `{where}`" if where else "") + ".",
-            "5-fold cross-validation:",
-            markdown_of(errors(table, "kfold:5")),
-            f"The largest counts from the smaller ones, `{LARGEST[name]}`:",
-            markdown_of(errors(table, LARGEST[name])),
-        ]
-        constant_tables += [
-            f"## {title}",
-            f"Chosen: {terms} term{'s' * (terms != 1)}, λ = {fitted.options['lambda']:g}.",
-            markdown_of(constants(fitted)),
-        ]
+        tables.append(
+            {
+                "title": title,
+                "name": name,
+                "where": where,
+                "configurations": len(table.medians()),
+                "between": errors(table, "kfold:5"),
+                "scheme": LARGEST[name],
+                "beyond": errors(table, LARGEST[name]),
+                "terms": len(fitted.best.expression.terms) - 1,
+                "lam": fitted.options["lambda"],
+                "constants": constants(fitted),
+            }
+        )
     return {
-        ERRORS.file: ERRORS.text(scores),
-        CONSTANTS.file: CONSTANTS.text(constant_tables),
-        OTHER_TABLES.file: OTHER_TABLES.text([markdown_of(others())]),
-        SOLVERS.file: SOLVERS.text([markdown_of(solvers())]),
+        "generic": page("generic", command=COMMAND, tables=tables),
+        "generic-constants": page("generic-constants", command=COMMAND, tables=tables),
+        "other-tables": page("other-tables", command=COMMAND, table=others()),
+        "solvers": page("solvers", command=COMMAND, table=solvers()),
     }

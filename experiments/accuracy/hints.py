@@ -18,8 +18,9 @@ import pandas as pd
 from msgspec import structs
 
 import genperf as gp
-from experiments.accuracy.corpus import FACTORS, Case, auto, error, inside, interval_score, pair, sources
-from experiments.shared import markdown
+from experiments.accuracy.corpus import FACTORS, Case, auto, sources
+from experiments.accuracy.scores import error, inside, interval_score, pair, width
+from experiments.shared import markdown, page
 from genperf.growth import hints as hinting
 from genperf.growth.hints import HINT, HintSettings
 from genperf.growth.measured import series_of
@@ -43,13 +44,6 @@ PARAMETERS = {
 }
 #: Texts of series whose gradients have two bytes.
 HALF = ("fp16", "amp")
-#: Against the page before, of the prior of eight sources.
-MOVED = """**What moved.** With the prior of 26 sources the interval at the first count beyond the node is 61 % wide
-without a hint (267 % before) and holds 82 % (99), so that a nominal hint narrows it no more: it moves it,
-and the score falls from 208 to 183 (before: 162 and 118). sia_aws loses what the others win: its second
-node costs eighteen times the nominal exchange, and 34 % of its series are covered (93). At the largest
-count the score is 122 without and 117 with a hint."""
-ASKED = {"node": "the first count beyond one node", "largest": "the largest count"}
 
 
 def exchange(source: str, series: str) -> float | None:
@@ -119,49 +113,31 @@ def table(results: dict[str, pd.DataFrame], protocol: str) -> str:
         for kind in kinds:
             rows = results[kind]
             rows = rows[(rows.protocol == protocol) & ((rows.source == source) | (source == "all"))]
-            width = (100.0 * (rows.upper - rows.lower) / rows.measured).median()
-            figures = [pair(error(rows)), f"{100.0 * inside(rows).mean():.0f}", f"{width:.0f}"]
+            figures = [pair(error(rows)), f"{100.0 * inside(rows).mean():.0f}", f"{width(rows).median():.0f}"]
             lines.append([source, str(len(rows)), kind, *figures, f"{interval_score(rows):.0f}"])
     return markdown(["source", "series", "hint", "error, %", "covers, %", "width, %", "score"], lines)
-
-
-def page(listed: list[tuple[Case, float]], results: dict[str, pd.DataFrame]) -> str:
-    """Return the results page."""
-    found = ratios(listed)
-    steps = markdown(
-        ["source", "series", "median of the ratio", "mean of its ln", "standard deviation"],
-        [
-            [name, str(len(v)), f"{np.exp(np.median(v)):.1f}", f"{v.mean():.2f}", f"{v.std():.2f}"]
-            for name, v in found.items()
-        ],
-    )
-    parts = [
-        "# Does a hint of the network help?",
-        f"Made by `{COMMAND} --outside FOLDER`. Series whose rows stop at one node, without a hint and with "
-        "`--hint bandwidth=…` and the bytes of their gradients. Errors are median (mean) |predicted/measured − 1| "
-        "in %, widths over the measured time, the score is the interval score of ln T in %. Each series stands alone.",
-        "The measured step to the second node over the nominal exchange of a ring: what a data sheet leaves open.",
-        steps,
-        f"`auto` takes a median of {HINT.median:g} and a spread of {HINT.spread:g} of ln. *Learned without* has the "
-        "mean and the spread of the other sources in their place.",
-        MOVED,
-    ]
-    for protocol, text in ASKED.items():
-        parts += [f"**{text[0].upper()}{text[1:]}**, from the counts inside one node", table(results, protocol)]
-    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
 def run(outside: Path | None = None, every: int = 1) -> str:
     """Fit with and without a hint; `every` takes one of so many series."""
     listed = list(cases(sources(outside)))
     listed = [pair for i, pair in enumerate(listed) if (i // 2) % every == 0]
+    results = {
+        "none": answers(listed, None),
+        "nominal": answers(listed, 1.0),
+        "nominal, learned without": answers(listed, 1.0, learned=True),
+        "a tenth of it": answers(listed, 0.1),
+        "ten times it": answers(listed, 10.0),
+    }
+    steps = [
+        [name, str(len(v)), f"{np.exp(np.median(v)):.1f}", f"{v.mean():.2f}", f"{v.std():.2f}"]
+        for name, v in ratios(listed).items()
+    ]
     return page(
-        listed,
-        {
-            "none": answers(listed, None),
-            "nominal": answers(listed, 1.0),
-            "nominal, learned without": answers(listed, 1.0, learned=True),
-            "a tenth of it": answers(listed, 0.1),
-            "ten times it": answers(listed, 10.0),
-        },
+        "hints",
+        command=COMMAND,
+        steps=markdown(["source", "series", "median of the ratio", "mean of its ln", "standard deviation"], steps),
+        hint=HINT,
+        node=table(results, "node"),
+        largest=table(results, "largest"),
     )

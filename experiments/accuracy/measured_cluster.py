@@ -9,13 +9,11 @@ and fewer, how a job's start grows with shared storage, and the generic model on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import markdown_of
+from experiments.shared import page
 from genperf.attribution import Knee
 
 FAMILIES = ("ring-allreduce", "parameter-server", "peer-to-peer")
@@ -237,66 +235,15 @@ def shown(value: float, *, bold: bool) -> str:
     return f"**{value:.1f}**" if bold else f"{value:.1f}"
 
 
-def sections() -> Iterator[str]:
-    """Yield the page, piece by piece."""
-    yield "# What do the families predict of an emulated cluster?"
-    yield (
-        "Made by `python -m experiments measured_cluster` from tables that the scripts in `experiments/measure/` have "
-        "measured (`data/README.md`). Every configuration is the median of its three windows; errors are those of "
-        "configurations that a fit has not seen."
-    )
-    yield "## Which family predicts which architecture"
-    yield (
-        "Mean error, %, of predicting 4, 6, 8, 12 and 16 workers, each from all smaller counts (two at least), over "
-        "three message sizes and two speeds of the links; the best in bold."
-    )
-    yield markdown_of(winners())
-    yield "## 16 hosts from at most 8"
-    yield "Over three message sizes and two speeds; 5 % (median) was asked for."
-    yield markdown_of(far())
-    yield (
-        "All numbers of servers at once. `parameter-server` has the links of the servers and of the workers, "
-        f"`2βM·max(n/S, 1)`: with fewer workers than servers the workers' are full. `{SERVERS_LINKS}` has the servers' "
-        "alone:"
-    )
-    yield markdown_of(any_servers())
-    yield "## Bandwidth and latency"
-    yield (
-        f"Bandwidth on the link, with headers ({FRAME} bytes carry {PAYLOAD}), that each family finds in the steps of "
-        "all counts and sizes, beside what `tc` was told; more than 10 % off in bold. Servers have as many workers or "
-        "more:"
-    )
-    yield markdown_of(bandwidths())
-    yield "The same from 8 MB over a plain TCP connection, and the latency:"
-    yield markdown_of(links())
-    yield (
-        "What 10 ms on every link cost a step, in latencies a message (of 2(n − 1) in a ring, of one round among "
-        "peers). Gloo's sender and receiver agree before a message, which takes a further latency, and larger messages "
-        "travel in pieces that overlap: so α of a fit is what a round of the exchange costs, not the wire's latency."
-    )
-    yield markdown_of(latencies())
-    yield "## The knee of a parameter server"
-    yield (
-        "Where a step takes twice as long as with one worker: along the line between the measured counts, and the "
-        "first count that fits to the counts before it name, with the 90 % interval."
-    )
-    yield markdown_of(knees())
-    yield "## Starting from shared storage"
-    yield (
-        "`startup = i0 + i1·samples·n^q`, the CNTK paper's reading term (Hashemi et al. 2016). A full link of the "
-        "storage makes q = 1 where everyone reads everything, and 0 where each reads its share; it has 200 Mbit/s. "
-        f"Joining took up to {gp.datasets.frame('initialisation')['rendezvous_s'].max():.1f} s where a worker came too "
-        "early and waited before it tried again, which short starts show."
-    )
-    yield markdown_of(starts())
-    yield "## Networks on one worker"
-    yield (
-        "`single_worker.csv`: median (mean) error, %, in 5-fold cross-validation over 64 networks of each framework, "
-        f"described by all their sizes, or by `{OPERATIONS}`; activation and optimizer are categorical in both."
-    )
-    yield markdown_of(single())
-
-
 def run() -> str:
     """Return the page."""
-    return "\n\n".join(sections())
+    tables = (winners, far, any_servers, bandwidths, links, latencies, knees, starts, single)
+    return page(
+        "measured-cluster",
+        **{made.__name__: made() for made in tables},
+        frame=FRAME,
+        payload=PAYLOAD,
+        servers_links=SERVERS_LINKS,
+        operations=OPERATIONS,
+        joined=gp.datasets.frame("initialisation")["rendezvous_s"].max(),
+    )

@@ -16,8 +16,9 @@ import numpy.typing as npt
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import RESULTS, markdown_of
+from experiments.shared import RESULTS, page
 
+Array = npt.NDArray[Any]
 COMMAND = "python -m experiments partitioned_layouts --draws 50"
 PAGE = RESULTS / "partitioned.md"
 TABLE = "partitioned"
@@ -64,16 +65,12 @@ def from_a_fifth(frame: pd.DataFrame, rng: np.random.Generator) -> tuple[dict[st
     rows = []
     for (model, devices), members in groups.items():
         if len(members) >= LEAST:
-            rows.append({"group": f"{model}, {devices} hosts"} | _regrets(measured, members, known, predicted, rng))
+            rows.append({"group": f"{model}, {devices} hosts"} | regrets(measured, members, known, predicted, rng))
     return errors, rows
 
 
-def _regrets(
-    measured: npt.NDArray[np.float64],
-    members: npt.NDArray[np.int64],
-    known: npt.NDArray[np.bool_],
-    predicted: Mapping[str, npt.NDArray[np.float64]],
-    rng: np.random.Generator,
+def regrets(
+    measured: Array, members: Array, known: Array, predicted: Mapping[str, Array], rng: np.random.Generator
 ) -> dict[str, float]:
     """Return by how many % each choice among some layouts is slower than the best of them."""
     seconds = measured[members]
@@ -122,17 +119,5 @@ def drawn(draws: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 def run(draws: int = DRAWS) -> str:
     """Draw fifths of the layouts, predict the others and choose among all."""
     errors, choices = drawn(draws)
-    reading = f"""Made by `{COMMAND}`, as [the protocol](../protocols/partitioned.md) has it. Two transformers in every
-layout of replicas, pipeline stages, tensor shards and micro-batch on 1, 2, 4 and 8 emulated hosts
-([`partitioned.csv`](../../data/README.md#partitioned)). Cells with two figures are the median and nine tenths of
-{draws} random draws of a fifth of the layouts."""
-    return "\n\n".join([
-        "# Can the quickest layout be picked from a fifth of the layouts?",
-        reading,
-        "## Prediction of the other four fifths: mean error, %",
-        markdown_of(errors),
-        "## Choice: by how many % the chosen layout is slower than the best one",
-        markdown_of(choices),
-        "## Between the measured layouts, and 8 hosts from at most 4: mean error, %",
-        markdown_of(between_and_beyond()),
-    ])  # fmt: skip
+    beyond = between_and_beyond()
+    return page("partitioned", command=COMMAND, draws=draws, errors=errors, choices=choices, beyond=beyond)

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import markdown
+from experiments.accuracy.scores import by_verdict, error, inside, width
+from experiments.shared import markdown, page
 from genperf.fitting import fit_group
 
 COMMAND = "python -m experiments pooling"
@@ -74,13 +75,11 @@ def predictions(asked: Asked) -> dict[int, pd.DataFrame]:
         for target in asked.targets:
             at = mine[mine[asked.scale] == target]
             last = mine[mine[asked.scale] == asked.base][TIME].median()
-            known = {"target": target, "truth": at[TIME].median(), "last": last}
+            known = {"target": target, "measured": at[TIME].median(), "last": last}
             row = result.predict(at[[f.name for f in asked.table.numeric]].head(1)).iloc[0]
             rows.append({**mine.iloc[0][group].to_dict(), **known, **row[PREDICTED].to_dict()})
     found = pd.DataFrame(rows)
-    found["error"] = 100 * (found.time / found.truth - 1).abs()
-    found["inside"] = (found.lower <= found.truth) & (found.truth <= found.upper)
-    found["width"] = 100 * (found.upper - found.lower) / found.time
+    found = found.assign(error=error(found), inside=inside(found), width=width(found, "time"))
     return {target: part.reset_index(drop=True) for target, part in found.groupby("target")}
 
 
@@ -130,19 +129,6 @@ def point(name: str, errors: pd.Series) -> list[str]:
     return [name, str(len(errors)), f"{errors.median():.2f}", f"{errors.mean():.2f}", "–", "–"]
 
 
-def last_point(found: pd.DataFrame) -> pd.Series:
-    return 100 * (found["last"] / found.truth - 1).abs()
-
-
-def verdicts(found: pd.DataFrame) -> str:
-    rows = []
-    for verdict in ("ok", "caution", "extrapolating-blind"):
-        own = found[found.verdict == verdict]
-        if len(own):
-            rows.append([verdict, str(len(own)), f"{own.error.mean():.1f}", f"{100 * own.inside.mean():.0f} %"])
-    return markdown(["verdict", "predictions", "mean error, %", "coverage"], rows) + "\n"
-
-
 P3 = {"hides": ("config", "batch_per_device"), "siblings": True}
 P4 = {"hides": ("config",)}
 
@@ -153,7 +139,7 @@ def main_tables(progress: Callable[[str], None]) -> list[str]:
     for name, kind in (("P3", P3), ("P4", P4)):
         for target, found in sorted(predictions(Asked(table, "devices", 8, (16, 32), **kind)).items(), reverse=True):
             all_found.append(found)
-            rows = [line("auto, pooled", found), point("last point", last_point(found))]
+            rows = [line("auto, pooled", found), point("last point", error(found, "last"))]
             if name == "P3":
                 errors = by_hand(table, found, [], True, 8, target)
                 rows.append(point("by hand: the change of the config's other batches", errors))
@@ -166,7 +152,7 @@ def main_tables(progress: Callable[[str], None]) -> list[str]:
             asks = "another batch of the config" if name == "P3" else "other configs only"
             text.append(f"## {name}, {target} devices from 8 (measured farther: {asks})\n\n{markdown(HEAD, rows)}\n")
         progress(name)
-    text.append("## Verdicts of the four tables above\n\n" + verdicts(pd.concat(all_found)))
+    text.append("## Verdicts of the four tables above\n\n" + by_verdict(pd.concat(all_found), median=False) + "\n")
     return text
 
 
@@ -197,7 +183,10 @@ def other_tables(progress: Callable[[str], None]) -> list[str]:
         )
         table = cpu.take(((workers <= base) | (workers == target)).to_numpy() & (reached == 2).to_numpy())
         found = predictions(Asked(table, "workers", base, (target,), tuple(group)))[target]
-        rows += [line(f"pytorch_cpu, {target} workers from {base}", found), point("its last point", last_point(found))]
+        rows += [
+            line(f"pytorch_cpu, {target} workers from {base}", found),
+            point("its last point", error(found, "last")),
+        ]
         progress(f"cpu {base} {target}")
     roles = {
         "intrinsic": "",
@@ -208,7 +197,7 @@ def other_tables(progress: Callable[[str], None]) -> list[str]:
     found = predictions(Asked(face, "devices", 1, (8,), ("config",)))[8]
     rows += [
         line("InsightFace, 8 devices from 1, other configs only", found),
-        point("its last point", last_point(found)),
+        point("its last point", error(found, "last")),
     ]
     progress("insightface")
     return [
@@ -218,11 +207,6 @@ def other_tables(progress: Callable[[str], None]) -> list[str]:
     ]
 
 
-#: Against the page before, of the prior of eight sources.
-MOVED = """**What moved** with the prior of 26 sources: P3 errs by 0.82 (1.50) % for 0.84 (1.47), P4 by 3.73 (6.04)
-for 3.28 (5.91), which misses its gate of 3.5; 95 and 92 % are covered (95 and 91), with widths of 9 and
-29 % (10 and 25). Of the other tables, pytorch_cpu errs less in the mean from 8 and 4 workers and more
-from 2."""
 PARTS = (main_tables, fewer_tables, other_tables)
 
 
@@ -233,6 +217,4 @@ def run() -> str:
     def progress(what: str) -> None:
         print(f"{what}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
 
-    text = ["# What does sharing between groups add?\n"]
-    text += [f"Made by `{COMMAND}`. Errors are |predicted/measured − 1|; each series counts once.\n"]
-    return "\n".join([*text, *(t for part in PARTS for t in part(progress)), MOVED])
+    return page("pooling", command=COMMAND, sections="\n".join(t for part in PARTS for t in part(progress)))

@@ -2,7 +2,7 @@
 
     python -m experiments reader [FOLDER ...]
 
-The forms of `reader_forms.py` are written from a law, and asked for twice the largest count. A folder has `cases.json`:
+The forms of `forms.txt` are of one law, and asked for twice the largest count. A folder has `cases.json`:
 a list of a `file`, a `question` (column to value) and a `truth` (`quantity`, `value`, `unit`; -1 is to be refused).
 Only counts of its answers stand on the page.
 """
@@ -21,8 +21,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from experiments.accuracy.reader_forms import FORMS
-from experiments.shared import markdown
+from experiments.shared import markdown, page
 from genperf.asking.question import Requested
 from genperf.asking.tables import ask
 from genperf.errors import GenperfError
@@ -33,11 +32,7 @@ RIGHT = 0.25
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "hours": 3600.0}
 BYTES = {"gb": 1e9, "gib": 2.0**30, "mb": 1e6, "mib": 2.0**20}
 NEVER = re.compile(r"(?!)")
-
-
-def alone(line: str) -> list[str]:
-    """Return a line as one that tells of one run."""
-    return [line]
+FORMS_FILE = Path(__file__).with_name("forms.txt")
 
 
 @dataclass(frozen=True)
@@ -49,6 +44,37 @@ class Asked:
     want: str | None
     truth: float
     unit: str
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to keep runs: its files, and a question about one of them, or about `.`, their folder."""
+
+    name: str
+    path: str
+    at: Mapping[str, str]
+    #: In seconds, or in a second.
+    truth: float
+    files: Mapping[str, str]
+    want: str | None = None
+
+    def write(self, folder: Path) -> Path:
+        """Write the files below a folder, and return what is asked about."""
+        place = folder / self.name.replace(" ", "_")
+        for name, text in self.files.items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(text, encoding="utf-8")
+        return place / self.path
+
+
+def forms() -> list[Form]:
+    """Return the forms of `forms.txt`: after `===` a question, after each `---` the name of a file and its text."""
+    read = []
+    for part in re.split(r"^=== ", FORMS_FILE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        head, *files = re.split(r"^--- ", part, flags=re.MULTILINE)
+        texts = (text.partition("\n") for text in files)
+        read.append(Form(files={name: content for name, _, content in texts}, **json.loads(head)))
+    return read
 
 
 @dataclass(frozen=True)
@@ -94,7 +120,7 @@ MECHANISMS: Mapping[str, Mapping[str, Any]] = {
         "table.facts._HEADING": NEVER,
         "table.facts._chosen_size": nothing,
     },
-    "sentences of several runs": {"table.facts._clauses": alone},
+    "sentences of several runs": {"table.facts._clauses": lambda line: [line]},
     "the steady median of what repeats": {
         "table.facts.summary": mean_of_all,
         "table.text.summary": mean_of_all,
@@ -246,8 +272,8 @@ class Judge:
 def run(*folders: str) -> str:
     """Return the page: answers with all mechanisms, and without each."""
     with tempfile.TemporaryDirectory() as place:
-        forms = [Asked(form.write(Path(place)), form.at, form.want, form.truth, "s") for form in FORMS]
-        sets = {"forms": forms, **{Path(folder).name: questions_of(Path(folder)) for folder in folders}}
+        asked = [Asked(form.write(Path(place)), form.at, form.want, form.truth, "s") for form in forms()]
+        sets = {"forms": asked, **{Path(folder).name: questions_of(Path(folder)) for folder in folders}}
         judge = Judge()
         complete = judge.scores(sets)
         without = {name: judge.scores(sets, name) for name in MECHANISMS}
@@ -261,14 +287,11 @@ def run(*folders: str) -> str:
     wrong = ", ".join(f"{score.wrong_though_ok} of {name}" for name, score in complete.items())
     idle = [name for name, of_sets in without.items() if of_sets == complete]
     command = " ".join(["python -m experiments reader", *("FOLDER" for _ in folders)])
-    return f"""# What does each mechanism of the reader bring?
-
-Made by `{command}`. A cell has the right answers / all answers: within {RIGHT:.0%} of the truth. The forms are bundled
-(`experiments/accuracy/reader_forms.py`): files of every kind, written from one law, asked at twice the largest count.
-The other sets are tables and logs of strangers, which are not bundled. What has no answer is right
-where it is refused.
-
-{markdown(head, rows)}
-
-Wrong though the verdict is ok, with all mechanisms: {wrong}. No score changes without: {", ".join(idle) or "none"}.
-"""
+    return page(
+        "reader",
+        command=command,
+        right=RIGHT,
+        table=markdown(head, rows),
+        wrong=wrong,
+        idle=", ".join(idle) or "none",
+    )

@@ -38,7 +38,7 @@ import numpy as np
 
 import genperf as gp
 from experiments.accuracy.same_predictions import CASES, Case, queries
-from experiments.shared import RESULTS, ROOT
+from experiments.shared import RESULTS, ROOT, page
 from genperf.cli.main import run as command
 from genperf.expression import Constant
 
@@ -360,7 +360,17 @@ def run(only: str = "", new: bool = False, tables: Path | None = None) -> str:
         )
         rows = measured(chosen, given)
     shown = _with_kept(rows, kept, found)
-    return _page(shown, len(further), [s.text for s in found if not any(r.startswith(f"| {s.text} |") for r in shown)])
+    without = [s.text for s in found if not any(row.startswith(f"| {s.text} |") for row in shown)]
+    return page(
+        "settings",
+        rows="\n".join(shown),
+        further=len(further),
+        families=len(FAMILIES),
+        answered=len(ANSWERED),
+        judged=len(JUDGED),
+        nothing=NOTHING,
+        without=textwrap.fill("; ".join(without) or "none", 120, break_on_hyphens=False),
+    )
 
 
 def _with_kept(rows: list[str], kept: str, found: list[Setting]) -> list[str]:
@@ -486,29 +496,3 @@ def _row(setting: Setting, *cells: str) -> str:
     if isinstance(value, Constant):
         value = (value.lower, value.upper)
     return f"| {setting.text} | {value} | {' | '.join(cells)} |"
-
-
-def _page(rows: list[str], further: int, without: list[str]) -> str:
-    """Return the page of results."""
-    head = "| setting | value | halved | doubled | judged, halved and doubled |\n| --- | --- | --- | --- | --- |"
-    counts = f"the bundled tables{f' and {further} that people keep in public repositories' if further else ''}"
-    return f"""# What does a setting change that nothing derives?
-
-Made by `python -m experiments settings --tables FOLDER`. Each setting is halved and doubled (of a share above one half,
-its distance to 1; of a range, its width), and every answer is compared: how {counts} are read;
-the predictions of `same_predictions.py` and of {len(FAMILIES)} further cases; what `ask`, `explain`, `suggest`,
-`optimize` and `ask --why` report of {len(ANSWERED)} models. "none" is no other word, no centre {NOTHING:g} % and no end
-of an interval {3 * NOTHING:g} % away. Where predictions move, the last column has the ratio of the held-out errors of
-{len(JUDGED)} tables to those of today (geometric mean; above 1 is worse); where tables are read differently, how many
-questions are answered within a fifth of the truth, halved, as today, and doubled.
-
-{head}
-{chr(10).join(rows)}
-
-Called a guess, and not measured yet: {_lines(without)}.
-"""
-
-
-def _lines(texts: list[str]) -> str:
-    """Return texts as lines that are short enough to read."""
-    return textwrap.fill("; ".join(texts) or "none", 120, break_on_hyphens=False)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from statistics import median
 
 import genperf as gp
-from experiments import shared
-from experiments.shared import RESULTS, ROOT
+from experiments.accuracy.scores import error, inside
+from experiments.shared import RESULTS, ROOT, markdown, page, rows_of_page
 
 sys.path.append(str(ROOT / "experiments" / "measure"))
 from campaigns import EXTRINSIC, INTRINSIC
@@ -91,16 +91,14 @@ def rows_of(question: Question, models: Sequence[str] = MODELS) -> list[dict[str
             points = held_out.configurations.join(score.predictions.dropna(subset=["predicted"]), how="inner")
             if name in FRAMEWORKS and name != question.frameworks:
                 points = points[points["framework"] == FRAMEWORKS[name]]
-            errors = 100 * (points["predicted"] / points["measured"] - 1).abs()
-            row[score.model] = f"{errors.mean():.1f}" if len(errors) else ""
+            row[score.model] = f"{error(points, 'predicted').mean():.1f}" if len(points) else ""
             if score.model == "auto":
-                inside = points["measured"].between(points["lower"], points["upper"])
-                row["auto covers %"] = f"{100 * inside.mean():.0f}" if len(inside) else ""
+                row["auto covers %"] = f"{100 * inside(points).mean():.0f}" if len(points) else ""
         rows.append(row)
     return rows
 
 
-def markdown(rows: list[dict[str, str]]) -> str:
+def table(rows: list[dict[str, str]]) -> str:
     """Return rows as a table, the least error of `generic` and the learners in bold."""
     head = ["rows", "predicted", *MODELS, "auto covers %"]
     lines = []
@@ -112,18 +110,12 @@ def markdown(rows: list[dict[str, str]]) -> str:
             for name in head
         ]  # fmt: skip
         lines.append(cells)
-    return shared.markdown(head, lines)
+    return markdown(head, lines)
 
 
 def kept() -> list[dict[str, str]]:
     """Return the rows that the page has."""
-    if not PAGE.exists():
-        return []
-    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
-    cells = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines]
-    head = next((line for line in cells if line[:2] == ["rows", "predicted"]), [])
-    rows = [line for line in cells if head and len(line) == len(head) and line not in (head, ["---"] * len(head))]
-    return [dict(zip(head, row, strict=True)) for row in rows]
+    return rows_of_page("three-frameworks")
 
 
 def verdicts(rows: list[dict[str, str]]) -> list[str]:
@@ -147,16 +139,11 @@ def verdicts(rows: list[dict[str, str]]) -> list[str]:
     return lines
 
 
-def page(rows: list[dict[str, str]]) -> str:
+def page_of(rows: list[dict[str, str]]) -> str:
     """Return the text of the page."""
     configurations = len(table_of("PyTorch").medians())
-    reading = f"""Made by `{COMMAND}`, as [the protocol](../protocols/core-experiment.md) has it. {configurations}
-configurations of 40 sampled networks on 1 to 8 workers ([`core_experiment.csv`](../../data/README.md#core_experiment)),
-the same in each framework. Mean |predicted / measured − 1| in %; in bold the least of `generic` and the learners.
-`auto`'s intervals are nominal 90 %."""
-    summary = "Medians over split seeds, or over the kinds of combinations in the table; the best learner last:"
-    head = "# Does one expression hold for sampled networks in three frameworks?"
-    return "\n\n".join([head, reading, summary, "\n".join(verdicts(rows)), markdown(rows)]) + "\n"
+    lines = "\n".join(verdicts(rows))
+    return page("three-frameworks", command=COMMAND, configurations=configurations, verdicts=lines, table=table(rows))
 
 
 def run(only: str = "", models: str = ",".join(MODELS)) -> str:
@@ -171,7 +158,7 @@ def run(only: str = "", models: str = ",".join(MODELS)) -> str:
             place = row["rows"], row["predicted"]
             rows[place] = row if len(names) == len(MODELS) else rows.get(place, {}) | row
         print(question, flush=True)
-    return page([rows[key] for key in order if key in rows])
+    return page_of([rows[key] for key in order if key in rows])
 
 
 def _rows_named(question: Question) -> list[str]:

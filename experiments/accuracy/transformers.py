@@ -15,16 +15,10 @@ from typing import Any
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import RESULTS, markdown_of
+from experiments.shared import markdown_of, page, rows_of_page
 
 COMMAND = "python -m experiments transformers"
-PAGE = RESULTS / "transformers.md"
 MODELS = "auto,family,generic,gaussian-process,gradient-boosting,linear"
-READING = """Mean (median) |predicted/measured − 1| in %, each model fitted to the training part alone,
-repeats of a configuration on one side of every split. Devices: the counts above the limit are predicted from those up
-to it. The tables are those of
-`genperf.datasets`, with the roles they are loaded with unless the name says otherwise. *Family* is `transformer`, or
-`transformer-memory` of a memory, alone: `auto` has it among its candidates. *Covers* is of `auto`'s nominal 90 %."""
 
 
 @dataclass(frozen=True)
@@ -88,14 +82,12 @@ def rows_of(name: str, case: Case, models: str) -> list[dict[str, str]]:
 
 def with_kept(rows: list[dict[str, str]]) -> list[dict[str, str]]:
     """Return rows with what the page has beside them: other tables, and models that were not run now."""
-    lines = [line.strip("| ").split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if "|" in line]
-    head = next(line for line in lines if line[0] == "table")
-    kept = [dict(zip(head, line, strict=False)) for line in lines if line[0] in CASES]
+    kept = rows_of_page("transformers")
     known = {(row["table"], row["predicted"]): row for row in kept}
     for row in rows:
         place = row["table"], row["predicted"]
         known[place] = {**known.get(place, {}), **{name: cell for name, cell in row.items() if cell}}
-    return [{name: row.get(name, "") for name in head} for row in known.values()]
+    return [{name: row.get(name, "") for name in (kept or rows)[0]} for row in known.values()]
 
 
 def run(*tables: str, models: str = MODELS) -> str:
@@ -105,6 +97,5 @@ def run(*tables: str, models: str = MODELS) -> str:
         if not tables or any(name.startswith(t) for t in tables):
             rows += rows_of(name, case, models)
             print(markdown_of(pd.DataFrame(rows[-1 - len(case.splits) :])), flush=True)
-    rows = sorted(with_kept(rows) if PAGE.exists() else rows, key=lambda row: list(CASES).index(row["table"]))
-    head = f"# How near are predictions of a transformer's step and memory?\n\nMade by `{COMMAND}`. {READING}"
-    return f"{head}\n\n{markdown_of(pd.DataFrame(rows))}"
+    rows = sorted(with_kept(rows), key=lambda row: list(CASES).index(row["table"]))
+    return page("transformers", command=COMMAND, table=pd.DataFrame(rows))

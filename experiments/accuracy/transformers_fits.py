@@ -17,11 +17,10 @@ import pandas as pd
 import genperf as gp
 from experiments.accuracy.layout_memory import VOCABULARY, Program, drawn
 from experiments.accuracy.transformers import CASES, table_of
-from experiments.shared import RESULTS, markdown_of
+from experiments.shared import markdown_of, page, rows_of_page
 
 Array = npt.NDArray[Any]
 COMMAND = "python -m experiments transformers_fits"
-PAGE = RESULTS / "transformers-fits.md"
 TABLES = ("bigscience, memory", "GPT, memory")
 #: Shares of the runs whose memory is below the capacity.
 SHARES = (0.5, 0.65, 0.8)
@@ -42,19 +41,6 @@ COLUMNS = (
     *("table", "measured", "below the capacity %", "near %", "right %", "right of those not near %"),
     *("failed: right %", "failed: left out %", "succeeded: kept %"),
 )
-READING = """Runs whose measured memory is above a capacity are declared failed; their memory is hidden. A
-capacity is one that half, 65 % or 80 % of the runs keep. The outcomes of the configurations of each of 5 folds are
-predicted from the others, three times over. *Right*: the probability `fits` is on the side of the outcome. *Left out*:
-failed runs whose probability is below 0.95, which `optimize` leaves out; *kept*: runs that succeeded and are not left
-out. *Times*: failures are marked in a table of times. *Memory*: the memory of the runs that succeeded is measured as
-well (`--also`). *Memory of all runs*: nothing failed; the memory itself is predicted by `auto`, a run is called failed
-where that is above the capacity, and is left out where `--capacity` leaves it out. *Near*: runs whose memory lies
-within a tenth of the capacity.
-
-*Simulated*: three tables of 120 layouts each of GPTs of 1.3 to 30 billion parameters on devices of 80 GB, with ZeRO and
-recomputation. Their memory follows the published counts of bytes, to 3 %
-(`experiments.accuracy.layout_memory.py`); *fused*: no scores are kept, and norms are split by sequence; *parameters
-alone*: the table has neither layers, width nor sequence."""
 
 
 def runs_of(name: str) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -145,19 +131,11 @@ def percent(values: Any) -> str:
     return f"{100 * np.mean(values):.0f}"
 
 
-def kept() -> dict[str, list[dict[str, str]]]:
-    """Return the rows of the page by table."""
-    lines = [line.strip("| ").split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if " | " in line]
-    rows: dict[str, list[dict[str, str]]] = {}
-    for line in lines:
-        if line[0] not in ("table", "---"):
-            rows.setdefault(line[0], []).append(dict(zip(COLUMNS, line, strict=True)))
-    return rows
-
-
 def run(*tables: str) -> str:
     """Judge some tables, or all; the page keeps the rows of the others."""
-    known: dict[str, list[dict[str, str]]] = kept() if tables else {}
+    known: dict[str, list[dict[str, str]]] = {}
+    for row in rows_of_page("transformers-fits") if tables else ():
+        known.setdefault(row["table"], []).append(row)
     for name in [*TABLES, *PROGRAMS]:
         if not tables or name in tables:
             made = simulated(name, *PROGRAMS[name]) if name in PROGRAMS else rows_of(name)
@@ -165,4 +143,4 @@ def run(*tables: str) -> str:
             print(markdown_of(pd.DataFrame(made)), flush=True)
     order = [name.removesuffix(", memory") for name in [*TABLES, *PROGRAMS]]
     rows = pd.DataFrame([row for name in order for row in known.get(name, [])])
-    return f"# Which layouts run out of memory?\n\nMade by `{COMMAND}`. {READING}\n\n{markdown_of(rows)}"
+    return page("transformers-fits", command=COMMAND, table=rows)

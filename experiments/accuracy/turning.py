@@ -1,6 +1,6 @@
 """Whether series that turn within two doublings beyond the data are covered, and their best count is found.
 
-    python -m experiments turning [experiments/results/turning.md]
+    python -m experiments turning
 
 Worlds are drawn from three laws of the work done in a second, with 2 % of noise, and measured from one on in doublings:
 
@@ -23,7 +23,7 @@ import numpy.typing as npt
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import markdown_of
+from experiments.shared import markdown_of, page
 from genperf.datasets import world
 
 Array = npt.NDArray[np.float64]
@@ -32,33 +32,6 @@ WORLDS = 40
 NOISE = 0.02
 #: What the scale is called, in turn: a user's word for each kind of load.
 SCALES = ("concurrency", "num_envs", "threads", "executors", "tensor_parallel")
-
-PAGE = """# Does the interval cover a series that turns?
-
-Made by `python -m experiments turning experiments/results/turning.md`. Concurrency, environments, threads, executors
-and tensor-parallel ways are scales like workers, of which more may stop to help. {worlds} worlds of each law, with 2 %
-of noise and three to six measured counts; the work in a second turns one to four times beyond the largest of them.
-Each is predicted at two and at four times that count. *Covered* is the share of true values inside the 90 % interval
-of a new run, *blind* that of the verdict `extrapolating-blind`; *best inside* the share of worlds whose count of the
-largest throughput lies in the interval that `ask` gives for it, or of which `ask` says that it lies beyond what was
-looked at. Worlds with an even seed were there to choose the powers of `genperf.panel.work.LIMIT`, those with an odd
-seed confirm them. The aim is 80 %. On the worlds to choose, 78 % were
-covered where more only wait beyond a limit (confirmed: 81 %), 89 % where
-they hinder each other with a probability of 0.3, and 93 % with 0.5, whose intervals are a third wider.
-What is at a boundary cannot be read from runs before it, and stays below the aim.
-
-{drawn}
-
-Published series (`genperf list world`) whose work in a second has its largest value inside, predicted at the counts up
-to two doublings beyond the data, which end before the turn. They are few: clusters are seldom measured beyond their
-best count.
-
-{bundled}
-
-**What moved** with the prior of 26 sources: 86 and 80 % are covered of the worlds to choose and to confirm (89 and 86 %
-before), and 42 and 37 % are called blind (63 and 49 %). A peak is covered in 80 and 75 % of the worlds to confirm (90
-and 85 %), a boundary four times away in 55 % (70 %). Of the published series 36 predictions turn in the place of 8.
-"""
 
 
 @dataclass(frozen=True)
@@ -175,7 +148,8 @@ def shown(rows: pd.DataFrame, by: list[str]) -> str:
 def run() -> str:
     """Return the page of results."""
     worlds, series = of_worlds(), of_series()
-    return PAGE.format(
+    return page(
+        "turning",
         worlds=WORLDS,
         drawn=shown(worlds, ["half", "law", "times"]) + "\n\n" + shown(worlds, ["half"]),
         bundled=shown(series, ["half"]),

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import markdown
+from experiments.shared import markdown, page
 from genperf.asking import Question, ask
 from genperf.attribution import compare
 from genperf.search.problem import Goal
@@ -230,44 +230,6 @@ def table_of(rows: pd.DataFrame, columns: list[str]) -> str:
     return markdown(["question", *table.columns], lines)
 
 
-PAGE = """# Is the advice true, in worlds whose law is known?
-
-Written by `{command}`: {laws} laws and {fresh} fresh ones, {seeds} seeds each, noise of 1, 2
-and 3 %.
-
-{head}
-
-Shares in %. Intervals: of answers that hold the truth. *16 to 64*: how often each sentence is given;
-growth pays where a further sample costs at most {most:.0f} x one at 16. *False 'pays'*: of
-worlds in which it does not pay, those in which it is reported to, without *likely*. *As wide*: of worlds, those in
-which the interval at 64 without a count of nodes is at least as wide as with one node counted, up to
-a tenth of the width, which the draws leave open. *Largest efficient count*: by `optimize`, of an
-efficiency of {least} and more, and the chance of that (`wins`). *Deadline kept*: by the
-cheapest count that `optimize` finds.
-
-{of_laws}
-
-Fresh laws:
-
-{of_fresh}
-
-## A second node that only a hint describes
-
-Counts 1 to 8 on one node; 16 on two, by the hinted exchange relative to the computation. The true
-exchange is one, two or four times as slow, and nothing, half or all of the computation hides it.
-
-{hints}
-
-## What moved
-
-Against the page before, of the prior of eight sources, first and fresh laws: the knee at half is held in 98 and 95 %
-(90 and 86 before), the efficiency beyond in 94 and 93 (76 and 80), *versus* beyond in 93 and 95 (76 and 83); the best
-count in 92 and 100 (92 and 89). From 16 to 64 growing is decided in 50 and 36 % of the worlds (48 and 33), and never
-falsely (7 % of the fresh ones before); *likely* and *undecided* share what was *may pay or not*. The elasticity is
-now of the doubling about a count, and of a server whose link is full between two measured counts it is never held.
-"""
-
-
 def run(seeds: int = 6) -> str:
     """Draw the worlds, ask, and return the page."""
     answered, hints = [], []
@@ -281,7 +243,8 @@ def run(seeds: int = 6) -> str:
             for question, true in hinted(exchange, seed):
                 hints.append({"law": f"{exchange:g}", "question": question, "true": float(true)})
     rows = pd.DataFrame(answered)
-    return PAGE.format(
+    return page(
+        "advice",
         command=COMMAND,
         laws=len(LAWS),
         fresh=len(FRESH),

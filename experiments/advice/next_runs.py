@@ -15,18 +15,13 @@ import pandas as pd
 
 import genperf as gp
 from experiments.advice.advice import ASKED, LAWS, MEASURED, NOISE, PER_NODE, World, fitted, held
-from experiments.shared import markdown
+from experiments.shared import markdown, page
 
 COMMAND = "python -m experiments next_runs"
 KNOWN = MEASURED[:4]
 TARGET = {"gpus": ASKED, "nodes": ASKED / PER_NODE}
 #: Counts whose run at the true time is the budget.
 BUDGETS = (16.0, 32.0)
-#: Against the page before, of the prior of eight sources.
-MOVED = """**What moved** with the prior of 26 sources: the error at 64 falls from 59 to 2 % for the server, from 19
-to 7 for the linear law and from 29 to 18 for contention; it rises by 2 to 4 points for the ring, the
-second node and Amdahl's law. All intervals hold the truth (50 % of the server's before). The advice is
-the largest run's equal throughout, as it was."""
 #: Errors that differ by less are equal.
 EQUAL = 0.002
 
@@ -85,17 +80,13 @@ def run(seeds: int = 3) -> str:
         for law in LAWS
     ]
     no_worse = int(np.sum(errors["suggest"] <= errors["largest"] + 100.0 * EQUAL))
-    return f"""# Is the next run worth its cost, in worlds whose law is known?
-
-Written by `{COMMAND}`: {len(LAWS)} laws, {seeds} seeds, {len(BUDGETS)} budgets.
-
-{(__doc__ or "").split(chr(10) * 2, 2)[2].strip()}
-
-*Error*: the median error at 64 in %. *Held*: the share of 90 % intervals that hold the truth, in %.
-
-{markdown(head, lines)}
-
-For {no_worse} of {len(LAWS)} laws the advice is no worse than the largest run.
-
-{MOVED}
-"""
+    return page(
+        "next-runs",
+        command=COMMAND,
+        laws=len(LAWS),
+        seeds=seeds,
+        budgets=len(BUDGETS),
+        head=(__doc__ or "").split("\n\n", 2)[2].strip(),
+        table=markdown(head, lines),
+        no_worse=no_worse,
+    )

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import markdown_of
+from experiments.shared import markdown_of, page
 from genperf.normal.series import FILE, NARROWED_SERIES, NARROWED_SOURCES, Lack, Step, placed, step_to
 
 KINDS = ("inside", "second", "beyond")
@@ -29,34 +29,6 @@ KNOWN = ("cluster", "source", "devices_per_node", "between", "framework")
 MOST = 1.15
 #: Frameworks that run on another one.
 BASES = {"horovod": "pytorch", "megatron-deepspeed": "pytorch", "nemo": "pytorch"}
-
-
-PAGE = """# Is an efficiency normal?
-
-Made by `python -m experiments normal`, which also writes `genperf/normal/steps.json`
-from the series of `genperf list world` (`data/published/README.md`). A step *inside* a node begins at the smallest
-count, one to the *second* node at the largest count on one node, and one *beyond* at the first count on several nodes.
-Efficiencies are of one doubling, in %. Series that keep the total batch are listed, and are no part of the reference.
-
-{kinds}
-
-## Each source against the others
-
-Of each step of a source, the ends of nine in ten are taken from all other sources, narrowed as `ask` narrows them by
-what is known of the step: the number of doublings, the kind of network, the devices on a node, the framework, each
-while {series} series of {narrowed} sources are left.
-*Inside* is the share of series that lie between the ends, a series counted once; *width* is high − low in points of
-efficiency.
-
-**{total:.0f} % of all series lie inside, {mean:.0f} % in the mean of the sources** (aim: 90 ± 5).
-
-{sources}
-
-Sources that lie outside are unlike the others, which is what the comparison is for: on sia_aws (T4 over TCP) two full
-nodes are far slower than one.
-
-No prediction has a part in this page, and the change of the bank moved none of its figures.
-"""
 
 
 def steps_of(series: pd.DataFrame) -> Iterator[Step]:
@@ -130,7 +102,7 @@ def coverage(found: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return table.assign(inside=100.0 * table.inside, width=100.0 * table.width)
 
 
-def page(steps: dict[str, Any]) -> str:
+def page_of(steps: dict[str, Any]) -> str:
     """Return the page of results."""
     found = left_out(steps, "source")
     of_source = coverage(found, ["source", "kind"])
@@ -147,7 +119,8 @@ def page(steps: dict[str, Any]) -> str:
         ["step", "series", "clusters", "steps", "5 % of the steps", "median", "95 % of the steps"],
         ["source", "step", "series", "inside, %", "width", "compared with, series (median)"],
     )
-    return PAGE.format(
+    return page(
+        "normal",
         kinds=markdown_of(pd.DataFrame(kinds, columns=heads[0]), ".0f"),
         sources=markdown_of(of_source.reset_index().set_axis(heads[1], axis=1), ".0f"),
         series=NARROWED_SERIES,
@@ -161,4 +134,4 @@ def run() -> str:
     """Write `steps.json` and return the page."""
     content = collected(gp.datasets.world())
     FILE.write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
-    return page(arrays(content))
+    return page_of(arrays(content))

@@ -30,6 +30,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
+from experiments.shared import page
 from genperf.cli.main import run as command_line
 
 #: Relative differences up to which two answers are one; a page writes seven digits.
@@ -508,8 +509,8 @@ def run(
     print("\nthe most frequent faults")
     for (form, door, fault), count in kinds.most_common(30):
         print(f"  {count:4d} {form} | {door} | {fault}")
-    return _PAGE.format(
-        command=f"python -m experiments one_answer --tables {tables}", summary=summary, forms=len(FORMS)
+    return page(
+        "one-answer", command=f"python -m experiments one_answer --tables {tables}", summary=summary, forms=len(FORMS)
     )
 
 
@@ -533,22 +534,3 @@ def _summary(whole: pd.Series[bool], answers: pd.DataFrame, laws: pd.DataFrame) 
         f"The median error of the predicted value is {error:.1f} %. It is off by more than a factor of three in "
         f"{len(far)}\ntables, {blind} of which have the verdict extrapolating-blind."
     )
-
-
-_PAGE = """# Has one question one answer?
-
-Made by `{command}`.
-
-Each table has a law (work that grows with the devices or is shared; an exchange in a ring, by levels or through a
-server; 2 % of noise), one of {forms} forms, three to five counts, and a question at two or four times the largest.
-`ask` answers it in every wording of the machine (devices, nodes, both, ways of a split, with the batch of all or of a
-device), and each other door in one wording that is drawn. Answers that differ by more than 1e-9 (1e-6 on a page, which
-writes seven digits), a refusal, or another work than the law's are faults.
-
-{summary}
-
-Before one function completed a machine, 63 of the first 210 tables had one answer, and 1,991 of 2,830 answers no fault.
-No table was right then of the forms layout, ways, ways of data, wide, levels, other spellings, and of four of the six
-forms that count nodes; a fault was nearly always a refusal or a batch that did not grow. A speed-up where nothing
-shows the work is refused, and such a refusal is no fault of a proposal.
-"""

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from experiments.shared import IMAGES, markdown_of
+from experiments.shared import IMAGES, page
 from experiments.tables.published_runs import LICENCES, LONGEST, UNUSUAL, repository, value_of
 from genperf import datasets
 from genperf.errors import GenperfError
@@ -25,42 +25,6 @@ from genperf.peaks import UNKNOWN, devices
 #: Facts of a run that are given to `run_of_row`: not what its source states.
 FACTS = ["model", "params", "seq_length", "device", "devices", "devices_per_node", "precision", "global_batch_samples"]
 FACTS += ["tokens_per_s", "tokens_per_s_per_device", "step_time_s", "checkpointing", "mfu_stated"]
-
-PAGE = """# One run: its utilisation, and what is normal
-
-Made by `python -m experiments one_run` from the {runs} published runs of {sources}
-sources that `genperf list runs` lists.
-
-## Is the utilisation that of the source?
-
-Of the {stated} runs whose source states an MFU and gives a rate, the share for which one named convention gives the
-stated figure within 3 %; the convention that fits is the one that the answer names. **{same:.0f} % of the runs,
-{same_sources:.0f} % in the mean of the sources** (aim: 90 %).
-
-{conventions}
-
-Runs that fit none: a recipe of a network of 340 B counts a sixth more operations than its weights make, and a run in
-FP8 is divided by the 16-bit peak, which the answer names.
-
-## Does the range hold a source that it does not know?
-
-Each source is left out in turn, and its runs are compared with the 5 to 95 % range of the others, by the device's
-family, the size, the precision and the kind of network: **{inside:.0f} % of the runs, {inside_sources:.0f} % in the
-mean of the sources** (aim: 85 to 95 %).
-
-![Utilisations of each source beside the range of the others](../../docs/images/one-run.png)
-
-{coverage}
-
-{further}
-
-## What the weights do
-
-Runs of another family, size, precision or kind count less, each source as one. Shares inside with other weights, in
-the same test:
-
-{weights}
-"""
 
 
 def conventions(table: pd.DataFrame) -> pd.DataFrame:
@@ -183,16 +147,17 @@ def run(further: Path | None = None) -> str:
             f"{100.0 * rows['inside'].mean():.0f} % lie inside the range of all bundled sources."
         )
     picture(inside, IMAGES / "one-run.png")
-    return PAGE.format(
+    return page(
+        "one-run",
         runs=len(table),
         sources=table["repository"].nunique(),
         stated=len(same),
         same=100.0 * same["same"].mean(),
         same_sources=by_source(same, "same"),
-        conventions=markdown_of(fits),
+        conventions=fits,
         inside=100.0 * inside["inside"].mean(),
         inside_sources=by_source(inside, "inside"),
-        coverage=markdown_of(each.reset_index()),
+        coverage=each.reset_index(),
         further=text,
-        weights=markdown_of(with_weights(table, known)),
+        weights=with_weights(table, known),
     )

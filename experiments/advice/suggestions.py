@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import markdown
+from experiments.shared import markdown, page
 
 LEVELS = (0.10, 0.05)
 ORDERS = 200
@@ -169,33 +169,6 @@ def verdict(found: dict[str, float]) -> str:
     return ("kept: " if half and less else "missed: ") + ", ".join(said)
 
 
-PAGE = """# Does `suggest` find the measurements that matter?
-
-Written by `python -m experiments suggestions` (same input and seed, same page).
-
-Every series (at least {fewest} counts of workers) begins with its three cheapest configurations; the model is `auto`,
-one per series. Then the configurations of all series are measured one after the other:
-
-- **advisor**: in series whose 90 % interval at the largest scale is wider than ±{within:.0f} %, the configuration of
-  the largest gain per machine-second that `suggest` gives, asked again after each measurement;
-- **random**: in random order, the mean of {orders} orders;
-- **smallest first**: by the count of workers, then by cost.
-
-Counted are the machine-seconds (workers × seconds of one step) until the median over the series of the error at the
-largest scale falls to a level. Where the largest scale may itself be measured, a series in which it was has no error.
-*Begin → end*: the median error with the three cheapest configurations, and with everything below the largest scale.
-The claim that is tried: at most half of the random order's machine-seconds, and less than smallest first.
-
-{table}
-
-In {tried} of these cases something had to be measured and the level could be reached. The advisor spent less than
-smallest first in {less} of them, and kept the whole claim in {kept}.
-
-**What moved** with the prior of 26 sources: in 7 cases (5 before) something has to be measured and the level
-can be reached, the advisor spends less than smallest first in 6 (5), and keeps the whole claim in 5 (3). On
-DLPerf it now needs 6 machine-seconds for 10 % (none before) and 155 for 5 % without the largest scale (174); on
-pytorch_cpu 13 and 18 (17 and 25), since everything below the largest scale ends at 7.7 % (10.9).
-"""
 HEAD = ["table", "largest scale may be measured", "begin → end", "level", "advisor", "random", "smallest first",
         "everything", "advisor / random", "the claim"]  # fmt: skip
 
@@ -219,7 +192,8 @@ def run(seed: int = 0) -> str:
                     f"{100 * begin:.1f} → {100 * end:.1f} %", f"{100 * level:.0f} %", *spent_by,
                     f"{ratio:.2f}" if np.isfinite(ratio) else "–", verdicts[-1],
                 ])  # fmt: skip
-    return PAGE.format(
+    return page(
+        "suggestions",
         table=markdown(HEAD, rows),
         kept=sum(v.startswith("kept") for v in verdicts),
         tried=sum(v.startswith(("kept", "missed")) for v in verdicts),

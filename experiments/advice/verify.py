@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import IMAGES, markdown_of
+from experiments.shared import IMAGES, page
 from genperf.verification import History, alarm_of
 
 SESSIONS, RUNS, LEVEL = 20, 4, 0.01
@@ -30,59 +30,6 @@ NOISES, STEPS = (0.01, 0.03, 0.10), (0.0, 0.02, 0.05, 0.10, 0.20)
 
 #: The quantile of a normal distribution that an alarm at the level needs.
 ALARM_AT = NormalDist().inv_cdf(1.0 - LEVEL)
-
-PAGE = """# Is it slower? False alarms and what is found
-
-Made by `python -m experiments verify`. A history of {sessions} sessions with a run at
-each of {runs} counts, and a new session of {runs} runs. An alarm is at 1 %. Shares in %.
-
-![Alarms by the slowdown, for noises of 1, 3 and 10 %](../../docs/images/verify.png)
-
-## In short
-
-False alarms, and how often a session that is slower by 5 or 10 % is found, in %, where sessions drift.
-
-{short}
-
-## False alarms
-
-{worlds:,} worlds each, nothing slower; the aim is 0.5 to 1.5 %. *Verify* combines two tests as Cauchy variables: of the
-*mean* of the new runs, and of *each* of them (Simes), which weighs a sixteenth a run. *Without sessions*: nothing names
-them, so runs count as independent, which is right only where sessions are alike. A fixed threshold has no rate: it
-depends on the noise.
-
-{false}
-
-The combination is what `verify` uses: the mean alone finds nothing of one slow run among many; each alone misses a
-small slowdown of all.
-
-## What is found
-
-{drawn:,} worlds each; all runs of the new session are slower by a step.
-
-{steps}
-
-## A slowdown of three times the noise
-
-{few:,} worlds each, sessions alike; by how many runs the new session has. None of them is slower, all of them are,
-or one of them is; in the last column the sessions of the history have as few runs as the new one.
-
-No test can find all of them. With noise σ and level known, the best test at 1 % (Neyman and Pearson 1933) compares the
-mean of n new runs with 2.33·σ/√n, and finds a slowdown of 3·σ with probability Φ(3·√n − 2.33):
-{best}.
-With a level that is the mean of {sessions} runs, one run differs from it by √(1 + 1/{sessions})·σ: then
-{known:.0f} % are the most.
-
-{three}
-
-## With a fit
-
-Drawn tables (noise 2 %, 8 sessions at three counts) are given to `genperf.verify`, with nothing known but the rows: the
-configurations are those of the history, or a count between them that was never measured, where the model's own
-interval is the measure: it is wider, and such a slowdown is hardly seen there.
-
-{fitted}
-"""
 
 
 def drawn(
@@ -208,7 +155,8 @@ def run(worlds: int = 4000, fits: int = 120) -> str:
     steps = steps.assign(step=[f"{100 * step:g} %" for step in steps["step"]])
     picture(every, IMAGES / "verify.png")
     most = {n: 100.0 * NormalDist().cdf(3.0 * n**0.5 - ALARM_AT) for n in (1, 2, 3)}
-    return PAGE.format(
+    return page(
+        "verify",
         best=", ".join(f"{share:.1f} % for n = {n}" for n, share in most.items()),
         known=100.0 * NormalDist().cdf(3.0 / (1.0 + 1.0 / SESSIONS) ** 0.5 - ALARM_AT),
         sessions=SESSIONS,
@@ -216,9 +164,9 @@ def run(worlds: int = 4000, fits: int = 120) -> str:
         worlds=worlds,
         drawn=worlds // 4,
         few=worlds // 8,
-        short=markdown_of(in_short(every)),
-        false=markdown_of(false),
-        steps=markdown_of(steps),
-        three=markdown_of(three_times(worlds // 8)),
-        fitted=markdown_of(with_a_fit(fits)),
+        short=in_short(every),
+        false=false,
+        steps=steps,
+        three=three_times(worlds // 8),
+        fitted=with_a_fit(fits),
     )

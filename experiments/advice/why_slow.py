@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import markdown_of
+from experiments.shared import markdown_of, page
 
 #: The name that `why` has for each planted cause; a slow step alone does not show that a computation was quicker once.
 PLANTED = {
@@ -34,39 +34,6 @@ ROLES = {"time": "step_time_s", "extrinsic": "workers", "intrinsic": "batch_per_
 PHASES = ["io_s", "h2d_s", "forward_s", "backward_s", "exchange_s"]
 #: How a case is shown to `why`.
 WAYS = ("beside sound runs", "alone, with hints", "alone, with phases")
-
-PAGE = """# Why is it slow?
-
-Made by `python -m experiments why_slow` from `data/causes.csv`: steps of three
-frameworks on 2, 4 and 8 emulated hosts that one planted thing makes slower
-(`data/README.md`). A case is one framework and one planted cause at two or
-three counts, with one batch or both: at most six configurations of two repeats. The settings were chosen on PyTorch;
-TensorFlow and MXNet confirm them. They had been looked at before, and no number was chosen by them.
-
-## Beside sound runs
-
-`genperf explain TABLE --why --versus planted=none`: the case, and the sound runs of the same framework at the same
-counts and batches; no phases, no hints. A case without a cause is one repeat of the sound runs beside the other.
-
-{beside}
-
-Aim: the planted cause first in 80 %, among the first two in 95 %; "none" first in 90 % of the runs without a cause.
-
-{classes}
-
-Storage that is too slow and kernels that are too slow both double a step. They differ in what is left of the exchange,
-which is nothing where each step waits for its input. That is a few per cent of a step, so the two are often one behind
-the other.
-
-## A case alone
-
-`genperf explain TABLE --why`: the same cases without sound runs. With hints, it gets the nominal rate of the links
-(200 Mbit/s) and the message; with phases, the seconds of reading, copying, both passes and the exchange. Nothing shows
-then what a computation should take: a network with kernels at half their speed is one twice as large, and "none"
-is right of it. For the same reason slow storage alone comes second to "none", and a missing prefetch is seldom found.
-
-{alone}
-"""
 
 
 def cases() -> Iterator[tuple[str, str, pd.DataFrame, pd.DataFrame]]:
@@ -128,7 +95,8 @@ def run() -> str:
     # Alone, a slow kernel is a larger network.
     alone = pd.concat([shares(judged(way), ["planted"]).assign(way=way) for way in WAYS[1:]])
     batches = beside.assign(batches=beside.both.map({True: "both", False: "one"}))
-    return PAGE.format(
+    return page(
+        "why-slow",
         beside=_table(split(beside), "settings", "runs"),
         classes=_table(
             shares(batches.sort_values(["planted", "batches"]), ["planted", "batches"]), "planted", "batches"

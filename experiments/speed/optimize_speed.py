@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 import genperf as gp
-from experiments.shared import markdown
+from experiments.shared import markdown, page
 
 #: Values of workers and of the batch; the others make 100 combinations.
 SIDES = (10, 32, 100, 316)
@@ -19,18 +19,6 @@ NETWORKS = {"layers": "2:10:2", "filters": "8:80:8", "kernel_size": "3,5", "hidd
 #: And of a series, where every time is a median over draws.
 SERIES, COUNTS = "ngc-mxnet-1.6.0-resnet50_v1.5-fp32-dali", (100, 1000, 10_000)
 MODELS = {"generic": "generic", "one family": "a*batch_per_worker*layers*filters**2 + b*log2(workers) + c"}
-PAGE = """# How long does `optimize` take?
-
-Written by `python -m experiments optimize_speed`, on one core: the median of three runs. Every
-configuration is evaluated, with one constraint; the ten best and the Pareto front are given with intervals.
-
-{grids}
-
-Models of one family, and generic ones, evaluate a formula. The default model of a series (`auto`) takes the median of
-its draws for every configuration, here {draws:,}:
-
-{series}
-"""
 
 
 def seconds(work: Callable[[], object], repeats: int = 3) -> str:
@@ -59,7 +47,7 @@ def run() -> dict[str, str]:
         )
         for n in COUNTS
     ]
-    return {"optimize": PAGE.format(
+    return {"optimize": page("optimize",
         grids=markdown(["configurations", "feasible", *MODELS], rows),
         draws=sum(len(m.draws) for m in result.members),
         series=markdown(["configurations", "auto of a series"], of_series),

@@ -28,7 +28,7 @@ def test_networks_are_held_out_whole() -> None:
 
 
 def test_the_page_of_frameworks_is_that_of_its_rows() -> None:
-    assert three_frameworks.PAGE.read_text(encoding="utf-8") == three_frameworks.page(three_frameworks.kept())
+    assert three_frameworks.PAGE.read_text(encoding="utf-8") == three_frameworks.page_of(three_frameworks.kept())
 
 
 def test_the_median_over_seeds_is_judged_beside_the_best_learner() -> None:
@@ -41,7 +41,7 @@ def test_the_median_over_seeds_is_judged_beside_the_best_learner() -> None:
     (line,) = three_frameworks.verdicts(rows)
     assert "least of the learners in 0 of 1. 5-fold: generic 7.0, auto 1.0, svr 6.5." in line
     # In a row the least of `generic` and the learners is bold, whatever `auto` does.
-    assert three_frameworks.markdown(rows[:1]).splitlines()[2].startswith("| MXNet | 5-fold, seed 0 | **5.0** | 1.0 |")
+    assert three_frameworks.table(rows[:1]).splitlines()[2].startswith("| MXNet | 5-fold, seed 0 | **5.0** | 1.0 |")
     assert "auto" not in LEARNERS
 
 
@@ -49,7 +49,7 @@ def test_a_choice_is_compared_with_the_best_of_its_group() -> None:
     measured = np.array([4.0, 2.0, 3.0, 1.0])
     known = np.array([True, False, True, False])
     predicted = {"auto": np.array([9.0, 2.0, 3.0, 1.0])}
-    chosen = partitioned_layouts._regrets(measured, np.array([0, 1, 2]), known, predicted, np.random.default_rng(0))
+    chosen = partitioned_layouts.regrets(measured, np.array([0, 1, 2]), known, predicted, np.random.default_rng(0))
     # The best of the group takes 2; `auto` picks it, and of the two that are known the quicker takes 3.
     assert chosen["auto"] == 0
     assert chosen["best of the fifth"] == pytest.approx(50)
