@@ -110,7 +110,7 @@ class Model(ABC):
     def assembled(self, table: Table, ensemble: Ensemble, seed: int) -> FitResult:
         """Return the result of fitted members, and refuse one that is not above zero where it was measured."""
         medians = table.medians()
-        predicted, measured = central_times(ensemble.members, medians.columns), medians.measured
+        predicted, measured = ensemble.fitted or (central_times(ensemble.members, medians.columns), medians.measured)
         if not np.all(np.isfinite(predicted) & (predicted > 0.0)):
             name, hint = table.target.name, "constants are not negative unless the formula says so"
             fault = f"no constants within the bounds give a {name} above zero at every measured configuration"

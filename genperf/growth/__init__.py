@@ -16,4 +16,4 @@ True
 """
 
 from genperf.growth.bank import Bank, bank
-from genperf.growth.posterior import Counts, Draws, Forecast, Layout, Posterior, Series, forecast, posterior_of
+from genperf.growth.posterior import Counts, Draws, Layout, Posterior, Series, forecast, posterior_of

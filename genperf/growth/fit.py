@@ -40,7 +40,9 @@ def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> 
     notes = [*notes_of(table, series), *hint_notes(series)]
     more, notes_of_shared = shared.notes(", ".join(table.key), series)
     evidence = _look_back(series, shared.cluster)
-    return Ensemble(members, Spread(noise=noise), evidence, options | more, (*notes, *notes_of_shared))
+    # Draws that pass through what was borrowed are another forecast.
+    fitted = None if joint.anchors is not None else (forecast_of(readings, series).central(), np.exp(series.logarithms))
+    return Ensemble(members, Spread(noise=noise), evidence, options | more, (*notes, *notes_of_shared), fitted)
 
 
 def _look_back(series: MeasuredSeries, cluster: Cluster | None) -> tuple[Evidence, ...]:
@@ -50,7 +52,7 @@ def _look_back(series: MeasuredSeries, cluster: Cluster | None) -> tuple[Evidenc
     if len(scales) < 3:
         return ()
     smaller, largest = series.take(scale < scales[-1]), series.take(scale == scales[-1])
-    central = forecast_of(weighed(smaller, cluster), largest).quantiles([0.5], central=True)[0]
+    central = forecast_of(weighed(smaller, cluster), largest).central()
     work = series.works[0][0] if len(series.works) == 1 else "1"
     last = smaller.logarithms[-1] + np.log(largest.values(work) / smaller.values(work)[-1])
     errors = [float(np.mean(np.abs(forecasts - largest.logarithms))) for forecasts in (np.log(central), last)]

@@ -7,13 +7,12 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.series import walk_from
 from genperf.growth.bank import CONSTANT, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
-from genperf.prediction.bands import mixture_quantiles
+from genperf.prediction.bands import MixtureForecast
 
 # How series are weighed.
 #: Draws of a posterior: the ends of its interval move by about 1 % with half as many.
@@ -153,6 +152,19 @@ def _layout(key: tuple[tuple[float, float, float], ...], variances: tuple[float,
     return Layout(Counts(*np.array(key).T), np.array(variances))
 
 
+@lru_cache(maxsize=KEPT_COUNTS)
+def _kriging(layout: Layout, key: tuple[tuple[float, float, float], ...]) -> tuple[Array, Array, Array, Array]:
+    """Return what ln T at some counts gains by ln T − f at each measured one, and what it has without them.
+
+    Of each walk, shape (walks, anchors, counts), and of shape (walks, counts): its mean, its variance, a new run's.
+    """
+    process, columns = layout.process, Counts(*np.array(key).T).columns
+    nothing, flat = np.zeros((len(process.scales), len(key))), np.zeros((len(process.scales), len(layout.variances)))
+    alone, variance = process.forecast(columns, flat, nothing)
+    moved = [process.forecast(columns, flat - unit, nothing)[0] - alone for unit in np.eye(flat.shape[1])]
+    return np.stack(moved, axis=1), alone, variance, variance + process.run_variance(0.0)
+
+
 class Posterior(Struct, frozen=True, eq=False):
     """A series with its weighted curves."""
 
@@ -198,49 +210,29 @@ class Draws(Struct, frozen=True, eq=False):
         away = self.posterior.series.logarithms - layout.curves[:, self.curve].T
         return np.sum(layout.level[self.walk] * away, axis=1), layout.precision[self.walk] ** -0.5
 
-    def forecast(self, counts: Counts) -> tuple[Array, Array]:
-        """Return the mean and variance of ln T of a new run, without the noise of repeats: universal kriging.
+    def forecast(self, counts: Counts) -> tuple[Array, Array, Array]:
+        """Return the mean of ln T, its variance and a new run's, without the noise of repeats: universal kriging.
 
             E = f(x*) + θ + k'·K⁻¹·(y − f − θ) + MEAN_SLOPE·slope·ahead,
-            var = κ − k'·K⁻¹·k + (1 − 1'·K⁻¹·k)²/(1'·K⁻¹·1) + (slope·beyond)² + noise²
+            var = κ − k'·K⁻¹·k + (1 − 1'·K⁻¹·k)²/(1'·K⁻¹·1) + (slope·beyond)², and noise² beside
 
         Each is of shape (draws, counts).
         """
-        layout, logarithms = self.posterior.layout, self.posterior.series.logarithms
-        process = replace(layout.process, logarithms=logarithms, scales=layout.process.scales[self.walk])
-        curves = (layout.curves[:, self.curve].T, layout.logarithms(counts, self.curve).T)
-        mean, variance = process.forecast(counts.columns, *curves)
-        return mean, variance + process.run_variance(0.0)
+        layout = self.posterior.layout
+        gain, alone, *variances = _kriging(layout, counts.key)
+        away = self.posterior.series.logarithms - layout.curves[:, self.curve].T
+        mean = layout.logarithms(counts, self.curve).T + alone[self.walk]
+        variance, total = (of_walks[self.walk] for of_walks in variances)
+        return mean + np.einsum("dcr,dc->dr", gain[self.walk], away), variance, total
 
 
-class Forecast(Struct, frozen=True, eq=False):
-    """ln T of a new run at some counts: normal distributions, one of each draw of some readings."""
-
-    #: Shape (draws, counts).
-    mean: Array
-    variance: Array
-    #: Shape (draws,). Of the interval, and of the central value.
-    weights: Array
-    central: Array
-
-    def quantiles(self, levels: Sequence[float], central: bool = False) -> Array:
-        """Return quantiles of T, shape (levels, counts), of the interval or where draws count as for its centre."""
-        weights = self.central if central else self.weights
-        return mixture_quantiles(self.mean, weights, np.sqrt(self.variance), np.asarray(levels))
-
-    def interval(self, level: float = 0.9) -> tuple[Array, Array, Array]:
-        """Return central values and interval of T, each of shape (counts,)."""
-        tail = 0.5 * (1.0 - level)
-        lower, upper = self.quantiles([tail, 1.0 - tail])
-        return np.clip(self.quantiles([0.5], central=True)[0], lower, upper), lower, upper
-
-
-def forecast(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts]) -> Forecast:
+def forecast(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts]) -> MixtureForecast:
     """Return what some readings forecast by their shares, each with the counts as it has them."""
     forecasts = [component.forecast(at) for component, at in zip(parts, counts, strict=True)]
-    mean, variance = (np.concatenate(values) for values in zip(*forecasts, strict=True))
-    weights = np.concatenate([np.full(len(p.curve), s / len(p.curve)) for p, s in zip(parts, shares, strict=True)])
-    return Forecast(mean, variance, weights, weights * bank().central[np.concatenate([p.curve for p in parts])])
+    mean, variance, total = (np.concatenate(values) for values in zip(*forecasts, strict=True))
+    weights = [np.full(len(p.curve), s / len(p.curve)) for p, s in zip(parts, shares, strict=True)]
+    central = [w * (c := bank().central[p.curve]) / c.mean() for p, w in zip(parts, weights, strict=True)]
+    return MixtureForecast(mean, np.concatenate(weights), variance, total, None, np.concatenate(central))
 
 
 def posterior_of(series: Series) -> Posterior:

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_tilt
 from genperf.growth.measured import MeasuredSeries
-from genperf.growth.posterior import POSTERIOR_DRAWS, Counts, Draws, Forecast, Posterior, Series, forecast, posterior_of
+from genperf.growth.posterior import POSTERIOR_DRAWS, Counts, Draws, Posterior, Series, forecast, posterior_of
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.work import LIMIT_POWERS
+from genperf.prediction.bands import MixtureForecast
 from genperf.vocabulary.names import noun_of
 
 # How a series is read where its table is silent.
@@ -136,7 +137,7 @@ def as_wide_as_one_node(readings: Sequence[Weighed]) -> Sequence[Weighed]:
     return [replace(r, share=r.share * factors[r.reading.one_node]) for r in readings]
 
 
-def forecast_of(readings: Sequence[Weighed], there: MeasuredSeries) -> Forecast:
+def forecast_of(readings: Sequence[Weighed], there: MeasuredSeries) -> MixtureForecast:
     """Return what the readings of a series forecast at the counts of another, whose times are not looked at."""
     counts = []
     for candidate in readings:

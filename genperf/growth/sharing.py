@@ -23,7 +23,7 @@ from genperf.growth.measured import Anchors, MeasuredSeries, series_of
 from genperf.growth.readings import forecast_of, weighed
 from genperf.panel import Table
 from genperf.panel.table import number_rows
-from genperf.prediction.bands import quantiles
+from genperf.prediction.bands import mixture_quantiles, quantiles
 
 Key = tuple[str, ...]
 T = TypeVar("T")
@@ -104,12 +104,12 @@ class Shared(Struct, frozen=True, eq=False, dict=True):
         columns = {name: self.columns[name] for name in series.columns}
         alone = forecast_of(readings, replace(series, columns=columns, logarithms=np.zeros(len(self.changes))))
         points = []
-        for mean, variance, listed in zip(alone.mean.T, alone.variance.T, self.changes, strict=True):
+        for mean, variance, listed in zip(alone.mean.T, alone.total.T, self.changes, strict=True):
             x = (mean[:, None] + np.sqrt(variance)[:, None] * normal_quantiles(levels)).ravel()
             share = np.zeros(len(x))
             for candidate in listed:
                 log = candidate.log_ratio(float(np.exp(series.logarithms[-1])), x)
-                weights = np.exp(log - log.max()) * np.repeat(alone.weights, len(levels))
+                weights = np.exp(log - log.max()) * np.repeat(alone.shares, len(levels))
                 share += candidate.share * weights / weights.sum()
             points.append(quantiles(x, share, levels))
         values = np.stack(points)
@@ -299,12 +299,13 @@ def _seconds(curves: Sequence[NamedSeries], count: Count) -> Array:
 def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> list[tuple[float, float]]:
     """Return the median and spread of the donors' changes that the bank predicts from their runs up to a count."""
     some = _some(donors, MOST_WEIGHED_SERIES)
-    levels = [(k + 0.5) / 15.0 for k in range(15)]
+    levels = np.array([(k + 0.5) / 15.0 for k in range(15)])
     last = []
     for curve in some:
         earlier = weighed(curve.series.take(curve.series.values(curve.series.scale) <= base[0]))
         there = curve.series.take(np.array([count == at for count in curve.counts]))
-        last.append(forecast_of(earlier, there).quantiles(levels)[:, 0])
+        alone = forecast_of(earlier, there)
+        last.append(mixture_quantiles(alone.mean, alone.shares, np.sqrt(alone.total), levels)[:, 0])
     base_seconds = np.repeat(_seconds(some, base), len(levels))
     out = []
     for change in CHANGES:

@@ -74,6 +74,11 @@ class MixtureForecast(Struct, frozen=True, eq=False):
         median = np.array([0.5])
         return np.asarray(mixture_quantiles(self.mean, self.central_shares, np.sqrt(self.variance), median)[0])
 
+    def interval(self, level: float = 0.9) -> tuple[Array, Array, Array]:
+        """Return the central values and the ends of the interval of a new run, each of shape (rows,)."""
+        lower, upper = self.band(level, "prediction", -LARGEST)
+        return self.central(), lower, upper
+
     def band(self, interval: float, band: Band, floor: float) -> tuple[Array, Array]:
         """Return the lower and upper ends of a band, each of shape (rows,)."""
         levels, sd = ends_of(interval), np.sqrt(self.variance if band == "confidence" else self.total)

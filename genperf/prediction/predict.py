@@ -47,6 +47,8 @@ class Ensemble(Struct, frozen=True, eq=False):
     #: What was chosen, for the model file: texts and finite numbers.
     options: dict[str, str | float | None] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    #: The central and the measured values of the configurations, where the fit has them.
+    fitted: tuple[Array, Array] | None = None
 
 
 @dataclass(frozen=True, eq=False)

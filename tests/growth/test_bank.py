@@ -66,7 +66,7 @@ def test_densities_and_forecasts_are_those_of_a_gaussian_process():
         across = step**2 * np.minimum.outer(z, x) + vague
         gain = across @ np.linalg.inv(whole)
         one = Posterior(Series(INSIDE, y, variances), layout, np.ones((4, layout.curves.shape[1])), 0.0)
-        mean, variance = Draws(one, np.full(16, w), curves).forecast(there)
+        mean, _, variance = Draws(one, np.full(16, w), curves).forecast(there)
         expected = layout.logarithms(there, curves) + gain @ (y[:, None] - layout.curves[:, :16])
         slope = max(SLOPE_SD * step, LEAST_SLOPE) * np.array([1.0, 3.0])
         assert_allclose(mean, expected.T + MEAN_SLOPE * slope, rtol=1e-4, atol=1e-4)
