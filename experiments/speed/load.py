@@ -113,13 +113,15 @@ def log_of(rows: int, path: Path) -> None:
         writer.close()
 
 
-def groups_of(groups: int, path: Path) -> None:
-    """Write groups of five counts, each with a curve and noise of its own."""
+def groups_of(groups: int, path: Path, devices: float = 0.0) -> None:
+    """Write groups of five counts, each with a curve and noise of its own; with nodes of so many devices, if any."""
     rng = np.random.default_rng(0)
     c, a, d = (rng.uniform(0.1, 1.0, (groups, 1)) * size for size in (1.0, 10.0, 0.05))
     times = (c + a / COUNTS + d * np.log2(COUNTS)) * np.exp(rng.normal(0.0, 0.02, (groups, len(COUNTS))))
     nets = np.repeat([f"net{k}" for k in range(groups)], len(COUNTS))
-    pd.DataFrame({"net": nets, "workers": np.tile(COUNTS, groups), "s": times.ravel()}).to_csv(path, index=False)
+    nodes = {"nodes": np.tile(np.maximum(COUNTS / devices, 1.0), groups)} if devices else {}
+    table = {"net": nets, "workers": np.tile(COUNTS, groups), **nodes, "s": times.ravel()}
+    pd.DataFrame(table).to_csv(path, index=False)
 
 
 def series_of(path: Path) -> None:
@@ -302,6 +304,33 @@ def groups(folder: Path, sizes: Sizes) -> Iterator[Row]:
         yield f"`auto` on {count:,} groups of five counts, 2 workers", genperf(folder, *fit), " ".join(fit)
 
 
+def alike(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    """Measure what one group more takes of equal counts: the work of many groups less that of a tenth of them."""
+    for kind, model, groups in (
+        ("series of one layout, `auto`", "auto", sizes.page),
+        ("linear series", "ernest", sizes.groups),
+    ):
+        work = []
+        for count in (groups // 10, groups):
+            path = once(folder / f"nodes{count}.csv", lambda p, n=count: groups_of(n, p, 4.0))
+            fit = (
+                "fit",
+                path.name,
+                *ROLES[:3],
+                "workers,nodes",
+                "--group",
+                "net",
+                "--model",
+                model,
+                "-q",
+                "-o",
+                "alike.json",
+            )
+            work.append(genperf(folder, *fit).work)
+        each = 1e3 * (work[1] - work[0]) / (groups - groups // 10)
+        yield f"a {kind}, five counts with their nodes: work of one among {groups:,}", f"{each:.2g} ms", " ".join(fit)
+
+
 PARTS: dict[str, Callable[[Path, Sizes], Iterator[Row]]] = {
     "rows": rows,
     "grid": grid,
@@ -311,6 +340,7 @@ PARTS: dict[str, Callable[[Path, Sizes], Iterator[Row]]] = {
     "answers": answers,
     "page": page,
     "groups": groups,
+    "alike": alike,
 }
 
 

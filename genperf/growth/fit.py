@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Extrapolation
@@ -52,7 +53,8 @@ def _look_back(series: MeasuredSeries, cluster: Cluster | None) -> tuple[Evidenc
     if len(scales) < 3:
         return ()
     smaller, largest = series.take(scale < scales[-1]), series.take(scale == scales[-1])
-    central = forecast_of(weighed(smaller, cluster), largest).central()
+    forecast = forecast_of(weighed(smaller, cluster), largest)
+    central = replace(forecast, variance=forecast.total).central()
     work = series.works[0][0] if len(series.works) == 1 else "1"
     last = smaller.logarithms[-1] + np.log(largest.values(work) / smaller.values(work)[-1])
     errors = [float(np.mean(np.abs(forecasts - largest.logarithms))) for forecasts in (np.log(central), last)]
