@@ -4,8 +4,8 @@
     python experiments/measure/campaigns.py causes --hosts 2,4 --frameworks pytorch
 
 Options are the parameters of the campaign's function. All but `single_worker` need root, since the cluster is made of
-network namespaces, and all need the frameworks' environments (environments.py). The same command goes on where it
-stopped.
+network namespaces, or --local: on this machine's loopback interface, without shaped links. All need the frameworks'
+environments (environments.py). The same command goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import argparse
 import inspect
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -389,6 +389,17 @@ def link_of(job: Job) -> Link | None:
     return Link(first["link_mbit"], first.get("link_latency_ms", 0.0)) if "link_mbit" in first else None
 
 
+def unlinked(jobs: Sequence[Job]) -> list[Job]:
+    """Return jobs for this machine's own interface: without links, each case once."""
+    seen, out = set(), []
+    for job in jobs:
+        cases = [{name: value for name, value in case.items() if not name.startswith("link_")} for case in job.cases]
+        rows = [(job.framework, job.workers, job.servers, *sorted(case.items())) for case in cases]
+        new = [case for case, row in zip(cases, rows, strict=True) if not (row in seen or seen.add(row))]
+        out += [replace(job, cases=new)] if new else []
+    return out
+
+
 def run(campaign: Campaign, jobs: Sequence[Job], out: Path, windows: Windows) -> Report:
     """Measure the jobs that the table lacks; those on links of another latency on a cluster of their own."""
     recorder = Recorder(out, campaign.columns, campaign.factors, windows.repeats)
@@ -405,6 +416,7 @@ def main() -> None:
     for name, campaign in CAMPAIGNS.items():
         one = names.add_parser(name, help=campaign.jobs.__doc__.splitlines()[0], description=campaign.jobs.__doc__)
         one.add_argument("--out", type=Path, default=Path(f"data/{name}.csv"))
+        one.add_argument("--local", action="store_true", help="on this machine's loopback interface")
         one.add_argument("--seconds", type=float, default=campaign.windows.seconds, help="length of a timing window")
         for parameter in inspect.signature(campaign.jobs).parameters.values():
             option, default = f"--{parameter.name.replace('_', '-')}", parameter.default
@@ -415,9 +427,11 @@ def main() -> None:
             kind = type(default) if not isinstance(default, tuple) else speeds if "mbit" in option else counts
             one.add_argument(option, type=(lambda t: tuple(t.split(","))) if texts else kind, default=default)
     options = vars(parser.parse_args())
+    local = options.pop("local")
     campaign, out, seconds = CAMPAIGNS[options.pop("name")], options.pop("out"), options.pop("seconds")
     windows = Windows(campaign.windows.repeats, seconds, campaign.windows.steps)
-    finish(run(campaign, campaign.jobs(**options), out, windows), out)
+    jobs = campaign.jobs(**options)
+    finish(run(campaign, unlinked(jobs) if local else jobs, out, windows), out)
 
 
 if __name__ == "__main__":

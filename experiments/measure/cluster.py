@@ -1,8 +1,8 @@
 """An emulated cluster: hosts are network namespaces of this machine, and every link between them is shaped.
 
 Each host hangs on a switch by a link of a given bandwidth in either direction (`tc … tbf`), and, if asked for, of a
-given latency (`delay.py`). Hosts may stand in two racks, whose switches are joined by a link of its own. A real network
-stack carries real frameworks; computation shares the machine's cores, so keep it small beside communication.
+given latency (`delay.py`). A real network stack carries real frameworks; computation shares the machine's cores, so
+keep it small beside communication.
 
 Needs root and iproute2. Everything lies in namespaces whose names begin with PREFIX: taking those down takes everything
 down, and nothing else of the machine's network is touched.
@@ -65,10 +65,10 @@ class Cluster:
 
     interface = INTERFACE
 
-    def __init__(self, hosts: int, link: Link, between: Link | None = None) -> None:
+    def __init__(self, hosts: int, link: Link) -> None:
         if not 1 <= hosts <= 200:
             raise MeasureError(f"{hosts} hosts: 1 to 200 can be emulated")
-        self.hosts, self.link, self.between = hosts, link, between
+        self.hosts, self.link = hosts, link
         self._lock: IO[str] | None = None
         self._delay: subprocess.Popen[bytes] | None = None
 
@@ -113,16 +113,13 @@ class Cluster:
 
     def _build(self) -> None:
         _ip("netns", "add", SWITCH)
-        racks = 1 if self.between is None else 2
-        for rack in range(racks):
-            _ip("-n", SWITCH, "link", "add", f"br{rack}", "type", "bridge")
-            _ip("-n", SWITCH, "link", "set", f"br{rack}", "up")
+        _ip("-n", SWITCH, "link", "add", "br0", "type", "bridge")
+        _ip("-n", SWITCH, "link", "set", "br0", "up")
         for host in range(self.hosts):
             _ip("netns", "add", self.name(host))
         self._cable()
         for host in range(self.hosts):
-            rack = 0 if self.between is None or host < (self.hosts + 1) // 2 else 1
-            _ip("-n", SWITCH, "link", "set", f"p{host}", "master", f"br{rack}", "up")
+            _ip("-n", SWITCH, "link", "set", f"p{host}", "master", "br0", "up")
             _ip("-n", SWITCH, "link", "set", f"p{host}", "gso_max_size", str(SEGMENT))
             _ip("-n", self.name(host), "link", "set", INTERFACE, "gso_max_size", str(SEGMENT))
             _run(*self.command(host), "sh", "-c", f"echo {CONGESTION} > /proc/sys/net/ipv4/tcp_congestion_control")
@@ -130,31 +127,12 @@ class Cluster:
             _ip("-n", self.name(host), "link", "set", INTERFACE, "up")
             _ip("-n", self.name(host), "link", "set", "lo", "up")
         self.shape(self.link.mbit)
-        if self.between is not None:
-            if self.between.latency_ms:
-                raise MeasureError("the link between racks has a bandwidth only; give the latency to the hosts' links")
-            _ip("-n", SWITCH, "link", "add", "x0", "type", "veth", "peer", "name", "x1")
-            for rack in range(2):
-                _ip("-n", SWITCH, "link", "set", f"x{rack}", "master", f"br{rack}", "up")
-                _shape(SWITCH, f"x{rack}", self.between.mbit)
 
     def _cable(self) -> None:
         """Lay a cable from each host (e0) to the switch (p and the host's number)."""
         if not self.link.latency_ms:
             for host in range(self.hosts):
-                _ip(
-                    "link",
-                    "add",
-                    INTERFACE,
-                    "netns",
-                    self.name(host),
-                    "type",
-                    "veth",
-                    "peer",
-                    f"p{host}",
-                    "netns",
-                    SWITCH,
-                )
+                _ip(*f"link add {INTERFACE} netns {self.name(host)} type veth peer p{host} netns {SWITCH}".split())
             return
         script = Path(__file__).with_name("delay.py")
         self._delay = subprocess.Popen(
@@ -222,7 +200,6 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, default=4)
     parser.add_argument("--mbit", type=float, default=200.0, help="bandwidth of each host's link (default 200)")
     parser.add_argument("--latency-ms", type=float, default=0.0, help="latency of each host's link (default 0)")
-    parser.add_argument("--between-mbit", type=float, help="two racks, with this bandwidth between them")
     parser.add_argument("--clean", action="store_true", help="take down what a crash has left, and leave")
     given = parser.parse_args()
     try:
@@ -231,8 +208,7 @@ def main() -> None:
             _only_one()
             clean()
             return
-        between = None if given.between_mbit is None else Link(given.between_mbit)
-        with Cluster(given.hosts, Link(given.mbit, given.latency_ms), between) as cluster:
+        with Cluster(given.hosts, Link(given.mbit, given.latency_ms)) as cluster:
             # A shell that starts a program in the background lets it ignore Ctrl-C.
             signal.signal(signal.SIGINT, signal.default_int_handler)
             print(f"{given.hosts} hosts, {cluster.name(0)} ({cluster.address(0)}) and so on; Ctrl-C takes them down")

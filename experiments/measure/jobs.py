@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -13,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import click
 from cluster import Cluster, Link
 from hosts import Hosts, ThisMachine
 from launch import Case, Job, Limits, Report, Windows, run
@@ -46,15 +46,14 @@ def measure(
     describe: Callable[[Job, Case], Mapping[str, Any]],
     *,
     link: Link | None = None,
-    between: Link | None = None,
     windows: Windows | None = None,
     limits: Limits | None = None,
     port: int = 29500,
 ) -> Report:
     """Measure every case that the table lacks, and return what could not be measured.
 
-    On an emulated cluster whose hosts hang on `link`, or on this machine's loopback interface; with `between` the
-    cluster stands in two racks, this link between them. `describe` gives the factors of a case as columns.
+    On an emulated cluster whose hosts hang on `link`, or on this machine's loopback interface. `describe` gives the
+    factors of a case as columns.
     """
     report = Report()
     lacking = [
@@ -65,16 +64,17 @@ def measure(
     total = sum(len(job.cases) for job in lacking)
     if not total:
         return report
-    bar = _Bar(total)
-    with Cluster(max(job.hosts for job in lacking), link, between) if link is not None else nullcontext() as cluster:
-        hosts: Hosts = ThisMachine() if cluster is None else cluster
+    cluster = Cluster(max(job.hosts for job in lacking), link) if link is not None else nullcontext()
+    bar = click.progressbar(length=total, file=sys.stderr, hidden=not sys.stderr.isatty())
+    with cluster as emulated, bar:
+        hosts: Hosts = emulated or ThisMachine()
         for job in lacking:
-            bar.at(f"{job.framework} {job.workers}" + (f"+{job.servers}" if job.servers else ""))
+            bar.label = f"{job.framework} {job.workers}" + (f"+{job.servers}" if job.servers else "")
             try:
                 done = run(
                     job,
                     hosts,
-                    shape=_unshaped if cluster is None else cluster.shape,
+                    shape=_unshaped if emulated is None else emulated.shape,
                     windows=windows or Windows(),
                     limits=limits or Limits(),
                     port=port,
@@ -82,11 +82,10 @@ def measure(
                 )
                 for case, rows in done:
                     recorder.add({**describe(job, case), **row} for row in rows)
-                    bar.step()
+                    bar.update(1)
             except MeasureError as error:
                 if str(error) not in report.lines:
                     report.lines.append(str(error))
-    bar.close()
     return report
 
 
@@ -116,32 +115,3 @@ def guarded(main: Callable[[], None]) -> None:
 
 def _unshaped(mbit: float) -> None:
     raise MeasureError("the loopback interface has no bandwidth to set: measure on an emulated cluster")
-
-
-class _Bar:
-    """One line on a terminal: how far, where, how long still. Nothing elsewhere."""
-
-    def __init__(self, total: int) -> None:
-        self.total, self.done, self.where = total, 0, ""
-        self.begun = time.monotonic()
-
-    def at(self, where: str) -> None:
-        self.where = where
-        self._show()
-
-    def step(self) -> None:
-        self.done += 1
-        self._show()
-
-    def close(self) -> None:
-        if sys.stderr.isatty():
-            print(file=sys.stderr)
-
-    def _show(self) -> None:
-        if not sys.stderr.isatty():
-            return
-        left = (time.monotonic() - self.begun) / self.done * (self.total - self.done) if self.done else float("nan")
-        filled = 30 * self.done // self.total
-        bar = "#" * filled + "." * (30 - filled)
-        remaining = f", {left / 60:.1f} min left" if self.done else ""
-        print(f"\r[{bar}] {self.done}/{self.total} {self.where}{remaining}\033[K", end="", file=sys.stderr, flush=True)

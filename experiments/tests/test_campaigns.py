@@ -28,8 +28,7 @@ def there(framework: str) -> bool:
 
 
 HERE = [framework for framework in REQUIREMENTS if there(framework)]
-TINY = ["--grid", "hidden=16", "--grid", "layers=1", "--grid", "filters=8", "--grid", "image_size=16",
-        "--grid", "batch_per_worker=4", "--seconds", "0.02"]  # fmt: skip
+TINY = ["--local", "--hidden", 16, "--seconds", 0.02]
 
 
 def needs(framework: str) -> pytest.MarkDecorator:
@@ -88,29 +87,30 @@ def test_single_workers_are_measured_and_the_table_is_read(tmp_path: Path, frame
 @needs("pytorch")
 def test_two_processes_exchange_gradients_either_way(tmp_path: Path) -> None:
     out = tmp_path / "t.csv"
-    arguments = ["--framework", "pytorch", "--workers", "1,2", "--local", "--out", out, *TINY]
-    ran("measure.py", *arguments)
+    arguments = ["allreduce_vs_server", "--frameworks", "pytorch", "--hosts", "1,2", "--out", out, *TINY]
+    ran("campaigns.py", *arguments)
     frame = pd.read_csv(out)
     assert sorted(set(zip(frame.architecture, frame.workers, strict=True))) == [
         ("peer-to-peer", 1), ("peer-to-peer", 2), ("ring-allreduce", 1), ("ring-allreduce", 2),
     ]  # fmt: skip
     assert frame.exchange_s.isna().equals(frame.workers == 1)
     before = out.read_bytes()
-    ran("measure.py", *arguments)
+    ran("campaigns.py", *arguments)
     assert out.read_bytes() == before
 
 
 @needs("mxnet")
 def test_a_parameter_server_serves_two_workers(tmp_path: Path) -> None:
     out = tmp_path / "t.csv"
-    ran("measure.py", "--framework", "mxnet", "--workers", 2, "--servers", "1,2", "--local", "--out", out, *TINY)
+    options = ["--frameworks", "mxnet", "--hosts", 2, "--servers", "1,2", "--out", out]
+    ran("campaigns.py", "allreduce_vs_server", *options, *TINY)
     assert pd.read_csv(out).groupby("servers").repeat.count().to_dict() == {1: 3, 2: 3}
 
 
 @needs("tensorflow")
 def test_a_ring_of_two_tensorflow_workers(tmp_path: Path) -> None:
     out = tmp_path / "t.csv"
-    ran("measure.py", "--framework", "tensorflow", "--workers", 2, "--local", "--out", out, *TINY)
+    ran("campaigns.py", "allreduce_vs_server", "--frameworks", "tensorflow", "--hosts", 2, "--out", out, *TINY)
     assert len(pd.read_csv(out)) == 3
 
 
@@ -139,9 +139,8 @@ def test_the_campaign_of_starting_jobs_on_two_hosts(tmp_path: Path) -> None:
 @needs("pytorch")
 def test_the_campaign_of_overlap_on_two_hosts(tmp_path: Path) -> None:
     out = tmp_path / "t.csv"
-    ran(
-        "campaigns.py", "overlap", "--out", out, "--hosts", 2, "--hidden", 32, "--batches", 1, "--frameworks", "pytorch"
-    )
+    options = ["--hosts", 2, "--hidden", 32, "--batches", 1, "--frameworks", "pytorch"]
+    ran("campaigns.py", "overlap", "--out", out, *options)
     frame = pd.read_csv(out)
     sizes = frame.groupby(["architecture", "exchange"]).size()
     assert sizes.to_dict() == {
@@ -155,20 +154,8 @@ def test_the_campaign_of_overlap_on_two_hosts(tmp_path: Path) -> None:
 @needs("mxnet")
 def test_the_campaign_of_whole_jobs_on_two_hosts(tmp_path: Path) -> None:
     out = tmp_path / "t.csv"
-    ran(
-        "campaigns.py",
-        "whole_jobs",
-        "--out",
-        out,
-        "--hosts",
-        2,
-        "--kinds",
-        "asynchronous",
-        "--samples-scale",
-        10,
-        "--work",
-        2,
-    )
+    options = ["--hosts", 2, "--kinds", "asynchronous", "--samples-scale", 10, "--work", 2]
+    ran("campaigns.py", "whole_jobs", "--out", out, *options)
     frame = pd.read_csv(out)
     assert len(frame) == 14
     assert frame.job_s.to_numpy() == pytest.approx((frame.initialisation_s + frame.iterations_s).to_numpy(), rel=1e-4)

@@ -77,13 +77,6 @@ def test_hosts_reach_each_other_over_shaped_links_and_nothing_is_left(others: li
 
 
 @needs_cluster
-def test_two_racks_are_joined_by_a_link_of_its_own() -> None:
-    with Cluster(3, Link(100), Link(20)) as hosts:
-        assert echo(hosts, 0, 2) == "hello"
-        assert rates(SWITCH) == {"p0": 100, "p1": 100, "p2": 100, "x0": 20, "x1": 20}
-
-
-@needs_cluster
 @needs_tun
 def test_links_with_a_latency_carry_and_go_with_the_cluster() -> None:
     with Cluster(2, Link(100, 5)) as hosts:

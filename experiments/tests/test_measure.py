@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import measure
+import campaigns
 import pace
 import pytest
 from environments import variable
@@ -18,7 +18,7 @@ from record import Recorder
 from stages import Loader, Waits, waits
 from work import Profiled, Stopwatch, steps_of, window
 
-MEASURE = Path(measure.__file__)
+CAMPAIGNS = Path(campaigns.__file__)
 WORKER = str(Path(__file__).parent / "workers" / "framework.py")
 QUICK = Windows(repeats=2, seconds=0.01, steps=(2, 4))
 
@@ -297,47 +297,34 @@ def test_a_framework_that_is_not_installed_is_named_with_the_remedy(monkeypatch:
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
-def run_measure(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, MEASURE, *arguments], capture_output=True, text=True, check=False)
-
-
 @pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--architecture", "parameter-server"], "error: pytorch has no architecture 'parameter-server'"),
-        (["--grid", "hidden=8", "--sample", "2"], "error: networks come from --sample or from --grid"),
-    ],
+    ("argument", "value"), [("--hosts", "1,two"), ("--hosts", "0"), ("--mbit", "-1"), ("--mbit", "fast")]
 )
-def test_wrong_requests_are_one_line(tmp_path: Path, arguments: list[str], said: str) -> None:
-    done = run_measure("--framework", "pytorch", "--local", "--out", str(tmp_path / "t.csv"), *arguments)
-    assert done.returncode == 1
-    assert done.stderr.startswith(said)
-    assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("argument", "value", "said"),
-    [
-        ("--grid", "width=3", "is not NAME=VALUE"),
-        ("--grid", "hidden=wide", "whole numbers"),
-        ("--grid", "hidden=0", "at least 1"),
-        ("--grid", "activation=sine", "one of relu"),
-        ("--workers", "1,two", "numbers above 0"),
-        ("--workers", "0", "numbers above 0"),
-    ],
-)
-def test_wrong_arguments_are_usage_errors(tmp_path: Path, argument: str, value: str, said: str) -> None:
-    done = run_measure("--framework", "pytorch", "--local", "--out", str(tmp_path / "t.csv"), argument, value)
+def test_wrong_arguments_are_usage_errors(argument: str, value: str) -> None:
+    done = run_campaign("allreduce_vs_server", argument, value)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert "numbers above 0" in done.stderr
+
+
+def run_campaign(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, CAMPAIGNS, *arguments], capture_output=True, text=True, check=False)
 
 
 def test_a_framework_missing_leaves_the_table_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable("pytorch"), "/nowhere/python")
     out = tmp_path / "t.csv"
-    done = run_measure("--framework", "pytorch", "--local", "--out", str(out))
+    done = run_campaign("allreduce_vs_server", "--frameworks", "pytorch", "--local", "--out", str(out))
     assert done.returncode == 1
     assert done.stderr.startswith("error: pytorch is not installed")
     assert done.stderr.count("\n") == 1
     with out.open() as file:
         assert list(csv.DictReader(file)) == []
+
+
+def test_without_links_each_case_is_measured_once() -> None:
+    jobs = campaigns.unlinked(campaigns.allreduce_vs_server(hosts=(1, 2), hidden=(16,), frameworks=("pytorch",)))
+    # Two speeds and a latency of the links become one; either architecture stays.
+    assert [(job.workers, [case["architecture"] for case in job.cases]) for job in jobs] == [
+        (1, ["ring-allreduce", "peer-to-peer"]),
+        (2, ["ring-allreduce", "peer-to-peer"]),
+    ]
