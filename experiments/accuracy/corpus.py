@@ -214,7 +214,6 @@ def answers_among(listed: Sequence[Case], frames: dict[str, pd.DataFrame], other
 
 
 def cell(rows: pd.DataFrame) -> dict[str, float]:
-    """Return the figures of a cell."""
     errors, covered, ok = error(rows), inside(rows), rows.verdict == "ok"
     last = error(rows, "last point").median()
     return {
@@ -267,7 +266,6 @@ def cells(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
 
 
 def table(rows: pd.DataFrame, others: Sequence[str]) -> str:
-    """Return a line per cell."""
     lines = []
     for source, protocol, part in cells(rows):
         c = cell(part)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -62,159 +62,96 @@ Parts = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Law:
-    """A law with the constants of one world."""
+class Form:
+    """A law whose constants each world draws: parts over `batch`, `layers`, the workers `n`, and `y`, 1 of level y."""
 
-    parts: Callable[[Columns], Parts]
-    #: Of the generic expression itself, what its constants are: name → value; empty for another law.
-    constants: Mapping[str, float]
+    #: Name → ends of a uniform distribution, in the order in which they are drawn.
+    constants: Mapping[str, tuple[float, float]]
+    parts: Mapping[str, str]
+    #: Of the generic expression itself, its name of each constant.
+    named: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Law:
+    """A form with the constants of one world."""
+
+    form: Form
+    values: Mapping[str, float]
+
+    @property
+    def constants(self) -> Mapping[str, float]:
+        """The constants of the generic expression; none for another law."""
+        return {name: self.values[constant] for name, constant in self.form.named.items()}
+
+    def parts(self, c: Columns) -> Parts:
+        n = np.atleast_1d(np.asarray(c["workers"], float))
+        y = (np.asarray(c["framework"]).astype(str) == "y").astype(float)
+        known = {**self.values, "batch": c["batch"], "layers": c["layers"], "n": n, "y": y, "np": np}
+        return {name: eval(part, {"__builtins__": {}}, known) for name, part in self.form.parts.items()}
 
     def time(self, c: Columns) -> np.ndarray:
-        """Return the sum of the parts."""
-        total = np.zeros(len(_workers(c)))
-        for part in self.parts(c).values():
-            total = total + part
-        return total
+        return sum(self.parts(c).values(), np.zeros(np.size(c["workers"])))
 
 
-def _workers(c: Columns) -> np.ndarray:
-    return np.atleast_1d(np.asarray(c["workers"], float))
-
-
-def _is_y(c: Columns) -> np.ndarray:
-    return (np.asarray(c["framework"]).astype(str) == "y").astype(float)
-
-
-def separable(rng: np.random.Generator) -> Law:
-    """C + (a·b^p + a'·l^p')·n^q·level: the generic expression."""
-    C, a, b = rng.uniform(0.05, 0.6), rng.uniform(0.2, 1.0), rng.uniform(0.2, 1.0)
-    p, r, q, d = rng.uniform(0.6, 1.2), rng.uniform(0.6, 1.4), rng.uniform(0.05, 0.5), rng.uniform(-0.7, 0.7)
-
-    def parts(c: Columns) -> Parts:
-        shared = (_workers(c) / 2.83) ** q * np.exp(d * _is_y(c))
-        sizes = {"batch workers": a * (c["batch"] / 45.0) ** p, "layers workers": b * (c["layers"] / 8.0) ** r}
-        return {"": C, **{name: part * shared for name, part in sizes.items()}}
-
-    return Law(parts, {"C": C, "p_batch": p, "p_layers": r, "q_workers": q, "d": d})
-
-
-def per_term(rng: np.random.Generator) -> Law:
-    """C + a·b^p·n^q·level + a'·l^p'·n^q'·level': separate exponents of the workers."""
-    C, a, b = rng.uniform(0.05, 0.5), rng.uniform(0.3, 1.0), rng.uniform(0.3, 1.0)
-    p, r = rng.uniform(0.7, 1.2), rng.uniform(0.6, 1.3)
-    q, s, d = rng.uniform(-0.6, -0.1), rng.uniform(0.1, 0.6), rng.uniform(-0.6, 0.6)
-
-    def parts(c: Columns) -> Parts:
-        n = _workers(c) / 2.83
-        one = a * (c["batch"] / 45.0) ** p * n**q * np.exp(d * _is_y(c))
-        return {"": C, "batch workers": one, "layers workers": b * (c["layers"] / 8.0) ** r * n**s}
-
-    return Law(parts, {})
-
-
-def plain_sum(rng: np.random.Generator) -> Law:
-    """C + a·b·level + w·n + l: the terms are added, and the level multiplies one of them."""
-    C, a, w = rng.uniform(0.1, 0.4), rng.uniform(0.005, 0.02), rng.uniform(0.02, 0.1)
-    layer, level = rng.uniform(0.01, 0.08), rng.uniform(1.2, 2.5)
-
-    def parts(c: Columns) -> Parts:
-        batch = a * c["batch"] * level ** _is_y(c)
-        return {"": C, "batch": batch, "layers": layer * c["layers"], "workers": w * _workers(c)}
-
-    return Law(parts, {})
-
-
-def shared_sum(rng: np.random.Generator) -> Law:
-    """C + a·b·l/n·level + w·log2 n: work divided among the workers, and a tree of messages."""
-    C, a, w = rng.uniform(0.05, 0.4), rng.uniform(0.001, 0.005), rng.uniform(0.05, 0.2)
-    level = rng.uniform(0.5, 2.0)
-
-    def parts(c: Columns) -> Parts:
-        n = _workers(c)
-        work = a * c["batch"] * c["layers"] / n * level ** _is_y(c)
-        return {"": C, "batch layers workers": work, "workers": w * np.log2(n)}
-
-    return Law(parts, {})
-
-
-def overlap(rng: np.random.Generator) -> Law:
-    """C + max(a·b·l, w·l·(n − 1)/n)·level: the longer of two hides the other."""
-    C, a, w = rng.uniform(0.05, 0.3), rng.uniform(0.001, 0.003), rng.uniform(0.05, 0.15)
-    level = rng.uniform(0.6, 1.6)
-
-    def parts(c: Columns) -> Parts:
-        n, scale = _workers(c), level ** _is_y(c)
-        work, exchange = a * c["batch"] * c["layers"], w * c["layers"] * (n - 1.0) / n
-        longer = work > exchange
-        return {"": C, "batch layers": longer * work * scale, "layers workers": ~longer * exchange * scale}
-
-    return Law(parts, {})
-
-
-def soft_overlap(rng: np.random.Generator) -> Law:
-    """C + ((a·b)^3 + (w·l·log2 2n)^3)^(1/3)·level."""
-    C, a, w = rng.uniform(0.05, 0.3), rng.uniform(0.005, 0.02), rng.uniform(0.02, 0.06)
-    level = rng.uniform(0.6, 1.6)
-
-    def parts(c: Columns) -> Parts:
-        both = (a * c["batch"]) ** 3 + (w * c["layers"] * np.log2(2.0 * _workers(c))) ** 3
-        return {"": C, "batch layers workers": both ** (1.0 / 3.0) * level ** _is_y(c)}
-
-    return Law(parts, {})
-
-
-def saturation(rng: np.random.Generator) -> Law:
-    """C + a·l·(b + k)·level + w·(n − 1)/n: small batches do not fill the device."""
-    C, a, k = rng.uniform(0.05, 0.3), rng.uniform(0.0005, 0.002), rng.uniform(20.0, 80.0)
-    w, level = rng.uniform(0.1, 0.6), rng.uniform(0.6, 1.6)
-
-    def parts(c: Columns) -> Parts:
-        n, one = _workers(c), a * c["layers"] * level ** _is_y(c)
-        return {"": C, "batch layers": one * c["batch"], "layers": one * k, "workers": w * (n - 1.0) / n}
-
-    return Law(parts, {})
-
-
-def filled(rng: np.random.Generator) -> Law:
-    """C + a·l·b/(1 − exp(−b/k))·level + w·n^0.7: a rate that fills up."""
-    C, a, k = rng.uniform(0.05, 0.3), rng.uniform(0.0005, 0.002), rng.uniform(20.0, 80.0)
-    w, level = rng.uniform(0.02, 0.15), rng.uniform(0.6, 1.6)
-
-    def parts(c: Columns) -> Parts:
-        work = a * c["layers"] * c["batch"] / -np.expm1(-c["batch"] / k)
-        return {"": C, "batch layers": work * level ** _is_y(c), "workers": w * _workers(c) ** 0.7}
-
-    return Law(parts, {})
-
-
-def level_scales(rng: np.random.Generator) -> Law:
-    """C + a·b·l^p + w·n^q_level: another framework scales otherwise."""
-    C, a, p = rng.uniform(0.05, 0.3), rng.uniform(0.001, 0.004), rng.uniform(0.7, 1.1)
-    w, q, other = rng.uniform(0.1, 0.3), rng.uniform(0.2, 0.5), rng.uniform(0.6, 1.0)
-
-    def parts(c: Columns) -> Parts:
-        power = np.where(_is_y(c) > 0.0, other, q)
-        return {"": C, "batch layers": a * c["batch"] * c["layers"] ** p, "workers": w * _workers(c) ** power}
-
-    return Law(parts, {})
-
-
-def level_batches(rng: np.random.Generator) -> Law:
-    """C + a·b^p_level·l·n^q: another framework uses batches otherwise."""
-    C, a, q = rng.uniform(0.05, 0.3), rng.uniform(0.003, 0.01), rng.uniform(0.05, 0.4)
-    p, other = rng.uniform(0.9, 1.05), rng.uniform(0.6, 0.85)
-
-    def parts(c: Columns) -> Parts:
-        power = np.where(_is_y(c) > 0.0, other, p)
-        return {"": C, "batch layers workers": a * c["batch"] ** power * c["layers"] * _workers(c) ** q}
-
-    return Law(parts, {})
-
-
-LAWS: dict[str, dict[str, Callable[[np.random.Generator], Law]]] = {
-    "tuning": {"a": separable, "b": plain_sum, "c": overlap, "d": saturation, "e": level_scales},
-    "fresh": {"a": separable, "a'": per_term, "b'": shared_sum, "c'": soft_overlap, "d'": filled, "e'": level_batches},
-}
+_WORK, _EXCHANGE = "a*batch*layers", "w*layers*(n - 1.0)/n"
+#: What is added, what multiplies what, which level scales otherwise: forms of the tuning half, and of the fresh one.
+SEPARABLE = Form(
+    {"C": (0.05, 0.6), "a": (0.2, 1.0), "b": (0.2, 1.0), "p": (0.6, 1.2), "r": (0.6, 1.4), "q": (0.05, 0.5),
+     "d": (-0.7, 0.7)},
+    {"": "C", "batch workers": "a*(batch/45.0)**p*((n/2.83)**q*np.exp(d*y))",
+     "layers workers": "b*(layers/8.0)**r*((n/2.83)**q*np.exp(d*y))"},
+    {"C": "C", "p_batch": "p", "p_layers": "r", "q_workers": "q", "d": "d"},
+)  # fmt: skip
+PER_TERM = Form(
+    {"C": (0.05, 0.5), "a": (0.3, 1.0), "b": (0.3, 1.0), "p": (0.7, 1.2), "r": (0.6, 1.3), "q": (-0.6, -0.1),
+     "s": (0.1, 0.6), "d": (-0.6, 0.6)},
+    {"": "C", "batch workers": "a*(batch/45.0)**p*(n/2.83)**q*np.exp(d*y)",
+     "layers workers": "b*(layers/8.0)**r*(n/2.83)**s"},
+)  # fmt: skip
+PLAIN_SUM = Form(
+    {"C": (0.1, 0.4), "a": (0.005, 0.02), "w": (0.02, 0.1), "layer": (0.01, 0.08), "level": (1.2, 2.5)},
+    {"": "C", "batch": "a*batch*level**y", "layers": "layer*layers", "workers": "w*n"},
+)
+#: Work divided among the workers, and a tree of messages.
+SHARED_SUM = Form(
+    {"C": (0.05, 0.4), "a": (0.001, 0.005), "w": (0.05, 0.2), "level": (0.5, 2.0)},
+    {"": "C", "batch layers workers": "a*batch*layers/n*level**y", "workers": "w*np.log2(n)"},
+)
+#: The longer of two hides the other.
+OVERLAP = Form(
+    {"C": (0.05, 0.3), "a": (0.001, 0.003), "w": (0.05, 0.15), "level": (0.6, 1.6)},
+    {"": "C", "batch layers": f"({_WORK} > {_EXCHANGE})*({_WORK})*level**y",
+     "layers workers": f"~({_WORK} > {_EXCHANGE})*({_EXCHANGE})*level**y"},
+)  # fmt: skip
+SOFT_OVERLAP = Form(
+    {"C": (0.05, 0.3), "a": (0.005, 0.02), "w": (0.02, 0.06), "level": (0.6, 1.6)},
+    {"": "C", "batch layers workers": "((a*batch)**3 + (w*layers*np.log2(2.0*n))**3)**(1.0/3.0)*level**y"},
+)
+#: Small batches do not fill the device: a fixed time beside that of the batch, or a rate that fills up.
+SATURATION = Form(
+    {"C": (0.05, 0.3), "a": (0.0005, 0.002), "k": (20.0, 80.0), "w": (0.1, 0.6), "level": (0.6, 1.6)},
+    {"": "C", "batch layers": "a*layers*level**y*batch", "layers": "a*layers*level**y*k", "workers": "w*(n - 1.0)/n"},
+)
+FILLED = Form(
+    {"C": (0.05, 0.3), "a": (0.0005, 0.002), "k": (20.0, 80.0), "w": (0.02, 0.15), "level": (0.6, 1.6)},
+    {"": "C", "batch layers": "a*layers*batch/-np.expm1(-batch/k)*level**y", "workers": "w*n**0.7"},
+)
+#: Another framework scales otherwise, or uses batches otherwise.
+LEVEL_SCALES = Form(
+    {"C": (0.05, 0.3), "a": (0.001, 0.004), "p": (0.7, 1.1), "w": (0.1, 0.3), "q": (0.2, 0.5), "other": (0.6, 1.0)},
+    {"": "C", "batch layers": "a*batch*layers**p", "workers": "w*n**np.where(y > 0.0, other, q)"},
+)
+LEVEL_BATCHES = Form(
+    {"C": (0.05, 0.3), "a": (0.003, 0.01), "q": (0.05, 0.4), "p": (0.9, 1.05), "other": (0.6, 0.85)},
+    {"": "C", "batch layers workers": "a*batch**np.where(y > 0.0, other, p)*layers*n**q"},
+)
+LAWS = {
+    "tuning": {"a": SEPARABLE, "b": PLAIN_SUM, "c": OVERLAP, "d": SATURATION, "e": LEVEL_SCALES},
+    "fresh": {
+        "a": SEPARABLE, "a'": PER_TERM, "b'": SHARED_SUM, "c'": SOFT_OVERLAP, "d'": FILLED, "e'": LEVEL_BATCHES,
+    },
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -235,17 +172,17 @@ class World:
 
 
 def world(half: str, kind: str, design: str, number: int) -> World:
-    """Draw a world."""
     place = [list(LAWS).index(half), sum(map(ord, kind)), DESIGNS.index(design), number]
     rng = np.random.default_rng([SEED, *place])
-    law, noise = LAWS[half][kind](rng), float(np.exp(rng.uniform(np.log(0.01), np.log(0.05))))
+    form = LAWS[half][kind]
+    law = Law(form, {name: rng.uniform(*ends) for name, ends in form.constants.items()})
+    noise = float(np.exp(rng.uniform(np.log(0.01), np.log(0.05))))
     points = _points(design, rng)
     times = law.time(points) * np.exp(noise * rng.standard_normal(len(points)))
     return World(law, points.assign(seconds=times), tuple(place))
 
 
 def _points(design: str, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the configurations of a design."""
     if design == "one at a time":
         centre = {"batch": 64.0, "layers": 8.0, "workers": 4.0, "framework": "x"}
         rows = [{**centre, name: value} for name, values in LINES.items() for value in values]
@@ -502,7 +439,6 @@ def promised(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def page_of(rows: pd.DataFrame) -> str:
-    """Return the page of results."""
     both = [summary(rows[rows["half"] == half]).set_index(["question", "model", "design"]) for half in LAWS]
     return page(
         "factors-told",

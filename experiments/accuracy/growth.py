@@ -99,7 +99,6 @@ def protocol_line(name: str, gate: str, weigh: Weigh) -> list[str]:
 
 
 def lines_of(rows: pd.DataFrame) -> list[list[str]]:
-    """Return a line per cell."""
     lines = []
     for source, protocol, part in cells(rows):
         c = cell(part)

@@ -93,7 +93,6 @@ def learned_without(found: dict[str, np.ndarray], source: str) -> HintSettings:
 
 
 def answers(listed: list[tuple[Case, float]], times: float | None, learned: bool = False) -> pd.DataFrame:
-    """Answer every question."""
     found, rows = ratios(listed), []
     for case, seconds in listed:
         hinting.HINT = learned_without(found, case.source) if learned else HINT

@@ -236,7 +236,6 @@ def shown(value: float, *, bold: bool) -> str:
 
 
 def run() -> str:
-    """Return the page."""
     tables = (winners, far, any_servers, bandwidths, links, latencies, knees, starts, single)
     return page(
         "measured-cluster",

@@ -176,7 +176,6 @@ MECHANISMS: Mapping[str, Mapping[str, Any]] = {
 
 
 def questions_of(folder: Path) -> list[Asked]:
-    """Return the questions that a folder holds."""
     cases = json.loads((folder / "cases.json").read_text(encoding="utf-8"))
     truths = [case["truth"] for case in cases]
     return [
@@ -236,7 +235,6 @@ def text_of(path: Path) -> str:
 
 
 def score_of(outcomes: Sequence[Outcome]) -> Score:
-    """Count outcomes."""
     wrong_though_ok = sum(one.answered and one.ok and not one.right for one in outcomes)
     return Score(sum(one.answered for one in outcomes), sum(one.right for one in outcomes), wrong_though_ok)
 

@@ -44,7 +44,6 @@ class Case:
 
     @property
     def name(self) -> str:
-        """The case as a line of text."""
         roles = " ".join(f"{key}={value}" for key, value in self.roles.items())
         return " ".join(filter(None, [self.table, self.model, roles, *(f"{k}={v}" for k, v in self.options.items())]))
 
@@ -124,7 +123,6 @@ def queries(table: gp.Table) -> Iterator[pd.DataFrame]:
 
 
 def hashes(case: Case) -> dict[str, str]:
-    """Return the hashes of the predictions of a case."""
     numbers, words = hashlib.sha256(), hashlib.sha256()
     table = gp.datasets.load(case.table, **case.roles)
     result = gp.fit(table, case.model, **case.options)

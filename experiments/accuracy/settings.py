@@ -99,7 +99,6 @@ class Setting:
 
     @property
     def text(self) -> str:
-        """The setting as the page shows it."""
         return f"{self.module.removeprefix('genperf.')}: {self.name}"
 
     def tried(self) -> dict[str, Any]:
@@ -194,14 +193,6 @@ def _read(given: Given) -> Iterator[tuple[str, float | str]]:
             yield f"{path.name} refused", str(problem)
 
 
-def _fit(_: Given) -> Iterator[tuple[str, float | str]]:
-    yield from _predicted([*(case for case in CASES if case.model != "auto" and case.table not in SLOW), *FAMILIES])
-
-
-def _auto(_: Given) -> Iterator[tuple[str, float | str]]:
-    yield from _predicted([case for case in CASES if case.model == "auto"][::2])
-
-
 def _predicted(cases: list[Case]) -> Iterator[tuple[str, float | str]]:
     for case in cases:
         table = gp.datasets.load(case.table, **case.roles)
@@ -224,13 +215,18 @@ def _predicted(cases: list[Case]) -> Iterator[tuple[str, float | str]]:
 def _answer(given: Given) -> Iterator[tuple[str, float | str]]:
     for path in given.models:
         for words in COMMANDS:
-            out = io.StringIO()
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
-                status = command([words[0], str(path), *words[1:], "--json"])
+            status, reply = printed(words[0], str(path), *words[1:])
             about = f"{path.stem} {' '.join(words)}"
             yield f"{about} status", str(status)
-            if out.getvalue().strip():
-                yield from _leaves(about, json.loads(out.getvalue()))
+            yield from _leaves(about, reply) if reply is not None else ()
+
+
+def printed(*words: str) -> tuple[int, Any]:
+    """Run a command, and return its status and what it prints as JSON; None where it prints nothing."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        status = command([*words, "--json"])
+    return status, json.loads(out.getvalue()) if out.getvalue().strip() else None
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, float | str]]:
@@ -254,8 +250,10 @@ def _validate(_: Given) -> Iterator[tuple[str, float | str]]:
 
 _PARTS: dict[str, Callable[[Given], Iterator[tuple[str, float | str]]]] = {
     READ: _read,
-    FIT: _fit,
-    AUTO: _auto,
+    FIT: lambda _: _predicted(
+        [*(case for case in CASES if case.model != "auto" and case.table not in SLOW), *FAMILIES]
+    ),
+    AUTO: lambda _: _predicted([case for case in CASES if case.model == "auto"][::2]),
     ANSWER: _answer,
     VALIDATE: _validate,
 }
@@ -281,12 +279,9 @@ def questions_right(path: Path) -> int:
     right = 0
     for question in json.loads(path.read_text()):
         at = [part for name, value in question["question"].items() for part in ("--at", f"{name}={value}")]
-        out, truth = io.StringIO(), question["truth"]
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
-            command(["ask", str(path.parent / question["file"]), "--want", truth["quantity"], *at, "--json"])
-        if out.getvalue().strip():
-            value = json.loads(out.getvalue())["answers"][0]["value"]
-            right += abs(value / truth["value"] - 1.0) <= 0.2
+        truth = question["truth"]
+        _, reply = printed("ask", str(path.parent / question["file"]), "--want", truth["quantity"], *at)
+        right += reply is not None and abs(reply["answers"][0]["value"] / truth["value"] - 1.0) <= 0.2
     return right
 
 
@@ -391,36 +386,28 @@ def _models(folder: Path) -> tuple[Path, ...]:
 def measured(chosen: list[Setting], given: Given) -> list[str]:
     """Return a row of the page for each setting."""
     parts = {s: PARTS.get(s.room, (ANSWER,)) for s in chosen}
-
-    def today() -> dict[str, Answers]:
-        return {part: answers(part, given) for part in dict.fromkeys(part for of in parts.values() for part in of)}
-
-    before = _raised(apart(today))
+    every = dict.fromkeys(part for of in parts.values() for part in of)
+    before = _raised(apart(lambda: {part: answers(part, given) for part in every}))
     rows = []
     for setting in chosen:
         of = parts[setting]
-        if not _used(setting, of, before, given):
+        known = {name: one for part in of for name, one in before[part].items()}
+
+        def asked(of: tuple[str, ...] = of) -> Answers:
+            return {name: one for part in of for name, one in answers(part, given).items()}
+
+        value = setting.value
+        # A setting is read where answers differ, or fail, without it; a fitted constant is held at its start.
+        held = {"lower": value.start, "upper": value.start} if isinstance(value, Constant) else None
+        (without,) = _changes(setting, [held], asked, known)
+        if isinstance(without, Change) and without.nothing:
             rows.append(_row(setting, "no answer reads it", "", ""))
-            print(rows[-1], file=sys.stderr, flush=True)
-            continue
-        changes = {which: _tried(setting, value, of, before, given) for which, value in setting.tried().items()}
-        judged = ""
-        if not all(isinstance(c, Change) and c.nothing for c in changes.values()):
-            if set(of) & {FIT, AUTO}:
-                judged = _judged(setting, "generic" if FIT in of else "auto")
-            elif READ in of and given.questions is not None:
-                judged = _answered(setting, given.questions)
-        rows.append(_row(setting, *(_text(c) for c in changes.values()), judged))
+        else:
+            changes = _changes(setting, list(setting.tried().values()), asked, known)
+            same = all(isinstance(c, Change) and c.nothing for c in changes)
+            rows.append(_row(setting, *map(_text, changes), "" if same else _judged(setting, of, given)))
         print(rows[-1], file=sys.stderr, flush=True)
     return rows
-
-
-def _used(setting: Setting, parts: tuple[str, ...], before: dict[str, Answers], given: Given) -> bool:
-    """Return whether answers differ, or fail, without a constant of a module; a fitted one is held at its start."""
-    value = setting.value
-    held = {"lower": value.start, "upper": value.start} if isinstance(value, Constant) else None
-    changed = _tried(setting, held, parts, before, given)
-    return isinstance(changed, Exception) or not changed.nothing
 
 
 def _raised(returned: Any) -> Any:
@@ -429,58 +416,56 @@ def _raised(returned: Any) -> Any:
     return returned
 
 
-def _tried(
-    setting: Setting, value: Any, parts: tuple[str, ...], before: dict[str, Answers], given: Given
-) -> Change | Exception:
-    def work() -> Answers:
+def _at(setting: Setting, value: Any, work: Callable[[], Any]) -> Any:
+    """Return what a function returns, in a process of its own, where a setting has another value."""
+
+    def changed() -> Any:
         set_to(setting, value)
-        return {name: one for part in parts for name, one in answers(part, given).items()}
+        return work()
 
-    after = apart(work)
-    if isinstance(after, BaseException):
-        return RuntimeError(f"{type(after).__name__}: {str(after)[:60]}")
-    return change({name: one for part in parts for name, one in before[part].items()}, after)
+    return apart(changed)
 
 
-ERRORS: dict[str, dict[str, float]] = {}
+def _changes(
+    setting: Setting, values: list[Any], asked: Callable[[], Answers], known: Answers
+) -> list[Change | Exception]:
+    """Return how far the answers are from those of today at each value."""
+    found = (_at(setting, value, asked) for value in values)
+    return [
+        RuntimeError(f"{type(after).__name__}: {str(after)[:60]}")
+        if isinstance(after, BaseException)
+        else change(known, after)
+        for after in found
+    ]
 
 
-def _judged(setting: Setting, model: str) -> str:
-    """Return the geometric means of held-out errors, halved and doubled, to those of today."""
-    if model not in ERRORS:
-        ERRORS[model] = _raised(apart(lambda: held_out(model)))
-    texts = []
-    for value in setting.tried().values():
-
-        def work(value: Any = value) -> dict[str, float]:
-            set_to(setting, value)
-            return held_out(model)
-
-        errors = apart(work)
-        if isinstance(errors, BaseException):
-            texts.append("fails")
-            continue
-        both = errors.keys() & ERRORS[model].keys()
-        texts.append(f"{np.exp(np.mean([np.log(errors[k] / ERRORS[model][k]) for k in sorted(both)])):.3f}")
-    return ", ".join(texts)
+#: Today's held-out errors of each model, and questions that are answered rightly.
+TODAY: dict[str | Path, Any] = {}
 
 
-RIGHT: dict[Path, int] = {}
+def _judged(setting: Setting, of: tuple[str, ...], given: Given) -> str:
+    """Return held-out errors over those of today, halved and doubled, or the questions that are answered rightly."""
+    if {FIT, AUTO} & {*of}:
+        what: str | Path = "generic" if FIT in of else "auto"
+        work: Callable[[], Any] = functools.partial(held_out, what)
+    elif READ in of and given.questions is not None:
+        what, work = given.questions, functools.partial(questions_right, given.questions)
+    else:
+        return ""
+    if what not in TODAY:
+        TODAY[what] = _raised(apart(work))
+    halved, doubled = (_at(setting, value, work) for value in setting.tried().values())
+    if isinstance(what, Path):
+        return f"{halved}, {TODAY[what]}, {doubled} questions"
+    return ", ".join(_ratio(errors, TODAY[what]) for errors in (halved, doubled))
 
 
-def _answered(setting: Setting, questions: Path) -> str:
-    """Return how many questions are answered rightly: halved, as today, doubled."""
-    if questions not in RIGHT:
-        RIGHT[questions] = _raised(apart(lambda: questions_right(questions)))
-    right = []
-    for value in setting.tried().values():
-
-        def work(value: Any = value) -> int:
-            set_to(setting, value)
-            return questions_right(questions)
-
-        right.append(apart(work))
-    return f"{right[0]}, {RIGHT[questions]}, {right[1]} questions"
+def _ratio(errors: Any, today: dict[str, float]) -> str:
+    """Return the geometric mean of errors over those of today."""
+    if isinstance(errors, BaseException):
+        return "fails"
+    both = sorted(errors.keys() & today.keys())
+    return f"{np.exp(np.mean([np.log(errors[k] / today[k]) for k in both])):.3f}"
 
 
 def _text(one: Change | Exception) -> str:

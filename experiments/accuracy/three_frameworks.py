@@ -56,7 +56,6 @@ class Question:
 
 
 def questions() -> Iterator[Question]:
-    """Yield the questions of the protocol."""
     for name in (*FRAMEWORKS, ALL):
         for seed in SEEDS if name != ALL else SEEDS[:1]:
             yield Question(name, f"{BETWEEN}, seed {seed}", "kfold:5", seed)
@@ -140,7 +139,6 @@ def verdicts(rows: list[dict[str, str]]) -> list[str]:
 
 
 def page_of(rows: list[dict[str, str]]) -> str:
-    """Return the text of the page."""
     configurations = len(table_of("PyTorch").medians())
     lines = "\n".join(verdicts(rows))
     return page("three-frameworks", command=COMMAND, configurations=configurations, verdicts=lines, table=table(rows))

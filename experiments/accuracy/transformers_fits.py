@@ -70,7 +70,6 @@ def probabilities(runs: pd.DataFrame, roles: dict[str, str], capacity: float, se
 
 
 def row_of(head: tuple[str, ...], memory: Array, capacity: float, fits: Array) -> dict[str, str]:
-    """Return a row of the page."""
     failed, near = memory > capacity, np.abs(np.log(memory / capacity)) < np.log(1.1)
     right = (fits < 0.5) == failed
     values = (near, right, right[~near], right[failed], fits[failed] < 0.95, fits[~failed] >= 0.95)

@@ -146,7 +146,6 @@ def shown(rows: pd.DataFrame, by: list[str]) -> str:
 
 
 def run() -> str:
-    """Return the page of results."""
     worlds, series = of_worlds(), of_series()
     return page(
         "turning",

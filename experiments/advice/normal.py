@@ -103,7 +103,6 @@ def coverage(found: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def page_of(steps: dict[str, Any]) -> str:
-    """Return the page of results."""
     found = left_out(steps, "source")
     of_source = coverage(found, ["source", "kind"])
     by_source = of_source.groupby("source").inside.mean()

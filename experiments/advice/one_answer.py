@@ -16,7 +16,6 @@ import re
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
@@ -105,11 +104,9 @@ class Form:
 
     @property
     def measured(self) -> str:
-        """The header of what was measured."""
         return [*self.headers][-1]
 
     def header(self, of: str) -> str | None:
-        """Return the header of a part of the machine."""
         return next((header for header, what in self.headers.items() if what == of), None)
 
     def rows(self, law: Law, noise: np.random.Generator) -> pd.DataFrame:
@@ -278,7 +275,6 @@ class Asked:
 
     @cached_property
     def model(self) -> Path:
-        """The model file."""
         path = self.table.with_suffix(".json")
         command("fit", self.table, "-o", path, "--quiet")
         return path
@@ -290,16 +286,13 @@ class Asked:
 
     @property
     def value(self) -> str:
-        """The name of the predicted value."""
         return str(self.fitted.first.schema.target.name)
 
     @cached_property
     def levels(self) -> dict[str, str]:
-        """The level that a question names."""
         return {"gpu_type": "A100"} if self.form.levels else {}
 
     def options(self, at: Mapping[str, Any], option: str = "--at") -> list[str]:
-        """Return a machine as options."""
         return [
             text
             for n, v in {**self.levels, **at}.items()
@@ -307,7 +300,6 @@ class Asked:
         ]
 
     def reply(self, at: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask the table."""
         replied: dict[str, Any] = json.loads(command("ask", self.table, *self.options(at), "--json"))
         return replied
 
@@ -318,12 +310,10 @@ class Asked:
         return Said(reply.get(self.value), reply.get("throughput"), reply["at"])
 
     def ask_model(self, at: Mapping[str, Any]) -> Said:
-        """Ask the model."""
         reply = json.loads(command("ask", self.model, *self.options(at), "--json"))
         return Said(reply.get(self.value), reply.get("throughput"), reply["at"])
 
     def predict(self, at: Mapping[str, Any]) -> Said:
-        """Predict, with the machine as options."""
         (row,) = json.loads(command("predict", self.model, *self.options(at), "--json"))["predictions"]
         return Said(row[self.value], row.get("throughput"), row)
 
@@ -343,7 +333,6 @@ class Asked:
         return Said(row[self.value], row.get("throughput"), row)
 
     def suggest(self, at: Mapping[str, Any]) -> Said:
-        """Suggest runs for the machine."""
         reply = json.loads(command("suggest", self.model, *self.options(at, "--target"), "--json"))
         return Said(reply[self.value], None, reply["target"])
 
@@ -364,7 +353,6 @@ class Asked:
         return self.pages[str(at)]
 
     def headline(self, at: Mapping[str, Any]) -> Said:
-        """Return the page's headline."""
         sheet = self.page(at)
         names = [factor["name"] for factor in sheet["factors"]]
         return Said(sheet["summary"]["value"], None, dict(zip(names, sheet["at"], strict=True)))
@@ -383,7 +371,6 @@ class Asked:
         return Said(float(row[self.value]), None, place)
 
     def python(self, at: Mapping[str, Any]) -> Said:
-        """Predict in Python."""
         row = self.fitted.predict({name: [value] for name, value in {**self.levels, **at}.items()}).iloc[0]
         return Said(float(row[self.value]), row.get("throughput"), dict(row))
 
@@ -494,21 +481,11 @@ def run(
     answers = answers.assign(right=answers["fault"] == "")
     whole = answers.groupby(["form", "seed"])["right"].all()
     summary = _summary(whole, answers, frame[frame["door"].isna()])
-    print(f"{summary}\n\n{time.monotonic() - began:.0f} s")
-    for name, by in (
-        ("form", whole.groupby("form")),
-        ("door", answers.groupby("door")["right"]),
-        ("wording", answers.groupby("wording")["right"]),
-    ):
-        print(f"\n{name}: right of all")
-        for key, part in by:
-            print(f"  {key}: {int(part.sum())} of {len(part)}")
-    kinds = Counter(
-        (row["form"], row["door"], re.sub(r"[\d.]+", "#", row["fault"])[:110]) for row in rows if row.get("fault")
-    )
-    print("\nthe most frequent faults")
-    for (form, door, fault), count in kinds.most_common(30):
-        print(f"  {count:4d} {form} | {door} | {fault}")
+    print(f"{summary}\n\n{time.monotonic() - began:.0f} s\n\nright, by form, by door and by wording")
+    for by in (whole.groupby("form"), *(answers.groupby(name)["right"] for name in ("door", "wording"))):
+        print(by.agg(["sum", "size"]).to_string())
+    kinds = answers[~answers["right"]].assign(kind=lambda rows: rows["fault"].str.replace(r"[\d.]+", "#", regex=True))
+    print("the most frequent faults", kinds.value_counts(["form", "door", "kind"]).head(30).to_string(), sep="\n")
     return page(
         "one-answer", command=f"python -m experiments one_answer --tables {tables}", summary=summary, forms=len(FORMS)
     )

@@ -90,7 +90,6 @@ def _table(rows: pd.DataFrame, *names: str) -> str:
 
 
 def run() -> str:
-    """Return the page of results."""
     beside = judged(WAYS[0])
     # Alone, a slow kernel is a larger network.
     alone = pd.concat([shares(judged(way), ["planted"]).assign(way=way) for way in WAYS[1:]])

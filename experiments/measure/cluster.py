@@ -48,8 +48,6 @@ QUEUE = "400ms"
 
 @dataclass(frozen=True)
 class Link:
-    """A full-duplex link."""
-
     #: Bandwidth in each direction, Mbit/s, with the packets' headers.
     mbit: float
     #: What a packet waits on its way from a host to the switch, ms.
@@ -91,7 +89,6 @@ class Cluster:
             self._lock.close()
 
     def address(self, host: int) -> str:
-        """Return the address of a host."""
         return f"10.77.0.{host + 1}"
 
     def name(self, host: int) -> str:

@@ -32,7 +32,6 @@ def variable(framework: str) -> str:
 
 
 def interpreter(framework: str) -> Path:
-    """Return the interpreter that has a framework."""
     named = os.environ.get(variable(framework))
     path = Path(named) if named else FOLDER / framework / "bin" / "python"
     if not path.exists():

@@ -55,7 +55,6 @@ OPTIMIZERS = {
 
 
 def activation(name: str) -> gluon.Block:
-    """Return an activation by its name."""
     return gluon.nn.GELU() if name == "gelu" else gluon.nn.Activation(name)
 
 

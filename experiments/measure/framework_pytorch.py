@@ -45,7 +45,6 @@ def measure(build: Callable[[int, Case], object]) -> None:
 
 
 def network(case: dict[str, Any]) -> nn.Module:
-    """Return the network of a case."""
     kernel, filters, hidden, activation = (
         case["kernel_size"],
         case["filters"],

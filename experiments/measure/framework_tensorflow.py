@@ -64,7 +64,6 @@ class Network:
         self.optimizer.build(self.variables)
 
     def loss(self, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-        """Return the mean loss of a batch."""
         h = x
         for weight, bias in self.convolutions:
             h = self.activation(tf.nn.conv2d(h, weight, 1, "SAME") + bias)

@@ -34,7 +34,6 @@ class ThisMachine:
     interface = "lo"
 
     def address(self, host: int) -> str:
-        """Return the address of a host."""
         return "127.0.0.1"
 
     def command(self, host: int) -> Sequence[str]:
@@ -45,7 +44,6 @@ class ThisMachine:
         return ("taskset", "--cpu-list", str(cores[host % len(cores)]))
 
     def check_port(self, host: int, port: int) -> None:
-        """Raise MeasureError if something listens there already."""
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

@@ -64,7 +64,6 @@ class Job:
 
     @property
     def program(self) -> str:
-        """The worker's program."""
         return self.script or f"worker_{self.framework}.py"
 
 

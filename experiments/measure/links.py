@@ -44,7 +44,6 @@ for _ in range({REPEATS}):
 
 
 def checked(link: Link) -> list[dict[str, float]]:
-    """Return the rows of one link."""
     with Cluster(2, link) as hosts:
         listening = subprocess.Popen([*hosts.command(0), sys.executable, "-c", SERVER], stdout=subprocess.PIPE)
         assert listening.stdout is not None

@@ -44,7 +44,6 @@ FACTORS: dict[str, Sequence[Any]] = {
 
 
 def parameter_count(network: Network) -> int:
-    """Return the number of trained parameters."""
     filters, kernel, hidden = network["filters"], network["kernel_size"] ** 2, network["hidden"]
     convolutions = CHANNELS * filters * kernel + filters
     convolutions += (network["layers"] - 1) * (filters * filters * kernel + filters)

@@ -39,7 +39,6 @@ class Pace:
         self.end()
 
     def begin(self) -> None:
-        """Compute from here on."""
         self._used, self._begun = self.processor(), time.perf_counter()
 
     def end(self) -> None:

@@ -54,7 +54,6 @@ class Layout:
         return stage, replica, shard
 
     def rank(self, stage: int, replica: int, shard: int) -> int:
-        """Return the device of a stage, a replica and a shard."""
         return (stage * self.replicas + replica) * self.shards + shard
 
 

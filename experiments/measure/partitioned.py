@@ -89,16 +89,13 @@ class Device:
 
     @property
     def first(self) -> bool:
-        """Whether it has the first layers."""
         return self.stage == 0
 
     @property
     def last(self) -> bool:
-        """Whether it has the last layers."""
         return self.stage == self.layout.stages - 1
 
     def sum_of_shards(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the sum of a tensor over the shards."""
         if self._shards is None:
             return x
         x = x.contiguous().clone()

@@ -28,7 +28,6 @@ class Storage:
                 left -= len(answer.read(min(left, _CHUNK)))
 
     def until_there(self) -> None:
-        """Wait for the storage to answer."""
         while True:
             try:
                 return self.read(1)

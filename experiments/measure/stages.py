@@ -39,7 +39,6 @@ class Waits:
 
 
 def waits(case: Case) -> Waits:
-    """Return what a batch of a case waits."""
     batch, layers = case["batch_per_worker"], case["layers"]
     return Waits(
         batch * case.get("io_per_sample_s", 0.0),
@@ -63,15 +62,12 @@ class Loader:
         self._next: threading.Thread | None = None
 
     def read(self) -> None:
-        """Read a batch."""
         wait(self.waiting.io)
 
     def copy(self) -> None:
-        """Copy a batch to the device."""
         wait(self.waiting.h2d)
 
     def batch(self) -> None:
-        """Return when a batch is on the device."""
         if self._next is None:
             self._load()
         else:

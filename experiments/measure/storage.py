@@ -19,7 +19,6 @@ class Handler(BaseHTTPRequestHandler):
     """Sends as many bytes as the path says."""
 
     def do_GET(self) -> None:
-        """Answer with as many bytes as asked for."""
         left = int(self.path.lstrip("/"))
         self.send_response(200)
         self.send_header("Content-Length", str(left))

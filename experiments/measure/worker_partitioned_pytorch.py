@@ -36,7 +36,6 @@ class Processor:
         return Pace(case["slowdown"], time.thread_time)
 
     def reset_memory(self) -> None:
-        """Count the most memory from here on."""
         process_memory.reset()
 
     def memory(self) -> float:
@@ -53,7 +52,6 @@ class Step:
         self.counted = False
 
     def __call__(self) -> dict[str, float]:
-        """Train one step."""
         if not self.counted:
             # By now the network of the case before is gone.
             MACHINE.reset_memory()

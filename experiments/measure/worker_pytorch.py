@@ -42,7 +42,6 @@ class PeerToPeer:
         self.parameters = list(model.parameters())
 
     def backward(self, loss: torch.Tensor, watch: Stopwatch) -> None:
-        """Compute the gradients, then exchange them."""
         loss.backward()
         watch.lap("backward")
         own = torch.cat([p.grad.flatten() for p in self.parameters])
@@ -65,7 +64,6 @@ class Alone:
         self.model = model
 
     def backward(self, loss: torch.Tensor, watch: Stopwatch) -> None:
-        """Compute the gradients."""
         loss.backward()
         watch.lap("backward")
 

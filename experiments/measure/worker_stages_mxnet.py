@@ -35,7 +35,6 @@ class Step(Profiled):
         self.loader = Loader(self.waiting, bool(case.get("prefetch", 1)))
 
     def __call__(self) -> dict[str, float]:
-        """Do a step."""
         self.loader.batch()
         self._forward()
         self._backward(self._send if self.at_once and self.store is not None else lambda layer: None)
@@ -47,7 +46,6 @@ class Step(Profiled):
         return {}
 
     def profile(self) -> dict[str, float]:
-        """Do the stages of a step one after another, and return the seconds of each."""
         watch = Stopwatch()
         self.loader.read()
         watch.lap("io")

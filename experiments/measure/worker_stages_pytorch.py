@@ -24,14 +24,12 @@ class Wait(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, forward_s: float, backward_s: float) -> torch.Tensor:
-        """Wait in the forward pass."""
         ctx.seconds = backward_s
         wait(forward_s)
         return x.view_as(x)
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        """Wait in the backward pass."""
         wait(ctx.seconds)
         return gradient, None, None
 
@@ -46,7 +44,6 @@ class Network(nn.Module):
         self.waiting = waits(case)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Pass through all layers."""
         for layer in self.layers:
             x = Wait.apply(layer(x), self.waiting.forward, self.waiting.backward)
         return x
@@ -60,11 +57,9 @@ class Alone:
         self.parameters = list(model.parameters())
 
     def unshared(self) -> AbstractContextManager[Any]:
-        """Return where gradients stay on this worker."""
         return nullcontext()
 
     def train(self, x: torch.Tensor) -> None:
-        """Both passes and the exchange, as the case has it."""
         self.model(x).sum().backward()
 
     def exchange(self) -> None:
@@ -83,11 +78,9 @@ class Ring(Alone):
         self.model = self.parallel = DistributedDataParallel(model, bucket_cap_mb=bucket / _MIB)
 
     def unshared(self) -> AbstractContextManager[Any]:
-        """Return where gradients stay on this worker."""
         return self.parallel.no_sync()
 
     def train(self, x: torch.Tensor) -> None:
-        """Both passes and the exchange, as the case has it."""
         if self.when != AFTERWARDS:
             return super().train(x)
         with self.unshared():
@@ -120,18 +113,15 @@ class Peers(Alone):
             parameter.register_post_accumulate_grad_hook(lambda p, number=number: self._ready(number))
 
     def unshared(self) -> AbstractContextManager[Any]:
-        """Return where gradients stay on this worker."""
         self.hooked = False
         return nullcontext()
 
     def train(self, x: torch.Tensor) -> None:
-        """Both passes and the exchange, as the case has it."""
         self.hooked = self.at_once
         super().train(x)
         self._finish(() if self.at_once else reversed(range(len(self.parameters))))
 
     def exchange(self) -> None:
-        """Exchange gradients that are there."""
         self._finish(reversed(range(len(self.parameters))))
 
     def _ready(self, number: int) -> None:
@@ -158,8 +148,6 @@ EXCHANGES = {"ring-allreduce": Ring, "peer-to-peer": Peers}
 
 
 class Step(Profiled):
-    """A step as the case has it; `profile` does its stages one after another."""
-
     def __init__(self, case: Case) -> None:
         torch.manual_seed(0)
         model = Network(case)
@@ -169,7 +157,6 @@ class Step(Profiled):
         self.loader = Loader(model.waiting, bool(case.get("prefetch", 1)))
 
     def __call__(self) -> dict[str, float]:
-        """Do a step."""
         self.loader.batch()
         self.optimizer.zero_grad()
         self.exchange.train(self.x)
@@ -177,7 +164,6 @@ class Step(Profiled):
         return {}
 
     def profile(self) -> dict[str, float]:
-        """Do the stages of a step one after another, and return the seconds of each."""
         watch = Stopwatch()
         self.loader.read()
         watch.lap("io")

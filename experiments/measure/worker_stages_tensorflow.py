@@ -33,8 +33,6 @@ def reduced(gradient: tf.Tensor) -> tf.Tensor:
 
 
 class Step(Profiled):
-    """A step as the case has it; `profile` does its stages one after another."""
-
     def __init__(self, case: Case) -> None:
         width = case["hidden"]
         self.count = case["layers"]
@@ -56,13 +54,11 @@ class Step(Profiled):
         }
 
     def __call__(self) -> dict[str, float]:
-        """Do a step."""
         self.loader.batch()
         self.graphs["whole"]().numpy()
         return {}
 
     def profile(self) -> dict[str, float]:
-        """Do the stages of a step one after another, and return the seconds of each."""
         watch = Stopwatch()
         self.loader.read()
         watch.lap("io")

@@ -11,8 +11,6 @@ MEASURED, PUBLISHED, NOTHING = "measured here", "published", "nothing"
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim."""
-
     #: What the abstract says, in our words.
     said: str
     #: What is checked, and what would refute it.

@@ -56,13 +56,11 @@ def save(name: str, claims: list[Claim], folder: Path = KEPT) -> None:
 
 
 def kept() -> dict[str, list[Claim]]:
-    """Return the kept results by paper."""
     paths = (KEPT / f"{name}.json" for name in PAPERS)
     return {p.stem: [Claim(**c) for c in json.loads(p.read_text(encoding="utf-8"))] for p in paths if p.is_file()}
 
 
 def page() -> str:
-    """Return the page of the kept results."""
     papers = kept()
     claims = [claim for of_paper in papers.values() for claim in of_paper]
     verdicts = [claim.verdict for claim in claims]

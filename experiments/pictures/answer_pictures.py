@@ -107,6 +107,5 @@ def photographs() -> None:
 
 
 def run() -> None:
-    """Draw each picture."""
     cards()
     photographs()

@@ -29,8 +29,6 @@ Node = str | tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of the picture, in pixels."""
-
     #: `letter`, `padding`, `height`: Of a room's box: the width of a letter, what is added at both sides together,
     #: its height.
     letter: float = 7.8
@@ -185,7 +183,6 @@ def curve(points: list[tuple[float, float]], height: float) -> str:
 
 
 def picture(imports: Imports, layers: Mapping[str, int], sizes: Sizes = SIZES) -> str:
-    """Return the picture as SVG."""
     arrows = chains(reduced(imports), layers)
     floors = sorted(set(layers.values()), reverse=True)
     passing = {node for arrow in arrows for node in arrow if not isinstance(node, str)}

@@ -60,7 +60,6 @@ def text(x: float, y: float, words: str, extra: str = "") -> str:
 
 
 def axes() -> list[str]:
-    """Return the axes with their labels."""
     base = FRAME.height - FRAME.bottom
     parts = [f'<line x1="{FRAME.left}" y1="{base}" x2="{FRAME.x(32)}" y2="{base}" stroke="#555"/>']
     parts += [text(FRAME.x(n), base + 16, str(n), 'text-anchor="middle"') for n in (1, 2, 4, 8, 16, 32)]
@@ -77,7 +76,6 @@ def axes() -> list[str]:
 
 
 def picture() -> str:
-    """Return the picture."""
     table = gp.datasets.load("server_knee")
     rows = np.asarray(table.columns["workers"]) <= 8
     result = gp.fit(table.take(rows))

@@ -40,7 +40,6 @@ class Row:
 
     @property
     def cells(self) -> list[str]:
-        """The row as it is printed."""
         met = {True: "yes", False: "no", None: ""}[self.met]
         return [self.name, self.ours, self.other, self.ratio, self.target, met]
 

@@ -345,7 +345,6 @@ PARTS: dict[str, Callable[[Path, Sizes], Iterator[Row]]] = {
 
 
 def line(row: Row) -> str:
-    """Return a row of the table."""
     name, used, call = row
     figures = (used, "", "")
     if isinstance(used, Used):

@@ -81,7 +81,6 @@ def value_of(row: dict[str, object]) -> float | None:
 
 
 def runs(file: Path) -> pd.DataFrame:
-    """Return the runs of the sources with a licence."""
     table = pd.read_csv(file, keep_default_na=False, na_values=[""])
     out = []
     for _, row in table.iterrows():
