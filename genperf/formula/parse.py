@@ -87,10 +87,10 @@ class Formula(Struct, frozen=True):
 def parse(
     text: str,
     names: Collection[str] | None = None,
-    texts: Collection[str] = (),
+    texts: Collection[str] | None = None,
     max_characters: int = LIMITS.max_characters,
 ) -> Formula:
-    """Read a formula.
+    """Read a formula over some names, of which some are `texts`; where neither is known, any may be one.
 
     The same text with the same names gives the same `Formula`, from a cache: trees are immutable.
 
@@ -106,13 +106,15 @@ def parse(
       ^^^^^^^^^^
       try: one of log, log2, sqrt, exp, abs, min, max, ceil, floor, where
     """
-    return _read(text, None if names is None else frozenset(names), frozenset(texts), max_characters, "any")
+    return _read(
+        text, *(known if known is None else frozenset(known) for known in (names, texts)), max_characters, "any"
+    )
 
 
 def parse_number(
     text: str,
     names: Collection[str] | None = None,
-    texts: Collection[str] = (),
+    texts: Collection[str] | None = None,
     logical: bool = True,
     max_characters: int = LIMITS.max_characters,
 ) -> Formula:
@@ -129,12 +131,14 @@ def parse_number(
       try: compare it: framework == 'value', inside where(…) for a number
     """
     value: Value = "number or comparison" if logical else "number"
-    return _read(text, None if names is None else frozenset(names), frozenset(texts), max_characters, value)
+    return _read(
+        text, *(known if known is None else frozenset(known) for known in (names, texts)), max_characters, value
+    )
 
 
 # An error is not kept: the cache holds returned values only.
 @lru_cache(maxsize=LIMITS.cached_formulas)
-def _read(text: str, names: frozenset[str] | None, texts: frozenset[str], most: int, value: Value) -> Formula:
+def _read(text: str, names: frozenset[str] | None, texts: frozenset[str] | None, most: int, value: Value) -> Formula:
     """Read a formula; the parameters are those of `parse`, hashable, and what its value may be."""
     return _Reader(text, names, texts).read(most, value)
 
@@ -142,10 +146,11 @@ def _read(text: str, names: frozenset[str] | None, texts: frozenset[str], most: 
 class _Reader:
     """One reading of one text: the checks need the text for the caret."""
 
-    def __init__(self, text: str, names: frozenset[str] | None, texts: frozenset[str]) -> None:
+    def __init__(self, text: str, names: frozenset[str] | None, texts: frozenset[str] | None) -> None:
         self.text = re.sub(r"[\r\n\t]", " ", text)
         self.names = names
-        self.texts = texts
+        self.texts = texts or frozenset[str]()
+        self.any_text = names is None and texts is None
         self.quoted: dict[str, str] = {}
 
     def read(self, most: int, value: Value) -> Formula:
@@ -319,7 +324,7 @@ class _Reader:
                 self.refuse(node, "only < <= > >= == != compare")
             pair = (self.node(left, depth + 1), self.node(right, depth + 1))
             named = [side.name for side in pair if isinstance(side, Name)]
-            if {type(side) for side in pair} == {Text, Name} and (self.names is None or named[0] in self.texts):
+            if {type(side) for side in pair} == {Text, Name} and (self.any_text or named[0] in self.texts):
                 if not isinstance(op, ast.Eq | ast.NotEq):
                     self.refuse(node, "texts are compared with == or !=")
             elif any(isinstance(side, Text) for side in pair) or not self.texts.isdisjoint(named):

@@ -110,6 +110,14 @@ def test_a_mistyped_column_is_marked_where_it_stands():
     assert refused.value.text[refused.value.column :].startswith("batchh2")
 
 
+def test_a_text_beside_a_column_of_numbers_is_marked_where_it_stands():
+    columns = [measure("workers", "extrinsic", [1, 2]), measure("system", "categorical", ["x", "y"])]
+    assert user_expression("a + where(system == 'x', b, 0)", panel_with(columns)).constant_names == ("a", "b")
+    with pytest.raises(FormulaError, match="a text can only be compared with a text column") as caught:
+        user_expression("a + where(workers == 'x', b, 0)", panel_with(columns))
+    assert caught.value.column == 10
+
+
 def test_no_name_of_a_factor_becomes_a_constant():
     for alias in {a for aliases in ALIASES.values() for a in aliases}:
         with pytest.raises(FormulaError, match="is a factor"):
