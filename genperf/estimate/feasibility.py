@@ -74,6 +74,8 @@ LEAST_NEED_NOISE = 0.01
 NEED_DOUBT = 2.0
 #: Settings of a training that need less memory where they are larger: stages of sharding, recomputed layers.
 SAVES_MEMORY = ("zero", "recomputation", "offload")
+#: The probability that a run failed by chance where its words do not name memory: it is as likely as not. A guess.
+BY_CHANCE = 0.5
 #: Values of κ.
 CALIBRATIONS: tuple[float, ...] = tuple(10.0 ** (-k / 10) for k in range(16))
 
@@ -82,7 +84,7 @@ def feasibility_of(table: Table) -> Feasibility | None:
     """Return the probability of fitting, or None where no run failed.
 
     Where the factors show a transformer's layout, its need of a device's memory decides, unless the outcomes show
-    that something else failed.
+    that something else failed. Where no words of a failure are of memory, all may have failed by chance.
 
     Demands of intrinsic factors are not negative: more of them never fits better. Extrinsic factors help or do not
     matter, unless the outcomes show that runs fail at large ones; then their sign is free. A factor with values of
@@ -118,6 +120,8 @@ class _Outcomes(Struct, frozen=True, eq=False, dict=True):
     measured: Array
     #: How many runs failed.
     failures: int
+    #: The probability that all of these failed by chance.
+    by_chance: float
 
     @cached_property
     def signs(self) -> Array:
@@ -173,7 +177,7 @@ class _Outcomes(Struct, frozen=True, eq=False, dict=True):
         offsets: dict[str, dict[str, float]] = {f.name: {} for f in self.factors if not f.numeric}
         for (name, level), offset in zip(self.levels, slopes[len(demands) :], strict=True):
             offsets[name][level] = offset
-        return Feasibility(self.failures, headroom, demands, offsets, need=need)
+        return Feasibility(self.failures, headroom, demands, offsets, need=need, by_chance=self.by_chance)
 
     def calibrated(self, margins_of: Callable[[Mask], Array]) -> tuple[float, float]:
         """Return κ, which makes held-out outcomes most likely, and the logarithm of how likely.
@@ -199,6 +203,8 @@ def _outcomes(table: Table) -> _Outcomes:
         f.name: np.concatenate([middle.columns[f.name], once[f.name].to_numpy(dtype=float if f.numeric else object)])
         for f in factors
     }
+    failures = len(table.failures)
+    chance = 0.0 if table.lacked_memory else _rounded(BY_CHANCE**failures)
     succeeded, measured = len(middle), np.full(len(middle) + len(once), np.nan)
     # The memory is that of the table, or of one beside it.
     beside = next((near for near in (table, *table.further.values()) if near.target.unit in MEMORY_UNITS), None)
@@ -209,7 +215,7 @@ def _outcomes(table: Table) -> _Outcomes:
         rows, measured_rows = (list(zip(*(of[name].tolist() for name in names), strict=True)) for of in both)
         memory = dict(zip(measured_rows, medians.measured, strict=True))
         measured[:succeeded] = [memory.get(row, np.nan) for row in rows[:succeeded]]
-    return _Outcomes(factors, columns, np.arange(len(measured)) < succeeded, measured, len(table.failures))
+    return _Outcomes(factors, columns, np.arange(len(measured)) < succeeded, measured, failures, chance)
 
 
 def _likelihood(signs: Array, margin: Array) -> tuple[Array, Array]:

@@ -196,7 +196,7 @@ def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = N
     measurement = require(roles, columns)
     # A column that is derived holds the words of those that it is made from.
     measured = columns.origins([measurement.column]) - {f.name for f in roles.factors}
-    failed, stopped = roles.failures.endings(opened.cells, len(opened), sorted(measured), opened.name)
+    failed, lacked, stopped = roles.failures.endings(opened.cells, len(opened), sorted(measured), opened.name)
     refuse_only_failures(failed, opened.name)
     work = _add_target(measurement, roles, columns, mapping or {})
     keep, read_by_filter = columns.filter(roles.where)
@@ -259,6 +259,7 @@ def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = N
             *earlier_predictions(opened.columns, measurement.column),
         ),
         failures=failures,
+        lacked_memory=bool((lost & lacked).any()),
         scaling=checked_scaling("" if of_groups else roles.scaling, kind, work),
         scaled_by_group=of_groups,
     )

@@ -22,7 +22,7 @@ from msgspec.structs import fields, replace
 from genperf.arrays import Array, Integers
 from genperf.errors import Note, TableError, counted
 from genperf.panel.assemble import Columns, assemble, require
-from genperf.panel.options import FailureRule, Roles
+from genperf.panel.options import FailureRule, Roles, lacks_memory
 from genperf.panel.table import REPEATS, Table
 from genperf.panel.target import phase_columns, shown_phases
 from genperf.table.cells import Source, source_of_frame, with_columns
@@ -295,7 +295,8 @@ def read_large(large: LargeSource, roles: Roles) -> AggregatedTable:
         text += f"; columns of phases are dropped, {shown_phases(phases)}: --no-aggregate keeps them"
     # A row stands for all repeats of a configuration.
     notes = (Note(text, "aggregated"), *(note for note in checked.notes if note.kind != "configuration_mixed"))
-    changed = {"frame": frame, "unused": tuple(unused), "notes": notes}
+    lacked = any(lacks_memory(f"{name} {text}") for name, texts in aggregation.failing.items() for text in texts)
+    changed = {"frame": frame, "unused": tuple(unused), "notes": notes, "lacked_memory": lacked}
     return AggregatedTable(**{**{f.name: getattr(checked, f.name) for f in fields(Table)}, **changed})
 
 

@@ -62,19 +62,28 @@ class FailureRule(Struct, frozen=True):
 
     def endings(
         self, cells: Mapping[str, AnyArray], rows: int, measured: Sequence[str], where: str
-    ) -> tuple[Mask, Mask]:
-        """Return which runs failed by their cells, and which of these were stopped from outside, fitting or not."""
-        failed, stopped = np.zeros((2, rows), dtype=bool)
+    ) -> tuple[Mask, Mask, Mask]:
+        """Return which runs failed by their cells, which of these lacked memory, and which were stopped from outside.
+
+        Those that were stopped, by a limit of time, by a user, by a lost node, may well fit.
+        """
+        failed, lacked, stopped = np.zeros((3, rows), dtype=bool)
         for name in self.columns_of(cells, measured, where):
-            if name in self.values:
-                failed |= self.says(name, labels(cells[name]), where)
-            elif cells[name].dtype.kind not in "iufb":
-                texts = labels(cells[name])
-                failed |= self.says(name, texts, where)
-                # Stopped from outside: by a limit of time, by a user, by a lost node.
-                words = [re.sub(r"[\s_-]+", " ", text.lower()) for text in texts]
-                stopped |= np.array([bool(_STOPPED.search(w)) and not _MEMORY.search(w) for w in words], dtype=bool)
-        return failed, failed & stopped
+            if name not in self.values and cells[name].dtype.kind in "iufb":
+                continue
+            texts = labels(cells[name])
+            failing = self.says(name, texts, where)
+            words = [re.sub(r"[\s_-]+", " ", text.lower()) for text in texts]
+            of_memory = np.array([lacks_memory(w) for w in words], dtype=bool) | lacks_memory(name)
+            failed, lacked = failed | failing, lacked | (failing & of_memory)
+            if name not in self.values:
+                stopped |= np.array([bool(_STOPPED.search(w)) for w in words], dtype=bool) & ~of_memory
+        return failed, lacked, failed & stopped
+
+
+def lacks_memory(text: str) -> bool:
+    """Tell whether the text of a run that failed, or its column, names memory."""
+    return bool(_MEMORY.search(re.sub(r"[\s_-]+", " ", text.lower())))
 
 
 def says_failed(text: str) -> bool:

@@ -103,6 +103,8 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     reading: tuple[tuple[str, str], ...] = ()
     #: The runs that failed, a row each: their factors and groups. No fit of the target reads them.
     failures: pd.DataFrame = field(default_factory=pd.DataFrame)
+    #: Whether one of them lacked memory, by its words; others may have failed by chance.
+    lacked_memory: bool = False
     #: By the work of a step or as the user says; None where neither tells.
     scaling: Scaling | None = None
     #: Whether the times of each group show its own kind of scaling, once they are parted.

@@ -93,6 +93,8 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: The probability that a configuration fits which needs no more than one that succeeded, and fails which needs
     #: no less than one that failed: `CERTAINTY`, or less where measured outcomes contradicted it.
     certain: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = CERTAINTY
+    #: The probability that the runs that failed did so by chance, whatever their configuration.
+    by_chance: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,7 +119,8 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         fits = surpassed(demanded, self._demanded_by(self.succeeded), -1)
         fails = surpassed(demanded, self._demanded_by(self.failed), 1)
         probability = np.where(fits, np.maximum(self.certain, probability), probability)
-        return np.where(fails, np.minimum(1.0 - self.certain, probability), probability)
+        probability = np.where(fails, np.minimum(1.0 - self.certain, probability), probability)
+        return np.asarray(1.0 - (1.0 - self.by_chance) * (1.0 - probability))
 
     def known_to_fail(self, columns: Columns) -> Mask:
         """Return which configurations failed and never succeeded, or need no less than one that failed."""

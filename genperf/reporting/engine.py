@@ -110,6 +110,7 @@ def fitting(model: PageModel) -> dict[str, Any] | None:
         ],
         "offsets": [[places[name], levels] for name, levels in feasibility.offsets.items()],
         "certainty": feasibility.certain,
+        "byChance": feasibility.by_chance,
         "need": None if need is None else [model.formula(need.formula), need.slope],
         "same": SAME,
     }

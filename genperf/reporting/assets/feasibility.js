@@ -37,7 +37,7 @@ function fitsAt(f, x) {
   let p = normalShare(margin);
   if (surpasses(here, known(f.succeeded), -1, f.same)) p = Math.max(f.certainty, p);
   if (surpasses(here, known(f.failed), 1, f.same)) p = Math.min(1 - f.certainty, p);
-  return p;
+  return 1 - (1 - f.byChance) * (1 - p);
 }
 
 // In words; nothing where a run is likely to fit.
