@@ -79,7 +79,7 @@ DEFAULT_MULTIPLES: tuple[int, ...] = (2, 8)
 
 
 def ask(
-    table: FitResult | str | Path | pd.DataFrame,
+    table: FitResult | GroupedResult | str | Path | pd.DataFrame,
     want: str | None = None,
     at: Mapping[str, Any] | None = None,
     *,
@@ -105,7 +105,7 @@ def ask(
 
     Parameters
     ----------
-    table : FitResult, path, DataFrame or str
+    table : FitResult, GroupedResult, path, DataFrame or str
         Or a machine in words, `8xh100`, whose run the configuration describes; `tokens` and `price` are then of a
         training at the counts of `at`.
     want : str, optional
@@ -163,8 +163,8 @@ def ask(
         {name: label(value) for name, value in {**named, **dict(zip(several, values, strict=True))}.items()}
         for values in product(*several.values())
     ]
-    if isinstance(table, FitResult) or is_model_file(table):
-        fitted = model_of(table)
+    if isinstance(table, FitResult | GroupedResult) or is_model_file(table):
+        fitted = table if isinstance(table, GroupedResult) else model_of(table)
         answers = [ask_fitted(fitted, wanted, question) for wanted in places]
     else:
         cells = open_files([str(table)]) if isinstance(table, str | Path) else open_source(table)
@@ -339,7 +339,7 @@ class _Series(Struct, frozen=True, eq=False):
 
 
 def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
-    """Return the series that a question means: of several that of most counts, and then the farthest."""
+    """Return the series that a question means: of several that of most counts, the farthest, the first by name."""
     names = reading.roles.group
     evidence = {name: reading.columns[name] for name in names}
     rows = np.ones(len(next(iter(reading.columns.values())).texts), dtype=bool)
@@ -347,7 +347,7 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
         if name in at:
             rows &= _rows_with(evidence[name], at[name])
     keys = np.array([column.texts.astype(str) for column in evidence.values()]).T.reshape(len(rows), len(names))
-    present = list(dict.fromkeys(map(tuple, keys[rows].tolist())))
+    present = sorted({*map(tuple, keys[rows].tolist())})
     if not present:
         some = "; ".join(", ".join(key) for key in list(dict.fromkeys(map(tuple, keys.tolist())))[:4])
         raise TableError(f"no run has {join_values({n: at[n] for n in names if n in at})}", hint=f"one of {some}")

@@ -327,8 +327,10 @@ _ENDINGS, _FAILED, _SUCCEEDED = (
 _ON, _OFF = (frozenset(words_of(f"cells.{switch}")) for switch in ("on", "off"))
 
 
-def role_by_words(name: str) -> tuple[Literal["spread", "label", "ratio"], str] | None:
+def role_by_words(name: str, names: Collection[str] = ()) -> tuple[Literal["spread", "label", "ratio"], str] | None:
     """Return the role that the words of a header show, with the reason: a deviation, a number of a run, a result.
+
+    Among `names`, `time_std` is no deviation beside `time_opt` alone: `std` is a variant, of which the time was taken.
 
     Examples
     --------
@@ -337,9 +339,11 @@ def role_by_words(name: str) -> tuple[Literal["spread", "label", "ratio"], str] 
     ['hMFU', 'TFLOPs/GPU', 'AllReduce (GB/s)', 'speed up vs 1 GPU']
     >>> [role_by_words(name)[0] for name in ("job_id", "_step", "thr_std", "stddev (ms)")], role_by_words("layers")
     (['label', 'label', 'spread', 'spread'], None)
+    >>> role_by_words("time_std", ["n", "time_std", "time_opt"]), role_by_words("time_std", ["time_std", "time_avg"])[0]
+    (None, 'spread')
     """
     flat = plain_name(name).replace("/", "_").rstrip("_.")
-    if _SPREAD.fullmatch(flat):
+    if _SPREAD.fullmatch(flat) and not _is_variant(flat, names):
         return "spread", "its header is that of a deviation"
     if flat in _PREDICTED:
         return "spread", "its header is that of an earlier prediction"
@@ -350,6 +354,14 @@ def role_by_words(name: str) -> tuple[Literal["spread", "label", "ratio"], str] 
     if _RESULT.fullmatch(flat) or (_COLLECTIVE.search(flat) and bandwidth_of(name)):
         return "ratio", "its header is that of a result that is computed from others"
     return None
+
+
+def _is_variant(flat: str, names: Collection[str]) -> bool:
+    """Tell whether the last word of a header is one of several variants that were measured, and no statistic."""
+    stem, _, last = flat.rpartition("_")
+    beside = {word for stem_of, _, word in (plain_name(n).rpartition("_") for n in names) if stem_of == stem} - {last}
+    is_of_one = stem in map(plain_name, names) or not beside.isdisjoint((*_RANKED, "err", "error"))
+    return bool(stem and beside) and header_of(stem).kind != "" and not is_of_one
 
 
 def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:

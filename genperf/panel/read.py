@@ -92,7 +92,7 @@ def _rows_with(measured: Measurement, source: Source, roles: Roles) -> Source:
     if measured.column not in source.columns:
         return source  # the reader names the columns there are
     main = roles.measurement
-    failed, _ = roles.failures.endings(source.cells, len(source), [main.column] if main else [], source.name)
+    failed, _, _ = roles.failures.endings(source.cells, len(source), [main.column] if main else [], source.name)
     there = filled(source.columns[measured.column]) & ~failed
     if not there.any():
         what = f"column '{measured.column}' holds no value of a run that succeeded"
@@ -173,9 +173,11 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
 
     def table(self) -> Table:
         """Return the checked table."""
-        named = self.given.measured_column is not None
-        mapping = self.mapping if named else self.reading.mapping
-        return read_with_roles(self.files or self.source, self.given if named else self.roles(), mapping)
+        if self.given.measured_column is not None:
+            return read_with_roles(self.files or self.source, self.given, self.mapping)
+        return read_with_roles(
+            self.files or self.source, replace(self.roles(), skip_bad_rows=True), self.reading.mapping
+        )
 
     def roles(self, quantity: str | None = None) -> Roles:
         """Return the roles with a measured column, the likeliest where omitted."""
@@ -250,7 +252,8 @@ def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] 
     where : str, optional
         A comparison: only the rows for which it holds are used, and only they are checked.
     skip_bad_rows : bool
-        Leave out the rows that cannot be used, and record them in `Table.rejected`, instead of raising.
+        Leave out the rows that cannot be used, and record them in `Table.rejected`, instead of raising. Where the roles
+        are recognised they are left out, and a note says so.
     delimiter : str, optional
         Recognised where omitted. One character, or "tab", "space", "comma", "semicolon", "pipe".
     aggregate : bool, optional

@@ -3,7 +3,7 @@
 import itertools
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -221,7 +221,7 @@ def read_columns(
     requested = {column for name in named if (column := column_named(name, columns)) is not None}
     reading = Reading(read, given, dict(mapping or {}))
     for name in read:
-        read[name].becomes(*_role_alone(read[name], name in requested, given))
+        read[name].becomes(*_role_alone(read[name], name in requested, given, read))
         if want is not None and plain_name(want) == plain_name(name) and read[name].role == "setting":
             read[name].becomes("measured", WANTED)
     if names:
@@ -267,8 +267,10 @@ def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None
     return scale if unnamed and meant_by(name) in LEVELS else None
 
 
-def _role_alone(column: TableColumn, requested: bool, roles: Roles) -> tuple[Role, *tuple[str, ...]]:
-    """Return what a column is by itself, with the reasons."""
+def _role_alone(
+    column: TableColumn, requested: bool, roles: Roles, names: Collection[str]
+) -> tuple[Role, *tuple[str, ...]]:
+    """Return what a column is by itself, among names of others, with the reasons."""
     option = roles.by_column.get(column.name)
     if option is not None:
         fitting: dict[str, Role] = {"repeat": "repeat", "categorical": "kind", "group": "kind", "weight": "label"}
@@ -283,7 +285,7 @@ def _role_alone(column: TableColumn, requested: bool, roles: Roles) -> tuple[Rol
         (not levels, "empty", "no cell is filled"),
         (requested, "setting" if column.numeric else "kind", "the question names it"),
         (numbers_repeats(column), "repeat", "it numbers the repeats of a configuration"),
-        *((True, *by_words) for by_words in [role_by_words(column.name)] if by_words is not None),
+        *((True, *by_words) for by_words in [role_by_words(column.name, names)] if by_words is not None),
         (column.kind != "" and len(known) > 0, "measured", of_header),
         (column.numeric and column.is_statistic, "measured", "its header is that of a statistic"),
         (texts and column.is_provenance, "label", "it says where a run was written down"),
@@ -343,6 +345,11 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
             column.header = replace(column.header, kind="time", unit=TIME_HEADERS[plain])
         elif bandwidth:
             column.header = Header("quantity", bandwidth)
+    shares = [c for c in reading.with_role("measured") if not c.kind and units.get(c.name) in ("%", "x")]
+    if any(is_relative(c.name) or c.kind for c in reading.with_role("measured", "ratio") if c not in shares):
+        for column in shares:
+            if WANTED not in column.reasons and column.name not in reading.roles.by_column:
+                column.becomes("ratio", "its cells are shares of something else")
     if not any(c.kind for c in reading.with_role("measured")):
         return
     # Whole numbers of no known header may be names, another one in each row. A setting with another value in each run

@@ -286,15 +286,15 @@ def models_of(
 
 
 def most_measured_group(models: Sequence[tuple[dict[str, str], FitResult]]) -> tuple[dict[str, str], FitResult]:
-    """Return the group that a question means which names none: that of most counts, and then of the farthest."""
+    """Return the group that a question means which names none: of most counts, the farthest, the first by name."""
 
-    def reach(model: tuple[dict[str, str], FitResult]) -> tuple[int, float]:
-        """Return how many counts were measured, and the largest."""
+    def behind(model: tuple[dict[str, str], FitResult]) -> tuple[int, float, list[str]]:
+        """Return how many counts were measured and the largest, the most first, and the levels."""
         panel = model[1].panel
         counts = {float(run[panel.along().name]) for run in panel.runs}
-        return len(counts), max(counts, default=0.0)
+        return -len(counts), -max(counts, default=0.0), [*model[0].values()]
 
-    return max(models, key=reach)
+    return min(models, key=behind)
 
 
 def capacity_constraints(capacity: Mapping[str, float], schema: Schema, further: Collection[str] = ()) -> list[str]:

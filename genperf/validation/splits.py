@@ -54,7 +54,8 @@ def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
         return _leave_group_out(table, argument)
     if kind == "extrapolate" and argument:
         return _extrapolate(table, *_column_and_limit(table, argument))
-    near = did_you_mean(kind, [s.partition(":")[0] for s in SCHEMES])
+    forms = {s.partition(":")[0]: s for s in SCHEMES}
+    near = f"did you mean '{forms[kind]}'?" if kind in forms else did_you_mean(kind, forms)
     schemes_text = "one of " + ", ".join(SCHEMES)
     raise TableError(
         f"'{scheme}' is not a scheme of validation", hint=f"{near}; {schemes_text}" if near else schemes_text

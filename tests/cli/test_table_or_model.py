@@ -129,6 +129,13 @@ def test_python_takes_a_frame_a_path_or_a_model_alike(shell: Shell, call: Callab
         pd.testing.assert_frame_equal(first[columns], other[columns])
 
 
+def test_of_groups_alike_the_first_by_name_answers_whatever_the_order_of_rows() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4] * 2, "images_per_s": [100.0, 190, 360, 120, 230, 450]})
+    runs["system"] = ["zeta"] * 3 + ["alpha"] * 3
+    answers = [gp.ask(table, gpus=8).throughput for table in (runs, runs[::-1], gp.fit(runs), gp.fit(runs[::-1]))]
+    assert answers == pytest.approx([gp.ask(runs, gpus=8, at={"system": "alpha"}).throughput] * 4, rel=1e-9)
+
+
 def test_python_validates_and_reports_a_frame_or_a_path(shell: Shell) -> None:
     errors = [gp.validate(source, "amdahl", "leave-one-out").frame() for source in (RUNS, "runs.csv")]
     pd.testing.assert_frame_equal(*(one.drop(columns="seconds") for one in errors))

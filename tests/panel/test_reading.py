@@ -21,6 +21,8 @@ WATCHED = {"sm_clock.min": [1500.0, 1530.0, 1500.0, 1530.0], "slowest_rank": [0,
 RATES = {"gpus": NUMBERS, "train_runtime": NUMBERS, "train_samples_per_second": NUMBERS}
 ACCURACY = {"gpus": [1, 2, 4, 8], "t_s": [9.0, 4.8, 2.6, 1.4], "train_acc": [0.61, 0.6, 0.58, 0.57]}
 LINES = {"iteration": [1, 2, 1, 2], "gpus": [8, 8, 16, 16], "iter_time": NUMBERS}
+VARIANTS = {"n": NUMBERS, "Time_Std": [10.0, 5.3, 2.9, 1.7], "Time_Opt": [8.1, 4.2, 2.3, 1.3]}
+SHARES = {"gpus": [1, 2, 4], "a TFLOP/s/GPU": [1024.4, 1007.7, 985.2], "b / a": ["99.7 %", "102.3 %", "103.4 %"]}
 ITERATIONS = {"gpus": NUMBERS, "batch_size": [32] * 4}
 #: What columns are → the columns, and the roles that they get; a role of None is not there.
 ROLES = {
@@ -39,6 +41,8 @@ ROLES = {
     "a throughput comes before a step": ({**STEP, "images_per_s": NUMBERS}, {"throughput": "images_per_s"}),
     "a step beside a batch": ({**STEP, "images_per_s": NUMBERS, "batch_size": [8] * 4}, {"time": "step_s"}),
     "steps a second are a time": ({**ITERATIONS, "it/s": [3.0, 2.9, 2.8, 2.6]}, {"time": "step_time_s"}),
+    "std is a variant beside another one": (VARIANTS, {"time": "Time_Std"}),
+    "t/s are tokens": ({"gpus": NUMBERS, "t/s": NUMBERS}, {"throughput": "t/s"}),
     "steps a second of all workers together": ({**ITERATIONS, "it/s": NUMBERS}, {"throughput": "it/s"}),
 }
 
@@ -230,6 +234,12 @@ def test_what_cannot_be_read_is_told_what_to_write(columns: dict[str, list], mes
     with pytest.raises(TableError, match=message) as caught:
         read_columns(columns)
     assert hint in str(caught.value.hint)
+
+
+def test_a_share_of_two_columns_is_not_what_was_measured() -> None:
+    source = understood(pd.DataFrame(SHARES))
+    reading = read_columns(source.columns, units=source.units)
+    assert (reading.quantities[0], reading.meanings["b / a"].role) == ("a TFLOP/s/GPU", "ratio")
 
 
 def test_steps_of_slurm_jobs_are_no_runs() -> None:
