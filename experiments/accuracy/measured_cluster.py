@@ -2,9 +2,8 @@
 
     python -m experiments measured_cluster
 
-Which architecture's family predicts which architecture's times best, whether bandwidth and latency come out as the
-links were shaped, whether the knee of a parameter server is seen before it is reached, how well 16 hosts follow from 8
-and fewer, how a job's start grows with shared storage, and the generic model on three frameworks' single workers.
+Whether bandwidth and latency come out as the links were shaped, how well 16 hosts follow from 8 and fewer, and the
+generic model on three frameworks' single workers. What the papers say of the same tables is in experiments/papers.md.
 """
 
 from __future__ import annotations
@@ -14,11 +13,7 @@ import pandas as pd
 
 import genperf as gp
 from experiments.shared import page
-from genperf.attribution import Knee
 
-FAMILIES = ("ring-allreduce", "parameter-server", "peer-to-peer")
-#: Asked one after the other, each from all smaller counts, of which there must be two.
-ASKED = (4, 6, 8, 12, 16)
 #: The servers' links without the workers': with fewer workers than servers the workers' links are full.
 SERVERS_LINKS = "c + 2*beta*bytes*workers/servers + alpha*workers/servers"
 #: Bytes of a frame on the link, and what of it is the message's: 1448 of TCP's with Ethernet, IP and TCP around them.
@@ -58,24 +53,6 @@ def errors(model: str, known: gp.Table, asked: gp.Table) -> tuple[np.ndarray, np
     time, lower, upper = (found[name].to_numpy() for name in ("time", "lower", "upper"))
     covered = (lower <= asked.measured) & (asked.measured <= upper)
     return np.abs(time / asked.measured - 1), covered, (upper - lower) / time
-
-
-def winners() -> pd.DataFrame:
-    """Return the mean error of each family on each architecture's times, every count from the smaller ones."""
-    rows = []
-    for title, where, _ in SETS:
-        found = {}
-        for family in FAMILIES:
-            each = []
-            for speed in SPEEDS:
-                table = series(f"{where} and link_mbit == {speed}")
-                counts = np.unique(table.columns["workers"])
-                asked = [n for n in ASKED if np.sum(counts < n) > 1]
-                each += [errors(family, *split(table, n, n))[0] for n in asked]
-            found[family] = 100 * np.concatenate(each).mean()
-        best = min(found, key=found.__getitem__)
-        rows.append({"measured": title, **{f: shown(found[f], bold=f == best) for f in FAMILIES}})
-    return pd.DataFrame(rows)
 
 
 def far() -> pd.DataFrame:
@@ -161,59 +138,6 @@ def links() -> pd.DataFrame:
     )
 
 
-def knees() -> pd.DataFrame:
-    """Return the knee of parameter servers from all counts, and what is said of it from the counts before it."""
-    frame = gp.datasets.frame("server_knee")
-    rows = []
-    for compute in sorted(frame["compute_s"].unique()):
-        for servers in sorted(frame["servers"].unique()):
-            table = gp.datasets.load("server_knee", where=f"servers == {servers} and compute_s == {compute}")
-            medians = table.medians()
-            workers = medians.columns["workers"]
-            measured = crossing(workers, medians.measured)
-            known = medians.take(~(workers >= measured))
-            reached = f"{measured:.1f}" if np.isfinite(measured) else f"beyond {workers.max():g}"
-            row = {"servers": servers, "a worker computes, s": compute, "measured": reached}
-            row["known up to"] = int(known.columns["workers"].max())
-            for model in ("parameter-server", "auto"):
-                found = gp.explain(gp.fit(known, model, seed=0), {}, knee=Knee(kind="weak", upto=64)).scaling
-                assert found is not None
-                point = found.points.iloc[0]
-                row[model] = f"{point['count']:.0f} ({point['lower']:.0f} to {point['upper']:.0f})"
-            rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def crossing(workers: np.ndarray, seconds: np.ndarray) -> float:
-    """Return where a step takes twice as long as on one worker, along the line between the counts; NaN if nowhere."""
-    double = 2 * seconds[0]
-    past = np.flatnonzero(seconds >= double)
-    if not past.size:
-        return float("nan")
-    i = int(past[0])
-    return float(np.interp(double, seconds[i - 1 : i + 1], workers[i - 1 : i + 1]))
-
-
-def starts() -> pd.DataFrame:
-    """Return what the CNTK paper's reading term makes of jobs that start from shared storage."""
-    rows = []
-    formula = "i0 + i1*samples*workers**q"
-    for reading in ("whole", "share"):
-        table = gp.datasets.load("initialisation", where=f"reading == '{reading}'", categorical="")
-        found = gp.fit(table, formula, seed=0).constants().set_index("constant")
-        size = float(gp.datasets.frame("initialisation")["sample_bytes"].iloc[0])
-        error = errors(formula, *split(table, 9, 16))[0]
-        rows.append(
-            {
-                "each worker reads": f"the {reading}" if reading == "whole" else "its share",
-                "exponent q": interval(found.loc["q"]),
-                "storage, Mbit/s": f"{8e-6 * size / found.loc['i1', 'value'] * FRAME / PAYLOAD:.0f}",
-                "16 hosts from ≤ 8: median (mean) %": f"{100 * np.median(error):.1f} ({100 * error.mean():.1f})",
-            }
-        )
-    return pd.DataFrame(rows)
-
-
 def single() -> pd.DataFrame:
     """Return held-out errors on single workers' networks, described by their sizes, and by what follows from them."""
     rows = []
@@ -227,16 +151,12 @@ def single() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def interval(constant: pd.Series) -> str:
-    return f"{constant['value']:.2f} ({constant['lower']:.2f} to {constant['upper']:.2f})"
-
-
 def shown(value: float, *, bold: bool) -> str:
     return f"**{value:.1f}**" if bold else f"{value:.1f}"
 
 
 def run() -> str:
-    tables = (winners, far, any_servers, bandwidths, links, latencies, knees, starts, single)
+    tables = (far, any_servers, bandwidths, links, latencies, single)
     return page(
         "measured-cluster",
         **{made.__name__: made() for made in tables},
@@ -244,5 +164,4 @@ def run() -> str:
         payload=PAYLOAD,
         servers_links=SERVERS_LINKS,
         operations=OPERATIONS,
-        joined=gp.datasets.frame("initialisation")["rendezvous_s"].max(),
     )
