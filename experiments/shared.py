@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -51,3 +53,24 @@ def rows_of_page(name: str) -> list[dict[str, str]]:
     cells = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines]
     rows = [dict(zip(cells[0], row, strict=False)) for row in cells[2:]] if cells else []
     return rows[: next((i for i, row in enumerate(rows) if "---" in row.values()), len(rows) + 1)]
+
+
+def chromium(*flags: str) -> Any:
+    """Start Chromium without a window, with its driver; None where one of them, or selenium, is not there."""
+    try:
+        from selenium import webdriver
+        from selenium.common.exceptions import WebDriverException
+        from selenium.webdriver.chrome.service import Service
+    except ImportError:
+        return None
+    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if browser is None or driver is None:
+        return None
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", *flags):
+        options.add_argument(flag)
+    try:
+        return webdriver.Chrome(options=options, service=Service(driver))
+    except WebDriverException:
+        return None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import re
-import shutil
 import sys
 from collections.abc import Iterable
 from io import StringIO
@@ -24,7 +23,7 @@ from rich.terminal_theme import DIMMED_MONOKAI, TerminalTheme
 from rich.text import Text
 
 import genperf as gp
-from experiments.shared import DATA, IMAGES
+from experiments.shared import DATA, IMAGES, chromium
 from genperf.asking.answer import card
 from genperf.cli.main import cli
 from genperf.cli.main import run as command
@@ -42,7 +41,6 @@ SCREENS = {
     "report-390": (390, 844, False, "screen"),
     "report-print": (718, 1016, False, "print"),
 }
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run")
 #: A terminal with a light ground; the dark one is rich's own.
 INKS = [(36, 41, 46), (179, 29, 40), (23, 122, 50), (150, 100, 0), (3, 81, 190), (111, 66, 193), (0, 110, 130)]
 THEMES = {"light": TerminalTheme((255, 255, 255), INKS[0], [*INKS, (90, 96, 102)]), "dark": DIMMED_MONOKAI}
@@ -76,20 +74,12 @@ def cards() -> None:
 
 def photographs() -> None:
     """Write the report of the table, and take a picture of its first screen for each kind of reader."""
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if browser is None or driver is None:
-        sys.exit("no Chromium with its driver here (Debian: apt-get install chromium chromium-driver)")
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
     with TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
         command(["report", str(TABLE), *QUESTION, "-o", str(page)])
-        for flag in (*FLAGS, f"--user-data-dir={folder}/profile"):
-            options.add_argument(flag)
-        window = webdriver.Chrome(options=options, service=Service(driver))
+        window = chromium("--hide-scrollbars", "--no-first-run", f"--user-data-dir={folder}/profile")
+        if window is None:
+            sys.exit("no Chromium with its driver here (Debian: apt-get install chromium chromium-driver)")
         try:
             for name, (width, height, dark, medium) in SCREENS.items():
                 size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}

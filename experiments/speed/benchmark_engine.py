@@ -9,14 +9,11 @@ trying the script out: fewer repeats and smaller sizes, and nothing is written.
 
 from __future__ import annotations
 
-import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -26,14 +23,13 @@ import pandas as pd
 
 import genperf as gp
 from experiments.accuracy.extra_p import extra_p_python, fit_extra_p
-from experiments.shared import ROOT, markdown
+from experiments.shared import markdown
 from experiments.speed.benchmark_search import limit, replicates, search
-from experiments.speed.benchmarking import QUICK, Row, Sizes, median_time, show, timed
+from experiments.speed.benchmarking import OUT, QUICK, Row, Sizes, log_of, machine, median_time, show, timed
 from genperf.estimate import FitOptions, estimate_alike
 from genperf.models import family_named
 
 COMMAND = "python -m experiments benchmark_engine"
-OUT = ROOT / "experiments" / "performance.md"
 HEAD = ["what", "genperf", "beside it", "ratio", "wanted", "met", "command"]
 SCALES = np.array([1.0, 2, 4, 8, 16])
 
@@ -67,30 +63,33 @@ def linear(sizes: Sizes) -> Iterator[Row]:
     peer = extra_p(sizes)
     asked = FitOptions(lam="cv", draws=1)
     few = parts[: min(1000, len(parts))]
-    measured = {
-        "fit, λ by 5-fold cross-validation and the look back, in one batch": (
+    measured = (
+        (
+            "fit, λ by 5-fold cross-validation and the look back, in one batch",
             median_time(lambda: estimate_alike(expression, parts, asked), sizes.repeats) / len(parts),
             "≥ 50 ×",
         ),
-        "the same with 200 bootstrap replicates": (
+        (
+            "the same with 200 bootstrap replicates",
             median_time(lambda: estimate_alike(expression, few, FitOptions(lam="cv")), sizes.repeats) / len(few),
             "reported",
         ),
-        "`fit` as a whole: groups, hashes, the same without replicates, and a result object for each": (
+        (
+            "`fit` as a whole: groups, hashes, the same without replicates, and a result object for each",
             median_time(lambda: gp.fit(table, "ernest", lam="cv", draws=1), max(1, sizes.repeats // 2)) / len(parts),
             "reported",
         ),
-    }
-    for name, (ours, target) in measured.items():
+    )
+    for name, ours, target in measured:
         ratio = peer[0] / ours if peer else float("nan")
-        yield Row(
-            f"{sizes.series} series of five points, Ernest: {name}",
-            f"{show(ours)} a model",
-            f"{show(peer[0])} a model ({peer[1]}, Basic modeler)" if peer else "Extra-P could not be had",
-            f"{ratio:.0f} × faster" if peer else "",
-            target,
-            (ratio >= 50 if target.startswith("≥") else None) if peer else None,
-        )
+        met = ratio >= 50 if peer and target.startswith("≥") else None
+        faster = f"{ratio:.0f} × faster" if peer else ""
+        title = f"{sizes.series} series of five points, Ernest: {name}"
+        yield Row(title, f"{show(ours)} a model", beside(peer, " a model"), faster, target, met)
+
+
+def beside(peer: tuple[float, str] | None, what: str = "") -> str:
+    return f"{show(peer[0])}{what} ({peer[1]}, Basic modeler)" if peer else "Extra-P could not be had"
 
 
 def one_series(sizes: Sizes) -> Iterator[Row]:
@@ -110,7 +109,7 @@ def one_series(sizes: Sizes) -> Iterator[Row]:
         yield Row(
             f"`auto` on a series of five points, {name}: the median of {len(tables)}",
             show(ours),
-            f"{show(peer[0])} ({peer[1]}, Basic modeler)" if peer else "Extra-P could not be had",
+            beside(peer),
             f"{ours / peer[0]:.1f} × its time" if peer else "",
             f"≤ {show(target)}",
             ours <= target,
@@ -138,26 +137,6 @@ def two_workers(sizes: Sizes) -> Iterator[Row]:
 
 
 # --- large tables ----------------------------------------------------------------------------------------------------
-
-
-def write_log(path: Path, rows: int) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rng = np.random.default_rng(0)
-    writer = None
-    for start in range(0, rows, 1_000_000):
-        size = min(1_000_000, rows - start)
-        n, b = 2.0 ** rng.integers(0, 6, size), rng.choice([16, 32, 64, 128], size)
-        s = (0.01 * b + 0.5 / n + 0.02 * np.log2(n) + 0.1) * np.exp(rng.normal(0, 0.05, size))
-        net = rng.choice(["resnet50", "vgg16", "bert"], size)
-        part = pa.table(
-            {"workers": n.astype(int), "batch": b, "net": net, "step": np.arange(start, start + size), "s": s}
-        )
-        writer = writer or pq.ParquetWriter(path, part.schema)
-        writer.write_table(part)
-    assert writer is not None
-    writer.close()
 
 
 READ = {
@@ -203,7 +182,7 @@ def large(sizes: Sizes) -> Iterator[Row]:
         ours: dict[int, tuple[float, float]] = {}
         for rows in sizes.rows:
             path = Path(folder) / f"{rows}.parquet"
-            write_log(path, rows)
+            log_of(rows, path, networks=True)
             ours[rows] = watched(READ["genperf"], path, repeats)
         most = sizes.rows[-1]
         theirs = watched(READ["pandas"], Path(folder) / f"{most}.parquet", repeats)
@@ -268,17 +247,6 @@ PARTS: dict[str, Callable[[Sizes], Iterator[Row]]] = {
     "start-up": start_up,
     "limit": limit,
 }
-
-
-def machine() -> str:
-    names = ("numpy", "scipy", "pandas", "joblib", "duckdb", "pyarrow")
-    model = platform.processor() or platform.machine()
-    if Path("/proc/cpuinfo").exists():
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
-    load = f"; load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
-    versions = ", ".join(f"{name} {version(name)}" for name in names)
-    return f"{model}, {os.cpu_count()} cores{load}; Python {platform.python_version()}, {versions}"
 
 
 def run(quick: bool = False, only: str = ",".join(PARTS)) -> None:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
 from statistics import median
 from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from experiments.shared import ROOT
+
+OUT = ROOT / "experiments" / "performance.md"
 
 
 @dataclass(frozen=True)
@@ -60,3 +71,38 @@ def show(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds * 1e9:.3g} ns"
+
+
+def machine() -> str:
+    names = ("numpy", "scipy", "pandas", "joblib", "duckdb", "pyarrow")
+    model = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
+    load = f"; load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
+    versions = ", ".join(f"{name} {version(name)}" for name in names)
+    return f"{model}, {os.cpu_count()} cores{load}; Python {platform.python_version()}, {versions}"
+
+
+def log_of(rows: int, path: Path, networks: bool = False) -> None:
+    """Write rows of two factors, or of three networks' steps, some at a time, as CSV or Parquet."""
+    rng = np.random.default_rng(0)
+    writer = None
+    for start in range(0, rows, 1_000_000):
+        size = min(1_000_000, rows - start)
+        n, b = 2 ** rng.integers(0, 6, size), rng.choice([16, 32, 64, 128], size)
+        s = (0.01 * b + 0.5 / n + 0.1) * np.exp(rng.normal(0, 0.05, size))
+        part = pd.DataFrame({"workers": n, "batch": b, "s": s.round(7)})
+        if networks:
+            part = part.assign(net=rng.choice(["resnet50", "vgg16", "bert"], size), step=np.arange(start, start + size))
+        if path.suffix == ".csv":
+            part.to_csv(path, mode="a", header=start == 0, index=False)
+            continue
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        whole = pa.Table.from_pandas(part, preserve_index=False)
+        writer = writer or pq.ParquetWriter(path, whole.schema)
+        writer.write_table(whole)
+    if writer is not None:
+        writer.close()

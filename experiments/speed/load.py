@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.shared import DATA
-from experiments.speed.benchmark_engine import OUT, machine
+from experiments.shared import DATA, chromium
+from experiments.speed.benchmarking import OUT, log_of, machine
 
 COMMAND = "python -m experiments load"
 HEAD = ("what", "clock", "work", "peak memory", "command")
@@ -91,28 +91,6 @@ def once(path: Path, make: Callable[[Path], Any]) -> Path:
 
 
 # --- the tables ------------------------------------------------------------------------------------------------------
-def log_of(rows: int, path: Path) -> None:
-    """Write rows of two factors, some at a time."""
-    rng = np.random.default_rng(0)
-    writer = None
-    for start in range(0, rows, 1_000_000):
-        size = min(1_000_000, rows - start)
-        n, b = 2 ** rng.integers(0, 6, size), rng.choice([16, 32, 64, 128], size)
-        s = (0.01 * b + 0.5 / n + 0.1) * np.exp(rng.normal(0, 0.05, size))
-        part = pd.DataFrame({"workers": n, "batch": b, "s": s.round(7)})
-        if path.suffix == ".csv":
-            part.to_csv(path, mode="a", header=start == 0, index=False)
-            continue
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        whole = pa.Table.from_pandas(part, preserve_index=False)
-        writer = writer or pq.ParquetWriter(path, whole.schema)
-        writer.write_table(whole)
-    if writer is not None:
-        writer.close()
-
-
 def groups_of(groups: int, path: Path, devices: float = 0.0) -> None:
     """Write groups of five counts, each with a curve and noise of its own; with nodes of so many devices, if any."""
     rng = np.random.default_rng(0)
@@ -122,11 +100,6 @@ def groups_of(groups: int, path: Path, devices: float = 0.0) -> None:
     nodes = {"nodes": np.tile(np.maximum(COUNTS / devices, 1.0), groups)} if devices else {}
     table = {"net": nets, "workers": np.tile(COUNTS, groups), **nodes, "s": times.ravel()}
     pd.DataFrame(table).to_csv(path, index=False)
-
-
-def series_of(path: Path) -> None:
-    """Write one series of five counts."""
-    groups_of(1, path)
 
 
 def distinct_rows(rows: int, path: Path) -> None:
@@ -151,13 +124,13 @@ def wide_rows(factors: int, path: Path) -> None:
     pd.DataFrame(columns).to_csv(path, index=False)
 
 
-def few_rows(path: Path) -> None:
-    """Write the measurements of two factors."""
-    log_of(2000, path)
-
-
 # --- what is measured ------------------------------------------------------------------------------------------------
 Row = tuple[str, Used | str, str]
+
+
+def measured(folder: Path, name: str, *call: str) -> Row:
+    """Return the row of a command line."""
+    return name, genperf(folder, *call), " ".join(call)
 
 
 def rows(folder: Path, sizes: Sizes) -> Iterator[Row]:
@@ -166,25 +139,20 @@ def rows(folder: Path, sizes: Sizes) -> Iterator[Row]:
         fit = ("fit", path.name, *BATCH, "--model", "generic", "-q", "-o", f"{kind}.json")
         name = {"csv": "CSV", "parquet": "Parquet"}[kind]
         size = f"{path.stat().st_size / 1e6:.0f} MB"
-        yield (
-            f"{sizes.rows:.0e} rows of {name} ({size}) read, summarised and fitted",
-            genperf(folder, *fit),
-            " ".join(fit),
-        )
+        yield measured(folder, f"{sizes.rows:.0e} rows of {name} ({size}) read, summarised and fitted", *fit)
 
 
 def grid(folder: Path, sizes: Sizes) -> Iterator[Row]:
-    once(folder / "few.csv", few_rows)
+    once(folder / "few.csv", lambda p: log_of(2000, p))
     once(
         folder / "few.json", lambda _: genperf(folder, "fit", "few.csv", *BATCH, "--model", "generic", "-o", "few.json")
     )
-    over = ("--over", f"workers=1:{sizes.rows // 100}", "--over", "batch=1:100")
-    call = ("optimize", "few.json", *over)
-    yield f"`optimize` over {sizes.rows:.0e} configurations", genperf(folder, *call), " ".join(call)
+    call = ("optimize", "few.json", "--over", f"workers=1:{sizes.rows // 100}", "--over", "batch=1:100")
+    yield measured(folder, f"`optimize` over {sizes.rows:.0e} configurations", *call)
 
 
 def families(folder: Path, sizes: Sizes) -> Iterator[Row]:
-    once(folder / "few.csv", few_rows)
+    once(folder / "few.csv", lambda p: log_of(2000, p))
     n, side = sizes.predicted, 100
     counts = pd.DataFrame({"workers": 1 + np.arange(n)})
     different = pd.DataFrame({"workers": 1 + np.arange(n) // side, "batch": 1 + np.arange(n) % side})
@@ -195,7 +163,7 @@ def families(folder: Path, sizes: Sizes) -> Iterator[Row]:
 
 
 def series(folder: Path, sizes: Sizes) -> Iterator[Row]:
-    once(folder / "series.csv", series_of)
+    once(folder / "series.csv", lambda p: groups_of(1, p))
     n, model = sizes.predicted, ("series.csv", *ROLES)
     repeated = pd.DataFrame({"workers": 1 + np.arange(n) % 1000})
     yield predicted(folder, f"{n:.0e} rows of 1,000 counts, a series of `auto`", model, repeated)
@@ -209,7 +177,7 @@ def predicted(folder: Path, name: str, fit: tuple[str, ...], asked: pd.DataFrame
     genperf(folder, "fit", *fit, "-q", "-o", "model.json")
     asked.to_csv(folder / "asked.csv", index=False)
     call = ("predict", "model.json", "--data", "asked.csv", "-q", "-o", "predicted.csv")
-    return f"`predict` of {name}", genperf(folder, *call), " ".join(call)
+    return measured(folder, f"`predict` of {name}", *call)
 
 
 def fits(folder: Path, sizes: Sizes) -> Iterator[Row]:
@@ -234,21 +202,18 @@ def fits(folder: Path, sizes: Sizes) -> Iterator[Row]:
 
 
 def answers(folder: Path, sizes: Sizes) -> Iterator[Row]:
-    once(folder / "series.csv", series_of)
+    once(folder / "series.csv", lambda p: groups_of(1, p))
     once(folder / "rubick.csv", lambda p: shutil.copy(DATA / p.name, p))
     for name, call in {
         "`ask` of a series of five counts, start-up included": (
-            "ask",
-            "series.csv",
-            "--time",
-            "s",
+            *("ask", "series.csv", *ROLES[:2]),
             "--at",
             "workers=64",
         ),
-        "`ask` of `rubick.csv`, 535 rows of 16 columns": ("ask", "rubick.csv", "--at", "devices=32"),
-        "`demo`": ("demo", "demo", "-q"),
+        "`ask` of `rubick.csv`, 535 rows of 16 columns": ["ask", "rubick.csv", "--at", "devices=32"],
+        "`demo`": ["demo", "demo", "-q"],
     }.items():
-        yield name, genperf(folder, *call), " ".join(call)
+        yield measured(folder, name, *call)
 
 
 def page(folder: Path, sizes: Sizes) -> Iterator[Row]:
@@ -267,23 +232,8 @@ def page(folder: Path, sizes: Sizes) -> Iterator[Row]:
 
 def opened(path: Path) -> float | None:
     """Return the seconds until Chromium shows a page that is ready; None without Chromium."""
-    try:
-        from selenium import webdriver
-        from selenium.common.exceptions import WebDriverException
-    except ImportError:
-        return None
-    from selenium.webdriver.chrome.service import Service
-
-    browser, program = shutil.which("chromium"), shutil.which("chromedriver")
-    if browser is None or program is None:
-        return None
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"):
-        options.add_argument(flag)
-    try:
-        driver = webdriver.Chrome(options=options, service=Service(program))
-    except WebDriverException:
+    driver = chromium("--host-resolver-rules=MAP * ~NOTFOUND")
+    if driver is None:
         return None
     times = []
     for _ in range(3):
@@ -301,7 +251,7 @@ def groups(folder: Path, sizes: Sizes) -> Iterator[Row]:
     for count in (sizes.page, sizes.groups):
         once(folder / f"groups{count}.csv", lambda p, n=count: groups_of(n, p))
         fit = ("fit", f"groups{count}.csv", *ROLES, "--group", "net", "-q", "--workers", "2", "-o", "groups.json")
-        yield f"`auto` on {count:,} groups of five counts, 2 workers", genperf(folder, *fit), " ".join(fit)
+        yield measured(folder, f"`auto` on {count:,} groups of five counts, 2 workers", *fit)
 
 
 def alike(folder: Path, sizes: Sizes) -> Iterator[Row]:
@@ -313,19 +263,8 @@ def alike(folder: Path, sizes: Sizes) -> Iterator[Row]:
         work = []
         for count in (groups // 10, groups):
             path = once(folder / f"nodes{count}.csv", lambda p, n=count: groups_of(n, p, 4.0))
-            fit = (
-                "fit",
-                path.name,
-                *ROLES[:3],
-                "workers,nodes",
-                "--group",
-                "net",
-                "--model",
-                model,
-                "-q",
-                "-o",
-                "alike.json",
-            )
+            roles = (*ROLES[:3], "workers,nodes", "--group", "net", "--model", model)
+            fit = ("fit", path.name, *roles, "-q", "-o", "alike.json")
             work.append(genperf(folder, *fit).work)
         each = 1e3 * (work[1] - work[0]) / (groups - groups // 10)
         yield f"a {kind}, five counts with their nodes: work of one among {groups:,}", f"{each:.2g} ms", " ".join(fit)
