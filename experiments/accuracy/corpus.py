@@ -1,7 +1,5 @@
 """How well `auto` extrapolates series of published clusters, beside simpler models.
 
-    python -m experiments corpus [--extra-p] [--among] [--hidden] [--outside FOLDER]
-
 `experiments/benchmark.md` states the protocol. A file is a source. `--outside` names a folder with more sources in the
 same form, which no licence allows to bundle. The prior of the bank is one for all sources: it is set half-way between
 values by hand and learned ones, and either end gives the same figures (`experiments/results/growth.md`).

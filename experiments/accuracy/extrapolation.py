@@ -1,8 +1,5 @@
 """How well `auto` extrapolates series of measurements, beside what one would use instead.
 
-    python -m experiments extrapolation [--extra-p] [--protocols P1,P2,…]
-    python -m experiments extrapolation --sizes
-
 Every protocol is a function below that returns a `Protocol`: what is fitted, what is predicted. Each series counts
 once: its error is the mean of |predicted/measured − 1| over its targets. Another protocol is another function in
 `PROTOCOLS`. P3 and P4 borrow between groups and are in `pooling.py`; without `--protocols` they are run too.

@@ -1,11 +1,9 @@
 """Constants, shares, elasticities and probabilities beside the laws that drew the tables.
 
-    python -m experiments factors_told [--fast] [--half tuning|fresh]
-
 Ten laws are written down here, with their seeds. The first of each kind was looked at while the package was changed;
 the second, its *fresh* half, is run at the end. Every law is drawn with other constants in every world and measured on
 four designs. Both models, `auto` and `generic`, answer the same questions through the public functions. Writes
-factors-told.md. The same command writes the same bytes.
+factors-told.md.
 """
 
 from __future__ import annotations

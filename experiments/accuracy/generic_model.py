@@ -1,7 +1,5 @@
 """The generic model on measurements of TensorFlow, MXNet and PyTorch, beside the learners.
 
-    python -m experiments generic_model
-
 Writes four pages: held-out errors (5-fold, and the largest counts from the smaller ones), the fitted constants with
 their intervals, the errors of `auto` on the other bundled tables, and the costs that the two solvers reach. The same
 command writes the same bytes.

@@ -1,7 +1,5 @@
 """How well the bank of curves extrapolates series, in process and from arrays alone: the gates of `genperf.growth`.
 
-    python -m experiments growth [--outside FOLDER]
-
 The cases of `corpus.py`, and P1, P2 and InsightFace of `extrapolation.py`. The series of a
 cell are one table, whose series share what they show of their cluster, or each stands alone. No table is read and no
 verdict is given, so that a run takes seconds; `corpus.py` and `extrapolation.py` judge the whole of `auto`.

@@ -1,7 +1,5 @@
 """How much a hint of the network narrows `auto` beyond the first node, and whether it is still right.
 
-    python -m experiments hints [--outside FOLDER]
-
 Series of the corpus whose network trained and whose machines are known are fitted from one node, without a hint and
 with the nominal bandwidth of their machines (and a tenth and ten times of it); the first count beyond the node is
 asked, and the largest.

@@ -1,7 +1,5 @@
 """What the families make of our own measurements on an emulated cluster.
 
-    python -m experiments measured_cluster
-
 Whether bandwidth and latency come out as the links were shaped, how well 16 hosts follow from 8 and fewer, and the
 generic model on three frameworks' single workers. What the papers say of the same tables is in experiments/papers.md.
 """

@@ -1,9 +1,6 @@
 """The partitioned campaign: layouts predicted and chosen from a fifth of them.
 
-    python -m experiments partitioned_layouts [--draws 50]
-
-The protocol is experiments/protocols/partitioned.md. Prints the tables; `--write` writes
-experiments/results/partitioned.md.
+The protocol is experiments/protocols/partitioned.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """How well groups that were measured less far borrow from those that were measured farther.
 
-    python -m experiments pooling
-
 P3: one batch of a configuration was measured to 8 devices, everything else to 32. P4: no batch of the configuration was
 measured beyond 8. Asked is the time at 32 (and at 16). Each series counts once, and each is asked for with a table of
 its own, in which its times beyond 8 are missing.

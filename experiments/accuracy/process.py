@@ -1,10 +1,8 @@
 """`auto` on tables of many factors: the process against the averaged expressions before it, on the same folds.
 
-    python -m experiments process [WORD...] [--workers N]
-
 Without a word: every row. A row is a table, a scheme of `gp.validate` and what `auto` erred by before
 (`experiments/process_before.csv`, made by the same command with `--before` on commit 8dbf9a2). Prints the rows and the
-geometric means of the error ratios; `--write` writes experiments/results/process.md.
+geometric means of the error ratios.
 """
 
 from __future__ import annotations

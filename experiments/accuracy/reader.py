@@ -1,7 +1,5 @@
 """What each mechanism of the reader brings: every form of a table or a log is asked again without it.
 
-    python -m experiments reader [FOLDER ...]
-
 The forms of `forms.txt` are of one law, and asked for twice the largest count. A folder has `cases.json`:
 a list of a `file`, a `question` (column to value) and a `truth` (`quantity`, `value`, `unit`; -1 is to be refused).
 Only counts of its answers stand on the page.

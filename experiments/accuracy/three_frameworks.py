@@ -1,11 +1,8 @@
 """The core experiment: `generic`, `auto` and five learners on sampled networks in PyTorch, TensorFlow and MXNet.
 
-    python -m experiments three_frameworks [--only WORDS] [--models NAMES]
-
-The protocol is experiments/protocols/core-experiment.md. Prints the errors; `--write` writes
-experiments/results/three-frameworks.md. With `--only` some of the rows are made anew (those whose framework or
-question has one of the words, between semicolons), and the page keeps the others. With `--models` so are the columns
-of these models alone.
+The protocol is experiments/protocols/core-experiment.md. With `--only` some rows are made anew (those whose
+framework or question has one of the words, between semicolons), and the page keeps the others. With
+`--models` so are the columns of these models alone.
 """
 
 from __future__ import annotations

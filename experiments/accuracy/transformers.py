@@ -1,10 +1,7 @@
 """Training of transformers: the errors of genperf's models and of the learners, in one run.
 
-    python -m experiments transformers [TABLE...] [--models A,B]
-
-Without a table: all of them. Prints the tables; `--write` writes experiments/results/transformers.md, or the
-rows of the tables and the columns of the models that were run. A table alone takes seconds to minutes: enough to see
-what a change does.
+Without a table: all of them; otherwise the page keeps the other rows. A table alone takes seconds to
+minutes: enough to see what a change does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """The choice of a layout from a fifth of the runs: how much slower the picked layout is than the best one.
 
-    python -m experiments transformers_choice [--draws 50]
-
 A fifth of rubick's layouts with even placements is drawn at random, and `auto` is fitted to it. In each group of one
 network and one count of devices with at least 15 layouts, the layout of least predicted time is picked. Its measured
 time is compared with the least of the group: beside a layout picked at random, and the best of those in the fifth.

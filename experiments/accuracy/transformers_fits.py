@@ -1,9 +1,7 @@
 """Which layouts of a transformer run out of memory: outcomes of held-out runs, on tables with emulated failures.
 
-    python -m experiments transformers_fits [TABLE...]
-
-Without a table: all of them. Runs whose measured memory is above a capacity are declared failed. `--write` writes
-experiments/results/transformers-fits.md, or the rows of the tables that were run.
+Without a table: all of them; otherwise the page keeps the other rows. Runs whose measured memory is above a
+capacity are declared failed.
 """
 
 from __future__ import annotations

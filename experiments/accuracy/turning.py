@@ -1,7 +1,5 @@
 """Whether series that turn within two doublings beyond the data are covered, and their best count is found.
 
-    python -m experiments turning
-
 Worlds are drawn from three laws of the work done in a second, with 2 % of noise, and measured from one on in doublings:
 
     peak          λn/(1 + σ(n − 1) + κn(n − 1))         Gunther's law: most at sqrt((1 − σ)/κ)

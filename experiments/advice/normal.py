@@ -1,7 +1,5 @@
 """The steps of the published series, and whether an efficiency that one source published is normal among the others.
 
-    python -m experiments normal
-
 writes `genperf/normal/steps.json` from `genperf.datasets.world()` and the page of results. Each source is left out in
 turn: of each of its steps the share of nine in ten is taken from the other sources, narrowed by what the source tells,
 and the page has how many of its series lie inside. A series counts once, however many steps it has.

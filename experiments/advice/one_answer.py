@@ -4,8 +4,6 @@ A table has a law (work that grows with the devices or is shared, an exchange in
 one of the forms of `FORMS`, and 2 % noise. Its machine is named in one of several wordings: devices, nodes, both, the
 ways of a split, the batch of all or of a device. Every command, the page, the proposal and Python have to answer alike,
 to 1e-9, with the work that the law does, and the 90 % interval holds the law's value in 85 to 97 % of the tables.
-
-Run: `python -m experiments one_answer --tables 1000 --workers 2`
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Whether one run's utilisation is that of its source, and whether published runs show what is normal.
 
-    python -m experiments one_run [--further FURTHER.csv]
-
 reads `data/published/runs.csv`. FURTHER has the same facts of runs that are not bundled: they judge as well.
 """
 

@@ -3,8 +3,6 @@
 Every series of a bundled table begins with its three cheapest configurations. The others are measured one after
 the other, in the order of the advisor, at random, or the smallest first, until the median over the series of the error
 at the largest scale is below a level. What has been spent by then, in machine-seconds, is compared.
-
-    python -m experiments suggestions
 """
 
 from __future__ import annotations

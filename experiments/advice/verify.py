@@ -1,7 +1,5 @@
 """How often `genperf verify` raises a false alarm, and what it finds, in drawn worlds; beside fixed thresholds.
 
-    python -m experiments verify
-
 A world has a history of 20 sessions (nights, commits), each with one run at four counts, and a new session. Runs have
 log-normal noise of 1, 3 or 10 %. Sessions are alike, or differ by as much as runs do, or drift: a random walk of three
 tenths of the noise a session. The new session is slower by a step of 0 to 20 %, or by three times the noise. A fixed

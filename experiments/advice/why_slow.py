@@ -1,7 +1,5 @@
 """Whether `genperf.why` names the planted cause of slow steps, from their times alone.
 
-    python -m experiments why_slow
-
 Each case is a part of `data/causes.csv`: one framework and one planted cause, at two or three counts, with one batch or
 two. `why` reads it beside the sound runs of the same framework, and by itself with hints of the network and with
 phases. The settings were chosen on PyTorch; the other two frameworks confirm them.

@@ -1,7 +1,5 @@
 """The pictures of an answer: the card at 80 and 120 columns, light and dark; the page's first screen; the help.
 
-    python -m experiments answer_pictures
-
 The page needs Chromium with its driver (Debian: apt-get install chromium chromium-driver) and
 `pip install ".[report,browser]"`. Fonts and the browser's version change pixels, so no test draws them.
 """

@@ -1,7 +1,5 @@
 """Draw the rooms of genperf by layer, with what each imports: docs/images/architecture.svg.
 
-    python -m experiments architecture_picture
-
 The rooms and their imports are read from the files of `genperf/`, the layers from the table `LAYERS` in
 `tests/test_layers.py`. An arrow leads from a room to a room that it imports. Arrows that others imply are left out; a
 pointer over a room shows all of its imports. The same files give the same bytes.

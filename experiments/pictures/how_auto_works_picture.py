@@ -1,7 +1,5 @@
 """Draw how the members of a stack and their pool go on beyond the measured counts: docs/images/how-auto-works.svg.
 
-    python -m experiments how_auto_works_picture
-
 The rows are those of `server_knee.csv` on one server: the model knows those up to 8 workers. The same files give the
 same bytes.
 """

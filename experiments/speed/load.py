@@ -1,7 +1,5 @@
 """How long large tables, many groups and large grids take, and how much memory.
 
-    python -m experiments load [--only NAME,…] [--quick]
-
 Each is a command line in a process of its own: seconds of the clock, seconds of work (user and system together) and the
 largest resident memory, as the system counts them. The rows of a run replace those of the same name in the page's
 section Load. The tables and models are made first, outside the time; `--quick` makes small ones and writes nothing.

@@ -1,7 +1,4 @@
-"""How long `optimize` takes for 10⁴ to 10⁷ configurations on one core.
-
-python -m experiments optimize_speed
-"""
+"""How long `optimize` takes for 10⁴ to 10⁷ configurations on one core."""
 
 from __future__ import annotations
 
