@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pandas as pd
 
 import genperf as gp
-from experiments.accuracy.layout_memory import VOCABULARY, Program, drawn
 from experiments.accuracy.transformers import CASES, table_of
 from experiments.shared import markdown_of, page, rows_of_page
 
@@ -23,18 +22,6 @@ TABLES = ("bigscience, memory", "GPT, memory")
 #: Shares of the runs whose memory is below the capacity.
 SHARES = (0.5, 0.65, 0.8)
 FOLDS, REPEATS = 5, 3
-#: Programs whose layouts are simulated, and the columns that their tables lack.
-PROGRAMS = {
-    "simulated": (Program(), (2048, 4096), ()),
-    "simulated, fused": (Program(fused=True, split_sequence=True), (2048, 4096), ()),
-    "simulated, parameters alone": (Program(), (2048,), ("layers", "hidden", "heads", "seq_len")),
-}
-LAYOUTS, DEVICE_GB = 120, 80.0
-SIMULATED_ROLES = {
-    "intrinsic": ("mbs", "gbs", "params_b", "layers", "hidden", "heads", "seq_len"),
-    "extrinsic": ("dp", "tp", "pp", "nodes", "zero_stage"),
-    "categorical": ("recompute",),
-}
 COLUMNS = (
     *("table", "measured", "below the capacity %", "near %", "right %", "right of those not near %"),
     *("failed: right %", "failed: left out %", "succeeded: kept %"),
@@ -88,25 +75,6 @@ def rows_of(name: str) -> list[dict[str, str]]:
     return [*rows, *kept_by_capacity(name)]
 
 
-def simulated(
-    name: str, program: Program, sequences: tuple[int, ...], without: tuple[str, ...]
-) -> list[dict[str, str]]:
-    """Return a row per kind of table of simulated layouts, on devices of `DEVICE_GB`."""
-    tables = [drawn(LAYOUTS, seed, program, sequences) for seed in range(REPEATS)]
-    memory = np.concatenate([table.gb.to_numpy() for table in tables])
-    rows = []
-    for beside in (False, True):
-        fits = []
-        for seed, table in enumerate(tables):
-            sizes = table.assign(params_b=(12 * table.layers * table.hidden**2 + VOCABULARY * table.hidden) / 1e9)
-            runs = sizes.drop(columns=list(without) if without else "params_b")
-            roles = {role: ",".join(c for c in names if c in runs) for role, names in SIMULATED_ROLES.items()}
-            fits.append(probabilities(runs, roles, DEVICE_GB, seed, beside=beside))
-        head = (name, "memory" if beside else "times", percent(memory <= DEVICE_GB))
-        rows.append(row_of(head, memory, DEVICE_GB, np.concatenate(fits)))
-    return rows
-
-
 def kept_by_capacity(name: str) -> list[dict[str, str]]:
     """Return a row per capacity of a memory that is measured in all runs: what `--capacity` leaves out, held out."""
     held_out = gp.validate(table_of(CASES[name]), "auto", f"kfold:{FOLDS}", seed=0).predictions()
@@ -133,11 +101,11 @@ def run(*tables: str) -> str:
     known: dict[str, list[dict[str, str]]] = {}
     for row in rows_of_page("transformers-fits") if tables else ():
         known.setdefault(row["table"], []).append(row)
-    for name in [*TABLES, *PROGRAMS]:
+    for name in TABLES:
         if not tables or name in tables:
-            made = simulated(name, *PROGRAMS[name]) if name in PROGRAMS else rows_of(name)
+            made = rows_of(name)
             known[made[0]["table"]] = made
             print(markdown_of(pd.DataFrame(made)), flush=True)
-    order = [name.removesuffix(", memory") for name in [*TABLES, *PROGRAMS]]
+    order = [name.removesuffix(", memory") for name in TABLES]
     rows = pd.DataFrame([row for name in order for row in known.get(name, [])])
     return page("transformers-fits", command=COMMAND, table=rows)
