@@ -273,10 +273,6 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
         names = basis.unidentified
         names_text = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
         grades.mark(total > RULES.near, 1, "undetermined_effect" if several else "undetermined", names=names_text)
-    for name, factor in extrinsic.items():
-        following = 2.0 * factor.upper
-        needed = (grades.grade > 0) & (far[name] > RULES.near) & (columns[name] > following)
-        grades.mark(needed, 0, "measure", name=name, value=following)
     return grades.grade, grades.marks
 
 

@@ -5,6 +5,7 @@ import platform
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -27,6 +28,7 @@ from genperf.errors import GenperfError, TableError, counted
 from genperf.facts import check_interval
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT, Name, Node, call, render
+from genperf.formula.amounts import amount
 from genperf.panel import Panel, Table
 from genperf.panel.quantities import ONE, QUANTITIES, REPORTED_BESIDE, paid_for, quantities_of
 from genperf.prediction import discrepancies_of, read_query
@@ -51,7 +53,7 @@ from genperf.reporting.place import (
 )
 from genperf.reporting.proposal import asset, filled
 from genperf.result import FitResult, GroupedResult
-from genperf.search.problem import Goal, capacity_constraints
+from genperf.search.problem import Goal, capacity_constraints, models_of, most_measured_group
 from genperf.search.space import split_columns
 from genperf.table.cells import frame_of
 from genperf.validation import Validation, validate
@@ -75,6 +77,8 @@ MAX_DRAW_BYTES = 3_000_000
 #: Bytes of a draw of a constant as text, and of an anchor's coordinate.
 BYTES_PER_DRAW = 6
 BYTES_PER_ANCHOR = 11
+#: Columns of groups that a title names.
+MOST_NAMED = 2
 #: Groups whose answers a page without JavaScript shows.
 PLAIN_GROUPS = 40
 #: Rejected rows that are listed.
@@ -421,7 +425,8 @@ def page(
     """Return the page's text."""
     view = view or View()
     check_interval(view.interval)
-    result, groups = what.first, _groups(what, view, workers)
+    what, most_measured = _asked(what, view.target or {})
+    result, groups = what.first, _groups(what, view, workers, most_measured)
     data = {
         "rules": rules(),
         "interval": view.interval,
@@ -458,7 +463,7 @@ def page(
         several=len(groups) > 1,
         group_columns=", ".join(what.group),
         plain_groups=[
-            {"name": " · ".join(g["key"]), **{name: g["sheet"][name] for name in ("answers", "glance")}}
+            {"name": g["name"], **{name: g["sheet"][name] for name in ("answers", "glance")}}
             for g in groups[:PLAIN_GROUPS]
             if "sheet" in g
         ],
@@ -477,8 +482,22 @@ def _versions() -> str:
     return ", ".join(f"{name} {number}" for name, number in named.items())
 
 
-def _groups(fitted: FitResult | GroupedResult, view: View, workers: int) -> list[dict[str, Any]]:
-    """Return the groups, that of the target or the least efficient first, and those without a page last."""
+def _asked(
+    fitted: FitResult | GroupedResult, target: Mapping[str, Any]
+) -> tuple[FitResult | GroupedResult, tuple[str, ...] | None]:
+    """Return the groups that a configuration leaves, and the one that `ask` takes of them where it names some."""
+    if not isinstance(fitted, GroupedResult) or not any(name in target for name in fitted.group):
+        return fitted, None
+    left, _ = models_of(fitted, target)
+    chosen, _ = most_measured_group(left)
+    results = {tuple(group.values()): result for group, result in left}
+    return replace(fitted, results=results), tuple(chosen.values())
+
+
+def _groups(
+    fitted: FitResult | GroupedResult, view: View, workers: int, first: tuple[str, ...] | None
+) -> list[dict[str, Any]]:
+    """Return the groups, one that is asked about first, then the least efficient, and those without a page last."""
     live = sum(map(_bytes, fitted.results.values())) <= MAX_DRAW_BYTES
     contents: dict[int, dict[str, Any]] = {}
     doing("answering for groups", 0, len(fitted.results))
@@ -493,17 +512,24 @@ def _groups(fitted: FitResult | GroupedResult, view: View, workers: int) -> list
         key, group = next(iter(groups.items()))
         raise GenperfError(f"none of {len(groups)} groups can be shown; {', '.join(key)}: {group['failed']}")
 
-    target = view.target or {}
-    named = {place: str(target[name]) for place, name in enumerate(fitted.group) if name in target}
-
     def place(key: tuple[str, ...]) -> tuple[bool, bool, float]:
-        """Order groups by efficiency, those of the target first; those without one follow, the most measured first."""
-        efficiency, another_group = summaries[key]["efficiency"], any(key[n] != level for n, level in named.items())
+        """Order groups by efficiency; those without one follow, the most measured first."""
+        efficiency = summaries[key]["efficiency"]
         last = -fitted.results[key].schema.configurations if efficiency is None else efficiency
-        return another_group, efficiency is None, last
+        return key != first, efficiency is None, last
 
     order = [*sorted(summaries, key=place), *(key for key in groups if key not in summaries)]
-    return [{"key": list(key), **groups[key]} for key in order]
+    differing = [len(levels) > 1 for levels in map(set, zip(*groups, strict=True))]
+
+    def name(key: tuple[str, ...]) -> str:
+        """Name a group by what differs between groups, a number with its column."""
+        named = zip(fitted.group, key, differing, strict=True)
+        levels = [
+            f"{column}={level}" if amount(level) is not None else level for column, level, differs in named if differs
+        ]
+        return " · ".join(levels or key)
+
+    return [{"key": list(key), "name": name(key), **groups[key]} for key in order]
 
 
 def _group(
@@ -546,14 +572,15 @@ def _title(result: FitResult, groups: list[dict[str, Any]], names: Sequence[str]
     configurations = {group["sheet"]["summary"]["at"] for group in groups if "sheet" in group}
     at = f" at {configurations.pop()}" if len(configurations) == 1 else ""
     if len(groups) > 1:
-        return f"Which {' and '.join(names)} of {table} needs a look{at}?"
+        which = " and ".join(names) if len(names) <= MOST_NAMED else "group"
+        return f"Which {which} of {table} needs a look{at}?"
     return f"{of}{table}{at}: what to expect"
 
 
 def _first_look(groups: list[dict[str, Any]]) -> str:
     """Return which group to look at first; nothing for one group, or without efficiencies."""
     looks = {
-        " · ".join(group["key"]): group["sheet"]["summary"]
+        group["name"]: group["sheet"]["summary"]
         for group in groups
         if "sheet" in group and group["sheet"]["summary"]["efficiency"] is not None
     }

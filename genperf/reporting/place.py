@@ -336,14 +336,13 @@ def slider(counts: Array) -> Index:
 
 
 def ladder_places(steps: Ladder, upto: float, further: float, most: int) -> Index:
-    """Return the steps of the measured counts, of doublings beyond them up to a count, and of a further count."""
+    """Return steps of measured counts, of doublings beyond them up to a count, and of the ends and a further count."""
     counts, largest = steps.counts, steps.along.upper
     beyond = largest * 2.0 ** np.arange(1.0, np.floor(np.log2(max(upto / largest, 1.0)) + 1e-9) + 1.0)
-    near = [int(np.argmin(np.abs(counts - count))) for count in (counts[0], *beyond, further)]
-    places = np.unique([*steps.measured[0], *near])
-    if len(places) > most:
-        places = places[np.unique(np.linspace(0, len(places) - 1, most).round().astype(int))]
-    return np.asarray(places, dtype=np.int64)
+    named = np.unique([steps.nearest(count) for count in (counts[0], largest, further)])
+    others = np.setdiff1d([*steps.measured[0], *map(steps.nearest, beyond)], named)
+    left = np.unique(np.linspace(0, len(others) - 1, max(min(most - len(named), len(others)), 0)).round().astype(int))
+    return np.union1d(named, others[left]).astype(np.int64)
 
 
 def page_ladder(count: float, steps: Ladder) -> Index:

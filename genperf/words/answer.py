@@ -153,15 +153,15 @@ def next_line(facts: Facts) -> str:
     name, efficiency = facts.growth.name, facts.growth.target.efficiency
     named = run.differing(facts.at, name).places
     places = "; ".join(count_text(float(p[name]), name) if {*p} == {name} else join_values(p) for p in named)
-    (what, value, unit), digits = _reported(facts, run.now), three_digits
-    if facts.column is None and efficiency is not None and efficiency.lower < efficiency.upper:
-        what, value, unit, digits = "efficiency", efficiency, "%", whole_percent
-    texts = ([digits(end) for end in ends[1:]] for ends in (value.ends, run.narrowed(value).ends))
-    now, then = (ends_text(lower, upper, " – ") for lower, upper in texts)
-    if run.little or now == then:
-        there = count_text(facts.growth.target.count, name)
-        return f"measure {there} itself: no other run narrows this noticeably"
-    return f"measure {places}: narrows {what} to {with_unit(then, unit)}"
+    told = [(*_reported(facts, run.now), three_digits)]
+    if facts.column is None and efficiency is not None:
+        told = [("efficiency", efficiency, "%", whole_percent), *told]
+    for what, value, unit, digits in () if run.little else told:
+        texts = ([digits(end) for end in ends[1:]] for ends in (value.ends, run.narrowed(value).ends))
+        now, then = (ends_text(lower, upper, " – ") for lower, upper in texts)
+        if now != then:
+            return f"measure {places}: narrows {what} to {with_unit(then, unit)}"
+    return f"measure {count_text(facts.growth.target.count, name)} itself: no other run narrows this noticeably"
 
 
 def decision_sentence(
@@ -172,6 +172,10 @@ def decision_sentence(
         return capitalised(_plan_decision(facts.plan))
     if fails := fits_text(expected.fits):
         return capitalised(f"at {where}, {fails}")
+    growth = None if facts is None else facts.growth
+    judged = "" if growth is None or not growth.grows else pays_judged(growth, expected.interval)
+    if growth is not None and growth.peak is not None and judged in ("does not pay", "hardly pays"):
+        return capitalised(f"growing to {where} {judged}: {growth.peak:g} did most of all that were measured")
     if expected.verdict == BLIND:
         text = f"do not decide on {where} yet"
         run = None if facts is None else facts.next_run
@@ -182,9 +186,8 @@ def decision_sentence(
         )
     there = value if name == "throughput" else f"{with_article(name)} of {value}"
     there += f" instead of {beside}" if beside else ""
-    if facts is None or not facts.growth.grows or facts.growth.marginal is None:
+    if growth is None or not judged or growth.marginal is None:
         return capitalised(f"at {where} expect {there}")
-    judged = pays_judged(facts.growth, expected.interval)
     if judged == "undecided":
         return capitalised(f"whether growing to {where} pays is undecided: expect {there}")
     return capitalised(f"growing to {where} {judged}: expect {there}")

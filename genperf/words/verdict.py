@@ -27,7 +27,6 @@ REASONS: dict[str, str] = {
     "very_wide": "the interval is very wide",
     "undetermined": "not determined by the data: {names}",
     "undetermined_effect": "not determined by the data: the effect of {names}",
-    "measure": "measure {name}={value:g} or more first",
     "doubling": "{count} doubling",
     "doublings": "{count} doublings",
     "fails": "may fail",

@@ -251,8 +251,6 @@ function judged(model, x, logWidth) {
   if (logWidth > very) mark(2, reason("very_wide"));
   if (loose.length && total > RULES.near)
     mark(1, reason(several ? "undetermined_effect" : "undetermined", { names: `${loose.slice(0, 4).join(", ")}${loose.length > 4 ? ", …" : ""}` }));
-  for (const [f, far, value] of next)
-    if (grade > 0 && far > RULES.near && value > 2 * f.upper) mark(0, reason("measure", { name: f.name, value: 2 * f.upper }));
   // The reasons of the worst grade come first.
   const sorted = [...reasons].sort(([, a], [, b]) => b - a).map(([text]) => text);
   return [RULES.verdicts[grade], sorted.join("; ") || reason("inside")];

@@ -5,7 +5,7 @@ let sheet = null, engine = null;
 
 const withUnit = (text) => (QUANTITY.unit ? `${text} ${QUANTITY.unit}` : text);
 const amount = (v) => withUnit(plain(+v.toPrecision(4)));
-const nameOf = (group) => group.key.join(" · ");
+const nameOf = (group) => group.name;
 const chip = (verdict) => h("span", { class: `chip ${verdict}` }, verdict);
 // A number stays on the line of its unit.
 const UNIT = new RegExp(`(\\d) (%|${QUANTITY.unit.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") || "%"})(?!\\w)`, "g");
