@@ -27,7 +27,7 @@ from genperf.models.network import checked_hints
 from genperf.one_run import TrainingRun, about, run_in, run_of_words
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
-from genperf.panel.evidence import TableColumn, is_size
+from genperf.panel.evidence import MONEY, TableColumn, is_size
 from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.quantities import price_of
 from genperf.panel.read import Recognised, read_with_roles, recognised
@@ -43,7 +43,7 @@ from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import DEVICE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
-from genperf.vocabulary.names import counts_devices, is_efficiency, meant_by
+from genperf.vocabulary.names import LEVELS, counts_devices, is_efficiency, meant_by
 from genperf.words.numbers import join_values, rate_unit, samples_called, three_digits, with_unit
 from genperf.words.verdict import trust_text
 
@@ -64,6 +64,8 @@ FIT_NOTES = ("hint", "hint_contradicted", "outlier", "mixture")
 # Which series of a table answer a question, and how many answers there are.
 #: Relative difference up to which a number is the requested level of a series: 30B for 29.97B. A guess.
 SAME_LEVEL = 0.05
+#: Relative difference up to which the prices of runs are the same.
+SAME_PRICE = 0.01
 #: Levels that a message lists, and other series whose answers are shown.
 SERIES_MAX_LEVELS = 6
 #: Rows times quantities of a table of several factors that are fitted: a hundred take two seconds.
@@ -195,10 +197,19 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
     question = replace(question or Question(), sample=samples_called(fitted.schema.target.throughput))
     answer = ask_model(fitted, wanted, question)
-    if answer.facts is None or not group:
+    if answer.facts is None:
         return answer
-    series = {n: level for n, level in group.items() if n in by_column}
-    return answer_of(replace(answer.facts, series=series, taken={**answer.facts.taken, **left_open}))
+    if group:
+        series = {n: level for n, level in group.items() if n in by_column}
+        answer = answer_of(replace(answer.facts, series=series, taken={**answer.facts.taken, **left_open}))
+    rate, row = fitted.schema.target.throughput, answer.facts.predicted if answer.facts is not None else {}
+    if not rate or THROUGHPUT[0] not in row:
+        return answer
+    # What was measured is answered, as of a table.
+    value, lower, upper = (float(row[name]) for name in THROUGHPUT)
+    unit = unit_of_column(rate, header_of(rate), "")
+    first = replace(answer.answers[0], quantity=rate, unit=unit, value=value, lower=lower, upper=upper)
+    return replace(answer, answers=(first, *answer.answers[1:]))
 
 
 def ask_recognised(
@@ -230,13 +241,22 @@ def ask_recognised(
     else:
         resolved = _resolved(opened.reading, opened.at)
         series = _series(opened.reading, resolved)
-        answer = _SeriesAnswers(opened, opened.reading, series, question or Question(), seed).answered(resolved)
+        answers = _SeriesAnswers(opened, opened.reading, series, question or Question(), seed)
+        hourly = [column for column in opened.reading.with_role("ratio") if MONEY in column.reasons and column.kind]
+        notes = []
+        if hourly and answers.question.price is None and (price := answers.price_in(hourly[0])):
+            answers = replace(answers, question=replace(answers.question, price=price_of(price)))
+            notes.append(
+                f"the price of one of the {opened.reading.scale} is {price} by '{hourly[0].name}'; --price sets it"
+            )
+        answer = answers.answered(resolved)
         if (
             header_of(wanted or "").kind == "time"
             and opened.reading.columns[opened.reading.quantities[0]].kind == "rate"
         ):
             # The time of a step is wanted, and a rate was measured.
             answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
+        answer = replace(answer, notes=(*notes, *answer.notes))
     return replace(answer, notes=(*requested.notes, *answer.notes))
 
 
@@ -472,7 +492,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         reading, notes = self.reading, list[str]()
         most = MAX_QUANTITIES if along else max(1, MOST_CELLS // len(self._counts))
         if self.opened.want is None:
-            others += [n for n in reading.of("ratio", "consequence") if reading.columns[n].follows is not None]
+            arithmetic = [c for c in reading.with_role("ratio", "consequence") if c.follows is not None]
+            others += [c.name for c in arithmetic if MONEY not in c.reasons or c.kind != "rate"]  # prices are given
         order = [*answers, *others]
         for name in sorted(others, key=lambda n: reading.columns[n].follows is not None):
             value = self._by_arithmetic(name, answers)
@@ -523,6 +544,19 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _counts(self) -> Array:
         """The counts of the scale in the series."""
         return self.reading.columns[self.reading.scale or ""].values[self.series.rows]
+
+    def price_in(self, column: TableColumn) -> str:
+        """Return the price of one worker or node that a column of money per hour gives; empty where it gives none.
+
+        The same in each run it is of one, and in proportion to the count of all.
+        """
+        paid = column.values[self.series.rows]
+        of_one = next((p for p in (paid, paid / self._counts) if np.ptp(p) <= SAME_PRICE * np.max(p)), None)
+        counted = meant_by(self.reading.scale or "") in LEVELS and len(np.unique(self._counts)) > 1
+        if not counted or of_one is None or column.kind != "rate":
+            return ""
+        sign = re.search(r"[$€£¥]", f"{column.name} {self.opened.source.units.get(column.name, '')}")
+        return f"{float(np.median(of_one)):.6g}{sign[0] if sign else ''}/{column.header.unit}"
 
     def fitted(self, name: str) -> tuple[FitResult, Table]:
         """Fit the model that answers for one quantity, with the table that it was fitted to."""

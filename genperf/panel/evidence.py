@@ -108,7 +108,7 @@ class TableColumn(Struct, eq=False):
     lowest: float
     #: Whether it names kinds of runs by texts: several, and not almost one for each row.
     names_kinds: bool
-    #: Whether it is a statistic of something measured, and whether it says where a run was written down, by its name:
+    #: Whether it is a statistic of something measured, by its name, and whether it says where or when a run was made:
     #: that may separate series, and is no factor.
     is_statistic: bool
     is_provenance: bool
@@ -184,7 +184,7 @@ def column_from(
         lowest=float(np.min(known, initial=1.0)),
         names_kinds=1 < len(levels) <= max(2.0, MAX_KIND_LEVELS * len(texts)),
         is_statistic=bool(words) and (last in _RANKED or re.fullmatch(r"p\d\d", last) is not None),
-        is_provenance=plain in _PROVENANCE,
+        is_provenance=plain in _PROVENANCE or (bool(levels) and all(map(_DATE.match, levels))),
         role=role,
     )
 
@@ -294,9 +294,13 @@ _RESULT = re.compile(rf"(^|.*_){any_of('columns.result')}(_.*)?")
 _SPREAD = re.compile(rf"(^|.*[_.]){any_of('columns.spread')}(_.*)?")
 _PREDICTED = (*words_of("columns.predicted"), *words_of("columns.expected"), "lower", "upper")
 _COLLECTIVE = re.compile(any_of("columns.collective"))
+#: A day, perhaps with its time: `2024-01-31 10:00`, `31.1.2024`.
+_DATE = re.compile(r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{4})(?!\d)")
 _NUMBER_OF_A_RUN = re.compile(any_of("columns.number_of_a_run"))
 _MONEY = re.compile(rf"(^|.*[\W_]){any_of('columns.money')}([\W_].*|$)")
 _WHOLE = re.compile(rf"(^|_){any_of('headers.whole')}(_|$)")
+#: Why a column is no setting.
+MONEY = "its header is that of money"
 #: Statistics of one measurement, the better one to fit first; a name without such a word comes before all.
 _RANKED = (*STATISTICS, "min")
 #: The name of the step's time that is derived from steps per second.
@@ -350,7 +354,7 @@ def role_by_words(name: str, names: Collection[str] = ()) -> tuple[Literal["spre
     if flat.startswith("_") or _NUMBER_OF_A_RUN.fullmatch(flat):
         return "label", "it numbers the runs"
     if _MONEY.fullmatch(flat):
-        return "ratio", "its header is that of money"
+        return "ratio", MONEY
     if _RESULT.fullmatch(flat) or (_COLLECTIVE.search(flat) and bandwidth_of(name)):
         return "ratio", "its header is that of a result that is computed from others"
     return None

@@ -743,10 +743,11 @@ def _with_series(
         per_worker = [n for n in batches if columns[n].canonical != "global_batch" and columns[n].varies]
         per_worker = [n for n in per_worker if n not in unmeasured or len(batches) > 1]
         series = {n: columns[n].texts for n in [*texts, *per_worker]}
+        counts = np.empty(0) if scale is None else columns[scale].values
         for name in [n for n in texts if columns[n].is_provenance and n not in requested]:
-            if len(series) > 1 and alone(series):
-                del series[name]  # each run is written down in another place: that separates no series
-        if scale is not None and sparse(series, columns[scale].values):
+            if len(series) > 1 and (alone(series) or (len(counts) and sparse(series, counts))):
+                del series[name]  # nearly each run is of another place or day: that separates no series
+        if len(counts) and sparse(series, counts):
             series = {}
     if series:
         of_series = not {*series}.isdisjoint(batches)

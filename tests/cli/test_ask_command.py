@@ -703,6 +703,19 @@ def test_what_was_done_so_far_at_even_times_is_a_rate(shell: Shell) -> None:
     assert (one.unit, one.value) == ("samples/s", pytest.approx(4150, rel=0.1))
 
 
+@pytest.mark.parametrize("paid", [[2, 2, 2, 2], [2, 4, 8, 16]], ids=["of one", "of all"])
+def test_a_column_of_money_per_hour_is_the_price(paid: list[float], shell: Shell) -> None:
+    lines = csv_of("gpus,images_per_s,cost_per_hour", zip((1, 2, 4, 8), (100, 195, 380, 740), paid, strict=True))
+    Path("paid.csv").write_text(lines)
+    answer, given = gp.ask("paid.csv", gpus=16), gp.ask("paid.csv", gpus=16, price="2/h")
+    assert "A million images cost 6 at 8 gpus and 6.26 at 16" in answer.sentences["pays"]
+    assert answer.sentences["pays"] == given.sentences["pays"]
+    assert [note for note in answer.notes if note not in given.notes] == [
+        "the price of one of the gpus is 2/h by 'cost_per_hour'; --price sets it"
+    ]
+    assert [value.quantity for value in answer.answers] == ["images_per_s"]
+
+
 def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(
     shell: Shell, fits_of_the_session: dict[bytes, list[object]]
 ) -> None:

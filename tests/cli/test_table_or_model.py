@@ -149,6 +149,9 @@ def test_a_model_answers_as_its_table_does(shell: Shell) -> None:
     for at in (("--at", "net=b", "--at", "gpus=16"), ("--at", "gpus=16,net=b"), ("--at", "16")):
         of_table, of_model = (json.loads(shell("ask", name, *at, "--json")[1]) for name in ("nets.csv", "nets.json"))
         assert of_model["throughput"] == pytest.approx(of_table["throughput"], rel=1e-6)
+        first, same = of_model["answers"][0], of_table["answers"][0]
+        assert [first[key] for key in ("quantity", "unit")] == [same[key] for key in ("quantity", "unit")]
+        assert first["value"] == pytest.approx(same["value"], rel=1e-6)
         assert (of_model["verdict"], of_model["taken"]) == (of_table["verdict"], of_table["taken"])
 
 

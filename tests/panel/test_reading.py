@@ -23,6 +23,8 @@ ACCURACY = {"gpus": [1, 2, 4, 8], "t_s": [9.0, 4.8, 2.6, 1.4], "train_acc": [0.6
 LINES = {"iteration": [1, 2, 1, 2], "gpus": [8, 8, 16, 16], "iter_time": NUMBERS}
 VARIANTS = {"n": NUMBERS, "Time_Std": [10.0, 5.3, 2.9, 1.7], "Time_Opt": [8.1, 4.2, 2.3, 1.3]}
 SHARES = {"gpus": [1, 2, 4], "a TFLOP/s/GPU": [1024.4, 1007.7, 985.2], "b / a": ["99.7 %", "102.3 %", "103.4 %"]}
+DAYS = {"when": [f"2024-01-0{k} 10:00" for k in (2, 3, 4)] * 2, "host": list("aaabbb"), "gpus": [1, 2, 4] * 2}
+DATED = {"date": list("xxyyxyzz"), "net": list("aaaabbbb"), "gpus": [1, 2, 4, 8] * 2, "images/s": NUMBERS * 2}
 ITERATIONS = {"gpus": NUMBERS, "batch_size": [32] * 4}
 #: What columns are → the columns, and the roles that they get; a role of None is not there.
 ROLES = {
@@ -42,6 +44,8 @@ ROLES = {
     "a step beside a batch": ({**STEP, "images_per_s": NUMBERS, "batch_size": [8] * 4}, {"time": "step_s"}),
     "steps a second are a time": ({**ITERATIONS, "it/s": [3.0, 2.9, 2.8, 2.6]}, {"time": "step_time_s"}),
     "std is a variant beside another one": (VARIANTS, {"time": "Time_Std"}),
+    "days of any name part no series": ({**DAYS, "step_s": NUMBERS[:3] * 2}, {"group": "host", "categorical": None}),
+    "days part no series of few runs": (DATED, {"group": "net", "categorical": None}),
     "t/s are tokens": ({"gpus": NUMBERS, "t/s": NUMBERS}, {"throughput": "t/s"}),
     "steps a second of all workers together": ({**ITERATIONS, "it/s": NUMBERS}, {"throughput": "it/s"}),
 }
