@@ -16,6 +16,7 @@ import os
 import sys
 from importlib import import_module
 from pathlib import Path
+from tempfile import mkdtemp
 from types import ModuleType, NoneType
 from typing import Any, get_args, get_type_hints
 
@@ -69,7 +70,7 @@ def parser_of(name: str, module: ModuleType) -> argparse.ArgumentParser:
             parser.add_argument(option, action="store_true")
         else:
             parser.add_argument(option, type=kind, default=parameter.default, help=f"(default {parameter.default})")
-    parser.add_argument("--print", action="store_true", help="only print the page")
+    parser.add_argument("--print", action="store_true", help="only print the page; pictures go to a temporary folder")
     parser.add_argument("-o", "--output", type=Path, help="in the place of the page in experiments/results/")
     return parser
 
@@ -82,6 +83,10 @@ def main(arguments: list[str]) -> None:
     name = arguments[0]
     from threadpoolctl import threadpool_limits
 
+    from experiments import shared
+
+    if "--print" in arguments:
+        shared.IMAGES = Path(mkdtemp())
     module = import_module(".".join(files[name].relative_to(FOLDER.parent).with_suffix("").parts))
     options = vars(parser_of(name, module).parse_args(arguments[1:]))
     only_print, output = options.pop("print"), options.pop("output")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -49,10 +50,10 @@ def page(name: str, **figures: object) -> str:
 def rows_of_page(name: str) -> list[dict[str, str]]:
     """Return the rows of a page's first table, without what is bold; none where there is no page."""
     path = RESULTS / f"{name}.md"
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line[:1] == "|"] if path.exists() else []
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    lines = re.split(r"\n(?!\|)", text[text.find("\n|") + 1 :], maxsplit=1)[0].splitlines() if "\n|" in text else []
     cells = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines]
-    rows = [dict(zip(cells[0], row, strict=False)) for row in cells[2:]] if cells else []
-    return rows[: next((i for i, row in enumerate(rows) if "---" in row.values()), len(rows) + 1)]
+    return [dict(zip(cells[0], row, strict=False)) for row in cells[2:]]
 
 
 def chromium(*flags: str) -> Any:

@@ -163,7 +163,7 @@ def run(worlds: int = 4000, fits: int = 120) -> str:
         drawn=worlds // 4,
         few=worlds // 8,
         short=in_short(every),
-        false=false,
+        false_alarms=false,
         steps=steps,
         three=three_times(worlds // 8),
         fitted=with_a_fit(fits),
