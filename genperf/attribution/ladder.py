@@ -124,9 +124,9 @@ def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:
     last = factor.upper * 2.0 ** (2.0 * RULES.blind) if upto is None else float(upto)
     smallest = min(factor.lower, float(measured.min(initial=factor.lower)))
     if not np.isfinite(last) or last <= smallest:
-        raise GenperfError(
-            f"there is nothing to look at from {smallest:g} up to {last:g} {factor.name}", hint="a larger count"
-        )
+        one, several = f"is {smallest:g} alone", f"goes from {smallest:g} up to {last:g}"
+        what = f"there is nothing to look at: {factor.name} {one if last == smallest else several}"
+        raise GenperfError(what, hint="a larger count")
     doublings = np.log2(last / smallest)
     counts = np.geomspace(smallest, last, int(np.ceil(doublings * Ladder.steps_per_doubling)) + 1)
     powers = 2.0 ** np.arange(int(doublings + 1e-9) + 1)

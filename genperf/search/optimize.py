@@ -521,6 +521,7 @@ _MEASURE = "or measure more: genperf suggest"
 def _no_answer(search: Search, evaluation: Evaluation, looked: int, alone: Mapping[str, int]) -> GenperfError:
     """Return why there is no answer: a constraint, or a limit that intervals and verdicts decide, and how far it is."""
     goal, size, left = search.goal, search.space.size, evaluation.positions.size
+    none_looked = "no configuration" if looked == 1 else f"none of the {looked:,} best configurations"
     broken = next((name for name, count in alone.items() if not count), None)
     if not left and not evaluation.feasible and evaluation.unfit:
         text = f"{counted(evaluation.unfit, 'configuration')} may fail, and no other satisfies the constraints; the "
@@ -538,6 +539,8 @@ def _no_answer(search: Search, evaluation: Evaluation, looked: int, alone: Mappi
         easiest = excluded.iloc[int(excluded["alone"].argmax())]
         text = f"none of {size:,} configurations is feasible; '{strictest['constraint']}' excludes most, "
         text += f"{strictest['excludes']:,}"
+        if size == 1:
+            text = f"the configuration is not feasible: '{strictest['constraint']}' excludes it"
         hint = "relax it" if strictest["excludes"] < size else "relax it: nothing on this grid satisfies it"
         if easiest["alone"]:
             hint = f"without '{easiest['constraint']}' {easiest['alone']:,} would be left"
@@ -546,13 +549,13 @@ def _no_answer(search: Search, evaluation: Evaluation, looked: int, alone: Mappi
         hint = f"a larger --budget, a smaller --interval, {_MEASURE}"
     elif broken == CAPACITY:
         limits = " and ".join(f"{name} below {most:g}" for name, most in goal.capacity.items())
-        text = f"none of the {looked:,} best configurations keeps {limits} with a probability of {goal.fits:g}"
+        text = f"{none_looked} keeps {limits} with a probability of {goal.fits:g}"
         hint = f"smaller values in --over, a lower --fits, {_MEASURE}"
     elif broken == VERDICT:
-        text = f"none of the {looked:,} best configurations has a trusted prediction: each is extrapolating-blind"
+        text = f"{none_looked} has a trusted prediction: {'it' if looked == 1 else 'each'} is extrapolating-blind"
         hint = "values nearer to the measured ones, or measure some: genperf suggest"
     else:
-        text = f"none of the {looked:,} best configurations keeps {' and '.join(alone)} at once"
+        text = f"{none_looked} keeps {' and '.join(alone)} at once"
         hint = "relax one of them"
     return GenperfError(text, hint=hint)
 

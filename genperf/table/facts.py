@@ -312,7 +312,8 @@ def begins_with_facts(text: str, in_blanks: bool = False) -> bool:
     (True, False)
     """
     lines = [row for row in text[: 1 << 16].splitlines() if row.strip() and not row.startswith("#")][:MOST_NAMES]
-    short = [line[:LONGEST_LINE] for line in lines] or [""]
+    titled = in_blanks and len(lines) > 1 and lines[0].rstrip().endswith(":")
+    short = [line[:LONGEST_LINE] for line in lines[titled:]] or [""]
     pairs = [bool(_PAIR.search(line) or _WORD.match(line) or failure_of(line)) for line in short]
     if pairs[0] and 2 * sum(pairs) > len(pairs):
         return True

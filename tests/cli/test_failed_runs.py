@@ -113,7 +113,7 @@ def test_trusted_answers(shell: Shell, fitted: str) -> None:
     kept = [row["gpus"] for row in first if row["verdict"] != "extrapolating-blind"]
     assert [row["gpus"] for row in trusted["best"]] == kept
     err = refusal(shell, "optimize", fitted, "--over", "gpus=65536", "--over", "micro=1", "--trusted")
-    assert "each is extrapolating-blind" in err
+    assert "is extrapolating-blind" in err
 
 
 def test_a_capacity_is_kept_with_a_probability(shell: Shell, folder: Path) -> None:

@@ -209,3 +209,11 @@ def _numeric(cells: object) -> bool:
 def test_hours_of_a_log_are_part_of_its_time() -> None:
     assert [value for _, value, _ in facts_of('walltime = "3h34m40s"')] == [12880.0]
     assert [value for _, value, _ in facts_of("elapsed: 1h2m")] == [3720.0]
+
+
+def test_a_title_over_lines_of_results_is_no_header(tmp_path: Path) -> None:
+    title = "A test network of one host without a shaper:"
+    lines = [f"{n} nodes give {2 * n + 1} transactions/s" for n in (50, 100, 200)]
+    (tmp_path / "notes.txt").write_text("\n".join([title, *lines]))
+    source = understood(str(tmp_path / "notes.txt"))
+    assert source.columns["nodes"].tolist() == [50, 100, 200]
