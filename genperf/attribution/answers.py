@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from genperf.attribution.draws import Curves
 from genperf.attribution.ladder import Ladder
-from genperf.errors import counted
+from genperf.errors import LISTED, counted, listed
 from genperf.facts import ENDS, Interval, Turn
 from genperf.panel.target import Target
 from genperf.prediction.bands import MixtureForecast
@@ -48,11 +48,13 @@ def as_html(title: str, frame: pd.DataFrame, *notes: str) -> str:
 
 #: Lines of an answer that a session of Python shows by itself: those of a card.
 SHORT = 13
-#: A term whose share is below this at every configuration, with its interval, is only counted.
+#: A term whose share is below this at every configuration is only counted, as are those behind the largest `LISTED`.
 LEAST_SHARE_SHOWN = 0.005
 #: Row for what the prediction knows beside the expression: how the measurements depart from its form.
 FORM = "unexplained"
-#: Its largest share with which the terms are shown.
+#: Row that makes the terms of a `max` total add up: what one term hides behind another.
+HIDDEN = "hidden by overlap"
+#: The largest share of `FORM` with which the terms are shown.
 MOST_UNEXPLAINED = 0.25
 #: A sentence, or a table with its title.
 Line: TypeAlias = str | tuple[str, pd.DataFrame]
@@ -77,13 +79,29 @@ def for_people(
 
 
 def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
-    """Return what a doubling does by level: a row per level, and a column per factor with the interval behind."""
-    rows: dict[str, dict[str, str]] = {}
-    for record in doublings.to_dict("records"):
-        level = f"{record['categorical']} = {record['level']}"
-        text = f"{record['times']:.2f} ({record['lower']:.2f}–{record['upper']:.2f})"
-        rows.setdefault(level, {"level": level})[record["factor"]] = text
-    return pd.DataFrame(list(rows.values()))
+    """Return what a doubling does by level: a row per kind of level, a column per factor with the interval behind.
+
+    Levels of one kind lie within each other's intervals, of every factor: the row has their geometric mean, and an
+    interval that holds theirs.
+    """
+    rows = []
+    for categorical, of_one in doublings.groupby("categorical", sort=False):
+        levels, factors = of_one["level"].astype(str).unique().tolist(), of_one["factor"].unique()
+        ends = of_one[["times", "lower", "upper"]].to_numpy().reshape(len(factors), len(levels), 3)
+        times, lower, upper = ends.transpose(2, 1, 0)
+        inside = np.all((lower[:, None] <= times) & (times <= upper[:, None]), axis=2)
+        kinds: list[list[int]] = []
+        for level, alike in enumerate(inside & inside.T):
+            kind = next((kind for kind in kinds if alike[kind].all()), [])
+            kinds += [] if kind else [kind]
+            kind.append(level)
+        for kind in kinds:
+            few = listed([levels[level] for level in kind], 3)
+            called = f"any {categorical}" if len(kind) == len(levels) > 1 else f"{categorical} = {few}"
+            middle = np.exp(np.log(times[kind]).mean(axis=0))
+            shown = zip(factors, middle, lower[kind].min(axis=0), upper[kind].max(axis=0), strict=True)
+            rows.append({"level": called, **{name: f"{x:.2f} ({low:.2f}–{high:.2f})" for name, x, low, high in shown}})
+    return pd.DataFrame(rows)
 
 
 class PrintedAnswer(Struct, frozen=True, eq=False):
@@ -388,19 +406,30 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
             terms = pd.concat([terms[~summed], sum_row]).sort_index(kind="stable")
         return terms
 
+    def _largest_of(self, some: pd.Index) -> str:
+        """Return how large one of some terms may be by its interval, where that is a share to know of."""
+        value = term_column(self.quantity)
+        if value not in self.terms:
+            return ""
+        settings = list(self.terms.columns[: self.terms.columns.get_loc("term")])
+        of_one = self.terms.groupby(settings or np.zeros(len(self.terms)), dropna=False)[value].transform("sum")
+        shares = (self.terms[["lower", "upper"]].abs().max(axis=1) / of_one)[self.terms["term"].isin(some)]
+        return f"; one may have up to {100.0 * shares.max():.0f} %" if shares.max() >= LEAST_SHARE_SHOWN else ""
+
     @property
     def content(self) -> Iterator[Line]:
         """Terms and elasticities, what the verdicts mean, what cannot be told apart, then what was requested beside."""
         target, settings = self.quantity, list(self.terms.columns[: self.terms.columns.get_loc("term")])
         terms = self._terms_with_sums(settings)
         largest = terms["share"].abs().groupby(terms["term"]).max()
-        if term_column(target) in terms:
-            of_one = terms.groupby(settings or np.zeros(len(terms)), dropna=False)[term_column(target)]
-            ends = terms[["lower", "upper"]].abs().max(axis=1) / of_one.transform("sum")
-            largest = ends.clip(lower=terms["share"].abs()).groupby(terms["term"]).max()
-        small = largest[largest < LEAST_SHARE_SHOWN]
+        # What departs from the terms, and what they hide, is shown beside them.
+        ranked = largest.drop([FORM, HIDDEN], errors="ignore").sort_values(ascending=False, kind="stable")
+        small = ranked[(ranked < LEAST_SHARE_SHOWN) | (np.arange(len(ranked)) >= LISTED)]
         unexplained = terms.loc[terms["term"] == FORM, "share"].abs().max()
-        terms, same = for_people(terms[~terms["term"].isin(small.index)], settings)
+        not_drawn = "lower" in terms and terms.loc[terms["term"] != FORM, "lower"].isna().all()
+        terms, same = for_people(
+            terms[~terms["term"].isin({*small.index, *largest.index[largest < LEAST_SHARE_SHOWN]})], settings
+        )
         if same:
             yield f"at {same}"
         if unexplained > MOST_UNEXPLAINED:
@@ -409,16 +438,18 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
             yield f"what the {target.name} is made of is not determined: {off}"
         else:
             amount = f"{'seconds' if target.is_time else heading(target)} and " if term_column(target) in terms else ""
-            yield f"{amount}share of each term", terms
+            yield f"{amount}share of each term", terms.drop(columns=["lower", "upper"]) if not_drawn else terms
+            if not_drawn:
+                yield "without intervals: the constants of these terms were not drawn"
             if len(small):
                 together, most = ", together" if len(small) > 1 else "", np.floor(1e3 * small.sum() + 1.0) / 10.0
-                yield f"{counted(len(small), 'other term')}{together} under {most:.1f} %"
+                yield f"{counted(len(small), 'other term')}{together} under {most:.1f} %{self._largest_of(small.index)}"
         if len(self.members):
             yield "the same by each member of the ensemble", self.members
         moved = f"elasticity: the change of {target.name} in %, for one % more of a factor"
-        yield moved, for_people(self.elasticities, settings)[0]
+        yield moved, for_people(self.elasticities.dropna(subset=["elasticity"]), settings)[0]
         if len(self.doublings):
-            times = f"by what doubling a factor multiplies the {target.name}, at each level"
+            times = f"by what doubling a factor multiplies the {target.name}, by level: alike ones share a row"
             yield times, doublings_for_people(self.doublings)
         yield from self.trust
         yield from (f"this data cannot tell {' and '.join(terms)} apart, only their sum" for terms in self.aliased)

@@ -142,12 +142,10 @@ def _notes(result: FitResult, elasticities: pd.DataFrame) -> list[str]:
     steps = {DOUBLING: "of the step from the value to twice it", SLOPE: "the mean over the doubling about the value"}
     methods = {*elasticities["method"]}
     notes += [f"the elasticities marked '{method}' are {text}" for method, text in steps.items() if method in methods]
-    named = set(elasticities["factor"])
-    return notes + [
-        f"{f.name} was measured at {f.lower:g} only: its elasticity is the model's assumption, not the data's"
-        for f in result.schema.factors
-        if f.distinct == 1 and f.name in named
-    ]
+    named = set(elasticities.dropna(subset=["elasticity"])["factor"])
+    fixed = [f"{f.name} ({f.lower:g})" for f in result.schema.factors if f.distinct == 1 and f.name in named]
+    only = "measured at one value only, so that the elasticity is the model's assumption, not the data's"
+    return [*notes, *([f"{only}: {', '.join(fixed)}"] if fixed else [])]
 
 
 def compare(

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from genperf.arrays import Array
-from genperf.attribution.answers import FORM
+from genperf.attribution.answers import FORM, HIDDEN
 from genperf.attribution.draws import curves_of, interval_about, quantiles, shares
 from genperf.attribution.elasticity import doublings_at
 from genperf.facts import Interval, Limit, Part, ends_of
@@ -74,10 +74,6 @@ def serving(members: Sequence[Member]) -> Sequence[Member]:
 
     # Alone it is the whole of what is read, whatever it weighs in the prediction.
     return [replace(min(members, key=order), weight=1.0)]
-
-
-#: Row that makes the terms of a `max` total add up: what one term hides behind another.
-HIDDEN = "hidden by overlap"
 
 
 class TermParts(Struct, frozen=True, eq=False):
@@ -178,6 +174,10 @@ def term_tables(
         rows, amounts = np.repeat(np.arange(query.rows), len(split.names)), split.amounts
         columns = {"term": np.tile(np.array(split.names, dtype=object), query.rows)}
         ends = interval_about(amounts, split.drawn, split.draw_shares, levels)
+        is_term = np.array([name != FORM for name in split.names])
+        if FORM in split.names and np.ptp(split.drawn[:, is_term], axis=0).max(initial=0.0) == 0.0:
+            # A sum that was not drawn: one value is no interval.
+            ends[1:, is_term] = np.nan
         for name, values in zip((value, "lower", "upper", "share"), (*ends, amounts / split.central), strict=True):
             columns[name] = values.T.ravel()
         return pd.DataFrame({**member, **{n: query.columns[n][rows] for n in factors}, **columns})

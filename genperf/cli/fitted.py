@@ -115,7 +115,7 @@ def formula_lines(result: FitResult) -> list[str]:
 
 def shares_line(result: FitResult) -> str:
     """Return the heaviest expressions of an average with their shares; the others are counted."""
-    shares = result.shares()
+    shares = [(name, share) for name, share in result.shares() if share > 0.0]
     if len(shares) == 1:
         return f"{counted(len(result.members), 'expression')}, {shares[0][0]}"
     named = [f"{100 * share:.0f} % {name}" for name, share in shares if share >= SHARE_SHOWN][:LISTED]

@@ -162,8 +162,8 @@ def _noise_widening(freedom: float, constants: int) -> float:
     """Return by how much an interval widens that rests on noise estimated from residuals of a fitted mean.
 
     √(f/(f − p))·t(f)/z: of f residuals the p constants of the mean took one each, which the process does not know; at
-    most half of them, as a mean is pulled towards fewer. Differences of measured runs are then held in 90 % where 85
-    were (`experiments/accuracy/factors_told.py`).
+    most half of them, as a mean is pulled towards fewer. Differences of measured runs are then held in 87 % where 82
+    were (`experiments/accuracy/factors_told.py`, worlds 5 to 8 of the tuning laws in crossed designs).
     """
     left = max(freedom - min(constants, freedom / 2.0), 1.0)
     return student_widening(max(freedom, 1.0)) * float(np.sqrt(max(freedom / left, 1.0)))

@@ -16,6 +16,7 @@ from worked_models import BATCH, GLOBAL, NODES, WORKERS, member, model
 import genperf as gp
 from genperf.asking import Question, ask
 from genperf.attribution import Knee, Scaling, scaling
+from genperf.attribution.answers import doublings_for_people
 from genperf.attribution.draws import curves_of
 from genperf.attribution.elasticity import doublings, doublings_by_level
 from genperf.prediction import Spread
@@ -335,3 +336,15 @@ def test_efficiency_is_the_ratio_of_throughputs(serial: float, growing: float, w
     answer = knee_of(COUNTS, speeds, "gpus" if weak else "1", "auto")
     # `auto` smooths: where the time turns at the last count but one, the last one is up to 11 % off the measured value.
     assert_agreement(answer, COUNTS, speeds, 0.5, tolerance=0.15)
+
+
+def test_levels_within_each_others_intervals_share_a_row() -> None:
+    rows = [("a", 2.0, 1.9, 2.1), ("b", 1.0, 0.9, 1.1), ("c", 2.05, 1.95, 2.2), ("a", 1.0, 1.0, 1.0)]
+    frame = pd.DataFrame(rows, columns=["level", "times", "lower", "upper"])
+    frame = pd.concat([frame[:3], frame[3:].assign(level="x"), frame[3:].assign(level="y")])
+    shown = doublings_for_people(frame.assign(factor="n", categorical=[*["net"] * 3, *["site"] * 2]))
+    assert shown.to_numpy().tolist() == [
+        ["net = a, c", "2.02 (1.90–2.20)"],
+        ["net = b", "1.00 (0.90–1.10)"],
+        ["any site", "1.00 (1.00–1.00)"],
+    ]

@@ -18,11 +18,12 @@ from worked_models import BATCH, WORKERS, member, model
 
 import genperf as gp
 from genperf.attribution import compare, explain, scaling, written_lines
-from genperf.attribution.answers import FORM
+from genperf.attribution.answers import FORM, Explanation
 from genperf.attribution.equation import constants_table, equation, level_exponents
 from genperf.attribution.terms import HIDDEN, limit_of
 from genperf.discrepancy import KernelAxis
 from genperf.errors import GenperfError
+from genperf.panel.target import Target
 from genperf.words.limit import SAME_WITH_COMPUTATION, limit_sentence
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
@@ -132,6 +133,36 @@ def test_each_configuration_has_its_terms() -> None:
     # A factor left out is at its centre, 32.
     left_out = explain(model(member({"work": "a*batch"}, {"a": 0.5}), factors=(WORKERS, BATCH)), {"workers": 2}).terms
     assert left_out[["batch", "seconds"]].to_numpy().tolist() == [[32.0, 16.0]]
+
+
+def lines_of(shares: list[float], elasticities: pd.DataFrame | None = None) -> list:
+    rows = [(f"term {k}", share, 0.0, share + 0.17, share) for k, share in enumerate(shares)]
+    terms = pd.DataFrame(rows, columns=["term", "seconds", "lower", "upper", "share"])
+    none = pd.DataFrame(columns=["factor", "elasticity", "lower", "upper", "method"])
+    return list(
+        Explanation("auto", Target("s", "time", "s"), terms, none if elasticities is None else elasticities).content
+    )
+
+
+def test_a_term_that_may_be_more_is_counted_with_its_largest_share() -> None:
+    title, other, *_ = lines_of([1.0, 0.0, 0.0])
+    assert len(title[1]) == 1
+    assert other == "2 other terms, together under 0.1 %; one may have up to 17 %"
+
+
+def test_of_many_terms_the_largest_are_shown() -> None:
+    title, other, *_ = lines_of([0.02] * 10 + [0.1] * 8)
+    assert len(title[1]) == 12
+    assert list(title[1]["share"]).count("10.0 %") == 8
+    assert other == "6 other terms, together under 12.1 %; one may have up to 19 %"
+
+
+def test_a_factor_without_an_elasticity_has_no_row() -> None:
+    frame = pd.DataFrame(
+        {"factor": ["a", "b"], "elasticity": [1.0, np.nan], "lower": 0.9, "upper": 1.1, "method": "slope"}
+    )
+    shown = next(line[1] for line in lines_of([1.0], frame) if line[0].startswith("elasticity"))
+    assert list(shown["factor"]) == ["a"]
 
 
 @pytest.mark.parametrize("options", [{"knee": True}, {"versus": {"workers": 8}}])

@@ -134,6 +134,20 @@ def test_a_level_multiplies_the_terms_that_it_changes_and_no_other(seed: int) ->
     assert terms.loc["batch", "share"] == pytest.approx(0.444, abs=0.04)
 
 
+def test_terms_that_were_not_drawn_claim_no_interval() -> None:
+    # 63 products of four sizes and two counts, and again for each of 12 levels, are more columns than are tried.
+    rng = np.random.default_rng(0)
+    sizes = pd.DataFrame({n: rng.choice([1.0, 2.0, 4.0, 8.0], 96) for n in ("a", "b", "c", "d", "workers", "servers")})
+    runs = sizes.assign(net=[f"n{k % 12}" for k in range(96)])
+    runs["t"] = (1.0 + runs.a + 0.3 * runs.b * runs.workers) * np.exp(0.03 * rng.standard_normal(96))
+    roles = {"intrinsic": "a,b,c,d", "extrinsic": "workers,servers", "categorical": "net"}
+    explanation = gp.explain(gp.fit(gp.read_table(runs, time="t", **roles)))
+    terms = explanation.terms.set_index("term")
+    assert terms["lower"].drop("unexplained").isna().all()
+    assert terms.loc["unexplained", "lower"] < terms.loc["unexplained", "upper"]
+    assert "without intervals" in str(explanation)
+
+
 def test_noise_of_a_fitted_mean_widens_by_the_residuals_that_its_constants_took() -> None:
     # 5 of 25 residuals are the mean's constants: the variance of the other 20 is 25/20 of the estimate.
     assert _noise_widening(25.0, 5) == pytest.approx(np.sqrt(1.25) * student_widening(25.0))

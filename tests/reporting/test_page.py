@@ -290,7 +290,7 @@ def test_the_unit_of_the_work_is_named() -> None:
 
 def test_what_a_doubling_does_at_each_level_is_shown() -> None:
     frame = runs()
-    both = pd.concat([frame.assign(net="bert"), frame.assign(net="vgg", s=2.0 * frame.s)])
+    both = pd.concat([frame.assign(net="bert"), frame.assign(net="vgg", s=2.0 * frame.s * frame.workers**0.3)])
     result = gp.fit(both, "generic", time="s", extrinsic="workers", categorical="net", draws=20)
     shown = data_of(page(result))["groups"][0]["sheet"]["doublings"]
     assert shown["head"] == ["level", "workers"]
