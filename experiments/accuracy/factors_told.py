@@ -34,6 +34,8 @@ MODELS = ("auto", "generic")
 DESIGNS = ("grid", "half", "one at a time", "correlated")
 #: Worlds of each law and design.
 WORLDS = 5
+#: ln of the ratio below which alternatives are close, and pairs of a world that are so by prediction.
+NEAR, NEAR_PAIRS = 0.08, 10
 NUMERIC = ("batch", "layers", "workers")
 VALUES = {
     "batch": (16.0, 32.0, 64.0, 128.0),
@@ -271,14 +273,11 @@ def _questions(w: World, result: Any, model: str, design: str) -> Iterator[Asked
         one, other = (grid.iloc[int(rng.integers(len(grid)))].to_dict() for _ in range(2))
         for _ in range(200):
             a, b = (float(law.time(_frame(each))[0]) / (each["batch"] * each["workers"]) for each in (one, other))
-            if one != other and abs(np.log(a / b)) < 0.08:
+            if one != other and abs(np.log(a / b)) < NEAR:
                 break
             other = grid.iloc[int(rng.integers(len(grid)))].to_dict()
-        if one == other or abs(np.log(a / b)) >= 0.08:
-            continue
-        ranked = gp.compare(result, one, over=[other]).table
-        first_is_one = str(ranked.iloc[0, 0]) == "as it is"
-        yield Asked("compare: closest", 0.0, 0.0, (a < b) == first_is_one, float(ranked["best"].iloc[0]))
+        if one != other and abs(np.log(a / b)) < NEAR:
+            yield _closest("compare: closest", law, result, one, other)
     at = {"layers": 8.0, "framework": "y"}
     for what, over in (("wins", [1, 2, 4, 8]), ("wins beyond", [8, 16, 32])):
         searched = {"workers": over, "batch": [32, 64, 128]}
@@ -296,6 +295,25 @@ def _questions(w: World, result: Any, model: str, design: str) -> Iterator[Asked
     # Of every other world: a second fit costs as much as all other answers.
     if w.seed[-1] % 2 == 0:
         yield from _suggested(w, result, model)
+
+
+def _closest(question: str, law: Law, result: Any, one: Mapping[str, Any], other: Mapping[str, Any]) -> Asked:
+    """Ask which of two configurations is better for the same work."""
+    a, b = (float(law.time(_frame(each))[0]) / (each["batch"] * each["workers"]) for each in (one, other))
+    ranked = gp.compare(result, one, over=[other]).table
+    first_is_one = str(ranked.iloc[0, 0]) == "as it is"
+    return Asked(question, 0.0, 0.0, (a < b) == first_is_one, float(ranked["best"].iloc[0]))
+
+
+def _closest_by_prediction(w: World, result: Any) -> Iterator[Asked]:
+    """Ask about alternatives that are near by the answers themselves, as one who asks sees them."""
+    grid = pd.DataFrame(list(product(*VALUES.values())), columns=list(VALUES))
+    each = np.log(np.asarray(result.predict(grid)["time"]) / (grid["batch"] * grid["workers"]).to_numpy())
+    i, j = np.triu_indices(len(grid), 1)
+    near = np.flatnonzero(np.abs(each[i] - each[j]) < NEAR)
+    for place in np.random.default_rng([SEED, 10, *w.seed]).permutation(near)[:NEAR_PAIRS]:
+        pair = (grid.iloc[int(k)].to_dict() for k in (i[place], j[place]))
+        yield _closest("compare: closest as predicted", w.law, result, *pair)
 
 
 def _share_of_the_constant(law: Law, at: Mapping[str, Any], explained: Any) -> Iterator[Asked]:
@@ -387,16 +405,19 @@ def _constants(w: World, result: Any, structure: str) -> Iterator[Asked]:
         yield _within(f"{what}: {kind}", truth, sign * member.values[found[0]], *ends)
 
 
-def rows_of(half: str, kind: str, design: str, number: int, models: Sequence[str]) -> list[dict[str, Any]]:
-    """Ask both models about one world."""
+def rows_of(
+    half: str, kind: str, design: str, number: int, models: Sequence[str], closest: bool = False
+) -> list[dict[str, Any]]:
+    """Ask both models about one world; or only which of the closest alternatives is better."""
     w, out = world(half, kind, design, number), []
     for model in models:
         asked: list[Asked] = []
         try:
             result = gp.fit(w.table(), model, seed=0, draws=DRAWS)
             # A question that ends in an error has been answered as far as it came.
-            asked.extend(_questions(w, result, model, design))
-            if model == "generic" and w.law.constants:
+            asked.extend(_closest_by_prediction(w, result))
+            asked.extend(() if closest else _questions(w, result, model, design))
+            if model == "generic" and w.law.constants and not closest:
                 given = gp.fit(w.table(), "generic", structure="separable", seed=0, draws=DRAWS)
                 asked += _constants(w, given, "separable")
                 if "q_workers" in result.best.expression.constant_names:
@@ -436,13 +457,20 @@ def promised(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([table[["answers"]], np.exp(table[["median", "10 %", "90 %"]])], axis=1).round(2).reset_index()
 
 
+def _worlds(rows: pd.DataFrame) -> str:
+    """Return how many worlds of each half a model was asked about."""
+    asked = rows[["model", "half", "law", "design", "world"]].drop_duplicates().groupby(["model", "half"]).size()
+    all_of = {half: WORLDS * len(DESIGNS) * len(laws) for half, laws in LAWS.items()}
+    of_models = [(m, [f"{asked.get((m, h), 0)} of {count} {h}" for h, count in all_of.items()]) for m in MODELS]
+    return "; ".join(f"`{model}` {' and '.join(counts)}" for model, counts in of_models)
+
+
 def page_of(rows: pd.DataFrame) -> str:
     both = [summary(rows[rows["half"] == half]).set_index(["question", "model", "design"]) for half in LAWS]
     return page(
         "factors-told",
         command=COMMAND,
-        worlds=len(rows[["half", "law", "design", "world"]].drop_duplicates()),
-        all=WORLDS * len(DESIGNS) * sum(map(len, LAWS.values())),
+        worlds=_worlds(rows[~rows["question"].str.startswith("compare: closest as")]),
         left_out=(rows["question"] == NO_COUNTERPART).sum(),
         answers=both[0].join(both[1], how="outer", lsuffix=", tuning", rsuffix=", fresh", sort=False).reset_index(),
         stated=stated(rows),
@@ -457,8 +485,12 @@ def run(
     laws: str | None = None,
     csv: Path | None = None,
     read: str | None = None,
+    closest: bool = False,
 ) -> str:
-    """Draw the worlds and ask; `csv` keeps the answers in a file, `read` takes those of files instead of asking."""
+    """Draw the worlds and ask; `csv` keeps the answers in a file, `read` takes those of files instead of asking.
+
+    With `closest` only the alternatives that are near by prediction are asked about.
+    """
     warnings.simplefilter("ignore")
     rows: list[dict[str, Any]] = []
     halves = [half] if half else ["tuning"] if fast else list(LAWS)
@@ -468,9 +500,15 @@ def run(
     # A part of the worlds is a part of every law and design.
     for number, (half, kind) in product(range(0 if read else worlds), places):
         for design in DESIGNS:
-            rows += rows_of(half, kind, design, number, models.split(","))
+            rows += rows_of(half, kind, design, number, models.split(","), closest)
         if csv:
             pd.DataFrame(rows).to_csv(csv, index=False)
-    frame = pd.concat([pd.read_csv(name) for name in read.split(",")]) if read else pd.DataFrame(rows)
-    frame = frame.drop_duplicates(ignore_index=True)
-    return page_of(frame)
+    return page_of(_read(read.split(",")) if read else pd.DataFrame(rows))
+
+
+def _read(names: Sequence[str]) -> pd.DataFrame:
+    """Return the answers of files, each once: that of a world's first, second, … such question in the first file."""
+    place = ["half", "law", "design", "world", "model", "question"]
+    files = [pd.read_csv(name) for name in names]
+    numbered = [answers.assign(number=answers.groupby(place).cumcount()) for answers in files]
+    return pd.concat(numbered).drop_duplicates([*place, "number"], ignore_index=True).drop(columns="number")
