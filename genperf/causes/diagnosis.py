@@ -8,10 +8,20 @@ import numpy as np
 import pandas as pd
 from msgspec import Struct
 from msgspec.structs import replace
-from scipy.special import softmax
+from scipy.special import logsumexp, softmax
 
 from genperf.arrays import AnyArray, Array
-from genperf.causes.laws import FORMS, LAW_MISFIT, MOST_RUNS, NONE, NOTHING_WRONG, CauseEvidence, Runs, evidence_of
+from genperf.causes.laws import (
+    FORMS,
+    MOST_RUNS,
+    NONE,
+    NOTHING_WRONG,
+    SOUND_STEP,
+    CauseEvidence,
+    Form,
+    Runs,
+    evidence_of,
+)
 from genperf.errors import GenperfError, suggest
 from genperf.facts import Cause
 from genperf.formula import names_in, parse, values_of
@@ -41,6 +51,8 @@ _PHASES = {
 }
 
 
+#: Devices of a node that are tried where nothing counts the nodes.
+NODE_SIZES = (1.0, 2.0, 4.0, 8.0)
 # How much of a diagnosis is shown.
 #: Causes that are listed, the likeliest; none of less probability.
 MOST_CAUSES = 3
@@ -125,7 +137,7 @@ def why(
         chosen = _beside(chosen, _measured(compared_runs, levels, work, hints))
     if len(chosen.places) < 2:
         raise GenperfError("one configuration shows no cause", hint="runs at two counts, or with two batches")
-    evidence = [evidence_of(chosen, form) for form in FORMS if form.possible(chosen)]
+    evidence = [law for form in FORMS if (law := _evidence(chosen, form)) is not None]
     causes = [law.form.cause for law in evidence]
     share = (1.0 - NOTHING_WRONG) / (len({*causes}) - 1)
     priors = [NOTHING_WRONG if cause == NONE else share / causes.count(cause) for cause in causes]
@@ -139,6 +151,19 @@ def why(
     listed = tuple(_cause(best[c], chosen, chances) for c in ranked if chances[c] >= LEAST_PROBABILITY)
     slow = int(chosen.slow.sum())
     return Diagnosis(chances[NONE], listed, slow, len(chosen.places) - slow)
+
+
+def _evidence(runs: Runs, form: Form) -> CauseEvidence | None:
+    """Return the evidence for a form, over sizes of a node where none are counted; None if not possible."""
+    layouts = {runs.nodes.tobytes(): runs}
+    for size in () if runs.nodes_known else NODE_SIZES:
+        nodes = np.ceil(runs.devices / size)
+        layouts[nodes.tobytes()] = replace(runs, nodes=nodes)
+    laws = [evidence_of(layout, form) for layout in layouts.values() if form.possible(layout)]
+    if not laws:
+        return None
+    logarithms = np.array([law.logarithm for law in laws])
+    return replace(laws[int(np.argmax(logarithms))], logarithm=float(logsumexp(logarithms) - np.log(len(laws))))
 
 
 def _measured(
@@ -160,7 +185,7 @@ def _measured(
     chosen = _chosen(panel, dict(at or {}))
     medians = [panel.medians[j] for j in chosen]
     columns = {name: cells[chosen] for name, cells in panel.measured.items()}
-    devices, nodes, _ = devices_and_nodes(panel, columns)
+    devices, nodes, assumed = devices_and_nodes(panel, columns)
     # A node that is not told from its devices is one.
     devices = np.maximum(devices, nodes)
     varied = [count.name, *(n for n in _scaled(panel) if n != count.name and len(np.unique(columns[n])) > 1)]
@@ -176,6 +201,7 @@ def _measured(
         is_whole(schema.scaling),
         {phase: _phase(runs, phase, chosen) for phase in _PHASES},
         tuple(join_values({n: columns[n][j] for n in varied}) for j in range(len(medians))),
+        assumed is None,
     )
 
 
@@ -300,7 +326,7 @@ def _against(evidence: CauseEvidence, runs: Runs, chances: Mapping[str, float]) 
     away = np.log(runs.seconds / evidence.parts["total"])
     row = int(np.argmax(np.abs(away)))
     texts = []
-    if abs(away[row]) > CONTRADICTING_MISFITS * LAW_MISFIT:
+    if abs(away[row]) > CONTRADICTING_MISFITS * SOUND_STEP["misfit"][0]:
         much = _percent(abs(float(np.expm1(away[row]))))
         texts.append(f"the run at {runs.places[row]} is {much} {'slower' if away[row] > 0.0 else 'faster'} than that")
     rivals = [c for c in chances if c != cause and chances[c] >= AS_WELL * chances[cause]]

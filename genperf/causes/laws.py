@@ -34,6 +34,8 @@ class Runs(Struct, frozen=True, eq=False):
     phases: Mapping[str, Array] = field(default_factory=dict)
     #: The configurations as text.
     places: tuple[str, ...] = ()
+    #: Whether the nodes are counted, and not taken to be full ones of a usual size.
+    nodes_known: bool = True
 
     @property
     def reference(self) -> float:
@@ -147,12 +149,12 @@ FORMS = (
 )
 
 
-# Priors from what a step is made of; `LAW_MISFIT` and `NOMINAL_EXCHANGE` were chosen on PyTorch
+# Priors from what a step is made of; the misfit and `NOMINAL_EXCHANGE` were chosen on PyTorch
 # (`experiments/advice/why_slow.py`).
 #: Of a sound step, in parts of the computation of one at the middle batch: the exchange of two nodes, what is the
 #: same at each batch, and the input; what full nodes slow each device down, and how uneven devices are; the part
-#: of an exchange that nothing hides; the power of the nodes by which it grows beyond a ring; how much slower than
-#: sound the computation and the link are.
+#: of an exchange that nothing hides; the power of the nodes by which it grows beyond a ring; and the standard
+#: deviation of ln T about a law, as steps are not composed of their parts exactly: where no law fits, none is certain.
 SOUND_STEP: Mapping[str, Prior] = {
     "exchange": (0.3, 0.8),
     "fixed": (0.01, 1.0),
@@ -161,11 +163,11 @@ SOUND_STEP: Mapping[str, Prior] = {
     "uneven": (0.01, 1.0),
     "layer": (0.08, 0.7),
     "growth": (0.3, 0.8),
+    "misfit": (0.03, 0.5),
 }
 #: The probability, before the runs, that nothing is wrong; the causes share the rest.
 NOTHING_WRONG = 0.5
-#: Standard deviation of ln T about a law, and of a measured phase's: steps are not composed of their parts exactly.
-LAW_MISFIT = 0.03
+#: Standard deviation of ln of a measured phase about its law.
 PHASE_MISFIT = 0.15
 #: An exchange over the least time by hints, where the link is sound.
 NOMINAL_EXCHANGE: Prior = (1.5, 0.35)
@@ -178,6 +180,8 @@ MOST_RUNS = 40
 #: Draws in each round of importance sampling, the last of which is the estimate; those that count, a parameter.
 IMPORTANCE_DRAWS: tuple[int, ...] = (1024, 1024, 1024, 1024, 1024, 4096)
 EFFECTIVE_DRAWS = 3.0
+#: Standard deviations of the prior beyond which nothing is drawn.
+FARTHEST = 8.0
 #: The covariance of a round's draws over that of the weighted ones, and what is added to its diagonal.
 WIDER_COVARIANCE = 1.5
 LEAST_LAW_VARIANCE = 0.02
@@ -243,7 +247,7 @@ def evidence_of(runs: Runs, form: Form, seed: int = 0) -> CauseEvidence:
     root: Array = np.eye(len(priors))
     for count in IMPORTANCE_DRAWS:
         normal = generator.standard_normal((count, len(priors)))
-        draws = mean + normal @ root.T
+        draws = np.clip(mean + normal @ root.T, -FARTHEST, FARTHEST)
         values = dict(zip(priors, (medians * np.exp(spreads * draws)).T[:, :, None], strict=True))
         posterior = _density(runs, form, values) - 0.5 * np.sum(draws**2, axis=1)
         weights = posterior + 0.5 * np.sum(normal**2, axis=1) + np.linalg.slogdet(root)[1]
@@ -262,7 +266,7 @@ def evidence_of(runs: Runs, form: Form, seed: int = 0) -> CauseEvidence:
 def _density(runs: Runs, form: Form, values: Mapping[str, Array]) -> Array:
     """Return ln of the density of all that was measured at each draw."""
     seconds_of_parts = cause_seconds(values, runs, form)
-    noise = np.sqrt(LAW_MISFIT**2 + np.nan_to_num(runs.scatter) ** 2)
+    noise = np.sqrt(values["misfit"] ** 2 + np.nan_to_num(runs.scatter) ** 2)
     density = _log_normal(runs.seconds, seconds_of_parts["total"], noise).sum(axis=1)
     for name, seconds in runs.phases.items():
         there = np.isfinite(seconds) & (seconds > 0.0)
