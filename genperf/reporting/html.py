@@ -572,7 +572,9 @@ def _title(result: FitResult, groups: list[dict[str, Any]], names: Sequence[str]
     configurations = {group["sheet"]["summary"]["at"] for group in groups if "sheet" in group}
     at = f" at {configurations.pop()}" if len(configurations) == 1 else ""
     if len(groups) > 1:
-        which = " and ".join(names) if len(names) <= MOST_NAMED else "group"
+        levels = zip(*(group["key"] for group in groups), strict=True)
+        differing = [name for name, values in zip(names, levels, strict=True) if len({*values}) > 1]
+        which = " and ".join(differing) if len(differing) <= MOST_NAMED else "group"
         return f"Which {which} of {table} needs a look{at}?"
     return f"{of}{table}{at}: what to expect"
 
