@@ -285,8 +285,8 @@ def _density(runs: Runs, form: Form, values: Mapping[str, Array]) -> Array:
 
 
 def _log_normal(value: Array | float, median: Array, spread: Array | float) -> Array:
-    """Return ln of a log-normal density, in ln of the value."""
-    away = (np.log(value) - np.log(median)) / spread
+    """Return ln of a log-normal density, in ln of the value; a part that a law has not is as good as impossible."""
+    away = (np.log(value) - np.log(np.maximum(median, np.finfo(float).tiny))) / spread
     return np.asarray(-0.5 * away**2 - np.log(spread) - 0.5 * np.log(2.0 * np.pi))
 
 
