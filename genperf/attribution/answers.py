@@ -48,7 +48,8 @@ def as_html(title: str, frame: pd.DataFrame, *notes: str) -> str:
 
 #: Lines of an answer that a session of Python shows by itself: those of a card.
 SHORT = 13
-#: A term whose share is below this at every configuration is only counted, as are those behind the largest `LISTED`.
+#: A term whose share is below this at every configuration, with its interval, is only counted, as are those behind the
+#: largest `LISTED`.
 LEAST_SHARE_SHOWN = 0.005
 #: Row for what the prediction knows beside the expression: how the measurements depart from its form.
 FORM = "unexplained"
@@ -406,29 +407,25 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
             terms = pd.concat([terms[~summed], sum_row]).sort_index(kind="stable")
         return terms
 
-    def _largest_of(self, some: pd.Index) -> str:
-        """Return how large one of some terms may be by its interval, where that is a share to know of."""
-        value = term_column(self.quantity)
-        if value not in self.terms:
-            return ""
-        settings = list(self.terms.columns[: self.terms.columns.get_loc("term")])
-        of_one = self.terms.groupby(settings or np.zeros(len(self.terms)), dropna=False)[value].transform("sum")
-        shares = (self.terms[["lower", "upper"]].abs().max(axis=1) / of_one)[self.terms["term"].isin(some)]
-        return f"; one may have up to {100.0 * shares.max():.0f} %" if shares.max() >= LEAST_SHARE_SHOWN else ""
-
     @property
     def content(self) -> Iterator[Line]:
         """Terms and elasticities, what the verdicts mean, what cannot be told apart, then what was requested beside."""
         target, settings = self.quantity, list(self.terms.columns[: self.terms.columns.get_loc("term")])
         terms = self._terms_with_sums(settings)
-        largest = terms["share"].abs().groupby(terms["term"]).max()
+        # What each term has at most, and may have by its interval.
+        largest = possible = terms["share"].abs().groupby(terms["term"]).max()
+        if term_column(target) in terms:
+            of_one = terms.groupby(settings or np.zeros(len(terms)), dropna=False)[term_column(target)]
+            ends = terms[["lower", "upper"]].abs().max(axis=1) / of_one.transform("sum")
+            possible = ends.fillna(0.0).clip(lower=terms["share"].abs()).groupby(terms["term"]).max()
         # What departs from the terms, and what they hide, is shown beside them.
         ranked = largest.drop([FORM, HIDDEN], errors="ignore").sort_values(ascending=False, kind="stable")
-        small = ranked[(ranked < LEAST_SHARE_SHOWN) | (np.arange(len(ranked)) >= LISTED)]
+        known = possible[ranked.index] >= LEAST_SHARE_SHOWN
+        small = ranked[~known | (known.cumsum() > LISTED)]
         unexplained = terms.loc[terms["term"] == FORM, "share"].abs().max()
         not_drawn = "lower" in terms and terms.loc[terms["term"] != FORM, "lower"].isna().all()
         terms, same = for_people(
-            terms[~terms["term"].isin({*small.index, *largest.index[largest < LEAST_SHARE_SHOWN]})], settings
+            terms[~terms["term"].isin({*small.index, *possible.index[possible < LEAST_SHARE_SHOWN]})], settings
         )
         if same:
             yield f"at {same}"
@@ -443,7 +440,9 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
                 yield "without intervals: the constants of these terms were not drawn"
             if len(small):
                 together, most = ", together" if len(small) > 1 else "", np.floor(1e3 * small.sum() + 1.0) / 10.0
-                yield f"{counted(len(small), 'other term')}{together} under {most:.1f} %{self._largest_of(small.index)}"
+                most_of_one = possible[small.index].max()
+                more = f"; one may have up to {100.0 * most_of_one:.0f} %" if most_of_one >= LEAST_SHARE_SHOWN else ""
+                yield f"{counted(len(small), 'other term')}{together} under {most:.1f} %{more}"
         if len(self.members):
             yield "the same by each member of the ensemble", self.members
         moved = f"elasticity: the change of {target.name} in %, for one % more of a factor"

@@ -425,7 +425,7 @@ def page(
     """Return the page's text."""
     view = view or View()
     check_interval(view.interval)
-    what, most_measured = _asked(what, view.target or {})
+    what, most_measured = _groups_of_question(what, view.target or {})
     result, groups = what.first, _groups(what, view, workers, most_measured)
     data = {
         "rules": rules(),
@@ -482,7 +482,7 @@ def _versions() -> str:
     return ", ".join(f"{name} {number}" for name, number in named.items())
 
 
-def _asked(
+def _groups_of_question(
     fitted: FitResult | GroupedResult, target: Mapping[str, Any]
 ) -> tuple[FitResult | GroupedResult, tuple[str, ...] | None]:
     """Return the groups that a configuration leaves, and the one that `ask` takes of them where it names some."""

@@ -153,10 +153,10 @@ def next_line(facts: Facts) -> str:
     name, efficiency = facts.growth.name, facts.growth.target.efficiency
     named = run.differing(facts.at, name).places
     places = "; ".join(count_text(float(p[name]), name) if {*p} == {name} else join_values(p) for p in named)
-    told = [(*_reported(facts, run.now), three_digits)]
+    quantities = [(*_reported(facts, run.now), three_digits)]
     if facts.column is None and efficiency is not None:
-        told = [("efficiency", efficiency, "%", whole_percent), *told]
-    for what, value, unit, digits in () if run.little else told:
+        quantities = [("efficiency", efficiency, "%", whole_percent), *quantities]
+    for what, value, unit, digits in () if run.little else quantities:
         texts = ([digits(end) for end in ends[1:]] for ends in (value.ends, run.narrowed(value).ends))
         now, then = (ends_text(lower, upper, " – ") for lower, upper in texts)
         if now != then:

@@ -144,9 +144,10 @@ def lines_of(shares: list[float], elasticities: pd.DataFrame | None = None) -> l
     )
 
 
-def test_a_term_that_may_be_more_is_counted_with_its_largest_share() -> None:
-    title, other, *_ = lines_of([1.0, 0.0, 0.0])
-    assert len(title[1]) == 1
+def test_a_term_that_may_be_more_is_shown_or_counted_with_its_largest_share() -> None:
+    assert len(lines_of([1.0, 0.0, 0.0])[0][1]) == 3
+    title, other, *_ = lines_of([1.0] + [0.0] * 13)
+    assert len(title[1]) == 12
     assert other == "2 other terms, together under 0.1 %; one may have up to 17 %"
 
 
