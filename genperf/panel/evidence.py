@@ -290,7 +290,7 @@ def _constant(residuals: Array, target: Array, parts: Index) -> Mask:
 
 # --- what a header shows ----------------------------------------------------------------------------------------------
 
-_RESULT = re.compile(rf"(^|.*_){any_of('columns.result')}(_.*)?")
+_RESULT = re.compile(rf"(^|.*_){any_of('columns.result', 'columns.relative', 'columns.efficiency')}(_.*)?")
 _SPREAD = re.compile(rf"(^|.*[_.]){any_of('columns.spread')}(_.*)?")
 _PREDICTED = (*words_of("columns.predicted"), *words_of("columns.expected"), "lower", "upper")
 _COLLECTIVE = re.compile(any_of("columns.collective"))

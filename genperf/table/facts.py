@@ -111,7 +111,7 @@ _ENUMERATED = re.compile(
     rf"(?P<values>(?:(?:{_DIGITS}), )+(?:(?:{_DIGITS}),? )?(?:and |& )?(?:{_DIGITS})) (?P<unit>(?!and )[^\W\d_][\w/]*)"
 )
 _BETWEEN_CLAUSES = re.compile(r"[,;](?!\d)|\.\s|\sand\s")
-_RESULT = re.compile(rf"{any_of('columns.result')}/")
+_RESULT = re.compile(rf"{any_of('columns.result', 'columns.relative', 'columns.efficiency')}/")
 _JOINTS = frozenset(words_of("log.joint"))
 _BEFORE = frozenset(words_of("log.before_a_key"))
 _COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))

@@ -16,7 +16,7 @@ from genperf.arrays import Objects
 from genperf.errors import Note, counted
 from genperf.table.cells import step
 from genperf.table.clean import MISSING, all_plain, is_number, label, number_in, seconds_of
-from genperf.vocabulary.headers import MULTIPLES, canonical_time, header_of, is_other_word, unit_of
+from genperf.vocabulary.headers import MULTIPLES, SECONDS_IN, canonical_time, header_of, is_other_word, unit_of
 
 _BLANKS = "'’\u00a0\u2009\u202f"
 _NUMBER = (
@@ -154,9 +154,11 @@ def parsed_column(
         if points:
             steps = (*steps, step(f"points between thousands removed from '{name}'"))
         if durations:
-            values, shown_unit = {**values, **durations}, "s"
+            header = header_of(name)
+            shown_unit = header.unit if header.kind == "time" and header.unit in ("h", "min") else "s"
+            values |= {text: value / SECONDS_IN[shown_unit][0] for text, value in durations.items()}
             total = counted(sum(unique[t] for t in durations), "cell")
-            steps = (*steps, step(f"{total}: hours, minutes and seconds of '{name}' converted to 's'"))
+            steps = (*steps, step(f"{total}: hours, minutes and seconds of '{name}' converted to '{shown_unit}'"))
     if not steps:
         return None
     out = np.empty(len(cells), dtype=object)
@@ -264,11 +266,18 @@ def median_of(text: str) -> float | None:
 
 
 def _clock_of(name: str, texts: Sequence[str]) -> dict[str, float]:
-    """Return the seconds of `41:10`, where the header says what stands before and behind the colon."""
-    match = _TWO_PARTS.search(name.lower())
-    size = 1.0 if match is None else 3600.0 if match[1] else 60.0
-    pairs = {text: text.partition(":") for text in texts if match is not None and _OF_TWO_PARTS.fullmatch(text)}
-    return {text: size * float(first) + size / 60.0 * float(second) for text, (first, _, second) in pairs.items()}
+    """Return the seconds of `41:10`, where the header, or `1:05:30` beside it, says what stands before the colon."""
+    match, header = _TWO_PARTS.search(name.lower()), header_of(name)
+    whole = {text: value for text, value in zip(texts, seconds_of(texts), strict=True) if not isinstance(value, str)}
+    if match is not None:
+        size = 3600.0 if match[1] else 60.0
+    elif header.kind == "time" and (whole or header.unit in ("h", "min")):
+        size = 3600.0 if header.unit == "h" and not whole else 60.0
+    else:
+        return {}
+    pairs = {text: text.partition(":") for text in texts if _OF_TWO_PARTS.fullmatch(text)}
+    seconds = {text: size * float(first) + size / 60.0 * float(second) for text, (first, _, second) in pairs.items()}
+    return seconds | whole if match is None and (seconds or header.unit in ("h", "min")) else seconds
 
 
 def lists_devices(text: str) -> bool:

@@ -36,7 +36,7 @@ RUNS = "  "
 _NAMED_DELIMITER = re.compile(r"\"?sep=(.)\"?\r?$", re.IGNORECASE | re.MULTILINE)
 _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 #: The line below the header of a Markdown table, or between the rows of a drawn one.
-_RULE = re.compile(r"[ \t]*[|+]?[ \t]*:?[-=]{2,}:?[ \t]*(?:[|+][ \t]*:?[-=]{2,}:?[ \t]*)*[|+]?[ \t\r]*$")
+_RULE = re.compile(r"[ \t]*[|+]?[ \t]*:?[-=]+:?[ \t]*(?:[|+][ \t]*:?[-=]+:?[ \t]*)*[|+]?[ \t\r]*$")
 _RULES = re.compile(rf"^(?=.*[|+]){_RULE.pattern}", re.MULTILINE)
 JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{])')
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")

@@ -32,12 +32,12 @@ def words_of(place: str) -> tuple[str, ...]:
     return tuple(_TABLE[name][meaning])
 
 
-def any_of(place: str) -> str:
-    """Return a pattern of any word of one meaning.
+def any_of(*places: str) -> str:
+    """Return a pattern of any word of one meaning, or of several.
 
     Examples
     --------
     >>> any_of("cells.on")
     '(?:1|true|yes|y)'
     """
-    return f"(?:{'|'.join(words_of(place))})"
+    return f"(?:{'|'.join(word for place in places for word in words_of(place))})"

@@ -224,6 +224,8 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
     shared = any(unit_words[0] in DEVICE_WORDS | NODE_WORDS for unit_words in [*denominators, *before[1:]])
     timed = next((words for unit in denominators if (words := _without_clock(unit))[0] in TIME_WORDS), None)
     if timed is not None and not (len(numerator) == 1 and numerator[0] in TIME_WORDS):
+        while len(numerator) > 1 and numerator[-1].endswith("ed") and numerator[-1] not in _PLAIN:
+            numerator = numerator[:-1]  # samples trained, tokens processed
         counted = "" if numerator[-1] in _PLAIN or numerator[-1] in TIME_WORDS else numerator[-1]
         multiple = {"k": "k ", "m": "M ", "b": "B "}.get(numerator[-2], "") if len(numerator) > 1 else ""
         return Header("rate", TIME_WORDS[timed[0]], multiple + _CALLED.get(counted, counted), shared)

@@ -18,7 +18,8 @@ LEVELS = ("workers", "nodes")
 PHASES = section("phases")
 #: Where one of these is known, the batch of a pass is not that of a worker.
 _BESIDE_A_PASS = ("global_batch", "micro_batches", *WAYS[1:])
-_RELATIVE = re.compile(rf"(^|.*_){any_of('columns.relative')}(_.*)?")
+_RELATIVE = re.compile(rf"(^|.*_){any_of('columns.relative', 'columns.efficiency')}(_.*)?")
+_EFFICIENCY = re.compile(rf"(^|.*_){any_of('columns.efficiency')}(_.*)?")
 
 
 @lru_cache(maxsize=10_000)
@@ -224,5 +225,11 @@ def is_relative(name: str) -> bool:
 
 
 def is_efficiency(name: str) -> bool:
-    """Tell whether a column is the throughput of each device over that of the smallest count, by its name."""
-    return is_relative(name) and "eff" in plain_name(name)
+    """Tell whether a column is the throughput of each device over that of the smallest count, by its name.
+
+    Examples
+    --------
+    >>> is_efficiency("Parallel Efficiency"), is_efficiency("Effizienz (%)"), is_efficiency("Speedup")
+    (True, True, False)
+    """
+    return _EFFICIENCY.fullmatch(plain_name(name).replace("/", "_").strip("_.")) is not None

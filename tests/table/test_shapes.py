@@ -43,6 +43,16 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         ["2 cells: lists of 'cards'"],
     ),
     "markdown": (MARKDOWN, {"nodes": ["1", "2"], "time": [9.5, 5.25]}, ["2 rows read from a table drawn with | and -"]),
+    "markdown with a single dash and colons": (
+        lines("| nodes | s |", "|:-:|-|", "| 1 | 9 |", "| 2 | 5 |"), {"nodes": ["1", "2"], "s": ["9", "5"]},
+        ["2 rows read from a table drawn with | and -"],
+    ),
+    "minutes and seconds beside hours": (
+        lines("gpus,elapsed", "8,1:05:30", "16,35:10"), {"elapsed": [3930, 2110]}, ["2 cells: hours, minutes"],
+    ),
+    "a clock under a unit": (
+        lines("gpus,time (min)", "8,1:05:30", "16,35:15"), {"time (min)": [65.5, 35.25]}, ["2 cells: hours, minutes"],
+    ),
     "pairs": (
         lines("# runs", "np=1  time = 9.5s", "", "np=2  time=5.25s  note=again"),
         {"np": ["1", "2"], "time": [9.5, 5.25], "note": ["", "again"]},

@@ -111,6 +111,7 @@ def test_patterns_compile() -> None:
         ("max_mem_allocated_GiB", Header("quantity", "GiB")),
         ("power_w", Header("quantity", "W")),
         ("joules_per_step", Header("quantity", "J")),
+        ("Number of sequences processed per second", Header("rate", "s", "sequences")),
     ],
 )
 def test_headers_of_measurements(column: str, header: Header) -> None:
