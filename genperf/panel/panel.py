@@ -229,7 +229,8 @@ class Panel(Struct, frozen=True, dict=True):
             factor = self.axis.factor
             if factor is None or factor.distinct < 2:
                 but = "" if factor is None else f" but '{factor.name}', which was measured at {factor.upper:g} only"
-                hint = f"--along COLUMN, one of {', '.join(numeric)}"
+                others = [other for other in numeric if factor is None or other != factor.name]
+                hint = f"--along COLUMN, one of {', '.join(others)}" if others else "measure a second count"
                 raise TableError(f"no factor of the model counts the workers{but}", hint=hint)
             return factor
         if self.column(name) not in numeric:

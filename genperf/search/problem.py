@@ -291,7 +291,8 @@ def most_measured_group(models: Sequence[tuple[dict[str, str], FitResult]]) -> t
     def behind(model: tuple[dict[str, str], FitResult]) -> tuple[int, float, list[str]]:
         """Return how many counts were measured and the largest, the most first, and the levels."""
         panel = model[1].panel
-        counts = {float(run[panel.along().name]) for run in panel.runs}
+        axis = panel.axis.factor
+        counts = {float(run[axis.name]) for run in panel.runs} if axis is not None else {0.0}
         return -len(counts), -max(counts, default=0.0), [*model[0].values()]
 
     return min(models, key=behind)

@@ -211,7 +211,7 @@ def _plan_decision(planned: Planned) -> str:
 
 def first_of_groups(efficiencies: dict[str, tuple[float, float, str]]) -> str:
     """Return which of several series to look at first: the least efficient, where it is clearly below half of them."""
-    (name, (value, upper, at)), *_ = efficiencies.items()
+    name, (value, upper, at) = min(efficiencies.items(), key=lambda series: series[1][0])
     middle = sorted(efficiency for efficiency, _, _ in efficiencies.values())[len(efficiencies) // 2]
     if upper < middle:
         return (

@@ -200,6 +200,18 @@ def test_the_page_begins_with_the_least_efficient_group_and_ends_with_the_single
     assert efficiencies[2] is None
 
 
+def test_groups_that_are_asked_about_begin_with_the_most_measured_and_the_least_efficient_is_named() -> None:
+    """A group of one count beside them is shown without an efficiency."""
+    counts = {"a": (1, 8, 64), "b": (1, 2, 4, 8), "c": (8,)}
+    law = {"a": 0.6, "b": 0.98, "c": 0.9}
+    rows = [("here", kind, n, 90.0 * n ** law[kind]) for kind, several in counts.items() for n in several]
+    frame = pd.DataFrame(rows, columns=["site", "kind", "gpus", "samples_per_s"])
+    by_group = gp.fit(frame, throughput="samples_per_s", extrinsic="gpus", group=["site", "kind"])
+    text = page(by_group, View({"site": "here", "gpus": 64}))
+    assert [group["name"] for group in data_of(text)["groups"]] == ["b", "a", "c"]
+    assert "Look at a first" in text
+
+
 def test_a_single_run_is_answered_as_ask_does() -> None:
     """One count shows nothing of another: no efficiency, and nothing to rely on at twice the count."""
     answer = gp.ask(uneven(), kind="baseline").answers[0]
