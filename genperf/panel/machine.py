@@ -195,12 +195,16 @@ class Machine(Struct, frozen=True, dict=True):
         return "weak" if kind is None and self.samples_of_one is not None else kind
 
     def grows_like(self, columns: Columns) -> Mask | None:
-        """Return whether the work of each configuration grows, where it did in some runs and in others it did not."""
+        """Return whether the work of each configuration grows, where not all runs show the same; None where none do.
+
+        Runs that show neither go on as all others, where these agree.
+        """
         names, growths = self.growths
-        if {"weak", "strong"} - {*growths.values()}:
+        shown = {*growths.values()} - {None}
+        if not shown:
             return None
         keys = zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
-        usual: Growth = "weak" if "batch" in self.columns else "strong"
+        usual = shown.pop() if len(shown) == 1 else "weak" if "batch" in self.columns else "strong"
         kinds = [growths.get(tuple(map(str, key))) or usual for key in keys]
         return np.array([kind == "weak" for kind in kinds])
 

@@ -66,6 +66,17 @@ def test_a_batch_that_grew_almost_in_proportion_is_as_measured_between_the_runs(
     assert sum("grew with the devices in the runs" in note for note in gp.ask(ALMOST, devices=64).notes) == 1
 
 
+def test_a_batch_grows_on_where_other_networks_show_that_it_does() -> None:
+    """Of two networks one kept the batch of a device, the other filled the memory of each."""
+    sizes = {"7b": {8: 64, 16: 128, 32: 256}, "13b": {8: 72, 16: 80, 32: 256}}
+    rows = [(net, n, batch, 10.0 * n) for net, batches in sizes.items() for n, batch in batches.items()]
+    frame = pd.DataFrame(rows, columns=["model", "gpus", "global_batch", "samples_per_s"])
+    result = gp.fit(frame, throughput="samples_per_s", extrinsic="gpus", intrinsic="global_batch", categorical="model")
+    assert result.panel.machine.growth is None
+    for network in sizes:
+        assert result.query({"gpus": 64, "model": network}).columns["global_batch"].tolist() == [512.0]
+
+
 @pytest.mark.parametrize("runs", [RATES, INSIDE])
 def test_a_rate_of_one_device_is_multiplied_by_the_devices(runs: pd.DataFrame) -> None:
     by_nodes, by_devices, by_both = (
