@@ -53,6 +53,7 @@ from genperf.result import FitResult, answering
 from genperf.search.problem import Goal, best_first, winners
 from genperf.search.suggest import suggest
 from genperf.table.cells import source_of_columns
+from genperf.words.numbers import rate_unit
 from genperf.words.verdict import LIKELY_TO_FIT
 
 #: The cheapest counts that are compared with each other in every draw.
@@ -246,7 +247,7 @@ def _drawn(curve: Scaling, growth: GrowthCounts, work: StepWork, interval: float
     return Curve(
         curve.along,
         "throughput" if rated else name,
-        f"{work.unit}/s" if rated else curve.quantity.unit,
+        rate_unit(work.unit) if rated else curve.quantity.unit,
         interval,
         tuple(steps.counts[places].tolist()),
         tuple(Interval(*row) for row in ends.T.tolist()),

@@ -413,7 +413,7 @@ def ladder_rows(
     })  # fmt: skip
     samples = work.at(columns)
     if target.throughput and samples is not None:
-        answer_columns = {f"{work.unit}/s": samples / seconds, "lower": samples / upper, "upper": samples / lower}
+        answer_columns = {rate_unit(work.unit): samples / seconds, "lower": samples / upper, "upper": samples / lower}
     else:
         answer_columns = {f"{target.name} ({target.unit})": seconds, "lower": lower, "upper": upper}
     frame = frame.assign(**answer_columns)

@@ -41,7 +41,7 @@ from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
 from genperf.table.cells import source_of_columns
 from genperf.words.growth import next_sentence
-from genperf.words.numbers import samples_called
+from genperf.words.numbers import rate_unit, samples_called
 
 # What the model's form may miss beyond the data: a regime that begins there, such as a saturated link.
 # Doublings i and j beyond the data have the covariance `new_regime·jump²·min(i, j)` of ln T: a measurement shows the
@@ -373,7 +373,7 @@ def suggest(
     if rated and (samples := step.at(query.columns)) is not None:
         rate = Interval(*(float(samples[0] / end) for end in (value, upper, lower)))
     there = (values, *now.ends, interval, width, within, met)
-    return Suggestions(*there, chosen, ranked, quantity, following_run, rate, f"{step.unit}/s" if rate else "")
+    return Suggestions(*there, chosen, ranked, quantity, following_run, rate, rate_unit(step.unit) if rate else "")
 
 
 #: Candidates with less than this share of the largest gain stand behind the others, however little they cost. With a

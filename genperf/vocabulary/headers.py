@@ -95,6 +95,8 @@ def header_of(column: str) -> Header:
     Header(kind='rate', unit='s', counted='tokens', shared=True, of='', level='workers')
     >>> header_of("throughput (images/s)").counted, header_of("peak memory (GB)").unit, header_of("layers").kind
     ('images', 'GB', '')
+    >>> header_of("Speed-up") == header_of("Speedup"), header_of("speed (img/s)").kind
+    (True, 'rate')
     >>> header_of("train/tokens_per_second").counted, header_of("metrics.step_time").of
     ('tokens', 'step')
     """
@@ -201,6 +203,8 @@ def _is_unit(text: str) -> bool:
 def _chain(text: str) -> list[list[str]]:
     """Return the words of a header, parted where one thing is given per another."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", text).lower()
+    # A speed-up is no speed.
+    apart = re.sub(r"speed[\s_\-]+up(?![a-z])", "speedup", apart)
     ratio_texts = re.split(r"/|(?:^|[\s_\-])per(?=[\s_\-])", apart)
     words = [[w for w in re.split(r"[\s_\-.,:()\[\]]+", run) if w] for run in ratio_texts]
     # `s/1 epoch` is `s/epoch`.

@@ -169,3 +169,15 @@ def test_what_was_measured_is_of_the_configuration_that_is_answered() -> None:
     text = gp.ask(pd.DataFrame(rows, columns=["gpus", "layers", "step_s"]), gpus=8).card()
     layers = int(re.search(r"of layers=(\d)", text)[1])
     assert f"Measured: step_s of {0.1 * layers + 0.16:.3g} s at gpus=8 (one value)" in text
+
+
+@pytest.mark.parametrize(
+    ("header", "cells"),
+    [("Acceleration Rate", "{} X"), ("Speedup", "{}x"), ("Speed-up", "{}")],
+    ids=["acceleration", "speedup", "speed-up"],
+)
+def test_a_speed_up_is_a_multiple_on_every_line(header: str, cells: str) -> None:
+    runs = pd.DataFrame({"GPUs": [1, 2, 4, 8], header: [cells.format(v) for v in ("1.00", "1.98", "3.80", "7.1")]})
+    answer = gp.ask(runs, GPUs=32)
+    assert answer.answers[0].unit == "x"
+    assert not re.search(r"(units|samples)/s", "\n".join(line.plain for line in card(answer, 80, footer=True)))
