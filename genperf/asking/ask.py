@@ -65,7 +65,7 @@ class Question(Struct, frozen=True):
 
     #: The samples of a step, a formula over the columns; from the batch columns where None.
     work: str | None = None
-    #: What a sample is called: images, tokens.
+    #: What a sample is called: images, tokens; empty where what was measured is the time of no step.
     sample: str = "samples"
     price: Paid | None = None
     #: The column that counts what the price is for; that of the workers where None.
@@ -88,6 +88,8 @@ class Question(Struct, frozen=True):
 def work_of(result: FitResult, question: Question) -> StepWork:
     """Return the work of a step: what the user says, what a throughput was divided into, or what columns show."""
     panel = result.panel.within(question.constants) if question.constants else result.panel
+    if not question.sample:
+        return StepWork(of_worker=panel.step.of_worker)
     return panel.work_of_step(question.work, question.sample)
 
 

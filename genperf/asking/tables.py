@@ -43,7 +43,7 @@ from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import DEVICE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
-from genperf.vocabulary.names import LEVELS, counts_devices, is_efficiency, meant_by
+from genperf.vocabulary.names import LEVELS, canonical_of, counts_devices, is_efficiency, meant_by
 from genperf.words.numbers import join_values, rate_unit, samples_called, three_digits, with_unit
 from genperf.words.verdict import trust_text
 
@@ -469,6 +469,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             sample = "samples" if total is None or sequence is None else sample
             if total is not None and sequence is not None:
                 work = f"({render(total)})*{quote_name(sequence.name)}"
+        if self._header(name).kind == "time" and self._column_of_no_step(name, model) is not None:
+            sample = ""
         of_a_step = sample in words_of("headers.of_a_batch") or (sequence is not None and sequence.name in read)
         question = replace(
             self.question,
@@ -638,7 +640,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         target, header, scale = model.schema.target, self._header(name), self.reading.scale or ""
         by_batch = "global_batch" in self.reading.mapping
         work_known = self.question.work or model.schema.scaling or target.throughput or by_batch
-        of_a_step = work_known or not target.is_time or counts_devices(scale)
+        of_devices = counts_devices(scale) or canonical_of(scale) == "data_parallel"
+        of_a_step = work_known or not target.is_time or of_devices
         if of_a_step and not (scale in self.reading.columns and self._header(scale).kind):
             return None
         numerator, denominator = TIME_UNITS[self.opened.roles(name).unit or "s"] if header.kind == "time" else (1, 1)

@@ -1,7 +1,12 @@
 """What `ask` knows of a scale: a best count, one node and eight in mind, and sizes in the place of a count."""
 
+import re
+
+import pandas as pd
 import pytest
 from helpers import Shell, asked, csv_of
+
+import genperf as gp
 
 # --- of scales of which more may do less (threads, users, environments) the best count -------------------------------
 
@@ -94,3 +99,14 @@ def test_each_quantity_of_a_size_is_answered(shell: Shell) -> None:
     answers = {a["quantity"]: a["value"] for a in asked(shell, text, "--at", "batch_size=64")["answers"]}
     assert {*answers} == {"latency_ms", "tokens_per_s", "memory_mb"}
     assert answers["latency_ms"] == pytest.approx(1000 * step(64), rel=0.1)
+
+
+def test_a_latency_beside_a_batch_is_the_time_of_no_step() -> None:
+    """What was measured and what a further run narrows are times, and not the samples of such steps."""
+    answer = gp.ask(pd.DataFrame({"users": [1, 2, 4, 8], "batch": 4, "latency_ms": [100, 120, 150, 220]}), users=16)
+    assert "throughput" not in answer.to_dict()
+    row = next(line for line in answer.card().splitlines() if line.startswith("latency_ms"))
+    assert row.split()[-1] == "220"
+    middle = answer.answers[0].value
+    now, narrowed = re.findall(r"from ([\d.]+)–([\d.]+) to", answer.sentences["next"])[0]
+    assert float(now) < middle < float(narrowed)
