@@ -37,38 +37,11 @@ GATES = Path(__file__).with_name("results_gates.md")
 PROTOTYPE = Path(__file__).with_name("prototype.csv")
 #: The pages, in the order of the summary.
 PAGES = (
-    "extrapolation",
-    "corpus",
-    "growth",
-    "far-sizes",
-    "hints",
-    "normal",
-    "one-answer",
-    "turning",
-    "why-slow",
-    "one-run",
-    "verify",
-    "pooling",
-    "generic",
-    "factors-told",
-    "three-frameworks",
-    "other-tables",
-    "transformers",
-    "transformers-choice",
-    "transformers-fits",
-    "process",
-    "gates",
-    "partitioned",
-    "generic-constants",
-    "settings",
-    "reader",
-    "solvers",
-    "measured-cluster",
-    "suggestions",
-    "advice",
-    "next-runs",
-    "optimize",
-)
+    "extrapolation", "corpus", "growth", "far-sizes", "hints", "normal", "one-answer", "turning", "why-slow",
+    "one-run", "verify", "pooling", "generic", "factors-told", "three-frameworks", "other-tables", "transformers",
+    "transformers-choice", "transformers-fits", "process", "gates", "partitioned", "generic-constants", "settings",
+    "reader", "solvers", "measured-cluster", "suggestions", "advice", "next-runs", "optimize",
+)  # fmt: skip
 #: A page is read at a glance, and a line in an editor. Tables may have longer lines.
 LONGEST_PAGE, LONGEST_LINE = 150, 400
 REFERENCE = re.compile(r"\{([\w-]+) ([>~]) ([^}]+)\}")

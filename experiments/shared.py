@@ -35,7 +35,10 @@ def markdown_of(frame: pd.DataFrame, number: str = ".3g") -> str:
 
 
 def page(name: str, **figures: object) -> str:
-    """Return the page of a template in `pages/`: `{{ rate | f(".1f") }}` formats a figure, a data frame is a table."""
+    """Return the page of a template in `pages/`: `{{ rate | f(".1f") }}` formats a figure, a data frame is a table.
+
+    The `command` is that of the experiment of the page's name, where none is given.
+    """
     environment = Environment(
         loader=FileSystemLoader(ROOT / "experiments" / "pages"),
         undefined=StrictUndefined,
@@ -44,6 +47,7 @@ def page(name: str, **figures: object) -> str:
         finalize=lambda value: markdown_of(value) if isinstance(value, pd.DataFrame) else value,
     )
     environment.filters |= {"f": format, "table": markdown_of}
+    figures = {"command": f"python -m experiments {name.replace('-', '_')}", **figures}
     return environment.get_template(f"{name}.md.j2").render(figures) + "\n"
 
 

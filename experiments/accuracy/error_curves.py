@@ -44,15 +44,7 @@ def draw_error_curves(panels: Mapping[str, Mapping[str, pd.Series]], path: str |
         ax.set_xlabel("absolute error of a series, %", fontsize=9.5, color=INK)
     axes[0][0].set_ylabel("series predicted that well or better, %", fontsize=9.5, color=INK)
     handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(
-        handles,
-        labels,
-        loc="outside lower center",
-        ncols=len(labels),
-        frameon=False,
-        fontsize=9,
-        handlelength=3.0,
-        columnspacing=1.4,
-    )
+    style = {"frameon": False, "fontsize": 9, "handlelength": 3.0, "columnspacing": 1.4}
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), **style)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_bytes(image(figure, "png"))

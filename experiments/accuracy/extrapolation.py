@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -78,20 +79,12 @@ def largest_from_smaller(
     return Protocol(name, asks, frame[rank > back], frame[rank == 1], group, extrinsic, work)
 
 
-def dlperf(limit: int, targets: list[int]) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+def dlperf(name: str, limit: int, *targets: int) -> Protocol:
     group = ["config", "batch_per_device"]
     frame = with_scales(gp.datasets.frame("dlperf"), group, "devices", 5)
-    return frame[frame.devices <= limit], frame[frame.devices.isin(targets)], group
-
-
-def p1() -> Protocol:
-    train, held, group = dlperf(16, [32])
-    return Protocol("P1", "DLPerf: 32 devices from 1 to 16", train, held, group, ["devices", "nodes"])
-
-
-def p2() -> Protocol:
-    train, held, group = dlperf(8, [16, 32])
-    return Protocol("P2", "DLPerf: 16 and 32 devices from 1 to 8", train, held, group, ["devices", "nodes"])
+    asks = f"DLPerf: {' and '.join(map(str, targets))} devices from 1 to {limit}"
+    train, held = frame[frame.devices <= limit], frame[frame.devices.isin(targets)]
+    return Protocol(name, asks, train, held, group, ["devices", "nodes"])
 
 
 def synthetic() -> Protocol:
@@ -116,15 +109,7 @@ def insightface() -> Protocol:
     return largest_from_smaller("InsightFace", frame, ["config", "batch_per_device"], ["devices", "nodes"])
 
 
-def wide_deep_weak() -> Protocol:
-    return _wide_deep("Wide & Deep, fixed batch per device", "batch_per_device")
-
-
-def wide_deep_strong() -> Protocol:
-    return _wide_deep("Wide & Deep, fixed global batch", "global_batch")
-
-
-def _wide_deep(name: str, fixed: str) -> Protocol:
+def wide_deep(name: str, fixed: str) -> Protocol:
     frame = gp.datasets.frame("dlperf_widedeep")
     program = ["implementation", "framework_version", "campaign", "test", "vocab_size", "hidden_layers"]
     group = [*program, "embedding_dim", fixed]
@@ -142,27 +127,21 @@ def gpt() -> Protocol:
     return largest_from_smaller("GPT", frame, group, ["devices", "nodes", "global_batch"], work="each")
 
 
-def pytorch_cpu() -> Protocol:
+def pytorch_cpu(name: str, back: int = 1) -> Protocol:
     group = ["batch_per_worker", "layers", "filters", "kernel_size", "hidden"]
-    return largest_from_smaller("pytorch_cpu, series", gp.datasets.frame("pytorch_cpu"), group, ["workers"])
-
-
-def pytorch_cpu_two_back() -> Protocol:
-    group = ["batch_per_worker", "layers", "filters", "kernel_size", "hidden"]
-    frame = gp.datasets.frame("pytorch_cpu")
-    return largest_from_smaller("pytorch_cpu, series, two back", frame, group, ["workers"], back=2)
+    return largest_from_smaller(name, gp.datasets.frame("pytorch_cpu"), group, ["workers"], back=back)
 
 
 PROTOCOLS: dict[str, Callable[[], Protocol]] = {
-    "P1": p1,
-    "P2": p2,
+    "P1": partial(dlperf, "P1", 16, 32),
+    "P2": partial(dlperf, "P2", 8, 16, 32),
     "synthetic": synthetic,
     "insightface": insightface,
-    "widedeep-weak": wide_deep_weak,
-    "widedeep-strong": wide_deep_strong,
+    "widedeep-weak": partial(wide_deep, "Wide & Deep, fixed batch per device", "batch_per_device"),
+    "widedeep-strong": partial(wide_deep, "Wide & Deep, fixed global batch", "global_batch"),
     "gpt": gpt,
-    "cpu": pytorch_cpu,
-    "cpu-two-back": pytorch_cpu_two_back,
+    "cpu": partial(pytorch_cpu, "pytorch_cpu, series"),
+    "cpu-two-back": partial(pytorch_cpu, "pytorch_cpu, series, two back", 2),
 }
 
 # --- models ----------------------------------------------------------------------------------------------------------

@@ -26,7 +26,6 @@ from genperf.attribution import compare, sensitivity
 from genperf.attribution.terms import FORM
 from genperf.errors import GenperfError
 
-COMMAND = "python -m experiments factors_told"
 SEED = 41
 INTERVAL = 0.9
 DRAWS = 60
@@ -405,10 +404,8 @@ def _constants(w: World, result: Any, structure: str) -> Iterator[Asked]:
         yield _within(f"{what}: {kind}", truth, sign * member.values[found[0]], *ends)
 
 
-def rows_of(
-    half: str, kind: str, design: str, number: int, models: Sequence[str], closest: bool = False
-) -> list[dict[str, Any]]:
-    """Ask both models about one world; or only which of the closest alternatives is better."""
+def rows_of(half: str, kind: str, design: str, number: int, models: Sequence[str]) -> list[dict[str, Any]]:
+    """Ask both models about one world."""
     w, out = world(half, kind, design, number), []
     for model in models:
         asked: list[Asked] = []
@@ -416,8 +413,8 @@ def rows_of(
             result = gp.fit(w.table(), model, seed=0, draws=DRAWS)
             # A question that ends in an error has been answered as far as it came.
             asked.extend(_closest_by_prediction(w, result))
-            asked.extend(() if closest else _questions(w, result, model, design))
-            if model == "generic" and w.law.constants and not closest:
+            asked.extend(_questions(w, result, model, design))
+            if model == "generic" and w.law.constants:
                 given = gp.fit(w.table(), "generic", structure="separable", seed=0, draws=DRAWS)
                 asked += _constants(w, given, "separable")
                 if "q_workers" in result.best.expression.constant_names:
@@ -469,7 +466,6 @@ def page_of(rows: pd.DataFrame) -> str:
     both = [summary(rows[rows["half"] == half]).set_index(["question", "model", "design"]) for half in LAWS]
     return page(
         "factors-told",
-        command=COMMAND,
         worlds=_worlds(rows[~rows["question"].str.startswith("compare: closest as")]),
         left_out=(rows["question"] == NO_COUNTERPART).sum(),
         answers=both[0].join(both[1], how="outer", lsuffix=", tuning", rsuffix=", fresh", sort=False).reset_index(),
@@ -485,12 +481,8 @@ def run(
     laws: str | None = None,
     csv: Path | None = None,
     read: str | None = None,
-    closest: bool = False,
 ) -> str:
-    """Draw the worlds and ask; `csv` keeps the answers in a file, `read` takes those of files instead of asking.
-
-    With `closest` only the alternatives that are near by prediction are asked about.
-    """
+    """Draw the worlds and ask; `csv` keeps the answers in a file, `read` takes those of files instead of asking."""
     warnings.simplefilter("ignore")
     rows: list[dict[str, Any]] = []
     halves = [half] if half else ["tuning"] if fast else list(LAWS)
@@ -500,7 +492,7 @@ def run(
     # A part of the worlds is a part of every law and design.
     for number, (half, kind) in product(range(0 if read else worlds), places):
         for design in DESIGNS:
-            rows += rows_of(half, kind, design, number, models.split(","), closest)
+            rows += rows_of(half, kind, design, number, models.split(","))
         if csv:
             pd.DataFrame(rows).to_csv(csv, index=False)
     return page_of(_read(read.split(",")) if read else pd.DataFrame(rows))

@@ -24,7 +24,6 @@ from genperf.growth.hints import HINT, HintSettings
 from genperf.growth.measured import series_of
 from genperf.growth.sharing import TableShares
 
-COMMAND = "python -m experiments hints"
 #: Nominal bandwidth of a node's link, bytes per second: InfiniBand of 100 Gbit/s (DLPerf's report), FDR InfiniBand of
 #: 56 (also where the series used TCP), and the 50 Gbit/s that the machines with four T4 and those with eight 2080 Ti
 #: are sold with.
@@ -132,7 +131,6 @@ def run(outside: Path | None = None, every: int = 1) -> str:
     ]
     return page(
         "hints",
-        command=COMMAND,
         steps=markdown(["source", "series", "median of the ratio", "mean of its ln", "standard deviation"], steps),
         hint=HINT,
         node=table(results, "node"),

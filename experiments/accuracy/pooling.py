@@ -19,7 +19,6 @@ from experiments.accuracy.scores import by_verdict, error, inside, width
 from experiments.shared import markdown, page
 from genperf.fitting import fit_group
 
-COMMAND = "python -m experiments pooling"
 TIME = "step_time_s"
 GROUP = ["config", "batch_per_device"]
 ALIKE = (
@@ -215,4 +214,4 @@ def run() -> str:
     def progress(what: str) -> None:
         print(f"{what}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
 
-    return page("pooling", command=COMMAND, sections="\n".join(t for part in PARTS for t in part(progress)))
+    return page("pooling", sections="\n".join(t for part in PARTS for t in part(progress)))

@@ -21,7 +21,6 @@ from experiments.accuracy.generic_model import OTHERS, TABLES, load
 from experiments.accuracy.scores import error, inside, width
 from experiments.shared import ROOT, markdown, page, rows_of_page
 
-COMMAND = "python -m experiments process"
 BEFORE = Path(__file__).with_name("process_before.csv")
 #: Tables of series, read as one table whose series are levels of a factor, and the count beyond which it is predicted.
 SERIES = {"azure_batchai": 8, "tf_benchmarks": 8, "sia_aws": 8}
@@ -155,11 +154,11 @@ def run(*words: str, before: bool = False, workers: int = 1) -> str | None:
         frame[["table", "predicted", "error", "covers", "width", "seconds"]].round(4).to_csv(BEFORE, index=False)
         return None
     if not words:
-        return page("process", command=COMMAND, made="", summary=summary(frame), table=table_of(frame))
+        return page("process", made="", summary=summary(frame), table=table_of(frame))
     order = {(row.name, row.scheme): k for k, row in enumerate(rows())}
     made = (
         f" Of the last run are the {len(frame)} rows that name {' or '.join(words)}; the others are of the run before."
     )
     frame = pd.concat([frame, earlier_rows(frame)], ignore_index=True)
     frame = frame.iloc[[*frame[["table", "predicted"]].apply(tuple, axis=1).map(order).argsort()]]
-    return page("process", command=COMMAND, made=made, summary=summary(frame), table=table_of(frame))
+    return page("process", made=made, summary=summary(frame), table=table_of(frame))

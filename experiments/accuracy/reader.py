@@ -119,10 +119,7 @@ MECHANISMS: Mapping[str, Mapping[str, Any]] = {
         "table.facts._chosen_size": nothing,
     },
     "sentences of several runs": {"table.facts._clauses": lambda line: [line]},
-    "the steady median of what repeats": {
-        "table.facts.summary": mean_of_all,
-        "table.text.summary": mean_of_all,
-    },
+    "the steady median of what repeats": {"table.facts.summary": mean_of_all, "table.text.summary": mean_of_all},
     "lines about tests left out": {"table.facts._TESTED": NEVER},
     "failed runs": {"table.facts.failure_of": lambda _: ""},
     "a table of steps is one run": {
@@ -284,10 +281,5 @@ def run(*folders: str) -> str:
     idle = [name for name, of_sets in without.items() if of_sets == complete]
     command = " ".join(["python -m experiments reader", *("FOLDER" for _ in folders)])
     return page(
-        "reader",
-        command=command,
-        right=RIGHT,
-        table=markdown(head, rows),
-        wrong=wrong,
-        idle=", ".join(idle) or "none",
+        "reader", command=command, right=RIGHT, table=markdown(head, rows), wrong=wrong, idle=", ".join(idle) or "none"
     )

@@ -19,7 +19,6 @@ from experiments.shared import RESULTS, ROOT, markdown, page, rows_of_page
 sys.path.append(str(ROOT / "experiments" / "measure"))
 from campaigns import EXTRINSIC, INTRINSIC
 
-COMMAND = "python -m experiments three_frameworks"
 PAGE = RESULTS / "three-frameworks.md"
 TABLE = "core_experiment"
 #: As the page names them; their order is that of the combinations that are held out.
@@ -138,7 +137,7 @@ def verdicts(rows: list[dict[str, str]]) -> list[str]:
 def page_of(rows: list[dict[str, str]]) -> str:
     configurations = len(table_of("PyTorch").medians())
     lines = "\n".join(verdicts(rows))
-    return page("three-frameworks", command=COMMAND, configurations=configurations, verdicts=lines, table=table(rows))
+    return page("three-frameworks", configurations=configurations, verdicts=lines, table=table(rows))
 
 
 def run(only: str = "", models: str = ",".join(MODELS)) -> str:

@@ -14,7 +14,6 @@ import pandas as pd
 import genperf as gp
 from experiments.shared import markdown_of, page, rows_of_page
 
-COMMAND = "python -m experiments transformers"
 MODELS = "auto,family,generic,gaussian-process,gradient-boosting,linear"
 
 
@@ -95,4 +94,4 @@ def run(*tables: str, models: str = MODELS) -> str:
             rows += rows_of(name, case, models)
             print(markdown_of(pd.DataFrame(rows[-1 - len(case.splits) :])), flush=True)
     rows = sorted(with_kept(rows), key=lambda row: list(CASES).index(row["table"]))
-    return page("transformers", command=COMMAND, table=pd.DataFrame(rows))
+    return page("transformers", table=pd.DataFrame(rows))

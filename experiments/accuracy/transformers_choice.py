@@ -15,7 +15,6 @@ from experiments.accuracy.partitioned_layouts import LEAST, SHARE, regrets
 from experiments.accuracy.transformers import CASES, table_of
 from experiments.shared import markdown, page
 
-COMMAND = "python -m experiments transformers_choice"
 CASE = CASES["rubick, even placements"]
 
 
@@ -45,4 +44,4 @@ def run(draws: int = 50) -> str:
         for name, part in [("all", every), *every.groupby("group")]
     ]
     table = markdown(["group", *ways], rows)
-    return page("transformers-choice", command=COMMAND, draws=draws, layouts=len(frame), least=LEAST, table=table)
+    return page("transformers-choice", draws=draws, layouts=len(frame), least=LEAST, table=table)

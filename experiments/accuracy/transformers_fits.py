@@ -17,7 +17,6 @@ from experiments.accuracy.transformers import CASES, table_of
 from experiments.shared import markdown_of, page, rows_of_page
 
 Array = npt.NDArray[Any]
-COMMAND = "python -m experiments transformers_fits"
 TABLES = ("bigscience, memory", "GPT, memory")
 #: Shares of the runs whose memory is below the capacity.
 SHARES = (0.5, 0.65, 0.8)
@@ -108,4 +107,4 @@ def run(*tables: str) -> str:
             print(markdown_of(pd.DataFrame(made)), flush=True)
     order = [name.removesuffix(", memory") for name in TABLES]
     rows = pd.DataFrame([row for name in order for row in known.get(name, [])])
-    return page("transformers-fits", command=COMMAND, table=rows)
+    return page("transformers-fits", table=rows)

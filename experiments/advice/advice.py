@@ -22,7 +22,6 @@ from genperf.asking import Question, ask
 from genperf.attribution import compare
 from genperf.search.problem import Goal
 
-COMMAND = "python -m experiments advice"
 MEASURED = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 ASKED = 64.0
 PER_NODE = 4.0
@@ -245,7 +244,6 @@ def run(seeds: int = 6) -> str:
     rows = pd.DataFrame(answered)
     return page(
         "advice",
-        command=COMMAND,
         laws=len(LAWS),
         fresh=len(FRESH),
         seeds=seeds,

@@ -17,7 +17,6 @@ import genperf as gp
 from experiments.advice.advice import ASKED, LAWS, MEASURED, NOISE, PER_NODE, World, fitted, held
 from experiments.shared import markdown, page
 
-COMMAND = "python -m experiments next_runs"
 KNOWN = MEASURED[:4]
 TARGET = {"gpus": ASKED, "nodes": ASKED / PER_NODE}
 #: Counts whose run at the true time is the budget.
@@ -82,7 +81,6 @@ def run(seeds: int = 3) -> str:
     no_worse = int(np.sum(errors["suggest"] <= errors["largest"] + 100.0 * EQUAL))
     return page(
         "next-runs",
-        command=COMMAND,
         laws=len(LAWS),
         seeds=seeds,
         budgets=len(BUDGETS),

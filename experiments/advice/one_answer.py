@@ -280,7 +280,7 @@ class Asked:
     @cached_property
     def fitted(self) -> Any:
         """The model."""
-        return gp.load_model(self.model) if hasattr(gp, "load_model") else gp.FitResult.load(self.model)
+        return gp.load_model(self.model)
 
     @property
     def value(self) -> str:
@@ -390,12 +390,9 @@ class Asked:
         return Said(None, value) if measured.endswith("/s") else Said(value)
 
 
+_DOORS = "ask, ask model, predict, python, explain, compare, suggest, optimize, headline, slider, proposal"
 DOORS: dict[str, Callable[[Asked, Mapping[str, Any]], Said]] = {
-    name: getattr(Asked, name.replace(" ", "_"))
-    for name in (
-        *("ask", "ask model", "predict", "python", "explain", "compare", "suggest", "optimize"),
-        *("headline", "slider", "proposal"),
-    )
+    name: getattr(Asked, name.replace(" ", "_")) for name in _DOORS.split(", ")
 }
 
 

@@ -13,11 +13,7 @@ from work import Case, job, serve
 
 MEETING, JOB, RANK = job()
 WORKERS: int = JOB["workers"]
-os.environ.update(
-    GLOO_SOCKET_IFNAME=JOB["interface"],
-    MASTER_ADDR=JOB["addresses"][0],
-    MASTER_PORT=str(JOB["port"]),
-)
+os.environ.update(GLOO_SOCKET_IFNAME=JOB["interface"], MASTER_ADDR=JOB["addresses"][0], MASTER_PORT=str(JOB["port"]))
 
 torch.set_num_threads(1)
 

@@ -10,33 +10,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 import torch.distributed as dist
+from pace import Pace
 from partition_design import Layout, Shape
 from torch import nn
 from torch.nn import functional
-
-
-class Computing(Protocol):
-    """What hears when a device stops to compute, and when it goes on."""
-
-    def begin(self) -> None:
-        """Compute from here on."""
-
-    def end(self) -> None:
-        """Communicate from here on."""
-
-
-class Unpaced:
-    """A device that computes as fast as it does."""
-
-    def begin(self) -> None:
-        """Do nothing."""
-
-    def end(self) -> None:
-        """Do nothing."""
 
 
 class Groups:
@@ -81,7 +62,7 @@ def _joined(groups: Sequence[list[int]], rank: int) -> Any:
 class Device:
     """One device of a layout: where it stands, and how it reaches the others."""
 
-    def __init__(self, layout: Layout, rank: int, groups: Groups, pace: Computing, where: torch.device) -> None:
+    def __init__(self, layout: Layout, rank: int, groups: Groups, pace: Pace, where: torch.device) -> None:
         self.layout, self.groups, self.pace, self.where = layout, groups, pace, where
         self.stage, self.replica, self.shard = layout.place(rank)
         self._shards, self._replicas = groups.of(layout, rank)

@@ -12,7 +12,7 @@ import torch
 from framework_pytorch import RANK, gather, measure
 from pace import Pace
 from partition_design import TINY, Layout, of_case
-from partitioned import Device, Groups, Training, Unpaced, largest
+from partitioned import Device, Groups, Training, largest
 from work import Case
 
 
@@ -24,7 +24,7 @@ class Processor:
     def __init__(self) -> None:
         # What PyTorch loads and allocates at the first steps is no part of a layout's memory.
         alone = Layout(1, 1, 1, TINY[0].batch)
-        training = Training(TINY[0], Device(alone, 0, GROUPS, Unpaced(), self.where))
+        training = Training(TINY[0], Device(alone, 0, GROUPS, Pace(0.0), self.where))
         for _ in range(3):
             training.step()
         del training

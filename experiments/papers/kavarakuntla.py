@@ -7,16 +7,7 @@ from statistics import median
 import numpy as np
 
 import genperf as gp
-from experiments.accuracy.three_frameworks import (
-    ALL,
-    BETWEEN,
-    COMBINATIONS,
-    COMBINED,
-    LARGEST,
-    NETWORKS,
-    PAGE,
-    kept,
-)
+from experiments.accuracy.three_frameworks import ALL, BETWEEN, COMBINATIONS, COMBINED, LARGEST, NETWORKS, PAGE, kept
 from experiments.accuracy.three_frameworks import FRAMEWORKS as CORE_FRAMEWORKS
 from experiments.papers.claim import MEASURED, PUBLISHED, Claim, verdict
 from genperf.panel import Table
@@ -49,15 +40,7 @@ SAMPLE = (
 
 
 def claims() -> list[Claim]:
-    return [
-        _between(),
-        _beyond(),
-        _together(),
-        _frameworks(),
-        _networks(),
-        _interpretable(),
-        _untouched(),
-    ]
+    return [_between(), _beyond(), _together(), _frameworks(), _networks(), _interpretable(), _untouched()]
 
 
 def _errors(framework: str, question: str) -> dict[str, float]:

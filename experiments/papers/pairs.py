@@ -39,12 +39,7 @@ _PADDLE, _TORCH = (
 #: All pairs of that kind with at least four device counts whose times differ by more than 5 %.
 PAIRS = (
     Pair("computation", f"{_TF1}bert_base-fp16", f"{_TF1}bert_base-fp16-xla", 64),
-    Pair(
-        "computation",
-        f"{_TF1}resnet50_v1.5-fp16-dali-staticls",
-        f"{_TF1}resnet50_v1.5-fp16-xla-dali-staticls",
-        224,
-    ),
+    Pair("computation", f"{_TF1}resnet50_v1.5-fp16-dali-staticls", f"{_TF1}resnet50_v1.5-fp16-xla-dali-staticls", 224),
     Pair("computation", f"{_TF2}fp16", f"{_TF2}fp16-xla", 64),
     Pair("computation", f"{_TF2}fp32", f"{_TF2}fp32-xla", 32),
     Pair("input", f"{_PADDLE}dynamicls", f"{_PADDLE}dali-dynamicls", 224),

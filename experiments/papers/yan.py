@@ -18,12 +18,7 @@ SAMPLE = (
 
 
 def claims() -> list[Claim]:
-    return [
-        _predicted(),
-        _chosen(),
-        _published(),
-        _elsewhere(),
-    ]
+    return [_predicted(), _chosen(), _published(), _elsewhere()]
 
 
 def _table(heading: str) -> Table:

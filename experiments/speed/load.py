@@ -185,8 +185,7 @@ def fits(folder: Path, sizes: Sizes) -> Iterator[Row]:
         "`generic` on `pytorch_cpu.csv`": (*cpu, "--model", "generic"),
         "`auto` on `pytorch_cpu.csv`": cpu,
         f"`auto` on {sizes.distinct:.0e} distinct rows of four factors": (
-            *(distinct, *ROLES),
-            *("--intrinsic", "batch,layers,hidden"),
+            *(distinct, *ROLES, "--intrinsic", "batch,layers,hidden"),
         ),
     }
     for factors in (20, 40):
@@ -204,9 +203,7 @@ def answers(folder: Path, sizes: Sizes) -> Iterator[Row]:
     once(folder / "rubick.csv", lambda p: shutil.copy(DATA / p.name, p))
     for name, call in {
         "`ask` of a series of five counts, start-up included": (
-            *("ask", "series.csv", *ROLES[:2]),
-            "--at",
-            "workers=64",
+            *("ask", "series.csv", *ROLES[:2], "--at", "workers=64"),
         ),
         "`ask` of `rubick.csv`, 535 rows of 16 columns": ["ask", "rubick.csv", "--at", "devices=32"],
         "`demo`": ["demo", "demo", "-q"],
@@ -269,15 +266,7 @@ def alike(folder: Path, sizes: Sizes) -> Iterator[Row]:
 
 
 PARTS: dict[str, Callable[[Path, Sizes], Iterator[Row]]] = {
-    "rows": rows,
-    "grid": grid,
-    "families": families,
-    "series": series,
-    "fits": fits,
-    "answers": answers,
-    "page": page,
-    "groups": groups,
-    "alike": alike,
+    part.__name__: part for part in (rows, grid, families, series, fits, answers, page, groups, alike)
 }
 
 

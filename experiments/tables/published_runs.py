@@ -21,34 +21,21 @@ from genperf.one_run.run import run_of_row
 from genperf.one_run.utilisation import RECOMPUTED, utilisation_of
 
 OUT = DATA / "published"
-#: Repository → licence, of the sources that are bundled.
-LICENCES = {
-    "NVIDIA/dgxc-benchmarking": "MIT",
-    "FlagOpen/FlagPerf": "Apache-2.0",
-    "Ascend/MindSpeed-LLM": "Apache-2.0",
-    "AI-Hypercomputer/maxtext": "Apache-2.0",
-    "AI-Hypercomputer/tpu-recipes": "Apache-2.0",
-    "AI-Hypercomputer/gpu-recipes": "Apache-2.0",
-    "pytorch/torchtitan": "BSD-3-Clause",
-    "oracle-quickstart/oci-gpu-quickstarts": "UPL-1.0",
-    "pytorch/torchtune": "BSD-3-Clause",
-    "microsoft/Megatron-DeepSpeed": "Apache-2.0",
-    "NVIDIA/Megatron-LM": "Apache-2.0",
-    "NVIDIA/JAX-Toolbox": "Apache-2.0",
-    "mlfoundations/open_lm": "MIT",
-    "Dao-AILab/flash-attention": "BSD-3-Clause",
-    "stanford-crfm/levanter": "Apache-2.0",
-    "alibaba/Megatron-LLaMA": "Apache-2.0",
-    "deepspeedai/DeepSpeed": "Apache-2.0",
-    "hpcaitech/ColossalAI": "Apache-2.0",
-    "Lightning-AI/litgpt": "Apache-2.0",
-    "aws-samples/awsome-distributed-training": "MIT-0",
-    "jzhang38/TinyLlama": "Apache-2.0",
-    "Azure/AI-benchmarking-guide": "MIT",
-    "dstackai/dstack": "MPL-2.0",
-    "deepseek-ai/DeepEP": "MIT",
-    "oracle-quickstart/oci-hpc": "UPL-1.0",
+#: Licence → the repositories of the sources that are bundled.
+SOURCES = {
+    "MIT": "NVIDIA/dgxc-benchmarking mlfoundations/open_lm Azure/AI-benchmarking-guide deepseek-ai/DeepEP",
+    "Apache-2.0": (
+        "FlagOpen/FlagPerf Ascend/MindSpeed-LLM AI-Hypercomputer/maxtext AI-Hypercomputer/tpu-recipes "
+        "AI-Hypercomputer/gpu-recipes microsoft/Megatron-DeepSpeed NVIDIA/Megatron-LM NVIDIA/JAX-Toolbox "
+        "stanford-crfm/levanter alibaba/Megatron-LLaMA deepspeedai/DeepSpeed hpcaitech/ColossalAI "
+        "Lightning-AI/litgpt jzhang38/TinyLlama"
+    ),
+    "BSD-3-Clause": "pytorch/torchtitan pytorch/torchtune Dao-AILab/flash-attention",
+    "UPL-1.0": "oracle-quickstart/oci-gpu-quickstarts oracle-quickstart/oci-hpc",
+    "MIT-0": "aws-samples/awsome-distributed-training",
+    "MPL-2.0": "dstackai/dstack",
 }
+LICENCES = {repository: licence for licence, listed in SOURCES.items() for repository in listed.split()}
 #: Remarks of rows that are no usual training.
 UNUSUAL = (
     r"LoRA|proxy|too slow|slow on purpose|slow by design|adapter|offload|of an A100, not|whatever the device|misprint"

@@ -15,11 +15,7 @@ def rows(devices: list[int], nodes: list[int], t: list[float]) -> pd.DataFrame:
 def test_questions_by_hand() -> None:
     frame = rows([1, 2, 4, 8, 16, 32], [1, 1, 1, 1, 2, 4], [1.0, 1.1, 1.2, 1.3, 1.5, 1.6])
     asked = {name: (train.devices.tolist(), int(row.devices.iloc[0])) for name, train, row in questions(frame)}
-    assert asked == {
-        "near": ([1, 2, 4, 8, 16], 32),
-        "far": ([1, 2, 4, 8], 32),
-        "node": ([1, 2, 4, 8], 16),
-    }
+    assert asked == {"near": ([1, 2, 4, 8, 16], 32), "far": ([1, 2, 4, 8], 32), "node": ([1, 2, 4, 8], 16)}
 
 
 def test_last_point_scales_with_the_work() -> None:

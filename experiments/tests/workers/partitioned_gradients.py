@@ -11,8 +11,9 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "experiments" / "measure"))
 
 import torch
 import torch.distributed as dist
+from pace import Pace
 from partition_design import TINY, Layout
-from partitioned import Device, Groups, Training, Unpaced
+from partitioned import Device, Groups, Training
 from torch.nn import functional
 
 PROCESSOR = torch.device("cpu")
@@ -21,7 +22,7 @@ SHAPE = TINY[0]
 
 def undivided(layout: Layout, stages: dict[tuple[int, int], dict[str, torch.Tensor]]) -> Training:
     """Return an undivided training with the weights of the stages and shards."""
-    whole = Training(SHAPE, Device(Layout(1, 1, 1, SHAPE.batch), 0, Groups(), Unpaced(), PROCESSOR))
+    whole = Training(SHAPE, Device(Layout(1, 1, 1, SHAPE.batch), 0, Groups(), Pace(0.0), PROCESSOR))
     each = SHAPE.layers // layout.stages
     weights = whole.stage.state_dict()
     for name in weights:
@@ -54,7 +55,7 @@ def main() -> None:
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
     torch.set_num_threads(1)
     dist.init_process_group("gloo", rank=rank, world_size=layout.devices)
-    device = Device(layout, rank, Groups(), Unpaced(), PROCESSOR)
+    device = Device(layout, rank, Groups(), Pace(0.0), PROCESSOR)
     training = Training(SHAPE, device)
     # Other weights in every shard, where the shards are to have other weights.
     torch.manual_seed(rank)
