@@ -28,6 +28,7 @@ LONGEST_NAME = 8
 #: Numbers in this range are years where all are.
 YEARS = (1900, 2100)
 _REPEAT = re.compile(rf"(?<![^\W\d_]){any_of('headers.run_of_several')}s?(?![^\W\d_])", re.IGNORECASE)
+_ONE = re.compile(rf"(?<!\w){any_of('headers.one')}(?=[^\W\d_])", re.IGNORECASE)
 _JOINS = rf"(?:{any_of('headers.preposition')}|@)"
 _ORDINAL = r"(?:st|nd|rd|th|nda|era|ra|da|ta|er|ere|ère|eme|ème|ª|º|°|\.)"
 _WORD = r"[^\W\d_]+"
@@ -228,9 +229,10 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
     """Return the columns that differ by a number alone and belong together: values at the same counts, or repeats."""
     alike: dict[tuple[str, str, str], dict[str, tuple[int, str]]] = {}
     for name in cells:
-        if (reading := _reading(name)) is not None:
+        # `single device` is of one, beside `2 cards`.
+        if (reading := _reading(_ONE.sub("1 ", name))) is not None:
             kind, word, value, number = reading
-            alike.setdefault((kind, _stem(word), value), {})[name] = number, word
+            alike.setdefault((kind, meant_by(word) or _stem(word), value), {})[name] = number, word
     candidates = []
     for (kind, stem, value), columns in alike.items():
         numbers, measured = [number for number, _ in columns.values()], [cells[c] for c in columns]
@@ -238,7 +240,8 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
             continue
         repeated = _are_repeats(kind, stem, numbers, measured)
         if repeated or _are_counts(kind, stem, numbers):
-            spelled = max((word for _, word in columns.values()), key=len)
+            words = [word for _, word in columns.values()]
+            spelled = max(words, key=lambda word: (words.count(word), len(word)))
             count = _RUN if repeated else spelled or _COUNT
             candidates.append(Wide(count, _value_name(value), {c: n for c, (n, _) in columns.items()}, repeated))
     chosen: list[Wide] = []

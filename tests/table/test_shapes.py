@@ -184,6 +184,11 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
     "a unit beside each count": (
         lines("net,1 GPU (s),4 GPUs (s)", "a,9,5"), {"GPUs": [1, 4], "time (s)": ["9", "5"]}, ["2 columns"],
     ),
+    "a single one beside several": (
+        lines("net,single device(t/s),2 card(t/s),4 card(t/s),2 card scaling,4 card scaling", "a,100,190,360,.95,.9"),
+        {"card": [1, 2, 4], "value (t/s)": ["100", "190", "360"], "scaling": ["", ".95", ".9"]}, ["5 columns"],
+    ),
+    "one in Chinese": (lines("net,单卡,4卡", "a,9,5"), {"卡": [1, 4], "value": ["9", "5"]}, ["2 columns"]),
     "multiples of a device": (
         lines("net,1xV100,4x V100,8 x V100", "a,10,38,70"), {"count": [1, 4, 8], "V100": ["10", "38", "70"]},
         ["3 columns"],
