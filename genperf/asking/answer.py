@@ -409,16 +409,17 @@ def rows_of(answer: Answer) -> Iterator[Row]:
         before = None if beside is None else beside.efficiency
         middle, lower, upper = (f"{100 * end:.0f}" for end in efficiency.ends)
         # A measured column such as `Efficiency (%)` is the scaling efficiency, by its name and value.
-        shares = {one.quantity: one.value / (100.0 if one.unit == "%" else 1.0) for one in others}
+        shares = {one.quantity: one.value / (100.0 if one.unit == "%" else 1.0) for one in (likeliest, *others)}
         same = {n for n, share in shares.items() if is_efficiency(n) and efficiency.lower <= share <= efficiency.upper}
         others = [one for one in others if one.quantity not in same]
-        # That of weak scaling, where nothing shows the work of a step.
-        yield Row(
-            "efficiency, weak" if growth.assumption else "efficiency",
-            f"{middle} %",
-            f"{lower} – {upper}" if lower != upper else "",
-            f"{100 * before.value:.0f} %" if before else "",
-        )
+        if likeliest.facts is not None or likeliest.quantity not in same:
+            # That of weak scaling, where nothing shows the work of a step.
+            yield Row(
+                "efficiency, weak" if growth.assumption else "efficiency",
+                f"{middle} %",
+                f"{lower} – {upper}" if lower != upper else "",
+                f"{100 * before.value:.0f} %" if before else "",
+            )
     for name, quantity in QUANTITIES.items():
         # A throughput in tokens stands above.
         if quantity.label and name in facts.quantities and not (name == "tokens_per_s" and growth.sample == "tokens"):

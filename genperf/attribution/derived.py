@@ -250,7 +250,7 @@ def _stage(curve: Scaling, place: int, follow: Mapping[str, Array]) -> Stage:
     rate, cost = (float(follow[name][place]) if name in follow else None for name in ("throughput", "cost"))
     value, machines = float(curve.curve[curve.quantity.name].iloc[place]), float(follow["machines"][place])
     efficiency = None
-    if "efficiency" in curve.curve:
+    if not curve.refusal:
         efficiency = Interval(*(float(curve.curve[f"efficiency{end}"].iloc[place]) for end in ENDS))
     return Stage(float(curve.steps.counts[place]), value, rate, efficiency, machines, cost)
 

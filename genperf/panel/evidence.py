@@ -76,7 +76,7 @@ ARITHMETIC_COLUMNS = 60
 
 
 class Consequence(Struct, frozen=True):
-    """A column as a constant times a product of powers of others: c·a, c/a, c·a·b, c·a/b or c/(a·b)."""
+    """A column as a constant times a product of powers of others: c·a, c/a, c·a·b, c·a/b, c/(a·b)."""
 
     factors: Mapping[str, int]
 
@@ -249,7 +249,18 @@ def consequences(columns: Mapping[str, Array], settings: Sequence[str], series: 
         consequence = _explained(logs[name], {n: logs[n] for n in candidates}, series_numbers)
         if consequence is not None:
             matched[name] = consequence
-    return matched
+    measured = {name: consequence for name, consequence in matched.items() if name not in settings}
+    return matched | {name: _expanded(consequence, measured) for name, consequence in measured.items()}
+
+
+def _expanded(consequence: Consequence, matched: Mapping[str, Consequence]) -> Consequence:
+    """Return a consequence by what follows from nothing: efficiency = speed-up / n = c / (time · n)."""
+    factors: dict[str, int] = {}
+    for name, power in consequence.factors.items():
+        inner = _expanded(matched[name], matched).factors if name in matched else {name: 1}
+        factors = {n: factors.get(n, 0) + power * inner.get(n, 0) for n in {**factors, **inner}}
+    # What cancels within the rounding is kept as it was found.
+    return Consequence({name: power for name, power in factors.items() if power} or consequence.factors)
 
 
 def _explained(target: Array, others: Mapping[str, Array], parts: Index) -> Consequence | None:

@@ -78,7 +78,7 @@ def answers(place: Place) -> list[Section]:
 def summary(place: Place) -> dict[str, Any]:
     """Return the prediction at one configuration with its efficiency, for the table of groups."""
     expected, efficiency = place.expected[0], None
-    if place.scaling is not None and "efficiency" in place.scaling.curve:
+    if place.scaling is not None and not place.scaling.refusal:
         efficiency = place.scaling.efficiency(place.count)
     return {
         **dict(zip(("value", "lower", "upper"), (short(v, 7) for v in expected.value.ends), strict=True)),

@@ -147,6 +147,18 @@ def test_an_efficiency_that_was_measured_is_not_on_a_card_twice() -> None:
     assert "Efficiency (%)" not in answer.card()
 
 
+def test_an_efficiency_that_follows_through_a_speed_up_is_that_of_the_time() -> None:
+    """It is 1 at the first count, and no quantity with a curve of its own, whatever it is called."""
+    runs = pd.DataFrame({"nodes": [8, 64, 512], "seconds": [1.034, 0.172, 0.0467]})
+    runs["speedup"] = (runs["seconds"][0] / runs["seconds"]).round(4)
+    for name in ("efficiency", "parallel efficiency"):
+        runs[name] = (8.0 * runs["speedup"] / runs["nodes"]).round(4)
+        answer = gp.ask(runs, want=name, nodes=4096)
+        seconds = gp.ask(runs, nodes=4096).answers[0].value
+        assert answer.answers[0].value == pytest.approx(1.034 / seconds * 8 / 4096, rel=1e-3)
+        assert answer.card().count("efficiency  ") == 1
+
+
 def test_a_rate_that_is_the_throughput_by_another_name_stands_once() -> None:
     counts, seconds = np.array([1, 2, 4, 8]), np.array([1.0, 1.05, 1.12, 1.2])
     runs = pd.DataFrame({"gpus": counts, "global_batch": 64 * counts, "step_s": seconds})

@@ -57,6 +57,15 @@ def test_a_table_is_not_converted_twice(shell: Shell, tmp_path: Path) -> None:
     assert again.group == ()
 
 
+def test_a_quantity_may_be_called_efficiency(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "shares.csv").write_text("nodes,efficiency\n1,1\n2,0.8\n4,0.6\n8,0.4\n")
+    roles = ["--quantity", "efficiency", "--extrinsic", "nodes"]
+    assert shell("fit", "shares.csv", *roles, "-o", "m.json")[0] == 0
+    answer = json.loads(shell("ask", "m.json", "--at", "nodes=16", "--json")[1])
+    assert [one["quantity"] for one in answer["answers"]] == ["efficiency"]
+    assert shell("report", "m.json", "-o", "page.html")[0] == 0
+
+
 def test_memory_through_every_command(shell: Shell, tmp_path: Path) -> None:
     out = done(shell, "fit", "runs.csv", *MEMORY, *LAW, "-o", "m.json", "--verbose")
     assert "memory_gb (GB) = " in out
