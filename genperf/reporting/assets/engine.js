@@ -90,9 +90,21 @@ function mixtureQuantiles(mean, shares, sd, levels) {
   }).map(Math.exp);
 }
 
+// A function of a configuration that computes each once: figures share their points, and the first one keeps its own.
+function remembered(compute) {
+  const known = new Map();
+  return (x) => {
+    const at = JSON.stringify(x);
+    if (known.size > 4096) known.clear();
+    if (!known.has(at)) known.set(at, compute(x));
+    return known.get(at);
+  };
+}
+
 class Engine {
   constructor(data, factors, judging) {
     Object.assign(this, data, { factors, judging });
+    for (const name of ["predict", "parts"]) this[name] = remembered(this[name].bind(this));
     this.discrepancies = data.discrepancies.map((d) => new Discrepancy(d));
     this.members = data.members.map((m) => new Member(m, this.discrepancies));
     this.pool = data.stack && new Stack(data.stack);

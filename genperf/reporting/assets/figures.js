@@ -17,7 +17,10 @@ function measuredAlong(x, m) {
     .map(({ at, value, lower: low, upper: high }) => ({ at, value, low, high }));
 }
 
+// The width of the sheet at which the figures were drawn, pixels.
+let drawnWidth = 0;
 function drawFigures() {
+  drawnWidth = $("sheet").clientWidth;
   const cards = ["glance", "scaling", "stack", ...(QUANTITY.isTime ? ["efficiency"] : [])];
   for (const id of cards) $(`${id}-card`).hidden = sheet.along === null;
   if (sheet.along === null) return drawOnePlace();

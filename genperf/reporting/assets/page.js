@@ -324,8 +324,9 @@ recall();
 addEventListener("hashchange", recall);
 showValidation();
 new ResizeObserver(() => {
+  if (!sheet || drawnWidth === $("sheet").clientWidth) return;
   cancelAnimationFrame(waiting);
-  waiting = requestAnimationFrame(() => sheet && drawFigures());
+  waiting = requestAnimationFrame(drawFigures);
 }).observe($("sheet"));
 // On paper the parts that are folded stand open, and the numbers of the figures stay folded.
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => (d.open = d.classList.contains("card") || d.classList.contains("answer"))));
