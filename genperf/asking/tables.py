@@ -461,7 +461,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         counts = {quote_name(n) for n in (reading.scale or "", *(f.name for f in panel.counts))}
         constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
         texts = [{*map(str, e.texts[self.series.rows])} for e in reading.columns.values() if not e.numeric]
-        sample = self._header(name).counted or "samples"
+        counted = self._header(name).counted
+        # Of steps a second, what a batch holds is counted.
+        sample = counted if counted and counted not in STEP_WORDS else "samples"
         sequence, read = panel.find("sequence"), parse(target.work).names if target.work else ()
         if sample == "tokens" and not target.throughput and not work:
             # The time of a step was made from tokens per second: its work is in tokens, or in samples.

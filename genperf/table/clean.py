@@ -18,7 +18,15 @@ _GAP = " \u00a0\u2009\u202f"
 _CLOCK = re.compile(r"(?:(?:(\d+)-)?(\d+):(?=[0-5]\d:)|(?=\d+:\d\d\.\d))(\d+):([0-5]\d(?:\.\d+)?)", re.ASCII)
 #: Numbers with units of time, the larger ones first: `8h20m`, `1 d 2 h`.
 _PARTS = {"d(?:ays?)?": 86400.0, "h(?:rs?|ours?)?": 3600.0, "m(?:in(?:ute)?s?)?": 60.0, "s(?:ec(?:ond)?s?)?": 1.0}
-_SEVERAL_UNITS = re.compile(r"\s*".join(rf"(?:(\d+(?:\.\d+)?)\s*{unit}(?![^\W\d_]))?" for unit in _PARTS), re.ASCII)
+_BETWEEN_PARTS = r"[\s,]*(?:and\s+)?"
+_SEVERAL_UNITS = re.compile(
+    _BETWEEN_PARTS.join(rf"(?:(\d+(?:\.\d+)?)\s*{unit}(?![^\W\d_]))?" for unit in _PARTS), re.ASCII
+)
+#: A duration in several units, the longest first: `6 hrs and 12 minutes`.
+DURATION = "|".join(
+    rf"\d+\s?{unit}(?:{_BETWEEN_PARTS}\d+(?:\.\d+)?\s?(?:{'|'.join([*_PARTS][place:])}))+(?![^\W\d_])"
+    for place, unit in enumerate([*_PARTS][:-1], 1)
+)
 #: Patterns of cells that are no number, in small letters, and what each is instead; the first that fits counts.
 _FAULTS = (
     (r"", "is empty"),
@@ -158,8 +166,8 @@ def seconds_of(cells: Iterable[Any]) -> list[Any]:
     --------
     >>> seconds_of(["00:01:30", "1-02:00:00", "2:03:04.5", "3:04.5", "12:30", 7.5])
     [90.0, 93600.0, 7384.5, 184.5, '12:30', 7.5]
-    >>> seconds_of(["8h20m", "1 d 2 h", "3min 20.5s", "5 s", "3 epochs", ""])
-    [30000.0, 93600.0, 200.5, '5 s', '3 epochs', '']
+    >>> seconds_of(["8h20m", "1 d 2 h", "3min 20.5s", "6 hrs and 12 minutes", "5 s", "3 epochs", ""])
+    [30000.0, 93600.0, 200.5, 22320.0, '5 s', '3 epochs', '']
     """
     return [_seconds(cell) for cell in cells]
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, source_of, step
-from genperf.table.clean import number_in, seconds_of
+from genperf.table.clean import DURATION, number_in, seconds_of
 from genperf.table.parsed import lists_devices, parts_of
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, canonical_time, header_of
@@ -44,6 +44,8 @@ _AMOUNTS = frozenset(
 )
 #: How many times the median a step takes that is reported as slow.
 SLOW = 2.0
+#: Devices of a node, at most, where only their name says what a product counts.
+MOST_OF_A_NODE = 16
 #: Seconds since 1970 of the years 2001 to 2100: a time of day, and none that was measured.
 CALENDAR = (1e9, 4.1e9)
 #: The share of the first values of a run that warm up.
@@ -55,7 +57,7 @@ _KEY = (
     r"(?: [\w#][\w\-/.%#]*(?: ?\([\w/ %:]{1,20}\))?){0,5}"
 )
 _DIGITS = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d+(?:[eE][-+]?\d+)?"
-_CLOCK = r"\d+:[0-5]\d:[0-5]\d(?:\.\d+)?|\d+:[0-5]\d\.\d+|(?:\d+h ?)?\d+m ?\d+(?:\.\d+)?s|\d+h ?\d+m(?!\w)"
+_CLOCK = rf"\d+:[0-5]\d:[0-5]\d(?:\.\d+)?|\d+:[0-5]\d\.\d+|{DURATION}"
 _UNIT = r"[^\W\d_%µμ][\wµμ]*(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)*|[µμ]s"
 #: `4.2k`, `1.5M`.
 _MULTIPLE = r"(?P<multiple>[kKMBG](?![\w/]))?"
@@ -82,18 +84,26 @@ _COUNT_WORDS = frozenset(
     for word in words_of(kind)
     if len(word) > 2
 )
-#: `16 procs`, `on 8 GPUs`.
-_COUNTED = re.compile(r"(?<![\w.:=\-/])(?P<value>\d+)\s(?P<key>[^\W\d_]{3,})(?:\(s\))?(?!\w)(?!(?<!s) \d)")
+#: `16 procs`, `on 8 GPUs`, `2x8 GPUs` on two nodes.
+_COUNTED = re.compile(
+    r"(?<![\w.:=\-/])(?:(?P<nodes>\d+) ?[x×] ?)?(?P<value>\d+)\s{1,2}(?P<key>[^\W\d_]{3,})(?:\(s\))?(?!\w)"
+    r"(?!(?<!s) \d)"
+)
+#: `single node: ` before what was measured there; `## Single GPU` may be above anything.
+_ONE = re.compile(
+    rf"^\s*{any_of('headers.one')}(?=(?:{'|'.join(sorted({w.removesuffix('s') for w in _COUNT_WORDS}))})(?!\w)[^:]*:)",
+    re.IGNORECASE,
+)
 #: `Parse/workers-4`, `solve/threads:4`: a count in a path.
 _IN_PATH = re.compile(r"(?<=\w/)(?P<key>[^\W\d_]{3,})[-:=/](?P<value>\d+)(?![\w.])")
 #: `--gpus 0,1,2`, `devices: [0, 1]`: devices by number.
 _LISTED = re.compile(
     r"(?<![\w.])(?P<key>[^\W\d_][\w\-.]*)(?:\s*[=:]\s*|\s+)(?P<value>\[?\d{1,3}(?:, ?[1-9]\d{0,2})+\]?)(?![\w.,])"
 )
-#: `took 12.5 seconds`.
+#: `took 12.5 seconds`, `took 3 hrs 16 minutes`.
 _TOOK = re.compile(
-    rf"(?<!\w)(?P<key>{any_of('log.took')})(?: about)? (?P<value>{_CLOCK}|{_DIGITS})"
-    rf" ?(?P<unit>{'|'.join(TIME_WORDS)})(?!\w)",
+    rf"(?<!\w)(?P<key>{any_of('log.took')})(?: about)?"
+    rf" (?P<value>{_CLOCK}|(?:{_DIGITS})(?= ?(?P<unit>{'|'.join(TIME_WORDS)})(?!\w)))",
     re.IGNORECASE,
 )
 #: `loss 3.2 step_time 0.42 s`: only a key that names a quantity or a counter stands bare beside its number.
@@ -147,9 +157,9 @@ class Run(Struct):
 
     def add(self, key: str, value: Any, unit: str = "", tested: bool = False) -> None:
         """Add a fact."""
-        key = self.spelled.setdefault(plain_name(key), key)
-        if unit:
-            self.units.setdefault(key, unit)
+        key = self.spelled.setdefault(_same(key), key)
+        if unit and (first := self.units.setdefault(key, unit)) != unit:
+            value = _in_unit(value, unit, first)
         if tested:
             self.tested.setdefault(key, []).append(value)
         elif canonical_of(key) is not None and not is_result(key, unit):
@@ -172,6 +182,20 @@ class Run(Struct):
     def settings(self) -> dict[str, list[Any]]:
         """Return what goes on in the next run of the text."""
         return {k: v[-1:] for k, v in self.values.items() if not is_result(k, self.units.get(k, "")) and len(v) == 1}
+
+
+@lru_cache(maxsize=20_000)
+def _same(key: str) -> str:
+    """Return what keys of one meaning share: `imgs/sec` is `img/sec`."""
+    what, slash, unit = key.partition("/")
+    return f"{header_of(key).counted}/{unit}" if slash and what.lower() in _AMOUNTS else plain_name(key)
+
+
+def _in_unit(value: Any, unit: str, other: str) -> Any:
+    """Return a time in another unit; as it is where one of the units is none of a time."""
+    if not (isinstance(value, float) and {unit, other} <= TIME_UNITS.keys()):
+        return value
+    return value * float(np.divide(*TIME_UNITS[unit]) / np.divide(*TIME_UNITS[other]))
 
 
 @lru_cache(maxsize=20_000)
@@ -217,7 +241,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     >>> list(facts_of("time (ms) | forward: 43.4 | backward: 90.7")), list(facts_of("22.39 ms per sample on 16 procs"))
     ([('forward', 43.4, 'ms'), ('backward', 90.7, 'ms')], [('ms per sample', 22.39, ''), ('procs', 16.0, '')])
     """
-    line = line[:LONGEST_LINE]
+    line = _ONE.sub("1 ", line[:LONGEST_LINE])
     of_line = _UNIT_OF_LINE.search(line)
     taken: list[tuple[int, int]] = []
     for pattern in _PATTERNS if any(map(str.isdigit, line)) else ():
@@ -231,6 +255,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
             if fact is not None:
                 taken.append((start, end))
                 yield fact
+                if pattern is _COUNTED and match["nodes"] and float(match["value"]) <= MOST_OF_A_NODE:
+                    yield "nodes", float(match["nodes"]), ""
     if not taken and (word := _WORD.match(line)) is not None:
         yield _called(word["key"]), word["value"], ""
 
@@ -253,7 +279,7 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
         key, unit = unit if unit[0] != "/" else "rate (1/s)", ""
     else:
         key = _called(groups["key"])
-    clock = ":" in value or value[-1] in "sm"
+    clock = ":" in value or (value[-1].isalpha() and value not in ("nan", "inf"))
     # `Throughput: 1 GPU: 250 img/s`
     beside = _COUNTED.match(match.string, match.start("value"))
     counts = plain_name(key) in _COUNT_WORDS or f"{plain_name(key)}s" in _COUNT_WORDS
@@ -272,11 +298,15 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
     unit = unit if _kind_of(unit) else ""
     if unit and key_of_step(key):
         key, unit = unit, ""  # `epoch 3: 350 images/sec`
-    if pattern is _COUNTED and value == "1" and f"{plain_name(key)}s" in _COUNT_WORDS:
+    if pattern is _COUNTED and (value == "1" or groups["nodes"]) and f"{plain_name(key)}s" in _COUNT_WORDS:
         key += "s"
     if not unit and not header_of(key).kind:
         unit = "s" if clock else unit_of_line
-    return key, _number(value, groups.get("multiple", "")), canonical_time(unit) or unit
+    number = _number(value, groups.get("multiple", ""))
+    if groups.get("nodes"):
+        # `2x 4090 GPUs` are two.
+        number = float(groups["nodes"]) * (number if number <= MOST_OF_A_NODE else 1.0)
+    return key, number, canonical_time(unit) or unit
 
 
 @lru_cache(maxsize=50_000)
@@ -362,7 +392,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
         for key, value, unit in chain.from_iterable(clauses):
             if _says_again(run, key, value):
                 continue
-            before = run.values.get(run.spelled.get(plain_name(key), key))
+            before = run.values.get(run.spelled.get(_same(key), key))
             changed = not by_heading and before and isinstance(value, float) and value != before[-1]
             if changed and (_counts(key) or key == size) and run.measured:
                 runs.append(Run(run.settings(), dict(run.units), dict(run.spelled), line=number))
@@ -392,7 +422,7 @@ def _says_again(run: Run, key: str, value: Any) -> bool:
     """Tell whether a count is one that the run has by another name: `on 4 GPU(s)` after `Number of GPUs: 4`."""
     if not _counts(key):
         return False
-    name, meaning = run.spelled.get(plain_name(key), key), meant_by(key)
+    name, meaning = run.spelled.get(_same(key), key), meant_by(key)
     return any(k != name and v[-1] == value and _counts(k) and meant_by(k) == meaning for k, v in run.values.items())
 
 

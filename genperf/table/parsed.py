@@ -144,8 +144,10 @@ def parsed_column(
             return None
         plain = {text: text_parts for text, text_parts in parts_by_text.items() if text not in durations}
         sign = points or _decimal_sign([text_parts.number for text_parts in plain.values()], delimiter, comma)
-        converted = None if sign is None else _converted(name, plain, unique, unit, sign)
-        if converted is None or (durations and converted[1] not in ("s", "")):
+        header = header_of(name)
+        of_durations = header.unit if header.kind == "time" and header.unit in ("h", "min") else "s"
+        converted = None if sign is None else _converted(name, plain, unique, of_durations if durations else unit, sign)
+        if converted is None or (durations and converted[1] not in (of_durations, "")):
             return None
         values, shown_unit, steps = converted
         if medians:
@@ -154,8 +156,7 @@ def parsed_column(
         if points:
             steps = (*steps, step(f"points between thousands removed from '{name}'"))
         if durations:
-            header = header_of(name)
-            shown_unit = header.unit if header.kind == "time" and header.unit in ("h", "min") else "s"
+            shown_unit = of_durations
             values |= {text: value / SECONDS_IN[shown_unit][0] for text, value in durations.items()}
             total = counted(sum(unique[t] for t in durations), "cell")
             steps = (*steps, step(f"{total}: hours, minutes and seconds of '{name}' converted to '{shown_unit}'"))

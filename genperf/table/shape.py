@@ -15,6 +15,7 @@ from genperf.arrays import AnyArray, Objects
 from genperf.errors import counted, listed
 from genperf.table.cells import MOST_NAMES, Names, Source, Taken, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in
+from genperf.table.facts import MOST_OF_A_NODE
 from genperf.table.parsed import SEPARATOR, parts_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import canonical_time, header_of
@@ -42,8 +43,6 @@ _FLAG = re.compile(r"(?<!\S)--?(?P<word>[^\W\d_][\w\-]*)[ =](?P<number>\d+)(?!\S
 _MULTIPLE = re.compile(r"(?:^|(?<=[\s(]))(\d+)\s*[x×]\s*(?=[^\W\d_])|(?<=\w)\s+[x×]\s?(\d+)(?!\w)")
 #: Nodes × devices of each, alone or before the name of the device: `2x8 A100`.
 _GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)(?:\s*[\sx×*]\s*(\S*[A-Z].*))?")
-#: Devices of a node, at most, where only their name says what a product counts.
-_MOST_OF_A_NODE = 16
 _PLACED = re.compile(
     rf"(?<![^\W_])(\d+)[\s_\-]?{any_of('cells.nodes')}[\s_\-]*(?P<by>[x×*]?),?[\s_\-]*"
     rf"(\d+)[\s_\-]?{any_of('cells.devices')}(?![^\W_])",
@@ -516,7 +515,7 @@ def _grid_of(column: str) -> Callable[[str], Taken | None]:
         if match is None:
             return None
         rows, columns, device = float(match[1]), float(match[2]), match[3] or ""
-        if of_nodes or (device and columns <= _MOST_OF_A_NODE):
+        if of_nodes or (device and columns <= MOST_OF_A_NODE):
             return _on_nodes(rows, columns), device
         return ({words[0]: rows, words[1]: columns}, device) if len(words) == 2 else None
 

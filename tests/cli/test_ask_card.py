@@ -167,6 +167,11 @@ def test_a_rate_that_is_the_throughput_by_another_name_stands_once() -> None:
     assert "samples_per_s" not in text
 
 
+def test_a_rate_of_steps_with_a_batch_counts_samples() -> None:
+    text = gp.ask(pd.DataFrame({"gpus": [1, 2, 4], "batch": 12, "it/s": [3.95, 2.9, 2.7]}), gpus=8).card()
+    assert re.search(r"throughput +[\d.]+ samples/s", text)
+
+
 def test_a_share_that_follows_from_a_throughput_has_a_card_with_header_and_picture() -> None:
     runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.0, 792.0, 1530.0, 2905.0]})
     runs["share"] = runs["images_per_s"] / runs["gpus"] / 1000.0

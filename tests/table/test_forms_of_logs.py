@@ -98,6 +98,9 @@ ONE_FILE: Mapping[str, tuple[str, str, str]] = {
     "sentences of times": (
         "".join(f"Training with {n} workers took {1e5 / rate(n):.2f} seconds\n" for n in COUNTS), "workers", "took",
     ),
+    "a list of nodes and devices, and the unit in two spellings": (
+        "".join(f"1x{n} GPU: {rate(n):.1f} img{'s' * (n > 1)}/sec\n" for n in COUNTS), "GPUs", "img/sec",
+    ),
     "a DataFrame as it is printed": (
         "   gpus  images_per_s\n" + "".join(f"{i}     {n}        {rate(n):.1f}\n" for i, n in enumerate(COUNTS)),
         "gpus", "images_per_s",

@@ -50,6 +50,17 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
     "minutes and seconds beside hours": (
         lines("gpus,elapsed", "8,1:05:30", "16,35:10"), {"elapsed": [3930, 2110]}, ["2 cells: hours, minutes"],
     ),
+    "durations in words beside one in minutes": (
+        lines("gpus,elapsed", "8,6 hrs and 12 minutes", "16,3 hours 16 min", "64,54 minutes"),
+        {"elapsed": [22320, 11760, 3240]}, ["2 cells: hours, minutes"],
+    ),
+    "sentences of durations in several units": (
+        lines("1x8: training took 6 hrs and 12 minutes on 8 GPUs", "2x8: training took 54 minutes on 16 GPUs"),
+        {"GPUs": [8, 16], "took": [22320, 3240]}, ["2 runs"],
+    ),
+    "sentences of one node and several": (
+        lines("single node: 30 images/s", "2 nodes: 55 images/s"), {"nodes": [1, 2], "images/s": [30, 55]}, ["2 runs"],
+    ),
     "a clock under a unit": (
         lines("gpus,time (min)", "8,1:05:30", "16,35:15"), {"time (min)": [65.5, 35.25]}, ["2 cells: hours, minutes"],
     ),
