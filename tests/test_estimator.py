@@ -15,7 +15,7 @@ from genperf.errors import GenperfError
 from genperf.estimator import GenericRegressor
 
 
-@parametrize_with_checks([GenericRegressor(structure="separable")])
+@parametrize_with_checks([GenericRegressor(structure="separable", lam=1e-3)])
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # The checks are about values and shapes, not about intervals, which the draws are for.

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from click.shell_completion import ShellComplete
 from helpers import Shell, done, refusal
 
 import genperf
 from genperf.cli.commands import COMMANDS, commented
+from genperf.cli.main import cli
 
 RUNS = """workers,batch,run,seconds
 1,32,0,9.02
@@ -232,16 +234,9 @@ def test_a_target_is_also_named_by_at(shell: Shell) -> None:
     ],
 )
 def test_a_shell_completes_columns_models_and_formats(shell: Shell, typed: str, completed: str) -> None:
-    given = {
-        "COMP_WORDS": f"genperf {typed}",
-        "COMP_CWORD": str(len(typed.split())),
-        "_GENPERF_COMPLETE": "bash_complete",
-    }
-    code = "from genperf.cli.main import cli; cli(prog_name='genperf')"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**HERE, **given}
-    )
-    assert f"plain,{completed}" in done.stdout.split("\n"), done.stderr
+    *words, incomplete = typed.split()
+    completion = ShellComplete(cli, {}, "genperf", "_GENPERF_COMPLETE")
+    assert completed in [item.value for item in completion.get_completions(words, incomplete)]
 
 
 def test_the_settings_that_init_writes_are_read_and_never_overwritten(shell: Shell) -> None:
