@@ -42,7 +42,6 @@ PROTOCOLS = {
 LEAST_SERIES = 4
 #: Of how many cases one is asked once more beside other series that left their node.
 EVERY = 4
-HANDS = ("last point", "1 + log n", "Ernest")
 Array = npt.NDArray[np.float64]
 
 

@@ -22,7 +22,6 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "tensorflow": ("tensorflow-cpu==2.21.*",),
     "mxnet": ("mxnet==1.9.1", "numpy==1.26.*"),
 }
-MODULES = {"pytorch": "torch", "tensorflow": "tensorflow", "mxnet": "mxnet"}
 FOLDER = Path(".measure")
 
 

@@ -218,19 +218,6 @@ def test_members_of_equal_labels_are_one_ensemble() -> None:
     assert of_both.crossover_sentences[0] == sentence
 
 
-# --- exponents of levels: recovered, printed, kept in the model file -------------------------------------------------
-
-
-def runs() -> pd.DataFrame:
-    """T = 0.02·batch^0.8, and batch^1.1 for vgg, with 1 % of noise."""
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        [(b, n) for n in ("resnet", "vgg", "bert") for b in (4, 8, 16, 32, 64, 128)], columns=["b", "net"]
-    )
-    exponents = frame.net.map({"resnet": 0.8, "vgg": 1.1, "bert": 0.8})
-    return frame.assign(t=0.02 * frame.b**exponents * np.exp(rng.normal(0.0, 0.01, len(frame))))
-
-
 # --- a generic expression as a person reads it: its numbers are those of the model -----------------------------------
 
 NETS = ("bert", "resnet", "vgg")

@@ -106,9 +106,6 @@ def test_gradient_agrees_with_differences(text: str) -> None:
         assert np.allclose(gradient.get(name, 0.0), (up - down) / (2 * step), rtol=1e-5, atol=1e-7)
 
 
-COLUMNS = {"n": np.array([1.0, 2.0, 8.0]), "b": np.array([16.0, 32.0, 32.0]), "z": np.array([0.0, 1.0, 2.0])}
-
-
 # --- the JavaScript of a tree: every function has one, and names never become code -----------------------------------
 
 #: By hand: formula → JavaScript, a and b standing for x[0] and x[1].

@@ -8,7 +8,6 @@ from helpers import panel_with
 import genperf as gp
 from genperf.errors import ModelError, TableError
 from genperf.formula import parse
-from genperf.models import MODELS
 from genperf.models.transformer import build, build_memory
 from genperf.models.transformer_layout import OFFLOAD, RECOMPUTATION, ZERO
 from genperf.panel import read_table
@@ -16,7 +15,6 @@ from genperf.panel.reading import read_columns
 from genperf.table import Factor
 from genperf.table.factor import measure
 
-FAMILY = MODELS["transformer"]
 RUN = {
     "devices": [16.0], "dp": [2.0], "tp": [4.0], "pp": [2.0], "gbs": [32.0], "mbs": [2.0], "nodes": [2.0],
     "params": [1e9], "hidden": [2000.0], "layers": [20.0], "seq": [1000.0],

@@ -8,8 +8,6 @@ import genperf as gp
 from genperf.panel import read_table
 from genperf.process.means import SumBasis, means_of
 
-RNG = np.random.default_rng(0)
-
 
 def no_powers(rows: int, columns: int) -> tuple[np.ndarray, ...]:
     return np.zeros((rows, 0)), np.zeros((0, columns)), np.zeros(0, bool), np.zeros(0, bool)

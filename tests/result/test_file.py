@@ -89,14 +89,6 @@ def model_of(read: Any) -> Any:
     return read["groups"][0]["model"]
 
 
-def member_of(read: Any) -> Any:
-    return model_of(read)["members"][0]
-
-
-LINE = [[8.0, 1.0, "mxnet"], 0.5, 0.5, 0.5, 1]
-NO_TEXT = "a text can only be compared with a column"
-
-
 def test_what_was_measured_is_kept_for_drawing(result: FitResult) -> None:
     again = parse_model(dump_model(result))
     assert again.schema.medians == result.schema.medians

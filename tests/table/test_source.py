@@ -96,11 +96,3 @@ def test_a_named_index_of_a_frame_is_a_column():
 def test_an_index_that_is_a_column_too_is_read_once():
     frame = pd.DataFrame({"n": [8.0, 4.0], "t": [1.0, 2.0]}).set_index("n", drop=False)
     assert pd.DataFrame(open_source(frame).cells).to_dict("list") == {"n": [8.0, 4.0], "t": [1.0, 2.0]}
-
-
-#: `tests/bad_inputs` has the other contents.
-BAD = [
-    (b"PK\x03\x04\x14\0xl/workbook.xml", "runs.csv: is an Excel workbook, not text"),
-    (b"PK\x03\x04\x14\0a.npy", "runs.csv: is an archive of numpy arrays, not text"),
-    (b"PAR1 and no more", "runs.csv: is not a Parquet file that can be read"),
-]

@@ -246,15 +246,6 @@ def test_another_quantity_is_predicted_under_its_name(fits: Fits, unit: str, rms
     assert of_memory.summary()["rmse"].str.fullmatch(rmse).all()
 
 
-NAMES = [
-    ("last-point", ["last-point"]),
-    ("svr, linear,svr", ["svr", "linear"]),
-    (["generic", "amdahl"], ["generic", "amdahl"]),
-    ("generic,max(a, b*workers) + c", ["generic", "max(a, b*workers) + c"]),
-    (("a/workers",), ["a/workers"]),
-]
-
-
 def test_all_is_every_learner_and_every_family_that_applies() -> None:
     chosen, notes = run.choose_models("all", table())
     assert chosen[: len(LEARNERS) + 1] == ["auto", *LEARNERS]
