@@ -462,8 +462,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
         texts = [{*map(str, e.texts[self.series.rows])} for e in reading.columns.values() if not e.numeric]
         counted = self._header(name).counted
-        # Of steps a second, what a batch holds is counted.
-        sample = counted if counted and counted not in STEP_WORDS else "samples"
+        # Of the time of steps that was made from a rate of them, what a batch holds is counted.
+        sample = counted if counted and (target.throughput or counted not in STEP_WORDS) else "samples"
         sequence, read = panel.find("sequence"), parse(target.work).names if target.work else ()
         if sample == "tokens" and not target.throughput and not work:
             # The time of a step was made from tokens per second: its work is in tokens, or in samples.

@@ -250,7 +250,8 @@ def consequences(columns: Mapping[str, Array], settings: Sequence[str], series: 
         if consequence is not None:
             matched[name] = consequence
     measured = {name: consequence for name, consequence in matched.items() if name not in settings}
-    return matched | {name: _expanded(consequence, measured) for name, consequence in measured.items()}
+    chained = [name for name, consequence in measured.items() if not measured.keys().isdisjoint(consequence.factors)]
+    return matched | {name: _expanded(measured[name], measured) for name in chained}
 
 
 def _expanded(consequence: Consequence, matched: Mapping[str, Consequence]) -> Consequence:

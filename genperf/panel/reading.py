@@ -79,6 +79,7 @@ _BATCHES = ("batch", "global_batch")
 _SWITCHES = ("zero", "recomputation", "precision", "offload")
 #: What all cells of a column are that says how each run was scaled.
 SCALED = re.compile(any_of("cells.kind_of_scaling"))
+_TITLE_OF_SCALED = re.compile(any_of("cells.kind_in_a_title"))
 #: Kind of a header → why its column is measured.
 _KINDS = {"": "none", "time": "a time", "rate": "a rate", "quantity": "an amount of memory, energy or power"}
 #: Names of a scale that do not say what it counts.
@@ -143,18 +144,20 @@ class Reading(Struct, eq=False, dict=True):
         """
         scale = str(self.scale)
         for column in self.columns.values():
-            stated = SCALED.fullmatch(column.levels[0].strip().lower()) if len(column.levels) == 1 else None
-            if stated is not None:
-                return stated[1], f"'{column.name}' is {column.levels[0]}"
+            texts = [level.strip().lower() for level in column.levels]
+            stated = [SCALED.fullmatch(text) or _TITLE_OF_SCALED.search(text) for text in texts]
+            kinds = {match and match[1] for match in stated}
+            if len(kinds) == 1 and (kind := kinds.pop()) is not None:
+                return kind, f"'{column.name}' is {column.levels[0]}"
         grown = [c.name for c in self.with_role("setting", "consequence") if c.follows == Consequence({scale: 1})]
         size = next((n for n in grown if not words_in(n).isdisjoint(words_of("headers.size"))), None)
         if size is not None:
             return "weak", f"'{size}' grows in proportion to {scale}"
-        kinds = {"speed": {"strong": {name: -1}, "weak": {scale: 1, name: -1}}}
-        kinds["eff"] = {"weak": {name: -1}, "strong": {scale: -1, name: -1}}
+        shown_by = {"speed": {"strong": {name: -1}, "weak": {scale: 1, name: -1}}}
+        shown_by["eff"] = {"weak": {name: -1}, "strong": {scale: -1, name: -1}}
         for column in self.with_role("ratio"):
             factors = column.follows.factors if column.follows is not None else {}
-            for kind, shown in next((k for word, k in kinds.items() if word in plain_name(column.name)), {}).items():
+            for kind, shown in next((k for word, k in shown_by.items() if word in plain_name(column.name)), {}).items():
                 if factors == shown and not (grown and kind == "strong"):
                     return kind, f"'{column.name}' is {column.follows}"
         return "", ""

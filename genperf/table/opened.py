@@ -323,7 +323,12 @@ def understood(
     shaped = melted(_with_merged_cells(_without_idle(_without_job_steps(opened), named)), named)
     apart = shaped if named else with_facts(shaped)
     tidy = tidied(with_factors(_with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})), named)
+    if not named and (stated := _TITLE_OF_SCALED.search(tidy.caption.lower())) and "scaling" not in tidy.columns:
+        tidy = replace(tidy, read={**tidy.read, "scaling": np.full(len(tidy), stated[1], dtype=object)})
     return read_back(tidy)
+
+
+_TITLE_OF_SCALED = re.compile(any_of("cells.kind_in_a_title"))
 
 
 def _unit_of_caption(source: Source) -> dict[str, str]:

@@ -245,7 +245,9 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note], str
             section = record[0]
         elif section and not record[0] and filled:
             tables[-1][1].append((line, [section, *record[1:]]))
-        elif not tables or _begins(record, below[:2], head, gap or bool(title)):
+        elif not tables or _begins(record, below[:2], head, gap or bool(title), len(tables[-1][1]) == 1):
+            if tables and len(tables[-1][1]) == 1 and _is_title(head, record):
+                title = ", ".join(tables.pop()[1][0][1])
             tables.append((title, [(line, record)]))
             title = ""
         else:
@@ -269,6 +271,12 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note], str
         return [(start, header), *(row for _, rows in same for row in rows)], [step(text), *notes], same[0][0]
     titled = [(line, [title, *row]) for title, rows in same for line, row in rows if any(row)]
     return [(start, ["table", *header]), *titled], [step(f"{text}: 'table' has their titles"), *notes], ""
+
+
+def _is_title(head: Sequence[str], below: Sequence[str]) -> bool:
+    """Tell whether what seemed a header is a title with a comma: `Strong scaling, ResNet` above `nodes,s`."""
+    known = [any(header_of(name).kind or canonical_of(name) for name in names) for names in (head, below)]
+    return all(head) and not any(map(str.isdigit, "".join(below))) and known == [False, True]
 
 
 def _is_section(name: str, below: Sequence[str]) -> bool:
@@ -338,7 +346,9 @@ def cut_table(text: str) -> str | None:
     return "\n".join(map("\t".join, rows))
 
 
-def _begins(record: Sequence[str], below: Sequence[Sequence[str]], head: Sequence[str], apart: bool) -> bool:
+def _begins(
+    record: Sequence[str], below: Sequence[Sequence[str]], head: Sequence[str], apart: bool, alone: bool = False
+) -> bool:
     """Tell whether a record is the header of a table: names without a number, and below them a number."""
     if len(record) < 2 or any(map(_is_number, record)) or not any(parts_of(cell) for row in below for cell in row):
         return False
@@ -346,6 +356,8 @@ def _begins(record: Sequence[str], below: Sequence[Sequence[str]], head: Sequenc
         return False
     shape_differs = not head or len(head) != len(record)
     names_known = shape_differs or any(header_of(name).kind or canonical_of(name) for name in record if name)
+    # The header so far stands alone: it may be a title.
+    apart = apart or (alone and _is_title(head, record))
     return record == head or (len(below[0]) == len(record) and apart and names_known)
 
 

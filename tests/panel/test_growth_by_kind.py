@@ -28,3 +28,10 @@ def test_a_batch_halves_where_the_like_runs_shared_their_work_and_stays_where_ea
     # What is missing is named as `ask` takes it.
     with pytest.raises(TableError, match="--at mode=strong,net=large, as ask takes them"):
         fitted.predict(gpus=16)
+
+
+def test_titles_of_tables_say_how_their_runs_were_scaled() -> None:
+    """Two titles name one kind, so that efficiencies are those of workers that keep their work."""
+    tables = [f"Weak scaling, {net}" for net in ("A", "B") for _ in COUNTS]
+    runs = pd.DataFrame({"table": tables, "nodes": COUNTS * 2, "seconds": [1.0, 1.01, 1.03, 1.05] * 2})
+    assert gp.ask(runs, nodes=16).to_dict()["efficiency"] == pytest.approx(0.94, abs=0.03)

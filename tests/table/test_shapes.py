@@ -61,6 +61,10 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
     "sentences of one node and several": (
         lines("single node: 30 images/s", "2 nodes: 55 images/s"), {"nodes": [1, 2], "images/s": [30, 55]}, ["2 runs"],
     ),
+    "a title with a comma, which says how the runs were scaled": (
+        lines("Strong scaling, ResNet-50", "nodes,seconds", "1,10", "2,5.3"),
+        {"nodes": ["1", "2"], "seconds": ["10", "5.3"], "scaling": ["strong", "strong"]}, [],
+    ),
     "a clock under a unit": (
         lines("gpus,time (min)", "8,1:05:30", "16,35:15"), {"time (min)": [65.5, 35.25]}, ["2 cells: hours, minutes"],
     ),
