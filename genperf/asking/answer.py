@@ -23,6 +23,7 @@ from genperf.panel.quantities import QUANTITIES
 from genperf.panel.reading import Reading
 from genperf.panel.target import SECONDS
 from genperf.prediction.predict import THROUGHPUT
+from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, bare, header_of, time_called
 from genperf.vocabulary.names import is_efficiency, is_relative, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, verdict_line
@@ -273,7 +274,7 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
         choice = row.label, Interval(*ends), row.unit
     elif plain == _COST:
         choice = (_COST, *(_cost(growth, value) or (None, "")))
-    elif kind == "rate":
+    elif kind == "rate" and (header_of(want).counted or plain in words_of("headers.rate")):
         choice = "throughput", growth.throughput(value), rate_unit(growth.sample)
     elif kind == "time" and {of, header.of} == {"step", "job"}:
         return None

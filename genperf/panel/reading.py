@@ -593,13 +593,23 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
         n for n, h in headers.items()
         if h.of == "step" or (h.kind == "rate" and h.counted in STEP_WORDS and not h.shared)
     ]  # fmt: skip
+    # Words beside one for a rate are those of one column among several.
+    named = (
+        kind == "rate" and not header.counted and plain not in ("rate", *words_of("headers.rate")) and len(names) > 1
+    )
+    alike = [
+        # The time of an epoch is none of a step, and tokens are no images.
+        n for n, h in headers.items()
+        if kind and h.kind == kind and not named and {h.of, header.of} != {"step", "job"}
+        and (h.counted == header.counted or {h.counted, header.counted} & {"", "samples"})
+    ]  # fmt: skip
+    letters = re.sub(r"[\W_]", "", want.lower())
     choices = (
         [n for n in there if len(reading.columns[n].known)],
-        [n for n in names if plain and plain in plain_name(n)],
+        [n for n in names if plain and (plain in plain_name(n) or letters == re.sub(r"[\W_]", "", n.lower()))],
         [n for n in names if plain and words_in(want) <= words_in(n)],
         of_steps if header.of == "step" else [],
-        # The time of an epoch is none of a step.
-        [n for n, h in headers.items() if kind and h.kind == kind and {h.of, header.of} != {"step", "job"}],
+        alike,
         [n for n in names if not headers[n].kind and len(names) == 1],
     )
     chosen = next((columns[0] for columns in choices if columns), None)

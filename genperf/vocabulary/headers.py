@@ -322,6 +322,7 @@ TIME_UNITS = {unit: seconds for unit, seconds in SECONDS_IN.items() if unit != "
 _UNITS_OF_TIME = {word: unit for unit, spelled in section("time").items() for word in spelled}
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _PREFIXES |= {"ki": 2.0**10, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
+_PER_STEP = re.compile(rf"(?: ?/ ?| per )(?:{'|'.join(sorted(STEP_WORDS))})$")
 #: Units that take a prefix, each with what it measures.
 _PREFIXED = re.compile(r"([kKMGTP]i?)?(B|o|bytes?|bit|bits|b|FLOPS|FLOP|Flops|W|J|Wh|Hz)(/s|/sec|ps)?")
 #: Behind a number without a blank: so many thousands, millions or billions of whatever the column counts.
@@ -341,7 +342,7 @@ def unit_of(text: str) -> tuple[str, float, float]:
     if multiple in MULTIPLES and unit_text:
         kind, above, below = unit_of(unit_text)
         return kind, above * MULTIPLES[multiple], below
-    time = _UNITS_OF_TIME.get(text if text in _UNITS_OF_TIME else text.lower())
+    time = _UNITS_OF_TIME.get(text) or canonical_time(text)
     if time is not None and text not in ("H", "D", "S"):
         return ("s", *SECONDS_IN[time])
     if text in ("x", "X", "×"):
@@ -358,8 +359,14 @@ def unit_of(text: str) -> tuple[str, float, float]:
 
 
 def canonical_time(text: str) -> str | None:
-    """Return the short name of a unit of time, None of another."""
-    return _UNITS_OF_TIME.get(text.lower())
+    """Return the short name of a unit of time, also of that of a step; None of another.
+
+    Examples
+    --------
+    >>> canonical_time("secs"), canonical_time("s/it"), canonical_time("it/s")
+    ('s', 's', None)
+    """
+    return _UNITS_OF_TIME.get(_PER_STEP.sub("", text.lower()))
 
 
 def is_other_word(text: str) -> bool:

@@ -463,6 +463,16 @@ def test_a_quantity_has_one_answer_with_and_without_want(shell: Shell) -> None:
     assert [alone[n] for n in ("value", "lower", "upper")] == [beside[n] for n in ("value", "lower", "upper")]
 
 
+def test_of_several_rates_the_one_that_is_named_is_answered(shell: Shell) -> None:
+    text = csv_of("gpus,Throughput - TF32,Throughput - mixed precision", ((n, 800 * n, 2500 * n) for n in COUNTS))
+    for name in ("Throughput-mixedprecision", "throughput - mixed precision"):
+        (first, *_) = asked(shell, text, *at("gpus=64"), "--want", name)["answers"]
+        assert first["value"] == pytest.approx(160_000, rel=0.1)
+    status, _, err = shell("ask", "runs.csv", *at("gpus=64"), "--want", "fp8 throughput")
+    assert status == 1
+    assert "--want with one of Throughput - TF32, Throughput - mixed precision" in err
+
+
 def test_what_follows_from_the_measured_quantity_can_be_wanted(shell: Shell) -> None:
     text = "gpus,batch,step_s,comm share\n1,64,0.1,0.2\n2,128,0.104,0.3\n4,256,0.109,0.35\n"
     question = (*at("gpus=64"), "--price", "2/h")

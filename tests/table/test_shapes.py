@@ -65,6 +65,9 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         lines("Strong scaling, ResNet-50", "nodes,seconds", "1,10", "2,5.3"),
         {"nodes": ["1", "2"], "seconds": ["10", "5.3"], "scaling": ["strong", "strong"]}, [],
     ),
+    "seconds of an iteration": (
+        lines("gpus,step", "1,0.5 s/it", "2,600 ms/step"), {"step": [0.5, 0.6]}, ["2 cells: 's/it' and 'ms/step'"],
+    ),
     "a clock under a unit": (
         lines("gpus,time (min)", "8,1:05:30", "16,35:15"), {"time (min)": [65.5, 35.25]}, ["2 cells: hours, minutes"],
     ),
