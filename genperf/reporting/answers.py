@@ -130,7 +130,8 @@ def _normal(facts: Facts) -> list[Section]:
     marks = [round(100.0 * rank, 1) for rank in (compared.low, compared.median, compared.high, compared.value)]
     texts = [normal_sentence(published.normal)]
     texts += [] if published.exchange is None else [exchange_sentence(published.exchange)]
-    section = Section(NORMAL, f"{marks[-1]:.0f} %: {compared.judged}", tuple(texts), marks=tuple(marks))
+    of_each = " a doubling" if compared.step.kind == "beyond" else ""
+    section = Section(NORMAL, f"{marks[-1]:.0f} %{of_each}: {compared.judged}", tuple(texts), marks=tuple(marks))
     return [section, *([_why(published.causes)] if published.causes else [])]
 
 
