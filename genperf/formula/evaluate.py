@@ -47,7 +47,7 @@ def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
     array([1. , 2.5])
     """
     with np.errstate(all="ignore"):
-        return _walk(node, values, frozenset(), {})[0]
+        return _value(node, values, {})
 
 
 def values_of(node: Node, columns: Mapping[str, Any]) -> Array:
@@ -78,6 +78,21 @@ def evaluate_with_gradient(node: Node, values: Mapping[str, Any], by: Collection
     """
     with np.errstate(all="ignore"):
         return _walk(node, values, frozenset(by), {})
+
+
+def _value(node: Node, values: Mapping[str, Any], known: dict[int, Any]) -> Any:
+    """Return a node's value; a part that several terms share is evaluated once."""
+    match node:
+        case Call(function, arguments):
+            if id(node) not in known:
+                known[id(node)] = FUNCTIONS[function].value(*[_value(a, values, known) for a in arguments])
+            return known[id(node)]
+        case Name(name):
+            return values[name]
+        case PowerSum(names):
+            return node.values(_stacked(values[name] for name in names))
+        case Number(value) | Text(value) | Column(value):
+            return value
 
 
 def _walk(
