@@ -775,11 +775,6 @@ def test_threads_beside_the_same_machine_in_every_run_are_the_scale(shell: Shell
     assert gp.ask("runs.csv", cpus_per_task=128).answers[0].value < 500
 
 
-def test_a_count_with_a_letter_before_it_is_asked_by_what_it_counts(shell: Shell) -> None:
-    Path("runs.csv").write_text("nworkers,mean_time\n1,4.388\n2,2.487\n4,2.192\n8,1.117\n")
-    assert gp.ask("runs.csv", workers=16).answers[0].ends == gp.ask("runs.csv", nworkers=16).answers[0].ends
-
-
 def test_a_time_that_was_used_is_no_throughput(shell: Shell) -> None:
     Path("runs.csv").write_text("ranks,cpu time used,cells/cpu_second\n1,222.9,64.3\n2,239.6,119.6\n4,327.7,174.9\n")
     kinds = {one.quantity: one.unit for one in gp.ask("runs.csv", ranks=8).answers}
@@ -819,11 +814,15 @@ def test_a_rate_of_each_thread_comes_after_that_of_all(shell: Shell) -> None:
     assert first.value > 80_000
 
 
-def test_cores_are_asked_in_the_words_of_another_language(shell: Shell) -> None:
-    Path("runs.csv").write_text("Anzahl Kerne;Laufzeit (s)\n1;93,2\n2;48,1\n4;25,9\n8;14,4\n")
-    assert gp.ask("runs.csv", cores=16).answers[0].ends == gp.ask("runs.csv", cpus=16).answers[0].ends
-
-
-def test_nodes_times_devices_stand_before_the_name_of_a_device(shell: Shell) -> None:
-    Path("runs.csv").write_text("setup,images/s\n1x8xA100,741\n2x8xA100,1379\n4x8xA100,2424\n")
-    assert gp.ask("runs.csv", gpus=64).answers[0].ends == gp.ask("runs.csv", nodes=8).answers[0].ends
+@pytest.mark.parametrize(
+    ("text", "question", "same"),
+    [
+        ("nworkers,mean_time\n1,4.388\n2,2.487\n4,2.192\n8,1.117\n", {"workers": 16}, {"nworkers": 16}),
+        ("Anzahl Kerne;Laufzeit (s)\n1;93,2\n2;48,1\n4;25,9\n8;14,4\n", {"cores": 16}, {"cpus": 16}),
+        ("setup,images/s\n1x8xA100,741\n2x8xA100,1379\n4x8xA100,2424\n", {"gpus": 64}, {"nodes": 8}),
+    ],
+    ids=["a letter before a count", "cores in another language", "nodes times devices before the name of a device"],
+)
+def test_a_count_is_asked_by_what_it_counts(shell: Shell, text: str, question: dict, same: dict) -> None:
+    Path("runs.csv").write_text(text)
+    assert gp.ask("runs.csv", **question).answers[0].ends == gp.ask("runs.csv", **same).answers[0].ends
