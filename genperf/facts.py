@@ -505,16 +505,14 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     runs: int
     #: What growing to the configuration brings.
     growth: GrowthCounts
-    curve: Curve
-    #: How what few answers show is computed where one does.
+    #: How what not every answer shows is computed where one does; of the next run with why none is proposed.
+    find_curve: Callable[[], Curve]
+    find_advice: Callable[[], tuple[NextRun | None, str]]
     find_turn: Callable[[], Turn | None]
     find_limit: Callable[[], Limit]
     find_published: Callable[[], Published]
     #: Predictions of `auto` on published series that were judged like this one.
     record: Record | None
-    #: What to measure next, or why nothing is proposed.
-    next_run: NextRun | None
-    no_run: str
     #: Levels that no measured run shows.
     unmeasured: Mapping[str, str]
     #: Whether some run of the table failed, and whether its columns show the nodes.
@@ -538,6 +536,16 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
         """The configuration as it was named: its factors, the count, and the series."""
         named = {n: v for n, v in self.at.items() if n in self.given or n == self.growth.name}
         return {**named, **self.series}
+
+    @cached_property
+    def curve(self) -> Curve:
+        """The prediction along the workers."""
+        return self.find_curve()
+
+    @cached_property
+    def advice(self) -> tuple[NextRun | None, str]:
+        """What to measure next, or why nothing is proposed."""
+        return self.find_advice()
 
     @cached_property
     def turn(self) -> Turn | None:

@@ -28,6 +28,7 @@ from genperf.facts import (
     Facts,
     GrowthCounts,
     Interval,
+    NextRun,
     Paid,
     Plan,
     Planned,
@@ -193,12 +194,16 @@ def facts_of(
     run = next((m for m in result.schema.medians if m.values == values), None)
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, question.steps)
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
-    advice = None
-    if there is not None:
+
+    def advised() -> tuple[NextRun | None, str]:
+        if there is None:
+            return None, ""
         lower, upper = (float(end[0]) for end in there.band(0.9, "confidence", result.floor))
         now = Interval(expected.value.value, min(lower, expected.value.value), max(upper, expected.value.value))
         known = query, now, expected.verdict == VERDICTS[-1]
         advice = attempted(partial(suggest, prediction=known), result, named)
+        return (None, advice.message) if isinstance(advice, GenperfError) else (advice.next_run, "")
+
     return Facts(
         at=target,
         given=frozenset(map(str, named)),
@@ -211,10 +216,9 @@ def facts_of(
         find_turn=lambda: curve.turn("slower" if growth.whole else "throughput"),
         find_limit=lambda: limit_of(result, query.columns, interval, there),
         find_published=lambda: beside_published(result, curve, growth.target.count, work, question),
-        curve=_drawn(curve, growth, work, interval, result.floor),
+        find_curve=lambda: _drawn(curve, growth, work, interval, result.floor),
+        find_advice=advised,
         record=_record(result, panel.only_node, query, curve, growth.target.count, expected.verdict),
-        next_run=None if advice is None or isinstance(advice, GenperfError) else advice.next_run,
-        no_run=advice.message if isinstance(advice, GenperfError) else "",
         unmeasured=unmeasured,
         can_fail=result.feasibility is not None,
         nodes_known=panel.node("nodes") is not None,

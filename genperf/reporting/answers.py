@@ -233,7 +233,7 @@ def _next(place: Place) -> Section:
         why = "" if refusal is None else prose(refusal.message, f"try: {refusal.hint}" if refusal.hint else "")
         text = why if run is None else next_sentence(run, place.result.schema.target.unit)
     else:
-        run, text = place.facts.next_run, sentences_of(place.facts)["next"]
+        run, text = place.facts.advice[0], sentences_of(place.facts)["next"]
     if run is None:
         return Section(NEXT, "no advice", (prose(text),))
     if run.met or not run.places:

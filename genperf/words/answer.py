@@ -115,10 +115,11 @@ def _next(facts: Facts) -> str:
     """Return what to measure next."""
     if facts.unmeasured:
         return f"measure a run with {join_values(facts.unmeasured)}: no measured run shows it"
-    if facts.next_run is None:
-        return f"no next run is proposed: {facts.no_run}"
-    _, now, unit = _reported(facts, facts.next_run.now)
-    return next_sentence(facts.next_run.differing(facts.at, facts.growth.name), unit, now)
+    run, why_none = facts.advice
+    if run is None:
+        return f"no next run is proposed: {why_none}"
+    _, now, unit = _reported(facts, run.now)
+    return next_sentence(run.differing(facts.at, facts.growth.name), unit, now)
 
 
 def verdict_line(reason: str) -> str:
@@ -143,7 +144,7 @@ def record_line(facts: Facts) -> str:
 
 def next_line(facts: Facts) -> str:
     """Return what to measure next, and how what is asked about narrows by it."""
-    run = facts.next_run
+    run, _ = facts.advice
     if facts.unmeasured:
         return f"measure a run with {join_values(facts.unmeasured)}: no measured run shows it"
     if run is None or not run.places:
@@ -178,7 +179,7 @@ def decision_sentence(
         return capitalised(f"growing to {where} {judged}: {growth.peak:g} did most of all that were measured")
     if expected.verdict == BLIND:
         text = f"do not decide on {where} yet"
-        run = None if facts is None else facts.next_run
+        run = None if facts is None else facts.advice[0]
         place = run.places[0] if run is not None and run.places and not run.little else {}
         along = "" if facts is None else facts.growth.name
         return capitalised(
