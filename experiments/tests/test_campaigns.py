@@ -41,6 +41,12 @@ def ran(script: str, *arguments: object) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def measured(tmp_path: Path, campaign: str, *options: object) -> pd.DataFrame:
+    """Run a campaign and return its table."""
+    ran("campaigns.py", campaign, "--out", tmp_path / "t.csv", *options)
+    return pd.read_csv(tmp_path / "t.csv")
+
+
 @pytest.mark.parametrize("name", campaigns.CAMPAIGNS)
 def test_a_campaign_plans_the_cases_of_its_table(name: str) -> None:
     """What stands in data/ is what the same command measures today: its columns, and every case of them."""
@@ -72,15 +78,13 @@ def test_chunks_divide_the_batch() -> None:
 
 @pytest.mark.parametrize("framework", [pytest.param(name, marks=needs(name)) for name in REQUIREMENTS])
 def test_single_workers_are_measured_and_the_table_is_read(tmp_path: Path, framework: str) -> None:
-    out = tmp_path / "t.csv"
-    ran("campaigns.py", "single_worker", "--out", out, "--networks", 3, "--seconds", 0.02, "--frameworks", framework)
-    frame = pd.read_csv(out)
+    frame = measured(tmp_path, "single_worker", "--networks", 3, "--seconds", 0.02, "--frameworks", framework)
     assert frame.groupby("hidden").repeat.count().sum() == 9
     assert (frame.step_time_s > 0).all()
     if framework != "tensorflow":
         parts = frame.forward_s + frame.backward_s + frame.update_s
         assert (parts > 0).all()
-    table = gp.read_table(out, time="step_time_s", intrinsic=["forward_flops"], repeat="repeat")
+    table = gp.read_table(tmp_path / "t.csv", time="step_time_s", intrinsic=["forward_flops"], repeat="repeat")
     assert len(table.medians()) == 3
 
 
@@ -101,26 +105,22 @@ def test_two_processes_exchange_gradients_either_way(tmp_path: Path) -> None:
 
 @needs("mxnet")
 def test_a_parameter_server_serves_two_workers(tmp_path: Path) -> None:
-    out = tmp_path / "t.csv"
-    options = ["--frameworks", "mxnet", "--hosts", 2, "--servers", "1,2", "--out", out]
-    ran("campaigns.py", "allreduce_vs_server", *options, *TINY)
-    assert pd.read_csv(out).groupby("servers").repeat.count().to_dict() == {1: 3, 2: 3}
+    options = ["--frameworks", "mxnet", "--hosts", 2, "--servers", "1,2", *TINY]
+    frame = measured(tmp_path, "allreduce_vs_server", *options)
+    assert frame.groupby("servers").repeat.count().to_dict() == {1: 3, 2: 3}
 
 
 @needs("tensorflow")
 def test_a_ring_of_two_tensorflow_workers(tmp_path: Path) -> None:
-    out = tmp_path / "t.csv"
-    ran("campaigns.py", "allreduce_vs_server", "--frameworks", "tensorflow", "--hosts", 2, "--out", out, *TINY)
-    assert len(pd.read_csv(out)) == 3
+    options = ["--frameworks", "tensorflow", "--hosts", 2, *TINY]
+    assert len(measured(tmp_path, "allreduce_vs_server", *options)) == 3
 
 
 @needs_cluster
 @needs("pytorch")
 def test_the_campaign_of_architectures_on_two_hosts(tmp_path: Path) -> None:
-    out = tmp_path / "t.csv"
-    ran("campaigns.py", "allreduce_vs_server", "--out", out, "--hosts", 2, "--frameworks", "pytorch", "--mbit", 400,
-        "--hidden", 64, "--seconds", 0.02)  # fmt: skip
-    frame = pd.read_csv(out)
+    options = ["--hosts", 2, "--frameworks", "pytorch", "--mbit", 400, "--hidden", 64, "--seconds", 0.02]
+    frame = measured(tmp_path, "allreduce_vs_server", *options)
     # Without and with a latency of the links, in either architecture, three repeats.
     assert frame.groupby(["architecture", "link_latency_ms"]).size().tolist() == [3, 3, 3, 3]
 
@@ -128,9 +128,7 @@ def test_the_campaign_of_architectures_on_two_hosts(tmp_path: Path) -> None:
 @needs_cluster
 @needs("pytorch")
 def test_the_campaign_of_starting_jobs_on_two_hosts(tmp_path: Path) -> None:
-    out = tmp_path / "t.csv"
-    ran("campaigns.py", "initialisation", "--out", out, "--hosts", "1,2", "--samples", 100)
-    frame = pd.read_csv(out)
+    frame = measured(tmp_path, "initialisation", "--hosts", "1,2", "--samples", 100)
     assert frame.groupby(["workers", "reading"]).size().tolist() == [3, 3, 3, 3]
     assert (frame.startup_s >= frame.read_s).all()
 
@@ -138,10 +136,8 @@ def test_the_campaign_of_starting_jobs_on_two_hosts(tmp_path: Path) -> None:
 @needs_cluster
 @needs("pytorch")
 def test_the_campaign_of_overlap_on_two_hosts(tmp_path: Path) -> None:
-    out = tmp_path / "t.csv"
     options = ["--hosts", 2, "--hidden", 32, "--batches", 1, "--frameworks", "pytorch"]
-    ran("campaigns.py", "overlap", "--out", out, *options)
-    frame = pd.read_csv(out)
+    frame = measured(tmp_path, "overlap", *options)
     sizes = frame.groupby(["architecture", "exchange"]).size()
     assert sizes.to_dict() == {
         ("peer-to-peer", "afterwards"): 3, ("peer-to-peer", "layers"): 3, ("ring-allreduce", "afterwards"): 3,
@@ -153,10 +149,8 @@ def test_the_campaign_of_overlap_on_two_hosts(tmp_path: Path) -> None:
 @needs_cluster
 @needs("mxnet")
 def test_the_campaign_of_whole_jobs_on_two_hosts(tmp_path: Path) -> None:
-    out = tmp_path / "t.csv"
     options = ["--hosts", 2, "--kinds", "asynchronous", "--samples-scale", 10, "--work", 2]
-    ran("campaigns.py", "whole_jobs", "--out", out, *options)
-    frame = pd.read_csv(out)
+    frame = measured(tmp_path, "whole_jobs", *options)
     assert len(frame) == 14
     assert frame.job_s.to_numpy() == pytest.approx((frame.initialisation_s + frame.iterations_s).to_numpy(), rel=1e-4)
 
@@ -164,9 +158,7 @@ def test_the_campaign_of_whole_jobs_on_two_hosts(tmp_path: Path) -> None:
 @needs_cluster
 @needs("mxnet")
 def test_the_campaign_of_knees_on_two_hosts(tmp_path: Path) -> None:
-    out = tmp_path / "t.csv"
-    ran("campaigns.py", "server_knee", "--out", out, "--hosts", 2, "--servers", 1)
-    frame = pd.read_csv(out)
+    frame = measured(tmp_path, "server_knee", "--hosts", 2, "--servers", 1)
     assert frame.groupby(["servers", "compute_s"]).size().tolist() == [3, 3]
     assert (frame.step_time_s > frame.compute_s).all()
 
@@ -185,9 +177,8 @@ def test_the_links_are_as_fast_as_they_are_told(tmp_path: Path) -> None:
 @needs_cluster
 @pytest.mark.parametrize("framework", [pytest.param(name, marks=needs(name)) for name in REQUIREMENTS])
 def test_the_campaign_of_causes_on_two_hosts(tmp_path: Path, framework: str) -> None:
-    out = tmp_path / "t.csv"
-    ran("campaigns.py", "causes", "--out", out, "--hosts", 2, "--batches", 1, "--frameworks", framework, "--faster", 4)
-    steps = pd.read_csv(out).groupby("planted")
+    options = ["--hosts", 2, "--batches", 1, "--frameworks", framework, "--faster", 4]
+    steps = measured(tmp_path, "causes", *options).groupby("planted")
     assert steps.size().to_dict() == dict.fromkeys(
         ("none", "slow storage", "slow kernel", "slow link", "no prefetch", "no overlap"), 2
     )
@@ -198,14 +189,12 @@ def test_the_campaign_of_causes_on_two_hosts(tmp_path: Path, framework: str) -> 
 @needs_cluster
 @pytest.mark.parametrize("framework", [pytest.param(name, marks=needs(name)) for name in REQUIREMENTS])
 def test_two_networks_on_one_and_two_hosts(tmp_path: Path, framework: str) -> None:
-    out = tmp_path / "t.csv"
-    arguments = ["--out", out, "--frameworks", framework, "--workers", "1,2", "--networks", 1, "--seconds", 0.02]
-    ran("campaigns.py", "core_experiment", *arguments)
-    frame = pd.read_csv(out)
+    options = ["--frameworks", framework, "--workers", "1,2", "--networks", 1, "--seconds", 0.02]
+    frame = measured(tmp_path, "core_experiment", *options)
     assert frame.groupby("workers").repeat.count().to_dict() == {1: 3, 2: 3}
     # One worker alone exchanges with servers only.
     assert frame[frame.workers == 1].exchange_s.isna().all() == (framework != "mxnet")
     phases = frame[["computation_s", "exchange_s", "update_s"]].fillna(0).sum(axis=1)
     assert (phases > 0).all()
-    table = gp.read_table(out, time="step_time_s", extrinsic=["workers"], repeat="repeat")
+    table = gp.read_table(tmp_path / "t.csv", time="step_time_s", extrinsic=["workers"], repeat="repeat")
     assert len(table.medians()) == 2
