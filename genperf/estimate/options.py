@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct, field
-from msgspec.structs import fields, force_setattr
+from msgspec.structs import force_setattr
 
 from genperf.errors import FitError, known_name
 from genperf.losses import loss_named, penalty_named
@@ -59,7 +59,7 @@ class FitOptions(Struct, frozen=True):
         'structure=auto loss=relative penalty=l2 lam=None solver=projected draws=200 fix={c: 1.0}'
         """
         # Requests of earlier versions have no hints.
-        options = [(f.name, getattr(self, f.name)) for f in fields(self) if f.name != "hints" or self.hints]
+        options = [(name, getattr(self, name)) for name in self.__struct_fields__ if name != "hints" or self.hints]
         return " ".join(f"{name}={_plain(value)}" for name, value in options)
 
     @property

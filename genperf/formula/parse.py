@@ -5,7 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NoReturn
 
 import numpy.typing as npt
@@ -51,7 +51,7 @@ _OPERATORS = {
 Value = Literal["any", "number", "number or comparison"]
 
 
-class Formula(Struct, frozen=True):
+class Formula(Struct, frozen=True, dict=True):
     """A checked formula.
 
     Examples
@@ -69,7 +69,7 @@ class Formula(Struct, frozen=True):
     #: Its tree.
     node: Node
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """The names the formula reads."""
         return names_in(self.node)

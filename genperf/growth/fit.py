@@ -1,7 +1,7 @@
 """`auto` on a series: the bank of curves, reweighted by its runs, as members that predict."""
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +16,8 @@ from genperf.gaussian import normal_quantiles
 from genperf.growth.bank import CONSTANT, DOUBLING, LATENCY, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_notes
-from genperf.growth.measured import Anchors, MeasuredSeries, notes_of, repeat_noise
-from genperf.growth.posterior import SHOWN_SHARE
+from genperf.growth.measured import Anchors, MeasuredSeries, notes_of
+from genperf.growth.posterior import POSTERIOR_DRAWS, SHOWN_SHARE
 from genperf.growth.readings import CountReading, Weighed, as_wide_as_one_node, forecast_of, weighed
 from genperf.growth.sharing import ALONE, Shared
 from genperf.models import Overhead
@@ -31,7 +31,7 @@ KEPT_EXPRESSIONS = 64
 
 def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> Ensemble:
     """Reweight the bank by the runs of a series, of a table whose other series share what they show."""
-    noise = float(np.sqrt(repeat_noise(table)[0]))
+    noise = float(np.sqrt(series.repeats[0]))
     joint = shared.beside(series)
     readings = weighed(joint, shared.cluster)
     weighted = as_wide_as_one_node(readings)
@@ -69,7 +69,7 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
     form = _form(series, reading, layout.beside)
     places, expression = form.places, form.expression
     mean, sd = drawn.level
-    level = np.exp(mean + sd * _normal(len(mean)))
+    level = np.exp(mean + sd * _normal()[: len(mean)])
     sizes = bank().sizes[drawn.curve]
     if reading.nodes == reading.workers:
         # A doubling of the workers is one of the nodes.
@@ -134,10 +134,10 @@ def _label(series: MeasuredSeries, reading: CountReading) -> str:
     return ", ".join([*words, "one node"] if reading.nodes == "1" else words)
 
 
-@lru_cache(maxsize=KEPT_EXPRESSIONS)
-def _normal(count: int) -> Array:
+@cache
+def _normal() -> Array:
     """Return evenly spread normal numbers in an order that goes with nothing else (a Kronecker sequence)."""
-    return normal_quantiles((0.5 + 0.7548776662466927 * np.arange(1, count + 1)) % 1.0)
+    return normal_quantiles((0.5 + 0.7548776662466927 * np.arange(1, POSTERIOR_DRAWS + 1)) % 1.0)
 
 
 class WrittenReading(NamedTuple):

@@ -71,6 +71,8 @@ class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
     exchange: float | None = None
     #: Counts of the scale beyond which more of it may only wait, each with its probability.
     limits: tuple[tuple[float, float], ...] = ()
+    #: Variance of ln T among repeats, and each run's distance from its configuration's median, shape (runs,).
+    repeats: tuple[float, Array] = (0.0, np.zeros(0))
     #: The last configurations where they are what other series show.
     anchors: Anchors | None = None
 
@@ -139,7 +141,7 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
     order = np.lexsort([*(columns[name] for name in sorted(columns) if name != column), columns[column]])
     network = network_of(hints)
     repeats = table.repeats
-    noise = repeat_noise(table)[0]
+    noise, away = repeat_noise(table)
     series = MeasuredSeries(
         panel,
         axis.canonical,
@@ -152,6 +154,7 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
         network is not None,
         None if network is None else network.exchange(table),
         limits(panel, columns[column]),
+        (noise, away),
     )
     return series if single or len(np.unique(series.values(series.scale))) > 1 else None
 
@@ -178,7 +181,7 @@ def notes_of(table: Table, series: MeasuredSeries) -> list[Note]:
     if canonical_of(series.column) not in LEVELS:
         text = f"'{series.column}' is taken as the number of workers; --map workers=COLUMN says otherwise"
         notes.append(Note(text, "scale"))
-    variance, away = repeat_noise(table)
+    variance, away = series.repeats
     far = np.abs(away) > max(OUTLYING_DEVIATIONS * np.sqrt(variance), np.log1p(OUTLYING_SHARE))
     for row in np.flatnonzero(far & (np.bincount(table.configuration)[table.configuration] > 2)):
         at = ", ".join(f"{f.name}={table.frame[f.name].iloc[row]:g}" for f in table.numeric if f.distinct > 1)

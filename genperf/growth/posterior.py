@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
 from genperf.discrepancy import Discrepancy, Extrapolation
@@ -170,28 +171,25 @@ class Posterior(Struct, frozen=True, eq=False):
 
     series: Series
     layout: Layout
-    #: Shape (walks, curves). They add up to one.
+    #: Shape (walks, curves). They add up to one, but where other series are known.
     weights: Array
     #: Log-density of the series, the level integrated out.
     log_evidence: float
-    #: Shape (walks, curves). What the weights are multiplied by, where other series are known.
-    tilt: Array | None = None
+
+    def beside(self, tilt: Array) -> Posterior:
+        """Return the posterior where other series are known, whose tilt has the shape (walks, curves)."""
+        return replace(self, weights=self.weights * tilt)
 
     def draws(self, count: int = POSTERIOR_DRAWS) -> Draws:
         """Return so many equally likely pairs of a walk and a curve, from the flattest curve to the steepest."""
         order = self.layout.order
-        # The whole product is not needed, and takes as long as all that follows.
-        shares = self.weights.sum(axis=0) if self.tilt is None else np.einsum("wc,wc->c", self.weights, self.tilt)
-        reached = np.cumsum(shares[order])
+        reached = np.cumsum(self.weights.sum(axis=0)[order])
         target = (np.arange(count) + 0.5) / count * reached[-1]
         place = np.searchsorted(reached, target)
         curve = order[place]
         # Of each curve from the quietest walk to the loudest.
         inside = target - np.where(place > 0, reached[place - 1], 0.0)
-        walk, share = np.zeros(count, np.intp), np.zeros(count)
-        for step, of_walk in enumerate(self.weights[:-1]):
-            share += of_walk[curve] if self.tilt is None else of_walk[curve] * self.tilt[step, curve]
-            walk += share < inside
+        walk = np.sum(np.cumsum(self.weights[:-1, curve], axis=0) < inside, axis=0)
         return Draws(self, walk, curve)
 
 

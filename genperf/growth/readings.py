@@ -125,7 +125,7 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
     weights = np.where(weights >= least, weights, [least * candidate.reading.one_node for candidate in listed])
     shares = (weights / weights.sum()).tolist()
     out = [replace(candidate, share=share) for candidate, share in zip(listed, shares, strict=True) if share > 0.0]
-    return out if cluster is None else [replace(r, posterior=replace(r.posterior, tilt=cluster.tilt)) for r in out]
+    return out if cluster is None else [replace(r, posterior=r.posterior.beside(cluster.tilt)) for r in out]
 
 
 def as_wide_as_one_node(readings: Sequence[Weighed]) -> Sequence[Weighed]:

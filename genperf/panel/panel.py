@@ -444,8 +444,10 @@ class Panel(Struct, frozen=True, dict=True):
             passes = counted_passes and not any(map(self.find, WAYS[1:]))
             if (canonical, text) == ("data_parallel", "workers") and not passes:
                 continue
-            formula = parse(text)
-            nodes_read = {name: self.node(name, trying | {canonical}) for name in formula.names}
+            formula, tried = parse(text), trying | {canonical}
+            if any(self.find(name) is None and (name in tried or name not in DERIVED) for name in formula.names):
+                continue
+            nodes_read = {name: self.node(name, tried) for name in formula.names}
             nodes_known = {name: node for name, node in nodes_read.items() if node is not None}
             if len(nodes_known) == len(nodes_read):
                 return substitute(formula.node, nodes_known)

@@ -158,16 +158,17 @@ def _quantity(text: str, unit: str, name: str) -> Measurement:
 
 #: The ending of a phase's column is its unit, seconds: a column `forward` may hold anything.
 UNITS = ("s", "seconds")
+_SPELLED = [(phase, f"{word}_{unit}") for phase, words in PHASES.items() for word in words for unit in UNITS]
 
 
 def phase_columns(names: Collection[str]) -> dict[str, str]:
     """Return the column that measures each phase: the first of the phase's names among the columns, case ignored."""
     there = {name.lower(): name for name in reversed(list(names))}
-    spelled = {phase: [f"{word}_{unit}" for word in words for unit in UNITS] for phase, words in PHASES.items()}
-    column_of_phase = {
-        phase: next((there[name] for name in names if name in there), None) for phase, names in spelled.items()
-    }
-    return {phase: column for phase, column in column_of_phase.items() if column is not None}
+    out: dict[str, str] = {}
+    for phase, name in _SPELLED:
+        if name in there:
+            out.setdefault(phase, there[name])
+    return out
 
 
 def phase_seconds(cells: pd.Series[Any]) -> tuple[Array, Reasons]:

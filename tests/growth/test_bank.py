@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from msgspec.structs import replace
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
@@ -104,7 +103,7 @@ def test_a_table_knows_its_cluster():
     far = Counts(np.array([16.0]), np.array([2.0]), np.ones(1))
     alone = forecast([posterior_of(lone).draws()], [1.0], [far]).interval()
     known = combined([shown(posterior_of(each).weights, beyond=True) for each in slow])
-    shared = forecast([replace(posterior_of(lone), tilt=known.tilt).draws()], [1.0], [far]).interval()
+    shared = forecast([posterior_of(lone).beside(known.tilt).draws()], [1.0], [far]).interval()
     assert shared[2][0] < alone[2][0]
     assert 1.05 < shared[0][0] < 1.25
     assert combined([]) is None
