@@ -321,7 +321,8 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     room, (interval, beside) = sum(COLUMNS[:2]), heads_of(facts)
     left = taken.pop() if len(taken[-1]) < room else ""
     titles = left.ljust(room) + interval.rjust(COLUMNS[2]) + beside.rjust(COLUMNS[3])
-    lines = [_header(answer, width), *(Text(line, style="dim") for line in (*taken, titles)), *map(_row, rows)]
+    heads = [_header(answer, width), *(Text(line, style="dim") for line in (*taken, titles))]
+    lines = [*(line for line in heads if line.plain.strip()), *map(_row, rows)]
     read = [Text(f"read: {answer.read_back}", style="dim")] if footer and answer.read_back else []
     notes = f"{counted(len(answer.notes), 'note')}, " if answer.notes else ""
     read += [Text(f"{notes}all: --full · {answer.read_as}", style="dim")] if footer and answer.reading else []

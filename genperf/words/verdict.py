@@ -31,7 +31,7 @@ REASONS: dict[str, str] = {
     "doublings": "{count} doublings",
     "fails": "may fail",
     "most_likely_fails": "most likely fails",
-    "fits": "such a run {how} (it fits with a probability of {percent})",
+    "fits": "such a run {how} (it succeeds with a probability of {percent})",
     "less_than_one": "less than 1 %",
 }
 

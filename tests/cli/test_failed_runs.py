@@ -146,7 +146,7 @@ def test_no_failed_run_is_suggested(shell: Shell, folder: Path) -> None:
 def test_no_answer_keeps_quiet_about_a_run_that_fails(shell: Shell, fitted: str) -> None:
     at = ["--at", "gpus=1", "--at", "micro=64"]
     out = done(shell, "ask", "--full", "runs.csv", *at)
-    assert "Such a run most likely fails (it fits with a probability of less than 1 %)" in out
+    assert "Such a run most likely fails (it succeeds with a probability of less than 1 %)" in out
     assert "fails" not in shell("ask", "--full", "runs.csv", "--at", "gpus=8", "--at", "micro=1")[1]
     lines = [f"{line},{kind}" for line in RUNS.splitlines()[1:] for kind in "ab"]
     Path("kinds.csv").write_text("\n".join(["gpus,micro,seconds,kind", *lines]))

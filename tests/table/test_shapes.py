@@ -68,6 +68,9 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
     "seconds of an iteration": (
         lines("gpus,step", "1,0.5 s/it", "2,600 ms/step"), {"step": [0.5, 0.6]}, ["2 cells: 's/it' and 'ms/step'"],
     ),
+    "a share that is not known": (
+        lines("gpus,s,sem%", "1,9,0.2%", "2,5,0.4%", "4,3,nan%"), {"sem%": [0.2, 0.4, "nan%"]}, ["2 cells: unit '%'"],
+    ),
     "a clock under a unit": (
         lines("gpus,time (min)", "8,1:05:30", "16,35:15"), {"time (min)": [65.5, 35.25]}, ["2 cells: hours, minutes"],
     ),
