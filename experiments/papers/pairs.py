@@ -55,12 +55,7 @@ def runs() -> Table:
     return table.take(table.frame["config"].isin(configs).to_numpy())
 
 
-def by_cause(seconds: Mapping[str, float]) -> dict[str, float]:
-    """Add up the seconds of terms by cause."""
-    return {cause: sum(seconds.get(term, 0.0) for term in terms) for cause, terms in CAUSES.items()}
-
-
 def cause_of(changes: Mapping[str, float]) -> str:
     """Return the cause whose seconds change most."""
-    seconds = by_cause(changes)
+    seconds = {cause: sum(changes.get(term, 0.0) for term in terms) for cause, terms in CAUSES.items()}
     return max(seconds, key=lambda cause: abs(seconds[cause]))
