@@ -3,7 +3,7 @@
 import ast
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,9 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from genperf.arrays import Array
 from genperf.cli.main import run
+from genperf.expression import Expression
+from genperf.losses import Penalty, loss_named
 from genperf.panel import Panel
 from genperf.panel.panel import panel_of
+from genperf.solver import Problem
 from genperf.table import Factor
 
 PACKAGE = Path(__file__).parents[1] / "genperf"
@@ -72,6 +76,37 @@ def runs_of(
         frame = frame.sample(sample, random_state=seed)
     frame = frame.loc[frame.index.repeat(repeats)].reset_index(drop=True)
     return noisy(frame.assign(**{column: law(frame)}), column, noise, seed)
+
+
+def problem_from(
+    expression: Expression,
+    columns: Mapping[str, Array],
+    measured: Array,
+    loss: str = "relative",
+    penalty: Penalty | None = None,
+    scale: Array | None = None,
+) -> Problem:
+    """Return the problem of an expression's constants, each at its start; coefficients are in units of the mean."""
+    constants = expression.constants
+    is_coefficient = np.array([c.kind == "coefficient" for c in constants])
+    scale = np.where(is_coefficient, measured.mean(), 1.0) if scale is None else scale
+    bound = expression.bind({name: columns[name] for name in expression.factors})
+    return Problem(
+        predict=bound.predict,
+        jacobian=bound.jacobian,
+        measured=measured,
+        weights=np.ones(len(measured)),
+        lower=np.array([c.lower for c in constants]),
+        upper=np.array([c.upper for c in constants]),
+        scale=scale,
+        penalised=np.array([c.penalised for c in constants]),
+        coefficient=is_coefficient,
+        linear=expression.is_sum,
+        start=np.array([c.start for c in constants]) * scale,
+        loss=loss_named(loss),
+        penalty=penalty or Penalty(),
+        basis=bound.basis,
+    )
 
 
 def noisy(frame: pd.DataFrame, column: str, noise: float, seed: int = 0) -> pd.DataFrame:

@@ -4,11 +4,12 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from helpers import problem_from
 
 from genperf.expression import Expression, Term, coefficient, exponent
 from genperf.formula import parse
-from genperf.losses import LOSSES, Penalty, loss_named
-from genperf.solver import SOLVERS, Problem, solve
+from genperf.losses import LOSSES
+from genperf.solver import SOLVERS, solve
 
 _RNG = np.random.default_rng(7)
 #: 40 configurations drawn from the values a user would measure.
@@ -55,26 +56,7 @@ def test_constants_within_one_per_cent(structure: str, loss: str, solver: str) -
     expression = Expression(
         "generic", tuple(Term(f"term{i}", parse(t).node) for i, t in enumerate(texts)), tuple(constants)
     )
-    bound = expression.bind(COLUMNS)
-    measured = expression.evaluate(COLUMNS, truth)
-    is_coefficient = np.array([c.kind == "coefficient" for c in constants])
-    scale = np.where(is_coefficient, measured.mean(), 1.0)
-    problem = Problem(
-        predict=bound.predict,
-        jacobian=bound.jacobian,
-        measured=measured,
-        weights=np.ones(40),
-        lower=np.array([c.lower for c in constants]),
-        upper=np.array([c.upper for c in constants]),
-        scale=scale,
-        penalised=np.ones(len(constants), bool),
-        coefficient=is_coefficient,
-        linear=True,
-        start=np.array([c.start for c in constants]) * scale,
-        loss=loss_named(loss),
-        penalty=Penalty(),
-        basis=bound.basis,
-    )
+    problem = problem_from(expression, COLUMNS, expression.evaluate(COLUMNS, truth), loss)
     # A single evolution has to find them.
     solution = solve(problem, solver, restarts=1) if solver == "de" else solve(problem, solver)
     fitted = dict(zip(expression.constant_names, solution.constants, strict=True))

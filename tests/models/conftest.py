@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from helpers import problem_from
 
 from genperf.formula import evaluate_with_gradient
-from genperf.losses import Penalty, loss_named
-from genperf.solver import Problem, solve
+from genperf.losses import Penalty
+from genperf.solver import solve
 from genperf.table import Factor
 from genperf.table.factor import measure
 
@@ -104,27 +105,11 @@ def true_constants(expression, columns=COLUMNS, seed=1):
 
 
 def problem_of(expression, columns, seconds):
-    constants = expression.constants
-    coefficient = np.array([c.kind == "coefficient" for c in constants])
-    start = np.array([c.start for c in constants])
-    reach = slopes_of_terms(expression, columns, dict(zip(expression.constant_names, start, strict=True)))
-    scale = np.array([seconds.mean() / reach[c.name] if c.name in reach else 1.0 for c in constants])
-    bound = expression.bind({name: columns[name] for name in expression.factors})
-    return Problem(
-        predict=bound.predict,
-        jacobian=bound.jacobian,
-        measured=seconds,
-        weights=np.ones(len(seconds)),
-        lower=np.array([c.lower for c in constants]),
-        upper=np.array([c.upper for c in constants]),
-        scale=scale,
-        penalised=np.array([c.penalised for c in constants]),
-        coefficient=coefficient,
-        linear=expression.is_sum,
-        start=start * np.where(coefficient, scale, 1.0),
-        loss=loss_named("relative"),
-        penalty=Penalty(0.0),
-    )
+    """Return the problem of the constants, each coefficient in units of what makes its term as long as the step."""
+    start = {c.name: c.start for c in expression.constants}
+    reach = slopes_of_terms(expression, columns, start)
+    scale = np.array([seconds.mean() / reach[name] if name in reach else 1.0 for name in start])
+    return problem_from(expression, columns, seconds, penalty=Penalty(0.0), scale=scale)
 
 
 def recover(expression, true, columns=COLUMNS):

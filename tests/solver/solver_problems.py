@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
+from helpers import problem_from
 from msgspec.structs import replace
 
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import parse
-from genperf.losses import Penalty, loss_named
+from genperf.losses import Penalty
 from genperf.solver import Problem
 
 #: 40 configurations of workers and batch, crossed but for two.
@@ -79,27 +80,8 @@ def problem_of(
     case: Case, loss: str = "relative", penalty: Penalty | None = None, noise: float = 0.0, seed: int = 0
 ) -> Problem:
     """Bind a case to the 40 configurations, its exact times multiplied by log-normal noise."""
-    constants = case.expression.constants
-    is_coefficient = np.array([c.kind == "coefficient" for c in constants])
     measured = case.exact * np.exp(noise * np.random.default_rng(seed).standard_normal(len(WORKERS)))
-    scale = np.where(is_coefficient, measured.mean(), 1.0)
-    bound = case.expression.bind(COLUMNS)
-    return Problem(
-        predict=bound.predict,
-        jacobian=bound.jacobian,
-        measured=measured,
-        weights=np.ones(len(measured)),
-        lower=np.array([c.lower for c in constants]),
-        upper=np.array([c.upper for c in constants]),
-        scale=scale,
-        penalised=np.array([c.penalised for c in constants]),
-        coefficient=is_coefficient,
-        linear=case.expression.is_sum,
-        start=np.array([c.start for c in constants]) * scale,
-        loss=loss_named(loss),
-        penalty=penalty or Penalty(),
-        basis=bound.basis,
-    )
+    return problem_from(case.expression, COLUMNS, measured, loss, penalty)
 
 
 def with_bounds(problem: Problem, lower: list[float], upper: list[float]) -> Problem:
