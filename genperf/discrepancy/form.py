@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from genperf.arrays import Array, Columns
+from genperf.discrepancy.product import logarithms
 from genperf.table import Factor
 
 #: ℓ, e-folds: over two thirds of a doubling a form departs by itself. With 1.0 elasticities of the laws of
@@ -31,9 +32,7 @@ def positions(factors: Sequence[Factor], columns: Columns) -> Array:
     axes = [np.zeros(len(next(iter(columns.values()))))]
     for factor in (f for f in factors if f.distinct > 1):
         if factor.numeric:
-            x = np.asarray(columns[factor.name], float)
-            with np.errstate(all="ignore"):
-                axes.append((np.log(x) if factor.positive else np.sign(x) * np.log1p(np.abs(x))) / LENGTH)
+            axes.append(logarithms(np.asarray(columns[factor.name], float), factor.positive) / LENGTH)
         else:
             label = np.asarray(columns[factor.name]).astype(str)
             axes += [np.sqrt(-np.log(LEVELS)) * (label == level) for level in factor.levels]

@@ -52,9 +52,7 @@ class KernelAxis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
         if self.scale == "level":
             return np.asarray(columns[name], dtype=object)
         values = np.asarray(columns[name] if name in columns else values_of(parse(self.formula).node, columns), float)
-        with np.errstate(all="ignore"):
-            x = np.log(values) if self.scale == "ln" else np.sign(values) * np.log1p(np.abs(values))
-        return np.asarray(x - self.centre)
+        return np.asarray(logarithms(values, self.scale == "ln") - self.centre)
 
     def parts(self, x: AnyArray, z: AnyArray) -> dict[str, Array]:
         """Return the parts of V by the name of their size, for coordinates that are broadcast."""
@@ -163,6 +161,12 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
             x = axis.coordinates(columns)
             product *= 1.0 + sum(axis.parts(x, x).values()) / self.size**2
         return np.asarray(self.size**2 * product + self.local**2)
+
+
+def logarithms(values: Array, positive: bool) -> Array:
+    """Return ln of numbers, or sign·ln(1 + |.|) where one may be zero or below."""
+    with np.errstate(all="ignore"):
+        return np.asarray(np.log(values) if positive else np.sign(values) * np.log1p(np.abs(values)))
 
 
 def distinct(x: AnyArray) -> tuple[AnyArray, Index]:

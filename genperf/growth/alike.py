@@ -46,26 +46,18 @@ class Change(Struct, frozen=True):
     sized: bool = False
 
 
-def _logarithmic(first: Array, second: Array) -> Array:
-    """Return asinh(Δ/2u) + ln u, u a share of the first time."""
-    unit = SECONDS_SHARE * first
-    return np.asarray(np.arcsinh((second - first) / (2.0 * unit)) + np.log(unit))
-
-
-def _logarithmic_onto(first: Array, change: Array) -> Array:
-    """Return T + 2u·sinh(v − ln u)."""
-    unit = SECONDS_SHARE * first
-    return np.asarray(first + 2.0 * unit * np.sinh(np.clip(change - np.log(unit), -50.0, 50.0)))
-
-
-#: Seconds, square roots, and logarithms of large changes.
+#: Seconds, square roots, and logarithms of large changes: asinh(Δ/2u) + ln u, u a share of the first time.
 CHANGES = (
     Change(lambda first, second: second - first, lambda first, change: first + change),
     Change(
         lambda first, second: np.asarray(2.0 * (np.sqrt(second) - np.sqrt(first))),
         lambda first, change: np.asarray(np.maximum(np.sqrt(first) + 0.5 * change, 0.0) ** 2),
     ),
-    Change(_logarithmic, _logarithmic_onto, sized=True),
+    Change(
+        lambda t, second: np.asarray(np.arcsinh((second - t) / (2.0 * SECONDS_SHARE * t)) + np.log(SECONDS_SHARE * t)),
+        lambda t, v: t + 2.0 * SECONDS_SHARE * t * np.sinh(np.clip(v - np.log(SECONDS_SHARE * t), -50.0, 50.0)),
+        sized=True,
+    ),
 )
 
 

@@ -160,16 +160,10 @@ def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
     for k in chosen:
         weights = np.sum([r.share * r.posterior.weights for r in weighed(curves[k].series)], axis=0)
         clusters[k] = shown(weights, k in beyond)
-    similar = _similar(curves)
     all_shares = Shared(combined(list(clusters.values())), len(beyond))
-    out = []
-    for k in range(len(curves)):
-        cluster_share = all_shares
-        if k in clusters:
-            left = [shown_by for cluster, shown_by in clusters.items() if cluster != k]
-            cluster_share = Shared(combined(left), len(beyond - {k}))
-        out.append(replace(similar[k], beyond=cluster_share.beyond) if k in similar else cluster_share)
-    return [*out, all_shares]
+    each = {k: Shared(combined([c for j, c in clusters.items() if j != k]), len(beyond - {k})) for k in clusters}
+    each |= {k: replace(one, beyond=each.get(k, all_shares).beyond) for k, one in _similar(curves).items()}
+    return [*(each.get(k, all_shares) for k in range(len(curves))), all_shares]
 
 
 class TableShares(Struct, frozen=True):

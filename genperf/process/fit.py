@@ -137,7 +137,10 @@ def _written(fitted: Members) -> Iterator[tuple[MeanProcess, Member]]:
             constants, fits = c.mean.drawn(c.basis, c.y, places, fitted.apart)
         level, residual, variance = c.residuals(np.arange(len(c.y)), constants, c.anchors)
         factors, noise = np.array([f.name for f, _ in c.mean.levels]), c.fit.noise
-        unseen = {name: _of_unseen(constants.levels[factors == name]) for name in dict.fromkeys(factors.tolist())}
+        # What one more level may add, that of Student's prediction from the measured ones.
+        effects = {name: constants.levels[factors == name] for name in dict.fromkeys(factors.tolist())}
+        more = {n: (1.0 + 1.0 / len(e)) * student_widening(len(e) - 1) ** 2 for n, e in effects.items()}
+        unseen = {name: float(np.var(e, ddof=1) * more[name]) for name, e in effects.items()}
         expression, count, values, drawn = c.mean.expression(constants, columns, fits)
         draws = drawn if shows else np.tile(values, (TERM_DRAWS, 1))
         scale = np.where(np.arange(len(values)) < count, np.exp(level), 1.0)
@@ -167,9 +170,3 @@ def _noise_widening(freedom: float, constants: int) -> float:
     """
     left = max(freedom - min(constants, freedom / 2.0), 1.0)
     return student_widening(max(freedom, 1.0)) * float(np.sqrt(max(freedom / left, 1.0)))
-
-
-def _of_unseen(effects: Array) -> float:
-    """Return the variance of ln T that one more level may add, that of Student's prediction from the measured ones."""
-    count = len(effects)
-    return float(np.var(effects, ddof=1) * (1.0 + 1.0 / count) * student_widening(count - 1) ** 2)

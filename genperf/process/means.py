@@ -123,7 +123,8 @@ class SumBasis(Struct, frozen=True, eq=False):
 
     def log_sum(self, constants: Coefficients) -> Array:
         """Return ln m; where all is zero, that of the smallest number."""
-        return np.asarray(_log(self.at(constants.powers) @ constants.columns) + self.levels @ constants.levels)
+        total = np.maximum(self.at(constants.powers) @ constants.columns, 1e-300)
+        return np.asarray(np.log(total) + self.levels @ constants.levels)
 
     def at(self, powers: Array) -> Array:
         """Return the columns at some powers, shape (rows, columns)."""
@@ -146,7 +147,7 @@ class SumBasis(Struct, frozen=True, eq=False):
             steps, now = REFIT_STEPS, start
         for _ in range(3 * steps if len(bent.centre) else steps):
             columns = self.at(now.powers)
-            log = _log(columns @ now.columns)
+            log = np.log(np.maximum(columns @ now.columns, 1e-300))
             now = now._replace(levels=self._effects(y - log))
             wanted = self._step(y - self.levels @ now.levels - log + 1.0, columns / np.exp(log)[:, None], now, bent)
             error, step = self._loss(now, y, bent), 1.0
@@ -216,11 +217,6 @@ class SumBasis(Struct, frozen=True, eq=False):
         share = np.sum((terms / total[:, None]) ** 2, axis=0)
         away = y - np.log(total) - self.levels @ levels
         return float(away @ away + self.ridge[used] @ share + bent.stiffness @ (powers - bent.centre) ** 2)
-
-
-def _log(total: Array) -> Array:
-    """Return ln of a sum that may be zero."""
-    return np.asarray(np.log(np.maximum(total, 1e-300)))
 
 
 class Mean(Struct, frozen=True, eq=False):

@@ -12,7 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 
 from genperf.arrays import AnyArray, Array
-from genperf.discrepancy.product import SIZES, KernelAxis, Product, distinct, usual_sizes
+from genperf.discrepancy.product import SIZES, KernelAxis, Product, distinct, logarithms, usual_sizes
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.formula import names_in, quote_name, render, values_of
 from genperf.panel import Table
@@ -58,8 +58,8 @@ def axes_of(table: Table) -> tuple[KernelAxis, ...]:
 def _number(formula: str, values: Array, count: bool) -> KernelAxis:
     """Return the axis of a number or a count with its prior sizes."""
     positive, sizes = bool(values.min() > 0.0), usual_sizes("count" if count else "number")
-    x = np.log(values) if positive else np.sign(values) * np.log1p(np.abs(values))
-    return KernelAxis(formula, "ln" if positive else "ln1p", centre=0.0 if count else float(np.mean(x)), **sizes)
+    centre = 0.0 if count else float(np.mean(logarithms(values, positive)))
+    return KernelAxis(formula, "ln" if positive else "ln1p", centre=centre, **sizes)
 
 
 class Fit(NamedTuple):
