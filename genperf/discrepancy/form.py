@@ -59,12 +59,8 @@ def features(places: Array) -> Array:
 def deviation(residuals: Array, slopes: Array, places: Array) -> float:
     """Return f from the residuals of a fit in ln T, by restricted maximum likelihood (Patterson & Thompson 1971).
 
-    The sizes are weighed by their likelihood, of the contrasts that no change of the constants moves.
-
-    Parameters
-    ----------
-    slopes : ndarray of shape (rows, n)
-        Of ln T by the constants.
+    The sizes are weighed by their likelihood, of the contrasts that no change of the constants moves; `slopes` are
+    those of ln T by the constants, shape (rows, n).
     """
     rows = np.random.default_rng(0).permutation(len(residuals))[:MOST_ROWS]
     left, singular, _ = np.linalg.svd(slopes[rows], full_matrices=True)

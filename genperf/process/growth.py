@@ -81,8 +81,8 @@ def growth_of(table: Table, noise: float) -> FactorSeries | None:
     """Return the series of a table whose repeats have some standard deviation of ln T; None where no count varies."""
     counts_other, panel = table.panel.axis.counts_other, table.panel.with_axis
     global_batch = panel.find("global_batch") if panel.find("batch") or panel.find("micro_batch") else None
-    counts = [panel.workers if panel.find("data_parallel") else panel.counted, panel.find("data_parallel")]
-    scaled = [f for f in counts if f is not None]
+    ways = panel.find("data_parallel")
+    scaled = [f for f in (panel.workers if ways else panel.counted, ways) if f is not None]
     machine_factors = [f for f in (panel.nodes, panel.find("devices_per_node")) if f is not None]
     if not (table.target.is_time and scaled and panel.counted_node is not None) or counts_other:
         return None
@@ -101,6 +101,6 @@ def growth_of(table: Table, noise: float) -> FactorSeries | None:
     )
     if not all(np.all(rows.values(work.formula) > 0.0) for work in works):
         return None
-    grown = [f.name for f in scaled] if global_batch is None else [*(f.name for f in scaled), global_batch.name]
+    grown = [f.name for f in (*scaled, global_batch) if f is not None]
     parting = [f.name for f in table.factors if f not in machine_factors and f.name not in grown]
     return FactorSeries(table, rows, tuple(grown), number_rows(table.frame, parting))
