@@ -47,17 +47,13 @@ def tilt_of(exchange: float, largest: float) -> Array:
     from scipy.special import log_ndtr
 
     drawn = bank()
-    hinted = _log_normal(drawn.step, np.log(HINT.median * exchange) - largest, HINT.spread)
-    tilt = hinted - _log_normal(drawn.step, UNSEEN_MEDIAN, UNSEEN_SPREAD)
+    hinted = (drawn.step + largest - np.log(HINT.median * exchange)) / HINT.spread
+    unseen = (drawn.step - UNSEEN_MEDIAN) / UNSEEN_SPREAD
+    tilt = 0.5 * (unseen**2 - hinted**2) + np.log(UNSEEN_SPREAD / HINT.spread)
     # However much overlaps, a step on two nodes takes as long as its exchange.
     on_two_nodes = largest + np.log1p(drawn.sizes[:, STEP])
     least = log_ndtr((on_two_nodes - np.log(exchange)) / HIDDEN_SPREAD)
     return np.asarray(np.where(drawn.unseen & drawn.present[:, STEP], tilt, least))
-
-
-def _log_normal(values: Array, mean: float, sd: float) -> Array:
-    """Return the log-density of a normal distribution, up to a constant."""
-    return np.asarray(-0.5 * ((values - mean) / sd) ** 2 - np.log(sd))
 
 
 def hint_notes(series: MeasuredSeries) -> tuple[Note, ...]:

@@ -108,11 +108,6 @@ class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
         """Whether the nodes are known, and it never left one."""
         return self.nodes is not None and not np.any(several_nodes(self.nodes))
 
-    @property
-    def beyond(self) -> bool:
-        """Whether the nodes are known, and it left one."""
-        return self.nodes is not None and not self.on_one_node
-
     def values(self, text: str) -> Array:
         """Return a formula over canonical names at every configuration."""
         if text not in self._known:

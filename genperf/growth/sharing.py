@@ -155,7 +155,7 @@ def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
     """Return what the others of some series show of each and, last, what all show of any other."""
     grown = [k for k, curve in enumerate(curves) if curve.counts[0][0] < curve.last[0]]
     chosen = sorted(grown, key=lambda k: (-curves[k].last[0], _mixed("|".join(curves[k].key))))[:MOST_WEIGHED_SERIES]
-    beyond = {k for k in chosen if curves[k].series.beyond}
+    beyond = {k for k in chosen if curves[k].series.nodes is not None and not curves[k].series.on_one_node}
     clusters = {}
     for k in chosen:
         weights = np.sum([r.share * r.posterior.weights for r in weighed(curves[k].series)], axis=0)
