@@ -313,8 +313,9 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     """Return the lines of the card, each with its styles."""
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     facts = answer.facts
-    # What is wanted stands first.
-    rows = sorted(rows_of(answer), key=lambda row: row.name != answer.answers[0].quantity)[:MOST_ROWS]
+    # What is wanted stands first, and once: with what was measured beside it.
+    listed = sorted(rows_of(answer), key=lambda row: (row.name != answer.answers[0].quantity, not row.beside))
+    rows = [*{(row.name, row.value): row for row in reversed(listed)}.values()][::-1][:MOST_ROWS]
     # What the question left open, its last words on the line of the heads of the columns where there is room.
     series = {**({} if facts is None else facts.series), **answer.taken}
     taken = wrap(f"of {join_values(series)}", width) if series else [""]
@@ -403,7 +404,7 @@ def rows_of(answer: Answer) -> Iterator[Row]:
         yield _interval_row("throughput", rate, rate_unit(growth.sample), before_text)
         stated[rate_unit(growth.sample)] = rate.value
     if facts.column is None and (rate is None or growth.of_steps):
-        yield _time_row(facts, beside, likeliest.quantity)
+        yield _time_row(facts, beside, "" if likeliest.facts is None else likeliest.quantity)
         stated |= {expected.unit: expected.value.value} if expected.is_time else {}
     # A rate may have been measured beside the time of the same step.
     others = [one for one in others[:MOST_FURTHER] if abs(one.value / stated.get(one.unit, np.inf) - 1.0) > SAME]

@@ -440,14 +440,24 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         )
 
     def _wanted_of_another(self, name: str, at: dict[str, str]) -> Answer | None:
-        """Return the answer of a wanted share that follows from what was measured; None where it does not."""
-        follows, columns = self.reading.columns[name].follows, self.reading.columns
-        bases = [n for n in (follows.factors if follows is not None else ()) if columns[n].kind in ("time", "rate")]
-        if columns[name].kind or len(bases) != 1:
+        """Return the answer of a wanted column that follows from the likeliest quantity, as it is answered beside it.
+
+        None of a column that does not follow from it.
+        """
+        plain = replace(self.opened, want=None).reading
+        if plain.columns[name].kind and (self.question.plan is not None or self.question.training.tokens is not None):
+            # How long tokens take is asked of their rate.
             return None
-        opened = replace(self.opened, want=bases[0])
+        follows, base = plain.columns[name].follows, next(iter(plain.quantities), name)
+        if plain.columns[base].kind not in ("time", "rate"):
+            # A share follows from whatever was measured beside it.
+            bases = [n for n in (follows.factors if follows is not None else ()) if plain.columns[n].kind]
+            base = bases[0] if len(bases) == 1 else name
+        if base == name or follows is None or base not in follows.factors:
+            return None
+        opened = replace(self.opened, want=base)
         answer = replace(self, opened=opened, reading=opened.reading).answered(at)
-        value = self._by_arithmetic(name, {bases[0]: answer.answers[0]})
+        value = replace(self, reading=plain)._by_arithmetic(name, {base: answer.answers[0]})
         return None if value is None else replace(answer, answers=(value,), measured=self._measured(name, at))
 
     def _in_full(self, name: str, model: FitResult, configuration: dict[str, Any]) -> Answer | None:

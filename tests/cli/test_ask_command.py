@@ -463,6 +463,16 @@ def test_a_quantity_has_one_answer_with_and_without_want(shell: Shell) -> None:
     assert [alone[n] for n in ("value", "lower", "upper")] == [beside[n] for n in ("value", "lower", "upper")]
 
 
+def test_a_time_that_follows_from_a_rate_is_not_fitted_again_where_it_is_wanted(shell: Shell) -> None:
+    """Runtime, samples and steps a second of the same runs, as a trainer prints them."""
+    rows = ((n, 16, 40_000 / (s := 11.1 * n**0.93), s, s / n / 16) for n in COUNTS)
+    text = csv_of("num_gpus,batch_per_gpu,train_runtime,train_samples_per_second,train_steps_per_second", rows)
+    beside = {one["quantity"]: one for one in asked(shell, text, *at("num_gpus=32"))["answers"]}
+    for name in ("train_runtime", "train_steps_per_second"):
+        (alone, *_) = asked(shell, text, *at("num_gpus=32"), "--want", name)["answers"]
+        assert [alone[n] for n in ("value", "lower", "upper")] == [beside[name][n] for n in ("value", "lower", "upper")]
+
+
 def test_of_several_rates_the_one_that_is_named_is_answered(shell: Shell) -> None:
     text = csv_of("gpus,Throughput - TF32,Throughput - mixed precision", ((n, 800 * n, 2500 * n) for n in COUNTS))
     for name in ("Throughput-mixedprecision", "throughput - mixed precision"):
