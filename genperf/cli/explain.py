@@ -122,7 +122,7 @@ def explain(
     """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
     from genperf import attribution, validation
     from genperf.attribution.equation import constants_table
-    from genperf.cli.options import configuration, group_at, model_or_table, number, one_group, values_at
+    from genperf.cli.options import configuration, group_at, group_key, model_or_table, number, one_group, values_at
     from genperf.reporting.engine import export
 
     if why:
@@ -157,7 +157,7 @@ def explain(
         a = chosen.query(here).single("groups are compared at one configuration")
         b = {k: v for k, v in a.items() if k in factors and (factors[k].numeric or v in factors[k].levels)}
         b |= {name: v for name, v in compared.items() if name in factors}
-        names = ", ".join(_key(group)), ", ".join(key)
+        names = ", ".join(group_key(group, fitted)), ", ".join(key)
         across_groups = attribution.compare(chosen, a, b, other=second, names=names, interval=interval)
         explanation = replace(explanation, comparison=across_groups)
     if importance is not None:
@@ -209,18 +209,14 @@ def _show_causes(
         tell(str(diagnosis))
 
 
-def _key(group: str | None) -> tuple[str, ...]:
-    """Return the values of `--group`."""
-    return tuple(value.strip() for value in (group or "").split(","))
-
-
 def _other_group(
     fitted: FitResult | GroupedResult, group: str | None, other: Mapping[str, str]
 ) -> tuple[tuple[str, ...], FitResult]:
     """Return the key and the model of the group that differs from `--group` in some values."""
-    from genperf.cli.options import one_group
+    from genperf.cli.options import group_key, one_group
 
-    key = tuple(other.get(name, value) for name, value in zip(fitted.group, _key(group), strict=True))
+    values = zip(fitted.group, group_key(group, fitted), strict=True)
+    key = tuple(other.get(name, value) for name, value in values)
     return key, one_group(fitted, ",".join(key), "")
 
 
@@ -232,10 +228,11 @@ def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | N
     table = read_as(open_files([source]), chosen.schema, unit)
     if not chosen.schema.group:
         return table
-    key, tables_by_key = _key(group), dict(table.groups())
-    if key not in tables_by_key:
-        raise GenperfError(f"there is no group {', '.join(key)}", where=source)
-    return replace(tables_by_key[key], group=())
+    text, tables = group or "", {",".join(key): rows for key, rows in table.groups()}
+    chosen_rows = next((rows for key, rows in tables.items() if "".join(key.split()) == "".join(text.split())), None)
+    if chosen_rows is None:
+        raise GenperfError(f"there is no group {text}", where=source)
+    return replace(chosen_rows, group=())
 
 
 def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Output) -> None:

@@ -226,4 +226,10 @@ def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str, 
     if group is None:
         some = "; ".join(",".join(key) for key in list(fitted.results)[:3])
         raise ModelError("holds several groups", where=model, hint=f"{option} VALUES, for example {some}")
-    return fitted[tuple(v.strip() for v in group.split(","))]  # type: ignore[index]
+    return fitted[group_key(group, fitted)]  # type: ignore[index]
+
+
+def group_key(text: str | None, fitted: FitResult | GroupedResult) -> tuple[str, ...]:
+    """Return the values of `--group`, commas between them; a value may hold some itself."""
+    keys = {"".join(",".join(key).split()): key for key in getattr(fitted, "results", ())}
+    return keys.get("".join((text or "").split())) or tuple(value.strip() for value in (text or "").split(","))

@@ -39,6 +39,16 @@ def shell(capsys: pytest.CaptureFixture[str], models: Path, monkeypatch: pytest.
     return shell_of(capsys)
 
 
+def test_a_group_may_have_a_comma_in_its_name(shell: Shell, tmp_path: Path) -> None:
+    rows = (
+        f'"Cluster A, {net}",{n},{scale * (1 + 0.1 * n)}\n' for net, scale in (("x", 1), ("y", 2)) for n in (1, 2, 4)
+    )
+    (tmp_path / "named.csv").write_text("table,gpus,seconds\n" + "".join(rows))
+    table = str(tmp_path / "named.csv")
+    for group in ([], ["--group", "Cluster A, y"]):
+        assert "time: " in done(shell, "explain", table, *group)
+
+
 def test_by_default_terms_and_elasticities(shell: Shell) -> None:
     out = done(shell, "explain", "one.json", "--at", "gpus=5", "--at", "batch=16")
     assert "seconds and share of each term" in out
