@@ -26,8 +26,9 @@ from genperf.peaks import link_rate
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, answering
-from genperf.search.problem import JOINT_DRAWS, models_of, winners
+from genperf.search.problem import JOINT_DRAWS, models_of, most_measured_group, winners
 from genperf.search.suggest import uncertainty
+from genperf.table.clean import label
 from genperf.vocabulary.names import canonical_of
 from genperf.words.numbers import join_values, three_digits, with_article
 from genperf.words.verdict import fits_text
@@ -125,8 +126,8 @@ def compare(
         measured the measured ones stand.
     over : str or sequence of mapping, optional
         A categorical factor whose levels are alternatives; the only one where omitted and there are no groups. Or
-        changes of the configuration, as `[{"gpus": 16}, {"batch": 64}]`, which stand beside it as it is: factors, and
-        the `bandwidth` of another network where `at` has that of the runs.
+        changes of the configuration, as `[{"gpus": 16}, {"batch": 64}]`, which stand beside it as it is: factors,
+        another group, and the `bandwidth` of another network where `at` has that of the runs.
     maximize : bool
         Whether the largest value is the best; else the smallest.
     price : Paid, optional
@@ -162,8 +163,8 @@ def compare(
     first_model = answering(models[0][1], levels)
     column = CHANGE if changes else _over(first_model, factor, levels, groups)
     outcomes = [
-        _outcome(answering(model, levels, *changes), group, levels, column, changes, work, interval, seed + place)
-        for place, (group, model) in enumerate(models)
+        _outcome(answering(model, levels, *named.values()), group, levels, column, named, work, interval, seed + place)
+        for place, (group, model, named) in enumerate(_changed(fitted, models, changes))
     ]
     table = pd.concat([outcome.table for outcome in outcomes], ignore_index=True)
     drawn, notes = np.hstack([outcome.drawn for outcome in outcomes]), [n for o in outcomes for n in o.notes]
@@ -184,7 +185,9 @@ def compare(
     drawn = -drawn if maximize else drawn
     values = rated[THROUGHPUT[0]] if rated else ends[0]
     order = (-values if rated or maximize else values).argsort(kind="stable")
-    columns_of_names = tuple(dict.fromkeys([*groups, *([column] if column else [])]))
+    # Where groups alone are changed, they tell the alternatives apart.
+    shown = column if column and (not groups or len({*table[column]}) > 1) else None
+    columns_of_names = tuple(dict.fromkeys([*groups, *([shown] if shown else [])]))
     columns_by_name = {
         **table[list(columns_of_names)],
         **rated,
@@ -239,12 +242,34 @@ class _Outcome(Struct, frozen=True, eq=False):
         return np.broadcast_to(values, len(self.table))
 
 
+def _changed(
+    fitted: FitResult | GroupedResult,
+    models: Sequence[tuple[dict[str, str], FitResult]],
+    changes: Sequence[Mapping[str, Any]],
+) -> list[tuple[dict[str, str], FitResult, dict[str, Mapping[str, Any]]]]:
+    """Return the models that answer, each with its group and its changes by name: another group has its own model."""
+    groups = fitted.group if isinstance(fitted, GroupedResult) else ()
+    named = {NOTHING: {}, **{join_values(change): change for change in changes}} if changes else {}
+    moved = {name: change for name, change in named.items() if not change.keys().isdisjoint(groups)}
+    # One group is changed into another; the first is none of those that it is changed into.
+    into = [{n: label(value) for n, value in change.items() if n in groups} for change in moved.values()]
+    others = [pair for pair in models if not any(levels.items() <= pair[0].items() for levels in into)]
+    start = [most_measured_group(others or models)] if moved else models
+    listed = [(g, model, {name: c for name, c in named.items() if name not in moved}) for g, model in start]
+    for change in moved.values():
+        group = {n: label(change.get(n, level)) for n, level in start[0][0].items()}
+        inside = {n: value for n, value in change.items() if n not in groups}
+        model = fitted[tuple(group.values())]  # type: ignore[index]
+        listed.append((group, model, {join_values(inside) if inside else NOTHING: inside}))
+    return listed
+
+
 def _outcome(
     result: FitResult,
     group: Mapping[str, str],
     at: Mapping[str, Any],
     column: str | None,
-    changes: Sequence[Mapping[str, Any]],
+    changes: Mapping[str, Mapping[str, Any]],
     work: str | None,
     interval: float,
     seed: int,
@@ -361,12 +386,12 @@ BETWEEN = frozenset(o.name for family in MODELS.values() for o in family.overhea
 
 
 def _alternatives(
-    result: FitResult, at: Mapping[str, Any], column: str | None, changes: Sequence[Mapping[str, Any]]
+    result: FitResult, at: Mapping[str, Any], column: str | None, changes: Mapping[str, Mapping[str, Any]]
 ) -> tuple[list[str], pd.DataFrame, Array]:
     """Return the names of the alternatives, their configurations and the rates of their networks to the runs'."""
     names, settings_of = [""], list[Mapping[str, Any]]([{}])
     if changes:
-        names, settings_of = [NOTHING, *map(join_values, changes)], [{}, *changes]
+        names, settings_of = [*changes], [*changes.values()]
     elif column is not None:
         names = list(next(f.levels for f in result.schema.factors if f.name == column))
         settings_of = [{column: level} for level in names]

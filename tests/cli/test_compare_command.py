@@ -41,6 +41,19 @@ def test_groups_are_ranked(shell: Shell) -> None:
     assert "is likely faster, not certain: " in out.splitlines()[0]
 
 
+def test_another_group_is_a_change_that_its_own_model_answers(shell: Shell) -> None:
+    assert shell("fit", "runs.csv", *FIT, "--group", "framework", "-o", "model.json")[0] == 0
+    every = {row["framework"]: row["time"] for row in ranking(shell, "--at", "gpus=8")["ranking"]}
+    for at in (["--at", "framework=torch"], []):
+        told = ranking(shell, *at, "--at", "gpus=8", "--or", "framework=mxnet")
+        (first, second) = told["ranking"]
+        assert second["framework"] == "mxnet"
+        assert all(row["time"] == pytest.approx(every[row["framework"]]) for row in (first, second))
+    status, _, err = shell("compare", "model.json", "--at", "gpus=8", "--or", "framework=paddle")
+    assert status == 1
+    assert "there is no group paddle" in err
+
+
 def test_a_difference_beyond_the_interval_is_certain(shell: Shell) -> None:
     Path("runs.csv").write_text("\n".join(line for line in Path("runs.csv").read_text().split() if "torch" not in line))
     assert shell("fit", "runs.csv", *FIT, "--group", "framework", "-o", "model.json")[0] == 0
