@@ -39,7 +39,15 @@ from genperf.search.problem import (
 )
 from genperf.search.space import checked_space, in_model_names, read_grid
 from genperf.words.growth import price_text
-from genperf.words.numbers import duration_text, heading, join_values, only_for_times, singular, three_digits
+from genperf.words.numbers import (
+    duration_text,
+    heading,
+    join_values,
+    only_for_times,
+    samples_called,
+    singular,
+    three_digits,
+)
 
 
 class Optimum(PrintedAnswer, frozen=True, eq=False):
@@ -123,17 +131,19 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
     @property
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
         """Titles and tables for a person, without the reasons of every row."""
-        titled = [(self.title, self.best)]
+        titled, spent, per_unit = [(self.title, self.best)], self.spent or "cost", _per_unit(self.best)
         if len(self.front):
-            of_a_unit = f"throughput against the {self.spent or 'cost'} of one unit of work"
-            front = of_a_unit if _per_unit(self.best) else f"time against {self.spent or 'cost'}"
+            unit = samples_called(self.quantity.throughput) if self.quantity.throughput else "samples"
+            front = f"throughput against the {spent} of a million {unit}" if per_unit else f"time against {spent}"
             some = self.front.head(len(self.best))
             count = f", {len(some)} of {len(self.front)}" if len(some) < len(self.front) else ""
             titled.append((f"Pareto front of {front}{count}", some))
         tables = []
         for title, frame in titled:
+            if per_unit and "cost" in frame:
+                frame = frame.assign(cost=1e6 * frame["cost"])
             table, same = _for_people(frame, self.quantity, list(self.configuration))
-            titled_table = table.rename(columns={"cost": self.spent or "cost"})
+            titled_table = table.rename(columns={"cost": f"{spent} per M" if per_unit else spent})
             tables.append((f"{title}; each with {same}" if same else title, titled_table))
         return tables
 

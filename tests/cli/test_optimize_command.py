@@ -27,6 +27,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return tmp_path
 
 
+def test_the_cost_of_samples_is_that_of_a_million(shell: Shell) -> None:
+    rows = ((n, 100 * n / (1 + 0.02 * n)) for n in (1, 2, 4, 8))
+    Path("rates.csv").write_text("gpus,images_per_s\n" + "".join(f"{n},{rate}\n" for n, rate in rows))
+    priced = ("optimize", "rates.csv", "--over", "gpus=4,8", "--price", "2/h")
+    out, rows_of_best = done(shell, *priced), json.loads(done(shell, *priced, "--json"))["best"]
+    assert "the cost of a million images" in out
+    costs = {float(line.split()[4]) for line in out.splitlines() if line.split()[:1] == ["4"]}
+    assert [*costs] == [pytest.approx(1e6 * row["cost"], rel=0.01) for row in rows_of_best if row["gpus"] == 4]
+
+
 def test_the_best_of_a_grid(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     # 8/n + 0.05·n is least at √160 = 12.6: 13 workers.
     time = ["--minimize", "time"]
