@@ -170,7 +170,6 @@ def pays_sentence(growth: GrowthCounts, expected: Expectation) -> str:
         pays_text(growth, expected.interval),
         further,
         f"the largest measured throughput is that of {peak}" if peak else "",
-        f"the verdict at this count is {BLIND}" if expected.verdict == BLIND else "",
         money_text(growth, expected),
     )
 
