@@ -67,6 +67,8 @@ CELL_SHARE = 0.7
 CELL_ROUNDING = 0.006
 #: Least change of a column, as a share, that is worth an explanation: times of weak scaling hardly change.
 LEAST_CHANGE = 0.1
+#: The same of a share by its name, such as MFU: several times the rounding of cells.
+LEAST_CHANGE_OF_RATIO = 0.025
 #: Rows beyond the first from which it is no chance that a formula with a free constant holds, or that no two cells
 #: are equal. One row and four answer as many questions (experiments/results/settings.md).
 MORE_ROWS = 2
@@ -221,8 +223,10 @@ def numbered(columns: Sequence[Objects]) -> Index:
     return np.unique(np.stack(codes), axis=1, return_inverse=True)[1].ravel()
 
 
-def consequences(columns: Mapping[str, Array], settings: Sequence[str], series: Index) -> dict[str, Consequence]:
-    """Return which columns follow from which others within their rounding.
+def consequences(
+    columns: Mapping[str, Array], settings: Sequence[str], series: Index, ratios: Collection[str] = ()
+) -> dict[str, Consequence]:
+    """Return which columns follow from which others within their rounding; `ratios` are shares of something by name.
 
     A column that follows is not used to explain another one. Settings come first, so that a rate follows from a time
     rather than a batch from a rate; they follow from other settings alone.
@@ -246,7 +250,8 @@ def consequences(columns: Mapping[str, Array], settings: Sequence[str], series: 
         candidates = [n for n in names if n != name and n not in matched and (n in settings or name not in settings)]
         # What is proportional to the count so far may not be further on; to another measurement it is by definition.
         candidates.sort(key=lambda n: n in settings)
-        consequence = _explained(logs[name], {n: logs[n] for n in candidates}, series_numbers)
+        least = LEAST_CHANGE_OF_RATIO if name in ratios else LEAST_CHANGE
+        consequence = _explained(logs[name], {n: logs[n] for n in candidates}, series_numbers, least)
         if consequence is not None:
             matched[name] = consequence
     measured = {name: consequence for name, consequence in matched.items() if name not in settings}
@@ -264,7 +269,7 @@ def _expanded(consequence: Consequence, matched: Mapping[str, Consequence]) -> C
     return Consequence({name: power for name, power in factors.items() if power} or consequence.factors)
 
 
-def _explained(target: Array, others: Mapping[str, Array], parts: Index) -> Consequence | None:
+def _explained(target: Array, others: Mapping[str, Array], parts: Index, least: float) -> Consequence | None:
     """Return the simplest product of powers of one or two columns that a column is proportional to."""
     names = list(others)
     if not names:
@@ -277,14 +282,14 @@ def _explained(target: Array, others: Mapping[str, Array], parts: Index) -> Cons
             continue
         with np.errstate(invalid="ignore"):
             residuals = target - sum(power * matrix[pairs[:, k]] for k, power in enumerate(powers))
-        chosen = np.flatnonzero(_constant(np.atleast_2d(residuals), target, parts))
+        chosen = np.flatnonzero(_constant(np.atleast_2d(residuals), target, parts, least))
         if len(chosen):
             return Consequence({names[i]: power for i, power in zip(pairs[chosen[0]], powers, strict=True)})
     return None
 
 
-def _constant(residuals: Array, target: Array, parts: Index) -> Mask:
-    """Tell which rows of residuals are one constant in each series, in enough cells of a column that varies.
+def _constant(residuals: Array, target: Array, parts: Index, least: float) -> Mask:
+    """Tell which rows of residuals are one constant in each series, in enough cells of a column that varies by `least`.
 
     Zeros of one side alone, whose logarithms are infinite, contradict it.
     """
@@ -297,7 +302,7 @@ def _constant(residuals: Array, target: Array, parts: Index) -> Mask:
     cells, free = finite.sum(axis=1), (counts > 0.0).sum(axis=1)
     enough = (cells >= free + MORE_ROWS) & (cells >= CELL_SHARE * np.isfinite(target).sum())
     changed = np.where(finite, target, -np.inf).max(axis=1) - np.where(finite, target, np.inf).min(axis=1)
-    return np.asarray(enough & (changed >= LEAST_CHANGE) & (away <= CELL_ROUNDING) & ~np.isinf(residuals).any(axis=1))
+    return np.asarray(enough & (changed >= least) & (away <= CELL_ROUNDING) & ~np.isinf(residuals).any(axis=1))
 
 
 # --- what a header shows ----------------------------------------------------------------------------------------------

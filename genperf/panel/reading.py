@@ -380,7 +380,7 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
     ordered = [*(c.name for c in first), *ranked(measured, names), *(c.name for c in ratios)]
     values = {n: reading.columns[n].values for n in ordered}
     before = reading.of("measured")
-    for name, consequence in consequences(values, names, reading.series).items():
+    for name, consequence in consequences(values, names, reading.series, {c.name for c in ratios}).items():
         column, (base, *further) = reading.columns[name], consequence.factors
         proportional = not further and consequence.factors[base] == 1
         if column.kind:

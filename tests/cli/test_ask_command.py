@@ -473,6 +473,16 @@ def test_a_time_that_follows_from_a_rate_is_not_fitted_again_where_it_is_wanted(
         assert [alone[n] for n in ("value", "lower", "upper")] == [beside[name][n] for n in ("value", "lower", "upper")]
 
 
+def test_a_utilisation_that_hardly_changes_follows_from_the_step(shell: Shell) -> None:
+    """By a curve of its own it rose beyond runs in which it fell."""
+    rows = ((n, 128 * n, s, f"{147 / s:.1f}%") for n, s in ((2, 2.91), (4, 2.98), (8, 3.07), (16, 3.21)))
+    text = csv_of("nodes,global_batch,step_s,MFU", rows)
+    step, *beside = asked(shell, text, *at("nodes=64"))["answers"]
+    (wanted, *_) = asked(shell, text, *at("nodes=64"), "--want", "MFU")["answers"]
+    assert wanted["value"] == next(one["value"] for one in beside if one["quantity"] == "MFU")
+    assert wanted["value"] == pytest.approx(147 / step["value"], rel=1e-3)
+
+
 def test_of_several_rates_the_one_that_is_named_is_answered(shell: Shell) -> None:
     text = csv_of("gpus,Throughput - TF32,Throughput - mixed precision", ((n, 800 * n, 2500 * n) for n in COUNTS))
     for name in ("Throughput-mixedprecision", "throughput - mixed precision"):
