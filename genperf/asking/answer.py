@@ -401,7 +401,10 @@ def rows_of(answer: Answer) -> Iterator[Row]:
     stated = dict[str, float]()
     if rate is not None and not relative and facts.column is None:
         before_text = "" if beside is None or beside.rate is None else three_digits(beside.rate)
-        yield _interval_row("throughput", rate, rate_unit(growth.sample), before_text)
+        # Of several rates of one kind each has the name of its column.
+        unit = rate_unit(growth.sample)
+        alike = likeliest.unit == unit and unit in [one.unit for one in others]
+        yield _interval_row(likeliest.quantity if alike else "throughput", rate, unit, before_text)
         stated[rate_unit(growth.sample)] = rate.value
     if facts.column is None and (rate is None or growth.of_steps):
         yield _time_row(facts, beside, "" if likeliest.facts is None else likeliest.quantity)

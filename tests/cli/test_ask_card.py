@@ -167,6 +167,13 @@ def test_a_rate_that_is_the_throughput_by_another_name_stands_once() -> None:
     assert "samples_per_s" not in text
 
 
+def test_several_rates_of_one_kind_have_the_names_of_their_columns() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "DDP (img/s)": [410.0, 792, 1530, 2905]})
+    text = gp.ask(runs.assign(**{"FSDP (img/s)": [400.0, 760, 1430, 2600]}), gpus=16).card()
+    assert [line.split()[0] for line in text.splitlines() if " images/s " in line] == ["DDP", "FSDP"]
+    assert "throughput" in gp.ask(runs, gpus=16).card()
+
+
 def test_a_rate_of_steps_with_a_batch_counts_samples() -> None:
     text = gp.ask(pd.DataFrame({"gpus": [1, 2, 4], "batch": 12, "it/s": [3.95, 2.9, 2.7]}), gpus=8).card()
     assert re.search(r"throughput +[\d.]+ samples/s", text)
