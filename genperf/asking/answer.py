@@ -314,8 +314,9 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     facts = answer.facts
     # What is wanted stands first, and once: with what was measured beside it.
-    listed = sorted(rows_of(answer), key=lambda row: (row.name != answer.answers[0].quantity, not row.beside))
-    rows = [*{(row.name, row.value): row for row in reversed(listed)}.values()][::-1][:MOST_ROWS]
+    rows = dict[tuple[str, str], Row]()
+    for row in sorted(rows_of(answer), key=lambda row: (row.name != answer.answers[0].quantity, not row.beside)):
+        rows.setdefault((row.name, row.value), row)
     # What the question left open, its last words on the line of the heads of the columns where there is room.
     series = {**({} if facts is None else facts.series), **answer.taken}
     taken = wrap(f"of {join_values(series)}", width) if series else [""]
@@ -323,7 +324,7 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     left = taken.pop() if len(taken[-1]) < room else ""
     titles = left.ljust(room) + interval.rjust(COLUMNS[2]) + beside.rjust(COLUMNS[3])
     heads = [_header(answer, width), *(Text(line, style="dim") for line in (*taken, titles))]
-    lines = [*(line for line in heads if line.plain.strip()), *map(_row, rows)]
+    lines = [*(line for line in heads if line.plain.strip()), *map(_row, list(rows.values())[:MOST_ROWS])]
     read = [Text(f"read: {answer.read_back}", style="dim")] if footer and answer.read_back else []
     notes = f"{counted(len(answer.notes), 'note')}, " if answer.notes else ""
     read += [Text(f"{notes}all: --full · {answer.read_as}", style="dim")] if footer and answer.reading else []

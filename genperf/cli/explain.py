@@ -157,7 +157,7 @@ def explain(
         a = chosen.query(here).single("groups are compared at one configuration")
         b = {k: v for k, v in a.items() if k in factors and (factors[k].numeric or v in factors[k].levels)}
         b |= {name: v for name, v in compared.items() if name in factors}
-        names = ", ".join(group_key(group, fitted)), ", ".join(key)
+        names = ", ".join(group_key(group or "", fitted.results)), ", ".join(key)
         across_groups = attribution.compare(chosen, a, b, other=second, names=names, interval=interval)
         explanation = replace(explanation, comparison=across_groups)
     if importance is not None:
@@ -215,24 +215,24 @@ def _other_group(
     """Return the key and the model of the group that differs from `--group` in some values."""
     from genperf.cli.options import group_key, one_group
 
-    values = zip(fitted.group, group_key(group, fitted), strict=True)
+    values = zip(fitted.group, group_key(group or "", fitted.results), strict=True)
     key = tuple(other.get(name, value) for name, value in values)
     return key, one_group(fitted, ",".join(key), "")
 
 
 def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | None) -> Table:
     """Read a table with the roles of the model's, and return the rows of the model's group."""
+    from genperf.cli.options import group_key
     from genperf.result import read_as
     from genperf.table.opened import open_files
 
     table = read_as(open_files([source]), chosen.schema, unit)
     if not chosen.schema.group:
         return table
-    text, tables = group or "", {",".join(key): rows for key, rows in table.groups()}
-    chosen_rows = next((rows for key, rows in tables.items() if "".join(key.split()) == "".join(text.split())), None)
-    if chosen_rows is None:
-        raise GenperfError(f"there is no group {text}", where=source)
-    return replace(chosen_rows, group=())
+    tables = dict(table.groups())
+    if (key := group_key(group or "", tables)) not in tables:
+        raise GenperfError(f"there is no group {', '.join(key)}", where=source)
+    return replace(tables[key], group=())
 
 
 def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Output) -> None:

@@ -226,10 +226,10 @@ def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str, 
     if group is None:
         some = "; ".join(",".join(key) for key in list(fitted.results)[:3])
         raise ModelError("holds several groups", where=model, hint=f"{option} VALUES, for example {some}")
-    return fitted[group_key(group, fitted)]  # type: ignore[index]
+    return fitted[group_key(group, fitted.results)]  # type: ignore[index]
 
 
-def group_key(text: str | None, fitted: FitResult | GroupedResult) -> tuple[str, ...]:
-    """Return the values of `--group`, commas between them; a value may hold some itself."""
-    keys = {"".join(",".join(key).split()): key for key in getattr(fitted, "results", ())}
-    return keys.get("".join((text or "").split())) or tuple(value.strip() for value in (text or "").split(","))
+def group_key(text: str, keys: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return which key `--group` means, its values with commas between; a value may hold some itself."""
+    by_text = {"".join(",".join(key).split()): key for key in keys}
+    return by_text.get("".join(text.split())) or tuple(value.strip() for value in text.split(","))

@@ -67,7 +67,7 @@ CELL_SHARE = 0.7
 CELL_ROUNDING = 0.006
 #: Least change of a column, as a share, that is worth an explanation: times of weak scaling hardly change.
 LEAST_CHANGE = 0.1
-#: The same of a share by its name, such as MFU: several times the rounding of cells.
+#: The same of a share by its name, such as MFU. A guess: several times the rounding of cells.
 LEAST_CHANGE_OF_RATIO = 0.025
 #: Rows beyond the first from which it is no chance that a formula with a free constant holds, or that no two cells
 #: are equal. One row and four answer as many questions (experiments/results/settings.md).
@@ -78,7 +78,7 @@ ARITHMETIC_COLUMNS = 60
 
 
 class Consequence(Struct, frozen=True):
-    """A column as a constant times a product of powers of others: c·a, c/a, c·a·b, c·a/b, c/(a·b)."""
+    """How a column follows from others: a constant times a product of their powers, c·a, c/a, c·a·b, c·a/b, c/(a·b)."""
 
     factors: Mapping[str, int]
 

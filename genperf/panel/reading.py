@@ -50,6 +50,7 @@ from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, Header,
 from genperf.vocabulary.names import (
     LEVELS,
     PHASES,
+    TITLE_OF_SCALED,
     WAYS,
     canonical_of,
     column_of,
@@ -79,7 +80,6 @@ _BATCHES = ("batch", "global_batch")
 _SWITCHES = ("zero", "recomputation", "precision", "offload")
 #: What all cells of a column are that says how each run was scaled.
 SCALED = re.compile(any_of("cells.kind_of_scaling"))
-_TITLE_OF_SCALED = re.compile(any_of("cells.kind_in_a_title"))
 #: Kind of a header → why its column is measured.
 _KINDS = {"": "none", "time": "a time", "rate": "a rate", "quantity": "an amount of memory, energy or power"}
 #: Names of a scale that do not say what it counts.
@@ -145,7 +145,7 @@ class Reading(Struct, eq=False, dict=True):
         scale = str(self.scale)
         for column in self.columns.values():
             texts = [level.strip().lower() for level in column.levels]
-            stated = [SCALED.fullmatch(text) or _TITLE_OF_SCALED.search(text) for text in texts]
+            stated = [SCALED.fullmatch(text) or TITLE_OF_SCALED.search(text) for text in texts]
             kinds = {match and match[1] for match in stated}
             if len(kinds) == 1 and (kind := kinds.pop()) is not None:
                 return kind, f"'{column.name}' is {column.levels[0]}"

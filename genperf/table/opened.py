@@ -63,7 +63,7 @@ from genperf.table.text import (
 )
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import bare, canonical_time, header_of
-from genperf.vocabulary.names import LEVELS, meant_by, plain_name
+from genperf.vocabulary.names import LEVELS, TITLE_OF_SCALED, meant_by, plain_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -323,12 +323,9 @@ def understood(
     shaped = melted(_with_merged_cells(_without_idle(_without_job_steps(opened), named)), named)
     apart = shaped if named else with_facts(shaped)
     tidy = tidied(with_factors(_with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})), named)
-    if not named and (stated := _TITLE_OF_SCALED.search(tidy.caption.lower())) and "scaling" not in tidy.columns:
+    if not named and (stated := TITLE_OF_SCALED.search(tidy.caption.lower())) and "scaling" not in tidy.columns:
         tidy = replace(tidy, read={**tidy.read, "scaling": np.full(len(tidy), stated[1], dtype=object)})
     return read_back(tidy)
-
-
-_TITLE_OF_SCALED = re.compile(any_of("cells.kind_in_a_title"))
 
 
 def _unit_of_caption(source: Source) -> dict[str, str]:

@@ -20,6 +20,8 @@ PHASES = section("phases")
 _BESIDE_A_PASS = ("global_batch", "micro_batches", *WAYS[1:])
 _RELATIVE = re.compile(rf"(^|.*_){any_of('columns.relative', 'columns.efficiency')}(_.*)?")
 _EFFICIENCY = re.compile(rf"(^|.*_){any_of('columns.efficiency')}(_.*)?")
+#: What a title or a cell says of how runs were scaled: "Strong scaling, ResNet-50".
+TITLE_OF_SCALED = re.compile(any_of("cells.kind_in_a_title"))
 
 
 @lru_cache(maxsize=10_000)
