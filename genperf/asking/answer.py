@@ -29,7 +29,6 @@ from genperf.vocabulary.names import is_efficiency, is_relative, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, verdict_line
 from genperf.words.numbers import (
     count_text,
-    duration_text,
     durations_text,
     join_values,
     rate_unit,
@@ -56,8 +55,6 @@ MOST_ROWS = 5
 LARGE = 1e5
 #: Further measured quantities of a card at most: the others are in `--full`.
 MOST_FURTHER = 2
-#: Times below it are written in microseconds.
-SMALL_SECONDS = 1e-3
 #: Difference of two rates, of one of them, below which they are one.
 SAME = 0.01
 
@@ -473,16 +470,13 @@ def _beside(facts: Facts) -> Stage:
 def _time_row(facts: Facts, beside: Stage | None, column: str) -> Row:
     """Return the row of the predicted quantity: the time of a step or of a job, or another quantity."""
     growth, expected = facts.growth, facts.expected
-    if not growth.whole or not expected.is_time:
-        name = time_called(column, "step") if expected.is_time else expected.name
-        # A message takes microseconds.
-        small = expected.unit == SECONDS and expected.value.value < SMALL_SECONDS
-        size, unit = (1e6, "µs") if small else (1.0, expected.unit)
-        ends = Interval(*(size * end for end in expected.value.ends))
-        return _interval_row(name, ends, unit, "" if beside is None else three_digits(size * beside.value))
+    name = time_called(column, growth.sample if growth.whole else "step") if expected.is_time else expected.name
+    if not expected.is_time:
+        before_text = "" if beside is None else three_digits(beside.value)
+        return _interval_row(name, expected.value, expected.unit, before_text)
     middle, lower, upper, unit = durations_text(*expected.value.ends)
-    before_text = "" if beside is None else duration_text(beside.value)
-    return Row(time_called(column, growth.sample), with_unit(middle, unit), f"{lower} – {upper}", before_text)
+    before_text = "" if beside is None else " ".join(durations_text(beside.value))
+    return Row(name, with_unit(middle, unit), f"{lower} – {upper}", before_text)
 
 
 def _money(facts: Facts) -> Iterator[Row]:

@@ -389,7 +389,8 @@ def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
     """Return measured columns, the likeliest to be what is meant first, beside others of some names.
 
     That is the time of a step where the batch is known; else a throughput, of all workers rather than one; else the
-    only time of a whole. Statistics of one measurement come in the order median, mean, …, percentiles last.
+    only time of a whole. Statistics of one measurement come in the order median, mean, …, percentiles last. Of columns
+    that are alike, the one with the fewest empty cells comes first.
     """
     batched = any(column_of(name, names) for name in ("batch", "global_batch", "micro_batch"))
     times = [c for c in measured if c.kind == "time"]
@@ -406,7 +407,8 @@ def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
         tail = bool(re.search(r"(^|_)p\d\d", apart))
         steps = header.kind == "rate" and header.counted in STEP_WORDS
         of_a_part = header.kind == "time" and name not in of_a_whole
-        return (tail, kinds.index(header.kind), steps, header.shared, of_a_part, not header.of, statistic)
+        empty = len(column.texts) - len(column.known)
+        return (tail, kinds.index(header.kind), steps, header.shared, of_a_part, not header.of, statistic, empty)
 
     return [column.name for column in sorted(measured, key=key)]
 

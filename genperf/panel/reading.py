@@ -23,6 +23,7 @@ from genperf.panel.evidence import (
     LEAST_NUMBERED,
     MAX_COLUMNS,
     MAX_EMPTY_CELLS,
+    MEASURED_DIGITS,
     NAMED_LOG_ODDS,
     Consequence,
     Role,
@@ -88,6 +89,8 @@ _NAMELESS = any_of("headers.nameless")
 MAY_NAME = "whole numbers without a unit, another one in each row: they may name the runs"
 #: Seconds of three years, which no run takes: whole numbers above it are those of a clock in nanoseconds.
 LONGEST = 1e8
+#: Seconds that no step of a training takes: of a longer time a batch is not the work. A guess.
+LONGEST_STEP = 1e3
 #: Why a setting is predicted.
 WANTED = "it is wanted"
 #: Headers of one word that are times where something must have been measured, and their units.
@@ -508,8 +511,16 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         _take_relative(reading)
     numeric = [c for c in reading.with_role("measured") if len(c.known)]
     total, columns = _total_of(numeric), reading.columns
-    # A column with zeros was not measured in each run.
-    names = sorted(ranked(numeric, list(columns)), key=lambda n: (not np.min(columns[n].known) > 0.0, n != total))
+    # A column with zeros, in few rows, or with one number of many digits in all was not measured in each run.
+    names = sorted(
+        ranked(numeric, list(columns)),
+        key=lambda n: (
+            not np.min((column := columns[n]).known) > 0.0
+            or 2 * len(column.known) < len(column.texts)
+            or (len(column.known) > 1 and not column.varies and len(column.levels[0]) > MEASURED_DIGITS),
+            n != total,
+        ),
+    )
     chosen = measured_column if measured_column is not None or want is None else _wanted_column(reading, names, want)
     if chosen is None and not names:
         texts = [f"'{n}' is read as {column}" for n, column in columns.items()]
@@ -642,8 +653,10 @@ def measured_roles(
     batches = [c for c in reading.with_role("setting") if "batch" in str(c.canonical)]
     of_workers = all(c.canonical == "batch" and not c.varies for c in batches)
     states_work = sized or header.of == "job" or given.scaling or given.work
-    if "time" in roles and of_workers and not states_work:
-        kind = reading.scaling_by(name)[0] or ("strong" if grows < -LEAST_GROWTH else "")
+    to_seconds, each = TIME_UNITS[header.unit] if header.kind == "time" else (0.0, 1.0)
+    is_long = not header.of and float(np.median(reading.columns[name].known)) * to_seconds / each > LONGEST_STEP
+    if "time" in roles and (of_workers or is_long) and not states_work:
+        kind = reading.scaling_by(name)[0] or ("strong" if grows < -LEAST_GROWTH or (is_long and batches) else "")
         roles |= {"scaling": "job" if kind == "strong" and header.of != "step" else kind} if kind else {}
     return roles, derived
 

@@ -13,7 +13,6 @@ from genperf.words.numbers import (
     MOST_EFFICIENCY,
     WORDS_LEAST_SHARE,
     count_text,
-    duration_text,
     durations_text,
     ends_text,
     interval_note,
@@ -44,7 +43,7 @@ BEYOND = {"efficiency": "at", "efficiency of the best": "at", "slower": "beyond"
 def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, further: Sequence[str] = ()) -> str:
     """Return the prediction: a throughput where the work of a step is known, with speed-up and efficiency."""
     middle = expected.value.value
-    plain = duration_text(middle) if growth.whole else with_unit(three_digits(middle), expected.unit)
+    plain = " ".join(durations_text(middle)) if expected.is_time else with_unit(three_digits(middle), expected.unit)
     if not expected.is_time:
         return prose(f"expect {with_article(expected.name)} of {plain} at {places}", *further)
     efficiency = efficiency_text(growth, expected)
@@ -94,7 +93,7 @@ def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") 
     rate = growth.throughput(expected.value)
     low, high = map(three_digits, (expected.value if rate is None else rate).ends[1:])
     unit = expected.unit if rate is None else rate_unit(growth.sample)
-    if growth.whole:
+    if rate is None and expected.is_time:
         _, low, high, unit = durations_text(*expected.value.ends)
     held_out = "nothing could be held out to test it"
     if expected.held_out is not None:

@@ -1,5 +1,6 @@
 """Counts, intervals, durations and quantities as a person reads them."""
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any
 
@@ -78,6 +79,18 @@ def setting_text(value: Any) -> str:
     return f"{value / size:g}{letter}" if float(f"{value:.4g}") == value else f"{value:.0f}"
 
 
+#: From how many seconds a unit suits, its seconds, and its name: ascending.
+DURATIONS = (
+    (-np.inf, 1.0, "s"),
+    (1e-9, 1e-6, "µs"),
+    (1e-4, 1e-3, "ms"),
+    (0.01, 1.0, "s"),
+    (300.0, 60.0, "min"),
+    (7_200.0, 3_600.0, "h"),
+    (172_800.0, 86_400.0, "d"),
+)
+
+
 def duration_text(seconds: float) -> str:
     """Return a duration as people write it, with three significant digits."""
     return " ".join(durations_text(seconds))
@@ -85,9 +98,8 @@ def duration_text(seconds: float) -> str:
 
 def durations_text(reference: float, *others: float) -> tuple[str, ...]:
     """Return durations in the unit that suits the first, and that unit last."""
-    units = ((172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (300.0, 60.0, "min"), (-np.inf, 1.0, "s"))
-    size, name = next((size, name) for least, size, name in units if reference >= least)
-    return *(three_digits(seconds / size) for seconds in (reference, *others)), name
+    _, size, name = DURATIONS[bisect_right(DURATIONS, (reference, np.inf, "")) - 1]
+    return *[three_digits(seconds / size) for seconds in (reference, *others)], name
 
 
 def three_digits(value: float) -> str:

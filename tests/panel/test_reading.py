@@ -22,12 +22,14 @@ RATES = {"gpus": NUMBERS, "train_runtime": NUMBERS, "train_samples_per_second": 
 ACCURACY = {"gpus": [1, 2, 4, 8], "t_s": [9.0, 4.8, 2.6, 1.4], "train_acc": [0.61, 0.6, 0.58, 0.57]}
 LINES = {"iteration": [1, 2, 1, 2], "gpus": [8, 8, 16, 16], "iter_time": NUMBERS}
 VARIANTS = {"n": NUMBERS, "Time_Std": [10.0, 5.3, 2.9, 1.7], "Time_Opt": [8.1, 4.2, 2.3, 1.3]}
+HOURS = {"gpus": [4, 4, 8, 16, 16], "mbs": [8, 16, 8, 8, 16], "wall (h)": [2.4, 2.4, 1.4, 0.9, 0.9]}
 SHARES = {"gpus": [1, 2, 4], "a TFLOP/s/GPU": [1024.4, 1007.7, 985.2], "b / a": ["99.7 %", "102.3 %", "103.4 %"]}
 DAYS = {"when": [f"2024-01-0{k} 10:00" for k in (2, 3, 4)] * 2, "host": list("aaabbb"), "gpus": [1, 2, 4] * 2}
 DATED = {"date": list("xxyyxyzz"), "net": list("aaaabbbb"), "gpus": [1, 2, 4, 8] * 2, "images/s": NUMBERS * 2}
 ITERATIONS = {"gpus": NUMBERS, "batch_size": [32] * 4}
 #: What columns are → the columns, and the roles that they get; a role of None is not there.
 ROLES = {
+    "hours are no step of the batch beside them": (HOURS, {"time": "wall (h)", "scaling": "job"}),
     "a quantity has its unit": ({"gpus": NUMBERS, "peak_gb": NUMBERS}, {"quantity": "peak_gb:GB"}),
     "an accuracy is a result": (ACCURACY, {"time": "t_s", "scaling": "job", "extrinsic": "gpus", "intrinsic": None}),
     "statistics and ranks are no settings": (

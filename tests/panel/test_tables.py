@@ -160,6 +160,18 @@ CASES = {
         "procs",
         ("t_wall_with_comm", "t_wall_no_comm", "volume_MB"),
     ),
+    "the time of one worker in each row is that of no other count": Case(
+        "threads,serial (s),openmp (s),mpi (s)\n1,53.223,54.56,53.04\n2,53.223,25.82,26.79\n4,53.223,12.81,\n",
+        {"threads": "8"},
+        "threads",
+        ("openmp (s)", "mpi (s)", "serial (s)"),
+    ),
+    "a column with the fewest empty cells comes first": Case(
+        "gpus,one (ms),copies (ms),ring (ms)\n1,0.52,,0.54\n2,,0.31,0.28\n4,,0.18,0.15\n8,,0.14,0.08\n",
+        {"gpus": "16"},
+        "gpus",
+        ("ring (ms)", "copies (ms)", "one (ms)"),
+    ),
     "a linear speedup follows from the time, not from the count": Case(
         "cores,took (s),gain\n1,80.4,1.00\n2,40.2,2.00\n4,20.1,4.00\n",
         {"cores": "8"},
