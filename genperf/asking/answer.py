@@ -47,6 +47,8 @@ MOST_LINES, LEAST_WIDTH, MOST_WIDTH = 14, 60, 96
 COLUMNS = (12, 20, 22, 12)
 #: What shows a measured run in the picture.
 MEASURED = "●"
+#: Characters of the name of a file that stay.
+LEAST_NAME = 12
 #: Rows of the picture.
 PICTURE_ROWS = 4
 #: Rows of the table at most: with header, picture, verdict and next step they fill the card.
@@ -347,7 +349,10 @@ def _header(answer: Answer, width: int) -> Text:
         measured = {count for count, _ in facts.curve.measured}
         # One run, or none, of what is asked shows no range.
         reach = f", {count_text(max(measured), name, min(measured))}" if len(measured) > 1 else ""
-        source = f"{facts.source} · {counted(facts.runs, 'run')}{reach}"
+        runs = f" · {counted(facts.runs, 'run')}{reach}"
+        # What is asked stands whole beside a long name of a file.
+        room = max(width - len(question) - len(runs) - 2, LEAST_NAME)
+        source = (facts.source if len(facts.source) <= room else f"{facts.source[: room - 1]}…") + runs
     left = Text(source, style="bold") if source else Text()
     return Text.assemble(left, " " * max(2, width - len(source) - len(question)), (question, "bold"))
 
@@ -388,8 +393,7 @@ def rows_of(answer: Answer) -> Iterator[Row]:
     beside = _beside(facts) if growth.grows else None
     if facts.column is not None:
         value = None if beside is None else facts.column[-1] * beside.value if rate is None else beside.rate
-        before_text = "" if value is None else three_digits(value)
-        yield _interval_row(likeliest.quantity, likeliest.expected, likeliest.unit, before_text)
+        yield _interval_row(likeliest.quantity, likeliest.expected, likeliest.unit, value)
     relative = rate is not None and growth.sample == RELATIVE and likeliest.unit in ("x", "%")
     if relative and likeliest.quantity.lower() != "efficiency":
         # A speed-up, or a share of the peak, by its own name.
@@ -398,14 +402,15 @@ def rows_of(answer: Answer) -> Iterator[Row]:
         yield _interval_row(_SPEEDUP, likeliest.expected, likeliest.unit)
     stated = dict[str, float]()
     if rate is not None and not relative and facts.column is None:
-        before_text = "" if beside is None or beside.rate is None else three_digits(beside.rate)
         # Of several rates of one kind each has the name of its column.
         unit = rate_unit(growth.sample)
         alike = likeliest.unit == unit and unit in [one.unit for one in others]
-        yield _interval_row(likeliest.quantity if alike else "throughput", rate, unit, before_text)
+        yield _interval_row(likeliest.quantity if alike else "throughput", rate, unit, beside.rate if beside else None)
         stated[rate_unit(growth.sample)] = rate.value
     if facts.column is None and (rate is None or growth.of_steps):
-        yield _time_row(facts, beside, "" if likeliest.facts is None else likeliest.quantity)
+        column = "" if likeliest.facts is None else likeliest.quantity
+        called = time_called(column, growth.sample if growth.whole else "step") if expected.is_time else expected.name
+        yield _interval_row(called, expected.value, expected.unit, beside.value if beside else None)
         stated |= {expected.unit: expected.value.value} if expected.is_time else {}
     # A rate may have been measured beside the time of the same step.
     others = [one for one in others[:MOST_FURTHER] if abs(one.value / stated.get(one.unit, np.inf) - 1.0) > SAME]
@@ -437,13 +442,17 @@ def rows_of(answer: Answer) -> Iterator[Row]:
     yield from (_interval_row(amount.quantity, amount.expected, amount.unit) for amount in others)
 
 
-def _interval_row(name: str, ends: Interval, unit: str, beside: str = "") -> Row:
-    """Return a row of a quantity with its interval."""
-    middle, lower, upper = map(three_digits, ends.ends)
+def _interval_row(name: str, ends: Interval, unit: str, beside: float | None = None) -> Row:
+    """Return a row of a quantity with its interval, and its value at the count that growth begins at."""
+    values = ends.ends if beside is None else (*ends.ends, beside)
+    *texts, written = durations_text(*values) if unit == SECONDS else (*map(three_digits, values), unit)
+    middle, lower, upper, *before = texts
     _, blank, multiple = upper.partition(" ")
     # `2.5 – 8.4 million`: a multiple of both ends stands once.
     between = f"{lower.removesuffix(blank + multiple)} – {upper}" if lower != upper else ""
-    return Row(name, with_unit(middle, unit), between, beside)
+    return Row(
+        name, with_unit(middle, written), between, " ".join([*before, *[written] * (unit == SECONDS and len(before))])
+    )
 
 
 def _beside(facts: Facts) -> Stage:
@@ -467,23 +476,11 @@ def _beside(facts: Facts) -> Stage:
     return replace(start, value=start.value * slower, rate=rate, cost=cost, efficiency=efficiency)
 
 
-def _time_row(facts: Facts, beside: Stage | None, column: str) -> Row:
-    """Return the row of the predicted quantity: the time of a step or of a job, or another quantity."""
-    growth, expected = facts.growth, facts.expected
-    name = time_called(column, growth.sample if growth.whole else "step") if expected.is_time else expected.name
-    if not expected.is_time:
-        before_text = "" if beside is None else three_digits(beside.value)
-        return _interval_row(name, expected.value, expected.unit, before_text)
-    middle, lower, upper, unit = durations_text(*expected.value.ends)
-    before_text = "" if beside is None else " ".join(durations_text(beside.value))
-    return Row(name, with_unit(middle, unit), f"{lower} – {upper}", before_text)
-
-
 def _money(facts: Facts) -> Iterator[Row]:
     """Yield what a million samples or a job cost, and how long the plan takes."""
     growth, value = facts.growth, facts.expected.value
     if (cost := _cost(growth, value)) is not None and growth.costs is not None:
-        yield _interval_row(_COST, *cost, three_digits(growth.costs[0]) if growth.grows else "")
+        yield _interval_row(_COST, *cost, growth.costs[0] if growth.grows else None)
     if facts.plan is not None:
         paid, named = facts.plan.price, facts.plan.named
         chosen = facts.plan.cheapest if named is None else named

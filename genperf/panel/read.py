@@ -23,7 +23,7 @@ from genperf.panel.target import Measurement
 from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, labels
 from genperf.table.opened import understood
-from genperf.vocabulary.headers import TIME_UNITS
+from genperf.vocabulary.headers import header_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ def _with_unit(roles: Roles, source: Source) -> Roles:
         return roles
     if measured.kind == "quantity" and not measured.unit:
         return roles.of_measured({"quantity": f"{measured.column}:{unit}"})
-    if measured.kind == "time" and unit not in TIME_UNITS:
+    if measured.kind == "time" and header_of(f"x ({unit})").kind != "time":
         hint = f"--quantity '{measured.column}:{unit}'"
         what = f"the cells of '{measured.column}' are in {unit}, which is no unit of time"
         raise TableError(what, hint=hint, where=source.name)

@@ -652,11 +652,13 @@ def measured_roles(
     grows = -grows if "time" in roles and header.kind == "rate" else grows
     batches = [c for c in reading.with_role("setting") if "batch" in str(c.canonical)]
     of_workers = all(c.canonical == "batch" and not c.varies for c in batches)
-    states_work = sized or header.of == "job" or given.scaling or given.work
+    states_work = sized or header_of(name).of == "job" or given.scaling or given.work
     to_seconds, each = TIME_UNITS[header.unit] if header.kind == "time" else (0.0, 1.0)
     is_long = not header.of and float(np.median(reading.columns[name].known)) * to_seconds / each > LONGEST_STEP
-    if "time" in roles and (of_workers or is_long) and not states_work:
-        kind = reading.scaling_by(name)[0] or ("strong" if grows < -LEAST_GROWTH or (is_long and batches) else "")
+    # The unit in its cells may be that of an epoch.
+    is_job = header.of == "job" or bool(is_long and batches)
+    if "time" in roles and (of_workers or is_job) and not states_work:
+        kind = reading.scaling_by(name)[0] or ("strong" if grows < -LEAST_GROWTH or is_job else "")
         roles |= {"scaling": "job" if kind == "strong" and header.of != "step" else kind} if kind else {}
     return roles, derived
 

@@ -194,11 +194,16 @@ def _spread(long: Source, family: Wide) -> Source:
     key_columns = {
         name: labels(cells) for name, cells in long.cells.items() if name not in (family.count, family.value)
     }
-    # Most texts of a column are headers of times, rates or other quantities.
-    kinds = {
-        name: [header_of(text).kind or is_relative(text) if text else None for text in {*texts}]
-        for name, texts in key_columns.items()
-    }
+    # Most texts of a column are headers of times, rates or other quantities, or have values in a unit of their own.
+    unit_of = [parts.unit if (parts := parts_of(str(cell))) else "" for cell in long.cells[family.value]]
+    kinds = {}
+    for name, texts in key_columns.items():
+        units = dict(zip(texts.tolist(), unit_of, strict=True))
+        measured = {text for text, unit in units.items() if unit} if len({*units.values()} - {""}) > 1 else set()
+        of_headers = [header_of(text).kind or is_relative(text) if text else None for text in units]
+        kinds[name] = [
+            kind or text in measured for kind, text in zip(of_headers, units, strict=True) if any(of_headers)
+        ]
     named = [n for n, kind in kinds.items() if 2 * sum(map(bool, kind)) > len(kind) > 1 and None not in kind]
     if len(named) != 1:
         return long

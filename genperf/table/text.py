@@ -11,7 +11,7 @@ import json
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -109,7 +109,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         records, blocks = block
         several_blocks = [step(f"{blocks} tables stand beside and below each other: the one of most numbers is read")]
     header, steps = ([], []) if drawn else _commented_header(text, records[0], separator)
-    records, several, title = _one_table(header + records)
+    records, several, title = _one_table(header + records, _rules(text) if drawn else set())
     steps += several_blocks
     records = _with_one_header(records)
     (line, head), *following = records
@@ -221,8 +221,11 @@ def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None
     return (max(complete, key=numbers), len(complete)) if complete else None
 
 
-def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note], str]:
-    """Return the first table of a text, header first, with the tables of the same columns; its steps and its title."""
+def _one_table(records: Sequence[Record], rules: Collection[int]) -> tuple[list[Record], list[Note], str]:
+    """Return the first table of a text, header first, with the tables of the same columns; its steps and its title.
+
+    The lines of `rules` part a header from the rows below it.
+    """
     tables: list[tuple[str, list[Record]]] = []
     title, section, gap = "", "", True
     rows = [row for _, row in records]
@@ -232,7 +235,7 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note], str
         filled = [cell for cell in record if cell]
         below = rows[place + 1 : place + 4]
         head = tables[-1][1][0][1] if tables else []
-        apart = bool(below) and records[place + 1][0] > line + 1
+        apart = bool(below) and records[place + 1][0] > line + 1 + (line + 1 in rules)
         # A name over the second column or a later one is a header of several.
         alone = (len(filled) == 1 and (record[0] != "" or len(record) < 3)) or (
             apart and bool(filled) and not any(map(_is_number, filled))
@@ -451,23 +454,25 @@ def _is_number(cell: str) -> bool:
     return is_number(plain) or _THOUSANDS.fullmatch(plain) is not None
 
 
+def _rules(text: str) -> set[int]:
+    """Return the lines of a drawn table that part its header from its rows, or its rows."""
+    return {number for number, line in enumerate(text.splitlines(), 1) if _RULES.match(line.strip())}
+
+
 def _drawn(text: str) -> Iterator[Record]:
     """Yield the rows of Markdown tables, or of those drawn with `+` and `|`, each with its line; titles as one cell."""
-    lines = [line.strip() for line in text.splitlines()]
-    rules = {i for i, line in enumerate(lines) if line and _RULES.match(line)}
-    title, inside = (0, ""), False
-    for i, line in enumerate(lines):
-        starts = i + 1 in rules or i in rules
-        if i in rules or not line:
+    rules, title, inside = _rules(text), (0, ""), False
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if number in rules or not line:
             inside = inside and bool(line)
-        elif "|" not in line or not (inside or starts or i - 1 in rules):
-            title, inside = (i + 1, line), False
+        elif "|" not in line or not (inside or {number - 1, number + 1} & rules):
+            title, inside = (number, line), False
         else:
             if not inside and title[1]:
                 yield title[0], [title[1]]
             title, inside = (0, ""), True
             cells = re.split(r"(?<!\\)\|", line.removeprefix("|").removesuffix("|"))
-            yield i + 1, [re.sub(r"^(\*\*|`|_)(.*)\1$", r"\2", c.strip()).replace("\\|", "|") for c in cells]
+            yield number, [re.sub(r"^(\*\*|`|_)(.*)\1$", r"\2", c.strip()).replace("\\|", "|") for c in cells]
 
 
 def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:

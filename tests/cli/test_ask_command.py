@@ -846,3 +846,11 @@ def test_a_rate_of_each_thread_comes_after_that_of_all(shell: Shell) -> None:
 def test_a_count_is_asked_by_what_it_counts(shell: Shell, text: str, question: dict, same: dict) -> None:
     Path("runs.csv").write_text(text)
     assert gp.ask("runs.csv", **question).answers[0].ends == gp.ask("runs.csv", **same).answers[0].ends
+
+
+def test_a_long_name_of_a_file_leaves_what_is_asked(shell: Shell) -> None:
+    name = "results-of-the-cluster-of-last-autumn-with-the-new-switches-and-cables.csv"
+    Path(name).write_text("gpus,tok_s\n1,100\n2,196\n4,380\n")
+    _, out, _ = shell(name, "--at", "gpus=16")
+    assert out.splitlines()[0].startswith("results-of-the-cluster")
+    assert out.splitlines()[0].endswith(" · 3 runs, 1 to 4 gpus  16 gpus")
