@@ -180,7 +180,7 @@ def paid_for(panel: Panel, per: str | None) -> tuple[str, Node]:
 
 def price_of(text: str, per: str | None = None) -> Paid:
     """Read a price of a time, perhaps with its currency: `2/h`, `48€/d`, `0.5k/30d`."""
-    number, slash, unit = (text_piece.strip() for text_piece in text.partition("/"))
+    number, slash, unit = (text_piece.strip() for text_piece in str(text).partition("/"))
     value = amount(re.sub(CURRENCY, "", number).strip())
     if value is None or value < 0.0:
         raise GenperfError(f"'{text}' is not a price", hint="--price 2/h: a number for a time")
