@@ -100,7 +100,8 @@ class Value(Struct, frozen=True, eq=False, dict=True):
         large = self.unit in TIME_UNITS and self.value >= LARGE
         size, unit = (np.divide(*TIME_UNITS[self.unit]), SECONDS) if large else (1.0, self.unit)
         value, lower, upper = (three_digits(size * end) for end in self.expected.ends)
-        return f"{with_unit(value, unit)} ({lower} to {upper}; {self.verdict})"
+        interval = "" if value == lower == upper else f"{lower} to {upper}; "
+        return f"{with_unit(value, unit)} ({interval}{self.verdict})"
 
 
 class Answer(Struct, frozen=True, eq=False, dict=True):

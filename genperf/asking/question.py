@@ -247,7 +247,9 @@ def measured_sentences(
     """Return what was measured, and what a second scale would need."""
     value, low, high, how = measurement
     place = f" at {join_values(at)}" if at else ""
-    spread = "" if low == high else f" from {three_digits(low)} to {with_unit(three_digits(high), unit)}"
+    ends = three_digits(low), three_digits(high)
+    how, nine, _ = how.partition(", nine in ten")
+    spread = "" if ends[0] == ends[1] else f"{nine} from {ends[0]} to {with_unit(ends[1], unit)}"
     count = scale or "gpus"
     return {
         "expect": f"Measured: {quantity} of {with_unit(three_digits(value), unit)}{place} ({how}{spread}).",

@@ -24,6 +24,7 @@ from genperf.panel.evidence import (
     MAX_COLUMNS,
     MAX_EMPTY_CELLS,
     MEASURED_DIGITS,
+    MONEY,
     NAMED_LOG_ODDS,
     Consequence,
     Role,
@@ -46,6 +47,7 @@ from genperf.panel.options import MEASURED, FailureRule, Roles
 from genperf.panel.target import phase_columns
 from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells
+from genperf.table.facts import FAILURES
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, Header, bandwidth_of, header_of, relative_unit
 from genperf.vocabulary.names import (
@@ -81,6 +83,8 @@ _BATCHES = ("batch", "global_batch")
 _SWITCHES = ("zero", "recomputation", "precision", "offload")
 #: What all cells of a column are that says how each run was scaled.
 SCALED = re.compile(any_of("cells.kind_of_scaling"))
+#: Units of the time of a step, which are no units of a price.
+_OF_A_STEP = ("s", "ms", "us", "ns")
 #: Kind of a header → why its column is measured.
 _KINDS = {"": "none", "time": "a time", "rate": "a rate", "quantity": "an amount of memory, energy or power"}
 #: Names of a scale that do not say what it counts.
@@ -286,12 +290,15 @@ def _role_alone(
     integers = len(known) >= LEAST_NUMBERED and bool(np.all(known % 1.0 == 0.0))
     numbers_rows = integers and bool(np.all(np.diff(np.sort(known)) == 1.0))
     texts, (score, reasons) = not column.numeric or column.canonical in _SWITCHES, column.score()
+    # `batch_cost` in seconds is no price.
+    no_price = (MONEY,) if column.kind == "time" and column.header.unit in _OF_A_STEP else ()
+    by_words = role_by_words(column.name, names)
     of_header = f"its header or its unit is that of {_KINDS[column.kind]}"
     rules: tuple[tuple[bool, Role, str], ...] = (
         (not levels, "empty", "no cell is filled"),
         (requested, "setting" if column.numeric else "kind", "the question names it"),
         (numbers_repeats(column), "repeat", "it numbers the repeats of a configuration"),
-        *((True, *by_words) for by_words in [role_by_words(column.name, names)] if by_words is not None),
+        (by_words is not None and by_words[1] not in no_price, *(by_words or ("label", ""))),
         (column.kind != "" and len(known) > 0, "measured", of_header),
         (column.numeric and column.is_statistic, "measured", "its header is that of a statistic"),
         (texts and column.is_provenance, "label", "it says where a run was written down"),
@@ -344,9 +351,12 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
             likeliest = min(free, key=lambda c: c.score()[0])
             likeliest.becomes("measured", "no other column can be what was measured")
     for column in reading.with_role("measured", "ratio"):
-        if column.kind:
+        unit = units.get(column.name, "")
+        if column.kind and not (unit and column.kind == "rate"):
             continue
-        plain, bandwidth = plain_name(column.name), bandwidth_of(column.name, units.get(column.name, ""))
+        plain, bandwidth = plain_name(column.name), bandwidth_of(column.name, unit)
+        if column.kind and not bandwidth:
+            continue
         if column.role == "measured" and plain in TIME_HEADERS:
             column.header = replace(column.header, kind="time", unit=TIME_HEADERS[plain])
         elif bandwidth:
@@ -523,6 +533,9 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
     )
     chosen = measured_column if measured_column is not None or want is None else _wanted_column(reading, names, want)
     if chosen is None and not names:
+        if any(c.name == "status" and c.texts.size and {*c.texts.tolist()} <= {*FAILURES} for c in columns.values()):
+            what = "every run failed, and none measured a time or a throughput"
+            raise TableError(what, hint="name the log of a run that took some steps")
         texts = [f"'{n}' is read as {column}" for n, column in columns.items()]
         what = "no column is known to be a time, a throughput or another measurement"
         hint = "name the measured one: --time COLUMN, --throughput COLUMN or --quantity COLUMN:UNIT"

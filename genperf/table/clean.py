@@ -15,7 +15,7 @@ MISSING = frozenset(words_of("cells.missing"))
 #: Blanks that stand between thousands; a spreadsheet writes those that do not break a line.
 _GAP = " \u00a0\u2009\u202f"
 #: `hh:mm:ss`, perhaps behind days; `mm:ss.s`, whose decimals show that it is no hour.
-_CLOCK = re.compile(r"(?:(?:(\d+)-)?(\d+):(?=[0-5]\d:)|(?=\d+:\d\d\.\d))(\d+):([0-5]\d(?:\.\d+)?)", re.ASCII)
+_CLOCK = re.compile(r"(?:(?:(\d+)-)?(\d+):(?=[0-5]\d:)|(?=\d+:\d\d\.\d))(\d+):([0-5]\d(?:\.\d+)?|\d\.\d+)", re.ASCII)
 #: Numbers with units of time, the larger ones first: `8h20m`, `1 d 2 h`.
 _PARTS = {"d(?:ays?)?": 86400.0, "h(?:rs?|ours?)?": 3600.0, "m(?:in(?:ute)?s?)?": 60.0, "s(?:ec(?:ond)?s?)?": 1.0}
 _BETWEEN_PARTS = r"[\s,]*(?:and\s+)?"
@@ -164,8 +164,8 @@ def seconds_of(cells: Iterable[Any]) -> list[Any]:
 
     Examples
     --------
-    >>> seconds_of(["00:01:30", "1-02:00:00", "2:03:04.5", "3:04.5", "12:30", 7.5])
-    [90.0, 93600.0, 7384.5, 184.5, '12:30', 7.5]
+    >>> seconds_of(["00:01:30", "1-02:00:00", "2:03:04.5", "0:00:1.39", "3:04.5", "12:30", 7.5])
+    [90.0, 93600.0, 7384.5, 1.39, 184.5, '12:30', 7.5]
     >>> seconds_of(["8h20m", "1 d 2 h", "3min 20.5s", "6 hrs and 12 minutes", "5 s", "3 epochs", ""])
     [30000.0, 93600.0, 200.5, 22320.0, '5 s', '3 epochs', '']
     """

@@ -5,6 +5,7 @@ What repeats in a run is measured: its steady median, with the count and the spr
 never changes, is a setting. A run ends at a heading, or where a count changes after something was measured.
 """
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -20,7 +21,7 @@ from genperf.table.cells import MOST_NAMES, Source, source_of, step
 from genperf.table.clean import DURATION, number_in, seconds_of
 from genperf.table.parsed import lists_devices, parts_of
 from genperf.vocabulary import any_of, section, words_of
-from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, canonical_time, header_of
+from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, bandwidth_of, canonical_time, header_of
 from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, meant_by, plain_name
 
 #: Characters of a log that are read: some 30,000 lines, which take about ten seconds.
@@ -38,6 +39,8 @@ FAILURES = ("out of memory", "failed")
 PATHS = ("file", "section", "folder", *(f"folder {n}" for n in range(2, 9)))
 #: Times of so many steps that all rise are those of a clock: by chance one in 120 would.
 FEWEST_OF_A_CLOCK = 5
+#: The share of the steps over which a time rises, above which it is that of a clock, which a run may set back once.
+MOST_RISES = 0.95
 #: What a run has done so far: `samples`.
 _AMOUNTS = frozenset(
     word + end for name, words in section("counted").items() for word in (name, *words) for end in ("", "s")
@@ -57,7 +60,7 @@ _KEY = (
     r"(?: [\w#][\w\-/.%#]*(?: ?\([\w/ %:]{1,20}\))?){0,5}"
 )
 _DIGITS = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d+(?:[eE][-+]?\d+)?"
-_CLOCK = rf"\d+:[0-5]\d:[0-5]\d(?:\.\d+)?|\d+:[0-5]\d\.\d+|{DURATION}"
+_CLOCK = rf"\d+:[0-5]\d:(?:[0-5]\d(?:\.\d+)?|\d\.\d+)|\d+:[0-5]\d\.\d+|{DURATION}"
 _UNIT = r"[^\W\d_%µμ][\wµμ]*(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)*|[µμ]s"
 #: `4.2k`, `1.5M`.
 _MULTIPLE = r"(?P<multiple>[kKMBG](?![\w/]))?"
@@ -65,16 +68,16 @@ _END = r"(?![\w:]|\.\d|-\d|/\d)"
 #: `key: 0.25 s`, `key=8`, `key ..... 16 2.7/s`, `key: 16 (2.7 per sec.)`, also in quotes, as a dictionary prints it.
 _PAIR = re.compile(
     rf"""(?<![\w.\-/])(?P<quote>["']?)(?P<key>{_KEY})(?P=quote)\s*(?:[:=]|\.{{3,}})\s*(?P<cite>["']?)"""
-    rf"(?P<value>{_CLOCK}|{_DIGITS}|nan|inf){_MULTIPLE}\s?(?P<unit>{_UNIT})?(?P=cite){_END}"
+    rf"(?P<value>{_CLOCK}|{_DIGITS}|nan|inf){_MULTIPLE}\s?(?:(?P<unit>{_UNIT})(?!\s?=))?(?P=cite){_END}"
     rf"(?: *\(?(?P<rate>{_DIGITS})(?:/| per )s(?:ec(?:ond)?)?(?!\w))?"
 )
 #: `--nodes 4`, `-np 2`.
-_FLAG = re.compile(rf"(?<!\S)--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}){_END}")
+_FLAG = re.compile(rf"(?<![^\s(`])--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}){_END}")
 #: `Time 0.26 (0.31)`: the value of a step, and the mean so far.
 _AVERAGED = re.compile(rf"(?<![\w.])(?P<key>[^\W\d_]\w*)\s+(?P<value>{_DIGITS})\s?\(\s*(?:{_DIGITS})\s*\)")
-#: `350.2 images/sec`, `1.44 ms per sample`: only the unit says what it is.
+#: `350.2 images/sec`, `1.44 ms per sample`, `0.3-0.4 steps/s`: only the unit says what it is.
 _ALONE = re.compile(
-    rf"(?<![\w.:=\-/^])(?P<value>{_DIGITS}){_MULTIPLE}\s?"
+    rf"(?<![A-Za-z0-9_.:=\-/^])(?P<value>{_DIGITS})(?:[-–~](?P<upto>\d+(?:\.\d+)?))?{_MULTIPLE}\s?"
     rf"(?P<unit>[^\W\d_]+(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)+|/s(?:ec)?){_END}"
 )
 _COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node")
@@ -89,16 +92,34 @@ _COUNTED = re.compile(
     r"(?<![\w.:=\-/])(?:(?P<nodes>\d+) ?[x×] ?)?(?P<value>\d+)\s{1,2}(?P<key>[^\W\d_]{3,})(?:\(s\))?(?!\w)"
     r"(?!(?<!s) \d)"
 )
+_NOUNS = "|".join(sorted({w.removesuffix("s") for w in _COUNT_WORDS}, key=len, reverse=True))
+#: What a number stands before without a blank: `8卡`.
+_HAN = "|".join(words_of("log.counted_without_blank"))
 #: `single node: ` before what was measured there; `## Single GPU` may be above anything.
 _ONE = re.compile(
-    rf"^\s*{any_of('headers.one')}(?=(?:{'|'.join(sorted({w.removesuffix('s') for w in _COUNT_WORDS}))})(?!\w)[^:]*:)",
+    rf"^\s*{any_of('headers.one')}(?=(?:(?:{_NOUNS})(?!\w)|{_HAN})[^:：]*[:：])",
     re.IGNORECASE,
+)
+#: `two GPUs`, `双卡`: numbers in letters before what is counted.
+_NUMBERS = {word: digits for digits, words in section("numbers").items() for word in words}
+_IN_LETTERS = "|".join(sorted(_NUMBERS, key=len, reverse=True))
+_SPELLED = re.compile(
+    rf"(?<!\w)(?:{_IN_LETTERS})[ \t-]+(?=(?:{_NOUNS})s?(?!\w))|(?:{_IN_LETTERS})(?=(?:{_HAN}))", re.IGNORECASE
+)
+#: `使用8卡`.
+_COUNTED_IN_HAN = re.compile(
+    rf"(?<![A-Za-z0-9_.:=\-/])(?P<value>\d+)\s?(?:{any_of('log.measure_word')})?(?P<key>{_HAN})"
+)
+#: `2x TITAN XP`, `8x NVIDIA H100 80GB`: devices before the name of their kind, in capitals and digits.
+_PRODUCT = re.compile(
+    r"(?<![\w.])(?P<value>\d{1,4}) ?[x×] ?(?:[A-Z][a-z]+ )*[A-Z]\w*[A-Z0-9](?!\w)(?:[ -](?:[A-Z]\w*|\d+ ?Gi?B))*"
 )
 #: `Parse/workers-4`, `solve/threads:4`: a count in a path.
 _IN_PATH = re.compile(r"(?<=\w/)(?P<key>[^\W\d_]{3,})[-:=/](?P<value>\d+)(?![\w.])")
 #: `--gpus 0,1,2`, `devices: [0, 1]`: devices by number.
 _LISTED = re.compile(
-    r"(?<![\w.])(?P<key>[^\W\d_][\w\-.]*)(?:\s*[=:]\s*|\s+)(?P<value>\[?\d{1,3}(?:, ?[1-9]\d{0,2})+\]?)(?![\w.,])"
+    r"(?<![\w.])(?P<key>[^\W\d_][\w\-.]*)(?:\s*[=:]\s*|\s+)(?P<value>\[?\d{1,3}(?:, ?[1-9]\d{0,2})+\]?"
+    r"|(?<=visible_devices=|VISIBLE_DEVICES=)\d)(?![\w.,])"
 )
 #: `took 12.5 seconds`, `took 3 hrs 16 minutes`.
 _TOOK = re.compile(
@@ -111,7 +132,7 @@ _BARE = re.compile(
     rf"(?<![\w.\-/])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+(?P<value>{_CLOCK}|{_DIGITS}){_MULTIPLE}"
     rf"(?:(?=\s?(?P<unit>{_UNIT})(?![\w:]))|{_END})"
 )
-_PATTERNS = (_LISTED, _FLAG, _IN_PATH, _PAIR, _AVERAGED, _ALONE, _TOOK, _COUNTED, _BARE)
+_PATTERNS = (_LISTED, _FLAG, _IN_PATH, _PAIR, _AVERAGED, _ALONE, _TOOK, _COUNTED, _COUNTED_IN_HAN, _BARE)
 #: A line that is one `key: word`.
 _WORD = re.compile(
     rf"^\W*(?P<key>{_KEY})\s*(?:[:=]|\.{{3,}})\s*(?P<value>[^\W\d_][\w\-./+]*(?: [\w\-./+]+){{0,4}})\s*$"
@@ -120,8 +141,9 @@ _WORD = re.compile(
 _ENUMERATED = re.compile(
     rf"(?P<values>(?:(?:{_DIGITS}), )+(?:(?:{_DIGITS}),? )?(?:and |& )?(?:{_DIGITS})) (?P<unit>(?!and )[^\W\d_][\w/]*)"
 )
-_BETWEEN_CLAUSES = re.compile(r"[,;](?!\d)|\.\s|\sand\s")
+_BETWEEN_CLAUSES = re.compile(r"[,;](?!\d)|[，；。]|\.\s|\s(?:and|while|whereas|vs\.?|versus)\s")
 _RESULT = re.compile(rf"{any_of('columns.result', 'columns.relative', 'columns.efficiency')}/")
+_LEFT, _SO_FAR = frozenset(words_of("headers.left")), frozenset(words_of("headers.so_far"))
 _JOINTS = frozenset(words_of("log.joint"))
 _BEFORE = frozenset(words_of("log.before_a_key"))
 _COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))
@@ -132,11 +154,18 @@ _OTHER_FACTS = re.compile(
     re.IGNORECASE,
 )
 _TIME_OF_DAY = re.compile(r"\b\d\d:\d\d\b")
+_DAY_AND_HOUR = re.compile(r"(?:^|[ \dT])\d\d$")
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
 _UNIT_OF_LINE = re.compile(rf"\(({'|'.join(TIME_WORDS)})\)\s*(?:\||:\s*(?![\s\d.]))")
 #: `## 8 nodes`, `[8gpu]`.
 _HEADING = re.compile(r"#{1,4} +(?P<text>\S.*)|\[(?P<section>[^\[\]=:,]+)\]\s*$")
+#: A line of the program, which some runs print first: its numbers are defaults.
+_CODE = re.compile(
+    r"\s*(?:def \w+\(|class [A-Z_]\w*\s*[:(]|import \w|from [\w.]+ import |self\.\w+|@\w+\.?\w*\s*$|print\(|f\.write\()"
+)
 _TESTED = re.compile(rf"(?<![^\W_]){any_of('log.test')}(?![^\W_])", re.IGNORECASE)
+#: `Map: 100%|████|`, a bar of progress over what is prepared before the training.
+_PREPARED = re.compile(rf"\s*{any_of('log.prepared')}(?!\w)[^|]*\d%\|", re.IGNORECASE)
 _MEMORY = re.compile(any_of("log.out_of_memory"), re.IGNORECASE)
 _CRASH = re.compile(any_of("log.crash"))
 
@@ -157,7 +186,9 @@ class Run(Struct):
 
     def add(self, key: str, value: Any, unit: str = "", tested: bool = False) -> None:
         """Add a fact."""
-        key = self.spelled.setdefault(_same(key), key)
+        given, key = key, self.spelled.setdefault(_same(key), key)
+        if given != key:
+            value = _in_unit(value, *(canonical_time(name.partition("/")[0]) or "" for name in (given, key)))
         if unit and (first := self.units.setdefault(key, unit)) != unit:
             value = _in_unit(value, unit, first)
         if tested:
@@ -186,8 +217,10 @@ class Run(Struct):
 
 @lru_cache(maxsize=20_000)
 def _same(key: str) -> str:
-    """Return what keys of one meaning share: `imgs/sec` is `img/sec`."""
+    """Return what keys of one meaning share: `imgs/sec` is `img/sec`, and `ms/step` is `s/step`."""
     what, slash, unit = key.partition("/")
+    if slash and canonical_time(what) is not None:
+        return f"time/{unit}"
     return f"{header_of(key).counted}/{unit}" if slash and what.lower() in _AMOUNTS else plain_name(key)
 
 
@@ -200,8 +233,8 @@ def _in_unit(value: Any, unit: str, other: str) -> Any:
 
 @lru_cache(maxsize=20_000)
 def is_result(key: str, unit: str = "") -> bool:
-    """Tell whether a key or its unit is that of a time, a rate or another quantity."""
-    return bool(header_of(key).kind or (unit and _kind_of(unit)))
+    """Tell whether a key or its unit is that of a time, a rate or another quantity, and none that is still to come."""
+    return bool(header_of(key).kind or (unit and _kind_of(unit))) and _LEFT.isdisjoint(_words_of(key))
 
 
 @lru_cache(maxsize=20_000)
@@ -211,7 +244,7 @@ def _kind_of(unit: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def _counts(key: str) -> bool:
-    return meant_by(key) in _COUNTED_IN_RUNS
+    return meant_by(key) in _COUNTED_IN_RUNS or key.lower().endswith("visible_devices")
 
 
 @lru_cache(maxsize=20_000)
@@ -241,7 +274,9 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     >>> list(facts_of("time (ms) | forward: 43.4 | backward: 90.7")), list(facts_of("22.39 ms per sample on 16 procs"))
     ([('forward', 43.4, 'ms'), ('backward', 90.7, 'ms')], [('ms per sample', 22.39, ''), ('procs', 16.0, '')])
     """
-    line = _ONE.sub("1 ", line[:LONGEST_LINE])
+    line = line[:LONGEST_LINE]
+    if _ONE.match(line) or _SPELLED.search(line) or _PRODUCT.search(line):
+        line = _in_digits(line)
     of_line = _UNIT_OF_LINE.search(line)
     taken: list[tuple[int, int]] = []
     for pattern in _PATTERNS if any(map(str.isdigit, line)) else ():
@@ -261,6 +296,29 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
         yield _called(word["key"]), word["value"], ""
 
 
+def _in_digits(line: str) -> str:
+    r"""Return a line whose counts in letters, and those before a kind of device, are in digits.
+
+    One is a count where it begins a line, or where a result is beside it; so is a number before a kind of device.
+
+    Examples
+    --------
+    >>> _in_digits("with two GPUs: 24 s/epoch"), _in_digits("Single GPU: 27 s/epoch"), _in_digits("on a single GPU")
+    ('with 2 GPUs: 24 s/epoch', '1 GPU: 27 s/epoch', 'on a single GPU')
+    >>> _in_digits("4x V100 16GB: 2.1 s/step"), _in_digits("GPU: 4x V100")
+    ('4 devices: 2.1 s/step', 'GPU: 4x V100')
+    """
+    line = _ONE.sub("1 ", line)
+    plain = _PRODUCT.sub(r"\g<value> devices", _SPELLED.sub(lambda match: f"{_digits(match)} ", line))
+    if any(is_result(key, unit) for key, _, unit in facts_of(plain)):
+        return plain
+    return _SPELLED.sub(lambda match: match[0] if _digits(match) == "1" else f"{_digits(match)} ", line)
+
+
+def _digits(match: re.Match[str]) -> str:
+    return _NUMBERS[match[0].rstrip(" \t-").lower()]
+
+
 def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> tuple[str, Any, str] | None:
     """Return the key, the value and the unit that a match of a pattern holds; None where it is no fact."""
     groups = {name: text or "" for name, text in match.groupdict().items()}
@@ -268,7 +326,9 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
     if pattern is _LISTED:
         key = groups["key"]
         counts = meant_by(key) == "workers" or key.lower().endswith("visible_devices")
-        return (key, f"[{value.strip('[]')}]", "") if counts and lists_devices(value) else None
+        if not counts or not (lists_devices(value) or value.isdecimal()):
+            return None
+        return (key, f"[{value.strip('[]')}]", "")
     unit = unit if " per " in unit else re.sub(r"\s", "", unit)
     if groups.get("rate") and not unit:
         # `requests: 7482 124.7/s`: how many, and how many a second.
@@ -289,20 +349,23 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
         or (counts and unit and _kind_of(unit))  # `4 GPUs: 385 img/s`
         or (pattern is _PAIR and is_result(key) and beside is not None and _counts(beside["key"]))
         or (pattern is not _ALONE and _SOURCE_FILE.search(key))
+        or (clock and _DAY_AND_HOUR.search(key))  # `I1231 01:43:56.9`
         or (
             pattern is _BARE
             and (key.lower() in _BEFORE or canonical_time(key) is not None or not (clock or _stands_bare(key)))
         )
     ):
         return None
-    unit = unit if _kind_of(unit) else ""
+    unit = unit if _kind_of(unit) or bandwidth_of(key, unit) else ""
     if unit and key_of_step(key):
         key, unit = unit, ""  # `epoch 3: 350 images/sec`
-    if pattern is _COUNTED and (value == "1" or groups["nodes"]) and f"{plain_name(key)}s" in _COUNT_WORDS:
-        key += "s"
+    if pattern is _COUNTED and f"{plain_name(key)}s" in _COUNT_WORDS:
+        key += "s"  # `1 node` and `2 node` count the same
     if not unit and not header_of(key).kind:
         unit = "s" if clock else unit_of_line
     number = _number(value, groups.get("multiple", ""))
+    if (upto := groups.get("upto")) and (end := _number(upto, groups.get("multiple", ""))) > number:
+        number = (number + end) / 2.0
     if groups.get("nodes"):
         # `2x 4090 GPUs` are two.
         number = float(groups["nodes"]) * (number if number <= MOST_OF_A_NODE else 1.0)
@@ -378,6 +441,8 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
     runs = [Run()]
     for number, line in enumerate(_ESCAPE.sub("", text).replace("\r", "\n").split("\n"), 1):
         run = runs[-1]
+        if _CODE.match(line) or _PREPARED.match(line):
+            continue
         heading = _HEADING.match(line) if by_heading else None
         if heading and run.measured:
             runs.append(Run(run.settings(), dict(run.units), dict(run.spelled), line=number))
@@ -388,34 +453,64 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
             run.failure = failure_of(line)
         tested = _TESTED.search(line) is not None
         # What a clause measured belongs to the count in it, wherever that stands.
-        clauses = (sorted(facts_of(clause), key=lambda fact: not _counts(fact[0])) for clause in _clauses(line))
+        clauses = [sorted(facts_of(clause), key=lambda fact: not _counts(fact[0])) for clause in _clauses(line)]
+        counts: set[str] = set()
         for key, value, unit in chain.from_iterable(clauses):
-            if _says_again(run, key, value):
+            # `8 GPUs are as slow as 4 GPUs` is about 8.
+            if _says_again(run, key, value) or (_counts(key) and _same(key) in counts and len(clauses) == 1):
                 continue
+            counts |= {_same(key)}
             before = run.values.get(run.spelled.get(_same(key), key))
-            changed = not by_heading and before and isinstance(value, float) and value != before[-1]
-            if changed and (_counts(key) or key == size) and run.measured:
+            changed = not by_heading and before and value != before[-1]
+            if changed and (_counts(key) or (key == size and isinstance(value, float))) and run.measured:
                 runs.append(Run(run.settings(), dict(run.units), dict(run.spelled), line=number))
                 run = runs[-1]
             run.add(key, value, unit, tested)
     if len(runs) > 1 and not runs[-1].measured and not runs[-1].failure:
         runs.pop()
-    return runs
+    return _without_setup(runs)
+
+
+def _without_setup(runs: Sequence[Run]) -> list[Run]:
+    """Return runs where what was timed before the first step, such as loading, belongs to the run that follows."""
+    kept = list(runs[-1:])
+    for run in reversed(runs[:-1]):
+        following = kept[0]
+        steps = {key for key in following.results if len(following.values[key]) >= FEWEST_OF_A_CLOCK}
+        if run.failure or not steps - {*run.values} or any(len(run.values[key]) > FEWEST_STEPS for key in run.results):
+            kept.insert(0, run)
+            continue
+        # A part of the program that is alone counts one.
+        several = {k: v for k, v in run.values.items() if _counts(k) and following.values.get(k) == [1.0]}
+        values = {**run.values, **following.values, **several}
+        kept[0] = Run(values, {**run.units, **following.units}, following.spelled, following.tested, "", run.line)
+        kept[0].failure = following.failure
+    return kept
 
 
 def _clauses(line: str) -> list[str]:
     """Return the parts of a line, each with a count and what was measured there, where it tells of several runs."""
-    line = line[:LONGEST_LINE]
+    line = _in_digits(line[:LONGEST_LINE])
     lists = [[f"{v} {m['unit']}" for v in re.findall(_DIGITS, m["values"])] for m in _ENUMERATED.finditer(line)]
     clauses = [line]
     if len(lists) > 1 and len({*map(len, lists)}) == 1:
         clauses = [", ".join(row) for row in zip(*lists, strict=True)]
-    elif len(_COUNTED.findall(line)) > 1:
+    elif len(_COUNTED.findall(line)) + len(_FLAG.findall(line)) > 1:
         clauses = _BETWEEN_CLAUSES.split(line)
-    # Of each clause that says something, whether it has a count, and a result.
+    if (of_runs := _of_runs(clauses)) is not None:
+        return of_runs
+    # A count, its result, the next count: without a sign between.
+    starts = sorted(match.start() for pattern in (_COUNTED, _COUNTED_IN_HAN) for match in pattern.finditer(line))
+    pieces = [line[start:end] for start, end in itertools.pairwise([*starts, len(line)])]
+    return (_of_runs(pieces) if len(starts) > 1 else None) or [line]
+
+
+def _of_runs(clauses: Sequence[str]) -> list[str] | None:
+    """Return the clauses that each have a count and a result; None where fewer than two do, or one has no count."""
     kinds = {c: [(_counts(key), is_result(key, unit)) for key, _, unit in facts_of(c)] for c in clauses}
     runs = {clause: tuple(map(any, zip(*pairs, strict=True))) for clause, pairs in kinds.items() if pairs}
-    return [*runs] if len(runs) > 1 and {*runs.values()} == {(True, True)} else [line]
+    of_runs = [clause for clause, kind in runs.items() if kind != (True, False)]
+    return of_runs if len(of_runs) > 1 and {runs[clause] for clause in of_runs} == {(True, True)} else None
 
 
 def _says_again(run: Run, key: str, value: Any) -> bool:
@@ -456,11 +551,17 @@ def summary(values: Sequence[Any], rate: bool = False) -> tuple[Any, Steps | Non
     return middle, (len(steady), round(low, 12), round(high, 12), slow)
 
 
-def _is_clock(values: Sequence[Any]) -> bool:
-    """Tell whether times run on from step to step: the last one is that of the run."""
-    if len(values) < FEWEST_OF_A_CLOCK or not all(isinstance(value, float) for value in values):
+def _is_clock(values: Sequence[Any], key: str = "") -> bool:
+    """Tell whether times run on from step to step, but where one is set back: the last one is that of the run.
+
+    Of a time whose name says that it is so far, two that rise suffice.
+    """
+    if len(values) < 2 or not all(isinstance(value, float) for value in values):
         return False
-    return bool(np.all(np.diff(values) >= 0.0)) and values[-1] > SLOW * values[0]
+    rises = float(np.mean(np.diff(values) >= 0.0))
+    if not _SO_FAR.isdisjoint(_words_of(key)) and not header_of(key).of:
+        return rises == 1.0
+    return len(values) >= FEWEST_OF_A_CLOCK and rises > MOST_RISES and values[-1] > SLOW * values[0]
 
 
 def key_of_step(key: str) -> bool:
@@ -468,14 +569,14 @@ def key_of_step(key: str) -> bool:
     return _NUMBERED.fullmatch(key) is not None
 
 
-def is_counter(key: str, values: Sequence[Any]) -> bool:
-    """Tell whether a key numbers the lines of a run: its values rise."""
+def is_counter(key: str, values: Sequence[Any], unit: str = "") -> bool:
+    """Tell whether a key numbers the lines of a run: its values rise, and are none of a quantity."""
     numbers = [v for v in values if isinstance(v, float) and np.isfinite(v)]
     if len(numbers) < 2 or _words_of(key).isdisjoint(_COUNTERS):
         return False
     of_a_calendar = CALENDAR[0] < min(numbers) and max(numbers) < CALENDAR[1]
     rises = np.diff(numbers) >= 0.0
-    return len({*numbers}) > 1 and float(np.mean(rises)) > 0.7 and (of_a_calendar or not is_result(key))
+    return len({*numbers}) > 1 and float(np.mean(rises)) > 0.7 and (of_a_calendar or not is_result(key, unit))
 
 
 def with_facts(source: Source) -> Source:
@@ -590,12 +691,16 @@ def source_of_rows(runs: Sequence[tuple[int, Run]], name: str, unit: str = "line
         spread = {}
         without = run.results if run.failure and not run.measured else ()
         for key, values in {**run.tested, **run.values}.items():
-            if not values or is_counter(key, values) or key in without:
-                continue
             given_unit = run.units.get(key, "")
+            left = not _LEFT.isdisjoint(_words_of(key))
+            if not values or left or is_counter(key, values, given_unit) or key in without:
+                continue
             kinds = (header_of(key).kind, given_unit and _kind_of(given_unit))
-            values = values[-1:] if "time" in kinds and _is_clock(values) else values
+            values = values[-1:] if "time" in kinds and _is_clock(values, key) else values
             row[key], steps = summary(values, "rate" in kinds)
+            if row[key] == 0.0 and {"time", "rate"} & {*kinds}:
+                del row[key]  # not measured
+                continue
             if steps is not None:
                 spread[key] = steps
         if run.failure and not run.measured:

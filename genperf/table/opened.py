@@ -120,6 +120,8 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     return replace(opened, steps=(step("read as text of Windows (cp1252), since it is not UTF-8"), *opened.steps))
 
 
+#: A line of a table that is drawn with | + -.
+_DRAWN_LINE = re.compile(r"^[ \t]*[|+].*$", re.MULTILINE)
 #: The characters of frames around cells, as a table drawn with | + - has them.
 _FRAMES = (
     dict.fromkeys(range(0x2500, 0x2580), "+")
@@ -175,7 +177,16 @@ def _table_or_log(text: str, name: str) -> Source:
         or alike([*source.cells], [label(cells[0]) for cells in source.cells.values()])
     )
     facts = begins_with_facts(text, source.delimiter in (" ", RUNS)) or (doubtful and is_log(text))
+    if not facts and source.delimiter == "|" and not any(map(_is_measured, source.cells.items())):
+        # A log may hold a table of something else, as of the devices.
+        log = source_of_log(_DRAWN_LINE.sub("", text), name)
+        return log if log is not None and log.steady else source
     return (source_of_log(text, name) or source_of_settings(text, name) if facts else None) or source
+
+
+def _is_measured(column: tuple[str, AnyArray]) -> bool:
+    """Tell whether a column is that of a quantity by its header, and has numbers."""
+    return is_result(column[0]) and mostly_numbers(labels(column[1]).tolist())
 
 
 def open_files(

@@ -25,6 +25,7 @@ NODE_WORDS = frozenset(word + end for word in words_of("headers.node") for end i
 STEP_WORDS = frozenset(word + end for word in words_of("headers.step") for end in ("", "s"))
 JOB_WORDS = frozenset(words_of("headers.job"))
 _RATES, _TIMES, _QUANTITIES = (frozenset(words_of(f"headers.{kind}")) for kind in ("rate", "time", "quantity"))
+_LEFT = frozenset(words_of("headers.left"))
 #: Behind a word for a time: what is chosen, and counts of steps.
 _CHOSEN_TIME = STEP_WORDS | {*words_of("headers.chosen_time")}
 _UNIT_OF_RATE = {
@@ -97,6 +98,10 @@ def header_of(column: str) -> Header:
     ('images', 'GB', '')
     >>> header_of("Speed-up") == header_of("Speedup"), header_of("speed (img/s)").kind
     (True, 'rate')
+    >>> header_of("remaining_time").kind, header_of("ETA (s)").kind, header_of("elapsed_time").kind
+    ('', '', 'time')
+    >>> header_of("GlobalRate").kind, header_of("learning_rate").kind
+    ('rate', '')
     >>> header_of("train/tokens_per_second").counted, header_of("metrics.step_time").of
     ('tokens', 'step')
     """
@@ -164,8 +169,8 @@ def bandwidth_of(column: str, unit: str = "") -> str:
     --------
     >>> bandwidth_of("AllReduce (GB/s)"), bandwidth_of("link_gbit_s"), bandwidth_of("busbw", "GB/s")
     ('GB/s', 'gbit/s', 'GB/s')
-    >>> bandwidth_of("images/s")
-    ''
+    >>> bandwidth_of("images/s"), bandwidth_of("algo throughput", "Gbps")
+    ('', 'Gbps')
     """
     if unit:
         return unit if _is_bandwidth(_chain(unit)) else ""
@@ -217,7 +222,9 @@ def _is_bandwidth(chain: list[list[str]]) -> bool:
     numerator, *denominators = chain or [[]]
     if denominators:
         return bool(numerator) and numerator[-1] in _DATA
-    return len(numerator) > 1 and numerator[-1] in TIME_WORDS and numerator[-2] in _DATA
+    if len(numerator) == 1:
+        return numerator[0] in _DATA and numerator[0].endswith("bps")
+    return bool(numerator) and numerator[-1] in TIME_WORDS and numerator[-2] in _DATA
 
 
 def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
@@ -237,6 +244,9 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
         return None
     if len(numerator) > 1 and TIME_WORDS.get(numerator[-1]) == "s" and numerator[-2] in _NEVER_A_TIME:
         return Header("rate", "s", _COUNTED.get(numerator[-2], numerator[-2]), shared)
+    if numerator[-1] == "rate" and _PLAIN.issuperset(numerator[:-1]):
+        # Neither that of learning nor that of errors.
+        return Header("rate", "s", "", shared)
     named = {*numerator} & (_RATES | _OF_A_WORKER)
     if not named or (numerator[0] != "throughput" and not TIME_WORDS.keys().isdisjoint(numerator)):
         return None
@@ -269,6 +279,8 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     if ends is None and len(words) == 1 and words[0] in words_of("headers.time_alone"):
         ends = TIME_WORDS[words[0]]
     words = _head(words)
+    if not _LEFT.isdisjoint(words):
+        return None
     # `t_step` was measured, where a `time step` is that of a simulation.
     by_letter = len(words) > 1 and words[0] in words_of("headers.time_letter")
     chosen = {*words} & (_CHOSEN_TIME - STEP_WORDS if by_letter else _CHOSEN_TIME)

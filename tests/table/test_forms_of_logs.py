@@ -61,6 +61,49 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
         lambda n: f"data_received....: 3 MB 53 kB/s\nhttp_reqs........: {60 * rate(n):.0f} {rate(n):.3f}/s\n",
         "http_reqs", rate,
     ),
+    "a table of the devices before the steps": (
+        lambda n: (
+            "+-----+------------------+\n| GPU  Name | Memory-Usage |\n|-----+------------------|\n"
+            "| 0  A100 | 3MiB / 81920MiB |\n| 1  A100 | 3MiB / 81920MiB |\n+-----+------------------+\n"
+            + "".join(f"+ export VARIABLE_{i}\n" for i in range(40))
+            + steps(lambda i: f" iteration {i}/ 500 | elapsed time per iteration (ms): {4e6 / rate(n) + i % 2:.1f}")
+        ),
+        "elapsed time per iteration (ms)",
+        lambda n: 4e6 / rate(n),
+    ),
+    "what was timed before the steps, and a part that counts one": (
+        lambda n: (
+            f"using world size: {4 * n}\nload-checkpoint took 3.5 s\n  world_size ................... 1\n"
+            + steps(lambda i: f"iteration {i}: step_time: {4e4 / rate(n):.2f} s")
+        ),
+        "step_time", lambda n: 4e4 / rate(n),
+    ),
+    "a clock that is set back, after the program itself": (
+        lambda n: (
+            "import torch\ndef main(gpus=7):\n    self.world_size = 3\n"
+            + steps(lambda i: f"step:{i}/60 train_time:{(i if i > 2 else i + 3) * 4e6 / rate(n):.0f}ms lr:{i}", 60)
+        ),
+        "train_time", lambda n: 59 * 4e6 / rate(n),
+    ),
+    "pairs between blanks, and a time of day": (
+        lambda n: steps(lambda i: f"| Device=xla:0/{i} Step={i} Loss=0.{i} Rate={rate(n):.1f} Time=07:29:39"),
+        "Rate", rate,
+    ),
+    "a bar over what is prepared": (
+        lambda n: (
+            "Map: 100%|████| 669/669 [00:00<00:00, 3076.21 examples/s]\n"
+            + steps(lambda i: f"Training:  50%|██  | {i}/20 [00:50<00:50, {4e4 / rate(n):.2f}s/it]")
+        ),
+        "s/it", lambda n: 4e4 / rate(n),
+    ),
+    "the day and the hour before the file": (
+        lambda n: steps(lambda i: f"I1231 01:43:{i + 10}.902 78 Train.cpp:7] epoch: 1 | bch(ms): {4e6 / rate(n):.2f}"),
+        "bch(ms)", lambda n: 4e6 / rate(n),
+    ),
+    "seconds in one digit": (
+        lambda n: steps(lambda i: f"Global step {i}: loss = 1.{i}, time per step = 0:00:{800 / rate(n):.3f}"),
+        "time per step", lambda n: 800 / rate(n),
+    ),
     "a settings file with sections": (
         lambda n: f"[run]\nmodel = resnet\n[result]\nthroughput = {rate(n):.2f}\n", "throughput", rate,
     ),
@@ -92,6 +135,7 @@ def tabular(corner: str, name: str) -> str:
     return rf"\begin{{tabular}}{{lcccc}} {corner} & {counts} \\ {name} & {rates} \\ \end{{tabular}}"
 
 
+WORDS = [*zip(COUNTS, ("one", "two", "four", "eight"), strict=True)]
 #: A form → its text, the count that is asked for, the quantity.
 ONE_FILE: Mapping[str, tuple[str, str, str]] = {
     "sentences": ("".join(f"With {n} GPUs we get {rate(n):.0f} samples/s.\n" for n in COUNTS), "GPUs", "samples/s"),
@@ -126,6 +170,33 @@ ONE_FILE: Mapping[str, tuple[str, str, str]] = {
     "commands and what each printed": (
         "".join(f"$ torchrun --nproc_per_node={n} train.py\nThroughput: {rate(n):.1f} samples/s\n" for n in COUNTS),
         "nproc_per_node", "Throughput",
+    ),
+    "counts in words": (
+        "".join(f"using {word} gpu{'s' * (n > 1)}, the speed is \"{rate(n):.1f} samples/sec\"\n" for n, word in WORDS),
+        "gpus", "samples/sec",
+    ),
+    "counts in Chinese": (
+        "".join(f"{n if n > 1 else '单'}卡速度：与4卡比\nbatch_cost: 0.5, ips: {rate(n):.1f} img/s\n" for n in COUNTS),
+        "gpus", "ips",
+    ),
+    "kinds of devices": ("".join(f"{n}x TITAN XP，{rate(n):.1f} images/s\n" for n in COUNTS), "gpus", "images/s"),
+    "a sentence of all": (
+        "A node of 4 GPUs was used. " + " while ".join(f"`--gpus={n}` reaches {rate(n):.1f} img/s" for n in COUNTS),
+        "gpus", "img/s",
+    ),
+    "a sentence in Chinese": (
+        "，".join(f"在{n}卡时候，速度是{rate(n) - 1:.1f}-{rate(n) + 1:.1f}samples/sec" for n in COUNTS),
+        "gpus", "samples/sec",
+    ),
+    "a count in the singular": (
+        "".join(f"The {n} node log:\nstep={n}, img/s={rate(n):.1f}\n" for n in COUNTS), "nodes", "img/s",
+    ),
+    "devices by number in a command": (
+        "".join(
+            f"$ CUDA_VISIBLE_DEVICES={','.join(map(str, range(n)))} python a.py\nEp 1 | {rate(n):.1f} img/s\n"
+            for n in COUNTS
+        ),
+        "gpus", "img/s",
     ),
     "a corner that names the headers": (tabular(r"\#GPUs", "Baseline"), "GPUs", "value"),
 }  # fmt: skip
@@ -209,6 +280,38 @@ def _numeric(cells: object) -> bool:
     return all(str(cell).replace(".", "", 1).isdigit() for cell in cells)  # type: ignore[attr-defined]
 
 
+def answers_of(tmp_path: Path, text: str) -> dict[str, tuple[float, str]]:
+    """The quantities of a log, each with its value and unit."""
+    (tmp_path / "run.log").write_text(text, encoding="utf-8")
+    return {answer.quantity: (answer.value, answer.unit) for answer in ask(str(tmp_path / "run.log")).answers}
+
+
+def test_what_is_left_is_no_measurement_and_a_bandwidth_keeps_its_unit(tmp_path: Path) -> None:
+    line = "{'loss': 2.%d, 'train_speed(iter/s)': 0.19%d, 'elapsed_time': '25m %ds', 'remaining_time': '5h 59m 1s'}"
+    measured = answers_of(tmp_path, steps(lambda i: line % (i, i % 3, i + 10)) + "algo throughput: 41797.5 bps\n")
+    assert [*measured] == ["train_speed(iter/s)", "elapsed_time", "algo throughput"]
+    assert measured["elapsed_time"] == (1529.0, "s")
+    assert measured["algo throughput"][1] == "bps"
+
+
+def test_a_time_with_the_name_of_a_counter_is_measured(tmp_path: Path) -> None:
+    lines = steps(lambda i: f"epoch:0, step:{i}, batch_cost: 0.{5900 + i} s, ips: {10_000 - i}.5 images/sec.")
+    assert answers_of(tmp_path, lines)["batch_cost"] == (pytest.approx(0.59105), "s")
+
+
+def test_a_time_in_another_unit_is_that_of_the_first(tmp_path: Path) -> None:
+    text = "We used the tags (--gpus 1):\n**450ms/step 3803s/epoch**\nThen (--gpus 4):\n**2s/step 3471s/epoch**\n"
+    (tmp_path / "run.md").write_text(text)
+    columns = understood(tmp_path / "run.md").columns
+    assert [columns["gpus"].tolist(), columns["ms/step"].tolist()] == [[1.0, 4.0], [450.0, 2000.0]]
+
+
+def test_runs_that_all_failed_measured_nothing(tmp_path: Path) -> None:
+    (tmp_path / "run.txt").write_text("Model: vgg16\nNumber of GPUs: 2\nRuntimeError: Horovod has been shut down\n")
+    with pytest.raises(TableError, match="every run failed"):
+        ask(str(tmp_path / "run.txt"), at={"gpus": 4})
+
+
 def test_hours_of_a_log_are_part_of_its_time() -> None:
     assert [value for _, value, _ in facts_of('walltime = "3h34m40s"')] == [12880.0]
     assert [value for _, value, _ in facts_of("elapsed: 1h2m")] == [3720.0]
@@ -220,3 +323,11 @@ def test_a_title_over_lines_of_results_is_no_header(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("\n".join([title, *lines]))
     source = understood(str(tmp_path / "notes.txt"))
     assert source.columns["nodes"].tolist() == [50, 100, 200]
+
+
+def test_an_interval_is_said_where_its_ends_differ(tmp_path: Path) -> None:
+    text = steps(lambda i: f"step {i}: step_time: {2.5 + i % 2 / 1000} s, memory: 66.9 GiB")
+    (tmp_path / "run.log").write_text(text, encoding="utf-8")
+    said = str(ask(str(tmp_path / "run.log")))
+    assert "(median of 18 steps)." in said
+    assert "memory: 66.9 GiB (ok)" in said
