@@ -4,11 +4,13 @@ pytest reads this file before it imports any test, so that the limit is set befo
 workers of pytest and the programs that tests start inherit it. More threads than cores make the tests slower.
 """
 
+import atexit
 import gc
 import os
 import pickle
 import sys
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from typing import Any
 
 # The programs that tests start read compiled modules, and so does the next run of the tests.
@@ -47,6 +49,15 @@ def all_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     from genperf.validation import learners
 
     monkeypatch.setattr(learners, "FOREST_TREES", ALL_TREES)
+
+
+@pytest.fixture
+def one_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search constants once, for tests that are not about how a search is repeated until two reach the least cost."""
+    from genperf.estimate import fit, phases
+
+    for room in (fit, phases):
+        monkeypatch.setattr(room, "solve", partial(room.solve, restarts=1))
 
 
 #: Rooms whose tests are about answers: they fit the same tables often, and how a fit comes about is held elsewhere.
@@ -96,6 +107,5 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.set_threshold(100_000, 50, 50)
 
 
-def pytest_unconfigure() -> None:
-    """Let the interpreter free at its end what was collected."""
-    gc.unfreeze()
+# The interpreter frees what was collected at its end, after pytest, which looks for garbage ten times as it ends.
+atexit.register(gc.unfreeze)

@@ -17,6 +17,7 @@ from genperf.estimator import GenericRegressor
 
 @parametrize_with_checks([GenericRegressor(structure="separable", lam=1e-3)])
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("one_search")
 def test_scikit_learn_checks(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # The checks are about values and shapes, not about intervals, which the draws are for.
     monkeypatch.setattr("genperf.estimator.fit", partial(gp.fit, draws=2))

@@ -11,6 +11,7 @@ import genperf as gp
 from genperf.errors import ModelError
 from genperf.result import FitResult, GroupedResult
 
+pytestmark = pytest.mark.usefixtures("one_search")
 #: Seconds of the phases of synchronous SGD where only the workers change: c_f and c_b are zero.
 WORKERS = np.array([1.0, 2, 4, 8, 16, 32])
 TRUE = {"a_f": 0.4, "a_b": 0.9, "beta_n": 0.2, "alpha": 0.001, "u": 0.03}

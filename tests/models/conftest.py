@@ -17,35 +17,23 @@ NONLINEAR = {"q": 0.7, "eta": 0.8, "gamma": 2.5}
 
 
 def _columns():
-    grid = itertools.product(
-        [1, 2, 4, 8, 16, 32],  # workers
-        [16, 64],  # batch
-        [1e6, 4e8],  # bytes
-        [1, 2, 4],  # servers
-        [1, 2, 4],  # partitions
-        [1, 4, 16],  # threads
-        [5e4, 1e6],  # samples
-        [2e4, 3e5],  # activations
-        [100, 3000],  # iterations
-        [4, 8],  # devices of a node
-        [1.0, 3.0],  # operations of a sample, 1e9
-    )
-    names = [
-        "workers",
-        "batch",
-        "bytes",
-        "servers",
-        "partitions",
-        "threads",
-        "samples",
-        "activations",
-        "iterations",
-        "per_node",
-        "flop",
-    ]
-    rows = np.array(list(grid))
+    levels = {
+        "workers": [1, 2, 4, 8, 16, 32],
+        "batch": [16, 64],
+        "bytes": [1e6, 4e8],
+        "servers": [1, 2, 4],
+        "partitions": [1, 2, 4],
+        "threads": [1, 4, 16],
+        "samples": [5e4, 1e6],
+        "activations": [2e4, 3e5],
+        "iterations": [100, 3000],
+        "per_node": [4, 8],
+        # 1e9 operations of a sample.
+        "flop": [1.0, 3.0],
+    }
+    rows = np.array(list(itertools.product(*levels.values())))
     rows = rows[np.random.default_rng(0).choice(len(rows), 160, replace=False)]
-    columns = dict(zip(names, rows.T, strict=True))
+    columns = dict(zip(levels, rows.T, strict=True))
     columns["nodes"] = np.ceil(columns["workers"] / columns.pop("per_node"))
     rng = np.random.default_rng(1)
     ways = {
@@ -116,7 +104,7 @@ def recover(expression, true, columns=COLUMNS):
     """Return the constants fitted to the exact times of the true ones, and those that the rows cannot tell apart."""
     seconds = expression.evaluate(columns, true)
     problem = problem_of(expression, columns, seconds)
-    solution = solve(problem).constants
+    solution = solve(problem, restarts=1).constants
     at = np.array([true[name] for name in expression.constant_names])
     jacobian = problem.jacobian(at[None, :])[1][0] * at / seconds[:, None]
     _, size, directions = np.linalg.svd(jacobian, full_matrices=True)
