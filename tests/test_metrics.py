@@ -29,10 +29,7 @@ from genperf.metrics import coverage, mape, median_ape, r2, relative_width, rmse
     ],
 )
 def test_error(
-    metric: Callable[[list[float], list[float]], float],
-    predicted: list[float],
-    measured: list[float],
-    expected: float,
+    metric: Callable[[list[float], list[float]], float], predicted: list[float], measured: list[float], expected: float
 ) -> None:
     assert metric(predicted, measured) == pytest.approx(expected, rel=1e-6, abs=1e-12)
 

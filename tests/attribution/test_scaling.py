@@ -252,10 +252,7 @@ def uncounted() -> gp.FitResult:
     [
         (lambda n: 0.3 + 0.05 * (n - 1) / n, "Growing from 16 to 64 gpus pays. "),
         # A server whose link is full from ten workers on; one run shows it.
-        (
-            lambda n: np.maximum(0.3, 0.03 * n) + 0.01,
-            "Growing from 16 to 64 gpus likely does not pay ",
-        ),
+        (lambda n: np.maximum(0.3, 0.03 * n) + 0.01, "Growing from 16 to 64 gpus likely does not pay "),
     ],
 )
 def test_growing_pays_where_the_data_decide_it(law: Callable[[np.ndarray], np.ndarray], sentence: str) -> None:

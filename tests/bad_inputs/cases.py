@@ -298,26 +298,13 @@ OPTIONS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
     ("optimize", "m.json", "--over"): ("", ("workers=1:8:1e-300", "workers=1:1e30")),
     ("predict", "m.json", "--at", "workers=4", "--interval"): ("", ("0", "1", "-1", "nan", "inf", "abc")),
     ("predict", "m.json", "--at", "workers=4", "--price"): (
-        "",
-        ("2", "-2/h", "inf/h", "2/x", "abc", "", "2/gpu", "cheap/h"),
+        "", ("2", "-2/h", "inf/h", "2/x", "abc", "", "2/gpu", "cheap/h"),
     ),
     ("predict", "m.json", "--at", "workers=4", "--price", "2/h", "--per"): ("", ("-1", "0", "x", "")),
     ("predict", "m.json", "--at", "workers=4", "--show"): (
         "",
-        (
-            "x",
-            "x=",
-            "=1",
-            "time=1",
-            "x=secret",
-            "x=workers>1",
-            "cost",
-            "x='abc'",
-            "lower=time",
-            "2x=time",
-            "x=tme",
-            "x=1/(workers-4)",
-        ),
+        ("x", "x=", "=1", "time=1", "x=secret", "x=workers>1", "cost", "x='abc'", "lower=time", "2x=time", "x=tme",
+         "x=1/(workers-4)"),
     ),
     ("optimize", "m.json", "--over", "workers=1:8", "--steps"): ("", ("0", "-1", "abc", "workers > 1")),
     ("optimize", "m.json", "--over", "workers=1:8", "--machines"): ("", ("0", "-1", "abc")),
@@ -325,16 +312,14 @@ OPTIONS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
     ("optimize", "m.json", "--over", "workers=1:8", "--minimize"): ("", ("tme", "workers < 3", "log(workers - 9)")),
     ("optimize", "m.json", "--over", "workers=1:8", "--fits"): ("", ("-1", "1", "nan")),
     ("optimize", "m.json", "--over", "workers=1:8", "--where"): (
-        "",
-        ("1", "workers", "secret > 1", "workers > 99", "wrkers < 3", "time < 1"),
+        "", ("1", "workers", "secret > 1", "workers > 99", "wrkers < 3", "time < 1"),
     ),
     ("optimize", "m.json", "--over", "workers=1:8", "--capacity"): ("", ("80", "memory=80", "time=-1", "workers=4")),
     ("suggest", "m.json", "--target", "workers=64", "--cost"): ("", ("abc", "'x'", "workers > 1", "0*workers")),
     ("suggest", "m.json", "--target", "workers=64", "--candidates"): ("", ("absent.csv", "empty.csv")),
     ("suggest", "m.json", "--target"): ("", ("workers=abc", "workers=1:64:*2", "workers=1,2", "workers=4s")),
     ("report", "m.json", "-o", "page.html", "--target"): (
-        "",
-        ("workers=abc", "workers=1:64:*2", "workers=1,2", "workers=nan", "workers=1e400", "workers=-5", "nodes=2"),
+        "", ("workers=abc", "workers=1:64:*2", "workers=1,2", "workers=nan", "workers=1e400", "workers=-5", "nodes=2"),
     ),
     ("report", "m.json", "-o", "page.html", "--samples"): ("", ("abc", "1e400", "-1", "")),
     ("report", "m.json", "-o", "page.html", "--only"): ("", ("tf",)),
@@ -359,36 +344,20 @@ OPTIONS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
     ),
     ("fit", "runs.csv", *TABLE, "--hint", "bandwidth=1Gbit/s", "--hint"): (
         "",
-        (
-            "message=absent",
-            "message=workers",
-            "message=-1",
-            "message=0",
-            "network=2Gbit/s",
-            "latency=nan",
-            "latency=-1ms",
-        ),
+        ("message=absent", "message=workers", "message=-1", "message=0", "network=2Gbit/s", "latency=nan",
+         "latency=-1ms"),
     ),
     ("fit", "runs.csv", *TABLE, "--map"): ("", ("workers", "workers=ranks", "wrkers=workers")),
     ("validate", "runs.csv", *TABLE, "--models", "amdahl", "--scheme"): (
         "",
         (
-            *(
-                "kfold:1",
-                "kfold:1e9",
-                "kfold:x",
-                "extrapolate:workers:99",
-                "extrapolate:x",
-                "leave-group-out:x",
-                "x",
-                "",
-            ),
-            *("kfolds:5", "leave-group-out", "extrapolate", "leave-one-out:3", "kfold", "kfold:13"),
+            *("kfold:1", "kfold:1e9", "kfold:x", "extrapolate:workers:99", "extrapolate:x", "leave-group-out:x", "x"),
+            *("", "kfolds:5", "leave-group-out", "extrapolate", "leave-one-out:3", "kfold", "kfold:13"),
             *("extrapolate:worker:4", "extrapolate:workers:many", "extrapolate:workers:nan", "extrapolate:workers:0.5"),
         ),
     ),
     ("import",): ("", ("nothing",)),
-}
+}  # fmt: skip
 #: Commands that write, by what they read.
 WRITING: tuple[tuple[str, ...], ...] = (
     ("fit", "runs.csv", *TABLE),
@@ -466,7 +435,7 @@ def cases() -> dict[str, tuple[str, ...]]:
     listed["endless device"] = ("check", "/dev/zero", *TABLE)
     listed["endless model"] = ("predict", "/dev/zero", "--at", "workers=4")
     listed["endless settings"] = ("--config", "/dev/zero", "models")
-    listed["ask of ten thousand columns"] = ("ask", "--full", "wide.csv", "--at", "workers=32")
+    listed["ask of more columns than are recognised"] = ("ask", "--full", "wide.csv", "--at", "workers=32")
     listed["predict without two factors"] = ("predict", "t.json", "--at", "workers=4")
     listed["data without two factors"] = ("predict", "t.json", "--data", "runs.csv")
     listed["a pipe summarised"] = ("check", "pipe", "--aggregate", *TABLE)
@@ -477,7 +446,7 @@ def cases() -> dict[str, tuple[str, ...]]:
 def prepare(folder: Path, run: Callable[[list[str]], int]) -> None:
     """Write the files that the cases read; the whole models are made by the command line."""
     files: dict[str, str | bytes] = {"runs.csv": RUNS, "levels.csv": LEVELS, **TABLES}
-    files["wide.csv"] = ",".join(f"c{k}" for k in range(10_000)) + f",{RUNS[:15]}\n" + "1," * 10_000 + "4,3.0\n"
+    files["wide.csv"] = ",".join(f"c{k}" for k in range(1000)) + f",{RUNS[:15]}\n" + "1," * 1000 + "4,3.0\n"
     files |= {f"{k}.toml": text for k, text in enumerate(SETTINGS)}
     files |= {f"{name}.json": content for name, content in OTHER_MODELS.items()}
     files["points.txt"] = "PARAMETER p\nPOINTS 2 4\nREGION main\nMETRIC time\nDATA 5.0\nPARAMETER q\nDATA 3.0\n"

@@ -18,6 +18,14 @@ def scaled(counts: tuple[int, ...], work: float = 8.0) -> list[str]:
     return [f"{n},{work / n + 1 + 0.02 * n:.6g}" for n in counts]
 
 
+def traced(*events: tuple[str, str, int, int]) -> str:
+    """Return a trace of events: category, name, start and length."""
+    keys = ("ph", "cat", "name", "ts", "dur")
+    return json.dumps({"traceEvents": [dict(zip(keys, ("X", *event), strict=True)) for event in events]})
+
+
+STEP = ("user_annotation", "ProfilerStep#1", 0, 90)
+REDUCED = ("cpu_op", "c10d::allreduce_", 1, 9)
 LINK = ("--hint", "bandwidth=10Gbit/s", "--hint", "parameters=25M")
 COUNTS = (1, 2, 4, 8, 16)
 #: Groups, and by how much each is slower.
@@ -108,25 +116,8 @@ FILES = {
     "several.json": json.dumps(
         {"results": [{"command": c, "times": [1.0], "parameters": {"workers": "2"}} for c in ("train", "test")]}
     ),
-    "device.json": json.dumps(
-        {
-            "traceEvents": [
-                {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "ts": 0, "dur": 90},
-                {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 9},
-                {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 2, "dur": 3},
-            ]
-        }
-    ),
-    "collectives.json": json.dumps(
-        {
-            "traceEvents": [
-                {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "ts": 0, "dur": 90},
-                {"ph": "X", "cat": "cpu_op", "name": "c10d::allreduce_", "ts": 1, "dur": 9},
-                {"ph": "X", "cat": "cpu_op", "name": "c10d::allreduce_", "ts": 20, "dur": 9},
-                {"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "ts": 3, "dur": 9},
-            ]
-        }
-    ),
+    "device.json": traced(STEP, ("cpu_op", "aten::mm", 1, 9), ("cuda_runtime", "cudaLaunchKernel", 2, 3)),
+    "collectives.json": traced(STEP, REDUCED, (*REDUCED[:2], 20, 9), ("user_annotation", "gloo:all_reduce", 3, 9)),
     "memory.csv": runs(
         "net,workers,seconds,gb",
         *(f"{net},{n},{k * (8 / n + 1)},{20 / n + 4 if net == 'a' else ''}" for net, k in NETS for n in COUNTS),

@@ -199,8 +199,7 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
     ),
     "a speed-up of times is one of shared work": (SPED_UP, at("workers=16"), [r"^efficiency +\d %"]),
     "a speed-up of times says so": (
-        SPED_UP,
-        ["--full", *at("workers=16")],
+        SPED_UP, ["--full", *at("workers=16")],
         ["'speedup' is a constant / time_s, so all are taken to share one amount of work"],
     ),
     "an efficiency of one time over each is one of work that grows": (
@@ -209,15 +208,10 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
         ["'efficiency' is a constant / time_s, so all are taken to keep their work", "efficiency is 7"],
     ),
     "an efficiency in percent stands once": (
-        "ranks,wall_time,efficiency\n1,23.683,100.0\n2,13.206,89.6676\n4,8.725,67.8596\n",
-        at("ranks=8"),
+        "ranks,wall_time,efficiency\n1,23.683,100.0\n2,13.206,89.6676\n4,8.725,67.8596\n", at("ranks=8"),
         ["^efficiency", r"!^efficiency(?s:.*)^efficiency"],
     ),
-    "a size is asked of the runs that change it": (
-        SWEEPS,
-        at("m=80000"),
-        ["sweep=m_sweep", "m=80000", "!workers"],
-    ),
+    "a size is asked of the runs that change it": (SWEEPS, at("m=80000"), ["sweep=m_sweep", "m=80000", "!workers"]),
     "a run that fits": (SHARDED, at("zero_stage=3", "micro_batch=4", "gpus=32"), ["!fails"]),
     "a batch that no run had is a factor": (SHARDED, at("micro_batch=8"), ["✗ such a run most likely fails"]),
     "millions leave room between the columns": (
@@ -269,15 +263,9 @@ def test_four_throughputs_get_seven_sentences(shell: Shell) -> None:
     ]
     for line, expected in zip(lines[1:], patterns, strict=True):
         assert_says(line, [*expected, r"!λ|unexplained|\(2\)"])
-    share, low, high = (
-        int(re.search(pattern, lines[4])[place])  # type: ignore[index]
-        for pattern, place in (
-            (patterns[3][0], 1),
-            (r"\(90 %: (\d+) to (\d+) %\)", 1),
-            (r"\(90 %: (\d+) to (\d+) %\)", 2),
-        )
-    )
-    assert low <= share <= high
+    share = re.search(patterns[3][0], lines[4])[1]  # type: ignore[index]
+    low, high = re.search(r"\(90 %: (\d+) to (\d+) %\)", lines[4]).groups()  # type: ignore[union-attr]
+    assert int(low) <= int(share) <= int(high)
 
 
 #: A table and a question → words of the error, which name the option that answers it.
@@ -414,23 +402,18 @@ def test_what_a_question_leaves_open(shell: Shell) -> None:
     assert asked(shell, split, *at("GPUs=1024"))["at"]["pp"] == 8.0
 
 
+#: A step of batch/400 s, and a twentieth more for each doubling.
+NETWORKS_AND_BATCHES = csv_of(
+    "network,batch_per_gpu,gpus,step_s",
+    ((net, b, n, b / 400 * 1.05**k) for net in ("vgg", "bert") for b in (32, 64) for k, n in enumerate(COUNTS)),
+)
+
+
 @pytest.mark.parametrize(
     ("text", "question", "work"),
     [
         (STEPS, [*at("gpus=16"), "--work", "32*gpus"], 32 * 16),
-        (
-            csv_of(
-                "network,batch_per_gpu,gpus,step_s",
-                (
-                    (network, batch, n, batch / 400 * 1.05**k)
-                    for network in ("vgg", "bert")
-                    for batch in (32, 64)
-                    for k, n in enumerate(COUNTS)
-                ),
-            ),
-            at("gpus=16", "network=vgg", "batch_per_gpu=64"),
-            64 * 16,
-        ),
+        (NETWORKS_AND_BATCHES, at("gpus=16", "network=vgg", "batch_per_gpu=64"), 64 * 16),
     ],
     ids=["given", "the batch of a series"],
 )
@@ -630,11 +613,8 @@ FIRST: dict[str, tuple[str, dict[str, object], str | None, str | None, float | N
     "the sum of phases comes first": (PHASES, {"ranks": 32}, "all", "s", None),
     "the step by a letter comes before its phases": (LETTERS, {"nproc": 16}, "t_step", None, None),
     "the whole comes before its parts": (
-        "nranks,kernel_ms,comm_ms,wall_ms\n1,1.75,0.41,21.7\n2,1.86,1.64,23.4\n4,1.49,2.96,23.8\n",
-        {"nranks": 8},
-        "wall_ms",
-        None,
-        None,
+        "nranks,kernel_ms,comm_ms,wall_ms\n1,1.75,0.41,21.7\n2,1.86,1.64,23.4\n4,1.49,2.96,23.8\n", {"nranks": 8},
+        "wall_ms", None, None,
     ),
     "a word of a name chooses its kind": (TWO_NETS, {"gpus": 64, "model": "VGG"}, None, None, 64 * 150),
     "the unit of a caption, html": (CAPTIONED["html"], {"gpus": 8}, None, "min", 9.5),

@@ -201,9 +201,7 @@ def test_former_names_go_on_with_a_note(shell: Shell) -> None:
 
 def test_without_a_word_the_one_table_shows_its_question(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["genperf"])
-    out = done(
-        shell,
-    )
+    out = done(shell)
     assert "genperf runs.csv --at workers=32\n" in out
     Path("more.csv").write_text(RUNS)
     assert shell()[2].startswith("Usage: genperf")

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import Shell, done, shell_of
+from helpers import Shell, csv_of, done, shell_of
 
 from genperf.cli.main import run
 
@@ -34,19 +34,14 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def shell(capsys: pytest.CaptureFixture[str], models: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     monkeypatch.chdir(models)
-    capsys.readouterr()
-
     return shell_of(capsys)
 
 
-def test_a_group_may_have_a_comma_in_its_name(shell: Shell, tmp_path: Path) -> None:
-    rows = (
-        f'"Cluster A, {net}",{n},{scale * (1 + 0.1 * n)}\n' for net, scale in (("x", 1), ("y", 2)) for n in (1, 2, 4)
-    )
-    (tmp_path / "named.csv").write_text("table,gpus,seconds\n" + "".join(rows))
-    table = str(tmp_path / "named.csv")
+def test_a_group_may_have_a_comma_in_its_name(shell: Shell) -> None:
+    rows = ((f'"Cluster A, {net}"', n, k * (1 + 0.1 * n)) for net, k in (("x", 1), ("y", 2)) for n in (1, 2, 4))
+    Path("named.csv").write_text(csv_of("table,gpus,seconds", rows))
     for group in ([], ["--group", "Cluster A, y"]):
-        assert "time: " in done(shell, "explain", table, *group)
+        assert "time: " in done(shell, "explain", "named.csv", *group)
 
 
 def test_by_default_terms_and_elasticities(shell: Shell) -> None:
@@ -126,21 +121,8 @@ def test_suggest_among_candidates(shell: Shell, models: Path) -> None:
 def test_tokens_of_a_step_that_nothing_counts_leave_the_shares(shell: Shell) -> None:
     rows = [f"{n},{b},{n * b * 500 / (1 + 0.01 * n) / (1 + 0.02 * b):.0f}" for b in (8, 16) for n in (1, 2, 4, 8)]
     Path("runs.csv").write_text("\n".join(("gpus,batch,tokens_per_s", *rows)) + "\n")
-    status, _, _ = shell(
-        *[
-            "fit",
-            "runs.csv",
-            "--throughput",
-            "tokens_per_s",
-            "--extrinsic",
-            "gpus",
-            "--intrinsic",
-            "batch",
-            "-o",
-            "m.json",
-        ]
-    )
-    assert status == 0
+    roles = ("--throughput", "tokens_per_s", "--extrinsic", "gpus", "--intrinsic", "batch")
+    done(shell, "fit", "runs.csv", *roles, "-o", "m.json")
     status, out, errors = shell("explain", "m.json", "--at", "gpus=8")
     assert (status, errors) == (0, "")
     assert "no seconds: tokens_per_s counts tokens" in out

@@ -5,8 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-
-from genperf.cli.main import run
+from helpers import Shell, done
 
 DATA = Path(__file__).parents[1] / "importers" / "data"
 
@@ -20,57 +19,40 @@ DATA = Path(__file__).parents[1] / "importers" / "data"
         ("mlperf", ["mlperf_throughput.txt", "mlperf_blocks.txt"], []),
     ],
 )
-def test_the_commands_it_prints_run(
-    format: str,
-    files: list[str],
-    more: list[str],
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run(["import", format, *(str(DATA / file) for file in files), *more, "-o", "table.csv"]) == 0
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    commands = dict(line.split(": ", 1) for line in printed.err.splitlines() if line.startswith(("next", "then")))
-    assert run(shlex.split(commands["next"])[1:]) == 0
-    assert "rejected" not in capsys.readouterr().out
+def test_the_commands_it_prints_run(format: str, files: list[str], more: list[str], shell: Shell) -> None:
+    status, out, errors = shell("import", format, *(str(DATA / file) for file in files), *more, "-o", "table.csv")
+    assert (status, out) == (0, "")
+    commands = dict(line.split(": ", 1) for line in errors.splitlines() if line.startswith(("next", "then")))
+    assert "rejected" not in done(shell, *shlex.split(commands["next"])[1:])
     words = shlex.split(commands["then"])
     assert words[:3] == ["genperf", "fit", "table.csv"]
     if format == "extra-p":
-        assert run([*words[1:], "--model", "amdahl"]) == 0
-        assert (tmp_path / "model.json").exists()
+        done(shell, *words[1:], "--model", "amdahl")
+        assert Path("model.json").exists()
 
 
-def test_standard_input_output_and_the_description(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_standard_input_output_and_the_description(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     with (DATA / "hyperfine_failures.json").open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
-        assert run(["import", "hyperfine", "-", "--set", "workers=8"]) == 0
-    printed = capsys.readouterr()
-    assert printed.out.splitlines()[0] == "source,workers,command,repeat,time_s"
-    assert printed.out.splitlines()[1].startswith("standard input,8,")
-    assert "left out: 4" in printed.err
-    assert "exit code 1" in printed.err
-    assert "no factor varies: name what differs" in printed.err
-    assert run(["import", "hyperfine", str(DATA / "hyperfine_scan.json"), "-o", "t.csv", "--json", "-q"]) == 0
-    printed = capsys.readouterr()
-    described = json.loads(printed.out)
-    assert printed.err == ""
+        status, out, errors = shell("import", "hyperfine", "-", "--set", "workers=8")
+    assert status == 0
+    assert out.splitlines()[0] == "source,workers,command,repeat,time_s"
+    assert out.splitlines()[1].startswith("standard input,8,")
+    said = ("left out: 4", "exit code 1", "no factor varies: name what differs")
+    assert [words for words in said if words not in errors] == []
+    scan = ("import", "hyperfine", str(DATA / "hyperfine_scan.json"), "-o", "t.csv", "--json", "-q")
+    status, out, errors = shell(*scan)
+    assert (status, errors) == (0, "")
+    described = json.loads(out)
     assert described["rows"] == 12
     assert described["roles"] == {"time": "time_s", "intrinsic": "batch", "extrinsic": "workers", "repeat": "repeat"}
 
 
-def test_several_series_are_groups_and_times_of_zero_are_left_aside(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    source = tmp_path / "runs.txt"
-    source.write_text("PARAMETER workers\nPOINTS 1 2\nREGION a\nDATA 1\nDATA 2\nREGION b\nDATA 1\nDATA 0\n")
-    assert run(["import", "extra-p", str(source)]) == 0
-    err = capsys.readouterr().err
-    assert "--time value --extrinsic workers --group callpath --repeat repeat --where 'value > 0'" in err
+def test_several_series_are_groups_and_times_of_zero_are_left_aside(shell: Shell) -> None:
+    Path("runs.txt").write_text("PARAMETER workers\nPOINTS 1 2\nREGION a\nDATA 1\nDATA 2\nREGION b\nDATA 1\nDATA 0\n")
+    status, _, errors = shell("import", "extra-p", "runs.txt")
+    assert status == 0
+    assert "--time value --extrinsic workers --group callpath --repeat repeat --where 'value > 0'" in errors
 
 
 @pytest.mark.parametrize(
@@ -85,16 +67,9 @@ def test_several_series_are_groups_and_times_of_zero_are_left_aside(
     ],
 )
 def test_bad_input_is_answered_and_the_old_table_stays(
-    arguments: list[str],
-    status: int,
-    said: str,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str], status: int, said: str, shell: Shell
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.csv").write_text("precious")
-    assert run(["import", *arguments]) == status
-    assert said in capsys.readouterr().err
-    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
-    assert (tmp_path / "t.csv").read_text() == "precious"
+    Path("t.csv").write_text("precious")
+    ended, _, errors = shell("import", *arguments)
+    assert (ended, said in errors) == (status, True)
+    assert {path.name: path.read_text() for path in Path().iterdir()} == {"t.csv": "precious"}

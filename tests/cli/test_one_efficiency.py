@@ -33,8 +33,7 @@ def transformer_runs(counts: tuple[int, ...]) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("columns", "along", "counts"),
-    [("gpus,dp", "gpus", (1, 2, 4, 8, 16)), ("nodes,dp", "dp", (8, 16, 24, 32, 48))],
+    ("columns", "along", "counts"), [("gpus,dp", "gpus", (1, 2, 4, 8, 16)), ("nodes,dp", "dp", (8, 16, 24, 32, 48))]
 )
 def test_one_efficiency(columns: str, along: str, counts: tuple[int, ...], shell: Shell) -> None:
     runs = transformer_runs(counts)

@@ -2,13 +2,12 @@
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell, done
-
-from genperf.cli.main import run
+from helpers import Shell, csv_of, done
 
 RUNS = "workers,batch,seconds\n" + "".join(
     f"{n},{b},{1 + 0.02 * b + 8 / n + 0.05 * n}\n" for n in (1, 2, 4, 8, 16) for b in (16, 32)
@@ -16,20 +15,18 @@ RUNS = "workers,batch,seconds\n" + "".join(
 OVER = ["--over", "workers=1:64", "--over", "batch=16,32"]
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+@pytest.fixture
+def shell(shell: Shell) -> Shell:
     """Work in a folder with a fitted model in it."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "runs.csv").write_text(RUNS)
+    Path("runs.csv").write_text(RUNS)
     roles = ["--time", "seconds", "--extrinsic", "workers,batch", "--model", "c + a*batch + p/workers + q*workers"]
-    assert run(["fit", "runs.csv", *roles, "-o", "m.json", "-q"]) == 0
-    capsys.readouterr()
-    return tmp_path
+    done(shell, "fit", "runs.csv", *roles, "-o", "m.json", "-q")
+    return shell
 
 
 def test_the_cost_of_samples_is_that_of_a_million(shell: Shell) -> None:
     rows = ((n, 100 * n / (1 + 0.02 * n)) for n in (1, 2, 4, 8))
-    Path("rates.csv").write_text("gpus,images_per_s\n" + "".join(f"{n},{rate}\n" for n, rate in rows))
+    Path("rates.csv").write_text(csv_of("gpus,images_per_s", rows))
     priced = ("optimize", "rates.csv", "--over", "gpus=4,8", "--price", "2/h")
     out, rows_of_best = done(shell, *priced), json.loads(done(shell, *priced, "--json"))["best"]
     assert "the cost of a million images" in out
@@ -37,36 +34,32 @@ def test_the_cost_of_samples_is_that_of_a_million(shell: Shell) -> None:
     assert [*costs] == [pytest.approx(1e6 * row["cost"], rel=0.01) for row in rows_of_best if row["gpus"] == 4]
 
 
-def test_the_best_of_a_grid(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_the_best_of_a_grid(shell: Shell) -> None:
     # 8/n + 0.05·n is least at √160 = 12.6: 13 workers.
-    time = ["--minimize", "time"]
-    assert run(["optimize", "m.json", *OVER, *time, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    least_time = ("optimize", "m.json", *OVER, "--minimize", "time")
+    found = json.loads(done(shell, *least_time, "--json"))
     assert (found["best"][0]["workers"], found["best"][0]["batch"]) == (13, 16)
     assert found["configurations"] == found["feasible"] == 128
     assert len(found["best"]) == 10
     assert sum(row["wins"] for row in found["best"]) == pytest.approx(1.0)
     assert found["front"][0]["workers"] == 13
-
-    fourth = ["--where", "workers % 4 == 0", "--top", "2"]
-    assert run(["optimize", "m.json", *OVER, *time, *fourth, "-o", "best.csv"]) == 0
-    out, err = capsys.readouterr()
+    status, out, err = shell(*least_time, "--where", "workers % 4 == 0", "--top", "2", "-o", "best.csv")
+    assert status == 0
     assert "least time of 32 feasible of 128 configurations" in out
     assert "Pareto front" in out
     assert "for the time of N samples: --samples N" in err
-    assert pd.read_csv(folder / "best.csv").workers.tolist() == [12, 16]
+    assert pd.read_csv("best.csv").workers.tolist() == [12, 16]
 
 
-def test_the_work_in_all_makes_days_and_money(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["optimize", "m.json", *OVER, "--top", "3"]) == 0
-    out, err = capsys.readouterr()
+def test_the_work_in_all_makes_days_and_money(shell: Shell) -> None:
+    status, out, err = shell("optimize", "m.json", *OVER, "--top", "3")
     first, head, *_ = out.splitlines()
+    assert status == 0
     assert first == "most throughput of 128 feasible of 128 configurations; each with batch=32"
     assert head.split()[:2] == ["workers", "throughput"]
     assert "--minimize time is for the shortest step" in err
     job = ["--samples", "300M", "--price", "2/h", "--deadline", "30d", "--top", "3"]
-    assert run(["optimize", "m.json", *OVER, *job]) == 0
-    out = capsys.readouterr().out
+    out = done(shell, "optimize", "m.json", *OVER, *job)
     # What misses the deadline is not feasible.
     assert re.match(r"least time of [1-9]\d feasible of 128 configurations, 30 d kept by the upper end", out)
     first = out.splitlines()[2].split()
@@ -74,8 +67,8 @@ def test_the_work_in_all_makes_days_and_money(capsys: pytest.CaptureFixture[str]
     assert first[:2] == ["64", "413"]
     assert "8.42 d" in out
     assert "25,900" in out
-    assert run(["optimize", "m.json", *OVER, "--steps", "9", "--samples", "9"]) == 2
-    assert "either --steps or --samples" in capsys.readouterr().err
+    status, _, err = shell("optimize", "m.json", *OVER, "--steps", "9", "--samples", "9")
+    assert (status, "either --steps or --samples" in err) == (2, True)
 
 
 # --- the next run that `suggest` and `ask` propose: one that a cluster can make, and one wherever the verdict is blind
@@ -103,20 +96,14 @@ def test_explain_and_suggest_take_a_group_from_the_configuration(shell: Shell) -
         assert shell(*command)[:2] == shell(*command, "--group", "a")[:2]
 
 
-# --- the command line says where values were never measured together -------------------------------------------------
-
-
-def test_without_a_price_the_machine_time_is_named_with_its_unit(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["optimize", "m.json", *OVER]) == 0
-    unpriced = capsys.readouterr().out
+def test_without_a_price_the_machine_time_is_named_with_its_unit(shell: Shell) -> None:
+    unpriced = done(shell, "optimize", "m.json", *OVER)
     assert "worker-seconds" in unpriced
     assert "cost" not in unpriced
-    assert run(["optimize", "m.json", *OVER, "--minimize", "cost"]) == 0
-    assert capsys.readouterr().out.startswith("least worker-seconds of ")
+    assert done(shell, "optimize", "m.json", *OVER, "--minimize", "cost").startswith("least worker-seconds of ")
     # One for a second is a price as well.
     for price in ("2/h", "1/s"):
-        assert run(["optimize", "m.json", *OVER, "--price", price]) == 0
-        priced = capsys.readouterr().out
+        priced = done(shell, "optimize", "m.json", *OVER, "--price", price)
         assert "worker-seconds" not in priced
         assert "cost" in priced
 
@@ -135,18 +122,13 @@ def test_what_stays_is_named_by_at_and_numbers_are_ranked_by_optimize(shell: She
 
 
 def test_factors_that_are_not_given_are_those_that_ask_takes(shell: Shell) -> None:
-    rows = [
-        f"{n},{batch},{layers},{0.1 * layers + batch * 0.01 + 0.02 * n}"
-        for n in (1, 2, 4, 8)
-        for batch in (16, 32)
-        for layers in (2, 4)
-    ]
-    Path("grid.csv").write_text("\n".join(["gpus,batch_per_gpu,layers,step_s", *rows]))
+    grid = product((1, 2, 4, 8), (16, 32), (2, 4))
+    rows = ((n, batch, layers, 0.1 * layers + batch * 0.01 + 0.02 * n) for n, batch, layers in grid)
+    Path("grid.csv").write_text(csv_of("gpus,batch_per_gpu,layers,step_s", rows))
     best = json.loads(done(shell, "optimize", "grid.csv", "--over", "gpus=16", "--json", "--quiet"))["best"][0]
     answer = json.loads(done(shell, "ask", "grid.csv", "--at", "gpus=16", "--json"))
     assert best["time"] == pytest.approx(answer["answers"][0]["value"], rel=1e-9)
-    assert {n: best[n] for n in ("batch_per_gpu", "layers")} == {
-        n: answer["taken"][n] for n in ("batch_per_gpu", "layers")
-    }
+    for name in ("batch_per_gpu", "layers"):
+        assert best[name] == answer["taken"][name]
     _, _, errors = shell("optimize", "grid.csv", "--over", "gpus=16")
     assert "not given, and taken at: batch_per_gpu=" in errors or "taken at: layers=" in errors

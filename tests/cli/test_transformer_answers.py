@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import run
+from helpers import Shell, done, refusal, run
 
 FIT = ["--time", "step_s", "--intrinsic", "params,seq_len,mbs,gbs", "--extrinsic", "dp,tp,pp", "--model", "transformer"]
-AT = ["params=1e9", "seq_len=1024", "mbs=2", "gbs=64", "dp=4", "tp=2", "pp=2"]
+AT = ["--at", "params=1e9,seq_len=1024,mbs=2,gbs=64,dp=4,tp=2,pp=2"]
 
 
 @pytest.fixture(scope="module")
@@ -28,19 +28,9 @@ def model(tmp_path_factory):
     return path
 
 
-def answered(capsys, arguments):
-    assert run(arguments) == 0
-    return json.loads(capsys.readouterr().out)["predictions"][0]
-
-
-def at():
-    return [word for value in AT for word in ("--at", value)]
-
-
-def test_what_a_training_of_tokens_takes(model, capsys):
-    capsys.readouterr()
+def test_what_a_training_of_tokens_takes(model: str, shell: Shell) -> None:
     options = ["--tokens", "300B", "--price", "2/h", "--peak", "a100", "--json"]
-    told = answered(capsys, ["predict", model, *at(), *options])
+    told = json.loads(done(shell, "predict", model, *AT, *options))["predictions"][0]
     tokens = 64 * 1024 / told["time"]
     assert told["tokens_per_s"] == pytest.approx(tokens)
     assert told["days"] == pytest.approx(300e9 / tokens / 86400)
@@ -51,26 +41,21 @@ def test_what_a_training_of_tokens_takes(model, capsys):
     assert told["cost"] == pytest.approx(told["time"] * 16 * 2 / 3600)
 
 
-def test_ask_tells_days_cost_and_mfu_in_a_sentence(model, capsys):
-    capsys.readouterr()
-    csv = str(Path(model).with_name("counted.csv"))
+def test_ask_tells_days_cost_and_mfu_in_a_sentence(model: str, shell: Shell) -> None:
     runs = pd.read_csv(Path(model).with_name("runs.csv"))
-    runs.assign(gpus=runs.dp * runs.tp * runs.pp).to_csv(csv, index=False)
-    asked = ["ask", "--full", csv, *at(), "--tokens", "300B", "--peak", "a100", "--price", "2/h"]
-    assert run(asked) == 0
-    out = capsys.readouterr().out
-    assert re.search(r"300B tokens take \S+ d \(\S+ to \S+ d\) at \S+ tokens/s, and cost \S+; MFU is \d+ %\.", out)
-    assert run([*asked, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    runs.assign(gpus=runs.dp * runs.tp * runs.pp).to_csv("counted.csv", index=False)
+    question = ["ask", "--full", "counted.csv", *AT]
+    asked = [*question, "--tokens", "300B", "--peak", "a100", "--price", "2/h"]
+    sentence = r"300B tokens take \S+ d \(\S+ to \S+ d\) at \S+ tokens/s, and cost \S+; MFU is \d+ %\."
+    assert re.search(sentence, done(shell, *asked))
+    told = json.loads(done(shell, *asked, "--json"))
     assert told["training_cost"] == pytest.approx(told["days"] * 24 * 2 * 16, rel=1e-6)
-    assert run(["ask", "--full", csv, *at()]) == 0
-    assert "tokens take" not in capsys.readouterr().out
+    assert "tokens take" not in done(shell, *question)
 
 
-def test_what_a_table_lacks_is_named(tmp_path, capsys):
-    csv, path = tmp_path / "runs.csv", str(tmp_path / "model.json")
+def test_what_a_table_lacks_is_named(shell: Shell) -> None:
     runs = {"dp": [1, 2, 4, 8], "tp": [1, 1, 1, 2], "gbs": [8, 16, 32, 64], "s": [1.0, 1.1, 1.2, 0.7]}
-    pd.DataFrame(runs).to_csv(csv, index=False)
-    assert run(["fit", str(csv), "--time", "s", "--extrinsic", "dp,tp,gbs", "-o", path, "--quiet"]) == 0
-    assert run(["predict", path, "--at", "dp=4", "--at", "tp=1", "--at", "gbs=32", "--tokens", "1B"]) == 1
-    assert "needs the tokens of a sample, and nothing of the model shows it" in capsys.readouterr().err
+    pd.DataFrame(runs).to_csv("runs.csv", index=False)
+    done(shell, "fit", "runs.csv", "--time", "s", "--extrinsic", "dp,tp,gbs", "-o", "m.json", "--quiet")
+    errors = refusal(shell, "predict", "m.json", "--at", "dp=4,tp=1,gbs=32", "--tokens", "1B")
+    assert "needs the tokens of a sample, and nothing of the model shows it" in errors

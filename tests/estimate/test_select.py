@@ -278,12 +278,7 @@ def test_search_and_polish_reach_no_lower_cost(loss: str, penalty: str) -> None:
 
 @pytest.mark.parametrize(
     ("model", "options"),
-    [
-        ("a*workers**p + c", {}),
-        ("ernest", {"loss": "log"}),
-        ("ernest", {"solver": "de"}),
-        ("max(a/workers, c)", {}),
-    ],
+    [("a*workers**p + c", {}), ("ernest", {"loss": "log"}), ("ernest", {"solver": "de"}), ("max(a/workers, c)", {})],
 )
 def test_what_one_solution_does_not_settle_is_searched(model: str, options: dict[str, Any]) -> None:
     result = gp.fit(table(fleet(1)), model, draws=2, **options)

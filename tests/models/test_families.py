@@ -54,11 +54,7 @@ def sets_of(family):
     needs = names_of(family)
     if not needs:
         return {"one": ANY[:1], "two": ANY[:2], "three": ANY}
-    return {
-        "least": list(family.requires),
-        "batch": [name for name in needs if name != "work"],
-        "work": needs,
-    }
+    return {"least": list(family.requires), "batch": [name for name in needs if name != "work"], "work": needs}
 
 
 CASES = [pytest.param(f, names, id=f"{f.name}-{label}") for f in ALL for label, names in sets_of(f).items()]

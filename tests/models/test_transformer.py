@@ -270,12 +270,7 @@ def test_few_micro_batches_fill_a_pipeline_only_in_part():
 
 @pytest.mark.parametrize(
     ("stage", "divided"),
-    [
-        (0, set()),
-        (1, {"optimizer"}),
-        (2, {"optimizer", "gradients"}),
-        (3, {"optimizer", "gradients", "weights"}),
-    ],
+    [(0, set()), (1, {"optimizer"}), (2, {"optimizer", "gradients"}), (3, {"optimizer", "gradients", "weights"})],
 )
 def test_zero_divides_the_states_stage_by_stage(stage, divided):
     memory = parts(zero_stage=float(stage))

@@ -349,9 +349,7 @@ SPLITS = pd.DataFrame(
         if net == "bert" or tp > 1
     ]
 )
-SCHEMA = schema_of(
-    gp.read_table(SPLITS, time="s", extrinsic="devices,dp", intrinsic="tp,pp", categorical="net"),
-)
+SCHEMA = schema_of(gp.read_table(SPLITS, time="s", extrinsic="devices,dp", intrinsic="tp,pp", categorical="net"))
 
 
 @pytest.mark.parametrize("given", [{}, {"devices": 4}, {"devices": 64}, {"devices": 1000, "net": "gpt"}, {"tp": 3}])
@@ -386,8 +384,7 @@ def test_without_runs_it_is_the_centre() -> None:
 
 def runs() -> pd.DataFrame:
     return runs_of(
-        lambda f: 0.01 * f.batch + 0.02 * f.workers,
-        {"batch": (8, 16, 32), "workers": (1, 2, 4), "net": ["a", "b"]},
+        lambda f: 0.01 * f.batch + 0.02 * f.workers, {"batch": (8, 16, 32), "workers": (1, 2, 4), "net": ["a", "b"]}
     )
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -46,14 +47,13 @@ def found(result: FitResult) -> Explanation:
     return gp.explain(result, at, knee=True, sobol=True, versus={"workers": 4})
 
 
-def every(result: FitResult, found: Explanation) -> dict[str, object]:
+def every(result: FitResult, found: Explanation, at: dict[str, object]) -> dict[str, Any]:
+    """Return the figures of a result by their names, but that of the efficiency."""
     assert found.scaling is not None
     assert found.sensitivity is not None
     assert found.comparison is not None
-    predictions = result.predict({"workers": [32, 64], HOSTILE: 32})
     return {
-        "scaling": plots.scaling(result, found.scaling, predictions=predictions),
-        "efficiency": plots.efficiency(found.scaling),
+        "scaling": plots.scaling(result, found.scaling, predictions=result.predict(at)),
         "terms": plots.terms(result, found.scaling),
         "residuals": plots.residuals(result),
         "predicted": plots.predicted_against_measured(result),
@@ -63,24 +63,24 @@ def every(result: FitResult, found: Explanation) -> dict[str, object]:
     }
 
 
-#: Axis labels, with units: figure, its x, its y.
-LABELS = [
-    ("scaling", "workers", "time (s)"),
-    ("efficiency", "workers", "scaling efficiency (% of workers = 1)"),
-    ("residuals", "workers", "predicted − measured (% of measured)"),
-    ("predicted", "measured time (s)", "predicted time (s)"),
-    ("constants", "coefficients (s)", ""),
-    ("sobol", "share of the variance of the time", ""),
-    ("waterfall", "time (s)", ""),
-]
+def labels_of(figures: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """Return the labels of the first axes of each figure, with their units."""
+    return {name: (f.axes[0].get_xlabel(), f.axes[0].get_ylabel()) for name, f in figures.items()}
 
 
 def test_labels_and_units(result: FitResult, found: Explanation) -> None:
-    figures = every(result, found)
-    for name, x, y in LABELS:
-        ax = figures[name].axes[0]  # type: ignore[attr-defined]
-        assert (ax.get_xlabel(), ax.get_ylabel()) == (x, y)
-    assert [ax.get_ylabel() for ax in figures["terms"].axes] == ["time (s)", "share (%)"]  # type: ignore[attr-defined]
+    figures = every(result, found, {"workers": [32, 64], HOSTILE: 32})
+    assert labels_of({**figures, "efficiency": plots.efficiency(found.scaling)}) == {
+        "scaling": ("workers", "time (s)"),
+        "terms": ("", "time (s)"),
+        "efficiency": ("workers", "scaling efficiency (% of workers = 1)"),
+        "residuals": ("workers", "predicted − measured (% of measured)"),
+        "predicted": ("measured time (s)", "predicted time (s)"),
+        "constants": ("coefficients (s)", ""),
+        "sobol": ("share of the variance of the time", ""),
+        "waterfall": ("time (s)", ""),
+    }
+    assert figures["terms"].axes[1].get_ylabel() == "share (%)"
 
 
 def test_svg_has_the_same_bytes_and_no_date(result: FitResult) -> None:
@@ -138,7 +138,6 @@ def test_a_model_without_measurements_says_so(result: FitResult) -> None:
 
 # --- the figure of all groups, and a measured throughput drawn as such -----------------------------------------------
 
-pytest.importorskip("matplotlib", reason='matplotlib is missing: pip install "genperf[plots]"')
 RATES = pd.DataFrame(
     [(f, n, r * n**0.9) for f, r in (("a", 400.0), ("b", 300.0)) for n in (1, 2, 4, 8)],
     columns=["framework", "gpus", "images_per_s"],
@@ -182,8 +181,6 @@ def test_a_measured_throughput_is_drawn(groups: GroupedResult) -> None:
 
 # --- figures of a model of memory: its name and unit on every axis, and no word of times -----------------------------
 
-pytest.importorskip("matplotlib", reason='matplotlib is missing: pip install "genperf[plots]"')
-
 
 @pytest.fixture(scope="module")
 def memory() -> FitResult:
@@ -196,21 +193,8 @@ def memory() -> FitResult:
 
 def test_every_axis_names_the_quantity(memory: FitResult) -> None:
     found = gp.explain(memory, {"workers": 4, "batch": 8}, knee=True, sobol=True, versus={"workers": 8})
-    assert found.scaling is not None
-    assert found.sensitivity is not None
-    assert found.comparison is not None
-    predictions = memory.predict({"workers": [16, 32], "batch": 8})
-    figures = {
-        "scaling": plots.scaling(memory, found.scaling, predictions=predictions),
-        "terms": plots.terms(memory, found.scaling),
-        "predicted": plots.predicted_against_measured(memory),
-        "constants": plots.constants(memory),
-        "sobol": plots.sobol(found.sensitivity),
-        "waterfall": plots.waterfall(found.comparison),
-        "residuals": plots.residuals(memory),
-    }
-    labels = {name: (f.axes[0].get_xlabel(), f.axes[0].get_ylabel()) for name, f in figures.items()}
-    assert labels == {
+    figures = every(memory, found, {"workers": [16, 32], "batch": 8})
+    assert labels_of(figures) == {
         "scaling": ("workers", "memory_gb (GB)"),
         "terms": ("", "memory_gb (GB)"),
         "predicted": ("measured memory_gb (GB)", "predicted memory_gb (GB)"),

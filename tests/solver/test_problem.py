@@ -83,11 +83,7 @@ def best_coefficients(problem: object, others: np.ndarray) -> float:
 
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(
-    "bounds",
-    [(0.0, np.inf), (0.3, 0.7)],
-    ids=["not negative", "in a box"],
-)
+@pytest.mark.parametrize("bounds", [(0.0, np.inf), (0.3, 0.7)], ids=["not negative", "in a box"])
 def test_projection_finds_the_best_coefficients(bounds: tuple[float, float], loss: str, penalty: str) -> None:
     problem = problem_of(GENERIC, loss, penalty_named(penalty, 0.01), noise=0.2)
     low, high = np.where(problem.coefficient, bounds[0], problem.lower), problem.upper.copy()
