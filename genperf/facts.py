@@ -128,6 +128,11 @@ class GrowthCounts(Struct, frozen=True):
         return self.target.count > self.start.count
 
     @property
+    def rated(self) -> bool:
+        """Whether throughputs are reported: not of jobs, nor of work that is not known."""
+        return self.target.rate is not None and not self.whole
+
+    @property
     def speedup(self) -> float | None:
         """The rate of work over that of the smallest count."""
         efficiency = self.target.efficiency
@@ -505,6 +510,8 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     runs: int
     #: What growing to the configuration brings.
     growth: GrowthCounts
+    #: The measured counts along the workers, each with what is reported first: a throughput where these are known.
+    runs_along: tuple[tuple[float, float], ...]
     #: How what not every answer shows is computed where one does; of the next run with why none is proposed.
     find_curve: Callable[[], Curve]
     find_advice: Callable[[], tuple[NextRun | None, str]]

@@ -347,7 +347,7 @@ def _header(answer: Answer, width: int) -> Text:
         name, others = facts.growth.name, {n: v for n, v in facts.place.items() if n not in facts.series}
         others.pop(name, None)
         question = ", ".join(filter(None, (count_text(facts.growth.target.count, name), join_values(others))))
-        measured = {count for count, _ in facts.curve.measured}
+        measured = {count for count, _ in facts.runs_along}
         # One run, or none, of what is asked shows no range.
         reach = f", {count_text(max(measured), name, min(measured))}" if len(measured) > 1 else ""
         runs = f" · {counted(facts.runs, 'run')}{reach}"
@@ -459,15 +459,14 @@ def _interval_row(name: str, ends: Interval, unit: str, beside: float | None = N
 def _beside(facts: Facts) -> Stage:
     """Return the count that growth begins at, with what was measured there in the place of what is predicted."""
     growth, start = facts.growth, facts.growth.start
-    rated = growth.target.rate is not None and not growth.whole
 
     def ratio(stage: Stage) -> float:
         """Return the measured value at a count over the predicted one; 1 where nothing was measured."""
-        measured = dict(facts.curve.measured).get(stage.count)
-        predicted = stage.rate if rated else stage.value
+        measured = dict(facts.runs_along).get(stage.count)
+        predicted = stage.rate if growth.rated else stage.value
         if measured is None or not predicted:
             return 1.0
-        return predicted / measured if rated else measured / predicted
+        return predicted / measured if growth.rated else measured / predicted
 
     slower = ratio(start)
     efficiency = start.efficiency

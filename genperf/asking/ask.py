@@ -193,6 +193,10 @@ def facts_of(
     values = tuple(target[f.name] for f in result.schema.factors)
     run = next((m for m in result.schema.medians if m.values == values), None)
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, question.steps)
+    steps, (measured, logarithms) = curve.steps, curve.steps.measured
+    samples = work.at(steps.columns) if growth.rated else None
+    reported = np.exp(logarithms) if samples is None else samples[measured] / np.exp(logarithms)
+    runs_along = tuple(zip(steps.counts[measured].tolist(), reported.tolist(), strict=True))
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
 
     def advised() -> tuple[NextRun | None, str]:
@@ -213,10 +217,11 @@ def facts_of(
         source=Path(result.schema.source).name or "runs",
         runs=result.schema.rows,
         growth=growth,
+        runs_along=runs_along,
         find_turn=lambda: curve.turn("slower" if growth.whole else "throughput"),
         find_limit=lambda: limit_of(result, query.columns, interval, there),
         find_published=lambda: beside_published(result, curve, growth.target.count, work, question),
-        find_curve=lambda: _drawn(curve, growth, work, interval, result.floor),
+        find_curve=lambda: _drawn(curve, growth, runs_along, samples, interval, result.floor),
         find_advice=advised,
         record=_record(result, panel.only_node, query, curve, growth.target.count, expected.verdict),
         unmeasured=unmeasured,
@@ -236,28 +241,29 @@ def forecast_at(result: FitResult, curve: Scaling, query: Query) -> MixtureForec
     return None if result.schema.substituted else curve.forecast.at(np.array([here]))
 
 
-def _drawn(curve: Scaling, growth: GrowthCounts, work: StepWork, interval: float, floor: float) -> Curve:
-    """Return the curve from the smallest count to the configuration's, as throughputs where these are known."""
-    steps, name = curve.steps, curve.quantity.name
-    upto = max(growth.target.count, steps.largest) * 1.0001
-    places = np.flatnonzero(steps.counts <= upto)
-    lower, upper = curve.forecast.at(places).band(interval, "prediction", floor)
-    value = curve.forecast.at(places).central()
+def _drawn(
+    curve: Scaling,
+    growth: GrowthCounts,
+    runs: tuple[tuple[float, float], ...],
+    samples: AnyArray | None,
+    interval: float,
+    floor: float,
+) -> Curve:
+    """Return the curve from the smallest count to the configuration's, as throughputs where samples are known."""
+    steps = curve.steps
+    places = np.flatnonzero(steps.counts <= max(growth.target.count, steps.largest) * 1.0001)
+    forecast = curve.forecast.at(places)
+    value, (lower, upper) = forecast.central(), forecast.band(interval, "prediction", floor)
     ends = np.stack([value, np.minimum(lower, value), np.maximum(upper, value)])
-    measured, logarithms = steps.measured
-    runs = np.exp(logarithms)
-    rated = growth.target.rate is not None and not growth.whole
-    samples = work.at(steps.columns) if rated else None
-    if samples is not None:
-        ends, runs = samples[places] / ends[[0, 2, 1]], samples[measured] / runs
+    ends = ends if samples is None else samples[places] / ends[[0, 2, 1]]
     return Curve(
         curve.along,
-        "throughput" if rated else name,
-        rate_unit(work.unit) if rated else curve.quantity.unit,
+        "throughput" if growth.rated else curve.quantity.name,
+        rate_unit(growth.sample) if growth.rated else curve.quantity.unit,
         interval,
         tuple(steps.counts[places].tolist()),
         tuple(Interval(*row) for row in ends.T.tolist()),
-        tuple(zip(steps.counts[measured].tolist(), runs.tolist(), strict=True)),
+        runs,
     )
 
 

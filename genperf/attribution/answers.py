@@ -1,6 +1,7 @@
 """The answers of attribution: frozen, printable, plain values for JSON. Definitions: docs/attribution.md."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
 from html import escape
 from typing import Any, TypeAlias
 
@@ -152,7 +153,7 @@ def _text(frame: pd.DataFrame) -> str:
     return frame.to_string(index=False, na_rep="–") if len(frame) else "–"
 
 
-class Scaling(PrintedAnswer, frozen=True, eq=False):
+class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
     """The predicted value along the count of workers; for a time also how well more workers are used."""
 
     #: The factor that counts the workers.
@@ -224,7 +225,7 @@ class Scaling(PrintedAnswer, frozen=True, eq=False):
         """Return one of the points; None where there is none."""
         return next((turn for turn in self.turns if turn.what == what), None)
 
-    @property
+    @cached_property
     def turns(self) -> list[Turn]:
         """The points as numbers that a sentence is made of."""
         return [self._turn(str(row["what"]), row) for row in self.points.to_dict("records")]
@@ -238,11 +239,13 @@ class Scaling(PrintedAnswer, frozen=True, eq=False):
     @property
     def crossover_sentences(self) -> list[str]:
         """Where the largest term changes, of each label."""
-        several = len({*self.crossovers["member"]}) > 1
-        rows = [(row, self._turn("", row)) for row in self.crossovers.to_dict("records")]
-        texts = [crossover_sentence(str(row["before"]), str(row["after"]), turn) for row, turn in rows]
-        members = [f"{row['member']}: " if several else "" for row, _ in rows]
-        return [f"{member}{text}" for member, text in zip(members, texts, strict=True)]
+        rows = self.crossovers.to_dict("records")
+        several = len({row["member"] for row in rows}) > 1
+        return [f"{row['member']}: {self.crossover(row)}" if several else self.crossover(row) for row in rows]
+
+    def crossover(self, row: Mapping[Any, Any]) -> str:
+        """Return a change of the largest term as a sentence."""
+        return crossover_sentence(str(row["before"]), str(row["after"]), self._turn("", row))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""

@@ -67,7 +67,9 @@ class _Part(Struct, frozen=True, eq=False):
     def paths(self, seed: int) -> Array:
         """Return a curve of each draw, shape (draws, rows)."""
         draws, rows = self.mean.shape
-        out = self.mean + _scattered(draws, range(seed, seed + 1)) * self.shared
+        out = self.mean.copy()
+        if self.shared.any():
+            out += _scattered(draws, range(seed, seed + 1)) * self.shared
         if self.root.size:
             count = self.root.shape[1]
             out += _scattered(draws, range(seed * count + 1, (seed + 1) * count + 1)) @ self.root.T
@@ -170,12 +172,23 @@ def _root(covariance: bytes) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
+#: The state of a generator that was just seeded, by seed, a kilobyte each: seeding takes five times as long as to
+#: permute the draws of a member.
+_SEEDED: list[Any] = []
+
+
 # Half a megabyte each at most: every series of a table has the same.
 @lru_cache(maxsize=32)
 def _scattered(count: int, seeds: range) -> Array:
     """Return the quantiles of a standard normal, for each seed in its own order, shape (count, seeds)."""
-    ordered = normal_quantiles((np.arange(count) + 0.5) / count)
-    return ordered[np.stack([np.random.default_rng(seed).permutation(count) for seed in seeds], axis=1)]
+    ordered, generator = normal_quantiles((np.arange(count) + 0.5) / count), np.random.default_rng(0)
+    order = np.empty((count, len(seeds)), dtype=np.intp)
+    for column, seed in enumerate(seeds):
+        while len(_SEEDED) <= seed:
+            _SEEDED.append(np.random.default_rng(len(_SEEDED)).bit_generator.state)
+        generator.bit_generator.state = _SEEDED[seed]
+        order[:, column] = generator.permutation(count)
+    return ordered[order]
 
 
 def thinned(members: Sequence[Member], max_draws: int) -> tuple[Member, ...]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
 from itertools import combinations
 from typing import Any
 
@@ -132,31 +133,31 @@ def term_contributions(
         curves = curves_of(result, columns, None if stacked else members, member_forecasts)
         # Every member of a stack has the pool's curves.
         paths = np.exp(curves.parts[0].paths(0)[: len(draw_shares)] if stacked else curves.paths)
-    best = [_split(m, columns, m.values, value, names) for m, value in zip(members, of_members, strict=True)]
-    draws = np.zeros((0, len(names), best[0].shape[1]))
-    if drawn:
-        starts = np.cumsum([len(m.draws) for m in members])[:-1]
-        member_paths = zip(members, np.split(paths, starts), strict=True)
-        draws = np.concatenate([_split(m, columns, m.draw_values(), path, names) for m, path in member_paths], axis=1)
-        draws = draws.swapaxes(0, 1)
+    starts = np.cumsum([len(m.draws) for m in members])[:-1]
+    splits = [
+        _split(member, columns, value, path if drawn else None, names)
+        for member, value, path in zip(members, of_members, np.split(paths, starts), strict=True)
+    ]
+    # The parts in the value that each member predicts come first.
+    best, draws = np.array([split[0] for split in splits]), np.concatenate([split[1:] for split in splits])
     weights = np.array([m.central_weight for m in members])
     weights = weights / weights.sum()
-    return TermParts(names, np.array(best) / of_members[:, None, :], draws, of_members, central, weights, draw_shares)
+    return TermParts(names, best / of_members[:, None, :], draws, of_members, central, weights, draw_shares)
 
 
-def _split(
-    member: Member, columns: Mapping[str, Any], constants: Mapping[str, Any], predicted: Array, names: Sequence[str]
-) -> Array:
-    """Return the part of each term in the predicted value."""
-    terms = member.expression.term_values(columns, constants)
-    total = member.expression.evaluate(columns, constants)
-    out = np.zeros((len(names), *total.shape))
+def _split(member: Member, columns: Mapping[str, Any], value: Array, path: Array | None, names: Sequence[str]) -> Array:
+    """Return the part of each term in the value that a member predicts, then in each of its draws, where given."""
+    expression, sets = member.expression, [member.constants[None], *([] if path is None else [member.draws])]
+    constants = dict(zip(expression.constant_names, np.vstack(sets).T[:, :, None], strict=True))
+    terms = expression.term_values(columns, constants)
+    total = reduce(np.add, terms.values()) if expression.is_sum else expression.evaluate(columns, constants)
+    out = np.zeros((len(total), len(names), len(value)))
     for name, contribution in terms.items():
-        out[names.index(name)] = contribution
-    if not member.expression.is_sum:
-        out[names.index(HIDDEN)] = total - out.sum(axis=0)
+        out[:, names.index(name)] = contribution
+    if not expression.is_sum:
+        out[:, names.index(HIDDEN)] = total - out.sum(axis=1)
     if FORM in names:
-        out[names.index(FORM)] = predicted - total
+        out[:, names.index(FORM)] = (value[None] if path is None else np.vstack([value, path])) - total
     return out
 
 

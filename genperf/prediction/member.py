@@ -156,6 +156,15 @@ class Member(Struct, frozen=True, eq=False, dict=True):
         above = np.minimum(below + 1, len(ordered) - 1)
         return np.asarray(ordered[below] + (place - below[:, None]) * (ordered[above] - ordered[below])).T
 
+    def constant_rows(self, level: float = 0.9) -> list[tuple[Any, ...]]:
+        """Return of each constant the member, its name, value, lower and upper end, unit and state."""
+        states, rows = {"at its bound": self.at_bound, "not determined": self.unidentified}, []
+        ends = self.constant_interval(level).tolist()
+        for constant, value, interval in zip(self.expression.constants, self.constants.tolist(), ends, strict=True):
+            state = ", ".join(text for text, names in states.items() if constant.name in names)
+            rows.append((self.name, constant.name, value, *interval, constant.unit, state))
+        return rows
+
 
 def discrepancies_of(members: Sequence[Member]) -> list[Discrepancy]:
     """Return the discrepancies of members, once where they share one."""

@@ -5,7 +5,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -103,7 +102,7 @@ def glance(place: Place) -> dict[str, Any]:
         "why": verdict_line(answer.reason),
         "record": "" if facts is None else record_line(facts),
         "next": "" if facts is None else next_line(facts),
-        "measure": "throughput" if facts is not None and facts.curve.name == "throughput" else "value",
+        "measure": "throughput" if facts is not None and facts.growth.rated else "value",
     }
 
 
@@ -217,9 +216,9 @@ def _largest_part(place: Place) -> Section:
     text = limit_sentence(limit, place.shown)
     sentences = [capitalised(text)] if text else []
     if answer is not None and limit.parts:
-        rows = pd.DataFrame([*islice(changes(result, answer.steps, answer.interval), 1)])
         # The member's name belongs to the expert parts.
-        sentences += map(prose, replace(answer, crossovers=rows).crossover_sentences if len(rows) else [])
+        first = islice(changes(result, answer.steps, answer.interval), 1)
+        sentences += [prose(answer.crossover(row)) for row in first]
     return Section(about, limit_short(limit), tuple(sentences))
 
 

@@ -241,18 +241,18 @@ def _stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
 def _constants(result: FitResult, interval: float) -> list[list[Any]]:
     """Return a row per constant: member, constant, value, lower, upper, unit, state."""
     target = result.schema.target
-    heaviest = {entry.places[0] for entry in by_label(result.members)}
-    places = [k for k, member in enumerate(result.members) for _ in member.expression.constants]
-    rows = zip(places, result.constants(interval).to_numpy().tolist(), strict=True)
+    heaviest = sorted(entry.places[0] for entry in by_label(result.members))
     return [
         [member, name, *shorts(ends, 5), constant_unit(unit, target), state]
-        for place, (member, name, *ends, unit, state) in rows
-        if place in heaviest
+        for place in heaviest
+        for member, name, *ends, unit, state in result.members[place].constant_rows(interval)
     ][:MAX_PAGE_CONSTANTS]
 
 
 def _doublings(result: FitResult, interval: float) -> dict[str, Any] | None:
     """Return by what doubling each factor multiplies the value at each level; None where no categorical one varies."""
+    if not any(len(factor.levels) > 1 for factor in result.schema.factors):
+        return None
     by_level = doublings_by_level(result, interval=interval)
     if by_level.empty:
         return None

@@ -305,13 +305,7 @@ class FitResult(Result, PredictedFrom):
         """
         import pandas as pd
 
-        rows = []
-        for member in self.members:
-            columns = (member.expression.constants, member.constants, member.constant_interval(interval))
-            states = {"at its bound": member.at_bound, "not determined": member.unidentified}
-            for constant, value, ends in zip(*columns, strict=True):
-                state = ", ".join(text for text, names in states.items() if constant.name in names)
-                rows.append((member.name, constant.name, float(value), *map(float, ends), constant.unit, state))
+        rows = [row for member in self.members for row in member.constant_rows(interval)]
         return pd.DataFrame(rows, columns=["member", "constant", "value", "lower", "upper", "unit", "state"])
 
     def _headline(self) -> str:

@@ -166,7 +166,7 @@ def knowledge(
 ) -> Knowledge | StackKnowledge:
     """Return the uncertainty of a result at some configurations, with the chance that its form is wrong.
 
-    Where it is `contained`, that of expressions alone is what their intervals contain: no regimes that begin beyond the
+    Where it is `contained`, of expressions alone, it is what their intervals contain: no regimes that begin beyond the
     data, and a measurement around the fit to it.
     """
     if stack_of(result.members) is not None:
@@ -176,7 +176,6 @@ def knowledge(
     centred = now.drawn - now.weights @ now.drawn
     between = (now.weights[:, None] * centred).T @ centred
     far = distance_beyond(result.schema, columns)
-    contained &= all(member.discrepancy is None for member in result.members)
     regime = 0.0 if contained else NEW_REGIME * REGIME_JUMP**2 * np.minimum.outer(far, far)
     noise = np.minimum(now.noise, _residual_variance(result)) if contained else now.noise
     # The square of a correlation two standard deviations from none.
@@ -362,7 +361,8 @@ def suggest(
         samples = step.at(places.columns) if rated else None
         rates = {} if samples is None else {"throughput": samples / central}
         frame = pd.DataFrame({**places.columns, quantity.name: central, **rates, "cost": prices})
-        contained = knowledge(result, both, predictions, contained=True)
+        alone = all(member.discrepancy is None and member.process is None for member in result.members)
+        contained = knowledge(result, both, predictions, contained=True) if alone else start
         ranking = _Ranking(frame, start, contained, width, run)
         ranked = ranking.of(start, contained)
         chosen = ranking.batch(ranked, k, within)
@@ -432,13 +432,14 @@ class _Ranking(Struct, frozen=True, eq=False):
 
 def places_of(target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.DataFrame) -> tuple[dict[str, Any], ...]:
     """Return the configurations to measure by what differs from the target."""
-    if chosen.empty:
+    rows = chosen.to_dict("records")
+    if not rows:
         return ()
-    differing = [n for n in target if not (chosen[n] == target[n]).all()] or list(target)
+    differing = [n for n in target if any(row[n] != target[n] for row in rows)] or list(target)
     if not {*differing} & {*named}:
         # Only what follows from the target differs: what was asked about comes first.
         differing = [*named, *(n for n in differing if n not in named)]
-    return tuple({str(n): row[n] for n in differing} for row in chosen[differing].to_dict("records"))
+    return tuple({str(n): row[n] for n in differing} for row in rows)
 
 
 def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.DataFrame | None) -> Query:

@@ -134,7 +134,7 @@ def record_line(facts: Facts) -> str:
     record = facts.record
     if record is None:
         return ""
-    measured = max((count for count, _ in facts.curve.measured), default=facts.growth.smallest.count)
+    measured = max((count for count, _ in facts.runs_along), default=facts.growth.smallest.count)
     error = f"median error {record.median_error:.0f} %"
     held = f"{100.0 * record.covered / record.predictions:.0f} % of intervals held the truth"
     if facts.growth.target.count / measured > Record.far:
