@@ -11,48 +11,26 @@ from pathlib import Path
 import pytest
 from helpers import nodes
 
-LAYERS = {
-    "arrays": 0,
-    "sobol": 1,
-    "gaussian": 1,
-    "errors": 0,
-    "engine": 1,
-    "facts": 1,
-    "losses": 1,
-    "scaling": 1,
-    "metrics": 1,
-    "vocabulary": 1,
-    "formula": 2,
-    "solver": 2,
-    "table": 3,
-    "panel": 4,
-    "expression": 3,
-    "peaks": 3,
-    "models": 6,
-    "words": 5,
-    "datasets": 5,
-    "importers": 4,
-    "discrepancy": 5,
-    "prediction": 6,
-    "normal": 7,
-    "causes": 7,
-    "result": 7,
-    "one_run": 8,
-    "fleet": 8,
-    "estimate": 8,
-    "attribution": 8,
-    "process": 9,
-    "growth": 7,
-    "fitting": 10,
-    "validation": 11,
-    "verification": 11,
-    "search": 12,
-    "asking": 13,
-    "estimator": 12,
-    "plots": 12,
-    "reporting": 14,
-    "cli": 15,
-}
+#: Rooms of each layer, from the lowest.
+ROOMS = (
+    ("arrays", "errors"),
+    ("sobol", "gaussian", "engine", "facts", "losses", "scaling", "metrics", "vocabulary"),
+    ("formula", "solver"),
+    ("table", "expression", "peaks"),
+    ("panel", "importers"),
+    ("words", "datasets", "discrepancy"),
+    ("models", "prediction"),
+    ("normal", "causes", "result", "growth"),
+    ("one_run", "fleet", "estimate", "attribution"),
+    ("process",),
+    ("fitting",),
+    ("validation", "verification"),
+    ("search", "estimator", "plots"),
+    ("asking",),
+    ("reporting",),
+    ("cli",),
+)
+LAYERS = {room: layer for layer, rooms in enumerate(ROOMS) for room in rooms}
 
 
 def imports_of(syntax: Iterable[ast.AST], modules: Collection[str]) -> set[str]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from helpers import runs_of
 
 import genperf as gp
 from genperf.attribution import Knee
@@ -12,14 +13,9 @@ from genperf.search import Job
 
 #: Columns of the one table → of the other.
 COLUMNS = {"workers": "world", "batch": "mystery"}
-RUNS = pd.DataFrame(
-    [
-        (n, b, r, 0.01 + 0.003 * b + 0.02 * (n - 1) / n + 0.0002 * r)
-        for n in (1, 2, 4, 8)
-        for b in (16, 32)
-        for r in (0, 1)
-    ],
-    columns=["workers", "batch", "run", "s"],
+RUNS = runs_of(
+    lambda f: 0.01 + 0.003 * f.batch + 0.02 * (f.workers - 1) / f.workers + 0.0002 * f.run,
+    {"workers": (1, 2, 4, 8), "batch": (16, 32), "run": (0, 1)},
 )
 
 
@@ -58,12 +54,8 @@ def test_efficiency_knows_the_workers_and_their_batch(named: gp.FitResult, mappe
 
 def test_advice_knows_them_too(named: gp.FitResult, mapped: gp.FitResult) -> None:
     over = {"workers": "1:32:*2", "batch": [16, 32]}
-    asked = {
-        "where": "workers*batch <= 512",
-        "minimize": "time*50000/(workers*batch)",
-        "job": Job(steps="50000/(workers*batch)"),
-    }
-    one, other = (gp.optimize(result, over, **asked) for result in (named, mapped))
+    least, job = "time*50000/(workers*batch)", Job(steps="50000/(workers*batch)")
+    one, other = (gp.optimize(result, over, "workers*batch <= 512", least, job=job) for result in (named, mapped))
     same(one.best, other.best)
     assert "cost" in other.best
     assert gp.optimize(mapped, {"world": "1:32:*2", "mystery": [16, 32]}).configurations == 12

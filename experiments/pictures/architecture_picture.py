@@ -1,6 +1,6 @@
 """Draw the rooms of genperf by layer, with what each imports: docs/images/architecture.svg.
 
-The rooms and their imports are read from the files of `genperf/`, the layers from the table `LAYERS` in
+The rooms and their imports are read from the files of `genperf/`, the layers from the table `ROOMS` in
 `tests/test_layers.py`. An arrow leads from a room to a room that it imports. Arrows that others imply are left out; a
 pointer over a room shows all of its imports. The same files give the same bytes.
 """
@@ -8,6 +8,7 @@ pointer over a room shows all of its imports. The same files give the same bytes
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -59,17 +60,15 @@ STYLE = """
 
 
 def layers_of(text: str) -> dict[str, int]:
-    """Return the table `LAYERS` of a module's text.
+    """Return the layer of each room by the table `ROOMS` of a module's text.
 
-    >>> layers_of("LAYERS = {'errors': 0, 'table': 3}")
-    {'errors': 0, 'table': 3}
+    >>> layers_of("ROOMS = (('errors',), ('table', 'panel'))")
+    {'errors': 0, 'table': 1, 'panel': 1}
     """
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if any(isinstance(target, ast.Name) and target.id == "LAYERS" for target in targets):
-                return dict(ast.literal_eval(node.value))
-    raise LookupError(f"no table LAYERS in {LAYERS_FILE}")
+    table = re.search(r"(?ms)^ROOMS = (\(.*?\))$", text)
+    if table is None:
+        raise LookupError(f"no table ROOMS in {LAYERS_FILE}")
+    return {room: layer for layer, rooms in enumerate(ast.literal_eval(table[1])) for room in rooms}
 
 
 def imports_of(package: Path, rooms: Sequence[str]) -> Imports:

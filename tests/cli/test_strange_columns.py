@@ -1,7 +1,5 @@
 """Columns beside a count and a measurement: each is read for what it says, and the answer is about the count."""
 
-from collections.abc import Sequence
-
 import pytest
 from helpers import Shell, assert_says, csv_of, done, told
 
@@ -13,86 +11,64 @@ HANDLERS = csv_of(
 )
 
 
-@pytest.mark.parametrize(
-    ("table", "at", "says", "never"),
-    [
-        # The table says it in words.
-        (
-            csv_of("kind,procs,wall_s", (("weak", n, t) for n, t in zip(COUNTS, (48, 31, 27, 24), strict=True))),
-            ("procs=16",),
-            ("'kind' is weak, so all are taken to keep their work",),
-            ("share one amount of work",),
+#: A table and its question → what an answer says, and what it never says.
+COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
+    # The table says it in words.
+    "weak": (
+        csv_of("kind,procs,wall_s", (("weak", n, t) for n, t in zip(COUNTS, (48, 31, 27, 24), strict=True))),
+        ("procs=16",), ("'kind' is weak, so all are taken to keep their work",), ("share one amount of work",),
+    ),
+    # What is to be done grows with the executors.
+    "size": (
+        csv_of("executors,rows,wall_s", ((n, 500_000 * n, 50 + 4 * n) for n in COUNTS)), ("executors=16",),
+        ("'rows' grows in proportion to executors", "The efficiency is"), (),
+    ),
+    # What is paid is no scale, where names hold the devices.
+    "cost": (
+        csv_of("GPUs,QPS,Cost/Month", ((f"{n}x T4", q, f"${600 * n}") for n, q in ((1, 1200), (2, 2200), (4, 4000)))),
+        ("GPUs=8",), ("--extrinsic devices", "at devices=8"), ("Cost/Month=",),
+    ),
+    # A column of the same count in other words.
+    "alias": (
+        csv_of(
+            "net,config,gpus,tok_s",
+            [
+                *((net, f"{n}xGPU", n, r * n**0.6) for net, r in (("a", 900), ("b", 200)) for n in (1, 2, 4)),
+                ("c", "CPU only", 0, 90),
+            ],
         ),
-        # What is to be done grows with the executors.
-        (
-            csv_of("executors,rows,wall_s", ((n, 500_000 * n, 50 + 4 * n) for n in COUNTS)),
-            ("executors=16",),
-            ("'rows' grows in proportion to executors", "The efficiency is"),
-            (),
-        ),
-        # What is paid is no scale, where names hold the devices.
-        (
-            csv_of(
-                "GPUs,QPS,Cost/Month", ((f"{n}x T4", q, f"${600 * n}") for n, q in ((1, 1200), (2, 2200), (4, 4000)))
-            ),
-            ("GPUs=8",),
-            ("--extrinsic devices", "at devices=8"),
-            ("Cost/Month=",),
-        ),
-        # A column of the same count in other words.
-        (
-            csv_of(
-                "net,config,gpus,tok_s",
-                [
-                    *((net, f"{n}xGPU", n, r * n**0.6) for net, r in (("a", 900), ("b", 200)) for n in (1, 2, 4)),
-                    ("c", "CPU only", 0, 90),
-                ],
-            ),
-            ("gpus=8", "net=a"),
-            ("left out: config", "column 'gpus': '0' is not above zero, and the work of a step is gpus"),
-            ("config=",),
-        ),
-        # Grids of nodes by devices, and one of one node.
-        (
-            csv_of("Hardware,minutes", (("8xH100", 24), ("2x8xH100", 12.5), ("4x8xH100", 6.9))),
-            ("nodes=8",),
-            ("as fast as on 8 devices", "at nodes=8, devices=64"),
-            (),
-        ),
-        # Nanoseconds of a clock.
-        (
-            csv_of("threads,time", ((n, round(45e9 / n**0.1)) for n in (1, 2, 3, 4))),
-            ("threads=8",),
-            ("--unit ns", " billion ns at threads=8"),
-            (" billion s",),
-        ),
-        # A time by what is chosen: no workers, no step, and no other unit than its own.
-        (
-            HANDLERS,
-            ("handle_ms=10", "codec=a"),
-            ("Expect messages_per_sec of 3", "at handle_ms=10, codec=a."),
-            ("efficiency", "handle m.", "1 handle"),
-        ),
-        (
-            csv_of(
-                "db,clients,avg_ms", ((db, n, s * (600 + 9 * n)) for db, s in (("x", 1), ("y", 2)) for n in (1, 10, 50))
-            ),
-            ("clients=100", "db=y"),
-            ("ms at clients=100, db=y.", "narrows from", " ms, unless"),
-            (" s, unless",),
-        ),
-        (
-            csv_of("n_envs,fps", ((n, 45 * n**0.9) for n in (256, 512, 1024))),
-            ("n_envs=4096",),
-            ("256 envs",),
-            ("n envs",),
-        ),
-    ],
-    ids=["weak", "size", "cost", "alias", "grid", "nanoseconds", "unit", "own unit", "noun"],
-)
-def test_a_column_says_what_it_is(
-    shell: Shell, table: str, at: tuple[str, ...], says: Sequence[str], never: Sequence[str]
-) -> None:
+        ("gpus=8", "net=a"),
+        ("left out: config", "column 'gpus': '0' is not above zero, and the work of a step is gpus"), ("config=",),
+    ),
+    # Grids of nodes by devices, and one of one node.
+    "grid": (
+        csv_of("Hardware,minutes", (("8xH100", 24), ("2x8xH100", 12.5), ("4x8xH100", 6.9))),
+        ("nodes=8",), ("as fast as on 8 devices", "at nodes=8, devices=64"), (),
+    ),
+    # Nanoseconds of a clock.
+    "nanoseconds": (
+        csv_of("threads,time", ((n, round(45e9 / n**0.1)) for n in (1, 2, 3, 4))),
+        ("threads=8",), ("--unit ns", " billion ns at threads=8"), (" billion s",),
+    ),
+    # A time by what is chosen: no workers, no step, and no other unit than its own.
+    "unit": (
+        HANDLERS, ("handle_ms=10", "codec=a"),
+        ("Expect messages_per_sec of 3", "at handle_ms=10, codec=a."), ("efficiency", "handle m.", "1 handle"),
+    ),
+    "own unit": (
+        csv_of("db,clients,avg_ms", ((f, n, s * (600 + 9 * n)) for f, s in (("x", 1), ("y", 2)) for n in (1, 10, 50))),
+        ("clients=100", "db=y"), ("ms at clients=100, db=y.", "narrows from", " ms, unless"), (" s, unless",),
+    ),
+    "noun": (
+        csv_of("n_envs,fps", ((n, 45 * n**0.9) for n in (256, 512, 1024))),
+        ("n_envs=4096",), ("256 envs",), ("n envs",),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", COLUMNS)
+def test_a_column_says_what_it_is(shell: Shell, case: str) -> None:
+    table, at, says, never = COLUMNS[case]
     output = told(shell, table, "--full", *(word for value in at for word in ("--at", value)))
     assert [text for text in says if text not in output] == [], output
     assert [text for text in never if text in output] == [], output

@@ -64,26 +64,21 @@ PRECISIONS = pd.DataFrame(
     ("runs", "roles", "at", "expected"),
     [
         (
-            {"gpus": [1, 2, 4, 8, 16], "seconds": [8.0, 4.0, 2.0, "crashed", "crashed"]},
-            {"extrinsic": "gpus"},
-            {"gpus": [1.0, 4.0, 8.0, 64.0]},
-            [0.99, 0.99, 0.25, 0.25],
+            {"gpus": [1, 2, 4, 8, 16], "seconds": [8.0, 4.0, 2.0, "crashed", "crashed"]}, {"extrinsic": "gpus"},
+            {"gpus": [1.0, 4.0, 8.0, 64.0]}, [0.99, 0.99, 0.25, 0.25],
         ),
         (
-            PRECISIONS,
-            {"intrinsic": "batch", "categorical": "precision"},
-            {"precision": np.array(["fp16", "fp32"], dtype=object), "batch": [16.0, 16.0]},
-            [0.99, 0.01],
+            PRECISIONS, {"intrinsic": "batch", "categorical": "precision"},
+            {"precision": np.array(["fp16", "fp32"], dtype=object), "batch": [16.0, 16.0]}, [0.99, 0.01],
         ),
         (
             {"offload": [0, 0, 1, 1], "batch": [1, 8, 8, 64], "seconds": [1.0, "OOM", 9.0, "OOM"]},
-            {"intrinsic": "offload,batch"},
-            {"offload": [0.0, 0.0, 1.0, 1.0], "batch": [1.0, 8.0, 8.0, 64.0]},
+            {"intrinsic": "offload,batch"}, {"offload": [0.0, 0.0, 1.0, 1.0], "batch": [1.0, 8.0, 8.0, 64.0]},
             [0.99, 0.01, 0.99, 0.01],
         ),
     ],
     ids=["failures at scale", "levels shift the limit", "values of zero"],
-)
+)  # fmt: skip
 def test_limits_that_a_few_runs_show(runs: object, roles: dict[str, str], at: dict, expected: list[float]) -> None:
     fits = learned(pd.DataFrame(runs), **roles)
     found = fits.probability({name: np.asarray(values) for name, values in at.items()})
@@ -125,9 +120,9 @@ def test_nothing_failed() -> None:
 ROLES = {"intrinsic": "layers,mbs,gbs", "extrinsic": "dp,tp,pp,nodes"}
 
 
-def with_failures(capacity: float, **columns: object) -> pd.DataFrame:
+def with_failures(capacity: float, **more: object) -> pd.DataFrame:
     """Return the runs; those above the capacity failed, and their memory is not known."""
-    runs = layout_runs().assign(**columns)
+    runs = layout_runs().assign(**more)
     failed = runs.gib > capacity
     return runs.assign(s=np.where(failed, "OOM", "1"), memory=np.where(failed, "", runs.gib.astype(str)))
 
@@ -137,10 +132,6 @@ def learned_of_memory_demand(runs: pd.DataFrame, *, beside: bool = False, **role
     fits = feasibility_of(gp.read_table(runs.drop(columns="gib"), time="s", **{**ROLES, **roles}, **also))
     assert fits is not None
     return fits
-
-
-def asked(runs: pd.DataFrame) -> dict[str, np.ndarray]:
-    return {str(name): runs[name].to_numpy() for name in runs.columns}
 
 
 def test_a_device_of_less_memory_is_a_level() -> None:
@@ -163,11 +154,8 @@ def test_a_column_of_another_name_is_mapped() -> None:
         time="s", intrinsic="layers,mbs,gbs", extrinsic="copies,cuts,pp,nodes",
     )  # fmt: skip
     fits = feasibility_of(table.mapped({"data_parallel": "copies", "tensor_parallel": "cuts"}))
-    np.testing.assert_allclose(
-        fits.probability(asked(runs.rename(columns=named))),
-        learned_of_memory_demand(runs).probability(asked(runs)),
-        rtol=1e-6,
-    )
+    mapped, plain = fits.probability(columns(runs.rename(columns=named))), learned_of_memory_demand(runs)
+    np.testing.assert_allclose(mapped, plain.probability(columns(runs)), rtol=1e-6)
 
 
 def transformers(seed: int) -> tuple[pd.DataFrame, pd.Series]:
@@ -193,7 +181,7 @@ def test_outcomes_of_60_layouts_tell_the_others(seed: int, limit: float, switch:
     failing = runs.assign(s=np.where(gib > limit, "OOM", "1"))
     fits = feasibility_of(gp.read_table(failing[train], time="s", **roles))
     assert all(abs(offset) < 0.2 * fits.need.slope for offset in fits.offsets.get("recompute", {}).values())
-    right = (fits.probability(asked(runs[~train])) < 0.5) == (gib[~train] > limit)
+    right = (fits.probability(columns(runs[~train])) < 0.5) == (gib[~train] > limit)
     assert right.mean() >= 0.95
 
 
@@ -202,7 +190,7 @@ def test_measured_memory_is_read_beside_the_outcomes() -> None:
     runs = with_failures(40.0)
     fits = learned_of_memory_demand(runs, beside=True)
     there = runs[runs.gib < 40.0]
-    need = np.exp(fits.need.demanded(asked(there)) / fits.need.slope)
+    need = np.exp(fits.need.demanded(columns(there)) / fits.need.slope)
     assert np.median(np.abs(need / there.gib - 1.0)) < 0.05
 
 

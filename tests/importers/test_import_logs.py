@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ from genperf.table.facts import source_of_log
 from genperf.table.opened import open_source
 
 DATA = Path(__file__).parent / "data"
+SCAN = str(DATA / "hyperfine_scan.json")
 #: Steps as each project prints them, with what is to be read: the column, its median after the first, the settings.
 LOGS = {
     "megatron-lm": (
@@ -109,14 +112,8 @@ def test_a_collective_without_a_time_is_named() -> None:
 
 def test_rounds_of_a_benchmark_are_repeats() -> None:
     table = pytest_benchmark.read((DATA / "pytest_benchmark.json").read_text(), "bench.json")
-    assert [(row["workers"], row["repeat"], row["time_s"]) for row in table.rows] == [
-        (1, 0, 0.42),
-        (1, 1, 0.41),
-        (1, 2, 0.43),
-        (2, 0, 0.24),
-        (2, 1, 0.23),
-        (2, 2, 0.23),
-    ]
+    assert [(row["workers"], row["repeat"]) for row in table.rows] == [*product((1, 2), (0, 1, 2))]
+    assert [row["time_s"] for row in table.rows] == [0.42, 0.41, 0.43, 0.24, 0.23, 0.23]
     assert table.group == ("test",)
 
 
@@ -231,20 +228,8 @@ def test_a_pattern_that_names_no_factor_is_refused(pattern: str) -> None:
         ("csv", ["x"], {}, None, "one of hyperfine, extra-p, pytorch-profiler, mlperf"),
         ("hyperfine", ["none.json"], {}, None, "none.json: no such file"),
         ("hyperfine", ["none*.json"], {}, None, "no file matches"),
-        (
-            "hyperfine",
-            [str(DATA / "hyperfine_scan.json")],
-            {"time_s": "1"},
-            None,
-            "'time_s' is a column of the table itself",
-        ),
-        (
-            "hyperfine",
-            [str(DATA / "hyperfine_scan.json")],
-            {},
-            "run_{n}.json",
-            "the file's name does not match 'run_{n}.json'",
-        ),
+        ("hyperfine", [SCAN], {"time_s": "1"}, None, "'time_s' is a column of the table itself"),
+        ("hyperfine", [SCAN], {}, "run_{n}.json", "the file's name does not match 'run_{n}.json'"),
     ],
 )
 def test_what_cannot_be_imported_is_said(
@@ -259,15 +244,8 @@ def test_what_cannot_be_imported_is_said(
 
 
 def line(key: str, value: Any = None, ms: float = 0, **metadata: Any) -> str:
-    entry = {
-        "namespace": "",
-        "time_ms": ms,
-        "event_type": "POINT_IN_TIME",
-        "key": key,
-        "value": value,
-        "metadata": metadata,
-    }
-    return f":::MLLOG {json.dumps(entry)}"
+    entry = {"namespace": "", "time_ms": ms, "event_type": "POINT_IN_TIME", "key": key, "value": value}
+    return f":::MLLOG {json.dumps({**entry, 'metadata': metadata})}"
 
 
 BATCH = line("global_batch_size", 100)
@@ -328,21 +306,15 @@ def test_the_system_description_tells_the_scale() -> None:
     assert "framework" not in row
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "holds no ':::MLLOG' line"),
-        ("step 1: 0.5 s", "holds no ':::MLLOG' line"),
-        (line("tracked_stats", {"throughput": 50}), "logs no 'global_batch_size'"),
-        (BATCH, "logs neither a throughput nor the samples"),
-        (BATCH + "\n" + line("tracked_stats", {"throughput": float("inf")}), "logs neither a throughput"),
-        (BATCH + "\n" + line("tracked_stats", {"throughput": "fast"}), "logs neither a throughput"),
-    ],
+#: What is no log of MLPerf, and what is said of it.
+NO_LOGS = (
+    ("", "holds no ':::MLLOG' line"),
+    ("step 1: 0.5 s", "holds no ':::MLLOG' line"),
+    (line("tracked_stats", {"throughput": 50}), "logs no 'global_batch_size'"),
+    (BATCH, "logs neither a throughput nor the samples"),
+    (BATCH + "\n" + line("tracked_stats", {"throughput": float("inf")}), "logs neither a throughput"),
+    (BATCH + "\n" + line("tracked_stats", {"throughput": "fast"}), "logs neither a throughput"),
 )
-def test_logs_that_do_not_tell(text: str, said: str) -> None:
-    with pytest.raises(TableError) as caught:
-        read(text, "log")
-    assert said in str(caught.value)
 
 
 # --- hyperfine's exports: what is in them, and what is said of those that are none -----------------------------------
@@ -354,16 +326,11 @@ def export(**changes: Any) -> str:
 
 
 def test_a_scan_has_a_row_for_each_run_and_its_parameters() -> None:
-    text = (DATA / "hyperfine_scan.json").read_text()
+    text = Path(SCAN).read_text()
     table = read_hyperfine(text, "scan.json")
     times = [time for result in json.loads(text)["results"] for time in result["times"]]
     assert [row["time_s"] for row in table.rows] == times
-    assert [(row["workers"], row["batch"]) for row in table.rows[::3]] == [
-        ("1", "8"),
-        ("2", "8"),
-        ("1", "16"),
-        ("2", "16"),
-    ]
+    assert [(row["batch"], row["workers"]) for row in table.rows[::3]] == [*product(("8", "16"), "12")]
     assert [row["repeat"] for row in table.rows] == [0, 1, 2] * 4
     assert table.factors == ("batch", "workers")
     assert not table.left_out
@@ -387,30 +354,34 @@ def test_memory_of_newer_versions_and_no_codes_of_older_ones() -> None:
     assert len(read_hyperfine(export(exit_codes=None), "runs.json").rows) == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "runs.json: the file is empty"),
-        ('{"results": [{"command": "a", "times": [1.0', "runs.json: line 1, column 44: the file is cut off here"),
-        ("no JSON", "runs.json: line 1, column 1: this is not JSON"),
-        ("[1, 2]", "is JSON, but no export of hyperfine"),
-        ('{"results": {}}', "runs.json: results: a list is expected here, not an object"),
-        ('{"results": []}', "holds no run"),
-        ('{"results": [3]}', "runs.json: results[0]: an object is expected here, not a number"),
-        ('{"results": [{"times": [1]}]}', "runs.json: results[0]: has no 'command' (it has times)"),
-        (export(times=["fast"]), "runs.json: results[0].times[0]: a number is expected here, not text ('fast')"),
-        (export(times=[float("nan"), 1.0]), "runs.json: results[0].times[0]: is not a finite number"),
-        (export().replace("0.25", "1e999"), "results[0].times[1]: is not a finite number"),
-        (export().replace("0.25", "9" * 400), "results[0].times[1]: is not a finite number"),
-        (export().replace("0.25", "9" * 5000), "holds a number that cannot be read"),
-        (export().replace("0.25", "[" * 10**5 + "]" * 10**5), "is nested too deeply"),
-        (export(exit_codes=[0]), "holds 2 'times' and 1 'exit_codes'"),
-        (export(exit_codes=[1, 2]), "holds no run that ended well"),
-        (export(parameters={"time_s": "4"}), "a parameter is named 'time_s', as is a column of the table"),
-        (export(parameters={" ": "4"}), "a parameter has no name"),
-    ],
+#: What is no export of hyperfine, and what is said of it.
+NO_EXPORTS = (
+    ("", "runs.json: the file is empty"),
+    ('{"results": [{"command": "a", "times": [1.0', "runs.json: line 1, column 44: the file is cut off here"),
+    ("no JSON", "runs.json: line 1, column 1: this is not JSON"),
+    ("[1, 2]", "is JSON, but no export of hyperfine"),
+    ('{"results": {}}', "runs.json: results: a list is expected here, not an object"),
+    ('{"results": []}', "holds no run"),
+    ('{"results": [3]}', "runs.json: results[0]: an object is expected here, not a number"),
+    ('{"results": [{"times": [1]}]}', "runs.json: results[0]: has no 'command' (it has times)"),
+    (export(times=["fast"]), "runs.json: results[0].times[0]: a number is expected here, not text ('fast')"),
+    (export(times=[float("nan"), 1.0]), "runs.json: results[0].times[0]: is not a finite number"),
+    (export().replace("0.25", "1e999"), "results[0].times[1]: is not a finite number"),
+    (export().replace("0.25", "9" * 400), "results[0].times[1]: is not a finite number"),
+    (export().replace("0.25", "9" * 5000), "holds a number that cannot be read"),
+    (export().replace("0.25", "[" * 10**5 + "]" * 10**5), "is nested too deeply"),
+    (export(exit_codes=[0]), "holds 2 'times' and 1 'exit_codes'"),
+    (export(exit_codes=[1, 2]), "holds no run that ended well"),
+    (export(parameters={"time_s": "4"}), "a parameter is named 'time_s', as is a column of the table"),
+    (export(parameters={" ": "4"}), "a parameter has no name"),
 )
-def test_what_is_no_export_is_said_to_be_none(text: str, said: str) -> None:
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "said"),
+    [*((read, *case) for case in NO_LOGS), *((read_hyperfine, *case) for case in NO_EXPORTS)],
+)
+def test_what_is_no_log_is_said_to_be_none(reader: Callable[[str, str], object], text: str, said: str) -> None:
     with pytest.raises(TableError) as caught:
-        read_hyperfine(text, "runs.json")
+        reader(text, "runs.json")
     assert said in str(caught.value)

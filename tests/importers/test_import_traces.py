@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,15 +78,8 @@ def test_phases_of_the_host_worked_by_hand() -> None:
         mark("optimizer", 880, 120),
     ]
     (row,) = read(trace(*events), "t").rows
-    assert dict(row) == {
-        "step": 5,
-        "step_time_s": 0.001,
-        "input_s": 0.0001,
-        "forward_s": 0.0002,
-        "backward_s": 0.00013,
-        "exchange_s": 0.0004,
-        "update_s": 5e-05,
-    }
+    phases = {"input_s": 0.0001, "forward_s": 0.0002, "backward_s": 0.00013, "exchange_s": 0.0004, "update_s": 5e-05}
+    assert dict(row) == {"step": 5, "step_time_s": 0.001, **phases}
 
 
 def device(first: float) -> list[Event]:
@@ -111,15 +104,8 @@ def test_phases_and_steps_of_a_device_worked_by_hand() -> None:
     table = read(trace(*device(0.0), deviceProperties=[{"name": "A100"}]), "t")
     # The first step's beginning on the device is not known; the second took from 250 to 420.
     (row,) = table.rows
-    assert dict(row) == {
-        "device": "A100",
-        "step": 2,
-        "step_time_s": 170e-6,
-        "host_step_s": 100e-6,
-        "forward_s": 40e-6,
-        "backward_s": 70e-6,
-        "exchange_s": 70e-6,
-    }
+    phases = {"forward_s": 40e-6, "backward_s": 70e-6, "exchange_s": 70e-6}
+    assert dict(row) == {"device": "A100", "step": 2, "step_time_s": 170e-6, "host_step_s": 100e-6, **phases}
     assert "step 1: the device was still at work" in table.left_out[0]
 
 
@@ -132,22 +118,16 @@ def test_events_of_other_kinds_do_not_disturb() -> None:
     assert len(read(json.dumps(json.loads(text)["traceEvents"]), "t").rows) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{}", "is JSON, but no trace of torch.profiler"),
-        ('{"traceEvents": {}}', "is JSON, but no trace of torch.profiler"),
-        ('{"traceEvents": [], "x": 1}', "is JSON, but no trace of torch.profiler"),
-        (trace(event("cpu_op", "aten::mm", 0, 1)), "has no 'ProfilerStep#N'"),
-        (trace(mark("ProfilerStep#1", 0, 1)), "has no 'ProfilerStep#N' in which something was done"),
-        (trace(*device(0.0)[:6]), "record two steps or more"),
-        (trace(mark("ProfilerStep#1", 0, 1))[:-4], "the file is cut off here"),
-    ],
+#: What is no trace of steps, and what is said of it.
+NO_TRACES = (
+    ("{}", "is JSON, but no trace of torch.profiler"),
+    ('{"traceEvents": {}}', "is JSON, but no trace of torch.profiler"),
+    ('{"traceEvents": [], "x": 1}', "is JSON, but no trace of torch.profiler"),
+    (trace(event("cpu_op", "aten::mm", 0, 1)), "has no 'ProfilerStep#N'"),
+    (trace(mark("ProfilerStep#1", 0, 1)), "has no 'ProfilerStep#N' in which something was done"),
+    (trace(*device(0.0)[:6]), "record two steps or more"),
+    (trace(mark("ProfilerStep#1", 0, 1))[:-4], "the file is cut off here"),
 )
-def test_what_is_no_trace_of_steps_is_said_to_be_none(text: str, said: str) -> None:
-    with pytest.raises(TableError) as caught:
-        read(text, "t")
-    assert said in str(caught.value)
 
 
 # --- tensorBoard's event files and Nsight Systems' exports: files that are no text -----------------------------------
@@ -299,9 +279,7 @@ def test_lines_may_hold_lists_and_leave_call_path_and_metric_out() -> None:
         '{"params": {"n": 4}, "value": [0.5, 0.25]}\n\n{"params": {"n": 4}, "value": 1}\n', "runs.jsonl"
     )
     assert [dict(row) for row in table.rows] == [
-        {"n": 4, "repeat": 0, "value": 0.5},
-        {"n": 4, "repeat": 1, "value": 0.25},
-        {"n": 4, "repeat": 2, "value": 1},
+        {"n": 4, "repeat": repeat, "value": value} for repeat, value in enumerate((0.5, 0.25, 1))
     ]
     assert table.group == ()
     assert len(read_import_extra_p('{"params": {"n": 4}, "value": [0.5, 0.25]}', "one.jsonl").rows) == 2
@@ -312,46 +290,44 @@ def ids(**changes: object) -> str:
     return json.dumps({**whole, **changes})
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (" \n", "the file is empty"),
-        ("hello world", "f: line 1: 'hello' is none of PARAMETER, POINTS"),
-        ("PARAMETER n\nPOINT 1", "f: line 2: 'POINT' is none of"),
-        ("POINTS 1 2", "f: line 1: POINTS come before any PARAMETER"),
-        (TWO.format("(1 2) (3)"), "f: line 2: point (3) does not give one coordinate for each of p, q"),
-        (TWO.format("(1 2) (3 4"), "f: line 2: the brackets of the points do not match"),
-        (TWO.format("(1 2) )3 4("), "f: line 2: the brackets of the points do not match"),
-        (TWO.format("(1 x) (3 4)"), "f: line 2: a coordinate must be a finite number, not 'x'"),
-        (TWO.format("(1 2)"), "f: line 5: more DATA lines than 1 point"),
-        (TWO.format("(1 2) (3 4) (5 6)"), "f: line 3: 2 DATA lines for 3 points"),
-        ("PARAMETER n\nPOINTS 1\nDATA", "f: line 3: no number follows the keyword"),
-        ("PARAMETER n\nPOINTS 1\nDATA inf", "f: line 3: a value must be a finite number, not 'inf'"),
-        ("PARAMETER n\nPOINTS 1\n", "holds no measurement"),
-        ("PARAMETER repeat\nPOINTS 1\nDATA 1", "a parameter is named 'repeat'"),
-        ('{"a": 1}', "is JSON, but not as Extra-P writes it"),
-        (
-            '{"parameters": ["n"], "measurements": {"r": {"t": [{"point": [1]}]}}}',
-            "measurements.r.t[0]: has no 'values'",
-        ),
-        (
-            '{"parameters": ["n"], "measurements": {"r": {"t": [{"point": [1, 2], "values": [1]}]}}}',
-            "f: measurements.r.t[0].point: a coordinate for each of n is expected, not 2",
-        ),
-        ('{"parameters": ["n"], "measurements": {"r"', "f: line 1, column 43: the file is cut off here"),
-        (ids(callpaths=[]), "f: measurements[0]: 'callpath_id' is 1, and no item has that id"),
-        (ids(coordinates=[{"id": 1, "parameter_value_pairs": []}]), "f: coordinates[0]: does not give one value"),
-        ('{"params": {"n": 1}, "value": 1}\n{"params": {"m": 1}, "value": 1}', "f: line 2: gives m, not n"),
-        (
-            '{"params": {"n": 1}, "value": 1}\n{"params": {"n": 1}, "val',
-            "f: line 2, column 22: the file is cut off here",
-        ),
-        ('{"x": 1}\n{"x": 2}', "f: line 1: is not as Extra-P writes it"),
-    ],
+#: Texts of Extra-P in which something does not fit, and what is said of it.
+UNFIT = (
+    (" \n", "the file is empty"),
+    ("hello world", "f: line 1: 'hello' is none of PARAMETER, POINTS"),
+    ("PARAMETER n\nPOINT 1", "f: line 2: 'POINT' is none of"),
+    ("POINTS 1 2", "f: line 1: POINTS come before any PARAMETER"),
+    (TWO.format("(1 2) (3)"), "f: line 2: point (3) does not give one coordinate for each of p, q"),
+    (TWO.format("(1 2) (3 4"), "f: line 2: the brackets of the points do not match"),
+    (TWO.format("(1 2) )3 4("), "f: line 2: the brackets of the points do not match"),
+    (TWO.format("(1 x) (3 4)"), "f: line 2: a coordinate must be a finite number, not 'x'"),
+    (TWO.format("(1 2)"), "f: line 5: more DATA lines than 1 point"),
+    (TWO.format("(1 2) (3 4) (5 6)"), "f: line 3: 2 DATA lines for 3 points"),
+    ("PARAMETER n\nPOINTS 1\nDATA", "f: line 3: no number follows the keyword"),
+    ("PARAMETER n\nPOINTS 1\nDATA inf", "f: line 3: a value must be a finite number, not 'inf'"),
+    ("PARAMETER n\nPOINTS 1\n", "holds no measurement"),
+    ("PARAMETER repeat\nPOINTS 1\nDATA 1", "a parameter is named 'repeat'"),
+    ('{"a": 1}', "is JSON, but not as Extra-P writes it"),
+    ('{"parameters": ["n"], "measurements": {"r": {"t": [{"point": [1]}]}}}', "measurements.r.t[0]: has no 'values'"),
+    (
+        '{"parameters": ["n"], "measurements": {"r": {"t": [{"point": [1, 2], "values": [1]}]}}}',
+        "f: measurements.r.t[0].point: a coordinate for each of n is expected, not 2",
+    ),
+    ('{"parameters": ["n"], "measurements": {"r"', "f: line 1, column 43: the file is cut off here"),
+    (ids(callpaths=[]), "f: measurements[0]: 'callpath_id' is 1, and no item has that id"),
+    (ids(coordinates=[{"id": 1, "parameter_value_pairs": []}]), "f: coordinates[0]: does not give one value"),
+    ('{"params": {"n": 1}, "value": 1}\n{"params": {"m": 1}, "value": 1}', "f: line 2: gives m, not n"),
+    ('{"params": {"n": 1}, "value": 1}\n{"params": {"n": 1}, "val', "f: line 2, column 22: the file is cut off here"),
+    ('{"x": 1}\n{"x": 2}', "f: line 1: is not as Extra-P writes it"),
 )
-def test_what_does_not_fit_is_named(text: str, said: str) -> None:
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "said"),
+    [*((read, *case) for case in NO_TRACES), *((read_import_extra_p, *case) for case in UNFIT)],
+)
+def test_what_does_not_fit_is_named(reader: Callable[[str, str], object], text: str, said: str) -> None:
     with pytest.raises(TableError) as caught:
-        read_import_extra_p(text, "f")
+        reader(text, "f")
     assert said in str(caught.value)
 
 

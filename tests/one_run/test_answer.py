@@ -5,20 +5,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell, run
+from helpers import Shell, done, refusal
 
 import genperf as gp
 from genperf import datasets
 from genperf.one_run import TrainingRun, about, run_of_row, run_of_words
 from genperf.one_run.utilisation import place_of, reference
-
-
-def shell(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
-    """Return what a command prints: its output, or its error where it fails."""
-    capsys.readouterr()
-    assert run(list(words)) == status
-    printed = capsys.readouterr()
-    return printed.err if status else printed.out
 
 
 def run_in(text: str) -> TrainingRun:
@@ -58,9 +50,9 @@ def test_a_rate_of_each_device_is_suspected() -> None:
     assert answer.numbers["less_by"][0] == "the rate is of each device, and not of all (then 41 %)"
 
 
-def test_days_and_cost_follow_from_one_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_days_and_cost_follow_from_one_run(shell: Shell) -> None:
     words = ("ask", "8xh100", "7B", "76800tok/s", "bf16", "--tokens", "1T", "--price", "2/h", "--json")
-    here, there = (json.loads(shell(capsys, *words, *more)) for more in ((), ("--at", "64xh100")))
+    here, there = (json.loads(done(shell, *words, *more)) for more in ((), ("--at", "64xh100")))
     # 1e12 / 76800 / 86400 d on the counts of the run.
     assert here["training"]["days"] == pytest.approx(150.7, rel=0.01)
     training = there["training"]
@@ -73,16 +65,16 @@ def test_days_and_cost_follow_from_one_run(capsys: pytest.CaptureFixture[str]) -
     assert set(there["normal"]) >= {"of", "value", "percentile", "median", "low", "high", "runs", "sources"}
 
 
-def test_a_hinted_link_narrows_the_interval(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hinted_link_narrows_the_interval(shell: Shell) -> None:
     words = ("ask", "8xh100", "7B", "76800tok/s", "gbs=1024", "seq=2048", "--tokens", "1T", "--at", "16", "--json")
     open_, hinted = (
-        json.loads(shell(capsys, *words, *more))["training"] for more in ((), ("--hint", "bandwidth=3200Gbit/s"))
+        json.loads(done(shell, *words, *more))["training"] for more in ((), ("--hint", "bandwidth=3200Gbit/s"))
     )
     assert hinted["days_upper"] < open_["days_upper"]
 
 
-def test_before_any_run_the_published_range_answers(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = json.loads(shell(capsys, "ask", "64xh100", "7B", "--tokens", "1T", "--json"))
+def test_before_any_run_the_published_range_answers(shell: Shell) -> None:
+    answer = json.loads(done(shell, "ask", "64xh100", "7B", "--tokens", "1T", "--json"))
     place, training = answer["normal"], answer["training"]
     # 6 · 7e9 · 1e12 operations at the published utilisations of 64 · 989.4e12.
     for days, share in (("days", "median"), ("days_lower", "high"), ("days_upper", "low")):
@@ -99,20 +91,20 @@ def test_before_any_run_the_published_range_answers(capsys: pytest.CaptureFixtur
         ("8xh100 7B 76800tok/s --tokens 1T --at 64 --hint bandwidth=HDR", "needs the time of a step"),
     ],
 )
-def test_what_cannot_be_answered_says_what_to_try(capsys: pytest.CaptureFixture[str], words: str, message: str) -> None:
-    assert message in shell(capsys, "ask", *words.split(), status=1)
+def test_what_cannot_be_answered_says_what_to_try(shell: Shell, words: str, message: str) -> None:
+    assert message in refusal(shell, "ask", *words.split())
 
 
-def test_python_and_a_table_of_one_row_answer_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_and_a_table_of_one_row_answer_alike(tmp_path: Path, shell: Shell) -> None:
     spoken = gp.ask("8xh100", model="7B", tokens_per_s=76800, precision="bf16", tokens="1T", at={"gpus": 64})
     row = {"gpu": "NVIDIA H100 80GB", "gpus": 8, "model": "7B", "dtype": "bf16", "tokens_per_s": 76800}
     pd.DataFrame([row]).to_csv(tmp_path / "one.csv", index=False)
-    printed = shell(capsys, "ask", str(tmp_path / "one.csv"), "--tokens", "1T", "--at", "gpus=64", "--json")
+    printed = done(shell, "ask", str(tmp_path / "one.csv"), "--tokens", "1T", "--at", "gpus=64", "--json")
     assert json.loads(printed) == json.loads(json.dumps(spoken.to_dict()))
     assert gp.ask(pd.DataFrame([row])).to_dict()["mfu"] == spoken.to_dict()["mfu"]
     # Several runs are a table, as before.
     pd.DataFrame([{**row, "gpus": n, "tokens_per_s": 9000 * n} for n in (1, 2, 4)]).to_csv(tmp_path / "more.csv")
-    assert "answers" in json.loads(shell(capsys, "ask", str(tmp_path / "more.csv"), "--at", "gpus=8", "--json"))
+    assert "answers" in json.loads(done(shell, "ask", str(tmp_path / "more.csv"), "--at", "gpus=8", "--json"))
 
 
 def test_days_of_a_stated_share_hold_what_is_not_known_of_the_operations() -> None:

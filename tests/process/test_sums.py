@@ -20,9 +20,8 @@ def test_a_share_of_the_constant_holds_it_where_sizes_have_powers() -> None:
     seconds = (0.3 + work) * np.exp(0.02 * np.random.default_rng(3).standard_normal(40))
     runs = pd.DataFrame({"batch": batch, "level": level, "layers": np.repeat([2.0, 4.0, 8.0, 16.0], 10), "s": seconds})
     table = read_table(runs, time="s", intrinsic="batch,layers", categorical="level")
-    constant = (
-        gp.explain(gp.fit(table), {"batch": 32, "level": "x", "layers": 2}).terms.set_index("term").loc["constant"]
-    )
+    explained = gp.explain(gp.fit(table), {"batch": 32, "level": "x", "layers": 2})
+    constant = explained.terms.set_index("term").loc["constant"]
     assert constant["lower"] < 0.3 < constant["upper"]
     assert constant["upper"] - constant["lower"] < 0.3
 
@@ -71,16 +70,8 @@ def test_an_expression_is_what_was_fitted() -> None:
 
 
 def test_a_transformers_terms_are_the_familys() -> None:
-    frame = pd.DataFrame(
-        {
-            "dp": [1, 2, 4, 8] * 2,
-            "tp": [1] * 4 + [2] * 4,
-            "gbs": 32,
-            "params": 1e9,
-            "seq": 1024,
-            "s": np.linspace(1, 2, 8),
-        }
-    )
+    frame = pd.DataFrame({"dp": [1, 2, 4, 8] * 2, "tp": [1] * 4 + [2] * 4, "s": np.linspace(1, 2, 8)})
+    frame = frame.assign(gbs=32, params=1e9, seq=1024)
     medians = read_table(frame, time="s", extrinsic="dp,tp,gbs", intrinsic="params,seq").medians()
     means = {m.kind: m for m in means_of(medians)}
     assert "matrix" in means["physics"].names

@@ -6,6 +6,7 @@ import zipfile
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,20 +51,18 @@ def titan(gpus: int, rate: float, crashed: bool = False) -> str:
 def trainer(gpus: int, quoted: bool) -> str:
     """What the Hugging Face Trainer prints: dictionaries, since version 5 with quoted numbers, and a bar."""
     quote = "'" if quoted else ""
+
+    def printed(entry: dict[str, float]) -> str:
+        return "{" + ", ".join(f"'{k}': {quote}{v:.4g}{quote}" for k, v in entry.items()) + "}"
+
     lines = [f"[INFO|trainer.py:2414] 2026-06-16 22:30:49,122 >>   Num processes = {gpus}"]
     lines.append("[INFO|trainer.py:2417] 2026-06-16 22:30:49,122 >>   Instantaneous batch size per device = 8")
     seconds = 0.5 + 0.02 * gpus**0.3
     for n in range(10, 101, 10):
-        entry = {"loss": 3 - n / 100, "grad_norm": 0.42, "learning_rate": 2e-05, "epoch": n / 100}
-        lines.append("{" + ", ".join(f"'{k}': {quote}{v:.4g}{quote}" for k, v in entry.items()) + "}")
+        lines.append(printed({"loss": 3 - n / 100, "grad_norm": 0.42, "learning_rate": 2e-05, "epoch": n / 100}))
         lines.append(f" {n:2d}%|██████    | {n}/100 [00:{n // 2:02d}<00:30,  {seconds:.2f}s/it]")
-    done = {
-        "train_runtime": 100 * seconds,
-        "train_samples_per_second": 8 * gpus / seconds,
-        "train_steps_per_second": 1 / seconds,
-        "epoch": 1.0,
-    }
-    lines.append("{" + ", ".join(f"'{k}': {quote}{v:.4g}{quote}" for k, v in done.items()) + "}")
+    done = {"train_runtime": 100 * seconds, "train_samples_per_second": 8 * gpus / seconds}
+    lines.append(printed({**done, "train_steps_per_second": 1 / seconds, "epoch": 1.0}))
     return "\n".join(lines) + "\n"
 
 
@@ -92,20 +91,18 @@ def job(gpus: int, number: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def answered(path: Path) -> dict[str, object]:
+def answered(path: Path) -> dict[str, Any]:
     """Return what `genperf PATH --at gpus=64` answers."""
     with redirect_stdout(StringIO()) as printed, redirect_stderr(StringIO()) as errors:
         status = run([str(path), "--at", "gpus=64", "--json"])
     if status:
         raise TableError(errors.getvalue())
-    answer: dict[str, object] = json.loads(printed.getvalue())
-    return answer
+    return dict(json.loads(printed.getvalue()))
 
 
-def first(answer: dict[str, object]) -> tuple[str, float]:
-    values = answer["answers"]
-    assert isinstance(values, list)
-    return values[0]["quantity"], values[0]["value"]
+def first(answer: dict[str, Any]) -> tuple[str, float]:
+    one = answer["answers"][0]
+    return one["quantity"], one["value"]
 
 
 def test_a_folder_of_six_torchtitan_logs_with_a_crash(tmp_path: Path) -> None:
@@ -115,15 +112,7 @@ def test_a_folder_of_six_torchtitan_logs_with_a_crash(tmp_path: Path) -> None:
     answer = answered(tmp_path)
     quantity, value = first(answer)
     assert (quantity, value) == ("tps", pytest.approx(7200.0 * 64**-0.03, rel=0.1))
-    notes = answer["notes"]
-    assert isinstance(notes, list)
-    assert any("1 without a result (out of memory)" in note for note in notes)
-
-
-def covers(answer: dict[str, object], value: float) -> bool:
-    values = answer["answers"]
-    assert isinstance(values, list)
-    return bool(values[0]["lower"] <= value <= values[0]["upper"])
+    assert any("1 without a result (out of memory)" in note for note in answer["notes"])
 
 
 @pytest.mark.parametrize("quoted", [False, True])
@@ -133,7 +122,7 @@ def test_a_folder_of_trainer_logs(tmp_path: Path, quoted: bool) -> None:
         (tmp_path / f"gpus_{gpus}" / "train.log").write_text(trainer(gpus, quoted), encoding="utf-8")
     answer = answered(tmp_path)
     assert first(answer)[0] == "train_samples_per_second"
-    assert covers(answer, 8 * 64 / (0.5 + 0.02 * 64**0.3))
+    assert answer["answers"][0]["lower"] <= 8 * 64 / (0.5 + 0.02 * 64**0.3) <= answer["answers"][0]["upper"]
     # The folders are named after devices, which the log calls processes.
     assert answer["at"] == {"gpus": 64.0}
 
