@@ -212,6 +212,10 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
         ["^efficiency", r"!^efficiency(?s:.*)^efficiency"],
     ),
     "a size is asked of the runs that change it": (SWEEPS, at("m=80000"), ["sweep=m_sweep", "m=80000", "!workers"]),
+    "a size has no nodes": (
+        "Dim,Time_DSL\n512,0.298405\n1024,0.344795\n2048,0.61731\n4096,1.09117\n", ["--full", *at("Dim=8192")],
+        ["!node", "!efficiency"],
+    ),
     "a run that fits": (SHARDED, at("zero_stage=3", "micro_batch=4", "gpus=32"), ["!fails"]),
     "a batch that no run had is a factor": (SHARDED, at("micro_batch=8"), ["✗ such a run most likely fails"]),
     "millions leave room between the columns": (
@@ -792,13 +796,6 @@ def test_a_word_of_only_one_level_names_it(shell: Shell) -> None:
     assert gp.ask("runs.csv", model="gemma", gpus=8).answers[0].value == pytest.approx(800, rel=0.05)
     with pytest.raises(gp.GenperfError, match="no run has model=B"):
         gp.ask("runs.csv", model="B", gpus=8)
-
-
-def test_a_size_has_no_nodes(shell: Shell) -> None:
-    Path("runs.csv").write_text("Dim,Time_DSL\n512,0.298405\n1024,0.344795\n2048,0.61731\n4096,1.09117\n")
-    _, out, _ = shell("runs.csv", "--at", "Dim=8192", "--full")
-    assert "node" not in out
-    assert "efficiency" not in out
 
 
 def test_a_count_in_another_unit_is_the_scale_where_it_is_asked(shell: Shell) -> None:

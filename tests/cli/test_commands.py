@@ -101,16 +101,14 @@ def test_fit_predict_explain(shell: Shell, tmp_path: Path) -> None:
     assert status == 0
     assert "/workers" in out
     assert "wrote m.json" in err
-    status, out, _ = shell("predict", "m.json", "--at", "workers=32,64", "--json")
+    out = done(shell, "predict", "m.json", "--at", "workers=32,64", "--json")
     rows = json.loads(out)["predictions"]
-    assert status == 0
     # T = 8/workers + 1
     assert [round(r["time"], 1) for r in rows] == [1.2, 1.1]
     assert all(0 < r["lower"] <= r["time"] <= r["upper"] for r in rows)
     assert [r["verdict"] for r in rows] != ["ok", "ok"]
-    status, out, _ = shell("explain", "m.json", "--at", "workers=8", "--json")
+    out = done(shell, "explain", "m.json", "--at", "workers=8", "--json")
     terms = {t["term"]: t for t in json.loads(out)["terms"]}
-    assert status == 0
     assert sum(t["share"] for t in terms.values()) == pytest.approx(1.0)
 
 
@@ -128,9 +126,8 @@ def test_groups_and_number_of_workers(shell: Shell, tmp_path: Path) -> None:
     assert shell("fit", "both.csv", *roles, "-o", "one.json")[0] == 0
     assert shell("fit", "both.csv", *roles, "--workers", "2", "-o", "two.json")[0] == 0
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
-    status, _, _ = shell("predict", "one.json", "--at", "workers=32", "-o", "out.csv", "-q")
+    done(shell, "predict", "one.json", "--at", "workers=32", "-o", "out.csv", "-q")
     out = pd.read_csv(tmp_path / "out.csv")
-    assert status == 0
     assert out.columns[0] == "net"
     assert out.time[1] == pytest.approx(2 * out.time[0], rel=1e-3)
     status, answer, errors = shell("explain", "one.json")

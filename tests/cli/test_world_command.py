@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from helpers import Shell
+from helpers import Shell, done
 
 from genperf.datasets import world
 
 
 def test_every_cluster_has_a_source_with_a_licence(shell: Shell) -> None:
-    status, out, _ = shell("list", "world", "--json")
+    out = done(shell, "list", "world", "--json")
     answer = json.loads(out)
-    assert status == 0
     assert answer["clusters"] == len(answer["list"]) >= 14
     assert answer["series"] == world().groupby(["source", "cluster"]).series.nunique().sum()
     for cluster in answer["list"]:

@@ -224,6 +224,8 @@ def test_factors_that_do_not_vary_are_harmless(family, table):
 
 
 FEW = {"workers": [1, 2, 4, 8], "nodes": [1, 1, 1, 1], "batch": [32] * 4}
+RING = "2*beta_r*(1 - nodes/workers) + 2*alpha*(workers - 1)"
+TOGETHER_ON_A_NODE = "where(workers > 1 and nodes <= 1, alpha_r + beta_r*(workers - 2), 0)"
 MORE = {"workers": [1, 2, 4, 8, 16], "nodes": [1, 1, 1, 1, 2], "batch": [32] * 5}
 
 
@@ -239,18 +241,8 @@ MORE = {"workers": [1, 2, 4, 8, 16], "nodes": [1, 1, 1, 1, 2], "batch": [32] * 5
         ("ring-allreduce", FEW, "a*batch/3 + max(2*a*batch/3, 2*beta*(1 - 1/workers) + 2*alpha*(workers - 1))"),
         ("ring-allreduce", {"workers": [1, 1], "batch": [8, 16]}, "a*batch/3 + 2*a*batch/3 + c"),
         ("peer-to-peer", {**FEW, "bytes": [1e8] * 4}, "a*batch + beta*bytes*(workers - 1)"),
-        (
-            "s-sgd",
-            FEW,
-            "max(i*batch*(workers/nodes), a*batch/3 + max(2*a*batch/3, "
-            "2*beta_r*(1 - nodes/workers) + 2*alpha*(workers - 1)))",
-        ),
-        (
-            "goodput",
-            FEW,
-            "((a*batch)**gamma + where(workers > 1 and nodes <= 1, alpha_r + beta_r*(workers - 2), 0)**gamma)"
-            "**(1/gamma)",
-        ),
+        ("s-sgd", FEW, f"max(i*batch*(workers/nodes), a*batch/3 + max(2*a*batch/3, {RING}))"),
+        ("goodput", FEW, f"((a*batch)**gamma + {TOGETHER_ON_A_NODE}**gamma)**(1/gamma)"),
         ("cntk", {"workers": [1, 2, 4]}, "i0 + i1*workers**q + max(a/workers, s*workers)"),
         ("adam", {"workers": [1, 2], "partitions": [2, 2], "threads": [4, 4]}, "a/workers/partitions + beta_w"),
     ],
@@ -373,16 +365,17 @@ def test_exchange_of_two_nodes(hints: dict[str, str], seconds: float | None) -> 
     assert network.exchange(table) == (None if seconds is None else pytest.approx(seconds))
 
 
-def test_an_exchange_of_more_than_an_hour_is_refused() -> None:
-    runs = pd.DataFrame({"gpus": [1, 2, 4], "s": [0.30, 0.31, 0.32]})
-    with pytest.raises(FitError, match="more than an hour"):
-        gp.fit(runs, time="s", extrinsic="gpus", hints={"bandwidth": "1bit/s", "parameters": "1M"})
-
-
-def test_a_message_that_changes_along_a_series_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("hints", "said"),
+    [
+        ({"bandwidth": "1bit/s", "parameters": "1M"}, "more than an hour"),
+        ({"bandwidth": "1Gbit/s", "message": "grads"}, "changes along the series"),
+    ],
+)
+def test_hints_that_no_exchange_follows_from_are_refused(hints: dict[str, str], said: str) -> None:
     runs = pd.DataFrame({"gpus": [1, 2, 4], "grads": [1e6, 2e6, 2e6], "s": [0.30, 0.31, 0.32]})
-    with pytest.raises(FitError, match="changes along the series"):
-        gp.fit(runs, time="s", extrinsic="gpus", hints={"bandwidth": "1Gbit/s", "message": "grads"})
+    with pytest.raises(FitError, match=said):
+        gp.fit(runs, time="s", extrinsic="gpus", hints=hints)
 
 
 def test_devices_per_node_tell_the_nodes_of_a_prediction() -> None:
@@ -463,13 +456,7 @@ def test_one_of_four_layers_follows() -> None:
 
 # --- `cntk`: an asynchronous server that workers queue at, or a synchronous one whose time adds up -------------------
 
-ROLES_SERVERS_OF_JOBS = {
-    "time": "s",
-    "extrinsic": "workers",
-    "intrinsic": "batch,iterations,samples",
-    "seed": 0,
-    "draws": 10,
-}
+ROLES_SERVERS_OF_JOBS = {"time": "s", "extrinsic": "workers", "intrinsic": "batch,iterations,samples", "draws": 10}
 JOBS = {"workers": [1, 2, 4, 8, 16], "batch": [16, 64], "iterations": [50, 200], "samples": [1e4, 4e4]}
 
 

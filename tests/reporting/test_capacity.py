@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import run
+from helpers import Shell, done, refusal
 from layouts import layout_runs
 from test_page import data_of, fitted, runs
 
@@ -24,10 +24,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_page_holds_memory_splits_and_capacity(model: Path) -> None:
-    there = model.with_name("page.html")
-    assert run(["report", str(model), "--capacity", "memory=20GiB", "-o", str(there)]) == 0
-    data = data_of(there.read_text())
+def test_the_page_holds_memory_splits_and_capacity(model: Path, shell: Shell) -> None:
+    done(shell, "report", str(model), "--capacity", "memory=20GiB", "-o", "page.html")
+    data = data_of(Path("page.html").read_text())
     assert data["capacity"] == {"memory": 20.0}
     sheet = data["groups"][0]["sheet"]
     (memory,) = sheet["further"]
@@ -47,12 +46,9 @@ def test_the_page_holds_memory_splits_and_capacity(model: Path) -> None:
         ("time=3", "no time with a capacity"),
     ],
 )
-def test_a_capacity_that_nothing_predicts_is_refused(
-    model: Path, given: str, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["report", str(model), "--capacity", given, "-o", str(model.with_name("no.html"))]) == 1
-    assert message in capsys.readouterr().err
-    assert not model.with_name("no.html").exists()
+def test_a_capacity_that_nothing_predicts_is_refused(model: Path, given: str, message: str, shell: Shell) -> None:
+    assert message in refusal(shell, "report", str(model), "--capacity", given, "-o", "no.html")
+    assert not Path("no.html").exists()
 
 
 def test_a_page_without_memory_has_none_of_it() -> None:

@@ -3,12 +3,14 @@
 import dataclasses
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import run
 from msgspec.structs import replace
 
 import genperf as gp
@@ -37,24 +39,25 @@ def data_of(text: str) -> dict[str, Any]:
     return json.loads(found[1])
 
 
-def shorts(text: str, group: int = 0) -> list[str]:
-    return [a["short"] for a in data_of(text)["groups"][group]["sheet"]["answers"]]
+def sheet_of(text: str) -> dict[str, Any]:
+    return data_of(text)["groups"][0]["sheet"]
+
+
+def shorts(text: str) -> list[str]:
+    return [a["short"] for a in sheet_of(text)["answers"]]
 
 
 def test_four_answers_in_sentences_with_numbers() -> None:
     """T = 1 + 8.5/n: the efficiency 9.5/(n + 8.5) is 23.5 % at 32, and below one half from n = 11 on."""
-    answers = data_of(page(fitted(runs().assign(s=lambda f: 1 + 8.5 / f.workers))))["groups"][0]["sheet"]["answers"]
-    assert [a["short"] for a in answers[:3]] == [
-        "23 % at 32 workers",
-        "11 workers",
-        "a part that stays the same at every scale: 79 %",
-    ]
+    answers = sheet_of(page(fitted(runs().assign(s=lambda f: 1 + 8.5 / f.workers))))["answers"]
+    stays = "a part that stays the same at every scale: 79 %"
+    assert [a["short"] for a in answers[:3]] == ["23 % at 32 workers", "11 workers", stays]
     assert "2 times the largest measured count" in answers[0]["sentences"][0]
     assert all(sentence.endswith(".") for a in answers for sentence in a["sentences"])
 
 
 def test_the_first_card_tells_how_often_auto_was_right_elsewhere() -> None:
-    first = [data_of(page(fitted(runs(), model)))["groups"][0]["sheet"]["answers"][0] for model in ("auto", "amdahl")]
+    first = [sheet_of(page(fitted(runs(), model)))["answers"][0] for model in ("auto", "amdahl")]
     told = [[s for s in card["sentences"] if s.startswith("How often this was right elsewhere")] for card in first]
     assert [len(sentences) for sentences in told] == [1, 0]
     assert re.search(r"\d+ series of \d+ other clusters .* The 90 % interval held \d+ % of them", told[0][0])
@@ -62,12 +65,12 @@ def test_the_first_card_tells_how_often_auto_was_right_elsewhere() -> None:
 
 def test_the_answers_are_at_twice_the_largest_count_exactly() -> None:
     frame = pd.DataFrame({"workers": [8, 24, 64, 384], "s": [9.0, 4.0, 2.5, 1.8]})
-    card = data_of(page(fitted(frame)))["groups"][0]["sheet"]["answers"][0]
+    card = sheet_of(page(fitted(frame)))["answers"][0]
     assert card["short"].endswith("at 768 workers")
 
 
 def test_beyond_the_record_the_first_card_says_that_nobody_knows() -> None:
-    card = data_of(page(fitted(runs(), "auto"), View(target={"workers": 128})))["groups"][0]["sheet"]["answers"][0]
+    card = sheet_of(page(fitted(runs(), "auto"), View(target={"workers": 128})))["answers"][0]
     assert "No prediction at 8 times the largest measured count was ever compared with a run." in card["sentences"]
     assert card["sentences"][-1].startswith("How often shorter reaches were right elsewhere")
 
@@ -91,7 +94,7 @@ def test_a_measured_throughput_is_answered_with_a_throughput() -> None:
     result = gp.fit(frame, throughput="images_per_s", extrinsic="gpus")
     row = result.predict(gpus=64).iloc[0]
     text = page(result, View({"gpus": 64}))
-    rows = data_of(text)["groups"][0]["sheet"]["glance"]["rows"]
+    rows = sheet_of(text)["glance"]["rows"]
     assert rows[0][:2] == ["throughput", f"{float(f'{row.throughput:.3g}'):,.0f} images/s"]
     assert "step" not in [name for name, *_ in rows]
 
@@ -128,7 +131,7 @@ def test_target_moves_the_answers() -> None:
 
 
 def advice(text: str) -> str:
-    answers = data_of(text)["groups"][0]["sheet"]["answers"]
+    answers = sheet_of(text)["answers"]
     return str(next(a["sentences"][0] for a in answers if a["question"] == "What to measure next?"))
 
 
@@ -143,7 +146,7 @@ def test_advice_is_about_the_target() -> None:
 @pytest.mark.parametrize("target", [{"nodes": 16}, {"workers": 64, "nodes": 16}, {"workers": 64}])
 def test_nodes_follow_the_workers_where_nodes_are_the_target(target: dict[str, float]) -> None:
     frame = runs().assign(nodes=lambda f: np.ceil(f.workers / 4))
-    sheet = data_of(page(fitted(frame, "auto", extrinsic="workers,nodes"), View(target)))["groups"][0]["sheet"]
+    sheet = sheet_of(page(fitted(frame, "auto", extrinsic="workers,nodes"), View(target)))
     assert sheet["at"] == [64.0, 16.0]
     nodes = dict(zip(sheet["path"]["counts"], sheet["path"]["follow"]["1"], strict=True))
     assert [nodes[n] for n in (1, 4, 8, 64)] == [1, 1, 2, 16]
@@ -154,7 +157,7 @@ def test_nodes_follow_the_workers_where_nodes_are_the_target(target: dict[str, f
 
 def test_one_factor_that_counts_no_workers() -> None:
     result = fitted(runs().rename(columns={"workers": "depth"}), "a*depth + c", extrinsic="", intrinsic="depth")
-    sheet = data_of(page(result))["groups"][0]["sheet"]
+    sheet = sheet_of(page(result))
     assert sheet["along"] is None
     assert sheet["answers"][0]["sentences"][0].startswith("No factor of the model counts the workers")
     assert sheet["answers"][1]["short"] != ""
@@ -165,7 +168,7 @@ def test_a_model_without_an_interval() -> None:
     result = fitted(runs())
     member = replace(result.best, draws=result.best.constants[None, :])
     sure = dataclasses.replace(result, members=(member,), spread=Spread())
-    answers = data_of(page(sure))["groups"][0]["sheet"]["answers"]
+    answers = sheet_of(page(sure))["answers"]
     assert re.search(r"a worker is predicted to do \d+ % of the work", answers[0]["sentences"][0])
     assert not any("interval" in sentence for a in answers[:3] for sentence in a["sentences"])
 
@@ -245,10 +248,6 @@ def test_a_group_that_cannot_be_asked_is_named() -> None:
 
 
 def test_command_repeats_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import shlex
-
-    from genperf.cli.main import run
-
     monkeypatch.chdir(tmp_path)
     runs().to_csv("my runs.csv", index=False)
     table = gp.read_table("my runs.csv", time="s", extrinsic="workers", intrinsic=["batch"])
@@ -269,10 +268,6 @@ def test_command_repeats_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_command_reads_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]) -> None:
-    import shlex
-
-    from genperf.cli.main import run
-
     monkeypatch.chdir(tmp_path)
     frame = pd.concat([runs().assign(run=k, ms=lambda f, k=k: 1000 * f.s + k) for k in (1, 2)])
     frame.assign(rate=lambda f: f.batch * f.workers / f.s).to_csv("runs.csv", index=False)
@@ -291,24 +286,22 @@ def test_the_unit_of_the_work_is_named() -> None:
     """A column of a batch counts samples; where workers alone tell the work, their steps are counted."""
     weak = runs().drop(columns="batch")
     assert data_of(page(fitted(weak, scaling="weak")))["quantity"]["rate"] == "worker steps/s"
-    assert (
-        data_of(page(fitted(runs(), "a + b/workers", intrinsic="batch", scaling=None)))["quantity"]["rate"]
-        == "samples/s"
-    )
+    of_batch = fitted(runs(), "a + b/workers", intrinsic="batch", scaling=None)
+    assert data_of(page(of_batch))["quantity"]["rate"] == "samples/s"
     tokens = pd.DataFrame({"gpus": [1, 2, 4, 8], "tokens_per_second": [1e4, 1.9e4, 3.7e4, 7e4]})
     result = gp.fit(tokens, throughput="tokens_per_second", extrinsic="gpus")
-    assert "tokens/s" in data_of(page(result))["groups"][0]["sheet"]["glance"]["rows"][0][1]
+    assert "tokens/s" in sheet_of(page(result))["glance"]["rows"][0][1]
 
 
 def test_what_a_doubling_does_at_each_level_is_shown() -> None:
     frame = runs()
     both = pd.concat([frame.assign(net="bert"), frame.assign(net="vgg", s=2.0 * frame.s * frame.workers**0.3)])
     result = gp.fit(both, "generic", time="s", extrinsic="workers", categorical="net", draws=20)
-    shown = data_of(page(result))["groups"][0]["sheet"]["doublings"]
+    shown = sheet_of(page(result))["doublings"]
     assert shown["head"] == ["level", "workers"]
     assert sorted(row[0] for row in shown["rows"]) == ["net = bert", "net = vgg"]
     assert all("–" in row[1] for row in shown["rows"])
-    assert data_of(page(fitted(runs())))["groups"][0]["sheet"]["doublings"] is None
+    assert sheet_of(page(fitted(runs())))["doublings"] is None
 
 
 @pytest.mark.parametrize("per", [None, "Num GPUs"])
@@ -321,11 +314,11 @@ def test_a_count_whose_name_has_a_space_is_paid_for(per: str | None) -> None:
 def test_the_page_has_the_equation_to_read_and_to_take_away() -> None:
     frame = pd.DataFrame([(b, n) for b in (8, 16, 32) for n in (1, 2, 4, 8)], columns=["batch", "workers"])
     generic = fitted(frame.assign(s=0.1 * frame.batch * frame.workers**0.5), "generic", intrinsic="batch")
-    sheet = data_of(page(generic))["groups"][0]["sheet"]
+    sheet = sheet_of(page(generic))
     assert sheet["formula"].splitlines()[0] == "time (s) ="
     assert "(workers/" in sheet["formula"]
     assert sheet["latex"] == equation(generic)
-    ensemble = data_of(page(fitted(runs(), "auto")))["groups"][0]["sheet"]
+    ensemble = sheet_of(page(fitted(runs(), "auto")))
     assert ensemble["formula"].startswith("T = ")
     assert ensemble["latex"] is None
 

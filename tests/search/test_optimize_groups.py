@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell
+from helpers import Shell, done
 
 import genperf as gp
 from genperf.errors import GenperfError
@@ -81,9 +81,8 @@ def test_the_command_answers_over_groups(shell: Shell, tmp_path: Path) -> None:
     RUNS.to_csv(table, index=False)
     roles = ["--time", "s", "--extrinsic", "workers", "--group", "framework,batch", "--model", "a + b*workers**0.5"]
     assert shell("fit", str(table), *roles, "-o", model)[0] == 0
-    status, out, _ = shell("optimize", model, "--over", "workers=1:64:*2", "--top", "3", "--json")
+    out = done(shell, "optimize", model, "--over", "workers=1:64:*2", "--top", "3", "--json")
     best = json.loads(out)["best"]
-    assert status == 0
     assert (best[0]["framework"], best[0]["batch"], best[0]["workers"]) == ("x", "64", 64)
     one = json.loads(shell("optimize", model, "--over", "workers=1:64:*2", "--group", "y,32", "--json")[1])["best"]
     assert "framework" not in one[0]
