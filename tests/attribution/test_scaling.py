@@ -280,9 +280,7 @@ def knee_of(counts: np.ndarray, speeds: np.ndarray, work: str, model: str, level
     """Fit a model to throughputs and return what `explain` tells of scaling."""
     runs = pd.DataFrame({"gpus": counts, "speed": speeds})
     result = gp.fit(gp.read_table(runs, throughput="speed", work=work, extrinsic="gpus"), model=model)
-    answer = gp.explain(result, {"gpus": 4}, knee=Knee(level=level)).scaling
-    assert answer is not None
-    return answer
+    return gp.explain(result, {"gpus": 4}, knee=Knee(level=level)).scaling
 
 
 def assert_agreement(answer: Scaling, counts: np.ndarray, speeds: np.ndarray, level: float, tolerance: float) -> None:

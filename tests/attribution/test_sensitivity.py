@@ -120,7 +120,6 @@ def test_framework_against_framework() -> None:
     terms = {"compute": "a/workers*where(framework == 'pytorch', 2, 1)", "rest": "c"}
     result = model(member(terms, {"a": 8.0, "c": 1.0}, texts=("framework",)), factors=(WORKERS, FRAMEWORK))
     found = explain(result, {"workers": 4, "framework": "mxnet"}, versus={"framework": "pytorch"}).comparison
-    assert found is not None
     assert found.terms.set_index("term")["change"].to_dict() == pytest.approx({"compute": 2.0, "rest": 0.0})
     assert (found.name_a, found.name_b) == ("framework=mxnet", "framework=pytorch")
 

@@ -22,9 +22,7 @@ def cluster(memory_gb: float = 80.0) -> pd.DataFrame:
 
 def learned(frame: pd.DataFrame, **roles: str) -> Feasibility:
     named = roles or {"extrinsic": "gpus", "intrinsic": "params,micro"}
-    fits = feasibility_of(gp.read_table(frame, time="seconds", **named))
-    assert fits is not None
-    return fits
+    return feasibility_of(gp.read_table(frame, time="seconds", **named))
 
 
 def columns(frame: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -129,9 +127,7 @@ def with_failures(capacity: float, **more: object) -> pd.DataFrame:
 
 def learned_of_memory_demand(runs: pd.DataFrame, *, beside: bool = False, **roles: str) -> Feasibility:
     also = {"also": "memory=memory:GiB"} if beside else {}
-    fits = feasibility_of(gp.read_table(runs.drop(columns="gib"), time="s", **{**ROLES, **roles}, **also))
-    assert fits is not None
-    return fits
+    return feasibility_of(gp.read_table(runs.drop(columns="gib"), time="s", **{**ROLES, **roles}, **also))
 
 
 def test_a_device_of_less_memory_is_a_level() -> None:

@@ -152,8 +152,6 @@ def test_a_combination_that_differs_grows_and_is_predicted() -> None:
         gp.validate(table, "generic", "kfold:3", structure=structure, draws=2).models[0].mape
         for structure in ("grown", "separable")
     )
-    assert grown is not None
-    assert separable is not None
     assert grown < 2.5 < separable
     # Without categories it is a product.
     plain = read(runs(20))

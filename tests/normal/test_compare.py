@@ -14,7 +14,6 @@ from genperf.normal.series import (
     FEWEST_SERIES,
     NARROWED_SERIES,
     Lack,
-    Normal,
     Step,
     compared,
     placed,
@@ -62,7 +61,6 @@ def test_nodes_are_compared_where_devices_do_not_grow() -> None:
 def test_the_percentile_is_the_share_of_series_below() -> None:
     # 0.01, 0.02, … 1.00: 49 are below 0.5, one equals it.
     found = placed(SECOND, {}, made([j / 100 for j in range(1, 101)]))
-    assert isinstance(found, Normal)
     assert found.percentile == pytest.approx(49.5)
     assert (found.low, found.median, found.high) == pytest.approx((0.055, 0.505, 0.955))
     assert (found.series, found.clusters) == (100, 4)
@@ -71,8 +69,6 @@ def test_the_percentile_is_the_share_of_series_below() -> None:
 def test_a_step_over_more_doublings_is_compared_by_the_efficiency_of_one() -> None:
     four = Step("second", (8.0, 1.0), (32.0, 4.0), 0.25)
     one, two = (placed(step, {}, made([0.3, 0.4, 0.5, 0.6, 0.7] * 8)) for step in (SECOND, four))
-    assert isinstance(one, Normal)
-    assert isinstance(two, Normal)
     assert two.percentile == one.percentile
     assert (two.value, two.median) == pytest.approx((0.25, one.median**2))
 
@@ -82,7 +78,6 @@ def test_series_count_once() -> None:
     # Sixty steps of one series below: it weighs as one.
     steps["series"] = np.append(np.arange(30), np.full(60, 30))
     found = placed(SECOND, {}, steps)
-    assert isinstance(found, Normal)
     assert found.percentile == pytest.approx(100.0 / 31.0)
     assert found.series == 31
 
@@ -99,7 +94,6 @@ def test_what_is_known_narrows_while_enough_sources_are_left(clusters: int, narr
     # Every second source has rdma: five of ten are enough, four of eight are not.
     steps = made([0.9, 0.4] * 120, clusters, between=["rdma", "ethernet"])
     found = placed(SECOND, {"between": "rdma"}, steps)
-    assert isinstance(found, Normal)
     assert found.narrowed == narrowed
     assert found.median == pytest.approx(0.9 if narrowed else 0.65)
 
@@ -116,7 +110,6 @@ def test_the_published_series_are_a_reference() -> None:
 
 def test_the_published_series_are_narrowed_only_to_enough_of_them() -> None:
     every = compared(SECOND)
-    assert isinstance(every, Normal)
     for known in (
         {"devices_per_node": 8},
         {"between": "rdma"},
@@ -124,7 +117,6 @@ def test_the_published_series_are_narrowed_only_to_enough_of_them() -> None:
         {"between": "carrier pigeon"},
     ):
         found = compared(SECOND, known)
-        assert isinstance(found, Normal)
         assert NARROWED_SERIES <= found.series <= every.series
         assert set(found.narrowed) <= {"doublings", *known}
 

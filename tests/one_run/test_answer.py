@@ -14,9 +14,7 @@ from genperf.one_run.utilisation import place_of, reference
 
 
 def run_in(text: str) -> TrainingRun:
-    one = run_of_words(tuple(text.split()))
-    assert one is not None
-    return one
+    return run_of_words(tuple(text.split()))
 
 
 def test_a_run_lies_among_published_ones_of_its_device_and_size() -> None:

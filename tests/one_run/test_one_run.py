@@ -10,9 +10,7 @@ from genperf.one_run.utilisation import CAUSAL, EMBEDDED, FULL, LORA, PLAIN, Uti
 
 
 def used(text: str) -> Utilisation:
-    run = run_of_words(tuple(text.split()))
-    assert run is not None
-    return utilisation_of(run)
+    return utilisation_of(run_of_words(tuple(text.split())))
 
 
 @pytest.mark.parametrize(

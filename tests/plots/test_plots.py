@@ -49,9 +49,6 @@ def found(result: FitResult) -> Explanation:
 
 def every(result: FitResult, found: Explanation, at: dict[str, object]) -> dict[str, Any]:
     """Return the figures of a result by their names, but that of the efficiency."""
-    assert found.scaling is not None
-    assert found.sensitivity is not None
-    assert found.comparison is not None
     return {
         "scaling": plots.scaling(result, found.scaling, predictions=result.predict(at)),
         "terms": plots.terms(result, found.scaling),
@@ -115,7 +112,6 @@ def test_another_ending_is_refused(result: FitResult, tmp_path: Path) -> None:
 
 def test_measured_points_are_those_on_the_curve(result: FitResult, table: Table, found: Explanation) -> None:
     """At a batch of 32 there are five counts with two runs each: five points, from the model or from the table."""
-    assert found.scaling is not None
     for given in (None, table):
         ax = plots.scaling(result, found.scaling, given).axes[0]
         drawn = [c for c in ax.containers if "measured" in c.get_label()]
@@ -210,6 +206,5 @@ def test_every_axis_names_the_quantity(memory: FitResult) -> None:
 
 def test_an_efficiency_is_refused_in_words(memory: FitResult) -> None:
     answer = gp.explain(memory, {"workers": 4, "batch": 8}, knee=True).scaling
-    assert answer is not None
     with pytest.raises(GenperfError, match=r"need a model of a time, and this one predicts memory_gb \(GB\)"):
         plots.efficiency(answer)

@@ -117,8 +117,6 @@ def test_a_stack_is_written_once(stack: FitResult) -> None:
     text = dump_model(stack)
     again = parse_model(text)
     processes = [m.process for m in again.members]
-    assert processes[0] is not None
-    assert processes[1] is not None
     assert processes[0].stack is processes[1].stack
     request = {"gpu count": [1, 3, 64], "batch": 8, "framework": ["mxnet", "tensor <flow>"]}
     pd.testing.assert_frame_equal(again.predict(request), stack.predict(request), check_exact=True)

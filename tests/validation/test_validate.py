@@ -296,8 +296,6 @@ def test_interval_and_seed_reach_the_learners() -> None:
 
     (mape, width), (same, narrow), (other, _) = scored(0.9, 0), scored(0.5, 0), scored(0.9, 1)
     assert mape == same != other
-    assert narrow is not None
-    assert width is not None
     assert narrow < width
 
 
