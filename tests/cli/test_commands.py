@@ -112,12 +112,6 @@ def test_fit_predict_explain(shell: Shell, tmp_path: Path) -> None:
     assert sum(t["share"] for t in terms.values()) == pytest.approx(1.0)
 
 
-def test_same_seed_same_bytes(shell: Shell, tmp_path: Path) -> None:
-    for name in ("one.json", "two.json"):
-        assert shell("fit", "runs.csv", *ROLES, "--model", "generic", "--seed", "3", "-o", name)[0] == 0
-    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
-
-
 def test_groups_and_number_of_workers(shell: Shell, tmp_path: Path) -> None:
     frame = pd.read_csv(tmp_path / "runs.csv")
     both = pd.concat([frame.assign(net="a"), frame.assign(net="b<script>", seconds=frame.seconds * 2)])
