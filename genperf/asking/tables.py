@@ -301,8 +301,9 @@ def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
     for name, text in at.items():
         column = reading.scale if name == SCALE else column_named(name, reading.columns, reading.scale)
         meaning = meant_by(name)
-        if column is None and meaning is not None and is_a_part(name, reading.columns) and amount(text) is not None:
-            # No column holds it: the others show what it is.
+        made_of = column is not None and reading.columns[column].role == "consequence"
+        if (column is None or made_of) and meaning and is_a_part(name, reading.columns) and amount(text) is not None:
+            # No column holds it, or others do: they show what it is.
             wanted[meaning] = text
             continue
         if column is None:

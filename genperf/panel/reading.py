@@ -249,6 +249,7 @@ def read_columns(
     for name in phase_columns(reading.of("measured")).values():
         read[name].becomes("phase", "a part of a step")
     _settle_consequences(reading, requested)
+    _make_devices(reading)
     _find_scale(reading, at)
     pairs = [(column_named(name, columns), amount(text)) for name, text in at.items()]
     unmeasured = {n for n, value in pairs if n is not None and value is not None and value not in read[n].known}
@@ -408,9 +409,21 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
             reading.columns[name].role, reading.columns[name].follows = "measured", None
 
 
+def _make_devices(reading: Reading) -> None:
+    """Make the devices of nodes times those of each node, where both vary and no column counts all devices."""
+    counts = {c.canonical: c for c in reading.with_role("setting") if c.name not in reading.roles.by_column}
+    nodes, inside = counts.get("nodes"), counts.get("devices_per_node")
+    if nodes is None or inside is None or "workers" in {*counts, *reading.mapping} or DEVICES in reading.columns:
+        return
+    if nodes.varies and inside.varies:
+        reading.columns[DEVICES] = column_from(DEVICES, (nodes.values * inside.values).tolist(), role="made")
+        reading.derived = {DEVICES: f"{quote_name(nodes.name)}*{quote_name(inside.name)}"}
+        inside.role, inside.follows = "consequence", Consequence({DEVICES: 1, nodes.name: -1})
+
+
 def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     """Find the column by which the runs are scaled: workers, nodes, or what the question goes beyond."""
-    columns, settings, mapped = reading.columns, reading.with_role("setting"), reading.mapping
+    columns, settings, mapped = reading.columns, reading.with_role("made", "setting"), reading.mapping
     names = {c.name: c.canonical for c in settings if c.canonical is not None}
     if not {*LEVELS} & {*names.values(), *mapped}:
         names |= {c.name: level for c in settings if (level := plural_of(c.name)) in LEVELS}
@@ -693,7 +706,7 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
     roles = replace(roles, repeat=roles.repeat or next(iter(reading.of("repeat")), ""))
     settings = [
         c
-        for c in reading.with_role("setting")
+        for c in reading.with_role("made", "setting")
         if c.name in roles.extrinsic or not _is_of_the_machine(reading, c, requested)
     ]
     named = {n: c for n in [*roles.extrinsic, *(c.name for c in settings)] if (c := canonical_of(n)) in EXTRINSIC}
@@ -702,7 +715,8 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
     of_ways = len(ways) > 1 and not {*LEVELS} & {*named.values(), *mapped} and DEVICES not in columns
     if roles.measured_column is None:
         scale = None if of_ways else reading.scale
-        measured, reading.derived = measured_roles(reading, reading.quantities[0], scale, given)
+        measured, derived = measured_roles(reading, reading.quantities[0], scale, given)
+        reading.derived = {**reading.derived, **derived}
         roles = roles.of_measured({**measured, **roles.measured})
     elif "time" in roles.measured and "unit" not in roles.measured:
         # A derived column has its header alone.

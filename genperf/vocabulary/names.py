@@ -82,6 +82,8 @@ def canonical_of(column: str) -> str | None:
     --------
     >>> canonical_of("GPUs"), canonical_of("num_gpus"), canonical_of("gpu_count"), canonical_of("colour")
     ('workers', 'workers', 'workers', None)
+    >>> canonical_of("gpu_num_per_node"), canonical_of("num_gpus_per_node")
+    ('devices_per_node', 'devices_per_node')
     """
     names = {name for spelled in _SPELLINGS for name in spelled(column)}
     return next((canonical for canonical, aliases in ALIASES.items() if not names.isdisjoint(aliases)), None)
@@ -99,7 +101,7 @@ def meant_by(column: str) -> str | None:
 
 def counted_noun(column: str) -> str:
     """Return a plain name without the words that say that something is counted: `num_nodos` is `nodos`."""
-    counted = r"^(total_)?(num|number_of|n|no_of|no\.?)_|^alloc(ated)?_|_(count|num)$"
+    counted = r"^(total_)?(num|number_of|n|no_of|no\.?)_|^alloc(ated)?_|_(count|num)(?=$|_per_)"
     counted += r"|^n(?=(worker|rank|gpu|node|task|proc|thread|core|device|host)s$)"
     return re.sub(counted, "", plain_name(column))
 

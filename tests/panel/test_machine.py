@@ -88,6 +88,21 @@ def test_a_rate_of_one_device_is_multiplied_by_the_devices(runs: pd.DataFrame) -
     assert 512 * 4000 < by_nodes["throughput"] < 512 * 6700
 
 
+@pytest.mark.parametrize("header", ["gpus_per_node", "gpu_num_per_node"])
+def test_devices_are_the_scale_where_nodes_and_their_devices_vary(header: str) -> None:
+    """The answers are those of the same table with a column of all devices."""
+    nodes, inside = [1, 1, 1, 2, 4], [1, 4, 8, 8, 8]
+    rates = pd.DataFrame({"nodes": nodes, "samples/s": [119.6, 457.7, 921.3, 1499.4, 2885.8]})
+    apart, whole = (
+        rates.assign(**{header: inside}),
+        rates.assign(gpus=[a * b for a, b in zip(nodes, inside, strict=True)]),
+    )
+    for at in ({"gpus": 64}, {"nodes": 8}, {"nodes": 8, "gpus_per_node": 4}, {"gpus": 4}):
+        of_apart, of_whole = (gp.ask(runs, **at).to_dict() for runs in (apart, whole))
+        assert of_apart["throughput"] == pytest.approx(of_whole["throughput"], rel=1e-9)
+        assert 0.5 < of_apart["efficiency"] == pytest.approx(of_whole["efficiency"], rel=1e-9)
+
+
 def test_a_rate_of_a_node_is_multiplied_by_the_nodes() -> None:
     runs = pd.DataFrame({"nodes": [1, 2, 4], "samples_per_s_per_node": [100.0, 98.0, 97.0]})
     assert 32 * 70 < answered(runs, nodes=32)["throughput"] <= 3200
