@@ -24,6 +24,7 @@ from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, labels
 from genperf.table.opened import understood
 from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.names import meant_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,9 +115,13 @@ def _beside(table: Table, parts: Mapping[str, Table], roles: Roles) -> Table:
 
 
 def count_in(name: str, text: str, source: Source) -> str:
-    """Return the column of the only count that the names in a column hold, where a number is asked of it."""
+    """Return the column of the count that the names in a column hold, where a number is asked of it.
+
+    It is the only one, or the only one that means what the name of the column does: the devices of `gpu=n2g8`.
+    """
     names = source.names.get(column_named(name, source.names) or "")
     made = [*names.columns.values()] if names is not None else []
+    made = made if len(made) == 1 else [n for n in made if meant_by(n) == meant_by(name)]
     cells = re.split("[,:]", text)
     return made[0] if len(made) == 1 and made[0] in source.columns and is_number(cells[0]) else name
 

@@ -48,6 +48,8 @@ _PLACED = re.compile(
     rf"(\d+)[\s_\-]?{any_of('cells.devices')}(?![^\W_])",
     re.IGNORECASE,
 )
+#: `n2g8`: the same in another order.
+_LETTERS_FIRST = re.compile(r"(?<![^\W_])n(\d+)[_\-]?g(\d+)(?![^\W_])", re.IGNORECASE)
 _FILE_END = re.compile(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNORECASE)
 #: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16`, `v3-32` behind it.
 _NUMBER_FIRST = re.compile(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>[^\W\d_]+)(?![^\W_])")
@@ -485,7 +487,8 @@ def _spelled_out(word: str, column: str, words: Collection[str]) -> str:
 
 
 def _placed(names: Sequence[str]) -> Callable[[str], Taken | None]:
-    """Return what reads `2n8g` and `resnet50 2n x 8g`: nodes, and the devices of each."""
+    """Return what reads `2n8g`, `n2g8` and `resnet50 2n x 8g`: nodes, and the devices of each."""
+    names = [_LETTERS_FIRST.sub(r"\1n\2g", name) for name in names]
     matches = [match for name in names if (match := _PLACED.search(name)) is not None]
     most: dict[int, int] = {}
     for nodes, _, devices in (match.groups() for match in matches):
@@ -494,6 +497,7 @@ def _placed(names: Sequence[str]) -> Callable[[str], Taken | None]:
     of_all = grows and not any(match["by"] for match in matches)
 
     def read(name: str) -> Taken | None:
+        name = _LETTERS_FIRST.sub(r"\1n\2g", name)
         match = _PLACED.search(name)
         if match is None or not int(match[1]):
             return None
@@ -625,4 +629,4 @@ def _without_runs(parsed: Mapping[str, Taken]) -> dict[str, str]:
 
 def _left(text: str) -> str:
     alone = re.sub(r"\(\s*\)|(?<=[,;])\s*[,;]", "", re.sub(r"\s+", " ", text))
-    return re.sub(r"[\s_,;]+$|^[\s_,;\-]+|[\s_\-]+(?=\.)", "", alone)
+    return re.sub(r"[\s_,;&]+$|^[\s_,;&\-]+|[\s_\-]+(?=\.)", "", alone)

@@ -11,7 +11,7 @@ import json
 import re
 import statistics
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -56,15 +56,18 @@ _MAX_CELL = csv.field_size_limit()
 MAX_DEPTH = 8
 #: Signs of Markdown and HTML, and pictures beside numbers.
 _PICTURE = r"[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]"
-_MARKS = re.compile(rf"\*\*|`|<(?:br|sub|sup|b|i|strong|em)\s*/?>|{_PICTURE}")
+_MARKS = re.compile(rf"\*\*|`|\]\(|<(?:br|sub|sup|b|i|strong|em)\s*/?>|{_PICTURE}")
 _BREAK = re.compile(r"\s*<(?:br|sub|sup)\b.*", re.DOTALL)
 _TAG = re.compile(r"</?[a-z]+\s*/?>")
+#: `[OneFlow](../OneFlow)`
+_LINK = re.compile(r"\[([^\[\]]+)\]\([^()\s]*[./#][^()\s]*\)")
 
 
 def unmarked(cell: str) -> str:
-    """Return a cell without bold, code, HTML and pictures; what stands smaller or below its value is left out."""
+    """Return a cell without links, bold, code, HTML and pictures; what is smaller or below its value is left out."""
     if _MARKS.search(cell) is None:
         return cell
+    cell = _LINK.sub(r"\1", cell)
     # What stands below a number is beside it; a name goes on.
     below = "" if any(map(str.isdigit, cell.partition("<br")[0])) or "<sub" in cell or "<sup" in cell else None
     cell = cell if below == "" else re.sub(r"\s*<br\s*/?>\s*", " ", cell)
@@ -109,7 +112,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         records, blocks = block
         several_blocks = [step(f"{blocks} tables stand beside and below each other: the one of most numbers is read")]
     header, steps = ([], []) if drawn else _commented_header(text, records[0], separator)
-    records, several, title = _one_table(header + records, _rules(text) if drawn else set())
+    records, several, title = _one_table(header + records, text if drawn else "")
     steps += several_blocks
     records = _with_one_header(records)
     (line, head), *following = records
@@ -221,13 +224,13 @@ def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None
     return (max(complete, key=numbers), len(complete)) if complete else None
 
 
-def _one_table(records: Sequence[Record], rules: Collection[int]) -> tuple[list[Record], list[Note], str]:
+def _one_table(records: Sequence[Record], drawn: str) -> tuple[list[Record], list[Note], str]:
     """Return the first table of a text, header first, with the tables of the same columns; its steps and its title.
 
-    The lines of `rules` part a header from the rows below it.
+    A text with `drawn` tables has rules below their headers, and headings above their titles.
     """
     tables: list[tuple[str, list[Record]]] = []
-    title, section, gap = "", "", True
+    title, section, gap, rules = "", "", True, _rules(drawn) if drawn else set[int]()
     rows = [row for _, row in records]
     lead = next((k for k, row in enumerate(rows[:FIRST_ROWS]) if sum(map(bool, row)) > 1), 0)
     above = lead if lead > 1 and _begins(rows[lead], rows[lead + 1 : lead + 4], [], True) else 0
@@ -257,8 +260,11 @@ def _one_table(records: Sequence[Record], rules: Collection[int]) -> tuple[list[
             tables[-1][1].append((line, record))
         gap = not filled or apart
     parted = [(title, with_units(_without_notes(table))) for title, table in tables]
-    # Of several tables the first that shows a scale; else the first.
-    chosen = next((k for k, (_, table) in enumerate(parted) if _has_scale(table)), 0)
+    chosen = 0
+    if len(parted) > 1:
+        # The first that shows a scale, with a result by its name or without one; else the first.
+        cells = [_cells(table) for _, table in parted]
+        chosen = next((k for is_one in (is_of_scale, has_counts) for k, table in enumerate(cells) if is_one(table)), 0)
     start, header = parted[chosen][1][0]
     same = [(title, rows) for title, ((_, head), *rows) in parted if head == header]
     headers = [table[0] for _, table in parted if table[0][1] != header]
@@ -270,9 +276,13 @@ def _one_table(records: Sequence[Record], rules: Collection[int]) -> tuple[list[
     if len(same) == 1:
         return parted[chosen][1], notes, parted[chosen][0]
     text = f"{len(same)} tables of the same columns read as one"
-    if len({title for title, _ in same} - {""}) < len(same) or "table" in header:
+    titles = [title for title, _ in same]
+    if len({*titles} - {""}) < len(same):
+        titles = _titles_within(drawn, [table[0][0] for _, table in parted if table[0][1] == header])
+    if len({*titles}) == 1 or "" in titles or "table" in header:
         return [(start, header), *(row for _, rows in same for row in rows)], [step(text), *notes], same[0][0]
-    titled = [(line, [title, *row]) for title, rows in same for line, row in rows if any(row)]
+    rows_of = zip(titles, same, strict=True)
+    titled = [(line, [title, *row]) for title, (_, rows) in rows_of for line, row in rows if any(row)]
     return [(start, ["table", *header]), *titled], [step(f"{text}: 'table' has their titles"), *notes], ""
 
 
@@ -296,17 +306,21 @@ def _without_notes(table: Sequence[Record]) -> list[Record]:
     return rows
 
 
-def _has_scale(table: Sequence[Record]) -> bool:
+def _cells(table: Sequence[Record]) -> dict[str, list[str]]:
     (_, head), *rows = table
-    return is_of_scale({n: [row[k] for _, row in rows if k < len(row)] for k, n in enumerate(head)})
+    return {n: [row[k] for _, row in rows if k < len(row)] for k, n in enumerate(head)}
 
 
 def is_of_scale(cells: Mapping[str, Any]) -> bool:
     """Tell whether a table has a count of devices, nodes, threads or the like that varies beside something measured."""
+    return has_counts(cells) and any(is_result(name) for name in cells)
+
+
+def has_counts(cells: Mapping[str, Any]) -> bool:
+    """Tell whether a table has a count of devices, nodes, threads or the like that varies."""
     counts = [name for name in cells if meant_by(name) in (*LEVELS, "threads") or counts_cores(name)]
     numbers = ([parts_of(str(cell)) for cell in cells[name] if cell != ""] for name in counts)
-    varied = any(all(row) and len({p.number for p in row if p}) > 1 for row in numbers)
-    return varied and any(is_result(name) for name in cells)
+    return any(all(row) and len({p.number for p in row if p}) > 1 for row in numbers)
 
 
 def keyed_lines(text: str) -> str | None:
@@ -452,6 +466,20 @@ def _split(line: str, delimiter: str) -> list[str]:
 def _is_number(cell: str) -> bool:
     plain = cell.strip(' "')
     return is_number(plain) or _THOUSANDS.fullmatch(plain) is not None
+
+
+def _titles_within(text: str, starts: Sequence[int]) -> list[str]:
+    """Return for lines of a text the headings above, one within the other, without those that are above all."""
+    within: dict[int, str] = {}
+    chains, fenced = dict[int, tuple[str, ...]](), False
+    for number, line in enumerate(text.splitlines(), 1):
+        fenced ^= line.lstrip().startswith("```")
+        if not fenced and (heading := re.match(r"\s*(#+)\s+(.*?)[\s#]*$", line)) is not None:
+            within = {level: title for level, title in within.items() if level < len(heading[1])}
+            within[len(heading[1])] = heading[2]
+        chains[number] = tuple(within.values())
+    shared = set.intersection(*({*chains.get(start, ())} for start in starts))
+    return [", ".join(title for title in chains.get(start, ()) if title not in shared) for start in starts]
 
 
 def _rules(text: str) -> set[int]:
