@@ -231,6 +231,9 @@ def _one_table(records: Sequence[Record], drawn: str) -> tuple[list[Record], lis
     """
     tables: list[tuple[str, list[Record]]] = []
     title, section, gap, rules = "", "", True, _rules(drawn) if drawn else set[int]()
+    # Below a header of Markdown stands a rule with rows below, and above it none.
+    lines = {line for line, _ in records} if rules else set()
+    heads = {line - 1 for line in rules if line - 2 not in rules and line + 1 in lines}
     rows = [row for _, row in records]
     lead = next((k for k, row in enumerate(rows[:FIRST_ROWS]) if sum(map(bool, row)) > 1), 0)
     above = lead if lead > 1 and _begins(rows[lead], rows[lead + 1 : lead + 4], [], True) else 0
@@ -243,7 +246,7 @@ def _one_table(records: Sequence[Record], drawn: str) -> tuple[list[Record], lis
         alone = (len(filled) == 1 and (record[0] != "" or len(record) < 3)) or (
             apart and bool(filled) and not any(map(_is_number, filled))
         )
-        if alone and below and _begins(below[0], below[1:], head, True):
+        if alone and below and (records[place + 1][0] in heads or _begins(below[0], below[1:], head, True)):
             title, section = " ".join(filled).strip("#*: "), ""
         elif head and len(filled) == 1 and record[0] and below and _is_section(record[0], below[0]):
             if below[0][0]:
@@ -251,7 +254,11 @@ def _one_table(records: Sequence[Record], drawn: str) -> tuple[list[Record], lis
             section = record[0]
         elif section and not record[0] and filled:
             tables[-1][1].append((line, [section, *record[1:]]))
-        elif not tables or _begins(record, below[:2], head, gap or bool(title), len(tables[-1][1]) == 1):
+        elif (
+            not tables
+            or (line in heads and record != head)
+            or _begins(record, below[:2], head, gap or bool(title), len(tables[-1][1]) == 1)
+        ):
             if tables and len(tables[-1][1]) == 1 and _is_title(head, record):
                 title = ", ".join(tables.pop()[1][0][1])
             tables.append((title, [(line, record)]))
