@@ -271,7 +271,7 @@ def _one_table(records: Sequence[Record], drawn: str) -> tuple[list[Record], lis
     if len(parted) > 1:
         # The first that shows a scale, with a result by its name or without one; else the first.
         cells = [_cells(table) for _, table in parted]
-        chosen = next((k for is_one in (is_of_scale, has_counts) for k, table in enumerate(cells) if is_one(table)), 0)
+        chosen = next((k for named in (True, False) for k, t in enumerate(cells) if is_of_scale(t, named)), 0)
     start, header = parted[chosen][1][0]
     same = [(title, rows) for title, ((_, head), *rows) in parted if head == header]
     headers = [table[0] for _, table in parted if table[0][1] != header]
@@ -318,16 +318,12 @@ def _cells(table: Sequence[Record]) -> dict[str, list[str]]:
     return {n: [row[k] for _, row in rows if k < len(row)] for k, n in enumerate(head)}
 
 
-def is_of_scale(cells: Mapping[str, Any]) -> bool:
-    """Tell whether a table has a count of devices, nodes, threads or the like that varies beside something measured."""
-    return has_counts(cells) and any(is_result(name) for name in cells)
-
-
-def has_counts(cells: Mapping[str, Any]) -> bool:
-    """Tell whether a table has a count of devices, nodes, threads or the like that varies."""
+def is_of_scale(cells: Mapping[str, Any], named: bool = True) -> bool:
+    """Tell whether a table has a count of devices, nodes, threads or the like that varies, beside a `named` result."""
     counts = [name for name in cells if meant_by(name) in (*LEVELS, "threads") or counts_cores(name)]
     numbers = ([parts_of(str(cell)) for cell in cells[name] if cell != ""] for name in counts)
-    return any(all(row) and len({p.number for p in row if p}) > 1 for row in numbers)
+    varied = any(all(row) and len({p.number for p in row if p}) > 1 for row in numbers)
+    return varied and (not named or any(is_result(name) for name in cells))
 
 
 def keyed_lines(text: str) -> str | None:
