@@ -22,7 +22,7 @@ from genperf.table.cells import Cells
 from genperf.table.clean import MISSING, labels, mostly_numbers, numbers, seconds_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import STATISTICS, STEP_WORDS, TIME_UNITS, Header, bandwidth_of, header_of
-from genperf.vocabulary.names import COUNTED, LEVELS, WAYS, canonical_of, column_of, meant_by, plain_name
+from genperf.vocabulary.names import COUNTED, LEVELS, PHASES, WAYS, canonical_of, column_of, meant_by, plain_name
 
 Texts = Mapping[Any, Objects]
 Role = Literal[
@@ -316,6 +316,7 @@ _DATE = re.compile(r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{4})(?!\d)")
 _NUMBER_OF_A_RUN = re.compile(any_of("columns.number_of_a_run"))
 _MONEY = re.compile(rf"(^|.*[\W_]){any_of('columns.money')}([\W_].*|$)")
 _WHOLE = re.compile(rf"(^|_){any_of('headers.whole')}(_|$)")
+_PHASE = re.compile(rf"(^|_)({'|'.join(word for words in PHASES.values() for word in words)})(_|$)")
 #: Why a column is no setting.
 MONEY = "its header is that of money"
 #: Statistics of one measurement, the better one to fit first; a name without such a word comes before all.
@@ -394,7 +395,11 @@ def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
     """
     batched = any(column_of(name, names) for name in ("batch", "global_batch", "micro_batch"))
     times = [c for c in measured if c.kind == "time"]
-    of_a_whole = [c.name for c in times if c.header.of or _WHOLE.search(plain_name(c.name))]
+    of_a_whole = [
+        c.name
+        for c in times
+        if c.header.of or (_WHOLE.search(plain_name(c.name)) and not _PHASE.search(plain_name(c.name)))
+    ]
     of_known = sum(bool(c.header.of) for c in times)
     certain = len(times) == 1 or of_known == 1
     preferred = "time" if batched and certain and of_known else "rate"

@@ -557,7 +557,7 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         )
     ordered = names if chosen is None else [chosen, *(n for n in names if n != chosen)]
     # A rate that may be of one device or of all is that of one where devices were added, and it stayed.
-    added = reading.scale is not None and counts_devices(reading.scale)
+    added = reading.scale is not None and counts_devices(reading.scale) and columns[reading.scale].varies
     either = [n for n in names if added and plain_name(n) in words_of("headers.rate_of_one_or_all")]
     of_one = [n for n in either if reading.growth(n) <= LEAST_GROWTH]
     if len(names) > 1:

@@ -78,7 +78,7 @@ _AVERAGED = re.compile(rf"(?<![\w.])(?P<key>[^\W\d_]\w*)\s+(?P<value>{_DIGITS})\
 #: `350.2 images/sec`, `1.44 ms per sample`, `0.3-0.4 steps/s`: only the unit says what it is.
 _ALONE = re.compile(
     rf"(?<![A-Za-z0-9_.:=\-/^])(?P<value>{_DIGITS})(?:[-–~](?P<upto>\d+(?:\.\d+)?))?{_MULTIPLE}\s?"
-    rf"(?P<unit>[^\W\d_]+(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)+|/s(?:ec)?){_END}"
+    rf"(?P<unit>[^\W\d_]+(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)+|/s(?:ec)?(?!/)){_END}"
 )
 _COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node")
 _COUNT_WORDS = frozenset(
@@ -87,12 +87,13 @@ _COUNT_WORDS = frozenset(
     for word in words_of(kind)
     if len(word) > 2
 )
-#: `16 procs`, `on 8 GPUs`, `2x8 GPUs` on two nodes.
-_COUNTED = re.compile(
-    r"(?<![\w.:=\-/])(?:(?P<nodes>\d+) ?[x×] ?)?(?P<value>\d+)\s{1,2}(?P<key>[^\W\d_]{3,})(?:\(s\))?(?!\w)"
-    r"(?!(?<!s) \d)"
-)
 _NOUNS = "|".join(sorted({w.removesuffix("s") for w in _COUNT_WORDS}, key=len, reverse=True))
+#: `16 procs`, `on 8 GPUs`, `3 graphics cards`, `8 GPUs per node`, `2x8 GPUs` on two nodes.
+_COUNTED = re.compile(
+    rf"(?<![\w.:=\-/])(?:(?P<nodes>\d+) ?[x×] ?)?(?P<value>\d+)\s{{1,2}}"
+    rf"(?:graphics )?"
+    rf"(?P<key>[^\W\d_]{{3,}}(?: per {any_of('headers.node')})?)(?:\(s\))?(?!\w)(?!(?<!s) \d)(?! ?per[ -])"
+)
 #: What a number stands before without a blank: `8卡`.
 _HAN = "|".join(words_of("log.counted_without_blank"))
 #: `single node: ` before what was measured there; `## Single GPU` may be above anything.
@@ -106,6 +107,8 @@ _IN_LETTERS = "|".join(sorted(_NUMBERS, key=len, reverse=True))
 _SPELLED = re.compile(
     rf"(?<!\w)(?:{_IN_LETTERS})[ \t-]+(?=(?:{_NOUNS})s?(?!\w))|(?:{_IN_LETTERS})(?=(?:{_HAN}))", re.IGNORECASE
 )
+#: The same in small letters, which is searched ten times as fast.
+_SPELLED_SMALL = re.compile(_SPELLED.pattern)
 #: `使用8卡`.
 _COUNTED_IN_HAN = re.compile(
     rf"(?<![A-Za-z0-9_.:=\-/])(?P<value>\d+)\s?(?:{any_of('log.measure_word')})?(?P<key>{_HAN})"
@@ -113,6 +116,10 @@ _COUNTED_IN_HAN = re.compile(
 #: `2x TITAN XP`, `8x NVIDIA H100 80GB`: devices before the name of their kind, in capitals and digits.
 _PRODUCT = re.compile(
     r"(?<![\w.])(?P<value>\d{1,4}) ?[x×] ?(?:[A-Z][a-z]+ )*[A-Z]\w*[A-Z0-9](?!\w)(?:[ -](?:[A-Z]\w*|\d+ ?Gi?B))*"
+)
+#: `4 NVIDIA V100 GPUs`: no year.
+_KIND_BEFORE = re.compile(
+    rf"(?<![\w.:=\-/])(?P<value>(?!(?:19|20)\d\d\s)\d{{1,5}}) (?:[A-Z][\w-]* ){{1,4}}(?=(?i:{_NOUNS})s?(?!\w))"
 )
 #: `Parse/workers-4`, `solve/threads:4`: a count in a path.
 _IN_PATH = re.compile(r"(?<=\w/)(?P<key>[^\W\d_]{3,})[-:=/](?P<value>\d+)(?![\w.])")
@@ -129,7 +136,7 @@ _TOOK = re.compile(
 )
 #: `loss 3.2 step_time 0.42 s`: only a key that names a quantity or a counter stands bare beside its number.
 _BARE = re.compile(
-    rf"(?<![\w.\-/])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+(?P<value>{_CLOCK}|{_DIGITS}){_MULTIPLE}"
+    rf"(?<![\w.\-/])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+~?(?P<value>{_CLOCK}|{_DIGITS}){_MULTIPLE}"
     rf"(?:(?=\s?(?P<unit>{_UNIT})(?![\w:]))|{_END})"
 )
 _PATTERNS = (_LISTED, _FLAG, _IN_PATH, _PAIR, _AVERAGED, _ALONE, _TOOK, _COUNTED, _COUNTED_IN_HAN, _BARE)
@@ -154,6 +161,8 @@ _OTHER_FACTS = re.compile(
     re.IGNORECASE,
 )
 _TIME_OF_DAY = re.compile(r"\b\d\d:\d\d\b")
+_FROM_ZERO = re.compile(rf"(?<![\w.\-/])(?P<key>{_KEY})\s*[:=]\s*0(?![\w.,:])")
+_LETTER = re.compile(r"[^\W\d_]")
 _DAY_AND_HOUR = re.compile(r"(?:^|[ \dT])\d\d$")
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
 _UNIT_OF_LINE = re.compile(rf"\(({'|'.join(TIME_WORDS)})\)\s*(?:\||:\s*(?![\s\d.]))")
@@ -163,6 +172,8 @@ _HEADING = re.compile(r"#{1,4} +(?P<text>\S.*)|\[(?P<section>[^\[\]=:,]+)\]\s*$"
 _CODE = re.compile(
     r"\s*(?:def \w+\(|class [A-Z_]\w*\s*[:(]|import \w|from [\w.]+ import |self\.\w+|@\w+\.?\w*\s*$|print\(|f\.write\()"
 )
+#: `reduced_train_loss=7.0`: a line of the training, whatever else it tells.
+_TRAINED = re.compile(r"(?<![^\W_])train(?:ing)?[_/ ][\w /]*[=:(]", re.IGNORECASE)
 _TESTED = re.compile(rf"(?<![^\W_]){any_of('log.test')}(?![^\W_])", re.IGNORECASE)
 #: `Map: 100%|████|`, a bar of progress over what is prepared before the training.
 _PREPARED = re.compile(rf"\s*{any_of('log.prepared')}(?!\w)[^|]*\d%\|", re.IGNORECASE)
@@ -275,7 +286,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     ([('forward', 43.4, 'ms'), ('backward', 90.7, 'ms')], [('ms per sample', 22.39, ''), ('procs', 16.0, '')])
     """
     line = line[:LONGEST_LINE]
-    if _ONE.match(line) or _SPELLED.search(line) or _PRODUCT.search(line):
+    if _LETTER.search(line):
         line = _in_digits(line)
     of_line = _UNIT_OF_LINE.search(line)
     taken: list[tuple[int, int]] = []
@@ -296,6 +307,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
         yield _called(word["key"]), word["value"], ""
 
 
+@lru_cache(maxsize=16)
 def _in_digits(line: str) -> str:
     r"""Return a line whose counts in letters, and those before a kind of device, are in digits.
 
@@ -305,11 +317,15 @@ def _in_digits(line: str) -> str:
     --------
     >>> _in_digits("with two GPUs: 24 s/epoch"), _in_digits("Single GPU: 27 s/epoch"), _in_digits("on a single GPU")
     ('with 2 GPUs: 24 s/epoch', '1 GPU: 27 s/epoch', 'on a single GPU')
-    >>> _in_digits("4x V100 16GB: 2.1 s/step"), _in_digits("GPU: 4x V100")
-    ('4 devices: 2.1 s/step', 'GPU: 4x V100')
+    >>> _in_digits("4x V100 16GB: 2.1 s/step"), _in_digits("GPU: 4x V100"), _in_digits("4 NVIDIA V100 GPUs: 9 img/s")
+    ('4 devices: 2.1 s/step', 'GPU: 4x V100', '4 GPUs: 9 img/s')
     """
+    kind = _PRODUCT.search(line) or _KIND_BEFORE.search(line)
+    if not (kind or _ONE.match(line) or _SPELLED_SMALL.search(line.lower())):
+        return line
     line = _ONE.sub("1 ", line)
     plain = _PRODUCT.sub(r"\g<value> devices", _SPELLED.sub(lambda match: f"{_digits(match)} ", line))
+    plain = _KIND_BEFORE.sub(r"\g<value> ", plain)
     if any(is_result(key, unit) for key, _, unit in facts_of(plain)):
         return plain
     return _SPELLED.sub(lambda match: match[0] if _digits(match) == "1" else f"{_digits(match)} ", line)
@@ -342,14 +358,16 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
     clock = ":" in value or (value[-1].isalpha() and value not in ("nan", "inf"))
     # `Throughput: 1 GPU: 250 img/s`
     beside = _COUNTED.match(match.string, match.start("value"))
-    counts = plain_name(key) in _COUNT_WORDS or f"{plain_name(key)}s" in _COUNT_WORDS
+    counts = not {plain_name(key), f"{plain_name(key)}s"}.isdisjoint(_COUNT_WORDS) or (" per " in key and _counts(key))
     if (
         value in ("nan", "inf")
         or (pattern in (_COUNTED, _IN_PATH) and not counts)
         or (counts and unit and _kind_of(unit))  # `4 GPUs: 385 img/s`
+        or ("/" in unit and _kind_of(unit) and _COUNTED.search(groups.get("key", "")))  # `on 4 GPUs: 385 img/s`
         or (pattern is _PAIR and is_result(key) and beside is not None and _counts(beside["key"]))
         or (pattern is not _ALONE and _SOURCE_FILE.search(key))
         or (clock and _DAY_AND_HOUR.search(key))  # `I1231 01:43:56.9`
+        or (unit and canonical_time(key) is not None)  # `0.9 sec = 1.8 hours`
         or (
             pattern is _BARE
             and (key.lower() in _BEFORE or canonical_time(key) is not None or not (clock or _stands_bare(key)))
@@ -439,6 +457,9 @@ def _chosen_size(run: Run) -> str | None:
 def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
     """Return the runs of a text, in order; those without a measurement belong to the one before."""
     runs = [Run()]
+    # `rank: 0`: what begins at zero numbers devices, and counts none.
+    from_zero = {match["key"] for match in _FROM_ZERO.finditer(text)}
+    numbered = {_same(key) for key in from_zero if meant_by(key) in _COUNTED_IN_RUNS}
     for number, line in enumerate(_ESCAPE.sub("", text).replace("\r", "\n").split("\n"), 1):
         run = runs[-1]
         if _CODE.match(line) or _PREPARED.match(line):
@@ -451,13 +472,17 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
             run.values["section"] = [heading["section"].strip()]
         if not run.failure:
             run.failure = failure_of(line)
-        tested = _TESTED.search(line) is not None
+        tested = _TESTED.search(line) is not None and _TRAINED.search(line) is None
         # What a clause measured belongs to the count in it, wherever that stands.
         clauses = [sorted(facts_of(clause), key=lambda fact: not _counts(fact[0])) for clause in _clauses(line)]
         counts: set[str] = set()
         for key, value, unit in chain.from_iterable(clauses):
             # `8 GPUs are as slow as 4 GPUs` is about 8.
-            if _says_again(run, key, value) or (_counts(key) and _same(key) in counts and len(clauses) == 1):
+            if (
+                _same(key) in numbered
+                or _says_again(run, key, value)
+                or (_counts(key) and _same(key) in counts and len(clauses) == 1)
+            ):
                 continue
             counts |= {_same(key)}
             before = run.values.get(run.spelled.get(_same(key), key))
@@ -497,7 +522,7 @@ def _clauses(line: str) -> list[str]:
         clauses = [", ".join(row) for row in zip(*lists, strict=True)]
     elif len(_COUNTED.findall(line)) + len(_FLAG.findall(line)) > 1:
         clauses = _BETWEEN_CLAUSES.split(line)
-    if (of_runs := _of_runs(clauses)) is not None:
+    if len(clauses) > 1 and (of_runs := _of_runs(clauses)) is not None:
         return of_runs
     # A count, its result, the next count: without a sign between.
     starts = sorted(match.start() for pattern in (_COUNTED, _COUNTED_IN_HAN) for match in pattern.finditer(line))

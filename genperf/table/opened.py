@@ -121,7 +121,7 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
 
 
 #: A line of a table that is drawn with | + -.
-_DRAWN_LINE = re.compile(r"^[ \t]*[|+].*$", re.MULTILINE)
+_DRAWN_LINE = re.compile(r"^[ \t]*(?:\||\+[-=]).*$", re.MULTILINE)
 #: The characters of frames around cells, as a table drawn with | + - has them.
 _FRAMES = (
     dict.fromkeys(range(0x2500, 0x2580), "+")

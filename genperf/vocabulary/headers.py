@@ -29,7 +29,9 @@ _LEFT = frozenset(words_of("headers.left"))
 #: Behind a word for a time: what is chosen, and counts of steps.
 _CHOSEN_TIME = STEP_WORDS | {*words_of("headers.chosen_time")}
 _UNIT_OF_RATE = {
-    word: counted for counted in ("frames", "tokens", "requests") for word in words_of(f"headers.rate_of_{counted}")
+    word: counted
+    for counted in ("frames", "tokens", "requests", "words", "iterations")
+    for word in words_of(f"headers.rate_of_{counted}")
 }
 _OF_A_WORKER = frozenset(words_of("headers.rate_of_a_worker"))
 _MEMORY_UNITS = {unit.lower(): unit for unit in words_of("headers.memory_unit")}

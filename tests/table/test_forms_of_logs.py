@@ -100,6 +100,27 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
         lambda n: steps(lambda i: f"I1231 01:43:{i + 10}.902 78 Train.cpp:7] epoch: 1 | bch(ms): {4e6 / rate(n):.2f}"),
         "bch(ms)", lambda n: 4e6 / rate(n),
     ),
+    "ranks by number before each line": (
+        lambda n: steps(lambda i: f"[INFO|DP={i % 2}|PP=0|TP=0]: iteration: {i} | tokens_per_sec: {rate(n):.1f}"),
+        "tokens_per_sec", rate,
+    ),
+    "a loss of the validation beside that of the training": (
+        lambda n: steps(lambda i: f"Epoch 0: train_loss=7.{i}, step_timing in s={800 / rate(n):.3f}, val_loss=7"),
+        "step_timing in s", lambda n: 800 / rate(n),
+    ),
+    "words per second in bars": (
+        lambda n: f" using {n} GPUs (max tokens per GPU = 4000)\n"
+        + steps(lambda i: f"| epoch 001: {i}000 / 9 loss=9.68 (10.49), wps={rate(n) + i % 2:.1f}, wpb=3{i}, bsz=1{i}"),
+        "wps", rate,
+    ),
+    "the data beside the step": (
+        lambda n: steps(lambda i: json.dumps({"iter": 100 * i, "data_time": 0.1 / i, "time": round(800 / rate(n), 4)})),
+        "time", lambda n: 800 / rate(n),
+    ),
+    "a time that is equal to another": (
+        lambda n: f"Iteration time ~{800 / rate(n):.3f} s\n9k iterations * 0.9 sec = 1.8 hours\n",
+        "time", lambda n: 800 / rate(n),
+    ),
     "seconds in one digit": (
         lambda n: steps(lambda i: f"Global step {i}: loss = 1.{i}, time per step = 0:00:{800 / rate(n):.3f}"),
         "time per step", lambda n: 800 / rate(n),
@@ -180,6 +201,13 @@ ONE_FILE: Mapping[str, tuple[str, str, str]] = {
         "gpus", "ips",
     ),
     "kinds of devices": ("".join(f"{n}x TITAN XP，{rate(n):.1f} images/s\n" for n in COUNTS), "gpus", "images/s"),
+    "kinds of devices before their name": (
+        "".join(f"On {n} NVIDIA V100 GPUs (8 GPUs per node): {rate(n):.1f} img/s\n" for n in COUNTS), "GPUs", "img/s",
+    ),
+    "cards": (
+        "Examples:\n" + "".join(f"{n} graphics cards,\nbs8, an iter takes {1e5 / rate(n):.1f} s,\n\n" for n in COUNTS),
+        "gpus", "takes",
+    ),
     "a sentence of all": (
         "A node of 4 GPUs was used. " + " while ".join(f"`--gpus={n}` reaches {rate(n):.1f} img/s" for n in COUNTS),
         "gpus", "img/s",
@@ -207,7 +235,7 @@ def test_one_file_of_all_runs(tmp_path: Path, form: str) -> None:
     text, count, quantity = ONE_FILE[form]
     (tmp_path / "runs.txt").write_text(text, encoding="utf-8")
     answer = ask(str(tmp_path / "runs.txt"), at={count: 16}, want=quantity)
-    law = 1e5 / rate(16) if quantity == "took" else rate(16)
+    law = 1e5 / rate(16) if quantity in ("took", "takes") else rate(16)
     assert answer.answers[0].value == pytest.approx(law, rel=0.15)
 
 
@@ -331,3 +359,14 @@ def test_an_interval_is_said_where_its_ends_differ(tmp_path: Path) -> None:
     said = str(ask(str(tmp_path / "run.log")))
     assert "(median of 18 steps)." in said
     assert "memory: 66.9 GiB (ok)" in said
+
+
+def test_what_a_shell_traces_is_no_line_of_a_table(tmp_path: Path) -> None:
+    drawn = "+-----+\n| GPU | Name |\n|-----+------|\n| 0 | A100 |\n| 1 | A100 |\n+-----+\n"
+    text = "++ NNODES=8\n" + drawn + steps(lambda i: f"iteration {i} | elapsed time per iteration (ms): 5{i}.1")
+    (tmp_path / "run.log").write_text(text, encoding="utf-8")
+    assert understood(tmp_path / "run.log").columns["NNODES"].tolist() == [8.0]
+
+
+def test_a_rate_of_each_device_is_none_of_all() -> None:
+    assert [fact[2] for fact in facts_of("speed is 30/s/gpu")] == []
