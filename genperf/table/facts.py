@@ -604,6 +604,10 @@ def is_counter(key: str, values: Sequence[Any], unit: str = "") -> bool:
     return len({*numbers}) > 1 and float(np.mean(rises)) > 0.7 and (of_a_calendar or not is_result(key, unit))
 
 
+#: Cells by which a column is known to hold several facts each: all of a million would take seconds.
+FIRST_CELLS = 200
+
+
 def with_facts(source: Source) -> Source:
     """Return a table whose cells of several facts are a column each: `18 samples/sec 2.9 tflops/gpu`, a log's line."""
     cells: dict[str, Any] = {}
@@ -611,6 +615,10 @@ def with_facts(source: Source) -> Source:
     steps = []
     for name, column in source.cells.items():
         texts = [text if isinstance(text, str) else "" for text in column.tolist()] if column.dtype.kind == "O" else []
+        first = [text for text in texts[:FIRST_CELLS] if text]
+        if 2 * sum(len([*facts_of(text)]) > 1 and parts_of(text) is None for text in first) <= len(first):
+            cells[name] = column
+            continue
         facts = [{key: (value, unit) for key, value, unit in facts_of(text)} if text else {} for text in texts]
         several = [fact for text, fact in zip(texts, facts, strict=True) if len(fact) > 1 and parts_of(text) is None]
         keys = list(dict.fromkeys(key for fact in several for key in fact))
