@@ -341,11 +341,13 @@ def understood(
 
 def _unit_of_caption(source: Source) -> dict[str, str]:
     """Return the unit that a caption states for the columns of numbers that no header says anything of."""
-    if any(header_of(name).kind for name in source.cells):
-        return {}
     unit = units_in(source.caption)[:1]
-    numeric = [n for n, cells in source.cells.items() if meant_by(n) is None and mostly_numbers(labels(cells).tolist())]
-    return dict.fromkeys(numeric, unit[0]) if unit else {}
+    if not unit or any(header_of(name).kind for name in source.cells):
+        return {}
+    # A number may have a mark beside it, and no unit of its own.
+    columns = {n: [*map(parts_of, map(str, cells))] for n, cells in source.cells.items() if meant_by(n) is None}
+    numeric = [n for n, cells in columns.items() if 2 * sum(p is not None and not p.unit for p in cells) > len(cells)]
+    return dict.fromkeys(numeric, unit[0])
 
 
 def _unit_of_rows(source: Source) -> dict[str, str]:

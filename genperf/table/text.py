@@ -59,6 +59,8 @@ _PICTURE = r"[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]"
 _MARKS = re.compile(rf"\*\*|`|\]\(|<(?:br|sub|sup|b|i|strong|em)\s*/?>|{_PICTURE}")
 _BREAK = re.compile(r"\s*<(?:br|sub|sup)\b.*", re.DOTALL)
 _TAG = re.compile(r"</?[a-z]+\s*/?>")
+#: Before a title and behind it: `- ### Strong scaling:`
+_TITLE_MARKS = re.compile(r"^[\s#*>+-]+|[\s#*:：]+$")
 #: `[OneFlow](../OneFlow)`
 _LINK = re.compile(r"\[([^\[\]]+)\]\([^()\s]*[./#][^()\s]*\)")
 
@@ -247,7 +249,7 @@ def _one_table(records: Sequence[Record], drawn: str) -> tuple[list[Record], lis
             apart and bool(filled) and not any(map(_is_number, filled))
         )
         if alone and below and (records[place + 1][0] in heads or _begins(below[0], below[1:], head, True)):
-            title, section = " ".join(filled).strip("#*: "), ""
+            title, section = _TITLE_MARKS.sub("", " ".join(filled)), ""
         elif head and len(filled) == 1 and record[0] and below and _is_section(record[0], below[0]):
             if below[0][0]:
                 tables.append((record[0], [tables[-1][1][0]]))
@@ -290,7 +292,10 @@ def _one_table(records: Sequence[Record], drawn: str) -> tuple[list[Record], lis
         return [(start, header), *(row for _, rows in same for row in rows)], [step(text), *notes], same[0][0]
     rows_of = zip(titles, same, strict=True)
     titled = [(line, [title, *row]) for title, (_, rows) in rows_of for line, row in rows if any(row)]
-    return [(start, ["table", *header]), *titled], [step(f"{text}: 'table' has their titles"), *notes], ""
+    # A unit in brackets may stand in every title.
+    units = set.intersection(*({*re.findall(r"\([^()]+\)", title)} for title, _ in same))
+    note = step(f"{text}: 'table' has their titles")
+    return [(start, ["table", *header]), *titled], [note, *notes], " ".join(sorted(units))
 
 
 def _is_title(head: Sequence[str], below: Sequence[str]) -> bool:
