@@ -139,7 +139,7 @@ MECHANISMS: Mapping[str, Mapping[str, Any]] = {
     "captions": {"table.shape.value_in": lambda _: ""},
     "facts in cells": {"table.opened.with_facts": as_it_is},
     "numbers with units": {"table.opened._with_numbers": as_it_is},
-    "choice of the table": {"table.text._has_scale": never, "table.opened.is_of_scale": never},
+    "choice of the table": {"table.text.is_of_scale": never, "table.opened.is_of_scale": never},
     "tables whose levels are printed once": {"table.opened.cut_table": nothing},
     "lines of several numbers": {"table.opened.keyed_lines": nothing},
     "drawn tables": {"table.text._RULES": NEVER},
