@@ -177,7 +177,8 @@ def _table_or_log(text: str, name: str) -> Source:
         or alike([*source.cells], [label(cells[0]) for cells in source.cells.values()])
     )
     facts = begins_with_facts(text, source.delimiter in (" ", RUNS)) or (doubtful and is_log(text))
-    if not facts and source.delimiter == "|" and not any(map(_is_measured, source.cells.items())):
+    measured = facts or source.delimiter != "|" or any(map(_is_measured, source.cells.items()))
+    if not measured and not is_of_scale(source.cells, named=False):
         # A log may hold a table of something else, as of the devices.
         log = source_of_log(_DRAWN_LINE.sub("", text), name)
         return log if log is not None and log.steady else source
