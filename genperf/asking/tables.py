@@ -307,7 +307,7 @@ def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
             wanted[meaning] = text
             continue
         if column is None:
-            settings = ", ".join(reading.of("setting", "kind")) or "none"
+            settings = ", ".join(reading.of("made", "setting", "kind")) or "none"
             raise TableError(f"the table has no setting '{name}'", hint=f"--at with one of {settings}")
         evidence = reading.columns[column]
         value = amount(text) if evidence.numeric else None

@@ -174,7 +174,7 @@ def _root(covariance: bytes) -> Array:
 
 #: The state of a generator that was just seeded, by seed, a kilobyte each: seeding takes five times as long as to
 #: permute the draws of a member.
-_SEEDED: list[Any] = []
+_SEEDED: dict[int, Any] = {}
 
 
 # Half a megabyte each at most: every series of a table has the same.
@@ -184,8 +184,9 @@ def _scattered(count: int, seeds: range) -> Array:
     ordered, generator = normal_quantiles((np.arange(count) + 0.5) / count), np.random.default_rng(0)
     order = np.empty((count, len(seeds)), dtype=np.intp)
     for column, seed in enumerate(seeds):
-        while len(_SEEDED) <= seed:
-            _SEEDED.append(np.random.default_rng(len(_SEEDED)).bit_generator.state)
+        # Of two threads each writes the same state.
+        if seed not in _SEEDED:
+            _SEEDED[seed] = np.random.default_rng(seed).bit_generator.state
         generator.bit_generator.state = _SEEDED[seed]
         order[:, column] = generator.permutation(count)
     return ordered[order]
