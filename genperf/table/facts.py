@@ -88,17 +88,17 @@ _COUNT_WORDS = frozenset(
     if len(word) > 2
 )
 _NOUNS = "|".join(sorted({w.removesuffix("s") for w in _COUNT_WORDS}, key=len, reverse=True))
-#: `16 procs`, `on 8 GPUs`, `3 graphics cards`, `8 GPUs per node`, `2x8 GPUs` on two nodes.
+#: `16 procs`, `on 8GPUs`, `3 graphics cards`, `8 GPUs per node`, `2x8 GPUs` on two nodes.
 _COUNTED = re.compile(
-    rf"(?<![\w.:=\-/])(?:(?P<nodes>\d+) ?[x×] ?)?(?P<value>\d+)\s{{1,2}}"
+    rf"(?<![\w.:=\-/])(?:(?P<nodes>\d+) ?[x×] ?)?(?P<value>\d+)\s{{0,2}}"
     rf"(?:graphics )?"
     rf"(?P<key>[^\W\d_]{{3,}}(?: per {any_of('headers.node')})?)(?:\(s\))?(?!\w)(?!(?<!s) \d)(?! ?per[ -])"
 )
 #: What a number stands before without a blank: `8卡`.
 _HAN = "|".join(words_of("log.counted_without_blank"))
-#: `single node: ` before what was measured there; `## Single GPU` may be above anything.
+#: `single node: ` before what was measured there, and the heading `### Single GPU`.
 _ONE = re.compile(
-    rf"^\s*{any_of('headers.one')}(?=(?:(?:{_NOUNS})(?!\w)|{_HAN})[^:：]*[:：])",
+    rf"^\s*(?P<mark>#{{2,4}} +)?{any_of('headers.one')}(?=(?:(?:{_NOUNS})(?!\w)|{_HAN})(?:[^:：]*[:：]|(?(mark)\s*$)))",
     re.IGNORECASE,
 )
 #: `two GPUs`, `双卡`: numbers in letters before what is counted.
@@ -299,7 +299,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
                 continue
             fact = _fact(pattern, match, "" if of_line is None else of_line[1])
             if fact is not None:
-                taken.append((start, end))
+                taken.append((start, max(end, match.end("unit")) if pattern is _PAIR and fact[2] else end))
                 yield fact
                 if pattern is _COUNTED and match["nodes"] and float(match["value"]) <= MOST_OF_A_NODE:
                     yield "nodes", float(match["nodes"]), ""
@@ -323,7 +323,7 @@ def _in_digits(line: str) -> str:
     kind = _PRODUCT.search(line) or _KIND_BEFORE.search(line)
     if not (kind or _ONE.match(line) or _SPELLED_SMALL.search(line.lower())):
         return line
-    line = _ONE.sub("1 ", line)
+    line = _ONE.sub(r"\g<mark>1 ", line)
     plain = _PRODUCT.sub(r"\g<value> devices", _SPELLED.sub(lambda match: f"{_digits(match)} ", line))
     plain = _KIND_BEFORE.sub(r"\g<value> ", plain)
     if any(is_result(key, unit) for key, _, unit in facts_of(plain)):
@@ -526,8 +526,13 @@ def _clauses(line: str) -> list[str]:
         return of_runs
     # A count, its result, the next count: without a sign between.
     starts = sorted(match.start() for pattern in (_COUNTED, _COUNTED_IN_HAN) for match in pattern.finditer(line))
-    pieces = [line[start:end] for start, end in itertools.pairwise([*starts, len(line)])]
-    return (_of_runs(pieces) if len(starts) > 1 else None) or [line]
+    pieces = [""]
+    for start, end in itertools.pairwise([*starts, len(line)]):
+        # `2 nodes (16 GPUs): 40 images/s`: counts before one result are of one run.
+        if any(is_result(key, unit) for key, _, unit in facts_of(pieces[-1])):
+            pieces.append("")
+        pieces[-1] += line[start:end]
+    return (_of_runs(pieces) if len(pieces) > 1 else None) or [line]
 
 
 def _of_runs(clauses: Sequence[str]) -> list[str] | None:

@@ -7,6 +7,7 @@ import pytest
 
 from genperf.asking.tables import ask
 from genperf.errors import TableError
+from genperf.table.facts import runs_of
 from genperf.table.opened import open_files, open_source, understood
 
 TITAN = (
@@ -328,3 +329,26 @@ def test_a_number_alone_is_what_its_file_measured(tmp_path: Path) -> None:
         (tmp_path / f"gpus={n},batch=64.txt").write_text(f"{1e3 / seconds(n):.2f}\n", encoding="utf-8")
     assert columns(tmp_path)["value"] == [f"{1e3 / seconds(n):.2f}" for n in COUNTS]
     assert ask(str(tmp_path), at={"gpus": 16}).answers[0].value == pytest.approx(1e3 / seconds(16), rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "expected"),
+    [
+        # A unit behind a value is no key of the next one.
+        (
+            "2 GPUs\nSpeed: 94.7 samples/sec 3057.6 tokens/sec\nSpeed: 90.1 samples/sec 301 tokens/sec",
+            "Speed",
+            {2: 2},
+        ),
+        # A count without a blank, and two counts before one result.
+        ("On one node (8GPUs) it is 40 images/s. On two nodes (16GPUs) it is 41 images/s.", "images/s", {8: 1, 16: 1}),
+        # Counts in words, and the heading of one device.
+        ("With one GPU: 45 s/epoch, and with both GPUs: 61 s/epoch", "s/epoch", {1: 1, 2: 1}),
+        ("# On 4 GPUs\n### Single GPU\nspeed: 410 img/s\n### 4 GPUs\nspeed: 1502 img/s", "speed", {1: 1, 4: 1}),
+    ],
+)
+def test_results_belong_to_the_counts_beside_them(text: str, key: str, expected: dict[int, int]) -> None:
+    """Each result of a sentence or a heading is that of its own devices; no unit is a quantity of its own."""
+    runs = runs_of(text)
+    assert {int(r.values["GPUs"][-1]): len(r.values[key]) for r in runs} == expected
+    assert not any("samples/sec" in run.values for run in runs)
