@@ -88,9 +88,9 @@ _COUNT_WORDS = frozenset(
     if len(word) > 2
 )
 _NOUNS = "|".join(sorted({w.removesuffix("s") for w in _COUNT_WORDS}, key=len, reverse=True))
-#: `16 procs`, `on 8GPUs`, `3 graphics cards`, `8 GPUs per node`, `2x8 GPUs` on two nodes.
+#: `16 procs`, `on 8 GPUs`, `3 graphics cards`, `8 GPUs per node`, `2x8 GPUs` on two nodes.
 _COUNTED = re.compile(
-    rf"(?<![\w.:=\-/])(?:(?P<nodes>\d+) ?[x×] ?)?(?P<value>\d+)\s{{0,2}}"
+    rf"(?<![\w.:=\-/])(?:(?P<nodes>\d+) ?[x×] ?)?(?P<value>\d+)\s{{1,2}}"
     rf"(?:graphics )?"
     rf"(?P<key>[^\W\d_]{{3,}}(?: per {any_of('headers.node')})?)(?:\(s\))?(?!\w)(?!(?<!s) \d)(?! ?per[ -])"
 )

@@ -340,8 +340,12 @@ def test_a_number_alone_is_what_its_file_measured(tmp_path: Path) -> None:
             "Speed",
             {2: 2},
         ),
-        # A count without a blank, and two counts before one result.
-        ("On one node (8GPUs) it is 40 images/s. On two nodes (16GPUs) it is 41 images/s.", "images/s", {8: 1, 16: 1}),
+        # Two counts before one result.
+        (
+            "On one node (8 GPUs) it is 40 images/s. On two nodes (16 GPUs) it is 41 images/s.",
+            "images/s",
+            {8: 1, 16: 1},
+        ),
         # Counts in words, and the heading of one device.
         ("With one GPU: 45 s/epoch, and with both GPUs: 61 s/epoch", "s/epoch", {1: 1, 2: 1}),
         ("# On 4 GPUs\n### Single GPU\nspeed: 410 img/s\n### 4 GPUs\nspeed: 1502 img/s", "speed", {1: 1, 4: 1}),
