@@ -26,6 +26,8 @@ KEPT_LAYOUTS = 32
 KEPT_COUNTS = 192
 #: ln of the least weight, nothing beside the others: exp takes twenty times as long of numbers that underflow.
 LEAST_LOGARITHM = -700.0
+#: Least count or work, relative to the largest: sizes of a message span more decades than counts are told apart by.
+LEAST_COUNT = 1e-9
 #: Least variance of a measured ln T, so that no covariance is singular.
 LEAST_POSTERIOR_VARIANCE = 1e-12
 
@@ -46,8 +48,9 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def key(self) -> tuple[tuple[float, float, float], ...]:
-        """Equal for equal counts."""
-        return tuple(zip(*(column.round(9).tolist() for column in self.columns.values()), strict=True))
+        """Equal for equal counts, which stay positive: a curve is a logarithm."""
+        rounded = (np.maximum(column.round(9), LEAST_COUNT).tolist() for column in self.columns.values())
+        return tuple(zip(*rounded, strict=True))
 
 
 class Series(Struct, frozen=True, eq=False):

@@ -63,3 +63,13 @@ def test_rows_in_any_order_are_one_series() -> None:
         table = gp.read_table(rows.sample(frac=1.0, random_state=seed), time="t", extrinsic="gpus", intrinsic="batch")
         answers.append(gp.fit(table).predict({"gpus": [32], "batch": [128]})[["time", "lower", "upper"]].to_numpy())
     np.testing.assert_allclose(answers[1:], [answers[0]] * 2, rtol=1e-9)
+
+
+@pytest.mark.parametrize("levels", [("ring",), ("ring", "tree", "naive")])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_sizes_of_messages_over_seven_decades_are_one_series(levels: tuple[str, ...]) -> None:
+    sizes = 256.0 * 2.0 ** np.arange(24)
+    rows = pd.DataFrame({"impl": np.repeat(levels, 24), "input_bytes": np.tile(sizes, len(levels))})
+    rows["throughput"] = rows.input_bytes / (70.0 + rows.input_bytes / 5e4)
+    (answer, *_) = gp.ask(rows, input_bytes=2.0 * sizes[-1]).answers
+    assert answer.lower < 5e4 < answer.upper
