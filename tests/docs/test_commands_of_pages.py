@@ -1,7 +1,7 @@
 """The commands of pages end well, and print what their page shows.
 
-`GENPERF_GOLDEN=write` puts in the place of the lines of README.md, docs/any-table.md and docs/what-people-ask.md those of
-today that are like them, to be read.
+`GENPERF_GOLDEN=write` puts in the place of the lines of README.md, docs/any-table.md and docs/what-people-ask.md
+those of today that are like them, to be read.
 """
 
 import os
@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 import pytest
-from helpers import Shell, done
+from helpers import Shell
 
 from genperf.table.opened import as_csv, understood
 
@@ -46,7 +46,7 @@ def assert_shown(name: str, shown: str, text: str) -> None:
         assert [line for line in lines if line not in of_today] == []
 
 
-# --- README.md, docs/any-table.md and docs/what-people-ask.md: a table, a command, and lines of what it prints ---------
+# --- README.md, docs/any-table.md and docs/what-people-ask.md: a table, a command, and lines of what it prints ----
 
 README = page_of("README.md")
 QUESTIONS = [
