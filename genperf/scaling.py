@@ -1,6 +1,6 @@
 """The kinds of scaling: what becomes of the work of one worker as the workers grow.
 
-A kind is a line of `KINDS`; the command line, the checks of files and `genperf.panel.work` read them.
+A kind is a line of `KINDS`; the command line, the checks of files and `genperf.panel.panel` read them.
 """
 
 from __future__ import annotations

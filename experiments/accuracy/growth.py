@@ -20,7 +20,7 @@ from experiments.accuracy.scores import error, pair
 from experiments.shared import markdown, page
 from genperf.growth import Counts, Posterior, Series, bank, forecast, posterior_of
 from genperf.growth.cluster import combined, shown
-from genperf.panel.axis import several_nodes
+from genperf.panel.panel import several_nodes
 
 COMMAND = "python -m experiments growth"
 Weigh = Callable[[Sequence[Series]], list[Posterior]]

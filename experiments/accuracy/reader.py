@@ -124,10 +124,9 @@ MECHANISMS: Mapping[str, Mapping[str, Any]] = {
     "failed runs": {"table.facts.failure_of": lambda _: ""},
     "a table of steps is one run": {
         "table.opened.source_of_steps": nothing,
-        "table.folder.source_of_steps": nothing,
         "table.text.source_of_records": nothing,
     },
-    "names of files and folders": {"table.folder._paths": lambda _: {}},
+    "names of files and folders": {"table.opened._paths": lambda _: {}},
     "what a job printed and its errors": {"table.opened._ERRORS": NEVER},
     "a column that is there twice": {"table.opened.tidied": as_it_is},
     "settings in names": {"table.opened.with_factors": as_it_is},

@@ -19,9 +19,9 @@ from rich.text import Text
 from genperf.errors import GenperfError, counted, listed
 from genperf.facts import ENDS, Curve, Facts, GrowthCounts, Interval, Stage
 from genperf.panel.assemble import EARLIER
+from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import QUANTITIES
 from genperf.panel.reading import Reading
-from genperf.panel.target import SECONDS
 from genperf.prediction.predict import THROUGHPUT
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, bare, header_of, time_called

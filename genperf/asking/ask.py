@@ -42,10 +42,9 @@ from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
 from genperf.normal.exchange import minimum_exchange
 from genperf.normal.record import record_like
 from genperf.normal.series import among_published, series_of, trains_networks
-from genperf.panel.axis import several_nodes
 from genperf.panel.configurations import left_open, parts_given
 from genperf.panel.machine import PLACES
-from genperf.panel.panel import StepWork
+from genperf.panel.panel import StepWork, several_nodes
 from genperf.panel.quantities import paid_for, quantities_of
 from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import MixtureForecast

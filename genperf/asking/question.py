@@ -14,9 +14,8 @@ from genperf.formula.amounts import amount
 from genperf.panel.machine import is_a_part
 from genperf.panel.read import Recognised, count_in
 from genperf.panel.reading import Reading, column_named, words_in
-from genperf.table.cells import Source
+from genperf.table.cells import Source, parts_of
 from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in
-from genperf.table.parsed import parts_of
 from genperf.vocabulary.names import canonical_of, meant_by, plain_name
 from genperf.words.numbers import join_values, three_digits, with_unit
 

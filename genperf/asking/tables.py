@@ -29,10 +29,10 @@ from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.evidence import MONEY, TableColumn, is_size
 from genperf.panel.machine import PARTS, PLACES, is_a_part
+from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import price_of
 from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, MOST_EFFICIENT, Reading, column_named
-from genperf.panel.target import SECONDS
 from genperf.peaks import peak_of
 from genperf.prediction import stack_of
 from genperf.prediction.predict import THROUGHPUT

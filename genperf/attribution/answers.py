@@ -14,7 +14,7 @@ from genperf.attribution.draws import Curves
 from genperf.attribution.ladder import Ladder
 from genperf.errors import LISTED, counted, listed
 from genperf.facts import ENDS, Interval, Turn
-from genperf.panel.target import Target
+from genperf.panel.panel import Target
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.words.growth import crossover_sentence, turn_sentence

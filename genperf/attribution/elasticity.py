@@ -15,7 +15,7 @@ from genperf.errors import GenperfError, did_you_mean, suggest
 from genperf.facts import Doubling, ends_of
 from genperf.formula import Node, calls_in, names_in
 from genperf.panel.configurations import each_doubled, moved
-from genperf.panel.work import evaluated
+from genperf.panel.panel import evaluated
 from genperf.prediction import Member, Query, central_times, stack_of
 from genperf.prediction.schema import model_names
 from genperf.result import FitResult

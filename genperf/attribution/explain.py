@@ -17,8 +17,8 @@ from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.formula import Call, Node, calls_in, chain, evaluate, names_in
 from genperf.panel.configurations import kept_beside
+from genperf.panel.panel import Target
 from genperf.panel.quantities import beside
-from genperf.panel.target import Target
 from genperf.prediction import Member, Query, substitution_notes
 from genperf.prediction.schema import known_names
 from genperf.result import FitResult, answering

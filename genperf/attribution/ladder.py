@@ -16,7 +16,7 @@ from genperf.formula import Node
 from genperf.panel import Panel
 from genperf.panel.configurations import at_scale, divisible, fills_nodes, parts_given, relative_work
 from genperf.panel.machine import PLACES
-from genperf.panel.work import kind_of_work
+from genperf.panel.panel import kind_of_work
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.scaling import KINDS, LISTED, Scaling

@@ -28,15 +28,14 @@ from genperf.formula import names_in, parse, values_of
 from genperf.models.network import checked_hints, network_of
 from genperf.panel import Table
 from genperf.panel.configurations import devices_and_nodes
+from genperf.panel.options import phase_seconds
 from genperf.panel.panel import Median, Panel, samples_of
 from genperf.panel.reading import column_named
-from genperf.panel.target import phase_seconds
 from genperf.prediction import PredictedFrom
 from genperf.prediction.schema import Schema, schema_of
 from genperf.scaling import KINDS, is_whole
-from genperf.table.cells import with_columns
+from genperf.table.cells import measure, with_columns
 from genperf.table.clean import numbers
-from genperf.table.factor import measure
 from genperf.vocabulary.names import LEVELS, counts_devices
 from genperf.words.numbers import capitalised, join_values
 from genperf.words.published import cause_named, causes_heading

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from scipy.special import logsumexp, softmax
 
 from genperf.arrays import Array, Mask
-from genperf.panel.axis import several_nodes
+from genperf.panel.panel import several_nodes
 
 #: Of a parameter above zero: its median, and the standard deviation of its ln.
 Prior = tuple[float, float]

@@ -39,8 +39,8 @@ def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any],
     """
     from genperf.cli.options import read, recognised_table
     from genperf.models import MODELS
+    from genperf.panel.options import shown_phases
     from genperf.panel.table import design_notes
-    from genperf.panel.target import shown_phases
     from genperf.table.opened import as_csv
 
     opened = recognised_table(table, roles)

@@ -102,7 +102,7 @@ def _errors(predicted: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     from genperf.metrics import coverage, mape, median_ape
-    from genperf.panel.target import TIME
+    from genperf.panel.panel import TIME
 
     rows = []
     framework = predicted["framework"].map(FRAMEWORKS)

@@ -11,7 +11,7 @@ import numpy as np
 
 from genperf.arrays import AnyArray, Array, Columns
 from genperf.formula import parse, values_of
-from genperf.panel.axis import several_nodes
+from genperf.panel.panel import several_nodes
 
 #: Share of a configuration's noise at an anchor that every draw passes through: nothing but a safeguard of rounding.
 EXACT = 1e-6

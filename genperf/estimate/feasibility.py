@@ -30,7 +30,6 @@ from genperf.models import MODELS
 from genperf.models.transformer import PARTS, build_memory
 from genperf.models.transformer_layout import switch_columns
 from genperf.panel import Panel, Table
-from genperf.panel.target import MEMORY_UNITS
 from genperf.prediction.feasibility import CERTAINTY, Demand, Direction, Feasibility, Need, Values, surpassed
 from genperf.table import Factor
 from genperf.vocabulary.names import canonical_of
@@ -39,6 +38,8 @@ from genperf.vocabulary.names import canonical_of
 Cost = Callable[[Array], tuple[float, Array]]
 #: Bounds of a constant that has none.
 FREE = (-np.inf, np.inf)
+#: Units of a measured quantity that is memory.
+MEMORY_UNITS = ("B", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "bytes")
 
 
 # How the probability of fitting is estimated; `experiments/accuracy/transformers_fits.py` set the priors of a need.

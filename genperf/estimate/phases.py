@@ -19,7 +19,8 @@ from genperf.estimate.problem import problem_of
 from genperf.expression import Expression
 from genperf.models import Family, family_named, held_at
 from genperf.panel import Table
-from genperf.panel.target import Target, phase_seconds
+from genperf.panel.options import phase_seconds
+from genperf.panel.panel import Target
 from genperf.prediction import Ensemble
 from genperf.solver import solve
 from genperf.table.cells import with_columns

@@ -13,7 +13,7 @@ from genperf.arrays import Array
 from genperf.errors import Note
 from genperf.growth.bank import STEP, UNSEEN_MEDIAN, UNSEEN_SPREAD, bank
 from genperf.growth.measured import MeasuredSeries
-from genperf.panel.axis import several_nodes
+from genperf.panel.panel import several_nodes
 
 #: Standard deviation of ln of the least time of a step on two nodes: the exchange, with all computation hidden behind
 #: it. A guess: a link that is a fourth faster than its data sheet is rare.

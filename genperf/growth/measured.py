@@ -14,7 +14,7 @@ from genperf.errors import Note
 from genperf.formula import values_of
 from genperf.models.network import network_of
 from genperf.panel import Panel, Table, limits
-from genperf.panel.axis import several_nodes
+from genperf.panel.panel import several_nodes
 from genperf.panel.table import parting_notes
 from genperf.vocabulary.names import LEVELS, canonical_of
 

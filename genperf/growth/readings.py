@@ -13,7 +13,7 @@ from genperf.growth.hints import hint_tilt
 from genperf.growth.measured import MeasuredSeries
 from genperf.growth.posterior import POSTERIOR_DRAWS, Counts, Draws, Posterior, Series, forecast, posterior_of
 from genperf.panel.machine import USUAL_DEVICES
-from genperf.panel.work import LIMIT_POWERS
+from genperf.panel.panel import LIMIT_POWERS
 from genperf.prediction.bands import MixtureForecast
 from genperf.vocabulary.names import noun_of
 

@@ -27,7 +27,7 @@ from genperf.table.cells import Source
 from genperf.table.clean import is_number
 from genperf.table.content import HEAD_BYTES, SIGNATURES, files_of, head_of
 from genperf.table.facts import source_of_steps
-from genperf.table.folder import joined as joined_files
+from genperf.table.opened import joined as joined_files
 from genperf.table.opened import open_source, read_text, understood
 
 

@@ -15,7 +15,7 @@ from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term, coefficient
 from genperf.formula import Call, Name, Node, Text, call, names_in, ordered_names, parse, substitute, values_of
 from genperf.panel import Panel, share
-from genperf.panel.axis import UNITS
+from genperf.panel.panel import UNITS
 from genperf.table import Factor
 from genperf.vocabulary.names import ALIASES
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from genperf.errors import ModelError
 from genperf.expression import Expression
 from genperf.panel import Panel
-from genperf.panel.axis import has_zero
+from genperf.panel.panel import has_zero
 from genperf.vocabulary.names import ALIASES, column_of
 
 #: Where an overhead arises; see `Overhead`.

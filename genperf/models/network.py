@@ -12,11 +12,10 @@ from genperf.errors import FitError, Note, did_you_mean
 from genperf.formula import Name, Node, Number, evaluate, names_in, values_of
 from genperf.formula.amounts import amount
 from genperf.panel import Panel, Table
-from genperf.panel.axis import several_nodes
+from genperf.panel.panel import several_nodes
 from genperf.peaks import link_rate
-from genperf.table.cells import with_columns
+from genperf.table.cells import measure, with_columns
 from genperf.table.clean import numbers
-from genperf.table.factor import measure
 
 #: Hints, with the shorter words that name them as well.
 HINTS: dict[str, tuple[str, ...]] = {

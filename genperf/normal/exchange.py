@@ -9,7 +9,7 @@ from genperf.facts import Exchange
 from genperf.formula import values_of
 from genperf.models.network import network_of
 from genperf.panel import Panel
-from genperf.panel.axis import several_nodes
+from genperf.panel.panel import several_nodes
 
 
 def least_exchange(

@@ -13,8 +13,8 @@ from msgspec import Struct
 from genperf.arrays import AnyArray, Array
 from genperf.facts import AmongPublished, Lack, Normal, Step, growth_between
 from genperf.panel import Panel
-from genperf.panel.axis import several_nodes
 from genperf.panel.configurations import devices_and_nodes, medians_along
+from genperf.panel.panel import several_nodes
 from genperf.prediction.bands import quantiles
 from genperf.scaling import KINDS, is_whole
 from genperf.vocabulary import any_of, section, words_of

@@ -23,8 +23,8 @@ from genperf.growth.posterior import Counts, Series, forecast, posterior_of
 from genperf.models.network import BANDWIDTH, GRADIENT_BYTES, network_of
 from genperf.one_run.run import TrainedNetwork, TrainingRun, machine_in, spoken
 from genperf.one_run.utilisation import PublishedPlace, causes_of, conventions_of, default_of, place_of, utilisation_of
-from genperf.panel.axis import several_nodes
 from genperf.panel.machine import USUAL_DEVICES
+from genperf.panel.panel import several_nodes
 from genperf.peaks import UNKNOWN, Device, device_in, link_rate
 from genperf.table.opened import read_text
 from genperf.vocabulary import section

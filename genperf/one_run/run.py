@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from genperf.errors import GenperfError, attempted, did_you_mean
 from genperf.formula.amounts import DURATIONS, MULTIPLES, amount, bandwidth
-from genperf.panel.axis import several_nodes
 from genperf.panel.machine import USUAL_DEVICES
+from genperf.panel.panel import several_nodes
 from genperf.peaks import UNKNOWN, Device, device_in, devices, precision_in
 from genperf.table.cells import Source
 from genperf.table.clean import is_missing

@@ -23,7 +23,7 @@ from msgspec import Struct, field
 from genperf import datasets
 from genperf.errors import GenperfError, counted
 from genperf.one_run.run import TrainingRun
-from genperf.panel.axis import several_nodes
+from genperf.panel.panel import several_nodes
 from genperf.peaks import devices
 from genperf.words.numbers import three_digits
 

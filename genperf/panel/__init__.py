@@ -1,6 +1,6 @@
 """What the columns of a table mean: roles, the scale, the work, what follows what, and the series that rows form.
 
-Other rooms ask here. Which factor counts the workers is decided by one function, `genperf.panel.axis.axis_of`, which
+Other rooms ask here. Which factor counts the workers is decided by one function, `genperf.panel.panel.axis_of`, which
 `Panel.axis` hands on; whether the runs lie on one node by another, `Panel.only_node`. `Table` and `read_table` are
 imported lazily: a model is loaded and predicts without them, and so without pandas.
 """
@@ -8,8 +8,7 @@ imported lazily: a model is loaded and predicts without them, and so without pan
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from genperf.panel.panel import Panel, WorkFormula
-from genperf.panel.work import Share, limits, share
+from genperf.panel.panel import Panel, Share, WorkFormula, limits, share
 
 if TYPE_CHECKING:
     from genperf.panel.read import read_table

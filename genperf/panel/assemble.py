@@ -1,27 +1,38 @@
 """Unchecked cells and the columns' roles → columns, checked, derived and filtered → a checked `Table`."""
 
+from __future__ import annotations
+
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Mask, Objects
 from genperf.errors import LISTED, FormulaError, Note, TableError, counted, did_you_mean, listed
-from genperf.formula import Formula, parse, parse_number, quote_name
+from genperf.formula import Formula, Name, call, parse, parse_number, quote_name, render
 from genperf.metrics import coverage_text, median_ape
-from genperf.panel.options import Roles, refuse_only_failures
+from genperf.panel.options import Measurement, Roles, refuse_only_failures
+from genperf.panel.panel import LEAST_FALL, TIME, checked_scaling, kind_of_work, samples_of
 from genperf.panel.table import Table, constant_notes, failed_groups, failure_notes, measure_factors, with_repeat_notes
-from genperf.panel.target import TIME, Measurement
-from genperf.panel.work import assumed_work, checked_scaling, counted_column, kind_of_work, with_job, work_notes
-from genperf.scaling import BY_GROUP
+from genperf.scaling import BY_GROUP, KINDS, Scaling
 from genperf.table import Factor
 from genperf.table.cells import Source
 from genperf.table.clean import Reasons, Rejection, faults_of, labels, mostly_numbers, numbers, rows_of, seconds_of
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import LEVELS, WAYS, column_of, counted_by, plain_name
+from genperf.vocabulary.names import (
+    COUNTED,
+    LEVELS,
+    WAYS,
+    canonical_of,
+    column_of,
+    counted_by,
+    noun_of,
+    plain_name,
+)
 
 #: How the note of earlier predictions begins.
 EARLIER = "earlier predictions"
@@ -401,3 +412,86 @@ def zero_count_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
         hint = f"--where '{quote_name(f.name)} > 0' leaves these rows out instead"
         notes.append(Note(f"'{f.name}' goes down to {f.lower:g}: {without}; {hint}", "count_zero"))
     return tuple(notes)
+
+
+# --- the work of a step -----------------------------------------------------------------------------------------------
+
+
+def counted_column(roles: Roles) -> str | None:
+    """Return the column that counts the workers, or else the nodes; None for one of servers or threads."""
+    axis = roles.panel.axis
+    return None if axis.factor is None or axis.counts_other else axis.factor.name
+
+
+def assumed_work(roles: Roles, mapping: Mapping[str, str], where: str, tokens: bool = False) -> str:
+    """Return the work of a step where the user gives none: its samples, as columns show them, or one for each worker.
+
+    Where the throughput counts `tokens`, a step has those of its samples, if a column has the length of a sequence.
+    """
+    panel = (replace(roles.panel, mapping=mapping) if mapping else roles.panel).with_axis
+    names = [*(f.name for f in roles.factors if f.numeric), *roles.group]
+    counted, batch = panel.counted_node, column_of("batch", names)
+    samples = samples_of(panel, {name: Name(name) for name in roles.group})
+    if samples is None and counted is not None and batch is not None:
+        samples = call("multiply", Name(batch), counted)
+    if samples is not None:
+        sequence = column_of("sequence", names) if tokens else None
+        return render(samples if sequence is None else call("multiply", samples, Name(sequence)))
+    if counted is None:
+        what = "no column counts the workers, and a throughput alone does not show the work of a step"
+        hint = '--extrinsic with the column of the workers, or --work "batch*workers", the samples of a step'
+        raise TableError(what, hint=hint, where=where)
+    return render(counted)
+
+
+def work_notes(work: str, given: bool, kind: Scaling | None) -> tuple[Note, ...]:
+    """Say which work of a step is assumed, where the user has not given it, or that it makes the scaling strong."""
+    follows = "" if kind is None else f", which is {kind} scaling"
+    if not given:
+        return (Note(f"the work of a step is taken as {work}{follows}; --work FORMULA says otherwise", "work"),)
+    if kind is not None and KINDS[kind].shared:
+        return (Note(f"the work of a step, {work}, is the same at every count of workers{follows}", "work"),)
+    return ()
+
+
+def with_job(table: Table, of_all: bool = False) -> Table:
+    """Take times of epochs and whole jobs as such by their header, else say where times fall as those of jobs do.
+
+    They do where a batch is mapped as that `of_all`. The work of all workers together is then the same at every count,
+    whatever the batch of each.
+    """
+    target, names = table.target, [*(f.name for f in table.numeric), *table.group]
+    if table.scaling is not None or not target.true_seconds:
+        return table
+    counts = {f.name: f.distinct for f in table.numeric if canonical_of(f.name) in COUNTED}
+    if max(counts.values(), default=1) > 1 and header_of(target.column).of == "job":
+        read = f"'{target.column}' is read as the time of an epoch or a whole job"
+        text = f"{read}: its work is the same at every count of workers; --scaling weak says otherwise"
+        return replace(table, scaling="job", notes=(*table.notes, Note(text, "job")))
+    if table.scaled_by_group:
+        return table if table.group else replace(table, scaling=table.kind_by_times(table.frame), scaled_by_group=False)
+    axis = table.panel.axis
+    if not of_all and column_of("global_batch", names) is None and axis.factor is not None and not axis.assumed:
+        fall = _fall(table, axis.factor.name, counts)
+        batch = column_of("batch", names)
+        remedy = f"--scaling job for an epoch, --map global_batch={batch} for a batch of all"
+        by_batch = f"at the same {batch} the time {fall}; {remedy}"
+        text = by_batch if batch is not None else f"the time {fall}; --scaling job for work that all share"
+        return table.noted(Note(text, "job_likely")) if fall else table
+    return table
+
+
+def _fall(table: Table, workers: str, counts: Collection[str]) -> str:
+    """Return how far times fall as the workers grow and all but counts stays; empty where each may have a batch."""
+    keys = [*(f.name for f in table.factors if f.name not in {workers, *counts}), *table.group]
+    column, keys = table.target.column, list(dict.fromkeys(keys))
+    times = table.frame.groupby([*keys, workers], as_index=False, sort=True)[column].median()
+    cells = times.groupby(keys or np.zeros(len(times)))[[workers, column]]
+    (few, slow), (many, fast) = (ends.to_numpy(dtype=float).T for ends in (cells.first(), cells.last()))
+    several = many > few
+    if not several.any() or np.median((slow / fast)[several]) < LEAST_FALL:
+        return ""
+    widest = int(np.argmax(np.where(several, many / few, 0.0)))
+    slowest, fastest = (f"{t:,.0f}" if t >= 1000.0 else f"{t:.3g}" for t in (slow[widest], fast[widest]))
+    scales = f"{few[widest]:g} to {many[widest]:g} {noun_of(workers)}"
+    return f"falls from {slowest} to {fastest} s from {scales}: too much for a batch each"

@@ -13,10 +13,8 @@ import numpy as np
 from genperf.arrays import AnyArray, Array, Columns, Mask
 from genperf.errors import GenperfError, TableError, listed
 from genperf.formula import Node, evaluate, names_in, parse, render, values_of
-from genperf.panel.axis import several_nodes
 from genperf.panel.machine import BATCHES, PARTS, PLACES, SPLITS, USUAL_DEVICES, Growth
-from genperf.panel.panel import Median, Panel
-from genperf.panel.work import evaluated, kind_of_work, share
+from genperf.panel.panel import Median, Panel, evaluated, kind_of_work, several_nodes, share
 from genperf.scaling import KINDS, Scaling
 from genperf.table import Factor
 from genperf.table.clean import label

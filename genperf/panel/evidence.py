@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from genperf.arrays import Array, Index, Mask, Objects
 from genperf.errors import TableError
 from genperf.formula import quote_name
-from genperf.panel.axis import LEAST_GROWTH
 from genperf.panel.options import says_failed
+from genperf.panel.panel import LEAST_GROWTH
 from genperf.table.cells import Cells
 from genperf.table.clean import MISSING, labels, mostly_numbers, numbers, seconds_of
 from genperf.vocabulary import any_of, words_of

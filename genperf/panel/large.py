@@ -22,9 +22,8 @@ from msgspec.structs import fields, replace
 from genperf.arrays import Array, Integers
 from genperf.errors import Note, TableError, counted
 from genperf.panel.assemble import Columns, assemble, require
-from genperf.panel.options import FailureRule, Roles, lacks_memory
+from genperf.panel.options import FailureRule, Roles, lacks_memory, phase_columns, shown_phases
 from genperf.panel.table import REPEATS, Table
-from genperf.panel.target import phase_columns, shown_phases
 from genperf.table.cells import Source, source_of_frame, with_columns
 from genperf.table.clean import LARGEST, SMALLEST
 from genperf.table.content import files_of, head_of

@@ -1,4 +1,8 @@
-"""`Panel`: the factors of a table by the field's names, and the one along which its runs are scaled."""
+"""`Panel`: the factors of a table by the field's names, the one along which runs are scaled, and the work of a step.
+
+Which factor counts the workers is decided here alone; a table without roles is first read by `genperf.panel.reading`,
+which maps its count as the workers.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +12,22 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from genperf.arrays import AnyArray, Array
+from genperf.arrays import AnyArray, Array, Mask
 from genperf.errors import FormulaError, ModelError, TableError, did_you_mean, listed, suggest
-from genperf.formula import Name, Node, Number, call, chain, names_in, parse, substitute, values_of
+from genperf.formula import Name, Node, Number, call, chain, evaluate, names_in, parse, render, substitute, values_of
 from genperf.formula.amounts import amount
-from genperf.panel.axis import Axis, axis_of, factor_of, several_nodes
 from genperf.panel.machine import SAME, Machine, rises_with
-from genperf.panel.target import Target
-from genperf.scaling import KINDS, Scaling, is_whole
+from genperf.scaling import KINDS, LISTED, Scaling, is_whole
 from genperf.table import Factor
 from genperf.vocabulary import section, words_of
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import (
     ALIASES,
+    GENERAL,
     LEVELS,
     WAYS,
     canonical_of,
@@ -33,6 +37,153 @@ from genperf.vocabulary.names import (
     counts_devices,
     meant_by,
 )
+
+#: The name and the unit of the default target.
+TIME, SECONDS = "time", "s"
+
+
+#: What a factor is counted in; the others are numbers.
+UNITS = {factor: unit for unit, factors in section("units").items() for factor in factors}
+#: Canonical names of amounts: a column of such a name never counts the workers.
+AMOUNTS = frozenset({*UNITS, *words_of("columns.amount")})
+#: Factors that are divided by or raised to powers: a column with a zero in it (no servers) is not one of them.
+COUNTS = frozenset({*WAYS, *words_of("columns.divisor")})
+
+#: The exponent with the count from which on a time falls, or a throughput grows: 13 % less per doubling. Of work
+#: of each worker a time does not fall; of work that all share it may fall by as little near the last that helps.
+LEAST_GROWTH = 0.2
+
+
+class Axis(Struct, frozen=True):
+    """The factor along which the runs of a table are scaled."""
+
+    #: It counts the workers, or the nodes where no column counts workers. None where neither is there.
+    factor: Factor | None
+    #: What the factor counts.
+    canonical: str = "workers"
+    #: Whether the factor counts the workers only because no other extrinsic factor does: neither its name nor the
+    #: mapping says so.
+    assumed: bool = False
+
+    @property
+    def counts_other(self) -> bool:
+        """Whether the factor counts servers, threads or devices of a node by its name, and nothing counts workers."""
+        return self.assumed and self.factor is not None and canonical_of(self.factor.name) in GENERAL
+
+
+def several_nodes(nodes: npt.ArrayLike) -> Mask:
+    """Return which counts of nodes are more than one node."""
+    return np.asarray(np.asarray(nodes, float) > 1.0)
+
+
+def has_zero(factor: Factor, canonical: str) -> bool:
+    """Return whether a factor has a zero in it and what it counts is divided by."""
+    return canonical in COUNTS and factor.distinct > 0 and not factor.positive
+
+
+def factor_of(canonical: str, factors: Sequence[Factor], mapping: Mapping[str, str]) -> Factor | None:
+    """Return the numeric factor that the mapping or its name makes the canonical one; None without one.
+
+    A transformer's data-parallel ways count the workers where no column does and no other way splits it.
+    """
+    by_name = {f.name: f for f in factors if f.numeric and not has_zero(f, canonical)}
+    if canonical in mapping:
+        return by_name.get(mapping[canonical])
+    taken = set(mapping.values())
+    name = column_of(canonical, (name for name in by_name if name not in taken))
+    if name is not None or canonical != "workers":
+        return by_name.get(name or "")
+    data, *further_axes = (factor_of(way, factors, mapping) for way in WAYS)
+    split = data is not None and data.distinct != 1 and all(way is None or way.distinct == 1 for way in further_axes)
+    return data if split else None
+
+
+def axis_of(factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> Axis:
+    """Return which factor counts the workers: the first of these that varies.
+
+    1. the workers, by the mapping or by the field's names (`genperf.vocabulary.names`);
+    2. the nodes, likewise;
+    3. the only extrinsic factor above zero whose name has no other meaning: it counts the workers whatever its name.
+
+    If none of them varies, it is the factor of the workers or of the nodes. Without such a factor, it is the only
+    extrinsic factor above zero, which may also count servers, threads or the devices of a node; never an amount (a
+    batch, bytes). The only factor is the only one that varies, or else the only one at all; one that is not measured
+    yet counts as if it varied. Workers that the mapping names exclude an assumed factor.
+
+    Examples
+    --------
+    >>> cores = Factor("cores", "extrinsic", 1.0, 8.0, distinct=4, positive=True)
+    >>> batch = Factor("batch", "intrinsic", 32.0, 32.0, distinct=1, positive=True)
+    >>> axis = axis_of((cores, batch))
+    >>> axis.factor.name, axis.canonical, axis.assumed
+    ('cores', 'workers', True)
+    """
+    mapping = mapping or {}
+    levels = {f: name for name in LEVELS if (f := factor_of(name, factors, mapping)) is not None}
+    above_zero = [f for f in factors if f.role == "extrinsic" and (f.positive or f.distinct == 0)]
+    free = [f for f in above_zero if canonical_of(f.name) not in AMOUNTS and f.name not in mapping.values()]
+    counts = [] if "workers" in mapping else free
+    unnamed = _only([f for f in counts if canonical_of(f.name) not in GENERAL])
+    factor = next((f for f in (*levels, unnamed) if f is not None and f.distinct != 1), None)
+    factor = factor or next(iter(levels), None) or _only(counts) or unnamed
+    if factor is None or factor in levels:
+        return Axis(factor, "workers" if factor is None else levels[factor])
+    return Axis(factor, assumed=True)
+
+
+def _only(candidates: Sequence[Factor]) -> Factor | None:
+    """Return the only candidate that varies, or else the only one at all; None where there are several."""
+    changing = [factor for factor in candidates if factor.distinct != 1]
+    return next((choice[0] for choice in (changing, candidates) if len(choice) == 1), None)
+
+
+def growth_along(counts: Array, values: Array) -> float:
+    """Return the exponent by which values grow from the smallest to the median count; NaN of a single count."""
+    usable = np.isfinite(counts) & np.isfinite(values) & (counts > 0.0) & (values > 0.0)
+    scales = np.unique(counts[usable])
+    if len(scales) < 2:
+        return float("nan")
+    ends = scales[[0, max(1, len(scales) // 2)]]
+    before, later = (np.median(values[usable & (counts == n)]) for n in ends)
+    return float(np.log(later / before) / np.log(ends[1] / ends[0]))
+
+
+class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_defaults=True):
+    """The measured quantity that a model predicts."""
+
+    #: The column of the table that holds it.
+    column: str
+    #: What predictions, messages and pages call it.
+    name: str = TIME
+    #: The unit of the values in memory and in the model file; empty for a number without one.
+    unit: str = SECONDS
+    #: Whether every value is above zero, so that its logarithm exists. Every fit works on the logarithm, so that a
+    #: table refuses other values today.
+    positive: bool = True
+    #: The column of the measured throughput that the time was made from; empty where a time was measured.
+    throughput: str = ""
+    #: The work of a step, the formula that was divided by the throughput; empty where no formula over the factors tells
+    #: it.
+    work: str = ""
+
+    @property
+    def reported(self) -> str:
+        """What is reported first of a prediction: the throughput where one was measured."""
+        return "throughput" if self.work else self.name
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it is a time in seconds, so that work per second, efficiency, phases and cost have a meaning."""
+        return self.unit == SECONDS
+
+    @property
+    def true_seconds(self) -> bool:
+        """Whether its values are the seconds of a step: those of a throughput depend on the unit of the work."""
+        return self.is_time and not self.throughput
+
+    def __str__(self) -> str:
+        return f"{self.name} '{self.column}'" + (f", {self.unit}" if self.unit else "")
+
 
 #: The ways of a transformer beside data, as products, those of most ways first.
 _SPLITS = (
@@ -219,7 +370,7 @@ class Panel(Struct, frozen=True, dict=True):
 
     @cached_property
     def axis(self) -> Axis:
-        """The factor along which the runs are scaled: see `genperf.panel.axis.axis_of`."""
+        """The factor along which the runs are scaled: see `axis_of`."""
         return axis_of(self.factors, self.mapping)
 
     def along(self, name: str | None = None) -> Factor:
@@ -576,3 +727,120 @@ def _of_worker(panel: Panel) -> tuple[WorkFormula, ...]:
         return (WorkFormula("1", False),)
     kinds = POSSIBLE if panel.kind is None else (panel.kind,)
     return tuple(WorkFormula(KINDS[name].over(counted), False) for name in kinds)
+
+
+# Where a scale may exhaust what one machine has: cores, memory, slots of a server.
+#: Probability that a doubling is the last one that helps. A guess.
+LIMIT_CHANCE = 0.2
+#: Doublings beyond the largest measured count between which a limit may lie. Guesses.
+LIMIT_DOUBLINGS: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0, 3.0)
+#: Powers in which a step grows with the count beyond a limit, each with its probability: in the first power more
+#: only wait, and in the second they hinder each other, so that the work in a second falls. Chosen for drawn loads
+#: that turn beyond the data (`experiments/accuracy/turning.py`): with no second power 78 % are covered, with half 93 %.
+LIMIT_POWERS: tuple[tuple[float, float], ...] = ((1.0, 0.7), (2.0, 0.3))
+
+
+_SERVED = frozenset(words_of("headers.served"))
+
+
+class Share(Struct, frozen=True):
+    """The work that one worker does, as families write it."""
+
+    #: One worker's work, as a formula over canonical names.
+    per_worker: str
+    #: All workers' work.
+    whole: str
+
+    @property
+    def known(self) -> bool:
+        """Whether the table says how much work there is; if not, a fixed amount is shared."""
+        return self.per_worker != "1/workers"
+
+    def of(self, coefficient: str) -> str:
+        """Return the time of one worker's work, as a formula with a coefficient of seconds per unit of work."""
+        return f"{coefficient}*{self.per_worker}" if self.known else f"{coefficient}/workers"
+
+
+def share(panel: Panel, job: bool = False) -> Share:
+    """Return what one worker's computation is proportional to, from the factors of the table.
+
+    The first that the table has: the operations of one worker's step (`work`); its samples (`batch`, also
+    `global_batch/workers`); otherwise a fixed amount shared by the workers (`1/workers`). A table with a factor
+    `samples` has times of a whole job or epoch. For laws of whole jobs (`job`), `samples/workers` then comes first.
+
+    A batch per worker that is constant along a series is weak scaling, one that falls as `1/workers` strong scaling;
+    the same formula holds for both and for series in between.
+
+    Examples
+    --------
+    >>> from genperf.panel.options import Roles
+    >>> share(Roles.of({"extrinsic": "gpus, global_batch"}).panel).per_worker
+    'batch'
+    >>> share(Roles.of({"extrinsic": "gpus"}).panel).per_worker
+    '1/workers'
+    """
+    if job and panel.has("samples"):
+        return Share("samples/workers", "samples")
+    for name in ("work", "batch"):
+        if panel.has(name):
+            return Share(name, f"{name}*workers")
+    return Share("1/workers", "1")
+
+
+def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
+    """Return counts of the scale, of the measured ones, beyond which more may only wait, each with its probability.
+
+    Threads, processes, users or environments share one machine, whose cores or slots end somewhere, and so do workers
+    that serve requests; devices and nodes bring further ones, and so do processes on several nodes.
+
+    Examples
+    --------
+    >>> from genperf.panel.options import Roles
+    >>> scales = [Roles.of({"extrinsic": name}).panel for name in ("gpus", "threads")]
+    >>> ends = [limits(panel, np.array([1.0, 2.0])) for panel in scales]
+    >>> [[(round(count, 2), round(chance, 2)) for count, chance in each] for each in ends]
+    [[], [(1.0, 0.2), (2.38, 0.08), (3.36, 0.08), (5.66, 0.13), (11.31, 0.1)]]
+    """
+    factor = panel.axis.factor
+    if factor is None or (panel.nodes is not None and panel.only_node is None):
+        return ()
+    if counts_devices(factor.name) and panel.counted_by_throughput not in _SERVED:
+        return ()
+    inside = np.unique(counts)
+    doublings = np.log2(inside / inside[0])
+    beyond = doublings[-1] + np.array(LIMIT_DOUBLINGS)
+    left = (1.0 - LIMIT_CHANCE) ** np.concatenate([doublings[:-1], beyond])
+    # Within the measured range a limit is looked for at the counts themselves.
+    ends = inside[0] * 2.0 ** np.concatenate([doublings[:-1], 0.5 * (beyond[1:] + beyond[:-1])])
+    return tuple(zip(ends.tolist(), (-np.diff(left)).tolist(), strict=True))
+
+
+def kind_of_work(work: Array, counts: Array) -> Scaling | None:
+    """Return the kind of scaling that the work of a step shows in every row; None where none or several fit."""
+    if not len(work) or not np.all(np.isfinite(work)) or np.any(counts <= 0.0) or np.any(work <= 0.0):
+        return None
+    relative = {name: work / counts / kind.relative(counts) for name, kind in KINDS.items() if not kind.whole}
+    fitting = [name for name, values in relative.items() if np.ptp(np.log(values)) < SAME]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def checked_scaling(scaling: str, by_work: Scaling | None, work: str) -> Scaling | None:
+    """Return the kind of scaling that the user gives or the work of a step shows; None where neither does."""
+    if not scaling:
+        return by_work
+    named = next((kind for kind in KINDS if kind == scaling), None)
+    if named is None:
+        raise TableError(f"unknown kind of scaling '{scaling}'", hint=LISTED)
+    if by_work is not None and named != by_work:
+        what = f"the scaling is given as {named}, and with the work '{work}' of a step it is {by_work}"
+        raise TableError(what, hint="leave --scaling out, or give the --work of a step")
+    return named
+
+
+def evaluated(work: Node, columns: Mapping[str, Array], rows: int) -> Array:
+    """Return the work of a step, a formula over the columns, in each row."""
+    values = np.broadcast_to(np.asarray(evaluate(work, columns), float), (rows,))
+    if not np.all(values > 0.0):
+        text = render(work)
+        raise FormulaError("the work of a step is not above zero here", text=text, column=0, width=len(text))
+    return values

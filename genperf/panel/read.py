@@ -16,10 +16,9 @@ from msgspec.structs import replace
 from genperf.errors import Note, TableError, counted, suggest
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
-from genperf.panel.options import OPTIONS, FailureRule, Roles
+from genperf.panel.options import OPTIONS, FailureRule, Measurement, Roles
 from genperf.panel.reading import SCALED, Reading, by_group, column_named, measured_roles, read_columns
 from genperf.panel.table import Table
-from genperf.panel.target import Measurement
 from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, labels
 from genperf.table.opened import understood

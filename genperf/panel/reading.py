@@ -15,7 +15,6 @@ from genperf.arrays import Array, Index
 from genperf.errors import LISTED, TableError, UnclearTableError, listed
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
-from genperf.panel.axis import LEAST_GROWTH, growth_along
 from genperf.panel.evidence import (
     CELL_ROUNDING,
     EXTRINSIC,
@@ -43,8 +42,8 @@ from genperf.panel.evidence import (
     role_by_words,
     sparse,
 )
-from genperf.panel.options import MEASURED, FailureRule, Roles
-from genperf.panel.target import phase_columns
+from genperf.panel.options import MEASURED, FailureRule, Roles, phase_columns
+from genperf.panel.panel import LEAST_GROWTH, growth_along
 from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells
 from genperf.table.facts import FAILURES

@@ -20,15 +20,13 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Array, Integers
 from genperf.errors import Note, TableError, counted, listed, suggest
 from genperf.formula import Node, Number, names_in, parse, render, substitute
-from genperf.panel.axis import LEAST_GROWTH, growth_along
 from genperf.panel.machine import rises_with
-from genperf.panel.panel import Median, Panel, panel_of
-from genperf.panel.target import Target, phase_columns, phase_seconds
+from genperf.panel.options import phase_columns, phase_seconds
+from genperf.panel.panel import LEAST_GROWTH, Median, Panel, Target, growth_along, panel_of
 from genperf.scaling import Scaling
 from genperf.table import Factor
-from genperf.table.cells import with_columns
+from genperf.table.cells import measure, with_columns
 from genperf.table.clean import Rejection, label, labels, mostly_numbers, numbers, rows_of
-from genperf.table.factor import measure
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import LEVELS, counted_by
 

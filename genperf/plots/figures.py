@@ -23,7 +23,7 @@ from genperf.panel.configurations import medians_along
 from genperf.prediction import central_times
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
-from genperf.table.factor import Role
+from genperf.table.cells import Role
 from genperf.validation import Validation, validate
 from genperf.words.numbers import constant_unit, heading, only_for_times, rate_unit, samples_called
 

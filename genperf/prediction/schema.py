@@ -22,8 +22,7 @@ from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.panel.configurations import completed
 from genperf.panel.machine import PARTS
-from genperf.panel.panel import Median, panel_of
-from genperf.panel.target import TIME, Target
+from genperf.panel.panel import TIME, Median, Target, panel_of
 from genperf.scaling import Scaling
 from genperf.table import Factor, Role
 from genperf.table.cells import Source, source_of_columns
@@ -204,7 +203,7 @@ def read_query(
 
     Examples
     --------
-    >>> from genperf.panel.target import Target
+    >>> from genperf.panel.panel import Target
     >>> workers = Factor("workers", "extrinsic", 1, 16, distinct=5, positive=True)
     >>> read_query({"workers": [32, 64]}, Schema((workers,), Target("step_s"))).columns
     {'workers': array([32., 64.])}

@@ -350,7 +350,7 @@ def distance_beyond(schema: Schema, columns: Columns) -> Array:
 
     Examples
     --------
-    >>> from genperf.panel.target import Target
+    >>> from genperf.panel.panel import Target
     >>> names = ("gpus", "nodes", "batch")
     >>> factors = tuple(Factor(n, "extrinsic", 1, 8, distinct=4, positive=True) for n in names)
     >>> columns = {"gpus": np.array([64.0]), "nodes": np.array([16.0]), "batch": np.array([128.0])}

@@ -16,7 +16,7 @@ from genperf.estimate.outcome import last_point_error
 from genperf.formula import parse, quote_name, render, values_of
 from genperf.growth.measured import Anchors
 from genperf.panel import Table
-from genperf.panel.axis import several_nodes
+from genperf.panel.panel import several_nodes
 from genperf.panel.table import number_rows
 from genperf.prediction import Evidence
 from genperf.process.growth import FactorSeries

@@ -10,7 +10,7 @@ import msgspec
 
 from genperf.errors import OnlyFailuresError, TableError
 from genperf.formula.amounts import DURATIONS
-from genperf.panel.work import checked_scaling
+from genperf.panel.panel import checked_scaling
 from genperf.prediction import substituted_members
 from genperf.prediction.schema import Schema, answered, roles_of
 from genperf.result.fit_result import FitResult, GroupedResult

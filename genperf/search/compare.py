@@ -19,9 +19,8 @@ from genperf.models import MODELS
 from genperf.models.network import BANDWIDTH, HINTS
 from genperf.panel import Table
 from genperf.panel.configurations import kept_beside
-from genperf.panel.panel import StepWork
+from genperf.panel.panel import StepWork, Target
 from genperf.panel.quantities import ONE, QUANTITIES, REPORTED_BESIDE, beside, quantities_of
-from genperf.panel.target import Target
 from genperf.peaks import link_rate
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT

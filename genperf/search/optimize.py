@@ -13,8 +13,8 @@ from genperf.attribution.answers import Line, PrintedAnswer
 from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
 from genperf.formula import names_in
+from genperf.panel.panel import Target
 from genperf.panel.quantities import REPORTED_BESIDE
-from genperf.panel.target import Target
 from genperf.prediction import Schema
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import model_names

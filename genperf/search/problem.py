@@ -12,8 +12,8 @@ from genperf.attribution.draws import curves_of, shares
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, Number, call, parse, parse_number, render, substitute
 from genperf.panel import Panel
+from genperf.panel.panel import Target
 from genperf.panel.quantities import ONE, QUANTITIES, Quantities, beside, read_columns
-from genperf.panel.target import Target
 from genperf.prediction import Query, Schema, central_times, predicted_columns
 from genperf.prediction.predict import THROUGHPUT, central_values
 from genperf.result import FitResult, GroupedResult

@@ -21,10 +21,9 @@ from genperf.errors import FormulaError, GenperfError, listed
 from genperf.errors import suggest as similar
 from genperf.facts import Interval, NextRun
 from genperf.formula import evaluate, names_in, parse, parse_number, substitute, values_of
-from genperf.panel.axis import several_nodes
 from genperf.panel.configurations import at_scale, divisible
+from genperf.panel.panel import Target, several_nodes
 from genperf.panel.quantities import QUANTITIES, quantities_of
-from genperf.panel.target import Target
 from genperf.prediction import (
     Band,
     Query,

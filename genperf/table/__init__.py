@@ -4,5 +4,5 @@ Every cell that cannot be used is named by file, line, column and value. `genper
 them.
 """
 
+from genperf.table.cells import Factor, Role
 from genperf.table.clean import Rejection
-from genperf.table.factor import Factor, Role

@@ -17,9 +17,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from genperf.errors import Note, counted, listed
-from genperf.table.cells import MOST_NAMES, Source, source_of, step
+from genperf.table.cells import MOST_NAMES, Source, lists_devices, parts_of, source_of, step
 from genperf.table.clean import DURATION, number_in, seconds_of
-from genperf.table.parsed import lists_devices, parts_of
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, bandwidth_of, canonical_time, header_of
 from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, meant_by, plain_name

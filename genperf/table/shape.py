@@ -13,10 +13,9 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Objects
 from genperf.errors import counted, listed
-from genperf.table.cells import MOST_NAMES, Names, Source, Taken, step
+from genperf.table.cells import MOST_NAMES, SEPARATOR, Names, Source, Taken, parts_of, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in
 from genperf.table.facts import MOST_OF_A_NODE
-from genperf.table.parsed import SEPARATOR, parts_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import canonical_time, header_of
 from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, counts_devices, is_relative, meant_by, plain_name

@@ -17,12 +17,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from genperf.errors import Note, TableError, UnclearTableError, counted, listed
-from genperf.table.cells import MOST_NAMES, Source, source_of, step
+from genperf.table.cells import MOST_NAMES, Source, parts_of, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number
 from genperf.table.content import HEAD_BYTES
 from genperf.table.facts import is_result, source_of_records, summary
 from genperf.table.latex import tabular_of
-from genperf.table.parsed import parts_of
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of, is_other_word
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_cores, meant_by

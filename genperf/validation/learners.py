@@ -19,8 +19,8 @@ from genperf.arrays import Array, Integers
 from genperf.errors import FitError
 from genperf.formula import Node, call, evaluate
 from genperf.panel import Panel, Table
+from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import ONE
-from genperf.panel.target import SECONDS
 from genperf.scaling import is_whole
 from genperf.table import Factor
 

@@ -24,9 +24,9 @@ from genperf.metrics import coverage, mape, median_ape, r2, relative_width, rmse
 from genperf.models import MODELS
 from genperf.models.network import DEVICES, checked_hints
 from genperf.panel import Table
-from genperf.panel.target import TIME, Target
+from genperf.panel.panel import TIME, Target
 from genperf.prediction import schema_of
-from genperf.prediction.new_levels import combined, new_levels, stand_ins
+from genperf.prediction.predict import combined, new_levels, stand_ins
 from genperf.result import predicting_levels
 from genperf.table.cells import with_columns
 from genperf.table.clean import labels

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from genperf.panel.target import SECONDS, Target
+from genperf.panel.panel import SECONDS, Target
 from genperf.vocabulary.headers import RELATIVE, header_of, relative_unit
 from genperf.vocabulary.names import is_relative, noun_of
 

@@ -8,7 +8,7 @@ from worked_models import BATCH, FRAMEWORK, NODES, WORKERS, member, model
 
 from genperf.attribution import Knee, Sobol, compare, explain, sensitivity
 from genperf.errors import GenperfError
-from genperf.panel.target import Target
+from genperf.panel.panel import Target
 from genperf.prediction import Member
 from genperf.result import FitResult
 

@@ -23,7 +23,7 @@ from genperf.attribution.equation import constants_table, equation, level_expone
 from genperf.attribution.terms import HIDDEN, limit_of
 from genperf.discrepancy import KernelAxis
 from genperf.errors import GenperfError
-from genperf.panel.target import Target
+from genperf.panel.panel import Target
 from genperf.words.limit import SAME_WITH_COMPUTATION, limit_sentence
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}

@@ -7,7 +7,7 @@ import numpy as np
 from genperf.discrepancy import Discrepancy
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import parse
-from genperf.panel.target import Target
+from genperf.panel.panel import Target
 from genperf.prediction import Member, Schema, Spread, Status
 from genperf.result import FitResult
 from genperf.table import Factor

@@ -6,7 +6,7 @@ from chromium import Browser
 from msgspec.structs import replace
 
 import genperf as gp
-from genperf.panel.target import Target
+from genperf.panel.panel import Target
 from genperf.reporting import html, page
 from genperf.result import FitResult
 

@@ -10,7 +10,7 @@ from genperf.formula import evaluate_with_gradient
 from genperf.losses import Penalty
 from genperf.solver import solve
 from genperf.table import Factor
-from genperf.table.factor import measure
+from genperf.table.cells import measure
 
 INTRINSIC = ("bytes", "work", "activations", "samples")
 NONLINEAR = {"q": 0.7, "eta": 0.8, "gamma": 2.5}

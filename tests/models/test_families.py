@@ -18,10 +18,9 @@ from genperf.models import ALIASES, MODELS, family_named
 from genperf.models.jobs import cntk
 from genperf.models.network import checked_hints, network_of, with_devices_per_node
 from genperf.panel import Table
-from genperf.panel.axis import UNITS
-from genperf.panel.panel import DERIVED
+from genperf.panel.panel import DERIVED, UNITS
 from genperf.table import Factor
-from genperf.table.factor import measure
+from genperf.table.cells import measure
 
 ALL = list(MODELS.values())
 #: These take any factors.

@@ -13,7 +13,7 @@ from genperf.models.transformer_layout import OFFLOAD, RECOMPUTATION, ZERO
 from genperf.panel import read_table
 from genperf.panel.reading import read_columns
 from genperf.table import Factor
-from genperf.table.factor import measure
+from genperf.table.cells import measure
 
 RUN = {
     "devices": [16.0], "dp": [2.0], "tp": [4.0], "pp": [2.0], "gbs": [32.0], "mbs": [2.0], "nodes": [2.0],

@@ -6,7 +6,7 @@ from genperf.errors import FormulaError
 from genperf.models import ALIASES
 from genperf.models.user import coefficients, user_expression
 from genperf.table import Factor
-from genperf.table.factor import measure
+from genperf.table.cells import measure
 
 FACTORS = [
     Factor("gpus", "extrinsic"),

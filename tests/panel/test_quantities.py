@@ -10,8 +10,8 @@ import genperf as gp
 from genperf.attribution import scaling
 from genperf.errors import TableError
 from genperf.panel import read_table
-from genperf.panel.target import Target
-from genperf.table.factor import measure
+from genperf.panel.panel import Target
+from genperf.table.cells import measure
 from genperf.validation import LEARNERS
 
 RUNS = pd.DataFrame({"n": [1, 2, 4], "t": [3000.0, 1500.0, 750.0], "memory_gb": [30.0, 16.0, 9.0], "forward_s": 0.1})

@@ -15,10 +15,9 @@ from genperf.errors import ModelError
 from genperf.formula import parse, render
 from genperf.panel import Panel, WorkFormula, limits, read_table
 from genperf.panel.configurations import completed, fills_nodes, moved
-from genperf.panel.panel import Median
-from genperf.panel.target import Target
+from genperf.panel.panel import Median, Target
 from genperf.table import Role
-from genperf.table.factor import measure
+from genperf.table.cells import measure
 
 CONSTANT, SHARED = WorkFormula("1", False), WorkFormula("1/workers", False)
 

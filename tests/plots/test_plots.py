@@ -17,7 +17,7 @@ from genperf import plots
 from genperf.attribution import Explanation
 from genperf.errors import GenperfError
 from genperf.panel import Table
-from genperf.panel.target import Target
+from genperf.panel.panel import Target
 from genperf.result import FitResult, GroupedResult
 
 Text = pytest.importorskip("matplotlib.text", reason='matplotlib is missing: pip install "genperf[plots]"').Text

@@ -13,7 +13,7 @@ import pytest
 import genperf as gp
 from genperf.asking import Question, ask
 from genperf.errors import TableError
-from genperf.panel.target import Target
+from genperf.panel.panel import Target
 from genperf.prediction import Schema, mixture_quantiles, read_query, schema_of
 from genperf.prediction.bands import POINTS
 from genperf.prediction.verdict import apart, corners

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 import genperf as gp
 from genperf.formula import parse
-from genperf.panel.target import Target
+from genperf.panel.panel import Target
 from genperf.prediction import Evidence, Schema, read_query
 from genperf.prediction.verdict import VERDICTS, Basis, verdicts
 from genperf.table import Factor

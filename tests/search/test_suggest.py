@@ -15,8 +15,7 @@ import genperf as gp
 from genperf.discrepancy import Discrepancy, KernelAxis
 from genperf.expression import Expression, Term, coefficient, exponent
 from genperf.formula import parse
-from genperf.panel.panel import Median
-from genperf.panel.target import Target
+from genperf.panel.panel import Median, Target
 from genperf.prediction import Member, Schema, Spread, Status
 from genperf.result import FitResult
 from genperf.search import suggest

@@ -12,7 +12,7 @@ import genperf as gp
 from genperf.cli.main import run
 from genperf.errors import TableError
 from genperf.panel import read_table
-from genperf.table import parsed
+from genperf.table.cells import parts_of
 from genperf.table.opened import as_csv, open_files, understood
 
 
@@ -537,9 +537,9 @@ def test_thousands_of_rows_take_no_rule_of_each_cell(tmp_path: Path) -> None:
     plain = "n,s\n" + "".join(f"{i},{i}.5\n" for i in range(20_000))
     path = tmp_path / "runs.csv"
     path.write_text(plain, encoding="utf-8")
-    parsed.parts_of.cache_clear()
+    parts_of.cache_clear()
     assert len(understood(path).lines) == 20_000
-    assert parsed.parts_of.cache_info().misses < 10
+    assert parts_of.cache_info().misses < 10
 
 
 def test_check_shows_and_writes_the_table_as_understood(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from genperf.errors import FitError, TableError
 from genperf.panel import Table, read_table
-from genperf.panel.target import Target
+from genperf.panel.panel import Target
 from genperf.validation import LEARNERS, SCHEMES, split
 from genperf.validation.learners import half_width, last_point, read
 

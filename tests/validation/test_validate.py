@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from genperf import datasets
 from genperf.errors import GenperfError, ModelError
 from genperf.panel import Table, read_table
-from genperf.panel.target import Target
+from genperf.panel.panel import Target
 from genperf.prediction import schema_of
 from genperf.validation import LEARNERS, importance, run, validate
 from genperf.validation.run import ModelScore
