@@ -40,8 +40,6 @@ PROTOCOLS = {
 }
 #: Cells of fewer series are not counted: a median of three says nothing.
 LEAST_SERIES = 4
-#: Of how many cases one is asked once more beside other series that left their node.
-EVERY = 4
 Array = npt.NDArray[np.float64]
 
 
@@ -175,35 +173,16 @@ def _table_of(trained: Sequence[pd.DataFrame], factors: Sequence[str] = FACTORS)
     return gp.read_table(rows, time="t", extrinsic=counts, intrinsic="batch", group="case")
 
 
-def answers(listed: Sequence[Case], together: bool = True) -> pd.DataFrame:
+def answers(listed: Sequence[Case]) -> pd.DataFrame:
     """Return a row per case: measured and predicted."""
     rows: list[dict[str, float | str]] = [{} for _ in listed]
     for source, protocol in dict.fromkeys((case.source, case.protocol) for case in listed):
         at = [i for i, case in enumerate(listed) if (case.source, case.protocol) == (source, protocol)]
         columns = list(listed[at[0]].series.columns)
-        shared = table_shares(_table_of([listed[i].train for i in at], columns), {}) if together else TableShares()
+        shared = table_shares(_table_of([listed[i].train for i in at], columns), {})
         for number, i in enumerate(at):
             rows[i] = {"source": source, "protocol": protocol, "measured": listed[i].truth}
             rows[i] |= auto(listed[i], (str(number),), shared)
-    return pd.DataFrame(rows)
-
-
-def answers_among(listed: Sequence[Case], frames: dict[str, pd.DataFrame], others: int) -> pd.DataFrame:
-    """Answer from inside a node, where some other series of the table went beyond it."""
-    rows = []
-    for case in listed:
-        frame, mine = frames[case.source], case.train.series.iloc[0]
-        beyond = frame[(frame.nodes > 1) & (frame.series != mine)].series.unique()
-        taken = beyond[np.unique(np.linspace(0, len(beyond) - 1, min(others, len(beyond))).astype(int))]
-        given = frame[frame.series.isin(taken)]
-        columns = [*FACTORS, "t", "series"]
-        table = gp.read_table(
-            pd.concat([given[columns], case.train[columns]]),
-            time="t", extrinsic="devices,nodes", intrinsic="batch", group="series",
-        )  # fmt: skip
-        shared = table_shares(table, {})
-        row: dict[str, float | str] = {"source": case.source, "protocol": case.protocol, "measured": case.truth}
-        rows.append(row | auto(case, (str(mine),), shared))
     return pd.DataFrame(rows)
 
 
@@ -290,28 +269,6 @@ def by_protocol(rows: pd.DataFrame, others: Sequence[str]) -> str:
     return markdown(head, [*lines, ["auto covers, width, %", *covered]])
 
 
-def among_table(alone: pd.DataFrame, few: pd.DataFrame, many: pd.DataFrame) -> str:
-    """Return a line per source: the first count beyond a node, where no other series went there, three, and many."""
-    lines = []
-    for source in dict.fromkeys(alone.source):
-        line = [source, str(int((alone.source == source).sum()))]
-        for rows in (alone, few, many):
-            part = rows[rows.source == source]
-            covers = f"{100.0 * inside(part).mean():.0f}, {width(part).median():.0f}"
-            line += [pair(error(part)), covers, f"{interval_score(part):.0f}"]
-        lines.append(line)
-    head = ["source", "series"]
-    for name in ("alone", "3 others", "up to 24 others"):
-        head += [name, "covers, width, %", "score"]
-    return markdown(head, lines)
-
-
-def mean_score(rows: pd.DataFrame) -> float:
-    """Return the mean over cells of the interval score."""
-    parts = [part for _, part in rows.groupby("source") if len(part) >= LEAST_SERIES]
-    return float(np.mean([interval_score(part) for part in parts]))
-
-
 #: Heads of the table of `summary`.
 CRITERION = [
     *(f"{p} covers, %" for p in PROTOCOLS), *(f"{p} width, %" for p in PROTOCOLS), "score", "over last point"
@@ -347,19 +304,6 @@ def write_record(rows: pd.DataFrame, command: str) -> None:
     RECORD.write_text(json.dumps({"made_by": command, "records": records}, indent=1) + "\n", encoding="utf-8")
 
 
-def among_page(listed: Sequence[Case], frames: dict[str, pd.DataFrame]) -> str:
-    """Return what a table gains that knows its cluster, of every so many cases of the second node."""
-    nodes = [case for case in listed if case.protocol == "node"][::EVERY]
-    among = {"alone": answers(nodes, together=False)}
-    among |= {name: answers_among(nodes, frames, others) for name, others in (("3 others", 3), ("up to 24 others", 24))}
-    scores = ", ".join(f"{name} {mean_score(rows):.0f}" for name, rows in among.items())
-    return (
-        "\n**A table knows its cluster**: the first count beyond one node from those inside it, where other series "
-        f"of the table went beyond it (their rows are all given), of every {EVERY}th case\n\n"
-        f"{among_table(*among.values())}\n\nMean score of these cells: {scores}.\n"
-    )
-
-
 def hidden_page(listed: Sequence[Case], frames: dict[str, pd.DataFrame]) -> str:
     """Return the criterion of the series of several nodes with the nodes, and where the table does not count them."""
     lines = []
@@ -372,13 +316,7 @@ def hidden_page(listed: Sequence[Case], frames: dict[str, pd.DataFrame]) -> str:
     return f"\n{title}\n\n{markdown(['auto', *CRITERION], lines)}\n"
 
 
-def run(
-    extra_p: bool = False,
-    among: bool = False,
-    hidden: bool = False,
-    outside: Path | None = None,
-    rows: Path | None = None,
-) -> str:
+def run(extra_p: bool = False, hidden: bool = False, outside: Path | None = None, rows: Path | None = None) -> str:
     """Judge `auto` beside simpler models, and Extra-P; `rows` is a CSV of every prediction."""
     frames = sources(outside)
     listed = cases(frames)
@@ -392,8 +330,7 @@ def run(
             hands["Extra-P"] = [float(p[0]) for p in fitted.predicted]
             others.append("Extra-P")
     judged = pd.concat([answers(listed), hands], axis=1)
-    beside = (among_page(listed, frames) if among else "") + (hidden_page(listed, frames) if hidden else "")
-    flags = " --extra-p" * extra_p + " --among" * among + " --hidden" * hidden
+    flags = " --extra-p" * extra_p + " --hidden" * hidden
     flags += " --outside FOLDER" * (outside is not None)
     write_record(judged, COMMAND + flags)
     if rows:
@@ -408,5 +345,5 @@ def run(
         protocols=by_protocol(judged, others),
         least=LEAST_SERIES,
         criterion=markdown(["auto", *CRITERION], lines),
-        beside=beside,
+        beside=hidden_page(listed, frames) if hidden else "",
     )

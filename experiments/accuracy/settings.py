@@ -8,7 +8,7 @@ A setting is a number in `genperf/` with a comment `#:` that calls it a guess, o
 writes. A share above one half keeps its distance to 1 halved and doubled, a range its width. Settings of rooms that
 read tables are judged by how the bundled tables, and those of the folder, are read, and, where these are read
 differently, by the questions in the folder's `cases.json` that are answered within a fifth of the truth; settings of
-fits by the predictions of `same_predictions.py`, and, where these move, by held-out errors; settings of answers by what
+fits by the predictions of `bundled_cases.py`, and, where these move, by held-out errors; settings of answers by what
 the commands report of fitted models. Each is tried in a process of its own. A setting that no answer has read has no
 figures.
 """
@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 import genperf as gp
-from experiments.accuracy.same_predictions import CASES, Case, queries
+from experiments.accuracy.bundled_cases import CASES, Case, queries
 from experiments.shared import RESULTS, ROOT, page
 from genperf.cli.main import run as command
 from genperf.expression import Constant
@@ -52,7 +52,7 @@ PARTS = {
     **dict.fromkeys(("growth", "process", "discrepancy"), (AUTO, ANSWER)),
     "validation": (VALIDATE,),
 }
-#: Families that `same_predictions.py` leaves out, with settings of their own.
+#: Families that `bundled_cases.py` leaves out, with settings of their own.
 FAMILIES = (
     Case("whole_jobs", "cntk", {"where": "server == 'synchronous'", "categorical": ""}),
     Case("initialisation", "cntk", {"where": "reading == 'share'", "categorical": ""}),

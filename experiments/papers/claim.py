@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 REPRODUCED, NOT_REPRODUCED, NOT_TESTABLE = "reproduced", "not reproduced", "not testable here"
 #: What a verdict rests on: our own measurements, measurements that others published, nothing.
@@ -32,11 +34,21 @@ class Claim:
         return self.basis in (MEASURED, PUBLISHED)
 
 
-def verdict(holds: bool) -> str:
-    """Say whether a claim held."""
-    return REPRODUCED if holds else NOT_REPRODUCED
+@dataclass(frozen=True)
+class Outcome:
+    """What a test found: whether the claim holds, the figures of its words by name, and its table."""
+
+    holds: bool
+    figures: dict[str, Any]
+    rows: list[list[str]]
+    #: Where the claim's words have none.
+    head: list[str]
 
 
-def untested(said: str, why: str, instead: str) -> Claim:
-    """Return a claim that nothing here can test."""
-    return Claim(said, why, NOT_TESTABLE, instead, NOTHING)
+def outcome(holds: bool, rows: Sequence[list[str]] = (), head: Sequence[str] = (), **figures: Any) -> Outcome:
+    return Outcome(bool(holds), figures, [*rows], [*head])
+
+
+def of_cases(right: Sequence[bool], rows: Sequence[list[str]] = (), head: Sequence[str] = (), **more: Any) -> Outcome:
+    """Return the outcome of a claim that holds where it does in every case; `right` of `of` is its figure."""
+    return outcome(all(right), rows, head, right=sum(right), of=len(right), **more)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 import genperf as gp
-from experiments.papers.claim import MEASURED, Claim, untested, verdict
+from experiments.papers.claim import Outcome, of_cases, outcome
 from genperf.attribution import Knee
 from genperf.panel import Table
 
@@ -20,7 +21,7 @@ Array = npt.NDArray[np.float64]
 #: The family that is fitted to the measured server, and the term of initialisation, fitted to measured starts.
 SERVED, READING = "cntk", "i0 + i1*samples*workers**q"
 #: Whole jobs that were measured, those that share a work, and counts up to which fits know and knees are sought.
-WHOLE, SERVERS = "data/whole_jobs.csv", ("synchronous", "asynchronous")
+SERVERS = ("synchronous", "asynchronous")
 WORK, WORK_BATCH, KNOWN, UPTO = 48, 2, 8, 64
 
 
@@ -32,11 +33,7 @@ class Jobs:
     shared: Table
 
 
-def claims() -> list[Claim]:
-    return [_starts(), _dominates(), *_scaling(), _server(), _knees(), _smaller_batches(), _elsewhere()]
-
-
-def _starts() -> Claim:
+def starts() -> Outcome:
     table = gp.datasets.load("initialisation", where="reading == 'whole'", categorical="").medians()
     workers = table.columns["workers"]
     known, asked = table.take(workers <= 8), table.take(workers > 8)
@@ -44,20 +41,12 @@ def _starts() -> Claim:
     error = 100 * np.abs(result.predict(asked.frame[["workers", "samples"]])["time"].to_numpy() / asked.measured - 1)
     frame = table.frame.assign(seconds=table.measured)
     times = frame[frame["samples"] == frame["samples"].max()].set_index("workers")["seconds"]
-    return Claim(
-        "Initialisation is excessive: it grows with the workers that read",
-        "starts of a job on 1 to 16 hosts that read a data set through one storage host's link (`initialisation.csv`): "
-        "the reading term of `cntk` fitted to at most 8 hosts. Refuted if it errs by more than 5 % at 12 and 16 in the "
-        "mean, or if a start on 16 hosts takes less than 8 times one on 1.",
-        verdict(error.mean() <= 5.0 and times[16] >= 8.0 * times[1]),
-        f"the mean error is {error.mean():.1f} %, with q = {result.best.values['q']:.2f}; the largest data set is read "
-        f"in {times[1]:.1f} s on 1 host and in {times[16]:.1f} s on 16, {times[16] / times[1]:.1f} times as long.",
-        MEASURED,
-        "data/initialisation.csv",
-    )
+    one, many = times[1], times[16]
+    holds = error.mean() <= 5.0 and many >= 8.0 * one
+    return outcome(holds, error=error.mean(), q=result.best.values["q"], one=one, many=many, ratio=many / one)
 
 
-def _server() -> Claim:
+def server() -> Outcome:
     """Find where a measured step takes twice as long as with one worker, from the counts below that."""
     frame = gp.datasets.frame("server_knee")
     rows, close = [], []
@@ -74,18 +63,7 @@ def _server() -> Claim:
             close.append(abs(knee - math.ceil(slow)) <= 1.0 if reached else knee > workers.max())
             measured = f"{slow:.1f}" if reached else f"beyond {workers.max():g}"
             rows.append([f"{servers}", f"{compute:g}", measured, f"{known.columns['workers'].max():g}", f"{knee:.0f}"])
-    return Claim(
-        "One server becomes the bottleneck past a knee, measured",
-        "MXNet's synchronous servers on 1 to 16 hosts, whose computation is known (`server_knee.csv`). The knee is the "
-        f"first count at which a step takes twice as long as with one worker; `{SERVED}` is fitted to the counts below "
-        "it. Refuted if one named knee is more than one worker off, or inside the measured counts where there is none.",
-        verdict(all(close)),
-        f"within one worker for {sum(close)} of {len(close)}.",
-        MEASURED,
-        "data/server_knee.csv",
-        ["servers", "a worker computes, s", "measured knee", "known up to", "named"],
-        rows,
-    )
+    return of_cases(close, rows)
 
 
 def _jobs(server: str) -> Jobs:
@@ -100,7 +78,7 @@ def _whole(known: Table) -> gp.FitResult:
     return gp.fit(known, SERVED, seed=0, draws=5)
 
 
-def _dominates() -> Claim:
+def dominates() -> Outcome:
     rows, errors, measured, without_stalls = [], [], [], []
     for server in SERVERS:
         jobs = _jobs(server).several
@@ -120,28 +98,18 @@ def _dominates() -> Claim:
             errors.append(100 * abs(fitted - true))
             measured.append(100 * true)
             rows.append([server, *(f"{value:g}" for value in at), f"{100 * true:.0f} %", f"{100 * fitted:.0f} %"])
-    close = float(np.mean(np.array(errors) <= 5.0))
-    return Claim(
-        "Initialisation is excessive and dominates the whole execution time",
-        "whether the model, fitted to the times of whole jobs on at most 12 hosts (`whole_jobs.csv`), tells the share "
-        "of the same jobs on 16 and 24 that is initialisation, which is measured and not shown to it. Refuted if more "
-        "than one in ten is off by more than 5 points (experiments/protocols/whole-jobs.md, written before the first "
-        "run). How large the share is, the storage and the length of the jobs decide, so that is no test.",
-        verdict(close >= 0.9),
-        f"within 5 points in {100 * close:.0f} % of {len(errors)} jobs, of which {min(measured):.0f} to "
-        f"{max(measured):.0f} % are initialisation; the median error is {float(np.median(errors)):.1f} points, the "
-        f"largest {max(errors):.1f}. Most of the starts on 16 and 24 hosts stall for packets that are lost: with the "
-        "rate at which one host reads and the iterations as measured it would be "
-        f"{100 * float(np.mean(np.array(without_stalls) <= 5.0)):.0f} %.",
-        MEASURED,
-        WHOLE,
-        ["server", "batch", "iterations", "samples", "workers", "measured", "from the times of jobs"],
+    return outcome(
+        np.mean(np.array(errors) <= 5.0) >= 0.9,
         rows,
-    )
+        close=100 * float(np.mean(np.array(errors) <= 5.0)),
+        of=len(errors), least=min(measured), most=max(measured), median=float(np.median(errors)), largest=max(errors),
+        without_stalls=100 * float(np.mean(np.array(without_stalls) <= 5.0)),
+    )  # fmt: skip
 
 
-def _scaling() -> list[Claim]:
-    """Find where measured jobs that share a work are shortest, with and without reading."""
+@cache
+def _scaling() -> tuple[list[list[str]], list[bool], list[bool]]:
+    """Find where measured jobs that share a work are shortest, with and without reading: rows, and what is right."""
     rows, earlier, close = [], [], []
     for server in SERVERS:
         jobs = _jobs(server)
@@ -161,35 +129,20 @@ def _scaling() -> list[Claim]:
             close.append(excess <= 0.05)
             shown = [f"{value:g}" for value in (samples, best, without, counts[guess])]
             rows.append([server, *shown, f"{100 * excess:.1f} %"])
-    head = ["server", "samples", "shortest job", "shortest iterations", "named", "the named one takes longer by"]
-    work = f"jobs of one work, {WORK} iterations of batch {WORK_BATCH} shared by 1 to 24 hosts (`whole_jobs.csv`)"
-    limited = Claim(
-        "Because of it the system does not scale beyond a few nodes",
-        f"{work}. Refuted if without reading, whose time is measured, the count of the shortest job is not larger for "
-        "some server or data set.",
-        verdict(all(earlier)),
-        f"it is larger in {sum(earlier)} of {len(earlier)} cases.",
-        MEASURED,
-        WHOLE,
-        head[:4],
-        [row[:4] for row in rows],
-    )
-    foreseen = Claim(
-        "The performance model tells how far the system scales",
-        f"{work}, and the model fitted to other jobs on at most {KNOWN}. Refuted if the count that it names makes the "
-        "measured job more than 5 % longer than the shortest measured one in one of the cases "
-        "(experiments/protocols/whole-jobs.md, written before the first run).",
-        verdict(all(close)),
-        f"within 5 % in {sum(close)} of {len(close)} cases.",
-        MEASURED,
-        WHOLE,
-        [*head[:3], *head[4:]],
-        [[*row[:3], *row[4:]] for row in rows],
-    )
-    return [limited, foreseen]
+    return rows, earlier, close
 
 
-def _knees() -> Claim:
+def limited() -> Outcome:
+    rows, earlier, _ = _scaling()
+    return of_cases(earlier, [row[:4] for row in rows])
+
+
+def foreseen() -> Outcome:
+    rows, _, close = _scaling()
+    return of_cases(close, [[*row[:3], *row[4:]] for row in rows])
+
+
+def knees() -> Outcome:
     """Find where an iteration of a job takes twice as long as with one worker, from the times of jobs below that."""
     rows, close = [], []
     for server in SERVERS:
@@ -209,19 +162,7 @@ def _knees() -> Claim:
             known = f"{jobs.columns['workers'][jobs.columns['workers'] < slow].max():g}"
             named = f"{knee:g}" if math.isfinite(knee) else f"beyond {UPTO}"
             rows.append([server, f"{batch:g}", measured, known, named])
-    return Claim(
-        "The knee follows from whole jobs below it",
-        "the first count at which an iteration takes twice as long as with one worker, for each batch and server "
-        f"(`whole_jobs.csv`), over the same jobs, as measured and as `{SERVED}` has it, fitted to the times of all "
-        "jobs at the counts below. Refuted if one named knee is more than one worker off, or inside the measured "
-        "counts where there is none (experiments/protocols/whole-jobs.md, written before the first run).",
-        verdict(all(close)),
-        f"within one worker for {sum(close)} of {len(close)}.",
-        MEASURED,
-        WHOLE,
-        ["server", "batch", "measured knee", "known up to", "named"],
-        rows,
-    )
+    return of_cases(close, rows)
 
 
 def _iteration(result: gp.FitResult, job: Mapping[str, float], counts: Array) -> Array:
@@ -231,22 +172,3 @@ def _iteration(result: gp.FitResult, job: Mapping[str, float], counts: Array) ->
     terms = result.best.expression.term_values(columns, result.best.values)
     start = terms["initialisation"] + terms["reading"]
     return np.asarray((result.predict(asked)["time"].to_numpy() - start) / job["iterations"])
-
-
-def _smaller_batches() -> Claim:
-    return untested(
-        "The knee follows from smaller batches (16 nodes in the paper)",
-        "no measured jobs of a batch whose knee lies beyond those of smaller batches are at hand.",
-        "that a knee follows from jobs below it is tested above.",
-    )
-
-
-def _elsewhere() -> Claim:
-    return untested(
-        "On Blue Waters CNTK scales to 4 nodes, and its server holds to 16",
-        "no measurements of CNTK on clusters are at hand.",
-        "what can be tested is whether such limits are found in advance where they are: see above.",
-    )
-
-
-QUICK = (_starts, _server)

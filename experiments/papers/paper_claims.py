@@ -16,16 +16,18 @@ import re
 import sys
 import textwrap
 import time
+import tomllib
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 from experiments import shared
-from experiments.papers.claim import Claim
+from experiments.papers.claim import NOT_REPRODUCED, NOT_TESTABLE, NOTHING, REPRODUCED, Claim
 from experiments.shared import RESULTS, ROOT
 
-PAPERS = ("kavarakuntla", "hashemi", "yan", "alqahtani", "shi")
+#: The words of each paper's claims, by the names of the functions that try them.
+WORDS = tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
+PAPERS = tuple(WORDS)
 PAGE = ROOT / "experiments" / "papers.md"
 KEPT = RESULTS / "papers"
 #: Characters of a line of the page, where it can be broken: not in tables.
@@ -40,13 +42,30 @@ def run(*names: str, check: bool = False, page_only: bool = False) -> None:
         sys.exit("\n".join(problems) if problems else 0)
     for name in () if page_only else names or PAPERS:
         start = time.perf_counter()
-        save(name, module_of(name).claims())
+        save(name, [tried(name, claim) for claim in WORDS[name]])
         print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
     PAGE.write_text(page(), encoding="utf-8")
 
 
-def module_of(name: str) -> ModuleType:
-    return import_module(f"experiments.papers.{name}")
+def tried(paper: str, name: str) -> Claim:
+    """Try a claim of a paper: its words, with the figures of its function and the constants of the paper's module."""
+    words = WORDS[paper][name]
+    said, test, found = (re.sub(r"\s*\n\s*", " ", words[part]).strip() for part in ("said", "test", "found"))
+    if "data" not in words:
+        return Claim(said, test, NOT_TESTABLE, found, NOTHING)
+    module = import_module(f"experiments.papers.{paper}")
+    outcome = getattr(module, name)()
+    figures = {**vars(module), **outcome.figures}
+    return Claim(
+        said,
+        test.format(**figures),
+        REPRODUCED if outcome.holds else NOT_REPRODUCED,
+        found.format(**figures),
+        words["basis"],
+        words["data"],
+        words.get("head", outcome.head),
+        outcome.rows,
+    )
 
 
 def save(name: str, claims: list[Claim], folder: Path = KEPT) -> None:
@@ -75,7 +94,7 @@ def disagreements() -> list[str]:
     problems = [] if PAGE.read_text(encoding="utf-8") == page() else [f"{PAGE.name} is not the page of {KEPT.name}/"]
     for name, claims in kept().items():
         known = {claim.said: claim for claim in claims}
-        again = [test() for test in module_of(name).QUICK]
+        again = [tried(name, claim) for claim, words in WORDS[name].items() if words.get("quick")]
         problems += [
             f"{name}.json: '{claim.said}' is now {claim.verdict}: {claim.found}"
             for claim in again

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import numpy as np
+import pandas as pd
 
 import genperf as gp
-from experiments.papers.claim import MEASURED, PUBLISHED, Claim, verdict
+from experiments.papers.claim import Outcome, outcome
 from experiments.papers.pairs import PAIRS, cause_of, runs
-from experiments.papers.planted import CLASSES, by_class, pairs
+from experiments.papers.planted import CLASSES, Named, by_class, pairs
 from genperf.attribution import compare
 
 CHOSEN, FAMILIES = "s-sgd", ("s-sgd-full", "s-sgd-input", "s-sgd-none")
@@ -23,11 +25,7 @@ LABELLED_AT = (8, 32)
 RINGS = "framework == 'pytorch' and architecture == 'ring-allreduce' and link_latency_ms == 0"
 
 
-def claims() -> list[Claim]:
-    return [_ratios(), _labelled(), _phases(), *_planted()]
-
-
-def _ratios() -> Claim:
+def ratios() -> Outcome:
     """Predict how much slower one framework is than another at a count that neither was fitted to."""
     table = gp.datasets.load("dlperf", categorical="", group="config", where="data != 'synthetic'")
     keys = ["config", "batch_per_device"]
@@ -62,27 +60,15 @@ def _ratios() -> Claim:
         off[name] = 100 * float(np.median(np.expm1(np.abs(guess - true))))
         shown = {"last": "as at 16 devices", CHOSEN: "s-sgd, which chooses"}.get(name, name)
         rows.append([shown, f"{errors[name]:.1f} %", f"{right[name]:.0f} %", f"{off[name]:.1f} %"])
-    return Claim(
-        "Phase models explain the differences between frameworks",
-        f"published series of {at.framework.nunique()} frameworks (`data/dlperf.csv`), fitted to {KNOWN} devices and "
-        f"fewer, all batches of a framework's configuration together. Of every two of "
-        f"different frameworks with the same network, precision and batch ({len(pairs)} pairs, of which "
-        f"{int(clear.sum())} differ by more than 5 %), which is slower at "
-        f"{ASKED} devices, and by how much? Refuted if the phase model, with the overlap that held-out configurations "
-        f"choose, names the wrong one for more than one clear pair in ten, or if its ratio is off by "
-        "more than 10 % in the median.",
-        verdict(right[CHOSEN] >= 90.0 and off[CHOSEN] <= 10.0),
-        f"it names the slower one in {right[CHOSEN]:.0f} % and is off by {off[CHOSEN]:.1f} %. That it stays as at 16 "
-        f"devices, says "
-        f"{right['last']:.0f} % and is off by {off['last']:.1f} %.",
-        PUBLISHED,
-        "data/dlperf.csv",
-        ["model", "mean error of the time at 32", "slower one named", "median error of the ratio"],
+    return outcome(
+        right[CHOSEN] >= 90.0 and off[CHOSEN] <= 10.0,
         rows,
-    )
+        frameworks=at.framework.nunique(), pairs=len(pairs), clear=int(clear.sum()),
+        right=right[CHOSEN], off=off[CHOSEN], last=right["last"], last_off=off["last"],
+    )  # fmt: skip
 
 
-def _labelled() -> Claim:
+def labelled() -> Outcome:
     """Ask why one published configuration is slower than another, where that is known."""
     fits = gp.fit(runs(), CHOSEN, seed=0, draws=20)
     rows, right = [], 0
@@ -98,21 +84,10 @@ def _labelled() -> Claim:
             row.append(cause)
         rows.append(row)
     asked = len(PAIRS) * len(LABELLED_AT)
-    return Claim(
-        "The models show which factor makes the gap between two implementations",
-        "published configurations that differ in one thing whose effect is known: XLA compiles the computation; DALI, "
-        "or more loader workers, prepare the input. From step times alone. Refuted if the phase whose seconds differ "
-        "most is another one in more than one case of ten.",
-        verdict(right >= 0.9 * asked),
-        f"named in {right} of {asked}.",
-        PUBLISHED,
-        "data/dlperf.csv",
-        ["slower → quicker", "known", *(f"named at {devices} devices" for devices in LABELLED_AT)],
-        rows,
-    )
+    return outcome(right >= 0.9 * asked, rows, right=right, of=asked)
 
 
-def _phases() -> Claim:
+def phases() -> Outcome:
     """Predict a measured ring from its phases, each fitted to its column."""
     errors = {}
     for speed in (100, 200):
@@ -124,59 +99,34 @@ def _phases() -> Claim:
         fitted = gp.fit(table.take(~far), CHOSEN, seed=0, draws=20).predict(asked.frame[["workers", "bytes"]])
         errors[speed] = 100 * np.abs(fitted["time"].to_numpy() / asked.measured - 1)
     means = {speed: float(error.mean()) for speed, error in errors.items()}
-    return Claim(
-        "Models of the phases describe measured phases",
-        "PyTorch's rings on the emulated hosts, whose forward pass, backward pass, exchange and update are measured "
-        "(three sizes): each phase fitted to its column at n ≤ 8, the step composed from them at 12 and 16. Refuted "
-        "if the mean error at either speed of the links exceeds 8 %.",
-        verdict(max(means.values()) <= 8.0),
-        f"mean errors {' and '.join(f'{error:.1f} % at {speed} Mbit/s' for speed, error in means.items())}; the "
-        f"largest {max(error.max() for error in errors.values()):.1f} %.",
-        MEASURED,
-        "data/allreduce_vs_server.csv",
-    )
+    shown = " and ".join(f"{error:.1f} % at {speed} Mbit/s" for speed, error in means.items())
+    return outcome(max(means.values()) <= 8.0, errors=shown, largest=max(error.max() for error in errors.values()))
 
 
-def _planted() -> list[Claim]:
+@cache
+def _planted() -> tuple[list[Named], pd.DataFrame, list[list[str]]]:
     """Ask what makes one measured configuration slower than another, where that was planted."""
     found = list(pairs())
     classes = by_class(found)
-    frameworks = len({pair.framework for pair in found})
-    counts = ", ".join(map(str, sorted({pair.workers for pair in found})))
-    tested = (
-        f"steps of {frameworks} frameworks on {counts} emulated hosts that differ in one thing, their phases timed by "
-        "themselves (`causes.csv`); `s-sgd` fitted to each configuration, compared by `genperf explain --versus`"
-    )
-    written = "(experiments/protocols/causes.md, written before the first run)"
-    right, near = (classes[name] >= 0.9 * classes["pairs"] for name in ("right", "near"))
     rows = [
         [name, CLASSES[str(name)], *(f"{row[x]:g}" for x in ("pairs", "right", "near")), f"{100 * row['off']:.0f} %"]
         for name, row in classes.iterrows()
     ]
-    head = ["planted", "to be named", "pairs", "named right", "seconds within 20 %", "median error of the seconds"]
-    return [
-        Claim(
-            "The models show what makes one implementation slower, in three frameworks",
-            f"{tested}. Refuted if fewer than nine of ten causes of a class are named right {written}.",
-            verdict(bool(right.all())),
-            f"{int(classes['right'].sum())} of {len(found)} are named right.",
-            MEASURED,
-            "data/causes.csv",
-            head[:4],
-            [row[:4] for row in rows],
-        ),
-        Claim(
-            "And by how many seconds",
-            f"the same pairs. Refuted if the seconds of the planted cause are off by more than 20 % of the measured "
-            f"gap in more than one in ten of a class {written}.",
-            verdict(bool(near.all())),
-            f"{int(classes['near'].sum())} of {len(found)} are within 20 %.",
-            MEASURED,
-            "data/causes.csv",
-            [head[0], head[2], *head[4:]],
-            [[row[0], row[2], *row[4:]] for row in rows],
-        ),
-    ]
+    return found, classes, rows
 
 
-QUICK = (_labelled, _phases)
+def causes() -> Outcome:
+    found, classes, rows = _planted()
+    return outcome(
+        (classes["right"] >= 0.9 * classes["pairs"]).all(),
+        [row[:4] for row in rows],
+        frameworks=len({pair.framework for pair in found}),
+        counts=", ".join(map(str, sorted({pair.workers for pair in found}))),
+        right=int(classes["right"].sum()), of=len(found),
+    )  # fmt: skip
+
+
+def seconds() -> Outcome:
+    found, classes, rows = _planted()
+    near = (classes["near"] >= 0.9 * classes["pairs"]).all()
+    return outcome(near, [[row[0], row[2], *row[4:]] for row in rows], right=int(classes["near"].sum()), of=len(found))

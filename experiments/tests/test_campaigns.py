@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import campaigns
 import pandas as pd
@@ -103,47 +104,42 @@ def test_two_processes_exchange_gradients_either_way(tmp_path: Path) -> None:
     assert out.read_bytes() == before
 
 
-@needs("mxnet")
-def test_a_parameter_server_serves_two_workers(tmp_path: Path) -> None:
-    options = ["--frameworks", "mxnet", "--hosts", 2, "--servers", "1,2", *TINY]
-    frame = measured(tmp_path, "allreduce_vs_server", *options)
-    assert frame.groupby("servers").repeat.count().to_dict() == {1: 3, 2: 3}
+RINGS = [("ring-allreduce", "afterwards"), ("ring-allreduce", "layers"), ("ring-allreduce", "one bucket")]
+#: A campaign on two hosts → its options, by which columns its rows are counted, three each, and what holds for each.
+ON_TWO_HOSTS: dict[tuple[str, str], tuple[list[object], list[str], list[Any], str]] = {
+    # Servers and a ring on this machine alone.
+    ("allreduce_vs_server", "mxnet"): (
+        ["--hosts", 2, "--servers", "1,2", *TINY], ["servers"], [1, 2], "step_time_s > 0",
+    ),
+    ("allreduce_vs_server", "tensorflow"): (["--hosts", 2, *TINY], ["workers"], [2], "step_time_s > 0"),
+    # Without and with a latency of the links, in either architecture.
+    ("allreduce_vs_server", "pytorch"): (
+        ["--hosts", 2, "--mbit", 400, "--hidden", 64, "--seconds", 0.02], ["architecture", "link_latency_ms"],
+        [("peer-to-peer", 0), ("peer-to-peer", 10), ("ring-allreduce", 0), ("ring-allreduce", 10)], "step_time_s > 0",
+    ),
+    ("initialisation", "pytorch"): (
+        ["--hosts", "1,2", "--samples", 100], ["workers", "reading"],
+        [(1, "share"), (1, "whole"), (2, "share"), (2, "whole")], "startup_s >= read_s",
+    ),
+    ("overlap", "pytorch"): (
+        ["--hosts", 2, "--hidden", 32, "--batches", 1], ["architecture", "exchange"],
+        [("peer-to-peer", "afterwards"), ("peer-to-peer", "layers"), *RINGS], "step_time_s > 0.09*batch_per_worker",
+    ),
+    ("server_knee", "mxnet"): (
+        ["--hosts", 2, "--servers", 1], ["servers", "compute_s"], [(1, 0.3), (1, 0.6)], "step_time_s > compute_s",
+    ),
+}  # fmt: skip
 
 
-@needs("tensorflow")
-def test_a_ring_of_two_tensorflow_workers(tmp_path: Path) -> None:
-    options = ["--frameworks", "tensorflow", "--hosts", 2, *TINY]
-    assert len(measured(tmp_path, "allreduce_vs_server", *options)) == 3
-
-
-@needs_cluster
-@needs("pytorch")
-def test_the_campaign_of_architectures_on_two_hosts(tmp_path: Path) -> None:
-    options = ["--hosts", 2, "--frameworks", "pytorch", "--mbit", 400, "--hidden", 64, "--seconds", 0.02]
-    frame = measured(tmp_path, "allreduce_vs_server", *options)
-    # Without and with a latency of the links, in either architecture, three repeats.
-    assert frame.groupby(["architecture", "link_latency_ms"]).size().tolist() == [3, 3, 3, 3]
-
-
-@needs_cluster
-@needs("pytorch")
-def test_the_campaign_of_starting_jobs_on_two_hosts(tmp_path: Path) -> None:
-    frame = measured(tmp_path, "initialisation", "--hosts", "1,2", "--samples", 100)
-    assert frame.groupby(["workers", "reading"]).size().tolist() == [3, 3, 3, 3]
-    assert (frame.startup_s >= frame.read_s).all()
-
-
-@needs_cluster
-@needs("pytorch")
-def test_the_campaign_of_overlap_on_two_hosts(tmp_path: Path) -> None:
-    options = ["--hosts", 2, "--hidden", 32, "--batches", 1, "--frameworks", "pytorch"]
-    frame = measured(tmp_path, "overlap", *options)
-    sizes = frame.groupby(["architecture", "exchange"]).size()
-    assert sizes.to_dict() == {
-        ("peer-to-peer", "afterwards"): 3, ("peer-to-peer", "layers"): 3, ("ring-allreduce", "afterwards"): 3,
-        ("ring-allreduce", "layers"): 3, ("ring-allreduce", "one bucket"): 3,
-    }  # fmt: skip
-    assert (frame.step_time_s > 0.09 * frame.batch_per_worker).all()
+@pytest.mark.parametrize(("campaign", "framework"), [pytest.param(*k, marks=needs(k[1])) for k in ON_TWO_HOSTS])
+def test_a_campaign_on_two_hosts(tmp_path: Path, request: pytest.FixtureRequest, campaign: str, framework: str) -> None:
+    options, by, counted, holds = ON_TWO_HOSTS[campaign, framework]
+    if "--local" not in options:
+        request.getfixturevalue("emulation")
+    named = [] if campaign in ("initialisation", "server_knee") else ["--frameworks", framework]
+    frame = measured(tmp_path, campaign, *options, *named)
+    assert frame.groupby(by).size().to_dict() == dict.fromkeys(counted, 3)
+    assert frame.eval(holds).all()
 
 
 @needs_cluster
@@ -153,14 +149,6 @@ def test_the_campaign_of_whole_jobs_on_two_hosts(tmp_path: Path) -> None:
     frame = measured(tmp_path, "whole_jobs", *options)
     assert len(frame) == 14
     assert frame.job_s.to_numpy() == pytest.approx((frame.initialisation_s + frame.iterations_s).to_numpy(), rel=1e-4)
-
-
-@needs_cluster
-@needs("mxnet")
-def test_the_campaign_of_knees_on_two_hosts(tmp_path: Path) -> None:
-    frame = measured(tmp_path, "server_knee", "--hosts", 2, "--servers", 1)
-    assert frame.groupby(["servers", "compute_s"]).size().tolist() == [3, 3]
-    assert (frame.step_time_s > frame.compute_s).all()
 
 
 @needs_cluster

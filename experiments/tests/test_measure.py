@@ -248,35 +248,28 @@ def launched(hidden: list[int], workers: int = 2, limits: Limits | None = None) 
     return measured, report
 
 
-@pytest.mark.usefixtures("framework")
-def test_every_case_of_a_job_is_measured() -> None:
-    measured, report = launched([1, 1, 1])
-    assert (measured, report.lines) == ([1, 1, 1], [])
+HANGS = "pytorch, 1 workers: worker 0 has not finished the case within 0.5 s"
+#: What the cases of a job do → workers, limits, the cases that are measured, and what is said of the others.
+JOBS: dict[str, tuple[list[int], int, Limits, list[int], list[str]]] = {
+    "every case is measured": ([1, 1, 1], 2, Limits(30, 30), [1, 1, 1], []),
+    "a worker that dies costs its case only, and its last words are kept": (
+        [1, 2, 1], 2, Limits(30, 30), [1, 1], ["worker 1 died (out of luck)", '{"hidden": 2}'],
+    ),
+    "a worker that hangs costs its case only": ([3, 1], 1, Limits(30, 0.5), [1], [HANGS]),
+    "workers that never get ready cost the job and no more": (
+        [4, 1], 1, Limits(0.5, 30), [], ["worker 0 has not started within 0.5 s; none of its 2 cases was measured"],
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.usefixtures("framework")
-def test_a_worker_that_dies_costs_its_case_only_and_its_last_words_are_kept() -> None:
-    measured, report = launched([1, 2, 1])
-    assert measured == [1, 1]
-    assert len(report.lines) == 1
-    assert "worker 1 died (out of luck)" in report.lines[0]
-    assert '{"hidden": 2}' in report.lines[0]
-
-
-@pytest.mark.usefixtures("framework")
-def test_a_worker_that_hangs_costs_its_case_only() -> None:
-    measured, report = launched([3, 1], workers=1, limits=Limits(30, 0.5))
-    assert measured == [1]
-    assert report.lines[0].startswith("pytorch, 1 workers: worker 0 has not finished the case within 0.5 s")
-
-
-@pytest.mark.usefixtures("framework")
-def test_workers_that_never_get_ready_cost_the_job_and_no_more() -> None:
-    measured, report = launched([4, 1], workers=1, limits=Limits(0.5, 30))
-    assert measured == []
-    assert report.lines == [
-        "pytorch, 1 workers: worker 0 has not started within 0.5 s; none of its 2 cases was measured"
-    ]
+@pytest.mark.parametrize("job", JOBS)
+def test_the_cases_of_a_job(job: str) -> None:
+    hidden, workers, limits, expected, said = JOBS[job]
+    measured, report = launched(hidden, workers, limits)
+    assert measured == expected
+    assert len(report.lines) == bool(said)
+    assert all(words in report.lines[0] for words in said)
 
 
 @pytest.mark.usefixtures("framework")

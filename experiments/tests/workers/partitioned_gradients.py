@@ -23,18 +23,22 @@ SHAPE = TINY[0]
 def undivided(layout: Layout, stages: dict[tuple[int, int], dict[str, torch.Tensor]]) -> Training:
     """Return an undivided training with the weights of the stages and shards."""
     whole = Training(SHAPE, Device(Layout(1, 1, 1, SHAPE.batch), 0, Groups(), Pace(0.0), PROCESSOR))
-    each = SHAPE.layers // layout.stages
     weights = whole.stage.state_dict()
     for name in weights:
-        stage, inner = layout.stages - 1, name
-        if name.startswith(("tokens", "positions")):
-            stage = 0
-        if name.startswith("blocks."):
-            number = int(name.split(".")[1])
-            stage, inner = number // each, name.replace(f"blocks.{number}.", f"blocks.{number % each}.")
+        stage, inner = stage_of(name, layout)
         weights[name] = joined(inner, [stages[stage, shard][inner] for shard in range(layout.shards)])
     whole.stage.load_state_dict(weights)
     return whole
+
+
+def stage_of(name: str, layout: Layout) -> tuple[int, str]:
+    """Return the stage that has a weight of the undivided network, and the weight's name there."""
+    if name.startswith(("tokens", "positions")):
+        return 0, name
+    if not name.startswith("blocks."):
+        return layout.stages - 1, name
+    stage, number = divmod(int(name.split(".")[1]), SHAPE.layers // layout.stages)
+    return stage, ".".join(["blocks", str(number), *name.split(".")[2:]])
 
 
 def joined(name: str, parts: list[torch.Tensor]) -> torch.Tensor:
@@ -82,15 +86,9 @@ def main() -> None:
     gathered: list[object] = [None] * layout.devices
     dist.all_gather_object(gathered, (device.stage, device.shard, device.replica, mine))
     gradients = {(stage, shard): g for stage, shard, replica, g in gathered if replica == device.replica}
-    each = SHAPE.layers // layout.stages
     largest = 0.0
     for name, p in whole.stage.named_parameters():
-        stage, inner = layout.stages - 1, name
-        if name.startswith(("tokens", "positions")):
-            stage = 0
-        if name.startswith("blocks."):
-            number = int(name.split(".")[1])
-            stage, inner = number // each, name.replace(f"blocks.{number}.", f"blocks.{number % each}.")
+        stage, inner = stage_of(name, layout)
         divided = joined(inner, [gradients[stage, shard][inner] for shard in range(layout.shards)])
         largest = max(largest, float((divided - p.grad).abs().max() / p.grad.abs().max()))
     print(largest)

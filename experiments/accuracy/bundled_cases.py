@@ -1,25 +1,9 @@
-"""Check that predictions stay the same: hash `predict` of every bundled table, and compare with kept hashes.
-
-    python -m experiments same_predictions            # compare; exit status 1 where a case differs
-    python -m experiments same_predictions --keep     # keep today's hashes
-    python -m experiments same_predictions --only generic
-
-A case is a table of `genperf.datasets`, or rows of it, and a model. The model predicts measured configurations, each
-extrinsic factor four times as large with the others as measured, and the same with the other extrinsic factors left
-out, where they follow. `numbers` is the SHA-256 of the bytes of the predicted numbers, `words` that of verdicts and
-reasons. A change of the code that leaves the method alone keeps both. The linear algebra of another machine may round
-in another way: there, run `--keep --kept FILE` before the change and `--kept FILE` after it.
-"""
+"""Bundled tables, or rows of them, each with a model and the configurations that it predicts."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +11,6 @@ import pandas as pd
 
 import genperf as gp
 
-KEPT = Path(__file__).with_suffix(".json")
 #: Measured configurations of a table that are predicted, evenly spread over its rows.
 CONFIGURATIONS = 24
 
@@ -120,41 +103,3 @@ def queries(table: gp.Table) -> Iterator[pd.DataFrame]:
         scaled = rows.assign(**{factor.name: 4.0 * rows[factor.name].astype(float)})
         yield scaled
         yield scaled.drop(columns=[f.name for f in scales if f != factor])
-
-
-def hashes(case: Case) -> dict[str, str]:
-    numbers, words = hashlib.sha256(), hashlib.sha256()
-    table = gp.datasets.load(case.table, **case.roles)
-    result = gp.fit(table, case.model, **case.options)
-    for rows in queries(table):
-        try:
-            predicted = result.predict(rows)
-        except gp.GenperfError as problem:
-            words.update(str(problem).encode())
-            continue
-        for name in predicted:
-            values = predicted[name].to_numpy()
-            if values.dtype == np.float64:
-                numbers.update(values.tobytes())
-            else:
-                words.update("\n".join(map(str, values)).encode())
-    return {"numbers": numbers.hexdigest(), "words": words.hexdigest()}
-
-
-def run(keep: bool = False, only: str = "", kept: Path = KEPT) -> None:
-    """Compare the cases whose text contains `only` with the kept hashes, or keep today's."""
-    known: dict[str, dict[str, str]] = json.loads(kept.read_text()) if kept.exists() else {}
-    different = []
-    for case in (case for case in CASES if only in case.name):
-        start = time.perf_counter()
-        found = hashes(case)
-        parts = [part for part in found if known.get(case.name, {}).get(part) != found[part]]
-        known[case.name] = found if keep else known.get(case.name, {})
-        different += [case.name] if parts else []
-        print(f"{time.perf_counter() - start:5.1f} s  {' and '.join(parts) or 'same'}  {case.name}", flush=True)
-    if keep:
-        kept.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
-    elif different:
-        sys.exit(f"{len(different)} of {len(CASES)} cases differ")
-    else:
-        print("all predictions are the same")
