@@ -130,6 +130,7 @@ def curves_of(
     columns: Mapping[str, Any],
     members: Sequence[Member] | None = None,
     predictions: Sequence[tuple[Array, Array]] | None = None,
+    smooth: bool = False,
 ) -> Curves:
     """Return ln T of every draw, with the covariance between the rows of a process or of the form's error.
 
@@ -144,7 +145,7 @@ def curves_of(
     if is_stack and many:
         root = pooled_root(members, columns, Curves.places)
     elif is_stack:
-        stacked = pooled_covariance(members, columns)[None]
+        stacked = pooled_covariance(members, columns, smooth)[None]
     elif form > 0.0:
         where = positions(result.schema.factors, columns)
         stacked, root = (none, form * features(where)) if many else (form**2 * covariance(where)[None], root)

@@ -60,7 +60,8 @@ def elasticity_table(
         values = np.asarray(query.columns[name], float)
         alone = (values < 2.0) & counts[name] | jumps
         low = np.where(alone, values, values / np.sqrt(2.0))
-        ratios = _log_ratios(result, {**query.columns, name: low}, {name: 2.0 * low}, levels)
+        # A slope is that of the law: what one value has for itself is none.
+        ratios = _log_ratios(result, {**query.columns, name: low}, {name: 2.0 * low}, levels, smooth=True)
         ends = np.array(ratios) / np.log(2.0)
         if smooth:
             ends = np.where(alone, ends, _derivative(result, query.columns, name, levels))
@@ -107,14 +108,21 @@ def _derivative(
 
 
 def _log_ratios(
-    result: FitResult, columns: Mapping[str, Any], moved: Mapping[str, Array], levels: tuple[float, float]
+    result: FitResult,
+    columns: Mapping[str, Any],
+    moved: Mapping[str, Array],
+    levels: tuple[float, float],
+    smooth: bool = False,
 ) -> list[Array]:
     """Return ln of what moving some columns multiplies the predicted values by, and the ends of its interval."""
     both = {name: np.concatenate([cells, moved.get(name, cells)]) for name, cells in columns.items()}
     with np.errstate(all="ignore"):
         before, second = np.split(np.log(central_times(result.members, both)), 2)
         rows = np.arange(len(before))
-        return [second - before, *curves_of(result, both).ratios(rows + len(rows), rows).quantiles(levels)]
+        return [
+            second - before,
+            *curves_of(result, both, smooth=smooth).ratios(rows + len(rows), rows).quantiles(levels),
+        ]
 
 
 def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[str, float]:

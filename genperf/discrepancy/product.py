@@ -139,6 +139,11 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
         """The factors that the covariance depends on."""
         return tuple(dict.fromkeys(name for axis in self.axes for name in parse(axis.formula).names))
 
+    @cached_property
+    def smooth(self) -> "Product":
+        """The covariance of what has a slope: without the effect of each value alone, and of each configuration."""
+        return Product(tuple(msgspec.structs.replace(axis, each=0.0) for axis in self.axes), self.size, 0.0)
+
     def covariance(self, a: Mapping[str, Any], b: Mapping[str, Any]) -> Array:
         """Return the covariance between two lists of configurations, shape (rows of a, rows of b)."""
         return self.between([(axis.coordinates(a), axis.coordinates(b)) for axis in self.axes])

@@ -109,11 +109,12 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         mean, variance = np.stack(columns_of_processes, axis=1)
         return mean, variance
 
-    def covariance(self, columns: Columns, place: int) -> Array:
-        """Return the covariance of a part's process between rows, given the anchors."""
+    def covariance(self, columns: Columns, place: int, smooth: bool = False) -> Array:
+        """Return the covariance of a part's process between rows, given the anchors; perhaps of its smooth part."""
         process, (anchors, whiten, _) = self.parts[place], self._solved[place]
-        whitened = whiten @ process.kernel.covariance(anchors, columns)
-        covariance = process.kernel.covariance(columns, columns) - whitened.T @ whitened
+        kernel = process.kernel.smooth if smooth else process.kernel
+        whitened = whiten @ kernel.covariance(anchors, columns)
+        covariance = kernel.covariance(columns, columns) - whitened.T @ whitened
         for name, more in process.unseen.items():
             level = np.asarray(columns[name]).astype(str)
             covariance += more * (self._unseen(name, columns) & (level[:, None] == level))
@@ -161,19 +162,19 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         # What held-out rows show is the error of a new run: it is no less than that of the mean.
         return centre, mean + further, mean + np.maximum(new, further)
 
-    def together(self, curves: Array, columns: Columns, places: Sequence[int]) -> Array:
+    def together(self, curves: Array, columns: Columns, places: Sequence[int], smooth: bool = False) -> Array:
         """Return the covariance of the pool's ln T between rows, with the variances of `pooled` on its diagonal.
 
             Σ_k √(a_k(x)·a_k(z))·(cov g_k(x, z) + δ_k(x)·δ_k(z)),   δ_k = ln f_k + E[g_k] − centre
 
         and of the noise of the runs as much more as it is unsure. Of it, rows of different levels have in common what
-        look-backs found them to have.
+        look-backs found them to have. Of the smooth part of the processes it is that of a slope.
         """
         _, away, share, _, _, scale, more = self._pool(curves, columns, places)
         root, common = np.sqrt(share * scale), np.sqrt(self.weights(columns)[2])
         covariance = np.zeros((len(common), len(common)))
         for k, a, d, further in zip(places, root, away, np.sqrt(share * more), strict=True):
-            covariance += np.outer(a, a) * (self.covariance(columns, k) + np.outer(d, d))
+            covariance += np.outer(a, a) * (self.covariance(columns, k, smooth) + np.outer(d, d))
             if further.any():
                 noisy = self.noise_root(columns, k) * further
                 covariance += noisy.T @ noisy

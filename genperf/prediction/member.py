@@ -183,10 +183,10 @@ def pooled(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Array
     return stack.pooled(curves, columns, places)
 
 
-def pooled_covariance(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
-    """Return the covariance of ln T of stacked members between rows."""
+def pooled_covariance(members: Sequence[Member], columns: Mapping[str, Any], smooth: bool = False) -> Array:
+    """Return the covariance of ln T of stacked members between rows, perhaps of the smooth part of their processes."""
     stack, curves, places = stacked(members, columns)
-    return stack.together(curves, columns, places)
+    return stack.together(curves, columns, places, smooth)
 
 
 def pooled_root(members: Sequence[Member], columns: Mapping[str, Any], places: int) -> Array:

@@ -68,6 +68,17 @@ def test_what_the_process_adds_is_form_error() -> None:
     assert found.elasticities["method"][0] == "slope"
 
 
+def test_an_elasticity_does_not_have_what_each_value_has_for_itself() -> None:
+    # Each value has an effect of its own, and each configuration: predictions have it, a slope does not.
+    axis = KernelAxis("workers", "ln", 0.0, 1.0, each=0.2)
+    (process,) = stacked({"workers": [4.0]}, [0.0], [axis], size=1.0, local=0.2)
+    result = model(replace(member(AMDAHL, {"c": 1.0, "a": 8.0}), process=process))
+    slope = explain(result, {"workers": 40}).elasticities.iloc[0]
+    assert slope[["lower", "upper"]].tolist() == pytest.approx([slope["elasticity"]] * 2)
+    longer = compare(result, {"workers": 40 / 2**0.5}, {"workers": 40 * 2**0.5})
+    assert longer.upper - longer.lower > 0.5 * abs(longer.change)
+
+
 def test_of_a_stack_one_expression_serves() -> None:
     # The heaviest that has several terms; what it does not explain is a row of its own.
     processes = stacked({"workers": [4.0]}, [0.0], [KernelAxis("workers", "ln", 0.0, 1.0)], weights=(0.6, 0.4))

@@ -36,6 +36,19 @@ def test_mean_and_variance_are_the_textbooks() -> None:
     assert np.concatenate([a[0] for a in alone], axis=1) == pytest.approx(mean)
 
 
+def test_the_smooth_part_is_conditioned_on_rows_that_have_more() -> None:
+    # Values have effects of their own, and so has each configuration: anchors show both, a slope has neither.
+    kernel, smooth = (
+        Product((KernelAxis("n", "ln", 0.5, 0.4, each=each),), 2.0, local) for each, local in ((0.2, 0.3), (0, 0))
+    )
+    whole = Stack({"n": ROWS["n"]}, (MeanProcess(kernel, RNG.normal(0.0, 0.2, 30), 0.1, FACTORS, 1.0),), 1.5)
+    inverse = np.linalg.inv(kernel.covariance(ROWS, ROWS) + 0.01 * np.diag(FACTORS))
+    near = smooth.covariance(ROWS, FURTHER)
+    assert whole.covariance(FURTHER, 0, smooth=True) == pytest.approx(
+        smooth.covariance(FURTHER, FURTHER) - near.T @ inverse @ near
+    )
+
+
 def test_weights_and_width_move_over_the_first_doubling() -> None:
     weights, width, common = stack((Beyond("n", 8.0, (0.1, 0.9), 2.5, 0.2),)).weights(FURTHER)
     assert weights.sum(axis=0) == pytest.approx(1.0)
