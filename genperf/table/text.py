@@ -427,7 +427,7 @@ def _is_header(head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     numeric = [cell for i, cell in enumerate(head) if same and all(_is_number(row[i]) for row in same)]
     if not numeric or not all(map(_is_number, numeric)):
         return True
-    counts = [float(cell.strip(' "')) for cell in numeric]
+    counts = [float(cell.strip(' "').replace(",", "")) for cell in numeric]
     return all(c.is_integer() for c in counts) and all(a < b for a, b in itertools.pairwise(counts))
 
 

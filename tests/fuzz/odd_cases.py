@@ -1,16 +1,17 @@
-"""The cases of `sweep.py`: odd names, cells, files, options, settings and places on every command."""
+"""The cases of `sweep.py`: odd names, options and places on every command, and models of every kind far away.
+
+What is odd inside a table, a model file or genperf.toml is changed at random instead: `targets.py`.
+"""
 
 from __future__ import annotations
 
-import gzip
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from odd import CELLS, ENCODINGS, HEADS, NAMES, NUMBERS, PLACES, TAILS, TOML
+from odd import NAMES, NUMBERS, PLACES
 
 COUNTS = (1, 2, 4, 8, 16)
 ROLES = ("--time", "seconds", "--extrinsic", "workers")
@@ -181,63 +182,6 @@ def imports(name: str) -> dict[str, str]:
     }
 
 
-def cells() -> Iterator[Case]:
-    """Odd cells in each column, for every command that reads a table."""
-    for cell in CELLS:
-        short = f"{cell!r:.40}"
-        for place in range(4):
-            rows = [list(row) for row in measured()]
-            rows[7][place] = cell
-            content = table(["workers", "batch", "net", "seconds"], [tuple(row) for row in rows])
-            for run in (
-                ["check", "r.csv", *NET],
-                ["ask", "r.csv", "--at", "workers=64"],
-                ["fit", "r.csv", *NET, "--model", "generic", "-q", "-o", "m.json"],
-                ["report", "r.csv", *NET, "--model", "amdahl", "--skip-bad-rows", *REPORT],
-            ):
-                name = f"cell {short} in {place} {run[0]}"
-                yield Case(name, [run], {"r.csv": content}, {"m.json", "page.html"}, ["page.html"])
-        predict = ["predict", "IN/t.json", "--data", "r.csv", "-o", "p.csv"]
-        content = "workers,batch,net\n" + f"{quoted(cell)},32,vgg\n" * 2
-        yield Case(f"cell {short} asked", [predict], {"r.csv": content}, {"p.csv"})
-        content = "workers,seconds\n" + "".join(f"{n},{quoted(cell)}\n" for n in COUNTS)
-        yield Case(
-            f"cell {short} all", [["fit", "r.csv", *ROLES, "-q", "-o", "m.json"]], {"r.csv": content}, {"m.json"}
-        )
-        content = "workers,seconds\n" + "".join(f"{quoted(cell)},{n}\n" for n in COUNTS)
-        yield Case(f"cell {short} workers", [["ask", "r.csv", "--at", "workers=64"]], {"r.csv": content})
-
-
-def files() -> Iterator[Case]:
-    """Encodings, delimiters, ends of lines, marks and compressions of one table."""
-    plain = runs_of().replace('"', "")
-    for encoding in ENCODINGS:
-        for delimiter in (",", ";", "\t", "|", ":", " ", "\x1f", "::", "،"):
-            for end in ("\n", "\r\n", "\r", "\n\n", "\x85"):
-                text = plain.replace(",", delimiter).replace("\n", end).encode(encoding, "replace")
-                yield Case(f"file {encoding} {delimiter!r} {end!r}", [["check", "r.csv", *BATCH]], {"r.csv": text})
-    for head in HEADS:
-        for tail in TAILS:
-            for command in (
-                ["check", "r.csv", *ROLES],
-                ["ask", "r.csv", "--at", "workers=64"],
-                ["predict", "IN/t.json", "--data", "r.csv"],
-            ):
-                yield Case(f"head {head!r} tail {tail!r} {command[0]}", [command], {"r.csv": head + plain + tail})
-    for kind in ("extra-p", "hyperfine", "mlperf", "pytorch-profiler"):
-        for head in HEADS:
-            for name, content in imports("p").items():
-                yield Case(f"import {kind} {head!r} of {name}", [["import", kind, "f"]], {"f": head + content})
-            packed = gzip.compress((head + imports("p")[kind]).encode())
-            command = ["import", kind, "f", "-o", "r.csv"]
-            yield Case(f"import {kind} {head!r} packed", [command], {"f": packed}, {"r.csv"})
-    for kind in ("t", "s", "g", "f", "mem"):
-        model = Path(os.environ["SWEEP_IN"], f"{kind}.json").read_bytes()
-        for cut in range(1, 20):
-            part = {"m.json": model[: len(model) * cut // 20]}
-            yield Case(f"model {kind} cut {cut}", [["report", "m.json", *REPORT]], part, {"page.html"})
-
-
 def options() -> Iterator[Case]:
     """Every option of every command with odd values, on models of every kind."""
     import click
@@ -257,22 +201,6 @@ def options() -> Iterator[Case]:
         for value in (*NUMBERS, *NAMES[:20]):
             words = [name, *(["--seed"] if name == "demo" else []), value]
             yield Case(f"argument {name} {value!r:.30}", [words], anything=True)
-
-
-def settings() -> Iterator[Case]:
-    """Every key of genperf.toml with values of odd types."""
-    import click
-
-    from genperf.cli.commands import command_named
-
-    for name in ("fit", "predict", "report", "optimize", "suggest", "validate", "explain", "ask"):
-        run = [name, "IN/s.csv" if name in ("fit", "validate", "ask") else "IN/s.json"]
-        for parameter in command_named(name).params:
-            if isinstance(parameter, click.Option) and parameter.name:
-                key = max(parameter.opts, key=len).lstrip("-")
-                for value in TOML[:: 1 if name == "fit" else 3]:
-                    text = {"genperf.toml": f"[{name}]\n{key} = {value}\n"}
-                    yield Case(f"setting {name} {key} {value!r}", [run], text, anything=True)
 
 
 def places() -> Iterator[Case]:
@@ -341,4 +269,4 @@ def prepare(folder: Path, run: Callable[[list[str]], int]) -> None:
             sys.exit(f"the model {name} of the sweep could not be fitted")
 
 
-PARTS = (names, cells, files, options, settings, places, kinds)
+PARTS = (names, options, places, kinds)

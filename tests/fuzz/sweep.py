@@ -1,4 +1,4 @@
-"""Odd names, cells, files, options, settings and places on every command: `python tests/fuzz/sweep.py`.
+"""Odd names, options and places on every command, and far models: `python tests/fuzz/sweep.py`.
 
 A case is a list of commands, one after the other while they succeed: each in a process of its own, in an empty folder.
 What is looked for: an exit status other than 0, 1 and 2, a traceback, a message that names no place and nothing to try,
@@ -162,7 +162,6 @@ def main() -> None:
     inputs = home / "in"
     inputs.mkdir()
     prepare(inputs, run)
-    os.environ["SWEEP_IN"] = str(inputs)
     os.environ["HOME"] = str(home)
     # A child imports only what is not here.
     for name in COMMANDS:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from odd import CELLS, ENDS, TOML
 
 from genperf.cli.commands import settings_of
 from genperf.errors import GenperfError
@@ -165,13 +166,14 @@ TARGETS = {
             b"f,n,s\na,1,9\nb,2,5\na,4,3\n",
             b'\xef\xbb\xbf"f";n;s\n# c\n"a;b";1;9\n\n b;2;oom\n',
             b"sep=|\nf|n|s\na|1|9\n",
+            "f,n,s\na,1,9\nb,2,5\n".encode("utf-16"),
         ),
-        (b",", b"\n", b'"', b";", b"nan", b"1e-320", b"OOM", b"\xff\xfe", b"\x1f\x8b", b"PAR1", b"\0", b"1,5"),
+        (b",", b"\n", b'"', b";", b"\xff\xfe", *map(str.encode, (*CELLS, *ENDS))),
     ),
     "settings": Target(
         settings,
         (b'time = "s"\nextrinsic = ["n"]\n[fit]\nseed = 1\nquiet = true\n', b"[predict]\ninterval = 0.9\nat = 'n=4'\n"),
-        (b"[fit]", b"[[", b"= 1979-05-27", b"= [[1]]", b"= {a=1}", b"nan", b"'''", b"time", b"."),
+        (b"[fit]", b"[[", b"time", b".", *(f"= {value}".encode() for value in TOML)),
     ),
     "model": Target(model, _models(), _JSON),
     **{

@@ -111,6 +111,9 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         lines("gpus,s,", "1,9,", ",,", "2,5,,"), {"gpus": ["1", "2"], "s": ["9", "5"]},
         ["1 row without a filled cell left out"],
     ),
+    "separators of thousands in the header": (
+        lines("net;1,024;2,048", "a;9;5", "b;8;4"), {"1,024": ["9", "8"], "2,048": ["5", "4"]}, [],
+    ),
     "an index and an empty column": (
         lines(",gpus,note,s", "0,1,,9", "1,2,,5"), {"gpus": ["1", "2"], "s": ["9", "5"]}, [],
     ),
