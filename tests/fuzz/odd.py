@@ -1,4 +1,4 @@
-"""What names, cells, numbers, settings and places can be, so that something may go wrong with them."""
+"""What names, cells, settings and the ends of a file can be, so that something may go wrong with them."""
 
 from __future__ import annotations
 
@@ -22,24 +22,11 @@ CELLS = (
     "\u202e5", '9' * 400, "0." + "0" * 400 + "1", "1_0", "1e1_0", "5d", "1E+02", "0b11", "1j", "5,", ",5", "--5",
     "+-5", "4.9e-324", "1.7976931348623157e308", "0" * 50 + "5",
 )
-#: What can be given to an option.
-NUMBERS = (
-    "0", "-0", "1e-300", "1e300", "nan", "-inf", "", " ", "1,5", "0x10", "१", "1e5", "1.5", "'1'", "true", "[]",
-    "1;2", "-", "--", "\x1b[2J", 'x' * 5000, '9' * 500, "a=b", "workers", "workers=", "=4", "workers=4=5", "*", "a/b",
-    "1:2:3:4", "2:1", "{}", "\udcff",
-)
 #: Values of genperf.toml.
 TOML = (
     "1", "-1", "1.5", "nan", "inf", "true", "''", "'x'", "[]", "['x']", "[1]", "[['x']]", "{}", "{a = 'b'}",
     "[{a = 1}]", "07:32:00", "1979-05-27", "1979-05-27T07:32:00Z", "0x10", "9223372036854775808", "'''a\nb'''",
     '"\\u0000"', '"\\u202e"', "['a', 1]",
-)
-#: Where can be read from and written to.
-PLACES = (
-    "", ".", "..", "/", "//", "./", "a/", "a//b", "missing/x", "/dev/full", "/dev/null", "/proc/self/mem", "/proc/x",
-    "/sys/x", "/etc/x", "\n", " ", "-x", "~/x", "$HOME", "*", "?.csv", 'x' * 255, 'x' * 256, "x/" * 2000, "\x00", "é",
-    "\udcff", "CON", "file:///tmp/x", "http://localhost:9/x", "s3://a/b", "/dev/stdout", "/dev/fd/9", "|cat",
-    "a\u202eb", "a\tb", "con.json.part", ".m.json.x.part",
 )
 #: What can stand before and behind a table.
 ENDS = (
