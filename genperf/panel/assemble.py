@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
 from msgspec.structs import replace
 
-from genperf.arrays import AnyArray, Array, Mask, Objects
+from genperf.arrays import AnyArray, Array, Mask
 from genperf.errors import LISTED, FormulaError, Note, TableError, counted, did_you_mean, listed
 from genperf.formula import Formula, Name, call, parse, parse_number, quote_name, render
 from genperf.metrics import coverage_text, median_ape
 from genperf.panel.options import Measurement, Roles, refuse_only_failures
 from genperf.panel.panel import LEAST_FALL, TIME, checked_scaling, kind_of_work, samples_of
 from genperf.panel.table import Table, constant_notes, failed_groups, failure_notes, measure_factors, with_repeat_notes
-from genperf.scaling import BY_GROUP, KINDS, Scaling
-from genperf.table import Factor
+from genperf.scaling import BY_GROUP, KINDS
 from genperf.table.cells import Source
 from genperf.table.clean import Reasons, Rejection, faults_of, labels, mostly_numbers, numbers, rows_of, seconds_of
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import (
-    COUNTED,
-    LEVELS,
-    WAYS,
-    canonical_of,
-    column_of,
-    counted_by,
-    noun_of,
-    plain_name,
-)
+from genperf.vocabulary.names import COUNTED, LEVELS, WAYS, canonical_of, column_of, counted_by, noun_of, plain_name
 
 #: How the note of earlier predictions begins.
 EARLIER = "earlier predictions"
@@ -81,13 +71,6 @@ class Columns:
             self.reject(name, reasons)
         return self._numbers[name]
 
-    def label(self, name: str) -> Objects:
-        """Return a column as texts, none of which may be empty."""
-        values = labels(self.cells(name))
-        if name not in self.derived:
-            self.reject(name, {int(i): "is empty" for i in np.flatnonzero(values == "")})
-        return values
-
     def reject(self, name: str, reasons: Reasons) -> None:
         """Mark rows that cannot be used because of this column; the first reason of a cell stays."""
         self.reasons[name] = {**reasons, **self.reasons.get(name, {})}
@@ -124,14 +107,6 @@ class Columns:
             origins |= {name} | self.origins(self.derived[name].names if name in self.derived else ())
         return frozenset(origins)
 
-    def rejections(self, keep: Mask) -> list[Rejection]:
-        """Return the faults of the columns read so far in the rows kept, in the order of the file."""
-        ordered = enumerate(self.reasons.items())
-        placed = sorted((row, place, name) for place, (name, why) in ordered for row in why if keep[row])
-        return [
-            self.source.rejection(row, name, self.cells(name)[row], self.reasons[name][row]) for row, _, name in placed
-        ]
-
     def missing(self, name: str, role: str) -> TableError:
         """Return the error for a column that is not there, with the column that may have been meant."""
         names = self.names
@@ -155,11 +130,6 @@ class Columns:
         for name in self.reasons if names is None else self.origins(names):
             mask[list(self.reasons.get(name, ()))] = False
         return mask
-
-    def excuse(self, failed: Mask, settings: Iterable[str]) -> None:
-        """Report no fault of a failed run outside its settings, its factors and groups: it has no measured value."""
-        for name in set(self.reasons) - self.origins(settings):
-            self.reasons[name] = {row: why for row, why in self.reasons[name].items() if not failed[row]}
 
     def cells(self, name: str) -> AnyArray:
         """Return a column as it is written in the source; the numbers of a derived one."""
@@ -219,9 +189,16 @@ def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = N
     checked = _checked(roles, measurement, columns)
     settings = [*(f.name for f in roles.factors), *roles.group]
     if failed.any():
-        columns.excuse(failed, settings)
+        # A run that failed has no measured value: no fault of it is reported outside its settings.
+        for name in {*columns.reasons} - columns.origins(settings):
+            columns.reasons[name] = {row: why for row, why in columns.reasons[name].items() if not failed[row]}
     usable = keep & columns.usable() & ~failed
-    rejected = sorted([*columns.rejections(keep), *opened.ragged], key=lambda r: r.line)
+    ordered = enumerate(columns.reasons.items())
+    faults = sorted((row, place, name) for place, (name, why) in ordered for row in why if keep[row])
+    rejected = [
+        opened.rejection(row, name, columns.cells(name)[row], columns.reasons[name][row]) for row, _, name in faults
+    ]
+    rejected = sorted([*rejected, *opened.ragged], key=lambda r: r.line)
     if rejected and not (roles.skip_bad_rows and usable.any()):
         raise _bad_rows(rejected, opened.count(keep) + len(opened.ragged), opened)
     left_out, count_of_rows = list[Note](), rows_of(rejected)
@@ -241,11 +218,29 @@ def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = N
     as_they_are = {name: pd.Series(cells, dtype=cells.dtype) for name, cells in unused.items()}
     frame = pd.DataFrame({**checked, **derived, **as_they_are})[usable].reset_index(drop=True)
     read = {*read_by_filter, *columns.origins(columns.derived), *roles.failures.columns}
-    kind, count = None, counted_column(roles) if measurement.kind == "throughput" else None
-    if count is not None:
+    # What is done in a step beside a count of workers or nodes shows the kind of scaling; one of servers does not.
+    kind, axis = None, roles.panel.axis if measurement.kind == "throughput" else None
+    if axis is not None and axis.factor is not None and not axis.counts_other:
         done = columns.number(TIME)[usable] * columns.number(measurement.column)[usable]
-        kind = kind_of_work(done, columns.number(count)[usable])
+        kind = kind_of_work(done, columns.number(axis.factor.name)[usable])
+    follows = "" if kind is None else f", which is {kind} scaling"
+    about_work = list[Note]()
+    if work and not roles.work:
+        taken = f"the work of a step is taken as {work}{follows}; --work FORMULA says otherwise"
+        about_work.append(Note(taken, "work"))
+    elif work and kind is not None and KINDS[kind].shared:
+        about_work.append(Note(f"the work of a step, {work}, is the same at every count of workers{follows}", "work"))
     factors, of_groups = measure_factors(frame, roles.factors, roles.group), roles.scaling == BY_GROUP
+    # What divides by a count cannot be fitted where the count goes down to zero.
+    zero_counts = [
+        Note(
+            f"'{f.name}' goes down to {f.lower:g}: what divides by the {counted_by(f.name)} is left out; "
+            f"--where '{quote_name(f.name)} > 0' leaves these rows out instead",
+            "count_zero",
+        )
+        for f in factors
+        if f.numeric and f.lower <= 0.0 and counted_by(f.name) in LEVELS
+    ]
     table = Table(
         frame=frame,
         target=measurement.target(work),
@@ -265,8 +260,8 @@ def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = N
             *(failure_notes(opened.count(lost), opened.count(keep & stopped)) if failed.any() else ()),
             *(failed_groups(failures, frame, roles.group) if len(failures) else ()),
             *constant_notes(factors),
-            *zero_count_notes(factors),
-            *(work_notes(work, bool(roles.work), kind) if work else ()),
+            *zero_counts,
+            *about_work,
             *earlier_predictions(opened.columns, measurement.column),
         ),
         failures=failures,
@@ -360,10 +355,27 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[s
             frame[name] = columns.number(name)
             columns.reject(name, faults_of(frame[name], count=numeric[name]))
         elif name and name not in frame:
-            frame[name] = columns.label(name)
+            frame[name] = labels(columns.cells(name))
+            if name not in columns.derived:
+                columns.reject(name, {int(i): "is empty" for i in np.flatnonzero(frame[name] == "")})
     target = measurement.target().column
     frame[target] = measurement.in_target_unit(columns.number(target))
-    _refuse_contradictions(columns, [f.name for f in roles.factors])
+    # A row contradicts itself whose data-, tensor-, pipeline- and context-parallel ways do not multiply to its devices.
+    named: dict[str, str] = {}
+    for canonical in ("workers", *WAYS):
+        column = column_of(canonical, columns.names)
+        if column is not None and column not in columns.texts and column not in columns.derived:
+            named |= {canonical: column} if mostly_numbers(columns.source.columns[column].tolist()) else {}
+    ways = [named[way] for way in WAYS if way in named]
+    if named.keys() >= {"workers", *WAYS[:3]} and {*ways} & {f.name for f in roles.factors}:
+        # Read without a check: a cell of a column in no role may be empty.
+        devices, values = named["workers"], {name: numbers(columns.source.columns[name])[0] for name in named.values()}
+        product, contradictions = np.prod([values[name] for name in ways], axis=0), dict[int, str]()
+        wrong = np.isfinite(product) & np.isfinite(values[devices]) & (product != values[devices])
+        for row in np.flatnonzero(wrong).tolist():
+            shown = " × ".join(f"{values[name][row]:g}" for name in ways)
+            contradictions[row] = f"is not {' × '.join(ways)} = {shown} = {product[row]:g}"
+        columns.reject(devices, contradictions)
     return frame
 
 
@@ -381,46 +393,7 @@ def _bad_rows(rejected: Sequence[Rejection], total: int, source: Source) -> Tabl
     return TableError(message, hint=hint, where=source.name)
 
 
-def _refuse_contradictions(columns: Columns, factors: Collection[str]) -> None:
-    """Mark the rows whose data-, tensor-, pipeline- and context-parallel ways do not multiply to their devices."""
-    devices = _named(columns, "workers")
-    named = [_named(columns, way) for way in WAYS]
-    ways = [name for name in named if name is not None]
-    if devices is None or None in named[:3] or not {*ways} & {*factors}:
-        return
-    # Read without a check: a cell of a column in no role may be empty.
-    values = {name: numbers(columns.source.columns[name])[0] for name in [*ways, devices]}
-    product = np.prod([values[name] for name in ways], axis=0)
-    wrong = np.flatnonzero(np.isfinite(product) & np.isfinite(values[devices]) & (product != values[devices])).tolist()
-    products = {row: " × ".join(f"{values[name][row]:g}" for name in ways) for row in wrong}
-    columns.reject(devices, {row: f"is not {' × '.join(ways)} = {products[row]} = {product[row]:g}" for row in wrong})
-
-
-def _named(columns: Columns, canonical: str) -> str | None:
-    """Return the column of numbers with one of the field's names, or None."""
-    name = column_of(canonical, columns.names)
-    if name is None or name in columns.texts or name in columns.derived:
-        return None
-    return name if mostly_numbers(columns.source.columns[name].tolist()) else None
-
-
-def zero_count_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
-    """Note which counts of workers or nodes go down to zero, so that what divides by them cannot be fitted."""
-    notes = []
-    for f in (f for f in factors if f.numeric and f.lower <= 0.0 and counted_by(f.name) in LEVELS):
-        without = f"what divides by the {counted_by(f.name)} is left out"
-        hint = f"--where '{quote_name(f.name)} > 0' leaves these rows out instead"
-        notes.append(Note(f"'{f.name}' goes down to {f.lower:g}: {without}; {hint}", "count_zero"))
-    return tuple(notes)
-
-
 # --- the work of a step -----------------------------------------------------------------------------------------------
-
-
-def counted_column(roles: Roles) -> str | None:
-    """Return the column that counts the workers, or else the nodes; None for one of servers or threads."""
-    axis = roles.panel.axis
-    return None if axis.factor is None or axis.counts_other else axis.factor.name
 
 
 def assumed_work(roles: Roles, mapping: Mapping[str, str], where: str, tokens: bool = False) -> str:
@@ -444,16 +417,6 @@ def assumed_work(roles: Roles, mapping: Mapping[str, str], where: str, tokens: b
     return render(counted)
 
 
-def work_notes(work: str, given: bool, kind: Scaling | None) -> tuple[Note, ...]:
-    """Say which work of a step is assumed, where the user has not given it, or that it makes the scaling strong."""
-    follows = "" if kind is None else f", which is {kind} scaling"
-    if not given:
-        return (Note(f"the work of a step is taken as {work}{follows}; --work FORMULA says otherwise", "work"),)
-    if kind is not None and KINDS[kind].shared:
-        return (Note(f"the work of a step, {work}, is the same at every count of workers{follows}", "work"),)
-    return ()
-
-
 def with_job(table: Table, of_all: bool = False) -> Table:
     """Take times of epochs and whole jobs as such by their header, else say where times fall as those of jobs do.
 
@@ -471,27 +434,23 @@ def with_job(table: Table, of_all: bool = False) -> Table:
     if table.scaled_by_group:
         return table if table.group else replace(table, scaling=table.kind_by_times(table.frame), scaled_by_group=False)
     axis = table.panel.axis
-    if not of_all and column_of("global_batch", names) is None and axis.factor is not None and not axis.assumed:
-        fall = _fall(table, axis.factor.name, counts)
-        batch = column_of("batch", names)
-        remedy = f"--scaling job for an epoch, --map global_batch={batch} for a batch of all"
-        by_batch = f"at the same {batch} the time {fall}; {remedy}"
-        text = by_batch if batch is not None else f"the time {fall}; --scaling job for work that all share"
-        return table.noted(Note(text, "job_likely")) if fall else table
-    return table
-
-
-def _fall(table: Table, workers: str, counts: Collection[str]) -> str:
-    """Return how far times fall as the workers grow and all but counts stays; empty where each may have a batch."""
-    keys = [*(f.name for f in table.factors if f.name not in {workers, *counts}), *table.group]
-    column, keys = table.target.column, list(dict.fromkeys(keys))
+    if of_all or column_of("global_batch", names) is not None or axis.factor is None or axis.assumed:
+        return table
+    # The first and the last time of each series of runs that are alike but for their counts.
+    workers, column = axis.factor.name, target.column
+    alike = [f.name for f in table.factors if f.name not in {workers, *counts}]
+    keys = list(dict.fromkeys([*alike, *table.group]))
     times = table.frame.groupby([*keys, workers], as_index=False, sort=True)[column].median()
     cells = times.groupby(keys or np.zeros(len(times)))[[workers, column]]
     (few, slow), (many, fast) = (ends.to_numpy(dtype=float).T for ends in (cells.first(), cells.last()))
     several = many > few
     if not several.any() or np.median((slow / fast)[several]) < LEAST_FALL:
-        return ""
+        return table
     widest = int(np.argmax(np.where(several, many / few, 0.0)))
     slowest, fastest = (f"{t:,.0f}" if t >= 1000.0 else f"{t:.3g}" for t in (slow[widest], fast[widest]))
     scales = f"{few[widest]:g} to {many[widest]:g} {noun_of(workers)}"
-    return f"falls from {slowest} to {fastest} s from {scales}: too much for a batch each"
+    text = f"the time falls from {slowest} to {fastest} s from {scales}: too much for a batch each"
+    if (batch := column_of("batch", names)) is None:
+        return table.noted(Note(f"{text}; --scaling job for work that all share", "job_likely"))
+    remedy = f"--scaling job for an epoch, --map global_batch={batch} for a batch of all"
+    return table.noted(Note(f"at the same {batch} {text}; {remedy}", "job_likely"))

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.arrays import Array, Index, Mask, Objects
+from genperf.arrays import Array, Index, Objects
 from genperf.errors import TableError
 from genperf.formula import quote_name
 from genperf.panel.options import says_failed
@@ -270,39 +270,35 @@ def _expanded(consequence: Consequence, matched: Mapping[str, Consequence]) -> C
 
 
 def _explained(target: Array, others: Mapping[str, Array], parts: Index, least: float) -> Consequence | None:
-    """Return the simplest product of powers of one or two columns that a column is proportional to."""
+    """Return the simplest product of powers of one or two columns that a column is proportional to.
+
+    It is where their ratio is one constant in each series, in enough cells of a column that varies by `least`.
+    """
     names = list(others)
     if not names:
         return None
     matrix = np.stack([others[n] for n in names])
+    member = np.equal.outer(parts, np.arange(parts.max() + 1)).astype(float)
     for powers in ((1,), (-1,), (1, 1), (1, -1), (-1, -1)):
         of_each = itertools.combinations if len({*powers}) == 1 else itertools.permutations
         pairs = np.array([*of_each(range(len(names)), len(powers))], dtype=int)
         if not len(pairs):
             continue
         with np.errstate(invalid="ignore"):
-            residuals = target - sum(power * matrix[pairs[:, k]] for k, power in enumerate(powers))
-        chosen = np.flatnonzero(_constant(np.atleast_2d(residuals), target, parts, least))
+            residuals = np.asarray(target - sum(power * matrix[pairs[:, k]] for k, power in enumerate(powers)))
+        finite = np.isfinite(residuals)
+        plain, counts = np.where(finite, residuals, 0.0), finite @ member
+        means = (plain @ member) / np.maximum(counts, 1.0)
+        away = np.where(finite, np.abs(plain - means[:, parts]), 0.0).max(axis=1)
+        cells, constants = finite.sum(axis=1), (counts > 0.0).sum(axis=1)
+        enough = (cells >= constants + MORE_ROWS) & (cells >= CELL_SHARE * np.isfinite(target).sum())
+        lowest, highest = np.where(finite, target, np.inf).min(axis=1), np.where(finite, target, -np.inf).max(axis=1)
+        # Zeros of one side alone, whose logarithms are infinite, contradict it.
+        holds = (away <= CELL_ROUNDING) & ~np.isinf(residuals).any(axis=1)
+        chosen = np.flatnonzero(enough & (highest - lowest >= least) & holds)
         if len(chosen):
             return Consequence({names[i]: power for i, power in zip(pairs[chosen[0]], powers, strict=True)})
     return None
-
-
-def _constant(residuals: Array, target: Array, parts: Index, least: float) -> Mask:
-    """Tell which rows of residuals are one constant in each series, in enough cells of a column that varies by `least`.
-
-    Zeros of one side alone, whose logarithms are infinite, contradict it.
-    """
-    finite = np.isfinite(residuals)
-    plain = np.where(finite, residuals, 0.0)
-    member = np.equal.outer(parts, np.arange(parts.max() + 1)).astype(float)
-    counts = finite @ member
-    means = (plain @ member) / np.maximum(counts, 1.0)
-    away = np.where(finite, np.abs(plain - means[:, parts]), 0.0).max(axis=1)
-    cells, free = finite.sum(axis=1), (counts > 0.0).sum(axis=1)
-    enough = (cells >= free + MORE_ROWS) & (cells >= CELL_SHARE * np.isfinite(target).sum())
-    changed = np.where(finite, target, -np.inf).max(axis=1) - np.where(finite, target, np.inf).min(axis=1)
-    return np.asarray(enough & (changed >= least) & (away <= CELL_ROUNDING) & ~np.isinf(residuals).any(axis=1))
 
 
 # --- what a header shows ----------------------------------------------------------------------------------------------
@@ -338,11 +334,7 @@ EXTRINSIC = (
 )
 
 
-_REPEATS, _PROVENANCE = (frozenset(words_of(f"columns.{kind}")) for kind in ("repeat", "provenance"))
-#: A run by its number or letter: `run1`, `trial-2`, `a`.
-_NUMBERED = re.compile(r"([a-z]*[ _-]?)(\d+|[a-z])")
-#: A count among words: `8xA100`, `4 x V100`.
-_COUNTED = re.compile(r"\d+\s?[x×*]\s?[A-Za-z]")
+_PROVENANCE = frozenset(words_of("columns.provenance"))
 _ENDINGS, _FAILED, _SUCCEEDED = (
     frozenset(words_of(f"columns.{kind}")) for kind in ("ending", "ending_failed", "ending_succeeded")
 )
@@ -365,8 +357,14 @@ def role_by_words(name: str, names: Collection[str] = ()) -> tuple[Literal["spre
     (None, 'spread')
     """
     flat = plain_name(name).replace("/", "_").rstrip("_.")
-    if _SPREAD.fullmatch(flat) and not _is_variant(flat, names):
-        return "spread", "its header is that of a deviation"
+    if _SPREAD.fullmatch(flat):
+        # The last word may be one of several variants that were measured, and no statistic.
+        stem, _, last = flat.rpartition("_")
+        pairs = (plain_name(n).rpartition("_") for n in names)
+        variants = {word for other, _, word in pairs if other == stem} - {last}
+        is_of_one = stem in map(plain_name, names) or not variants.isdisjoint((*_RANKED, "err", "error"))
+        if not (stem and variants) or header_of(stem).kind == "" or is_of_one:
+            return "spread", "its header is that of a deviation"
     if flat in _PREDICTED:
         return "spread", "its header is that of an earlier prediction"
     if flat.startswith("_") or _NUMBER_OF_A_RUN.fullmatch(flat):
@@ -376,14 +374,6 @@ def role_by_words(name: str, names: Collection[str] = ()) -> tuple[Literal["spre
     if _RESULT.fullmatch(flat) or (_COLLECTIVE.search(flat) and bandwidth_of(name)):
         return "ratio", "its header is that of a result that is computed from others"
     return None
-
-
-def _is_variant(flat: str, names: Collection[str]) -> bool:
-    """Tell whether the last word of a header is one of several variants that were measured, and no statistic."""
-    stem, _, last = flat.rpartition("_")
-    beside = {word for stem_of, _, word in (plain_name(n).rpartition("_") for n in names) if stem_of == stem} - {last}
-    is_of_one = stem in map(plain_name, names) or not beside.isdisjoint((*_RANKED, "err", "error"))
-    return bool(stem and beside) and header_of(stem).kind != "" and not is_of_one
 
 
 def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
@@ -521,21 +511,6 @@ def is_size(name: str) -> bool:
     """Tell whether a column is a number of the program, as its batch: no count that a run is scaled by."""
     canonical = canonical_of(name)
     return canonical is not None and canonical not in EXTRINSIC
-
-
-def numbers_repeats(column: TableColumn) -> bool:
-    """Tell whether a column numbers the repeats of a configuration, by its name and its cells."""
-    if column.header.unit or plain_name(column.name) not in _REPEATS or header_of(column.name).kind:
-        return False
-    # By numbers or letters, perhaps behind one and the same word.
-    matches = [_NUMBERED.fullmatch(text.lower()) for text in column.levels]
-    same = bool(matches) and all(matches) and len({m[1] for m in matches if m is not None}) == 1
-    return same or mostly_numbers(list(column.texts))
-
-
-def holds_counts(text: str) -> bool:
-    """Tell whether a text has a count among words: `8xA100`."""
-    return _COUNTED.match(text) is not None
 
 
 def ending_column(columns: Mapping[str, Cells | Sequence[Any]]) -> dict[str, str]:

@@ -314,10 +314,15 @@ class Roles(Struct, frozen=True, dict=True):
             if repeated := [name for name in names if names.count(name) > 1]:
                 raise TableError(f"column '{repeated[0]}' is named twice as {role}", hint="give it one role")
         single = {name: str(options.get(name) or "").strip() for name in ("work", "scaling", "weight", "repeat")}
+        derived: dict[str, str] = {}
+        for name, text in pairs_of(options.get("let"), "name=formula", "flops=batch*layers"):
+            if (column := name.strip("`")) in derived:
+                raise TableError(f"'{column}' is derived twice", hint="give each derived column another name")
+            derived[column] = text
         return cls(
             {name: str(options[name]) for name in (*MEASURED, "unit") if options.get(name)},
             **{**single, **several},
-            derived=lets_of(options.get("let")),
+            derived=derived,
             where=options.get("where") or None,
             skip_bad_rows=bool(options.get("skip_bad_rows")),
             failures=parse_failure_rule(options.get("status"), options.get("failed")),
@@ -374,7 +379,7 @@ class Roles(Struct, frozen=True, dict=True):
         return {*self.by_column, *self.failures.columns, *(m.column for m in self.further.values())}
 
     def checked(self) -> Self:
-        """Return the roles, where each column plays one part."""
+        """Return the roles, where each column plays one part and further quantities have names of their own."""
         taken: dict[str, str] = {}
         for name, role in self.named:
             if role == "group" and taken.get(name) in get_args(Role):
@@ -383,6 +388,15 @@ class Roles(Struct, frozen=True, dict=True):
                 twice = f"twice as {role}" if taken[name] == role else f"both as {taken[name]} and as {role}"
                 raise TableError(f"column '{name}' is named {twice}", hint="give it one role")
             taken[name] = role
+        main = self.measurement
+        role_of = {name: role for name, role in self.named if main is None or name != main.column}
+        for name, measured in self.further.items():
+            if name in role_of or (main is not None and name == main.target().name):
+                hint = "--also NAME=COLUMN:UNIT with another name"
+                raise TableError(f"'{name}' is a factor, a group or the measured quantity already", hint=hint)
+            if measured.column in role_of:
+                both = f"both as {role_of[measured.column]} and as quantity"
+                raise TableError(f"column '{measured.column}' is named {both}", hint="give it one role")
         return self
 
     @property
@@ -423,16 +437,6 @@ def names_of(names: Names) -> list[str]:
     """
     texts = [quoted or plain for quoted, plain in _LISTED.findall(names)] if isinstance(names, str) else names
     return [n.strip() for n in texts if n.strip()]
-
-
-def lets_of(let: Mapping[str, str] | Names | None) -> dict[str, str]:
-    """Return derived columns by name, from `name=formula` or a mapping."""
-    derived: dict[str, str] = {}
-    for name, text in pairs_of(let, "name=formula", "flops=batch*layers"):
-        if (column := name.strip("`")) in derived:
-            raise TableError(f"'{column}' is derived twice", hint="give each derived column another name")
-        derived[column] = text
-    return derived
 
 
 #: Names that formulas and predictions use already.

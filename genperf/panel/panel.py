@@ -532,7 +532,29 @@ class Panel(Struct, frozen=True, dict=True):
     @cached_property
     def step(self) -> StepWork:
         """The work of a step, as far as a throughput, the columns, the group or the kind of scaling show it."""
-        return step_of(self)
+        of_worker, target = _of_worker(self.with_axis), self.target
+        if target is None or not target.is_time:
+            return StepWork(of_worker=of_worker)
+        constants = {name: Number(value) for name, value in self.constants.items()}
+        known, node = ("columns", samples_of(self, constants)) if not target.work else ("measured", self.measured_work)
+        if node is not None:
+            node = substitute(node, constants)
+            return StepWork(node, node, known=known, of_worker=of_worker)
+        if self.scaling is not None and KINDS[self.scaling].shared:
+            return StepWork(ONE, None, self.timed, "shared", of_worker)
+        if self.workers is None or target.throughput or (self.kind is not None and KINDS[self.kind].shared):
+            return StepWork(of_worker=of_worker)
+        if self.kind is None:
+            # Workers that are devices, whose times do not fall as those of shared work do, may scale weakly.
+            if not counts_devices(self.workers.name) or len({m.values for m in self.medians}) < 2:
+                return StepWork(of_worker=of_worker)
+            counts, times = self.measured[self.workers.name], np.array([median.value for median in self.medians])
+            smallest, last = (np.median(times[counts == end]) for end in (counts.min(), counts.max()))
+            if smallest / last >= LEAST_FALL:
+                return StepWork(of_worker=of_worker)
+        count, power = Name(self.workers.name), KINDS[self.kind or "weak"].power
+        node = count if power == 0.0 else call("power", count, 1.0 + power)
+        return StepWork(None, node, known="assumed" if self.kind is None else "scaling", of_worker=of_worker)
 
     def work_of_step(self, given: str | None = None, unit: str = "samples") -> StepWork:
         """Return the work of a step: the formula that a user gives, or else what the table shows."""
@@ -649,33 +671,6 @@ def _columns(factors: tuple[Factor, ...], mapping: tuple[tuple[str, str], ...]) 
 
 
 # --- the work of a step -----------------------------------------------------------------------------------------------
-
-
-def step_of(panel: Panel) -> StepWork:
-    """Return the work of a step of a panel, which keeps it: `Panel.step`."""
-    of_worker, target = _of_worker(panel.with_axis), panel.target
-    if target is None or not target.is_time:
-        return StepWork(of_worker=of_worker)
-    constants = {name: Number(value) for name, value in panel.constants.items()}
-    known, node = ("columns", samples_of(panel, constants)) if not target.work else ("measured", panel.measured_work)
-    if node is not None:
-        node = substitute(node, constants)
-        return StepWork(node, node, known=known, of_worker=of_worker)
-    if panel.scaling is not None and KINDS[panel.scaling].shared:
-        return StepWork(ONE, None, panel.timed, "shared", of_worker)
-    if panel.workers is None or target.throughput or (panel.kind is not None and KINDS[panel.kind].shared):
-        return StepWork(of_worker=of_worker)
-    if panel.kind is None:
-        # Workers that are devices, whose times do not fall as those of shared work do, may scale weakly.
-        if not counts_devices(panel.workers.name) or len({m.values for m in panel.medians}) < 2:
-            return StepWork(of_worker=of_worker)
-        counts, times = panel.measured[panel.workers.name], np.array([median.value for median in panel.medians])
-        smallest, last = (np.median(times[counts == end]) for end in (counts.min(), counts.max()))
-        if smallest / last >= LEAST_FALL:
-            return StepWork(of_worker=of_worker)
-    count, power = Name(panel.workers.name), KINDS[panel.kind or "weak"].power
-    node = count if power == 0.0 else call("power", count, 1.0 + power)
-    return StepWork(None, node, known="assumed" if panel.kind is None else "scaling", of_worker=of_worker)
 
 
 def samples_of(panel: Panel, values: Mapping[str, Node]) -> Node | None:

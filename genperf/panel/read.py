@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping[str, str]) -> Table:
     """Read measurements, given which column plays which part; the table keeps what its counts are called."""
-    further = roles.checked().further
-    if further:
-        _refuse_taken_names(roles)
+    further, measured = roles.checked().further, roles.measurement
     if isinstance(source, LargeSource):
         # Rows in which a further quantity was not measured are left out.
         some = replace(roles, skip_bad_rows=True)
@@ -41,7 +39,15 @@ def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping
         table: Table = read_large(source, roles)
         tables: dict[str, Table] = {name: read_large(source, also) for name, also in again.items()}
     else:
-        table = assemble(source, _with_unit(roles, source), mapping)
+        # A unit in the cells is that of a quantity without one; a time has one of time.
+        unit, main = source.units.get(measured.column, "") if measured is not None else "", roles
+        if measured is not None and unit and measured.kind == "quantity" and not measured.unit:
+            main = roles.of_measured({"quantity": f"{measured.column}:{unit}"})
+        elif measured is not None and unit and measured.kind == "time" and header_of(f"x ({unit})").kind != "time":
+            hint = f"--quantity '{measured.column}:{unit}'"
+            what = f"the cells of '{measured.column}' are in {unit}, which is no unit of time"
+            raise TableError(what, hint=hint, where=source.name)
+        table = assemble(source, main, mapping)
         tables = {name: assemble(_rows_with(m, source, roles), _roles_for(m, roles)) for name, m in further.items()}
     table = (_beside(table, tables, roles) if tables else table).mapped(mapping)
     machine = table.panel.machine
@@ -50,35 +56,6 @@ def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping
     batch, count = machine.called("global_batch"), machine.called("workers" if machine.counts_devices else "nodes")
     grew = f"the {batch} grew with the {count} in the runs, and is taken to grow in proportion beyond them"
     return table.noted(Note(f"{grew}; --at {batch}=N fixes it", "work_grows"))
-
-
-def _with_unit(roles: Roles, source: Source) -> Roles:
-    """Give a quantity without a unit the one in its cells; refuse a time whose cells are in another kind of unit."""
-    measured = roles.measurement
-    unit = source.units.get(measured.column, "") if measured is not None else ""
-    if measured is None or not unit:
-        return roles
-    if measured.kind == "quantity" and not measured.unit:
-        return roles.of_measured({"quantity": f"{measured.column}:{unit}"})
-    if measured.kind == "time" and header_of(f"x ({unit})").kind != "time":
-        hint = f"--quantity '{measured.column}:{unit}'"
-        what = f"the cells of '{measured.column}' are in {unit}, which is no unit of time"
-        raise TableError(what, hint=hint, where=source.name)
-    return roles
-
-
-def _refuse_taken_names(roles: Roles) -> None:
-    """Refuse further quantities with the name of a factor, a group or the main quantity, or with a column in a role."""
-    main = roles.measurement
-    role_of = {name: role for name, role in roles.named if main is None or name != main.column}
-    taken = {*role_of, *([main.target().name] if main else [])}
-    for name, measured in roles.further.items():
-        if name in taken:
-            hint = "--also NAME=COLUMN:UNIT with another name"
-            raise TableError(f"'{name}' is a factor, a group or the measured quantity already", hint=hint)
-        if measured.column in role_of:
-            both = f"both as {role_of[measured.column]} and as quantity"
-            raise TableError(f"column '{measured.column}' is named {both}", hint="give it one role")
 
 
 def _roles_for(measured: Measurement, roles: Roles) -> Roles:

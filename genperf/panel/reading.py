@@ -32,11 +32,9 @@ from genperf.panel.evidence import (
     column_from,
     consequences,
     ending_column,
-    holds_counts,
     is_size,
     measurement_of_column,
     numbered,
-    numbers_repeats,
     ranked,
     repeated_kinds,
     role_by_words,
@@ -80,6 +78,10 @@ DEVICES = "devices"
 _BATCHES = ("batch", "global_batch")
 #: Switches of a run: names of kinds even where they are written 0 and 1.
 _SWITCHES = ("zero", "recomputation", "precision", "offload")
+#: A run by its number or letter: `run1`, `trial-2`, `a`.
+_NUMBERED = re.compile(r"([a-z]*[ _-]?)(\d+|[a-z])")
+#: A count among words: `8xA100`, `4 x V100`.
+_COUNTED = re.compile(r"\d+\s?[x×*]\s?[A-Za-z]")
 #: What all cells of a column are that says how each run was scaled.
 SCALED = re.compile(any_of("cells.kind_of_scaling"))
 #: Units of the time of a step, which are no units of a price.
@@ -248,7 +250,14 @@ def read_columns(
     for name in phase_columns(reading.of("measured")).values():
         read[name].becomes("phase", "a part of a step")
     _settle_consequences(reading, requested)
-    _make_devices(reading)
+    # Nodes times the devices of each are the devices, where both vary and no column counts all devices.
+    counts = {c.canonical: c for c in reading.with_role("setting") if c.name not in given.by_column}
+    nodes, inside = counts.get("nodes"), counts.get("devices_per_node")
+    counted_already = "workers" in {*counts, *reading.mapping} or DEVICES in read
+    if not counted_already and nodes is not None and inside is not None and nodes.varies and inside.varies:
+        read[DEVICES] = column_from(DEVICES, (nodes.values * inside.values).tolist(), role="made")
+        reading.derived = {DEVICES: f"{quote_name(nodes.name)}*{quote_name(inside.name)}"}
+        inside.role, inside.follows = "consequence", Consequence({DEVICES: 1, nodes.name: -1})
     _find_scale(reading, at)
     pairs = [(column_named(name, columns), amount(text)) for name, text in at.items()]
     unmeasured = {n for n, value in pairs if n is not None and value is not None and value not in read[n].known}
@@ -294,10 +303,15 @@ def _role_alone(
     no_price = (MONEY,) if column.kind == "time" and column.header.unit in _OF_A_STEP else ()
     by_words = role_by_words(column.name, names)
     of_header = f"its header or its unit is that of {_KINDS[column.kind]}"
+    # Repeats have numbers or letters, perhaps behind one and the same word.
+    runs = [_NUMBERED.fullmatch(level.lower()) for level in levels]
+    counts_runs = bool(runs) and all(runs) and len({run[1] for run in runs if run is not None}) == 1
+    named_repeat = plain_name(column.name) in words_of("columns.repeat") and not column.header.unit
+    named_repeat = named_repeat and not header_of(column.name).kind
     rules: tuple[tuple[bool, Role, str], ...] = (
         (not levels, "empty", "no cell is filled"),
         (requested, "setting" if column.numeric else "kind", "the question names it"),
-        (numbers_repeats(column), "repeat", "it numbers the repeats of a configuration"),
+        (named_repeat and (counts_runs or column.numeric), "repeat", "it numbers the repeats of a configuration"),
         (by_words is not None and by_words[1] not in no_price, *(by_words or ("label", ""))),
         (column.kind != "" and len(known) > 0, "measured", of_header),
         (column.numeric and column.is_statistic, "measured", "its header is that of a statistic"),
@@ -408,18 +422,6 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
             reading.columns[name].role, reading.columns[name].follows = "measured", None
 
 
-def _make_devices(reading: Reading) -> None:
-    """Make the devices of nodes times those of each node, where both vary and no column counts all devices."""
-    counts = {c.canonical: c for c in reading.with_role("setting") if c.name not in reading.roles.by_column}
-    nodes, inside = counts.get("nodes"), counts.get("devices_per_node")
-    if nodes is None or inside is None or "workers" in {*counts, *reading.mapping} or DEVICES in reading.columns:
-        return
-    if nodes.varies and inside.varies:
-        reading.columns[DEVICES] = column_from(DEVICES, (nodes.values * inside.values).tolist(), role="made")
-        reading.derived = {DEVICES: f"{quote_name(nodes.name)}*{quote_name(inside.name)}"}
-        inside.role, inside.follows = "consequence", Consequence({DEVICES: 1, nodes.name: -1})
-
-
 def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     """Find the column by which the runs are scaled: workers, nodes, or what the question goes beyond."""
     columns, settings, mapped = reading.columns, reading.with_role("made", "setting"), reading.mapping
@@ -466,7 +468,10 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
         columns[scale].role, scale = "consequence", twin
     reading.scale = scale
     nameless = scale not in mapped.values() and canonical_of(scale) is None
-    sized = is_size(scale) or (nameless and _is_a_size(reading, scale))
+    # What has no name of a count, with which every time grows much, is a size.
+    times = [c.name for c in reading.with_role("measured") if c.kind == "time"]
+    unnamed_size = nameless and noun_of(scale) == scale and not any(map(meant_by, words_in(scale))) and bool(times)
+    sized = is_size(scale) or (unnamed_size and all(reading.growth(n) > SIZE_GROWTH for n in times))
     level = names.get(scale)
     if level not in LEVELS and not sized and "workers" not in mapped:
         mapped["workers"] = scale
@@ -476,14 +481,6 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     of_all = None if sized or "global_batch" in mapped else _batch_of_all(reading, scale)
     if of_all is not None:
         mapped["global_batch"] = of_all
-
-
-def _is_a_size(reading: Reading, scale: str) -> bool:
-    """Tell whether what the runs are scaled by has no name of a count, and every time grows much with it."""
-    if noun_of(scale) != scale or any(map(meant_by, words_in(scale))):
-        return False
-    times = [c.name for c in reading.with_role("measured") if c.kind == "time"]
-    return bool(times) and all(reading.growth(n) > SIZE_GROWTH for n in times)
 
 
 def _batch_of_all(reading: Reading, scale: str) -> str | None:
@@ -703,11 +700,17 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
     """
     columns, roles, mapped = reading.columns, reading.roles, reading.mapping
     roles = replace(roles, repeat=roles.repeat or next(iter(reading.of("repeat")), ""))
-    settings = [
-        c
-        for c in reading.with_role("made", "setting")
-        if c.name in roles.extrinsic or not _is_of_the_machine(reading, c, requested)
-    ]
+    # Of one count of nodes the devices of each are those of the run; beside threads, or another count, the same machine
+    # in every run is no part of what the runs are scaled by.
+    of_machine: tuple[str, ...] = ()
+    counted = None if reading.scale is None else canonical_of(reading.scale)
+    if counted == "devices_per_node":
+        of_machine = ("nodes",)
+    if reading.scale is not None and mapped.get("workers") == reading.scale and counted not in LEVELS:
+        of_machine = (*LEVELS, "devices_per_node")
+    free = {*requested, *roles.extrinsic, reading.scale}
+    settings = reading.with_role("made", "setting")
+    settings = [c for c in settings if c.varies or c.name in free or c.canonical not in of_machine]
     named = {n: c for n in [*roles.extrinsic, *(c.name for c in settings)] if (c := canonical_of(n)) in EXTRINSIC}
     named |= {column: name for name, column in mapped.items() if column in {c.name for c in settings}}
     ways = [n for n in named if named[n] in WAYS]
@@ -737,45 +740,26 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
     if scale is None and not roles.extrinsic and not single:
         texts, numeric = reading.with_role("kind", "label", "constant"), [c.name for c in settings]
         hint = f"name the one that does: --extrinsic {shlex.quote(numeric[0]) if numeric else 'COLUMN'}"
-        inside = next((c.name for c in texts if c.levels and all(map(holds_counts, c.levels))), None)
+        inside = next((c.name for c in texts if c.levels and all(map(_COUNTED.match, c.levels))), None)
         if inside is not None:
             hint = f"'{inside}' tells counts among words: write them as numbers in another column, such as gpus"
         what = f"no column is known to count the workers ({', '.join(numeric) or 'no numbers'})"
         raise TableError(what, hint=hint)
-    if scale is not None and scale not in reading.derived and (product := _product_of(reading, columns[scale])):
-        reading.derived[scale] = product
+    if scale is not None and scale not in reading.derived and (follows := columns[scale].follows) is not None:
+        # A count may be a product of settings, such as processes and threads. Nodes, their devices and the ways of a
+        # layout are completed by the machine.
+        factors = [columns[n] for n in follows.factors]
+        of_layout = any(c.canonical in (*LEVELS, *WAYS, "devices_per_node") for c in factors)
+        are_settings = len(factors) > 1 and not of_layout and all(c.role == "setting" and c.numeric for c in factors)
+        if are_settings and {*follows.factors.values()} == {1}:
+            product = np.prod([c.values for c in factors], axis=0)
+            if np.allclose(product, columns[scale].values):
+                reading.derived[scale] = "*".join(quote_name(c.name) for c in factors)
     counts = [c.name for c in settings if c.name in named or (c.name == scale and not is_size(c.name))]
     roles = replace(roles, extrinsic=tuple(dict.fromkeys([*roles.extrinsic, *counts])))
     reading.roles = _with_series(reading, roles, settings, requested, unmeasured)
     if reading.roles.group:
         reading.roles = by_group(reading, reading.roles, reading.quantities[0])
-
-
-def _product_of(reading: Reading, count: TableColumn) -> str:
-    """Return the product of settings, such as processes and threads, that a count is; empty of one that is none.
-
-    Nodes, their devices and the ways of a layout are completed by the machine.
-    """
-    powers = count.follows.factors if count.follows is not None else {}
-    factors = [reading.columns[n] for n in powers]
-    of_machine = any(c.canonical in (*LEVELS, *WAYS, "devices_per_node") for c in factors)
-    settings = len(factors) > 1 and not of_machine and all(c.role == "setting" and c.numeric for c in factors)
-    if not settings or {*powers.values()} != {1}:
-        return ""
-    same = np.allclose(np.prod([c.values for c in factors], axis=0), count.values)
-    return "*".join(quote_name(c.name) for c in factors) if same else ""
-
-
-def _is_of_the_machine(reading: Reading, column: TableColumn, requested: set[str]) -> bool:
-    """Tell whether a count is the same in every run, and no part of what the runs are scaled by."""
-    scale, canonical = reading.scale, column.canonical
-    if scale is None or column.varies or column.name in requested:
-        return False
-    if canonical_of(scale) == "devices_per_node" and canonical == "nodes":
-        return True  # of one count of nodes the devices of each are those of the run
-    # Beside threads, or another count, the same machine in every run is no part of it.
-    other = reading.mapping.get("workers") == scale and canonical_of(scale) not in LEVELS
-    return other and column.name != scale and canonical in (*LEVELS, "devices_per_node")
 
 
 def _with_series(

@@ -120,9 +120,23 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     def panel(self) -> Panel:
         """What the columns mean: which one counts the workers, what the work is, what follows what.
 
-        Its target has the work of a step as a formula over the factors alone.
+        Its target has the work of a step as a formula over the factors alone, empty where these do not show it.
         """
-        target = msgspec.structs.replace(self.target, work=self._work_over_factors())
+        work, factors = self.target.work, {f.name for f in self.numeric}
+        if work:
+            # Derived columns are written out, and a column of one value becomes that number. A derived column is made
+            # from earlier ones: as many rounds as there are columns are enough.
+            node = parse(work).node
+            for _ in range(len(self.derived) + 1):
+                unknown = names_in(node) - factors
+                values: dict[str, Node] = {name: parse(self.derived[name]).node for name in unknown & {*self.derived}}
+                for name in (unknown - {*values}) & {*self.frame.columns}:
+                    cells = np.unique(numbers(self.frame[name].tolist())[0])
+                    if len(cells) == 1 and np.isfinite(cells[0]):
+                        values[name] = Number(float(cells[0]))
+                node = substitute(node, values)
+            work = render(node) if names_in(node) <= factors else ""
+        target = msgspec.structs.replace(self.target, work=work)
         derived = {name: text for name, text in self.derived.items() if name in {f.name for f in self.factors}}
         about = self.factors, self.mapping, self.group, self.scaling
         return panel_of(*about, target, derived, self.median_runs())
@@ -147,25 +161,6 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         factors = tuple(f for f in self.factors if f.name not in names)
         mapping = {canonical: column for canonical, column in self.mapping.items() if column not in names}
         return replace(self, factors=factors, mapping=mapping)
-
-    def _work_over_factors(self) -> str:
-        """Return the work of a step as a formula over the factors alone; empty where the factors do not tell it.
-
-        Derived columns are written out, and a column of one value becomes that number.
-        """
-        if not self.target.work:
-            return ""
-        node, factors = parse(self.target.work).node, {f.name for f in self.numeric}
-        # A derived column is made from earlier ones: as many rounds as there are columns are enough.
-        for _ in range(len(self.derived) + 1):
-            unknown = names_in(node) - factors
-            values: dict[str, Node] = {name: parse(self.derived[name]).node for name in unknown & {*self.derived}}
-            for name in (unknown - {*values}) & {*self.frame.columns}:
-                cells = np.unique(numbers(self.frame[name].tolist())[0])
-                if len(cells) == 1 and np.isfinite(cells[0]):
-                    values[name] = Number(float(cells[0]))
-            node = substitute(node, values)
-        return render(node) if names_in(node) <= factors else ""
 
     @property
     def rows(self) -> int:

@@ -284,7 +284,7 @@ def predict(
 def predicted_columns(
     model: PredictedFrom, query: Query, interval: float, band: Band, forecast: MixtureForecast | None = None
 ) -> dict[str, AnyArray]:
-    """Predict the rows of a query: each configuration once, in five steps; `forecast` is that of one row, if known."""
+    """Predict the rows of a query: each configuration once, in six steps; `forecast` is that of one row, if known."""
     schema, target = model.schema, model.schema.target
     distinct, repeated = distinct_rows(query)
     columns = {name: values[distinct] for name, values in query.columns.items()}
@@ -321,7 +321,15 @@ def predicted_columns(
         work = evaluated(divided, query.columns, query.rows)
         # The longest time is the smallest throughput.
         out |= {n: work / out[end] for n, end in zip(THROUGHPUT, (target.name, "upper", "lower"), strict=True)}
-    return {**out, **_further(model, query, interval, band)}
+    # 6. Further quantities; NaN where a level is unknown to them and was measured of the model itself.
+    out |= {name: np.full(query.rows, np.nan) for name in model.further_names}
+    for name, further_model in model.further.items():
+        has_levels = known_rows(further_model, query.columns, query.rows, new_levels=schema)
+        if has_levels.any():
+            block = predicted_columns(further_model, query.take(has_levels), interval, band)
+            for end, column in zip(ENDS, (further_model.schema.target.name, "lower", "upper"), strict=True):
+                out[f"{name}{end}"][has_levels] = block[column]
+    return out
 
 
 def central_and_band(
@@ -358,18 +366,6 @@ def distinct_rows(query: Query) -> tuple[Index, Index]:
         _, code = np.unique(code * (last + 1) + places, return_inverse=True)
     _, first_row, inverse = np.unique(code, return_index=True, return_inverse=True)
     return first_row, inverse
-
-
-def _further(model: PredictedFrom, query: Query, interval: float, band: Band) -> dict[str, Array]:
-    """Predict further quantities; NaN where a level is unknown to them and was measured of the model itself."""
-    columns = {name: np.full(query.rows, np.nan) for name in model.further_names}
-    for name, further_model in model.further.items():
-        has_levels = known_rows(further_model, query.columns, query.rows, new_levels=model.schema)
-        if has_levels.any():
-            block = predicted_columns(further_model, query.take(has_levels), interval, band)
-            for end, column in zip(ENDS, (further_model.schema.target.name, "lower", "upper"), strict=True):
-                columns[f"{name}{end}"][has_levels] = block[column]
-    return columns
 
 
 def central_values(model: PredictedFrom, columns: Columns, rows: int) -> dict[str, Array]:

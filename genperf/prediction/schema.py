@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from genperf.panel import Table
 
+
 #: More combinations than this are refused: they are a job for `optimize`.
 MOST_ROWS = 1_000_000
 #: What a user may do instead, where a level that was not measured has no answer.
@@ -228,18 +229,17 @@ def query_of(
     where = source.name if source.name != "DataFrame" else None
     columns, taken = completed(schema.panel, columns, len(source.lines), where, fill, refuse)
     follow = [name for name, how in taken.items() if isinstance(how, np.ndarray)]
-    notes = tuple(Note(f"'{name}' is taken as {_how(how)}", "filled") for name, how in taken.items())
-    return Query(
-        len(source.lines), columns, tuple(columns) if fill else (*source_columns, *follow), () if fill else notes
-    )
-
-
-def _how(taken: AnyArray | float | str) -> str:
-    """Return how a factor that was left out has its value."""
-    if isinstance(taken, np.ndarray):
-        return f"{', '.join(f'{value:g}' for value in np.unique(taken)[:3])}, as it follows in the runs"
-    value_text = f"'{taken}'" if isinstance(taken, str) else f"{taken:g}"
-    return f"{value_text}, its one measured value"
+    if fill:
+        return Query(len(source.lines), columns, tuple(columns))
+    # How each factor that was left out has its value.
+    notes = []
+    for name, value in taken.items():
+        if isinstance(value, np.ndarray):
+            how = f"{', '.join(f'{number:g}' for number in np.unique(value)[:3])}, as it follows in the runs"
+        else:
+            how = (f"'{value}'" if isinstance(value, str) else f"{value:g}") + ", its one measured value"
+        notes.append(Note(f"'{name}' is taken as {how}", "filled"))
+    return Query(len(source.lines), columns, (*source_columns, *follow), tuple(notes))
 
 
 def combine(values: Mapping[str, Any]) -> dict[str, AnyArray]:
@@ -275,10 +275,12 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """Return values by the model's names."""
     factor_names = [f.name for f in schema.factors]
     inputs = {name for text in schema.derived.values() for name in parse(text).names}
-    # Two names of one factor with one value mean it once.
+    # Two names of one factor with one value mean it once: 64, "64" and 64.0 are alike.
     meant = dict[tuple[str, str], str]()
     for name, value in values.items():
-        meant.setdefault((schema.panel.meant(name), str(_amounts(value))), name)
+        cells = map(str, value if _is_list(value) else [value])
+        alike = [cell if (number := amount(cell)) is None else number for cell in cells]
+        meant.setdefault((schema.panel.meant(name), str(alike)), name)
     values = {name: values[name] for name in meant.values()}
     columns = model_names(values, schema)
     for name in columns.values():
@@ -286,12 +288,6 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
         if name not in factor_names and name not in schema.group and name not in inputs and not machine_part:
             raise TableError(f"the model has no factor '{name}'", hint=suggest(name, factor_names))
     return {columns[name]: value for name, value in values.items()}
-
-
-def _amounts(value: Any) -> list[float | str]:
-    """Return one or several values as numbers, where they are some, or texts: 64, "64" and 64.0 are alike."""
-    cells = map(str, value if _is_list(value) else [value])
-    return [cell if (number := amount(cell)) is None else number for cell in cells]
 
 
 def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

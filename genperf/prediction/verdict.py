@@ -167,6 +167,9 @@ class Basis(Struct, frozen=True, eq=False, dict=True):
 
 def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evidence] = ()) -> Basis:
     """Gather what the verdicts of a model rest on."""
+    # What is above zero beyond the counts of the one machine that was measured.
+    count = schema.panel.one_machine
+    cores = {} if count is None else {CORES: parse(f"{quote_name(count.name)} - {count.upper!r}").node}
     constants = {c for m in members if m.discrepancy is None for c in m.undetermined}
     several = len(members) > 1
     # The constants of one formula are known by their names; of an average only the factors whose effects they are.
@@ -178,7 +181,7 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     if not series:
         nodes = schema.panel.only_node if stack_of(members) is not None else None
         step = {} if nodes is None else {STEP: parse(f"{quote_name(nodes)} - 1").node}
-        return Basis(schema, several, False, (), {**step, **_cores(schema)}, unidentified, evidence=evidence)
+        return Basis(schema, several, False, (), {**step, **cores}, unidentified, evidence=evidence)
     read = {name for discrepancy in series for name in discrepancy.factors}
     # A batch that falls as the workers grow is work that no run had: it is counted by itself.
     scale = schema.panel.axis.factor
@@ -187,14 +190,8 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     # The series weighed several forms, and the interval is theirs.
     # A size has no nodes.
     of_size = schema.panel.workers is None and schema.panel.nodes is None
-    unmeasured = {**({} if of_size else _unmeasured(members)), **_cores(schema)}
+    unmeasured = {**({} if of_size else _unmeasured(members)), **cores}
     return Basis(schema, True, True, followers, unmeasured, unidentified, series[0].borrowed, evidence)
-
-
-def _cores(schema: Schema) -> dict[str, Node]:
-    """Return what is above zero beyond the counts of the one machine that was measured."""
-    count = schema.panel.one_machine
-    return {} if count is None else {CORES: parse(f"{quote_name(count.name)} - {count.upper!r}").node}
 
 
 def _unmeasured(members: Sequence[Member]) -> dict[str, Node]:
@@ -243,41 +240,8 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
     scales = [f for f in basis.reach if f.numeric and f.distinct != 1 and f.name not in together]
     if CORES in terms:
         grades.mark(terms.pop(CORES), 1, "one_machine")
-    near = 0 if basis.several_forms and not basis.borrowed else 1
-    _by_range(basis, columns, far, np.where(total > RULES.blind, 2, near), grades)
-    along = np.sum([far[f.name] > 0 for f in scales], axis=0) if scales else np.zeros(rows)
-    near = 0 if basis.series and not basis.borrowed else 1
-    level = np.where(total > RULES.blind, 2, near * (total > RULES.near))
-    grades.mark((total > RULES.near) & (along > 1), level, "in_all", far=total)
-    grades.grade = np.maximum(grades.grade, level)
-    _by_combination(basis, columns, short, corner, nearest, grades)
-    for name, appears in terms.items():
-        if name == STEP:
-            grades.mark(appears, 2, "second_node")
-        else:
-            grades.mark(appears & (grades.grade < 2), 2, "unmeasured", term=name)
-    extrinsic = {f.name: f for f in scales if f.role == "extrinsic"}
-    for look_back in basis.evidence:
-        away = far[look_back.factor] if look_back.factor in extrinsic else total
-        _by_evidence(look_back, several, away > 0, grades)
-    for factor in schema.factors if basis.borrowed else ():
-        if factor.numeric and factor.role == "extrinsic" and factor.name not in basis.followers:
-            above = outside & (columns[factor.name] > factor.upper)
-            grades.mark(above, 0, "borrowed", name=factor.name, value=factor.upper)
-    beyond = outside | (short > RULES.near)
-    wide = np.where(beyond, RULES.wide_beyond, RULES.wide)
-    very_wide = np.where(beyond, RULES.very_wide_beyond, RULES.very_wide)
-    grades.mark((log_width > wide) & (log_width <= very_wide), 1, "wide")
-    grades.mark(log_width > very_wide, 2, "very_wide")
-    if basis.unidentified:
-        names = basis.unidentified
-        names_text = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-        grades.mark(total > RULES.near, 1, "undetermined_effect" if several else "undetermined", names=names_text)
-    return grades.grade, grades.marks
-
-
-def _by_range(basis: Basis, columns: Columns, far: Mapping[str, Array], level: Integers, grades: _Grades) -> None:
-    """Judge by the range of each factor, where being outside it gives a grade."""
+    # By the range of each factor.
+    level = np.where(total > RULES.blind, 2, 0 if several and not basis.borrowed else 1)
     known_range: tuple[str, dict[str, Any]] = ("known_borrowed" if basis.borrowed else "known", {})
     for factor in (f for f in basis.reach if f.numeric):
         name, away = factor.name, far[factor.name]
@@ -286,19 +250,20 @@ def _by_range(basis: Basis, columns: Columns, far: Mapping[str, Array], level: I
         if factor.distinct == 1 or name in basis.followers:
             continue
         # Those that grow with the workers go as far as these do: only what exceeds that is news.
-        outside = away > (far[basis.settled[name]] + RULES.rounding if name in basis.settled else 0)
+        exceeds = away > (far[basis.settled[name]] + RULES.rounding if name in basis.settled else 0)
         ends = {"known": known_range, "lower": factor.lower, "upper": factor.upper}
-        grades.mark(outside, level, "outside", name=name, value=columns[name], far=away, **ends)
+        grades.mark(exceeds, level, "outside", name=name, value=columns[name], far=away, **ends)
         few = (away > 0) & (factor.distinct < RULES.fewest_scales)
         grades.mark(few, 2, "few", name=name, count=factor.distinct)
-
-
-def _by_combination(
-    basis: Basis, columns: Columns, short: Array, corner: Array, nearest: Sequence[int], grades: _Grades
-) -> None:
-    """Judge by the combination of values that lies farthest from every run."""
-    schema, names = basis.schema, [f.name for f in basis.schema.factors]
-    pairs, runs = np.full((2, len(short)), "", dtype=object)
+    # By the range of all factors together.
+    along = np.sum([far[f.name] > 0 for f in scales], axis=0) if scales else np.zeros(rows)
+    near = 0 if basis.series and not basis.borrowed else 1
+    level = np.where(total > RULES.blind, 2, near * (total > RULES.near))
+    grades.mark((total > RULES.near) & (along > 1), level, "in_all", far=total)
+    grades.grade = np.maximum(grades.grade, level)
+    # By the combination of values that lies farthest from every run.
+    names = [f.name for f in schema.factors]
+    pairs, runs = np.full((2, rows), "", dtype=object)
     for row, run in zip(np.flatnonzero(short > RULES.near).tolist(), nearest, strict=True):
         pair, values = basis.corners[int(corner[row])].places, schema.medians[run].values
         point = [columns[name][row] for name in names]
@@ -308,17 +273,38 @@ def _by_combination(
         runs[row] = join_values({names[i]: values[i] for i in named})
     grades.mark(short > RULES.near, 1, "apart", pair=pairs, nearest=runs)
     grades.grade[short > RULES.blind] = 2
-
-
-def _by_evidence(look_back: Evidence, several_forms: bool, beyond: Mask, grades: _Grades) -> None:
-    """Judge by the largest measured scale; of several forms the interval contains their errors already."""
-    error, last_point = look_back.error, look_back.last_point
-    details = {"name": look_back.factor, "value": look_back.held_out, "error": error}
-    if last_point is not None and error > last_point + RULES.nearer:
-        level = 1 if several_forms else 2
-        grades.mark(beyond, level, "look_back_beaten", look_back=("look_back", details), last=last_point)
-    elif error > RULES.error and not several_forms:
-        grades.mark(beyond, 2 if error > RULES.large_error else 1, "look_back", **details)
+    # By terms that were zero wherever something was measured.
+    for name, appears in terms.items():
+        if name == STEP:
+            grades.mark(appears, 2, "second_node")
+        else:
+            grades.mark(appears & (grades.grade < 2), 2, "unmeasured", term=name)
+    # By the largest measured scale; of several forms the interval contains their errors already.
+    extrinsic = {f.name: f for f in scales if f.role == "extrinsic"}
+    for look_back in basis.evidence:
+        error, last_point = look_back.error, look_back.last_point
+        beyond = (far[look_back.factor] if look_back.factor in extrinsic else total) > 0
+        details = {"name": look_back.factor, "value": look_back.held_out, "error": error}
+        if last_point is not None and error > last_point + RULES.nearer:
+            beaten = {"look_back": ("look_back", details), "last": last_point}
+            grades.mark(beyond, 1 if several else 2, "look_back_beaten", **beaten)
+        elif error > RULES.error and not several:
+            grades.mark(beyond, 2 if error > RULES.large_error else 1, "look_back", **details)
+    for factor in schema.factors if basis.borrowed else ():
+        if factor.numeric and factor.role == "extrinsic" and factor.name not in basis.followers:
+            above = outside & (columns[factor.name] > factor.upper)
+            grades.mark(above, 0, "borrowed", name=factor.name, value=factor.upper)
+    # By the interval.
+    beyond = outside | (short > RULES.near)
+    wide = np.where(beyond, RULES.wide_beyond, RULES.wide)
+    very_wide = np.where(beyond, RULES.very_wide_beyond, RULES.very_wide)
+    grades.mark((log_width > wide) & (log_width <= very_wide), 1, "wide")
+    grades.mark(log_width > very_wide, 2, "very_wide")
+    if basis.unidentified:
+        unidentified = basis.unidentified
+        names_text = ", ".join(unidentified[:4]) + (", …" if len(unidentified) > 4 else "")
+        grades.mark(total > RULES.near, 1, "undetermined_effect" if several else "undetermined", names=names_text)
+    return grades.grade, grades.marks
 
 
 # --- distances from the runs ------------------------------------------------------------------------------------------

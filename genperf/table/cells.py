@@ -21,7 +21,7 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from genperf.arrays import AnyArray, Array, Index, Integers, Objects
+from genperf.arrays import AnyArray, Index, Integers, Objects
 from genperf.errors import Note, counted
 from genperf.table.clean import MISSING, Rejection, all_plain, is_missing, is_number, label, number_in, seconds_of
 from genperf.vocabulary.headers import MULTIPLES, SECONDS_IN, canonical_time, header_of, is_other_word, unit_of
@@ -322,16 +322,13 @@ def measure(name: str, role: Role, values: Sequence[Any] | AnyArray) -> Factor:
     numbers = np.asarray(values, dtype=float)
     integer, positive = bool(np.all(numbers == np.floor(numbers))), bool(np.all(numbers > 0))
     lower, upper, distinct = float(numbers.min()), float(numbers.max()), len(np.unique(numbers))
-    return Factor(name, role, lower, upper, _centre(numbers), distinct, integer=integer, positive=positive)
-
-
-def _centre(numbers: Array) -> float:
-    if np.all(numbers > 0):
-        centre = float(np.exp(np.mean(np.log(numbers))))
+    if positive:
         # exp(log(x)) is not x to the last digit; a factor of one value must be divided by that value.
-        return float(np.clip(centre, numbers.min(), numbers.max()))
-    # Dividing by the number of values first: the sum of large ones would overflow.
-    return float(np.sum(np.abs(numbers) / len(numbers))) or 1.0
+        centre = float(np.clip(float(np.exp(np.mean(np.log(numbers)))), lower, upper))
+    else:
+        # Dividing by the number of values first: the sum of large ones would overflow.
+        centre = float(np.sum(np.abs(numbers) / len(numbers))) or 1.0
+    return Factor(name, role, lower, upper, centre, distinct, integer=integer, positive=positive)
 
 
 _BLANKS = "'’\u00a0\u2009\u202f"

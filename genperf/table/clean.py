@@ -154,7 +154,13 @@ def numbers(cells: Iterable[Any]) -> tuple[Array, Reasons]:
         values = np.array([number_in(cell) for cell in cells], dtype=float)
     bad = np.flatnonzero(~np.isfinite(values)).tolist()
     values[bad] = np.nan
-    return values, {i: _why_not_a_number(cells[i]) for i in bad}
+    reasons: Reasons = {}
+    for i in bad:
+        # A missing cell of a DataFrame is written NaN there, an empty one of a file is nothing at all.
+        text = label(cells[i]).lower() or ("nan" if isinstance(cells[i], float) else "")
+        why = (reason for pattern, reason in _FAULTS if re.fullmatch(pattern, text))
+        reasons[i] = "is infinite" if math.isinf(number_in(cells[i])) else next(why)
+    return values, reasons
 
 
 def seconds_of(cells: Iterable[Any]) -> list[Any]:
@@ -169,16 +175,14 @@ def seconds_of(cells: Iterable[Any]) -> list[Any]:
     >>> seconds_of(["8h20m", "1 d 2 h", "3min 20.5s", "6 hrs and 12 minutes", "5 s", "3 epochs", ""])
     [30000.0, 93600.0, 200.5, 22320.0, '5 s', '3 epochs', '']
     """
-    return [_seconds(cell) for cell in cells]
-
-
-def _seconds(cell: Any) -> Any:
-    text = cell.strip().lower() if isinstance(cell, str) else ""
-    clock = _CLOCK.fullmatch(text)
-    matched = clock or _SEVERAL_UNITS.fullmatch(text)
-    if matched is None or (clock is None and sum(map(bool, matched.groups())) < 2):
-        return cell
-    return sum(float(amount) * size for amount, size in zip(matched.groups(), _PARTS.values(), strict=True) if amount)
+    out = list(cells)
+    for place, text in enumerate(cell.strip().lower() if isinstance(cell, str) else "" for cell in out):
+        clock = _CLOCK.fullmatch(text)
+        matched = clock or _SEVERAL_UNITS.fullmatch(text)
+        if matched is not None and (clock is not None or sum(map(bool, matched.groups())) > 1):
+            amounts = zip(matched.groups(), _PARTS.values(), strict=True)
+            out[place] = sum(float(amount) * size for amount, size in amounts if amount)
+    return out
 
 
 def labels(cells: Iterable[Any]) -> Objects:
@@ -248,12 +252,3 @@ def number_in(cell: Any) -> float:
 def is_number(cell: Any) -> bool:
     """Tell whether a cell is a finite number."""
     return math.isfinite(number_in(cell))
-
-
-def _why_not_a_number(cell: Any) -> str:
-    """Return the first reason whose pattern the cell fits."""
-    # A missing cell of a DataFrame is written NaN there, an empty one of a file is nothing at all.
-    text = label(cell).lower() or ("nan" if isinstance(cell, float) else "")
-    if math.isinf(number_in(cell)):
-        return "is infinite"
-    return next(reason for pattern, reason in _FAULTS if re.fullmatch(pattern, text))

@@ -141,16 +141,6 @@ def _bounded(data: bytes | str, name: str, most: int) -> bytes:
     return encoded
 
 
-def _refuse_foreign(data: bytes, name: str) -> None:
-    """Refuse a file of a format that is no text."""
-    for kind in _FORMATS["foreign"]:
-        begins = tuple(magic.encode("latin-1") for magic in kind["begins"])
-        if data.startswith(begins, kind.get("at", 0)) and kind.get("holds", "").encode() in data:
-            raise TableError(f"is {kind['is']}", hint=kind["try"], where=name)
-    if b"brain.Event:" in data[:64]:
-        raise _to_import("tensorboard", name)
-
-
 def refuse_other_text(text: str, name: str) -> None:
     """Refuse a text of a known kind that is no table.
 
@@ -197,12 +187,19 @@ def of_windows(data: bytes) -> bool:
 def decoded(data: bytes, name: str) -> str:
     """Return text in UTF-8, in UTF-16 with its mark, or in the code page that Excel writes in Western Europe.
 
+    A file of a format that is no text is refused.
+
     Parameters
     ----------
     name : str
         For messages.
     """
-    _refuse_foreign(data, name)
+    for kind in _FORMATS["foreign"]:
+        begins = tuple(magic.encode("latin-1") for magic in kind["begins"])
+        if data.startswith(begins, kind.get("at", 0)) and kind.get("holds", "").encode() in data:
+            raise TableError(f"is {kind['is']}", hint=kind["try"], where=name)
+    if b"brain.Event:" in data[:64]:
+        raise _to_import("tensorboard", name)
     encoding = next((e for mark, e in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8-sig")
     try:
         text = data.decode(encoding)

@@ -233,7 +233,8 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
         cells = texts[name]
         for further_name in full:
             pairs = [(a, b) for a, b in zip(full[further_name], cells, strict=True) if a and b]
-            if name not in named and len({a for a, _ in pairs}) > 1 and all(map(_equal, pairs)):
+            equal = (a == b or abs(number_in(a) - number_in(b)) <= 1e-9 * abs(number_in(a)) for a, b in pairs)
+            if name not in named and len({a for a, _ in pairs}) > 1 and all(equal):
                 aliases[name] = further_name
                 full[further_name] = [a or b for a, b in zip(full[further_name], cells, strict=True)]
                 break
@@ -255,11 +256,6 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
         for n, taken in source.names.items()
     }
     return replace(source, cells=cells, read=read, names=names, aliases={**source.aliases, **aliases})
-
-
-def _equal(pair: tuple[str, str]) -> bool:
-    left, right = pair
-    return left == right or abs(number_in(left) - number_in(right)) <= 1e-9 * abs(number_in(left))
 
 
 #: A step of a job, as a scheduler numbers it.
@@ -371,17 +367,13 @@ def _table_or_log(text: str, name: str) -> Source:
         or alike([*source.cells], [label(cells[0]) for cells in source.cells.values()])
     )
     facts = begins_with_facts(text, source.delimiter in (" ", RUNS)) or (doubtful and is_log(text))
-    measured = facts or source.delimiter != "|" or any(map(_is_measured, source.cells.items()))
+    results = (cells for name, cells in source.cells.items() if is_result(name))
+    measured = facts or source.delimiter != "|" or any(mostly_numbers(labels(cells).tolist()) for cells in results)
     if not measured and not is_of_scale(source.cells, named=False):
         # A log may hold a table of something else, as of the devices.
         log = source_of_log(_DRAWN_LINE.sub("", text), name)
         return log if log is not None and log.steady else source
     return (source_of_log(text, name) or source_of_settings(text, name) if facts else None) or source
-
-
-def _is_measured(column: tuple[str, AnyArray]) -> bool:
-    """Tell whether a column is that of a quantity by its header, and has numbers."""
-    return is_result(column[0]) and mostly_numbers(labels(column[1]).tolist())
 
 
 def open_files(
@@ -534,27 +526,6 @@ def understood(
     return read_back(tidy)
 
 
-def _unit_of_caption(source: Source) -> dict[str, str]:
-    """Return the unit that a caption states for the columns of numbers that no header says anything of."""
-    unit = units_in(source.caption)[:1]
-    if not unit or any(header_of(name).kind for name in source.cells):
-        return {}
-    # A number may have a mark beside it, and no unit of its own.
-    columns = {n: [*map(parts_of, map(str, cells))] for n, cells in source.cells.items() if meant_by(n) is None}
-    numeric = [n for n, cells in columns.items() if 2 * sum(p is not None and not p.unit for p in cells) > len(cells)]
-    return dict.fromkeys(numeric, unit[0])
-
-
-def _unit_of_rows(source: Source) -> dict[str, str]:
-    """Return the unit that a column states for the times beside it: `real_time,time_unit`."""
-    stated = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
-    units = {canonical_time(label(cell)) for name in stated for cell in source.cells[name]}
-    (unit,) = units if len(units) == 1 else (None,)
-    times = [n for n in source.cells if bare(n) == n and header_of(n).kind == "time" and header_of(n).unit == "s"]
-    without = [name for name in times if not _SECONDS.search(name)]
-    return dict.fromkeys(without, unit) if unit else {}
-
-
 def _without_job_steps(source: Source) -> Source:
     """Leave out the rows of a scheduler's accounting that are steps of jobs, beside rows of the jobs."""
     for cells in (cells for name, cells in source.cells.items() if plain_name(name) in words_of("columns.job")):
@@ -616,7 +587,19 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
         n for n, column in read.items() if column is not None and meant_by(column[1]) in LEVELS and not meant_by(n)
     }
     parsed = {name: column for name, column in read.items() if column is not None and name not in counts}
-    stated = _unit_of_caption(source) | _unit_of_rows(source)
+    # A caption states the unit of the columns of numbers that no header says anything of.
+    stated: dict[str, str] = {}
+    if (in_caption := units_in(source.caption)[:1]) and not any(header_of(name).kind for name in source.cells):
+        # A number may have a mark beside it, and no unit of its own.
+        unnamed = {n: [*map(parts_of, map(str, cells))] for n, cells in source.cells.items() if meant_by(n) is None}
+        numeric = [n for n, p in unnamed.items() if 2 * sum(q is not None and not q.unit for q in p) > len(p)]
+        stated = dict.fromkeys(numeric, in_caption[0])
+    # A column may state that of the times beside it: `real_time,time_unit`.
+    stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
+    in_rows = {canonical_time(label(cell)) for name in stating for cell in source.cells[name]}
+    if len(in_rows) == 1 and (unit := in_rows.pop()):
+        times = [n for n in source.cells if bare(n) == n and header_of(n).kind == "time" and header_of(n).unit == "s"]
+        stated |= dict.fromkeys((name for name in times if not _SECONDS.search(name)), unit)
     return replace(
         source,
         read={name: cells for name, (cells, _, _) in parsed.items()},

@@ -21,7 +21,6 @@ from genperf.table.cells import MOST_NAMES, Source, parts_of, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number
 from genperf.table.content import HEAD_BYTES
 from genperf.table.facts import is_result, source_of_records, summary
-from genperf.table.latex import tabular_of
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of, is_other_word
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_cores, meant_by
@@ -271,7 +270,10 @@ def _one_table(records: Sequence[Record], drawn: str) -> tuple[list[Record], lis
     chosen = 0
     if len(parted) > 1:
         # The first that shows a scale, with a result by its name or without one; else the first.
-        cells = [_cells(table) for _, table in parted]
+        cells = [
+            {name: [row[k] for _, row in rows if k < len(row)] for k, name in enumerate(head)}
+            for _, ((_, head), *rows) in parted
+        ]
         chosen = next((k for named in (True, False) for k, t in enumerate(cells) if is_of_scale(t, named)), 0)
     start, header = parted[chosen][1][0]
     same = [(title, rows) for title, ((_, head), *rows) in parted if head == header]
@@ -315,11 +317,6 @@ def _without_notes(table: Sequence[Record]) -> list[Record]:
     while len(rows) > 2 and len(rows[0][1]) > 2 and sum(map(bool, rows[-1][1])) == 1 and " " in rows[-1][1][0]:
         rows.pop()
     return rows
-
-
-def _cells(table: Sequence[Record]) -> dict[str, list[str]]:
-    (_, head), *rows = table
-    return {n: [row[k] for _, row in rows if k < len(row)] for k, n in enumerate(head)}
 
 
 def is_of_scale(cells: Mapping[str, Any], named: bool = True) -> bool:
@@ -582,10 +579,6 @@ def guess_delimiter(text: str) -> str:
     return by_blanks if blanks[1] or runs[1] else ","
 
 
-def _named(cell: str) -> str:
-    return re.sub(r"[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", cell).strip().rstrip(":")
-
-
 def column_names(cells: Sequence[str], where: str) -> list[str]:
     """Return the columns' names, each once.
 
@@ -595,7 +588,7 @@ def column_names(cells: Sequence[str], where: str) -> list[str]:
         Where two are the same.
     """
     # On one line, as formulas, options and messages have a name.
-    lines = [_named(cell) for cell in cells]
+    lines = [re.sub(r"[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", cell).strip().rstrip(":") for cell in cells]
     # A spreadsheet or `DataFrame.to_csv` leaves the name of an index column empty.
     columns = [line or f"column {i}" for i, line in enumerate(lines, 1)]
     # `Processor,#,Accelerator,#`: how many of what stands before.
@@ -617,7 +610,15 @@ def read_records(text: str, name: str) -> Source | None:
     if JSON.match(text) is None:
         pairs = pairs_of_lines(text)
         return None if pairs is None else _source(name, [*pairs.values()], [*pairs], "line", "lines of name=value")
-    records, lines, unit = _json_records(text, name)
+    values = json_values(text, name, "an array of objects, or an object per line")
+    records = [value for value, _ in values] if len(values) > 1 else _records_in(values[0][0])
+    if not all(isinstance(record, dict) for record in records):
+        raise TableError("holds JSON lines that are no records", hint="an object per line", where=name)
+    if not records:
+        hint = "an array of objects, an object per line, or genperf import for the files of a tool"
+        raise TableError("is JSON without records of runs", hint=hint, where=name)
+    unit = "line" if len(values) > 1 else "record"
+    lines = [line for _, line in values] if len(values) > 1 else [*range(1, len(records) + 1)]
     left_out = Counter[str]()
     flat = [dict(_flattened(record, "", 0, left_out)) for record in records]
     if len(flat) > 1 and (run := source_of_records([_as_fact(record) for record in flat], name)) is not None:
@@ -705,20 +706,6 @@ def _after_blanks(text: str, at: int) -> int:
     return _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
 
 
-def _json_records(text: str, name: str) -> tuple[list[dict[str, Any]], list[int], str]:
-    """Return the records of a text, the line or the number of each, and which of them it is."""
-    values = json_values(text, name, "an array of objects, or an object per line")
-    if len(values) > 1:
-        if not all(isinstance(value, dict) for value, _ in values):
-            raise TableError("holds JSON lines that are no records", hint="an object per line", where=name)
-        return [value for value, _ in values], [line for _, line in values], "line"
-    records = _records_in(values[0][0])
-    if not records:
-        hint = "an array of objects, an object per line, or genperf import for the files of a tool"
-        raise TableError("is JSON without records of runs", hint=hint, where=name)
-    return records, [*range(1, len(records) + 1)], "record"
-
-
 def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     """Return the records that an array or an object holds, none where it holds none."""
     if isinstance(value, list):
@@ -731,7 +718,11 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     plain = {key: item for key, item in value.items() if not isinstance(item, list | dict)}
     arrays = {key: item for key, item in value.items() if isinstance(item, list)}
     objects = {key: item for key, item in value.items() if isinstance(item, dict)}
-    by_name = _records_by_name(objects) if len(objects) == len(value) else []
+    by_name: list[dict[str, Any]] = []
+    if len(objects) == len(value) > 1 and set.intersection(*map(set, objects.values())):
+        # Objects that share a key are records with their names.
+        called = _COUNT if all(map(str.isdecimal, objects)) else "name"
+        by_name = [{called: key, **item} for key, item in objects.items()]
     if by_name and all(re.search(r"\d", key) for key in objects):
         return by_name
     if (runs := max(filter(_are_runs, arrays.values()), key=len, default=None)) is not None:
@@ -776,14 +767,6 @@ def _are_runs(rows: Sequence[Any]) -> bool:
 
 #: What records by bare numbers have these as: `{"1": {…}, "2": {…}}`.
 _COUNT = "count"
-
-
-def _records_by_name(objects: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return objects that share a key as records with their names; none of others."""
-    if len(objects) < 2 or not set.intersection(*map(set, objects.values())):
-        return []
-    called = _COUNT if all(map(str.isdecimal, objects)) else "name"
-    return [{called: key, **item} for key, item in objects.items()]
 
 
 def _rows_in(rows: Sequence[Any]) -> list[dict[str, Any]]:
@@ -850,3 +833,61 @@ def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Coun
             left_out[path] += 1  # and no list of devices
         else:
             yield path, "" if item is None else item if isinstance(item, str) else json.dumps(item)
+
+
+_TABULAR = re.compile(r"\\begin\{(tabular[x*]?|longtable)\}.*?\\end\{\1\}", re.DOTALL)
+_BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
+_CAPTION = re.compile(rf"\\caption(?:\[[^\]]*\])?{_BRACED}")
+_ROW_END = re.compile(r"\\\\(?:\[[^\]]*\])?")
+#: Comments, rules, and the beginning and end of an environment with its arguments: they hold no cell.
+_NO_CELL = re.compile(
+    r"(?<!\\)%.*|\\(?:top|mid|bottom|h)(?:rule|line)\b(?:\[[^\]]*\])?|\\c(?:mid)?(?:rule|line)(?:\([^)]*\))?\{[^}]*\}"
+    rf"|\\(?:label|caption){_BRACED}|\\(?:begin|end)\{{[^}}]*\}}(?:\[[^\]]*\])?(?:{_BRACED})*"
+)
+_SPAN = re.compile(rf"\\multicolumn\{{(\d+)\}}\{{[^}}]*\}}{_BRACED}")
+#: `\textbf{8}`, `\multirow{2}{*}{8}`: a command around what is shown.
+_AROUND = re.compile(r"\\[a-zA-Z]+\*?(?:\{[^{}]*\}\{[^{}]*\})?\{([^{}]*)\}")
+_SIGNS = (
+    (re.compile(r"\\pm\b"), "±"),
+    (re.compile(r"\\times\b"), "×"),
+    (re.compile(r"\\[,;:! ]|~"), " "),
+    (re.compile(r"\\([%&_#$])"), r"\1"),
+    (re.compile(r"(?<!\\)\$|[{}]"), ""),
+)
+
+
+def tabular_of(text: str) -> tuple[str, str] | None:
+    r"""Return the first table of a LaTeX text between tabs, each row in its line, and its caption; None without one.
+
+    Examples
+    --------
+    >>> text = r"\begin{tabular}{lr} \toprule GPUs & \textbf{time} \\ \midrule 1 & 1\,371~$\pm$~2 \\ \end{tabular}"
+    >>> tabular_of(text)
+    ('\nGPUs\ttime\n1\t1 371 ± 2\n', '')
+    """
+    table = _TABULAR.search(text)
+    if table is None:
+        return None
+    rows = ["\n" * text.count("\n", 0, table.start())]
+    for row in _ROW_END.split(table[0]):
+        cells = re.split(r"(?<!\\)&", _SPAN.sub(_spread, _NO_CELL.sub(" ", row)))
+        corner, *cells_after = map(_shown, cells)
+        # A header such as `#GPUs` is no comment.
+        corner = f'"{corner}"' if corner.startswith("#") else corner
+        rows.append("\n" * max(1, row.count("\n")) + "\t".join([corner, *cells_after]).rstrip())
+    caption = _CAPTION.search(text)
+    return "".join(rows).rstrip("\n") + "\n", "" if caption is None else _shown(caption[1])
+
+
+def _spread(span: re.Match[str]) -> str:
+    """Return a cell over several columns as itself in each."""
+    return " & ".join([span[2]] * int(span[1][:2]))
+
+
+def _shown(cell: str) -> str:
+    """Return what a cell shows, without commands."""
+    while (inside := _AROUND.sub(r"\1", cell)) != cell:
+        cell = inside
+    for sign, sign_text in _SIGNS:
+        cell = sign.sub(sign_text, cell)
+    return " ".join(cell.split())
