@@ -170,10 +170,15 @@ def _measured(
 ) -> Runs:
     """Return the measured steps at given levels, with the phases of a table; of open factors those with most runs."""
     if isinstance(runs, Table):
-        runs = _with_groups(runs)
-        schema = schema_of(runs)
-    else:
-        schema = runs.schema
+        # Groups are factors here: their levels are compared, and a batch among them is one.
+        columns_of_groups, factors = dict[str, AnyArray](), list(runs.factors)
+        for name in runs.group:
+            cells = runs.frame[name].to_numpy()
+            values, reasons = numbers(cells)
+            columns_of_groups[name] = cells if reasons else values
+            factors.append(measure(name, "categorical" if reasons else "intrinsic", columns_of_groups[name]))
+        runs = replace(runs, frame=with_columns(runs.frame, columns_of_groups), factors=tuple(factors), group=())
+    schema = schema_of(runs) if isinstance(runs, Table) else runs.schema
     if not schema.target.is_time:
         raise GenperfError(f"causes are of a slow step, and '{schema.target.column}' is no time", hint="--time COLUMN")
     panel = schema.panel.with_axis
@@ -211,17 +216,6 @@ def _beside(slow: Runs, sound: Runs) -> Runs:
     phases = {name: np.concatenate([values, sound.phases[name]]) for name, values in slow.phases.items()}
     rows = np.repeat([True, False], [len(slow.places), len(sound.places)])
     return replace(slow, **both, slow=rows, phases=phases, places=slow.places + sound.places)
-
-
-def _with_groups(table: Table) -> Table:
-    """Return a table whose groups are factors: their levels are compared, and a batch among them is one."""
-    columns, factors = {}, list(table.factors)
-    for name in table.group:
-        cells = table.frame[name].to_numpy()
-        values, reasons = numbers(cells)
-        columns[name] = cells if reasons else values
-        factors.append(measure(name, "categorical" if reasons else "intrinsic", columns[name]))
-    return replace(table, frame=with_columns(table.frame, columns), factors=tuple(factors), group=())
 
 
 def _scaled(panel: Panel) -> list[str]:
@@ -302,8 +296,8 @@ def _phase(table: Table | PredictedFrom, part: str, chosen: list[int]) -> Array:
 
 
 def _cause(evidence: CauseEvidence, runs: Runs, chances: Mapping[str, float]) -> Cause:
-    """Return a cause with what speaks for it and against it."""
-    form = evidence.form
+    """Return a cause with what speaks for it, and against it: a run far off its law, rivals, what was not measured."""
+    form, cause = evidence.form, evidence.form.cause
     row = int(np.argmax(np.where(runs.slow, runs.devices, 0.0)))
     shares = {name: _percent(float(time[row] / evidence.parts["total"][row])) for name, time in evidence.parts.items()}
     wrong = next((evidence.values[f"wrong {name}"] for name in form.wrong), 1.0)
@@ -315,25 +309,18 @@ def _cause(evidence: CauseEvidence, runs: Runs, chances: Mapping[str, float]) ->
         "wrong": wrong,
         "more": _percent(wrong),
     }
-    supports, against = form.supports.format(**about), _against(evidence, runs, chances)
-    return Cause(form.cause, chances[form.cause], supports, against, form.decide_by.format(**about))
-
-
-def _against(evidence: CauseEvidence, runs: Runs, chances: Mapping[str, float]) -> str:
-    """Return what speaks against a cause: a run that its law misses, causes as likely, what was not measured."""
-    cause = evidence.form.cause
     away = np.log(runs.seconds / evidence.parts["total"])
-    row = int(np.argmax(np.abs(away)))
-    texts = []
-    if abs(away[row]) > CONTRADICTING_MISFITS * SOUND_STEP["misfit"][0]:
-        much = _percent(abs(float(np.expm1(away[row]))))
-        texts.append(f"the run at {runs.places[row]} is {much} {'slower' if away[row] > 0.0 else 'faster'} than that")
+    farthest, texts = int(np.argmax(np.abs(away))), []
+    if abs(away[farthest]) > CONTRADICTING_MISFITS * SOUND_STEP["misfit"][0]:
+        much = f"{_percent(abs(float(np.expm1(away[farthest]))))} {'slower' if away[farthest] > 0.0 else 'faster'}"
+        texts.append(f"the run at {runs.places[farthest]} is {much} than that")
     rivals = [c for c in chances if c != cause and chances[c] >= AS_WELL * chances[cause]]
     if rivals:
         texts.append(f"as likely: {', '.join('no cause' if c == NONE else c for c in rivals)}")
     if len(np.unique(runs.batch[runs.slow])) == 1 and not runs.jobs:
         texts.append("one batch was measured: a second one tells computation from exchange")
-    return "; ".join(texts) or "nothing in these runs"
+    against = "; ".join(texts) or "nothing in these runs"
+    return Cause(cause, chances[cause], form.supports.format(**about), against, form.decide_by.format(**about))
 
 
 def _percent(part: float) -> str:

@@ -231,7 +231,7 @@ def cause_seconds(values: Mapping[str, Array], runs: Runs, form: Form) -> dict[s
     return {**seconds, "waits": waits * total, "total": (1.0 + waits) * total}
 
 
-def evidence_of(runs: Runs, form: Form, seed: int = 0) -> CauseEvidence:
+def evidence_of(runs: Runs, form: Form) -> CauseEvidence:
     """Return the evidence of runs for a form, by adaptive importance sampling (Cappé et al. 2004).
 
     p(runs | form) ≈ 1/K·Σ p(runs | θ_k)·p(θ_k)/q(θ_k)      θ_k drawn from q, the last round's normal distribution
@@ -242,7 +242,7 @@ def evidence_of(runs: Runs, form: Form, seed: int = 0) -> CauseEvidence:
     priors = {"computation": (0.6 * quickest, 1.5), **SOUND_STEP}
     priors |= {f"wrong {name}": prior for name, prior in form.wrong.items()}
     medians, spreads = np.array(list(priors.values())).T
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     mean: Array = np.zeros(len(priors))
     root: Array = np.eye(len(priors))
     for count in IMPORTANCE_DRAWS:
@@ -251,7 +251,11 @@ def evidence_of(runs: Runs, form: Form, seed: int = 0) -> CauseEvidence:
         values = dict(zip(priors, (medians * np.exp(spreads * draws)).T[:, :, None], strict=True))
         posterior = _density(runs, form, values) - 0.5 * np.sum(draws**2, axis=1)
         weights = posterior + 0.5 * np.sum(normal**2, axis=1) + np.linalg.slogdet(root)[1]
-        shares = _tempered(weights, EFFECTIVE_DRAWS * len(priors))
+        # The largest power of the weights, at most 1, with which enough draws count.
+        power, shares = 1.0, softmax(weights)
+        while 1.0 / np.sum(shares**2) < EFFECTIVE_DRAWS * len(priors):
+            power *= 0.7
+            shares = softmax(power * weights)
         mean = shares @ draws
         away = draws - mean
         covariance = WIDER_COVARIANCE * (shares[:, None] * away).T @ away
@@ -288,11 +292,3 @@ def _log_normal(value: Array | float, median: Array, spread: Array | float) -> A
     """Return ln of a log-normal density, in ln of the value; a part that a law has not is as good as impossible."""
     away = (np.log(value) - np.log(np.maximum(median, np.finfo(float).tiny))) / spread
     return np.asarray(-0.5 * away**2 - np.log(spread) - 0.5 * np.log(2.0 * np.pi))
-
-
-def _tempered(weights: Array, least: float) -> Array:
-    """Return shares that grow as a power of the weights at most 1, such that enough draws count."""
-    power = 1.0
-    while 1.0 / np.sum(softmax(power * weights) ** 2) < least:
-        power *= 0.7
-    return np.asarray(softmax(power * weights))

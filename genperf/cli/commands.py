@@ -57,12 +57,6 @@ def command_named(name: str) -> click.Command:
     return command
 
 
-def lone_table() -> str | None:
-    """Return the one file here that is named as a table."""
-    tables = [path.name for path in Path().iterdir() if path.suffix.lower() in (".csv", ".tsv", ".jsonl", ".parquet")]
-    return tables[0] if len(tables) == 1 else None
-
-
 def names_a_source(word: str) -> bool:
     """Tell whether a first word that is no command is what `ask` answers from: a file, a pattern, a run, a machine."""
     return word == "-" or (bool(set(word) & set("./\\*?:0123456789")) and word[0] != "-") or Path(word).exists()

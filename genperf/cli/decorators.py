@@ -263,9 +263,16 @@ def table_options(function: F) -> F:
 
 def _arguments(**values: Any) -> dict[str, Any]:
     """Return the options of a fit as `genperf.fit` takes them."""
-    from genperf.cli.options import fit_arguments
+    from genperf.cli.options import number, pairs
 
-    return fit_arguments(values)
+    lam = values["lam"]
+    return {
+        **values,
+        "lam": lam if lam in (None, "cv") else number(lam, "--lambda"),
+        "mapping": pairs(click.get_current_context().params["mapping"], "--map"),
+        "fix": {name: number(value, "--fix") for name, value in pairs(values["fix"], "--fix").items()},
+        "hints": pairs(values["hints"], "--hint"),
+    }
 
 
 fit_options = gathered(

@@ -165,19 +165,13 @@ def explain(
         explanation = replace(explanation, importance=validation.importance(table, seed=seed))
     if not out.written(explanation):
         _show(explanation, chosen, members, out)
-    if out.plot and "." not in Path(out.plot).name:
-        _draw_paper(Path(out.plot), chosen, explanation, interval, seed, out)
+    if not out.plot or "." in Path(out.plot).name:
+        out.draw(lambda: _figure(explanation, chosen, here, interval))
         return
-    out.draw(lambda: _figure(explanation, chosen, here, interval))
-
-
-def _draw_paper(
-    folder: Path, chosen: FitResult, explanation: Explanation, interval: float, seed: int, out: Output
-) -> None:
-    """Write the figures of a paper into a folder."""
+    # A folder gets the figures of a paper.
     from genperf.plots import image, paper
 
-    made_folder(str(folder), ())
+    folder = made_folder(out.plot, ())
     for name, figure in paper(chosen, explanation, interval, seed).items():
         write_whole(str(folder / f"{name}.pdf"), image(figure, "pdf"))
         out.note(f"wrote {folder / f'{name}.pdf'}")

@@ -38,7 +38,13 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
         return lines
     if result.is_formula:
         lines += formula_lines(result)
-        lines += [*reference_lines(result), *(str(exponent) for exponent in level_exponents(result))]
+        # The level of each categorical factor that its other levels are relative to.
+        meanings = [c.meaning for c in result.best.expression.constants if c.meaning is not None]
+        relative = {(m.categorical, m.level) for m in meanings}
+        having = [f for f in result.schema.factors if any(name == f.name for name, _ in relative)]
+        named = [f"{f.name} {level}" for f in having for level in f.levels if (f.name, level) not in relative]
+        lines += [f"reference levels: {', '.join(named)}"] if named else []
+        lines += map(str, level_exponents(result))
         lines.append(f"error on the configurations it was fitted to: {result.metrics.get('mape', float('nan')):.1f} %")
         lines += search_lines(result)
     elif len(result.members) > 1:
@@ -76,15 +82,6 @@ def constants_shown(result: FitResult) -> pd.DataFrame:
     if any(factors):
         table.insert(2, "as factor", factors)
     return table
-
-
-def reference_lines(result: FitResult) -> list[str]:
-    """Return the level of each categorical factor that its other levels are relative to."""
-    meanings = [c.meaning for c in result.best.expression.constants if c.meaning is not None]
-    relative = {(m.categorical, m.level) for m in meanings}
-    factors = [f for f in result.schema.factors if any(name == f.name for name, _ in relative)]
-    named = [f"{f.name} {level}" for f in factors for level in f.levels if (f.name, level) not in relative]
-    return [f"reference levels: {', '.join(named)}"] if named else []
 
 
 def trust_lines(result: FitResult) -> list[str]:

@@ -15,7 +15,7 @@ from types import FrameType
 import click
 
 import genperf
-from genperf.cli.commands import COMMANDS, FORMER, SECTIONS, command_named, lone_table, names_a_source, settings_of
+from genperf.cli.commands import COMMANDS, FORMER, SECTIONS, command_named, names_a_source, settings_of
 from genperf.cli.decorators import write_groups
 from genperf.cli.output import tell
 from genperf.errors import GenperfError
@@ -90,9 +90,12 @@ class _Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words; without any, show how the one table that lies here would be asked about."""
-        if not args and not ctx.resilient_parsing and (table := lone_table()):
-            show_question(table)
-            ctx.exit()
+        if not args and not ctx.resilient_parsing:
+            endings = (".csv", ".tsv", ".jsonl", ".parquet")
+            tables = [path.name for path in Path().iterdir() if path.suffix.lower() in endings]
+            if len(tables) == 1:
+                show_question(tables[0])
+                ctx.exit()
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -148,37 +148,21 @@ def paid_at(price: str | None, per: str | None) -> Paid | None:
     return price_of(price, per)
 
 
-def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a fit as `genperf.fit` takes them."""
-    lam = options["lam"]
-    return {
-        **options,
-        "lam": lam if lam in (None, "cv") else number(lam, "--lambda"),
-        "mapping": pairs(click.get_current_context().params["mapping"], "--map"),
-        "fix": {name: number(value, "--fix") for name, value in pairs(options["fix"], "--fix").items()},
-        "hints": pairs(options["hints"], "--hint"),
-    }
-
-
 def recognised_table(source: str | Source, options: dict[str, Any], *question: str) -> Recognised:
     """Open the table that the options describe; the columns of a question, `NAME=VALUE`, are settings."""
     from genperf.panel.options import OPTIONS
     from genperf.panel.read import recognised
 
-    stored = _overridden(click.get_current_context())
-    roles = {key: options[key] for key in OPTIONS if key in options and key not in stored}
+    # What the settings file says of another measured column than the command line names does not count.
+    typed, stored = (
+        {name for name in (*MEASURED, "work", "unit") if click.get_current_context().get_parameter_source(name) is by}
+        for by in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+    )
+    other_column = bool((typed - stored) & {*MEASURED}) and not stored.isdisjoint(MEASURED)
+    roles = {k: options[k] for k in OPTIONS if k in options and not (other_column and k in stored)}
     roles["let"] = pairs(roles.get("let", ()), "--let") or None
     at = {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in question)}
     return recognised(source, roles, pairs(options.get("mapping") or (), "--map"), at)
-
-
-def _overridden(ctx: click.Context) -> list[str]:
-    """Return the options of the settings file about another measured column than the command line names."""
-    typed, stored = (
-        [name for name in (*MEASURED, "work", "unit") if ctx.get_parameter_source(name) is source]
-        for source in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
-    )
-    return stored if set(typed) & set(MEASURED) - set(stored) and set(stored) & set(MEASURED) else []
 
 
 def read(source: str | Recognised, options: dict[str, Any], *question: str) -> Table:

@@ -80,10 +80,14 @@ def report(
     from genperf.cli.options import MEASURED, capacities, configuration, group_at, one_group, read
     from genperf.fitting import fit
     from genperf.reporting import PageJob, View, held_out, page, proposal_page
+    from genperf.reporting.proposal import FORMATS
     from genperf.result import is_model, load_model, with_scaling
 
-    output = str(out.output)
-    kind = kind_of_proposal(output) if proposal else ""
+    output, kind = str(out.output), ""
+    if proposal:
+        kind = "csv" if output == "-" else Path(output).suffix.lower().removeprefix(".")
+        if kind not in FORMATS:
+            raise GenperfError(f"cannot write a proposal to '{output}'", hint="end it in .html, .tex or .csv")
     if efficiency is not None and not proposal:
         raise click.UsageError("--efficiency is that of --proposal")
     if any(roles[name] for name in MEASURED) or not is_model(source):
@@ -118,13 +122,3 @@ def report(
     if opened and page_there:
         click.launch(Path(output).resolve().as_uri())
     out.note(f"wrote {output}" + (f": open it in a browser ({Path(output).resolve().as_uri()})" if page_there else ""))
-
-
-def kind_of_proposal(output: str) -> str:
-    """Return the format of a proposal by the ending of its file; CSV for a pipe."""
-    from genperf.reporting.proposal import FORMATS
-
-    kind = "csv" if output == "-" else Path(output).suffix.lower().removeprefix(".")
-    if kind not in FORMATS:
-        raise GenperfError(f"cannot write a proposal to '{output}'", hint="end it in .html, .tex or .csv")
-    return kind

@@ -158,7 +158,13 @@ def _replace(target: Path, pieces: Iterable[bytes]) -> None:
     except BaseException:
         name.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    # Bring the new name to the disk as well, where the system can.
+    with contextlib.suppress(OSError):
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def _prefix(target: Path) -> str:
@@ -199,13 +205,3 @@ def _lock(file: BinaryIO, wait: bool) -> bool:
     except (ImportError, OSError):
         return False
     return True
-
-
-def _sync_folder(folder: Path) -> None:
-    """Bring a new name to the disk, where the system can."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

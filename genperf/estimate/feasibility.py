@@ -25,7 +25,7 @@ from genperf.errors import ModelError
 from genperf.estimate.candidates import folds_of
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.formula import Node, Number, call, chain, evaluate, render, substitute
-from genperf.formula.parse import LIMITS
+from genperf.formula.parse import MAX_CHARACTERS
 from genperf.models import MODELS
 from genperf.models.transformer import PARTS, build_memory
 from genperf.models.transformer_layout import switch_columns
@@ -313,7 +313,7 @@ def _of_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | N
     values = [_rounded(float(value)) for value in scales * np.exp(theta)]
     terms = [call("multiply", value, node) for value, node in zip(values, nodes_of_terms.values(), strict=True)]
     text = render(chain("add", terms))
-    if len(text) > LIMITS.max_characters:
+    if len(text) > MAX_CHARACTERS:
         return None
     margin = sharpness * np.concatenate([capacity, powers, need - room])
     return runs.feasibility(margin, Need(text, _rounded(sharpness))), likely

@@ -77,24 +77,23 @@ class Model(ABC):
 
         A further quantity that cannot be fitted leaves a note: the group keeps its main one.
         """
-        return [
-            result.message if isinstance(result, GenperfError) else self._with_further(result, table, seed)
-            for result, table in zip(self.fit(tables, seed), tables, strict=True)
-        ]
-
-    def _with_further(self, result: FitResult, table: Table, seed: int) -> FitResult:
-        """Add the further quantities of a group to its result."""
-        further, notes = {}, list(result.notes)
-        for name, model in self.further.items():
-            if name not in table.further:
-                notes.append(Note(f"{name} was never measured here", "further_not_fitted"))
+        groups: list[FitResult | str] = []
+        for result, table in zip(self.fit(tables, seed), tables, strict=True):
+            if isinstance(result, GenperfError):
+                groups.append(result.message)
                 continue
-            (fitted,) = model.fit([table.further[name]], seed)
-            if isinstance(fitted, GenperfError):
-                notes.append(Note(f"{name} is not fitted: {fitted.message}", "further_not_fitted"))
-            else:
-                further[name] = fitted
-        return replace(result, further=further, notes=tuple(notes))
+            further, notes = {}, list(result.notes)
+            for name, model in self.further.items():
+                if name not in table.further:
+                    notes.append(Note(f"{name} was never measured here", "further_not_fitted"))
+                    continue
+                (fitted,) = model.fit([table.further[name]], seed)
+                if isinstance(fitted, GenperfError):
+                    notes.append(Note(f"{name} is not fitted: {fitted.message}", "further_not_fitted"))
+                else:
+                    further[name] = fitted
+            groups.append(replace(result, further=further, notes=tuple(notes)))
+        return groups
 
     def kept(self, before: FitResult | None, table: Table, seed: int) -> FitResult | None:
         """Return an earlier result if its rows, model, options and seed are the same, or None."""

@@ -15,23 +15,17 @@ from genperf.errors import FormulaError, did_you_mean
 from genperf.formula.evaluate import evaluate, spread
 from genperf.formula.nodes import CALLABLE, FUNCTIONS, LOGICAL, Call, Name, Node, Number, Text, chain, names_in
 
-
-class FormulaLimits(Struct, frozen=True):
-    """What is read at most: a formula may come from a file of someone else."""
-
-    #: Far above any formula that is written by hand.
-    max_characters: int = 4000
-    #: Nesting of brackets and signs; Python's parser and the walks of the tree are recursive.
-    max_depth: int = 60
-    #: Size of a number in an exponent: 2⁶⁴ is still a plain number, `9**9**9` is not.
-    max_exponent: float = 64.0
-    #: Formulas whose trees are kept. A fit by `auto` reads about ten different ones, some of them a hundred times.
-    cached_formulas: int = 1024
-
-
-LIMITS = FormulaLimits()
+# What is read at most: a formula may come from a file of someone else.
+#: Far above any formula that is written by hand.
+MAX_CHARACTERS = 4000
+#: Nesting of brackets and signs; Python's parser and the walks of the tree are recursive.
+MAX_DEPTH = 60
 #: Sums and products are nested as well: each further part is one level.
-MAX_LEVELS = 4 * LIMITS.max_depth
+MAX_LEVELS = 4 * MAX_DEPTH
+#: Size of a number in an exponent: 2⁶⁴ is still a plain number, `9**9**9` is not.
+MAX_EXPONENT = 64.0
+#: Formulas whose trees are kept. A fit by `auto` reads about ten different ones, some of them a hundred times.
+CACHED_FORMULAS = 1024
 _TOO_DEEP = f"nested more than {MAX_LEVELS} deep, or a sum or product of more parts"
 _SHORTER = "derive parts of it by --let"
 
@@ -88,7 +82,7 @@ def parse(
     text: str,
     names: Collection[str] | None = None,
     texts: Collection[str] | None = None,
-    max_characters: int = LIMITS.max_characters,
+    max_characters: int = MAX_CHARACTERS,
 ) -> Formula:
     """Read a formula over some names, of which some are `texts`; where neither is known, any may be one.
 
@@ -116,7 +110,7 @@ def parse_number(
     names: Collection[str] | None = None,
     texts: Collection[str] | None = None,
     logical: bool = True,
-    max_characters: int = LIMITS.max_characters,
+    max_characters: int = MAX_CHARACTERS,
 ) -> Formula:
     """Read a formula, as `parse` does, whose value is a number, or where it may be `logical` true or false.
 
@@ -137,7 +131,7 @@ def parse_number(
 
 
 # An error is not kept: the cache holds returned values only.
-@lru_cache(maxsize=LIMITS.cached_formulas)
+@lru_cache(maxsize=CACHED_FORMULAS)
 def _read(text: str, names: frozenset[str] | None, texts: frozenset[str] | None, most: int, value: Value) -> Formula:
     """Read a formula; the parameters are those of `parse`, hashable, and what its value may be."""
     return _Reader(text, names, texts).read(most, value)
@@ -160,7 +154,13 @@ class _Reader:
         if len(self.text) > most:
             fault = f"the formula has {len(self.text)} characters; at most {most} are read"
             raise FormulaError(fault, text=self.text, column=most)
-        self.check_nesting()
+        # Deep nesting is refused before Python's parser reads it.
+        depth = signs = 0
+        for column, c in enumerate(self.text):
+            depth += (c in "([{") - (c in ")]}")
+            signs = signs + 1 if c in "+-~" else (signs if c == " " else 0)
+            if max(depth, signs) > MAX_DEPTH:
+                raise FormulaError(f"nested more than {MAX_DEPTH} deep", text=self.text, column=column)
         self.source = self.unquote()
         try:
             with warnings.catch_warnings():
@@ -172,15 +172,6 @@ class _Reader:
         if value == "number" or (value == "number or comparison" and not formula.logical):
             self.checked_number(tree.body, formula.node)
         return formula
-
-    def check_nesting(self) -> None:
-        """Refuse deep nesting before Python's parser reads it."""
-        depth = signs = 0
-        for column, c in enumerate(self.text):
-            depth += (c in "([{") - (c in ")]}")
-            signs = signs + 1 if c in "+-~" else (signs if c == " " else 0)
-            if max(depth, signs) > LIMITS.max_depth:
-                raise FormulaError(f"nested more than {LIMITS.max_depth} deep", text=self.text, column=column)
 
     def unquote(self) -> str:
         """Put a plain word of the same width in the place of each back-ticked name, so that columns still agree."""
@@ -252,7 +243,9 @@ class _Reader:
             case "negative", [Number(value)]:
                 return Number(-value)
             case "power", [_, exponent]:
-                self.check_power(operands[1], exponent)
+                value = 0.0 if names_in(exponent) else float(evaluate(exponent, {}))
+                if not abs(value) <= MAX_EXPONENT:
+                    self.refuse(operands[1], f"this exponent is {value:g}; at most {MAX_EXPONENT:g} is allowed")
             case "and" | "or", _:
                 return self.joined(node, function, arguments)
         return Call(function, tuple(arguments))
@@ -302,12 +295,6 @@ class _Reader:
         if not (isinstance(read, Call) and read.function in LOGICAL):
             self.refuse(node, "a comparison is needed here", "for example workers > 1")
         return read
-
-    def check_power(self, node: ast.expr, exponent: Node) -> None:
-        """Refuse a large number as exponent."""
-        value = 0.0 if names_in(exponent) else float(evaluate(exponent, {}))
-        if not abs(value) <= LIMITS.max_exponent:
-            self.refuse(node, f"this exponent is {value:g}; at most {LIMITS.max_exponent:g} is allowed")
 
     def joined(self, node: ast.expr, function: str, parts: Sequence[Node]) -> Node:
         """Join comparisons, and refuse more in a row than the walks of the tree can follow."""

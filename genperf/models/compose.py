@@ -46,7 +46,12 @@ def compose(
     ('c + a*samples/slots', ['s', 's/sample'])
     """
     trees = {name: _of_known(parse(text).node, factors) for name, text in terms.items()}
-    dropped = _unidentified(trees, factors, spare or {})
+    # What the rows cannot identify is zero, or spare beside a constant term, over the whole measured range.
+    ranges = {name: values for name, tree in trees.items() if (values := _corners(tree, factors)) is not None}
+    zero = {name for name, values in ranges.items() if not values.any()}
+    fixed = {name for name, values in ranges.items() if np.ptp(values) == 0.0}
+    dropped = {name for name, beside in (spare or {}).items() if name in trees and beside in fixed - zero}
+    dropped |= zero if trees.keys() - zero else set()
     trees = {name: tree for name, tree in trees.items() if name not in dropped}
     law = None if total is None else _without(parse(total).node, dropped)
     kinds, columns = {shape.name: shape for shape in shapes}, {f.name for f in factors.factors}
@@ -137,20 +142,10 @@ def together(formula: str) -> str:
     return f"where(workers > 1, {formula}, 0)"
 
 
-#: The share of backward pass and exchange that one follows the other in: a layer of as many equal ones. All values that
-#: it may have; a search begins at a quarter, as four layers have it.
+#: The share s of backward pass and exchange that one follows the other in: s·(t_b + t_c) + (1 − s)·max(t_b, t_c). Of L
+#: equal layers the last gradients leave when the pass is done, and the first ones when one layer is: the time is
+#: max(t_b + t_c/L, t_b/L + t_c), which is this with s = 1/L. A search begins at a quarter, as four layers have it.
 SERIAL = Constant("serial", "shape", 0.0, 1.0, start=0.25, penalised=False)
-
-
-def partly_hidden(backward: str, exchange: str) -> str:
-    """Return the time of a backward pass and an exchange of which a share does not hide.
-
-        t = s·(t_b + t_c) + (1 − s)·max(t_b, t_c)
-
-    Of L equal layers the last gradients leave when the pass is done, and the first ones when one layer is: the time is
-    max(t_b + t_c/L, t_b/L + t_c), which is this with s = 1/L.
-    """
-    return f"serial*({backward} + {exchange}) + (1 - serial)*max({backward}, {exchange})"
 
 
 def at_level(factor: Factor, level: str, value: float = 1.0) -> Node:
@@ -163,16 +158,6 @@ def unused_name(name: str, columns: Collection[str]) -> str:
     while name in columns:
         name += "_"
     return name
-
-
-def _unidentified(trees: Mapping[str, Node], factors: Panel, spare: Mapping[str, str]) -> set[str]:
-    """Return the terms that are zero, or spare beside a constant one, over the measured range."""
-    ranges = {name: _corners(tree, factors) for name, tree in trees.items()}
-    measured = {name: values for name, values in ranges.items() if values is not None}
-    zero = {name for name, values in measured.items() if not values.any()}
-    fixed = {name for name, values in measured.items() if np.ptp(values) == 0.0}
-    unneeded = {name for name, spare_tree in spare.items() if name in trees and spare_tree in fixed - zero}
-    return (zero if set(trees) - zero else set()) | unneeded
 
 
 def _corners(tree: Node, factors: Panel) -> Array | None:

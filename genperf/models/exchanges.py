@@ -6,7 +6,6 @@ from genperf.models.compose import (
     SYNCHRONISATION,
     compose,
     measured_alone,
-    partly_hidden,
     together,
     with_computation,
 )
@@ -86,7 +85,7 @@ _EXCHANGE = "bandwidth + latency"
 #: What of the ring hides behind the backward pass: all that is as long, all but a share, nothing.
 _RING_TOTALS = (
     f"forward + max(backward, {_EXCHANGE})",
-    f"forward + {partly_hidden('backward', _EXCHANGE)}",
+    f"forward + serial*(backward + {_EXCHANGE}) + (1 - serial)*max(backward, {_EXCHANGE})",
     None,
 )
 

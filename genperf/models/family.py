@@ -93,7 +93,11 @@ class Family(Struct, frozen=True):
         missing = self.missing(panel)
         if missing:
             missing_factor, names = missing[0], " and ".join(map(repr, missing))
-            _refuse_zeros(self.name, missing_factor, panel)
+            for f in panel.factors:
+                named = f.name == panel.mapping.get(missing_factor) or column_of(missing_factor, [f.name]) is not None
+                if named and has_zero(f, missing_factor):
+                    fault = f"family '{self.name}' divides by '{missing_factor}', and column '{f.name}' goes down to"
+                    raise ModelError(f"{fault} {f.lower:g}", hint=f"leave those rows out: --where '{f.name} > 0'")
             columns = ", ".join(f.name for f in panel.factors if f.numeric) or "none"
             fault = f"family '{self.name}' needs {names}, and none of the factors ({columns}) is named so"
             also = ", ".join(ALIASES[missing_factor][:4])
@@ -109,12 +113,3 @@ def held_at(expressions: Sequence[Expression], values: Mapping[str, float]) -> l
     """Return the expressions that have some constants, with these held at values."""
     having = [e for e in expressions if set(values) <= set(e.constant_names)]
     return [e.with_fixed(values) for e in having or expressions[:1]]
-
-
-def _refuse_zeros(family: str, canonical: str, factors: Panel) -> None:
-    """Refuse a column that has the required name but goes down to zero."""
-    for factor in factors.factors:
-        called = factor.name == factors.mapping.get(canonical) or column_of(canonical, [factor.name]) is not None
-        if called and has_zero(factor, canonical):
-            fault = f"family '{family}' divides by '{canonical}', and column '{factor.name}' goes down to"
-            raise ModelError(f"{fault} {factor.lower:g}", hint=f"leave those rows out: --where '{factor.name} > 0'")

@@ -311,7 +311,22 @@ def interactions(
         levels = levels if len(combination) > 1 or len(levels) > 2 else levels[1:]
         joint = [Effect("d", Number(1.0), ConstantMeaning("level"))] if len(combination) > 1 else []
         offered += [_at_levels(level, combination, levels) for level in (*joint, *changed)]
-    return _distinguishable(offered, columns)
+    # Without columns that are constant, or repeat one before.
+    column_bytes: set[bytes] = set()
+    distinct: list[Interaction] = []
+    for interaction in offered:
+        if sum(len(chosen.effects) for chosen in (*distinct, interaction)) > MAX_EFFECTS:
+            continue
+        effects = []
+        for effect in interaction.effects:
+            values = values_of(effect.node, columns)
+            key = np.round(values, 9).tobytes()
+            if np.ptp(values) > 0.0 and key not in column_bytes:
+                column_bytes.add(key)
+                effects.append(effect)
+        if effects:
+            distinct.append(Interaction(interaction.name, tuple(effects)))
+    return tuple(distinct)
 
 
 def _at_levels(changed: Effect, factors: Sequence[Factor], levels: Iterable[tuple[str, ...]]) -> Interaction:
@@ -361,25 +376,6 @@ def _separating(categorical: Sequence[Factor], columns: Mapping[str, Any]) -> li
 def _distinct(factors: Sequence[Factor], columns: Mapping[str, Any]) -> set[tuple[str, ...]]:
     """Return the measured combinations of the factors' levels."""
     return set(zip(*(map(str, columns[f.name]) for f in factors), strict=True))
-
-
-def _distinguishable(offered: Sequence[Interaction], columns: Mapping[str, Any]) -> tuple[Interaction, ...]:
-    """Return the interactions without columns that are constant, or repeat one before."""
-    column_bytes: set[bytes] = set()
-    distinct: list[Interaction] = []
-    for interaction in offered:
-        if sum(len(chosen.effects) for chosen in (*distinct, interaction)) > MAX_EFFECTS:
-            continue
-        effects = []
-        for effect in interaction.effects:
-            values = values_of(effect.node, columns)
-            key = np.round(values, 9).tobytes()
-            if np.ptp(values) > 0.0 and key not in column_bytes:
-                column_bytes.add(key)
-                effects.append(effect)
-        if effects:
-            distinct.append(Interaction(interaction.name, tuple(effects)))
-    return tuple(distinct)
 
 
 FAMILY = Family(

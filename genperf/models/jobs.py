@@ -42,18 +42,14 @@ def cntk(factors: Panel, server: Server = "queue", job: bool = True, alone: bool
     start = {"initialisation": "i0", "reading": "i1*samples*workers**q"} if job else {}
     iteration = {"compute": f"{iterations}{work.of('a')}", "overhead": f"{iterations}c"}
     terms = {**start, **iteration, "server": served if alone else together(served)}
-    total = None if server == "sum" else " + ".join([*start, _queued(server, load, iterations)])
+    queued = "max(compute + overhead, server)"
+    if server == "started queue":
+        in_step = f"min({IN_STEP.name}/{iterations.rstrip('*')}, 1)"
+        apart = f"max(compute + overhead + server/{load}, server)"
+        queued = f"{in_step}*(compute + overhead + server) + (1 - {in_step})*{apart}"
+    total = None if server == "sum" else " + ".join([*start, queued])
     spare = {"overhead": "overhead" if job else "compute"}
     return compose("cntk", terms, factors, total, [CONTENTION, IN_STEP], spare)
-
-
-def _queued(server: Server, load: str, iterations: str) -> str:
-    """Return the time of the iterations of asynchronous workers, over the names of the terms."""
-    if server == "queue":
-        return "max(compute + overhead, server)"
-    in_step = f"min({IN_STEP.name}/{iterations.rstrip('*')}, 1)"
-    apart = f"max(compute + overhead + server/{load}, server)"
-    return f"{in_step}*(compute + overhead + server) + (1 - {in_step})*{apart}"
 
 
 def cntk_candidates(factors: Panel) -> Sequence[Expression]:

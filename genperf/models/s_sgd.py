@@ -1,6 +1,6 @@
 """Synchronous SGD phase by phase: input, transfer, forward, backward, exchange and update, overlapped or not."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -92,7 +92,12 @@ def build(
     exchange, reading, passes = by(factors), _reading(factors, work, overlap), _passes(factors, work)
     update = {"update": "u"} if updated else {}
     terms, total = {**reading, **passes, **exchange, **update}, _total(overlap, reading, exchange, update)
-    return compose(family, terms, factors, total, [SERIAL], _spare(factors, reading))
+    # What a fit cannot separate from another term where the work is constant, with that other.
+    unmeasured = [name for name in PASSES if name not in factors.phases]
+    spare = {"update": unmeasured[0]} if unmeasured and "update" not in factors.phases else {}
+    if "input" in reading and factors.phases.isdisjoint(READING):
+        spare["transfer"] = "transfer"
+    return compose(family, terms, factors, total, [SERIAL], spare)
 
 
 def _total(overlap: Overlap, *phases: Mapping[str, str]) -> str | None:
@@ -149,15 +154,6 @@ def _passes(factors: Panel, work: Share) -> dict[str, str]:
     return {name: work.of(f"a_{name[0]}") + constants[name] for name in PASSES}
 
 
-def _spare(factors: Panel, reading: Collection[str]) -> dict[str, str]:
-    """Return the terms that a fit cannot separate from another where the work is constant, each with that other."""
-    passes = [name for name in PASSES if name not in factors.phases]
-    spare = {"update": passes[0]} if passes and "update" not in factors.phases else {}
-    if "input" in reading and not factors.phases & {"input", "transfer"}:
-        spare["transfer"] = "transfer"
-    return spare
-
-
 FAMILY = Family(
     name="s-sgd",
     equation=f"{_TOTAL}, or with less overlap",
@@ -173,19 +169,16 @@ FAMILY = Family(
 )
 
 
-def _family_of(overlap: Overlap) -> Family:
-    """Return the family that combines the phases of a step in one way: `FAMILY` with the law of that overlap."""
-    law, name = _LAWS[overlap], f"s-sgd-{overlap}"
-    return replace(
+#: The families that combine the phases of a step in one way: `FAMILY` with the law of one overlap.
+OVERLAPS: dict[Overlap, Family] = {
+    overlap: replace(
         FAMILY,
-        name=name,
+        name=(name := f"s-sgd-{overlap}"),
         equation=law.equation,
         purpose=f"phases of a step{law.hides}",
         build=partial(laws, overlap=overlap, family=name),
         overlaps=tuple(other for other in FAMILY.overlaps if other != name),
         shown_by=law.shown_by,
     )
-
-
-#: The families of one overlap.
-OVERLAPS: dict[Overlap, Family] = {overlap: _family_of(overlap) for overlap in _LAWS}
+    for overlap, law in _LAWS.items()
+}

@@ -235,19 +235,13 @@ def build_memory(factors: Panel) -> Expression:
     the formula is our derivation.
     """
     layout = TransformerLayout(factors)
-    formulas = _memory_formulas(layout)
-    names = (text.partition("*")[0] for text in formulas.values())
-    return layout.expression("transformer-memory", formulas, {name: coefficient(name, "") for name in names})
-
-
-def _memory_formulas(layout: TransformerLayout) -> dict[str, str]:
-    """Return the parts as formulas over canonical names, each a coefficient times its size."""
     switches, has, split = layout.switches, layout.known, layout.split
     tensor, again = split("tensor_parallel"), "recomputed" in switches
     shards = bool({"sharded", "gradients_sharded", "gathered"} & {*switches})
     states = has("parameters") or tensor or split("pipeline_parallel")
     host = "*(1 - offloaded)" if "offloaded" in switches else ""
     layers_kept, scored = (_KEPT, _SCORED) if again else (_LAYERS, _LAYERS)
+    # Each part, whether some run has it, and a coefficient times its size.
     rows = (
         ("weights", shards, f"w*{HELD}*(1 - gathered*{_SPREAD})"),
         ("gradients", shards, f"g*{HELD}*(1 - gradients_sharded*{_SPREAD})"),
@@ -262,7 +256,9 @@ def _memory_formulas(layout: TransformerLayout) -> dict[str, str]:
         ("logits", has("vocabulary"), f"v*{TOKENS}*vocabulary/tensor_parallel*max(2 - pipeline_parallel, 0)"),
         ("constant", True, "c*1"),
     )
-    return {name: text for name, there, text in rows if there}
+    formulas = {name: text for name, there, text in rows if there}
+    names = (text.partition("*")[0] for text in formulas.values())
+    return layout.expression("transformer-memory", formulas, {name: coefficient(name, "") for name in names})
 
 
 MEMORY = Family(

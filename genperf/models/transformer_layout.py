@@ -5,7 +5,7 @@ multiply the terms by exp(level); a factor that the table lacks is supposed.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -72,15 +72,6 @@ OFFLOAD = Words("offload", "kind of offload", {**_OFF, **_OFFLOADED})
 _OFFLOADING = ("offload", "zerooffload", "infinity")
 
 
-def _offloaded_by_zero(factors: Panel) -> Node | None:
-    """Return 1 where a word of ZeRO means an offloaded optimizer; None without one, and beside a column of offload."""
-    factor = factors.named("zero")
-    if factors.named("offload") is not None or factor is None:
-        return None
-    offloading = {level: 1.0 for level in factor.levels if _word(level) in _OFFLOADING}
-    return _of_levels(factor, offloading)
-
-
 def _indicator(factors: Panel, words: Words, number: Callable[[float], float]) -> Node | None:
     """Return a switch as a formula over its column; the number of 0 is 0."""
     factor = factors.named(words.canonical)
@@ -140,7 +131,10 @@ class TransformerLayout:
     def __init__(self, factors: Panel) -> None:
         self.factors = factors
         switches = {name: _indicator(factors, *read) for name, read in SWITCHES.items()}
-        switches["offloaded"] = switches["offloaded"] or _offloaded_by_zero(factors)
+        if factors.named("offload") is None and (zero := factors.named("zero")) is not None:
+            # A word of ZeRO may mean an offloaded optimizer as well.
+            offloading = {level: 1.0 for level in zero.levels if _word(level) in _OFFLOADING}
+            switches["offloaded"] = _of_levels(zero, offloading)
         self.switches: Mapping[str, Node] = {name: node for name, node in switches.items() if node is not None}
 
     def expression(
@@ -156,7 +150,16 @@ class TransformerLayout:
         """
         columns = {f.name for f in self.factors.factors}
         named = {name: replace(c, name=unused_name(c.name, columns)) for name, c in constants.items()}
-        levels = _level_effects(self.factors, columns)
+        # The effect of each level but the first of a factor that is no switch: 1 where a row has it, 0 elsewhere.
+        switches = switch_columns(self.factors)
+        levels = {
+            level_effect(
+                unused_name(f"d_{f.name}[{level}]", columns), ConstantMeaning("level", "", f.name, level)
+            ): at_level(f, level)
+            for f in self.factors.factors
+            if f not in switches
+            for level in f.levels[1:]
+        }
         factor = [call("multiply", Name(level.name), indicator) for level, indicator in levels.items()]
         scale = [call("exp", chain("add", factor))] if factor else []
         nodes = {name: Name(c.name) for name, c in named.items()}
@@ -202,16 +205,3 @@ def switch_columns(factors: Panel) -> list[Factor]:
     """Return the factors that are switches of a layout."""
     named = (factors.named(words.canonical) for words in (ZERO, RECOMPUTATION, OFFLOAD))
     return [factor for factor in named if factor is not None]
-
-
-def _level_effects(factors: Panel, columns: Collection[str]) -> Mapping[Constant, Node]:
-    """Return the effect of each level but the first of its factor, with 1 where a row has it and 0 elsewhere."""
-    switches = switch_columns(factors)
-    return {
-        level_effect(
-            unused_name(f"d_{f.name}[{level}]", columns), ConstantMeaning("level", "", f.name, level)
-        ): at_level(f, level)
-        for f in factors.factors
-        if f not in switches
-        for level in f.levels[1:]
-    }

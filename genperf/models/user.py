@@ -67,7 +67,9 @@ def user_expression(
     total = _split(node, linear, terms_by_name)
     terms = tuple(Term(name, term) for name, term in terms_by_name.items())
     constants = tuple(_constant(name, node, linear) for name in free)
-    return Expression("formula", terms, constants, total if _inside(node, linear) else None)
+    # What reads a coefficient inside a maximum or a power may be homogeneous in it, but is not linear.
+    inside = (c for c in calls_in(node) if c.function in ("max", "min", "power"))
+    return Expression("formula", terms, constants, total if any(names_in(c) & linear for c in inside) else None)
 
 
 def _with_factors(text: str, panel: Panel) -> Node:
@@ -165,25 +167,22 @@ def _raised(base: Node | None, power: Node) -> Node | None:
 
 
 def _split(node: Node, coefficients: frozenset[str], terms: dict[str, Node]) -> Node:
-    """Collect the addends of a sum, and of those inside its maxima, and return the tree over their names."""
-    return chain("add", [_term(added([addend]), coefficients, terms) for addend in addends(node)])
+    """Collect the addends of a sum, and of those inside its maxima, and return the tree over their names.
 
-
-def _term(node: Node, coefficients: frozenset[str], terms: dict[str, Node]) -> Node:
-    """Collect an addend under the text of its formula, numbered where that occurs twice, and return it by its name."""
-    match node:
-        case Call("max" | "min" as function, arguments) if degree(node, coefficients) == ONE:
-            return Call(function, tuple(_split(a, coefficients, terms) for a in arguments))
-    text = render(node, lambda v: f"{v:.4g}").replace("`", "")
-    numbered = (f"{text} ({number})" for number in count(2))
-    name = text if text not in terms else next(candidate for candidate in numbered if candidate not in terms)
-    terms[name] = node
-    return Name(name)
-
-
-def _inside(node: Node, names: frozenset[str]) -> bool:
-    """Return whether a maximum or a power reads any of some names: it may be homogeneous in them, but is not linear."""
-    return any(c.function in ("max", "min", "power") and not names.isdisjoint(names_in(c)) for c in calls_in(node))
+    An addend is named by the text of its formula, numbered where that occurs twice.
+    """
+    parts: list[Node] = []
+    for addend in (added([signed]) for signed in addends(node)):
+        match addend:
+            case Call("max" | "min" as function, arguments) if degree(addend, coefficients) == ONE:
+                parts.append(Call(function, tuple(_split(a, coefficients, terms) for a in arguments)))
+            case _:
+                text = render(addend, lambda v: f"{v:.4g}").replace("`", "")
+                numbered = (f"{text} ({number})" for number in count(2))
+                name = text if text not in terms else next(name for name in numbered if name not in terms)
+                terms[name] = addend
+                parts.append(Name(name))
+    return chain("add", parts)
 
 
 def _constant(name: str, node: Node, linear: Collection[str]) -> Constant:

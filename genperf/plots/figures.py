@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import pandas as pd
 
-from genperf.arrays import AnyArray, Array, Columns
+from genperf.arrays import AnyArray, Array
 from genperf.attribution import Comparison, Explanation, Scaling, Sensitivity, sensitivity
 from genperf.attribution.answers import FORM
 from genperf.attribution.terms import HIDDEN, term_contributions
@@ -238,7 +238,11 @@ def scaling(
             measured, low, high = there / [measured, high, low]
         bars = around(measured, low, high)
         ax.errorbar(at, measured, yerr=bars, fmt="o", color=INK, markersize=5, label="measured (median, range)")
-    _verdicts(ax, answer, predictions, columns)
+    if predictions is not None and answer.along in predictions:
+        for verdict, rows in predictions.groupby("verdict", sort=False):
+            (color, marker), (at_counts, *values) = VERDICT_STYLE[str(verdict)], _arrays(rows, answer.along, *columns)
+            style = {"fmt": marker, "color": color, "markersize": 7, "capsize": 3}
+            ax.errorbar(at_counts, values[0], yerr=around(*values), label=f"predicted: {verdict}", **style)
     plain_numbers(ax)
     largest = answer.steps.along.upper
     if x.max() > largest:
@@ -283,16 +287,6 @@ def _families(ax: Any, result: FitResult, answer: Scaling, work: Array | None) -
     drawn = times if work is None else work[:, None] / times
     lines = ax.plot(answer.curve[answer.along], drawn, color=FAINT, linewidth=0.8, alpha=0.8)
     lines[0].set_label("measured levels" if result.schema.substituted else "families")
-
-
-def _verdicts(ax: Any, answer: Scaling, predictions: pd.DataFrame | None, columns: Sequence[str]) -> None:
-    """Draw predictions with their intervals, coloured by verdict."""
-    if predictions is None or answer.along not in predictions:
-        return
-    for verdict, rows in predictions.groupby("verdict", sort=False):
-        (color, marker), (at, *value) = VERDICT_STYLE[str(verdict)], _arrays(rows, answer.along, *columns)
-        style = {"fmt": marker, "color": color, "markersize": 7, "capsize": 3}
-        ax.errorbar(at, value[0], yerr=around(*value), label=f"predicted: {verdict}", **style)
 
 
 def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
@@ -378,7 +372,14 @@ def _highest(percent: Array) -> float:
 def terms(result: FitResult, answer: Scaling) -> Figure:
     """Draw the parts of the prediction along the number of workers: stacked, above, and as shares, below."""
     result = answering(result, answer.at)
-    x, (stack, hidden) = answer.steps.counts, _term_stack(result, answer.steps.columns)
+    split, x = term_contributions(result, answer.steps.columns, drawn=False), answer.steps.counts
+    parts = dict(zip(split.names, split.amounts, strict=True))
+    named = {name: times for name, times in parts.items() if np.all(times >= 0.0) and name not in (HIDDEN, FORM)}
+    hidden = sum((times for name, times in parts.items() if name not in named), np.zeros(len(split.central)))
+    large = sorted(named, key=lambda n: -float(named[n].max()))
+    stack = {n: named[n] for n in named if n in large[:FIGURE_MAX_TERMS]}
+    if len(named) > FIGURE_MAX_TERMS:
+        stack["smaller terms"] = np.asarray(sum(named[n] for n in large[FIGURE_MAX_TERMS:]), float)
     figure, axes = new_figure(7.2, 6.0, nrows=2, sharex=True, height_ratios=[3, 2])
     amounts = np.array(list(stack.values()))
     total = amounts.sum(axis=0)
@@ -394,19 +395,6 @@ def terms(result: FitResult, answer: Scaling) -> Figure:
     _subtitled(axes[0], answer)
     legend(axes[0], reverse=True, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
-
-
-def _term_stack(result: FitResult, columns: Columns) -> tuple[dict[str, Array], Array]:
-    """Return the part of each term, and what the prediction is beside their sum."""
-    split = term_contributions(result, columns, drawn=False)
-    amounts = dict(zip(split.names, split.amounts, strict=True))
-    named = {name: times for name, times in amounts.items() if np.all(times >= 0.0) and name not in (HIDDEN, FORM)}
-    hidden = sum((times for name, times in amounts.items() if name not in named), np.zeros(len(split.central)))
-    large = sorted(named, key=lambda n: -float(named[n].max()))
-    stacked = {n: named[n] for n in named if n in large[:FIGURE_MAX_TERMS]}
-    if len(named) > FIGURE_MAX_TERMS:
-        stacked["smaller terms"] = np.asarray(sum(named[n] for n in large[FIGURE_MAX_TERMS:]), float)
-    return stacked, hidden
 
 
 def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataFrame, Array]:

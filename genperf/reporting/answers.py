@@ -1,6 +1,5 @@
 """The answers in plain sentences: efficiency band, knee, largest part, what to measure next."""
 
-from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
@@ -13,7 +12,7 @@ from genperf.attribution import Scaling
 from genperf.attribution.scaling import changes, of_each_kind
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, attempted
-from genperf.facts import ENDS, Cause, Facts, Normal, Record
+from genperf.facts import ENDS, Facts, Normal, Record
 from genperf.reporting.place import Place, ladder_rows, ladder_table, page_ladder, short, with_intervals
 from genperf.search import suggest
 from genperf.words.answer import decision_sentence, next_line, record_line, sentences_of, verdict_line
@@ -130,17 +129,14 @@ def _normal(facts: Facts) -> list[Section]:
     texts = [normal_sentence(published.normal)]
     texts += [] if published.exchange is None else [exchange_sentence(published.exchange)]
     of_each = " a doubling" if compared.step.kind == "beyond" else ""
-    section = Section(NORMAL, f"{marks[-1]:.0f} %{of_each}: {compared.judged}", tuple(texts), marks=tuple(marks))
-    return [section, *([_why(published.causes)] if published.causes else [])]
-
-
-def _why(causes: Sequence[Cause]) -> Section:
-    """Return the likeliest cause of a low efficiency with what decides, and the names of the others."""
-    likeliest, *alternatives = causes
-    names = ", ".join(map(cause_named, alternatives))
-    texts = (likeliest.supports, f"against it: {likeliest.against}", f"to decide: {likeliest.decide_by}")
-    after = (f"After it: {names}.",) if names else ()
-    return Section(WHY, cause_named(likeliest), (*map(capitalised, texts), *after))
+    sections = [Section(NORMAL, f"{marks[-1]:.0f} %{of_each}: {compared.judged}", tuple(texts), marks=tuple(marks))]
+    if published.causes:
+        # The likeliest cause with what decides, and the names of the others.
+        likeliest, *others = published.causes
+        reasons = (likeliest.supports, f"against it: {likeliest.against}", f"to decide: {likeliest.decide_by}")
+        after = (f"After it: {', '.join(map(cause_named, others))}.",) if others else ()
+        sections.append(Section(WHY, cause_named(likeliest), (*map(capitalised, reasons), *after)))
+    return sections
 
 
 def _band(place: Place, answer: Scaling) -> Section:
@@ -162,7 +158,12 @@ def _band(place: Place, answer: Scaling) -> Section:
             f"More than 100 % means that a worker does more than it did at {reference}: the smallest run was slow "
             "(too little memory, warm-up, another configuration), or a share of the work fits a cache."
         )
-    sentences += [] if place.facts is None else _record(place.facts, ratio)
+    # How often `auto` was right on published series that were predicted like this one.
+    record, far = None if place.facts is None else place.facts.record, ratio > Record.far
+    if record is not None and far:
+        unknown = f"No prediction at {ratio:.3g} times the largest measured count was ever compared with a run."
+        sentences.append(unknown)
+    sentences += [] if record is None else [record_sentence(record, shorter=far)]
     return Section(BAND, f"{there.split(' (')[0]} at {place.shown}", tuple(sentences), verdict)
 
 
@@ -181,16 +182,6 @@ def _of_each_kind(place: Place, unknown: Scaling) -> list[Section]:
         same = [s for s in section.sentences if s in alike]
         out.append(replace(section, short=shorts, sentences=(why, *differ, *same)))
     return out
-
-
-def _record(facts: Facts, ratio: float) -> list[str]:
-    """Return how often `auto` was right on published series that were predicted like this one."""
-    if facts.record is None:
-        return []
-    if ratio <= Record.far:
-        return [record_sentence(facts.record)]
-    unknown = f"No prediction at {ratio:.3g} times the largest measured count was ever compared with a run."
-    return [unknown, record_sentence(facts.record, shorter=True)]
 
 
 def _knee(place: Place, answer: Scaling) -> Section:

@@ -29,7 +29,7 @@ from genperf.facts import check_interval
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT, Name, Node, call, render
 from genperf.formula.amounts import amount
-from genperf.panel import Panel, Table
+from genperf.panel import Table
 from genperf.panel.quantities import ONE, QUANTITIES, REPORTED_BESIDE, paid_for, quantities_of
 from genperf.prediction import discrepancies_of, read_query
 from genperf.prediction.predict import central_and_band, known_rows
@@ -121,23 +121,6 @@ def sheet(place: Place, live: bool, group: Mapping[str, str], job: PageJob) -> d
             for name, further_result in result.further.items()
         ],
         "splits": _splits(model),
-    }
-
-
-def quantity_of(result: FitResult) -> dict[str, Any]:
-    """Return what the page needs of the predicted quantity: of a measured throughput, that it comes first."""
-    schema = result.schema
-    target = schema.target
-    return {
-        "name": target.name,
-        "unit": target.unit,
-        "heading": heading(target),
-        "isTime": target.is_time,
-        "ofSteps": schema.of_steps,
-        "rate": _rate_unit(result),
-        "column": target.throughput or target.column,
-        "first": "throughput" if target.work else "value",
-        "beside": {name: [QUANTITIES[name].label, QUANTITIES[name].unit] for name in REPORTED_BESIDE},
     }
 
 
@@ -286,7 +269,14 @@ GIVEN = {"value": "c[0]", "price": "c[1]", "samples": "c[2]"}
 def _measures(model: PageModel, group: Mapping[str, str], job: PageJob) -> dict[str, Any]:
     """Return what the page needs for each quantity, as formulas; None where it is unknown."""
     panel = model.result.panel.within(group)
-    paid, known_work = _paid(panel, job), panel.step
+    # What counts that which is paid for; None where nothing does and no price is given.
+    paid: Node | None = None
+    try:
+        paid = paid_for(panel, job.per)[1] if panel.target is not None and panel.target.is_time else None
+    except TableError:
+        if job.price is not None or job.per is not None:
+            raise
+    known_work = panel.step
     work = None if known_work.known == "assumed" else known_work.proportional
     formulas: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
     if work is not None:
@@ -311,16 +301,6 @@ def _measures(model: PageModel, group: Mapping[str, str], job: PageJob) -> dict[
         "paidName": name,
         "paidUnit": price_text("1/h", name).removeprefix("1"),
     }
-
-
-def _paid(panel: Panel, job: PageJob) -> Node | None:
-    """Return what counts that which is paid for, a formula over the factors; None where nothing does."""
-    try:
-        return paid_for(panel, job.per)[1] if panel.target is not None and panel.target.is_time else None
-    except TableError:
-        if job.price is not None or job.per is not None:
-            raise
-        return None
 
 
 def _splits(model: PageModel) -> dict[str, Any] | None:
@@ -353,10 +333,7 @@ def capacity_of(result: FitResult, capacity: Mapping[str, float]) -> dict[str, f
 
 
 #: The scripts of a page, in the order in which they define what later ones use.
-_SCRIPTS = (
-    *("data", "charts", "kernels", "discrepancy", "combinations", "feasibility", "engine", "measures", "further"),
-    *("splits", "pictures", "figures", "beside", "groups", "address", "page"),
-)
+_SCRIPTS = ("charts", "discrepancy", "engine", "measures", "figures", "groups", "page")
 #: A content security policy: this style and this script, by their hashes, and nothing from anywhere.
 _POLICY = (
     "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; "
@@ -425,13 +402,31 @@ def page(
     """Return the page's text."""
     view = view or View()
     check_interval(view.interval)
-    what, most_measured = _groups_of_question(what, view.target or {})
-    result, groups = what.first, _groups(what, view, workers, most_measured)
+    question_group: tuple[str, ...] | None = None
+    if isinstance(what, GroupedResult) and any(name in (view.target or {}) for name in what.group):
+        # The groups that the question leaves, and first the one that `ask` takes of them.
+        left, _ = models_of(what, view.target or {})
+        question_group = tuple(most_measured_group(left)[0].values())
+        what = replace(what, results={tuple(group.values()): result for group, result in left})
+    result, groups = what.first, _groups(what, view, workers, question_group)
+    target = result.schema.target
+    quantity = {
+        "name": target.name,
+        "unit": target.unit,
+        "heading": heading(target),
+        "isTime": target.is_time,
+        "ofSteps": result.schema.of_steps,
+        "rate": _rate_unit(result),
+        "column": target.throughput or target.column,
+        # A throughput that was measured comes first.
+        "first": "throughput" if target.work else "value",
+        "beside": {name: [QUANTITIES[name].label, QUANTITIES[name].unit] for name in REPORTED_BESIDE},
+    }
     data = {
         "rules": rules(),
         "interval": view.interval,
         "beside": [HIDDEN, FORM],
-        "quantity": quantity_of(result),
+        "quantity": quantity,
         "job": view.job.shown(),
         "currency": view.job.currency,
         "capacity": capacity_of(result, view.capacity),
@@ -449,13 +444,27 @@ def page(
     style, made = asset("page.css"), ['"use strict";', JAVASCRIPT.prelude, formulas, kernel_script()]
     script = "\n".join([*made, *(asset(f"{name}.js") for name in _SCRIPTS)])
     rejected = [str(r) for r in table.rejected] if table is not None else []
+    # What the page rests on: the runs, what was measured, and the model; and what computed it.
+    schemas = [fitted.schema for fitted in what.results.values()]
+    rows, configurations = sum(s.rows for s in schemas), sum(s.configurations for s in schemas)
+    of_groups = f" in {counted(len(schemas), 'group')} ({', '.join(what.group)})" if what.group else ""
+    runs = f"{counted(rows, 'run')} of {counted(configurations, 'configuration')}{of_groups}"
+    # Which group to look at first, of those with an efficiency.
+    summaries = {group["name"]: group["sheet"]["summary"] for group in groups if "sheet" in group}
+    looks = {
+        name: tuple(shown[n] for n in ("efficiency", "efficiencyUpper", "at"))
+        for name, shown in summaries.items()
+        if shown["efficiency"] is not None
+    }
+    packages = {name: version(name) for name in ("numpy", "scipy", "pandas", "scikit-learn")}
+    versions = {"genperf": __version__, "Python": platform.python_version(), **packages}
     return filled(
         "page.html",
         policy=_POLICY.format(*(b64encode(hashlib.sha256(t.encode()).digest()).decode() for t in (style, script))),
         title=view.title or _title(result, groups, what.group),
-        look=_first_look(groups),
-        lead=_lead(what),
-        quantity=data["quantity"],
+        look=first_of_groups(looks) if len(looks) > 1 else "",
+        lead=f"From {runs}: {measured_text(schemas[0])}, fitted by the model '{result.model}'.",
+        quantity=quantity,
         style=style,
         script=script,
         # Nothing in it can end the script or begin a comment.
@@ -471,27 +480,8 @@ def page(
         rejected=rejected[:MAX_REJECTED],
         rejected_more=max(0, len(rejected) - MAX_REJECTED),
         command=command_of(result, pooled=any("pooled_share" in r.options for r in what.results.values())),
-        versions=_versions(),
+        versions=", ".join(f"{name} {number}" for name, number in versions.items()),
     )
-
-
-def _versions() -> str:
-    """Return the versions of Python and of the packages that compute."""
-    packages = {name: version(name) for name in ("numpy", "scipy", "pandas", "scikit-learn")}
-    named = {"genperf": __version__, "Python": platform.python_version(), **packages}
-    return ", ".join(f"{name} {number}" for name, number in named.items())
-
-
-def _groups_of_question(
-    fitted: FitResult | GroupedResult, target: Mapping[str, Any]
-) -> tuple[FitResult | GroupedResult, tuple[str, ...] | None]:
-    """Return the groups that a configuration leaves, and the one that `ask` takes of them where it names some."""
-    if not isinstance(fitted, GroupedResult) or not any(name in target for name in fitted.group):
-        return fitted, None
-    left, _ = models_of(fitted, target)
-    chosen, _ = most_measured_group(left)
-    results = {tuple(group.values()): result for group, result in left}
-    return replace(fitted, results=results), tuple(chosen.values())
 
 
 def _groups(
@@ -555,15 +545,6 @@ def _bytes(result: FitResult) -> int:
     return drawn + anchors * BYTES_PER_ANCHOR + sum(map(_bytes, result.further.values()))
 
 
-def _lead(fitted: FitResult | GroupedResult) -> str:
-    """Return what the page rests on: the runs, what was measured, and the model."""
-    schemas = [result.schema for result in fitted.results.values()]
-    rows, configurations = sum(s.rows for s in schemas), sum(s.configurations for s in schemas)
-    runs = f"{counted(rows, 'run')} of {counted(configurations, 'configuration')}"
-    groups = f" in {counted(len(fitted.results), 'group')} ({', '.join(fitted.group)})" if fitted.group else ""
-    return f"From {runs}{groups}: {measured_text(schemas[0])}, fitted by the model '{fitted.first.model}'."
-
-
 def _title(result: FitResult, groups: list[dict[str, Any]], names: Sequence[str]) -> str:
     """Return the title: the table's name, and the question."""
     of = "" if result.schema.target.is_time else f"{result.schema.target.name} of "
@@ -577,19 +558,6 @@ def _title(result: FitResult, groups: list[dict[str, Any]], names: Sequence[str]
         which = " and ".join(differing) if len(differing) <= MOST_NAMED else "group"
         return f"Which {which} of {table} needs a look{at}?"
     return f"{of}{table}{at}: what to expect"
-
-
-def _first_look(groups: list[dict[str, Any]]) -> str:
-    """Return which group to look at first; nothing for one group, or without efficiencies."""
-    looks = {
-        group["name"]: group["sheet"]["summary"]
-        for group in groups
-        if "sheet" in group and group["sheet"]["summary"]["efficiency"] is not None
-    }
-    if len(looks) < 2:
-        return ""
-    names = ("efficiency", "efficiencyUpper", "at")
-    return first_of_groups({name: tuple(look[n] for n in names) for name, look in looks.items()})
 
 
 def scheme_of(table: Table, along: str | None = None) -> str:

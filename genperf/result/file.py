@@ -102,7 +102,12 @@ def _plain(text: str | bytes, where: str) -> dict[str, Any]:
     try:
         plain = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        if _is_table(text):
+        # Parquet, compressed, or lines with one delimiter.
+        head = text[:4096].encode() if isinstance(text, str) else text[:4096]
+        lines = [line for line in head.decode("utf-8", "replace").splitlines() if line.strip() and line[0] != "#"]
+        is_json = head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith((b"{", b"["))
+        is_csv = bool(lines) and "\0" not in lines[0] and any(lines[0].count(mark) for mark in DELIMITERS)
+        if head.startswith(OF_TABLES) or (is_csv and not is_json):
             hint = f"fit it first: genperf fit {where} -o model.json, which says what is missing"
             raise ModelError("is a table of runs, not a model", where=where, hint=hint) from None
         hint = "it may be cut off: fit again with -o, or restore it"
@@ -116,17 +121,6 @@ def _plain(text: str | bytes, where: str) -> dict[str, Any]:
         hint = "update genperf" if version > VERSION else "fit it again: genperf fit TABLE … -o model.json"
         raise ModelError(f"has schema version {version}; this genperf reads {VERSION}", where=where, hint=hint)
     return plain
-
-
-def _is_table(text: str | bytes) -> bool:
-    """Tell whether a file that is no JSON looks like a table: Parquet, compressed, or lines with one delimiter."""
-    head = text[:4096].encode() if isinstance(text, str) else text[:4096]
-    if head.startswith((b"PAR1", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")):
-        return True
-    if head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith((b"{", b"[")):
-        return False
-    lines = [line for line in head.decode("utf-8", "replace").splitlines() if line.strip() and line[0] != "#"]
-    return bool(lines) and "\0" not in lines[0] and any(lines[0].count(mark) for mark in DELIMITERS)
 
 
 def save_model(result: FitResult | GroupedResult, path: str | Path) -> None:
@@ -205,11 +199,18 @@ def record_of(result: FitResult) -> layout.ModelRecord:
         raise ModelError(f"a model that answers for {levels_text} is not written", hint="write the fitted model")
     discrepancies = discrepancies_of(result.members)
     places = {id(d): k for k, d in enumerate(discrepancies)}
+    # What a discrepancy has as the one before it is left out.
+    records: list[layout.DiscrepancyRecord] = []
+    before: dict[str, Any] = {}
+    for fields in map(msgspec.structs.asdict, discrepancies):
+        alike = {name for name in SHARED if before and _text(fields[name]) == _text(before[name])}
+        records.append(layout.DiscrepancyRecord(**{k: v for k, v in fields.items() if k not in alike}))
+        before = fields
     return layout.ModelRecord(
         **{name: getattr(result, name) for name in OF_RESULT},
         members=tuple(_member_record(m, places.get(id(m.discrepancy))) for m in result.members),
         metrics={name: value for name, value in result.metrics.items() if math.isfinite(value)},
-        discrepancies=_discrepancy_records(discrepancies),
+        discrepancies=tuple(records),
         stack=stack_of(result.members),
         further={name: record_of(further_result) for name, further_result in result.further.items()},
     )
@@ -249,7 +250,12 @@ def _member_record(member: Member, place: int | None) -> layout.MemberRecord:
 
 def result_of(record: layout.ModelRecord) -> FitResult:
     """Return the result of a record."""
-    discrepancies = _discrepancies_from(record.discrepancies)
+    discrepancies: list[Discrepancy] = []
+    fields: dict[str, Any] = {}
+    for discrepancy in record.discrepancies:
+        fields |= {k: v for k, v in msgspec.structs.asdict(discrepancy).items() if v is not msgspec.UNSET}
+        layout.refused((name not in fields, f"discrepancies.{name}: it is missing") for name in SHARED)
+        discrepancies.append(Discrepancy(**fields))
     layout.refused(layout.of_record(record, discrepancies))
     return FitResult(
         **{name: getattr(record, name) for name in (*OF_RESULT, "metrics")},
@@ -288,28 +294,6 @@ def _member(model: layout.ModelRecord, place: int, discrepancies: Sequence[Discr
         discrepancy=discrepancy,
         process=None if model.stack is None else Process(model.stack, place),
     )
-
-
-def _discrepancy_records(discrepancies: Iterable[Discrepancy]) -> tuple[layout.DiscrepancyRecord, ...]:
-    """Return the records of a model's discrepancies, in their order."""
-    records: list[layout.DiscrepancyRecord] = []
-    before: dict[str, Any] = {}
-    for fields in map(msgspec.structs.asdict, discrepancies):
-        alike = {name for name in SHARED if before and _text(fields[name]) == _text(before[name])}
-        records.append(layout.DiscrepancyRecord(**{k: v for k, v in fields.items() if k not in alike}))
-        before = fields
-    return tuple(records)
-
-
-def _discrepancies_from(records: Sequence[layout.DiscrepancyRecord]) -> tuple[Discrepancy, ...]:
-    """Return the discrepancies of a model's records, in their order."""
-    discrepancies: list[Discrepancy] = []
-    fields: dict[str, Any] = {}
-    for record in records:
-        fields |= {k: v for k, v in msgspec.structs.asdict(record).items() if v is not msgspec.UNSET}
-        layout.refused((name not in fields, f"discrepancies.{name}: it is missing") for name in SHARED)
-        discrepancies.append(Discrepancy(**fields))
-    return tuple(discrepancies)
 
 
 def _encode_hook(value: object) -> object:

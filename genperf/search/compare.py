@@ -205,7 +205,11 @@ def compare(
     amount = "a million samples" if in_samples else "a million steps of one"
     what_costs = with_article(first_model.schema.panel.timed) if samples is None else amount
     sentence += _cheapest_sentence(ranked, columns_of_names, price, what_costs)
-    notes += [] if rated else _batch_notes(ranked, groups)
+    if not rated:
+        # Groups may be those of a batch.
+        differing = [n for n in groups if canonical_of(n) in ("batch", "global_batch") and len(set(ranked[n])) > 1]
+        not_alike = "so a step of one is not the work of another"
+        notes += [f"the alternatives differ in {name}, {not_alike}: --at {name}=VALUE" for name in differing]
     if isinstance(fitted, GroupedResult):
         notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
     of_steps = first_model.schema.of_steps
@@ -368,16 +372,6 @@ def _cheapest_sentence(ranked: pd.DataFrame, names: tuple[str, ...], price: Paid
     if len(as_it_is) == 1 and text != NOTHING:
         sentence += f", in place of {three_digits(as_it_is.iloc[0])}"
     return f"{sentence} (the cheapest with a probability of {100 * least['cheapest']:.0f} %)."
-
-
-def _batch_notes(ranked: pd.DataFrame, groups: tuple[str, ...]) -> list[str]:
-    """Say where the alternatives do different work in a step."""
-    batches = [n for n in groups if canonical_of(n) in ("batch", "global_batch")]
-    return [
-        f"the alternatives differ in {name}, so a step of one is not the work of another: --at {name}=VALUE"
-        for name in batches
-        if len(set(ranked[name])) > 1
-    ]
 
 
 #: The terms of a series that arise between nodes.

@@ -8,14 +8,13 @@ import pandas as pd
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from genperf.arrays import Array, Index
+from genperf.arrays import Index
 from genperf.attribution.answers import Line, PrintedAnswer
 from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
 from genperf.formula import names_in
 from genperf.panel.panel import Target
 from genperf.panel.quantities import REPORTED_BESIDE
-from genperf.prediction import Schema
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import model_names
 from genperf.result import FitResult, GroupedResult, answering
@@ -160,21 +159,7 @@ def _per_unit(frame: pd.DataFrame) -> bool:
 
 def _for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) -> tuple[pd.DataFrame, str]:
     """Return a table of configurations to print, and what is the same in all; settings keep all their digits."""
-    printed = frame.drop(columns=_redundant(frame, target))
-    same = {
-        name: _cell(name, printed[name].iloc[0], settings)
-        for name in (*settings, "fits")
-        if name in printed and len(printed) > 1 and len(set(printed[name])) == 1
-    }
-    printed = printed.drop(columns=list(same))
-    cells = {str(name): [_cell(str(name), value, settings) for value in printed[name]] for name in printed.columns}
-    # That every run fits goes without a word.
-    constants_shown = [f"{name}={value}" for name, value in same.items() if (name, value) != ("fits", "1")]
-    return pd.DataFrame(cells), ", ".join(constants_shown)
-
-
-def _redundant(frame: pd.DataFrame, target: Target) -> list[str]:
-    """Return the columns that say again what another says, or mean nothing to a person."""
+    # What another column says again, or what means nothing to a person.
     gone = ["reason", *(n for n in frame.columns if str(n).endswith("_lower") and n not in THROUGHPUT)]
     gone += [f"{name}_upper" for name in REPORTED_BESIDE if name in frame]
     if "objective" in frame and any(
@@ -188,7 +173,17 @@ def _redundant(frame: pd.DataFrame, target: Target) -> list[str]:
         gone += [target.name, "lower", "upper"]
     elif "throughput" in frame:
         gone += [name for name in THROUGHPUT[1:] if name in frame]
-    return gone
+    printed = frame.drop(columns=gone)
+    same = {
+        name: _cell(name, printed[name].iloc[0], settings)
+        for name in (*settings, "fits")
+        if name in printed and len(printed) > 1 and len(set(printed[name])) == 1
+    }
+    printed = printed.drop(columns=list(same))
+    cells = {str(name): [_cell(str(name), value, settings) for value in printed[name]] for name in printed.columns}
+    # That every run fits goes without a word.
+    constants_shown = [f"{name}={value}" for name, value in same.items() if (name, value) != ("fits", "1")]
+    return pd.DataFrame(cells), ", ".join(constants_shown)
 
 
 def _cell(name: str, value: object, settings: Collection[str]) -> str:
@@ -333,10 +328,24 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
     best = best.iloc[order[: task.top]].reset_index(drop=True)
     words = ["verdict", "reason"]
     plain = best.drop(columns=[*words, "_model", "_row"])
+    places, rows = (best[name].to_numpy(dtype=int) for name in ("_model", "_row"))
     if search.problem.further:
-        rows = zip(best["_model"].tolist(), best["_row"].tolist(), strict=True)
-        plain["meets"] = [float(solved[m].search.meets(solved[m].positions[[row]])[0]) for m, row in rows]
-    plain["wins"] = _wins(solved, best)
+        pairs = zip(places.tolist(), rows.tolist(), strict=True)
+        plain["meets"] = [float(solved[m].search.meets(solved[m].positions[[row]])[0]) for m, row in pairs]
+    used = list(dict.fromkeys(places.tolist()))
+    if len(used) == 1:
+        plain["wins"] = solved[used[0]].search.wins(solved[used[0]].positions[rows])
+    else:
+        # Groups are drawn independently of each other.
+        drawn = np.empty((JOINT_DRAWS, len(best)))
+        for place in used:
+            mine, solution = places == place, solved[place]
+            drawn[:, mine] = solution.search.joint(solution.positions[rows[mine]], JOINT_DRAWS, (place,))
+        plain["wins"] = winners(drawn).mean(axis=0)
+    fronts = [s.front for s in solved if not s.front.empty]
+    front = pd.concat(fronts, ignore_index=True) if fronts else pd.DataFrame()
+    if len(fronts) > 1:
+        front = front.iloc[_along(_front_places(front, target.name))].reset_index(drop=True)
     per, excluded = _per(search.result, task.job), pd.concat([_excluded(s.search, s.evaluation) for s in solved])
     return Optimum(
         minimize=solved[0].minimize,
@@ -345,7 +354,7 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
         configurations=sum(s.search.space.size for s in solved),
         feasible=sum(s.evaluation.feasible for s in solved),
         best=plain.assign(**{word: best[word] for word in words}),
-        front=_joint_front([s.front for s in solved], target.name),
+        front=front,
         excluded=excluded.groupby("constraint", sort=False, as_index=False)[["excludes", "alone"]].sum(),
         quantity=target,
         notes=(*dict.fromkeys(note for s in solved for note in s.notes), *notes),
@@ -361,35 +370,12 @@ def _with_group(frame: pd.DataFrame, group: Group) -> pd.DataFrame:
     return frame if frame.empty else frame.assign(**group)[[*group, *frame]]
 
 
-def _wins(solved: Sequence[_Solved], best: pd.DataFrame) -> Array:
-    """Return the share of the draws in which each row is the best; groups are drawn independently of each other."""
-    places, rows = (best[name].to_numpy(dtype=int) for name in ("_model", "_row"))
-    used = list(dict.fromkeys(places.tolist()))
-    if len(used) == 1:
-        solution = solved[used[0]]
-        return np.asarray(solution.search.wins(solution.positions[rows]))
-    drawn = np.empty((JOINT_DRAWS, len(best)))
-    for place in used:
-        mine, solution = places == place, solved[place]
-        drawn[:, mine] = solution.search.joint(solution.positions[rows[mine]], JOINT_DRAWS, (place,))
-    return np.asarray(winners(drawn).mean(axis=0))
-
-
 def _along(positions: Index) -> Index:
     """Return a Pareto front, thinned evenly along it where it is long."""
     if positions.size <= SHOWN_FRONT:
         return positions
     places = np.linspace(0, positions.size - 1, SHOWN_FRONT).round().astype(int)
     return np.asarray(positions[places])
-
-
-def _joint_front(fronts: Sequence[pd.DataFrame], predicted: str) -> pd.DataFrame:
-    """Return the Pareto front of several, thinned where it is long."""
-    filled = [front for front in fronts if not front.empty]
-    if len(filled) < 2:
-        return filled[0] if filled else pd.DataFrame()
-    together = pd.concat(filled, ignore_index=True)
-    return together.iloc[_along(_front_places(together, predicted))].reset_index(drop=True)
 
 
 def _front_places(frame: pd.DataFrame, predicted: str) -> Index:
@@ -404,7 +390,16 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     axes = read_grid({columns[name]: values for name, values in task.over.items()})
     result = answering(result, axes)
     schema, goal, minimize = result.schema, task.goal, task.minimize
-    _check_limits(schema, goal, task.job)
+    for name, limit in (("deadline", goal.deadline), ("budget", goal.budget)):
+        if limit is not None and not schema.target.is_time:
+            raise GenperfError(only_for_times(f"{name}s", schema.target), hint=f"leave --{name} out")
+        if limit is not None and schema.target.throughput and not task.job.sized:
+            raise GenperfError(
+                f"a {name} needs to know how much there is to do: a throughput was measured, and no step",
+                hint="--samples N, in the unit of the throughput",
+            )
+    if goal.budget is not None and not task.job.priced:
+        raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
     constraints = [in_model_names(text, schema) for text in task.where]
     constraints += capacity_constraints(goal.capacity, schema, result.further)
     constraints += [] if goal.budget is None else [f"cost <= {goal.budget!r}"]
@@ -435,13 +430,21 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     front, thinned = _front(search, evaluation, positions)
     per = _per(result, task.job)
     taken = f"not given, and taken at: {join_values(space.taken)}; --over varies them" if space.taken else ""
+    unfit, uncertain = counted(evaluation.unfit, "configuration"), f"{evaluation.uncertain:,} of them uncertain"
+    left_out = f"{unfit} left out: a run fits with a probability below {goal.fits:g}, or was measured as failed"
+    # Steps of different numbers of samples are compared.
+    total = result.panel.work_of_step(job.work).total
+    what = schema.target.name if minimize is None else minimize
+    per_step = schema.target.is_time and not schema.target.throughput and what in (schema.target.name, "cost")
+    per_step = per_step and not job.sized and total is not None and bool(space.varied & names_in(total))
+    different = f"the {what} is that of a step, and steps of different numbers of samples are compared"
     notes = [
         ("taken", taken),
         ("most_throughput", "" if not chosen or schema.target.throughput else _MOST_THROUGHPUT),
         ("work_assumed", f"{step.assumption}; --work says otherwise" if step.assumption and by_work else ""),
-        ("may_not_fit", _may_not_fit(search, evaluation)),
+        ("may_not_fit", f"{left_out}; {uncertain}" if evaluation.unfit else ""),
         ("price", f"cost is at {price_text(task.job.price_text, per)}" if task.job.price_text and per else ""),
-        ("per_step", _per_step(search, minimize, job)),
+        ("per_step", f"{different}; for the {what} of N samples: --samples N" if per_step else ""),
         ("not_finite", f"{evaluation.not_finite:,} {_NOT_FINITE}" if evaluation.not_finite else ""),
         ("not_all_looked_at", not_looked_at),
         ("front_thinned", thinned),
@@ -457,20 +460,6 @@ _MOST_THROUGHPUT = (
     "the aim is the most throughput, as steps differ in their work; --minimize time is for the shortest step"
 )
 _NOT_FINITE = "configurations have no finite prediction or objective and are left out"
-
-
-def _check_limits(schema: Schema, goal: Goal, job: Job) -> None:
-    """Refuse a deadline of what has no duration, and a budget of what has no price."""
-    for name, limit in (("deadline", goal.deadline), ("budget", goal.budget)):
-        if limit is not None and not schema.target.is_time:
-            raise GenperfError(only_for_times(f"{name}s", schema.target), hint=f"leave --{name} out")
-        if limit is not None and schema.target.throughput and not job.sized:
-            raise GenperfError(
-                f"a {name} needs to know how much there is to do: a throughput was measured, and no step",
-                hint="--samples N, in the unit of the throughput",
-            )
-    if goal.budget is not None and not job.priced:
-        raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
 
 
 def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.DataFrame, str]:
@@ -582,27 +571,6 @@ def _late(search: Search, evaluation: Evaluation, looked: int) -> tuple[str, str
         return f"{text} best", f"vary fewer values: {count:,} have a central time before it"
     text = f"{text} configurations with a central time before it ({fastest})"
     return text, f"a later --deadline, a smaller --interval, {_MEASURE}"
-
-
-def _may_not_fit(search: Search, evaluation: Evaluation) -> str:
-    """Return how many configurations were left out because a run may fail, and of how many that is uncertain."""
-    if not evaluation.unfit:
-        return ""
-    left_out = f"{counted(evaluation.unfit, 'configuration')} left out: a run fits with a probability below"
-    return f"{left_out} {search.goal.fits:g}, or was measured as failed; {evaluation.uncertain:,} of them uncertain"
-
-
-def _per_step(search: Search, minimize: str | None, job: Job) -> str:
-    """Return that steps of different numbers of samples are compared, where they are."""
-    target = search.result.schema.target
-    what = target.name if minimize is None else minimize
-    if not target.is_time or target.throughput or what not in (target.name, "cost") or job.sized:
-        return ""
-    samples = search.result.panel.work_of_step(job.work).total
-    if samples is None or not search.space.varied & names_in(samples):
-        return ""
-    text = f"the {what} is that of a step, and steps of different numbers of samples are compared"
-    return f"{text}; for the {what} of N samples: --samples N"
 
 
 def _per(result: FitResult, job: Job) -> str:

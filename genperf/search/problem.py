@@ -194,7 +194,14 @@ def read_problem(
     follow = _quantities(words, job, per_unit)
     total = Formula("total", follow.node("total")) if target.is_time else Formula(predicted, Name(predicted))
     objective = total if minimize == predicted else words.number(minimize, quantities=True)
-    comparisons = [Formula(render(node), node) for text in where for node in _comparisons(text, words)]
+    comparisons = []
+    for text in where:
+        formula = parse(text, [*words.names, *words.quantities], words.texts)
+        if not formula.logical:
+            hint = f"{text} <= 64"
+            raise FormulaError("a constraint is a comparison", text=text, column=0, width=len(text), hint=hint)
+        # Split at `and`, so that each part can be told apart when nothing satisfies all of them.
+        comparisons += [Formula(render(node), node) for node in _split(formula.node)]
     read = frozenset().union(*(f.names for f in (objective, *comparisons))) & set(words.quantities)
     if not target.is_time and read & {"total", "cost"}:
         raise ModelError(
@@ -250,14 +257,6 @@ def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
     if job.priced:
         nodes["price"] = words.number(str(job.price)).node
     return Quantities({name: node for name, node in nodes.items() if node is not None})
-
-
-def _comparisons(text: str, words: Vocabulary) -> list[Node]:
-    """Read a constraint, split at `and`, so that each part can be told apart when nothing satisfies all of them."""
-    formula = parse(text, [*words.names, *words.quantities], words.texts)
-    if not formula.logical:
-        raise FormulaError("a constraint is a comparison", text=text, column=0, width=len(text), hint=f"{text} <= 64")
-    return _split(formula.node)
 
 
 def _split(node: Node) -> list[Node]:
@@ -422,7 +421,14 @@ class Search(Struct, frozen=True, eq=False):
         problem, shape = self.problem, positions.shape
         predicted = self.predicted(self.space.take(positions))
         satisfies = evaluation.count(np.s_[len(problem.simple) :], _fails(problem.further, predicted, shape))
-        satisfies &= self._fitting(predicted, satisfies, evaluation)
+        if (feasibility := self.result.feasibility) is not None:
+            factors, least = self._factors(predicted), self.goal.fits
+            probability, failed = feasibility.probability(factors), feasibility.known_to_fail(factors)
+            left_out = satisfies & (failed | (probability < least))
+            evaluation.unfit += int(left_out.sum())
+            evaluation.uncertain += int(np.sum(left_out & ~failed & (probability > 1.0 - least)))
+            evaluation.likeliest = max(evaluation.likeliest, float(probability[left_out].max(initial=0.0)))
+            satisfies &= ~left_out
         formulas = (problem.objective, problem.total, problem.cost or ZERO)
         objective, total, cost = (np.broadcast_to(value(formula, predicted), shape) for formula in formulas)
         finite = satisfies & np.isfinite(objective) & np.isfinite(total)
@@ -437,19 +443,6 @@ class Search(Struct, frozen=True, eq=False):
         evaluation.feasible += int(np.sum(satisfies & ~late))
         answers = finite & ~late
         return positions[answers], objective[answers], cost[answers]
-
-    def _fitting(self, columns: Columns, satisfies: Mask, evaluation: Evaluation) -> Mask:
-        """Return which configurations are likely enough to fit, and count the others that satisfy the constraints."""
-        feasibility, least = self.result.feasibility, self.goal.fits
-        if feasibility is None:
-            return satisfies
-        factors = self._factors(columns)
-        probability, fails = feasibility.probability(factors), feasibility.known_to_fail(factors)
-        left_out = satisfies & (fails | (probability < least))
-        evaluation.unfit += int(left_out.sum())
-        evaluation.uncertain += int(np.sum(left_out & ~fails & (probability > 1.0 - least)))
-        evaluation.likeliest = max(evaluation.likeliest, float(probability[left_out].max(initial=0.0)))
-        return ~left_out
 
     def predicted(self, columns: Columns) -> Columns:
         """Return configurations with their predictions, and those on one worker where a formula reads these."""

@@ -176,21 +176,18 @@ def knowledge(
     between = (now.weights[:, None] * centred).T @ centred
     far = distance_beyond(result.schema, columns)
     regime = 0.0 if contained else NEW_REGIME * REGIME_JUMP**2 * np.minimum.outer(far, far)
-    noise = np.minimum(now.noise, _residual_variance(result)) if contained else now.noise
+    noise = now.noise
+    if contained and result.panel.medians:
+        # The variance of ln T of a run around the expressions that were fitted to it.
+        measured = np.array([median.value for median in result.panel.medians])
+        residuals = np.log(measured / central_times(result.members, result.panel.measured))
+        constants = max(member.expression.freedom for member in result.members)
+        freedom = max(len(measured) - constants, LEAST_ERROR_FREEDOM * len(measured))
+        around_fit = max(float(residuals @ residuals / freedom), result.spread.noise**2)
+        noise = np.minimum(noise, around_fit + result.spread.form**2)
     # The square of a correlation two standard deviations from none.
     chance = 0.0 if len(now.weights) == 1 else float(4.0 * np.sum(now.weights**2))
     return Knowledge(between + now.within + regime, noise, chance)
-
-
-def _residual_variance(result: FitResult) -> float:
-    """Return the variance of ln T of a run around an expression that was fitted to it; infinite where it has none."""
-    expressions, panel = [member.expression for member in result.members], result.panel
-    if not panel.medians:
-        return float("inf")
-    measured = np.array([median.value for median in panel.medians])
-    residuals = np.log(measured / central_times(result.members, panel.measured))
-    freedom = max(len(measured) - max(e.freedom for e in expressions), LEAST_ERROR_FREEDOM * len(measured))
-    return max(float(residuals @ residuals / freedom), result.spread.noise**2) + result.spread.form**2
 
 
 def uncertainty(

@@ -147,7 +147,18 @@ class Problem(Struct, frozen=True, dict=True):
         n = self.scale.size
         gradient, curvature = np.empty((len(constants), n)), np.empty((len(constants), n, n))
         for block in blocks(len(constants), self.measured.size * (n + 2), CACHED_NUMBERS):
-            gradient[block], curvature[block] = self._slopes(constants[block], conditions[block])
+            of_block = conditions[block]
+            predicted, J = self.jacobian(constants[block])
+            with np.errstate(all="ignore"):
+                omega = of_block.shares * self.loss.curvature(predicted, of_block.measured, of_block.mean)
+                error = predicted - of_block.measured
+                moments = _moments(J, omega, error)
+                if not all(np.isfinite(moment).all() for moment in moments):
+                    finite = np.isfinite(omega) & np.isfinite(predicted)
+                    J = np.where(np.isfinite(J), J, 0.0)
+                    moments = _moments(J, np.where(finite, omega, 0.0), np.where(finite, error, 0.0))
+                gradient[block] = 2.0 * self.scale * moments[0]
+                curvature[block] = 2.0 * np.outer(self.scale, self.scale) * moments[1]
         scaled = np.where(self.penalised, constants / conditions.scale - conditions.centre, 0.0)
         strength = conditions.strength[:, None]
         of_penalty = np.where(self.penalised, self._unit_penalty.curvature(scaled) * strength, 0.0)
@@ -155,19 +166,6 @@ class Problem(Struct, frozen=True, dict=True):
         ratio = self.scale / conditions.scale
         diagonal(curvature)[:] += of_penalty * ratio**2
         return gradient + of_penalty * ratio * scaled, curvature
-
-    def _slopes(self, constants: Array, conditions: Conditions) -> tuple[Array, Array]:
-        """Return the gradient and curvature of the loss by the scaled constants."""
-        predicted, J = self.jacobian(constants)
-        with np.errstate(all="ignore"):
-            omega = conditions.shares * self.loss.curvature(predicted, conditions.measured, conditions.mean)
-            error = predicted - conditions.measured
-            gradient, curvature = _moments(J, omega, error)
-            if not (np.isfinite(gradient).all() and np.isfinite(curvature).all()):
-                finite = np.isfinite(omega) & np.isfinite(predicted)
-                J = np.where(np.isfinite(J), J, 0.0)
-                gradient, curvature = _moments(J, np.where(finite, omega, 0.0), np.where(finite, error, 0.0))
-            return 2.0 * self.scale * gradient, 2.0 * np.outer(self.scale, self.scale) * curvature
 
     def projected(self, constants: Array, weights: Array | None = None) -> tuple[Array, Array]:
         """Return the sets with their coefficients replaced by the best ones for their other constants, and their costs.

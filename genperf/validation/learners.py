@@ -229,7 +229,11 @@ def last_point(train: Table, data: pd.DataFrame, interval: float, seed: int) -> 
     # Of configurations equally far away the first is taken.
     train = train.take(np.argsort(-sum(scales, np.zeros(len(train))), kind="stable"))
     panel = train.panel
-    work = _one_worker(panel, train)
+    # What a time is proportional to: a worker's batch, and 1/n of a job; else one.
+    work: Node = ONE
+    if train.target.unit == SECONDS:
+        workers = panel.counted_node if is_whole(train.scaling) else None
+        work = (panel.node("batch") or ONE) if workers is None else call("divide", ONE, workers)
 
     def samples(frame: pd.DataFrame) -> Array:
         columns = {f.name: frame[f.name].to_numpy(dtype=float) for f in train.numeric}
@@ -246,15 +250,6 @@ def last_point(train: Table, data: pd.DataFrame, interval: float, seed: int) -> 
     if len(train) > 1:
         half = half_width(np.log(train.measured) - logarithms(train.frame, apart=True), interval)
     return LearnerForecast.of_logarithms(centre, centre - half, centre + half)
-
-
-def _one_worker(panel: Panel, train: Table) -> Node:
-    """Return what a time is proportional to, as a formula: a worker's batch, and 1/n of a job; else one."""
-    if train.target.unit != SECONDS:
-        return ONE
-    if is_whole(train.scaling) and (workers := panel.counted_node) is not None:
-        return call("divide", ONE, workers)
-    return panel.node("batch") or ONE
 
 
 def _nearest(train: Table, panel: Panel, data: pd.DataFrame, apart: bool) -> Integers:

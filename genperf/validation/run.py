@@ -154,14 +154,10 @@ class Validation(Struct, frozen=True, eq=False):
         values = self.configurations.rename(columns=lambda name: name + "_" * (name in results))
         return values.join(results, how="inner")
 
-    def table(self, *, timing: bool = True) -> str:
-        """Return the summary as plain text; without `timing` the same input and seed give the same bytes."""
-        lines = self.summary(timing=timing).to_string(index=False).splitlines()
+    def __str__(self) -> str:
+        lines = self.summary().to_string(index=False).splitlines()
         notes = (f"note: {text}" for text in self._messages())
         return "\n".join([self.headline, *(f"  {line.rstrip()}" for line in lines), *notes])
-
-    def __str__(self) -> str:
-        return self.table()
 
     __repr__ = __str__
 
@@ -181,7 +177,7 @@ class Validation(Struct, frozen=True, eq=False):
             f"errors in %, intervals of {100 * self.interval:g} %"
         )
 
-    def summary(self, *, timing: bool = True) -> pd.DataFrame:
+    def summary(self) -> pd.DataFrame:
         """Return a row per model with rounded numbers as text, the root mean squared error with the target's unit."""
         unit = f" {self.target.unit}".rstrip()
         rows = []
@@ -192,7 +188,7 @@ class Validation(Struct, frozen=True, eq=False):
             for name, value in m.metrics.items():
                 digits = {"rmse": ".3g", "r2": ".3f"}.get(name, ".1f")
                 row[name] = "-" if value is None else f"{value:{digits}}{unit if name == 'rmse' else ''}"
-            rows.append({**row, **({"seconds": f"{m.seconds:.2f}"} if timing else {})})
+            rows.append({**row, "seconds": f"{m.seconds:.2f}"})
         return pd.DataFrame(rows)
 
     def _messages(self) -> list[str]:
@@ -200,15 +196,6 @@ class Validation(Struct, frozen=True, eq=False):
         failures = [f"{m.model} failed: {m.failed}" for m in self.models if m.failed is not None]
         notes = [f"{m.model}: {note}" for m in self.models for note in m.notes]
         return [*failures, *notes, *(str(note) for note in self.notes)]
-
-
-def reasons_in_words(reasons: Sequence[str], total: int) -> tuple[Note, ...]:
-    """Count why configurations were left unpredicted, one note a reason, the most frequent first."""
-    counts = Counter(reasons).most_common()
-    notes = [f"{n} of {total} configurations left unpredicted: {r}" for r, n in counts[:LISTED]]
-    unlisted = sum(n for _, n in counts[LISTED:])
-    notes += [f"{unlisted} of {total} configurations left unpredicted for other reasons"] if unlisted else []
-    return tuple(Note(text, "unpredicted") for text in notes)
 
 
 # Characters that a formula has and a name has not.
@@ -501,7 +488,12 @@ def _score(name: str, measured: pd.DataFrame, answers: Objects, seconds: float) 
         distinct = list(dict.fromkeys(reasons))
         more = f"; and {len(distinct) - LISTED} more" if len(distinct) > LISTED else ""
         return ModelScore(name, predictions[:0], seconds, failed="; ".join(distinct[:LISTED]) + more)
-    return ModelScore(name, predictions, seconds, reasons_in_words(reasons, len(missing)))
+    # Why configurations were left unpredicted, one note a reason, the most frequent first.
+    counts, unpredicted = Counter(reasons).most_common(), f"of {len(missing)} configurations left unpredicted"
+    texts = [f"{count} {unpredicted}: {reason}" for reason, count in counts[:LISTED]]
+    unlisted = sum(count for _, count in counts[LISTED:])
+    texts += [f"{unlisted} {unpredicted} for other reasons"] if unlisted else []
+    return ModelScore(name, predictions, seconds, tuple(Note(text, "unpredicted") for text in texts))
 
 
 #: The learners without readable coefficients.
@@ -571,9 +563,14 @@ def _mean_errors(
     """Return the mean |ln(predicted/measured)| plain, then with each factor shuffled, shape (1 + factors, repeats)."""
     medians, (errors, counts) = table.medians(), np.zeros((2, 1 + len(factors), repeats))
     for number, fold in enumerate(splits):
-        held = medians.take(np.unique(table.configuration[fold.test]))
-        copies = _shuffled(held.frame[[f.name for f in medians.factors]], factors, repeats, [seed, number])
-        outcome = predicted(Task(model, table.take(fold.train), copies, 0.9, seed, {}))
+        held, rng = medians.take(np.unique(table.configuration[fold.test])), np.random.default_rng([seed, number])
+        # The rows, then copies of them with each factor shuffled in turn.
+        copies = [plain := held.frame[[f.name for f in medians.factors]]]
+        for factor in factors:
+            orders = [rng.permutation(len(plain)) for _ in range(repeats)]
+            copies += [with_columns(plain, {factor: plain[factor].to_numpy()[order]}) for order in orders]
+        rows = pd.concat(copies, ignore_index=True)
+        outcome = predicted(Task(model, table.take(fold.train), rows, 0.9, seed, {}))
         if outcome.error is not None:
             raise outcome.error
         with np.errstate(all="ignore"):
@@ -585,13 +582,3 @@ def _mean_errors(
         errors += np.where(usable, of_copies, 0.0).sum(axis=2)
         counts += usable.sum(axis=2)
     return np.asarray(errors / np.maximum(counts, 1))
-
-
-def _shuffled(frame: pd.DataFrame, factors: Sequence[str], repeats: int, seed: Sequence[int]) -> pd.DataFrame:
-    """Return the rows, then copies of them with each factor shuffled in turn."""
-    rng = np.random.default_rng(seed)
-    copies = [frame]
-    for factor in factors:
-        orders = [rng.permutation(len(frame)) for _ in range(repeats)]
-        copies += [with_columns(frame, {factor: frame[factor].to_numpy()[order]}) for order in orders]
-    return pd.concat(copies, ignore_index=True)

@@ -53,7 +53,7 @@ def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
     if kind == "leave-group-out" and argument:
         return _leave_group_out(table, argument)
     if kind == "extrapolate" and argument:
-        return _extrapolate(table, *_column_and_limit(table, argument))
+        return _extrapolate(table, argument)
     forms = {s.partition(":")[0]: s for s in SCHEMES}
     near = f"did you mean '{forms[kind]}'?" if kind in forms else did_you_mean(kind, forms)
     schemes_text = "one of " + ", ".join(SCHEMES)
@@ -108,8 +108,18 @@ def _leave_group_out(table: Table, column: str) -> tuple[Split, ...]:
     return _held_out_each(texts, names, f"{column} = ")
 
 
-def _extrapolate(table: Table, column: str, limit: float | None) -> tuple[Split, ...]:
-    """Hold out the configurations beyond a limit; without one, beyond the second largest value of each group."""
+def _extrapolate(table: Table, text: str) -> tuple[Split, ...]:
+    """Hold out what is beyond the limit of ``COLUMN:LIMIT``, without one beyond each group's second largest value."""
+    column, colon, limit_text = text.rpartition(":")
+    limit: float | None = None
+    if text in table.frame or not colon:
+        # A column may have a colon in its name.
+        column = text
+    else:
+        (limit,), unread = numbers([limit_text])
+        if unread:
+            hint = f"extrapolate:{column or 'COLUMN'}:8"
+            raise TableError(f"the limit '{limit_text}' is not a number", hint=hint)
     values = pd.to_numeric(_column(table, column), errors="coerce").to_numpy(dtype=float)
     if not (finite := np.isfinite(values)).all():
         cell_text = label(table.frame[column].iloc[int(finite.argmin())]) or "an empty cell"
@@ -135,17 +145,6 @@ def _extrapolate(table: Table, column: str, limit: float | None) -> tuple[Split,
             where=table.source,
         )
     return (Split(name, train, test),)
-
-
-def _column_and_limit(table: Table, text: str) -> tuple[str, float | None]:
-    """Split ``COLUMN:LIMIT``; a column may have a colon in its name."""
-    column, colon, limit = text.rpartition(":")
-    if text in table.frame or not colon:
-        return text, None
-    values, unread = numbers([limit])
-    if unread:
-        raise TableError(f"the limit '{limit}' is not a number", hint=f"extrapolate:{column or 'COLUMN'}:8")
-    return column, float(values[0])
 
 
 def _column(table: Table, name: str) -> pd.Series[Any]:

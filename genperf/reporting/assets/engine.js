@@ -1,3 +1,89 @@
+// How far a point's combinations lie from every run. Mirrors genperf/prediction/combinations.py.
+function position(f, value) {
+  if (!f.numeric) return f.levels.indexOf(value);
+  if (f.positive && f.lower > 0) return Math.log2(value);
+  return value / Math.max(f.upper - f.lower, Math.abs(f.upper), 1e-300);
+}
+
+function rounded(value) {
+  const whole = 10 ** RULES.combinations.digits;
+  return Math.round(value * whole) / whole;
+}
+
+function apart(combinations, factors, x) {
+  const out = { doublings: 0, text: "" };
+  if (!combinations) return out;
+  const { level, largest_untested: tested, named } = RULES.combinations;
+  const gap = (sign, here, run) => (sign === 0 ? level * (here !== run) : Math.max(0, sign * (here - run)));
+  const clipped = factors.map((f, i) => position(f, f.numeric ? Math.min(Math.max(x[i], f.lower), f.upper) : x[i]));
+  let pair = null;
+  for (const [places, signs, runs] of combinations.corners) {
+    const short = Math.min(...runs.map((r) => signs.reduce((sum, s, k) => sum + gap(s, clipped[places[k]], r[k]), 0)));
+    if (rounded(short) > out.doublings) [out.doublings, pair] = [rounded(short), places];
+  }
+  if (out.doublings <= tested) return out;
+  const distance = (run) => combinations.places.reduce((sum, i) => {
+    const f = factors[i], far = Math.abs(position(f, x[i]) - position(f, run[i]));
+    return sum + (f.numeric ? far : level * (far !== 0));
+  }, 0);
+  const far = combinations.runs.map((run) => rounded(distance(run)));
+  const run = combinations.runs[far.indexOf(Math.min(...far))];
+  const others = combinations.places.filter((i) => !pair.includes(i) && run[i] !== x[i]);
+  const shown = (i, values) => `${factors[i].name}=${factors[i].numeric ? plain(values[i]) : values[i]}`;
+  const nearest = [...pair, ...others].slice(0, named).map((i) => shown(i, run)).join(", ");
+  out.text = reason("apart", { pair: pair.map((i) => shown(i, x)).join(" and "), nearest });
+  return out;
+}
+
+// The probability that a run does not fail: mirrors genperf/prediction/feasibility.py.
+function normalShare(z) {
+  // Abramowitz and Stegun 7.1.26, off by less than 2e-7.
+  const x = Math.abs(z) / Math.SQRT2, t = 1 / (1 + 0.3275911 * x);
+  const rest = ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t * Math.exp(-x * x);
+  return z >= 0 ? 1 - rest / 2 : rest / 2;
+}
+
+// What a configuration asks for: one asks for no less where no entry is smaller.
+function demandedBy(f, values) {
+  const out = [];
+  f.demands.forEach(([, , , , more], k) => {
+    if (more !== "smaller") out.push(values[k]);
+    if (more !== "larger") out.push(-values[k]);
+  });
+  f.offsets.forEach(([, levels], k) => {
+    const code = Object.keys(levels).indexOf(String(values[f.demands.length + k]));
+    out.push(code, -code);
+  });
+  return out;
+}
+const surpasses = (a, others, sign, same) =>
+  others.some((b) => b.every((v, j) => sign * (a[j] - v) >= -same * Math.abs(v)));
+
+// 1 where no run ever failed.
+function fitsAt(f, x) {
+  if (!f) return 1;
+  const values = [...f.demands.map(([place]) => x[place]), ...f.offsets.map(([place]) => x[place])];
+  let margin = f.headroom;
+  f.demands.forEach(([, slope, centre, logarithmic], k) => {
+    const ratio = values[k] / centre;
+    margin -= slope * (logarithmic ? Math.log(Math.max(ratio, 2.2250738585072014e-308)) : ratio);
+  });
+  f.offsets.forEach(([, levels], k) => (margin -= levels[values[f.demands.length + k]] ?? Math.max(...Object.values(levels))));
+  if (f.need) margin -= f.need[1] * Math.log(Math.max(FORMULAS[f.need[0]](x), 2.2250738585072014e-308));
+  const here = demandedBy(f, values), known = (list) => list.map((v) => demandedBy(f, v));
+  let p = normalShare(margin);
+  if (surpasses(here, known(f.succeeded), -1, f.same)) p = Math.max(f.certainty, p);
+  if (surpasses(here, known(f.failed), 1, f.same)) p = Math.min(1 - f.certainty, p);
+  return 1 - (1 - f.byChance) * (1 - p);
+}
+
+// In words; nothing where a run is likely to fit.
+function fitsText(p) {
+  if (p >= PAGE.likelyToFit) return "";
+  const percent = p >= 0.01 ? `${Math.round(100 * p)} %` : reason("less_than_one");
+  return sentence(reason("fits", { how: reason(p >= 0.5 ? "fails" : "most_likely_fails"), percent }));
+}
+
 // What `predict` computes, in the page: members × draws → target, interval, verdict. Mirrors genperf/prediction/.
 const LN2 = Math.log(2);
 

@@ -1,3 +1,66 @@
+// A figure as a PNG: the colours and fonts that the page gives it are written into the drawing, then it is painted.
+const DRAWN = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "font-family", "font-size", "font-weight"];
+
+function standalone(svg) {
+  const copy = svg.cloneNode(true), [, , w, hgt] = svg.getAttribute("viewBox").split(" ");
+  const from = svg.querySelectorAll("*"), to = copy.querySelectorAll("*");
+  from.forEach((e, i) => {
+    const style = getComputedStyle(e);
+    for (const name of DRAWN) to[i].setAttribute(name, style.getPropertyValue(name));
+  });
+  copy.setAttribute("xmlns", SVG);
+  copy.setAttribute("width", w);
+  copy.setAttribute("height", hgt);
+  return [new XMLSerializer().serializeToString(copy), +w, +hgt];
+}
+
+// The legend stands below the drawing, as on the page.
+function painted(box, scale = 2) {
+  const [text, w, hgt] = standalone(box.querySelector("svg[role=img]"));
+  const image = new Image();
+  return new Promise((done, failed) => {
+    image.onerror = () => failed(new Error("the figure cannot be painted"));
+    image.onload = () => {
+      const entries = [...box.querySelectorAll(".legend span")].map((e) => e.textContent), marks = [...box.querySelectorAll(".legend svg")];
+      const canvas = h("canvas", { width: w * scale, height: (hgt + 22 * entries.length + 8) * scale }), pen = canvas.getContext("2d");
+      pen.scale(scale, scale);
+      pen.fillStyle = getComputedStyle(box.closest(".card")).backgroundColor;
+      pen.fillRect(0, 0, canvas.width, canvas.height);
+      pen.drawImage(image, 0, 0, w, hgt);
+      pen.font = "12px system-ui, sans-serif";
+      pen.textBaseline = "middle";
+      entries.forEach((words, i) => {
+        const y = hgt + 14 + 22 * i, mark = marks[i].firstElementChild, style = getComputedStyle(mark);
+        pen.globalAlpha = +style.opacity;
+        pen.strokeStyle = style.stroke;
+        pen.fillStyle = style.fill;
+        pen.lineWidth = parseFloat(style.strokeWidth);
+        pen.setLineDash(style.strokeDasharray === "none" ? [] : style.strokeDasharray.split(/[ ,]+/).map(parseFloat));
+        pen.beginPath();
+        if (mark.tagName === "line") { pen.moveTo(12, y); pen.lineTo(32, y); pen.stroke(); }
+        else if (mark.tagName === "rect") pen.fillRect(13, y - 6, 18, 12);
+        else { pen.arc(22, y, 4.5, 0, 2 * Math.PI); pen.fill(); }
+        pen.globalAlpha = 1;
+        pen.fillStyle = getComputedStyle(box.querySelector(".legend")).color;
+        pen.fillText(words, 40, y);
+      });
+      canvas.toBlob((blob) => (blob ? done(blob) : failed(new Error("the figure cannot be painted"))), "image/png");
+    };
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  });
+}
+
+function offer(blob, name) {
+  const address = URL.createObjectURL(blob);
+  h("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+// A button under a figure that saves it.
+function picturing(id, name) {
+  return h("button", { class: "save", type: "button", onclick: () => painted($(id)).then((blob) => offer(blob, name)) }, "Download PNG");
+}
+
 // The figures of a configuration: the prediction along the scale, its terms, the efficiency.
 
 function curve(x = state.x) {
@@ -178,3 +241,63 @@ function drawEfficiency() {
   put("efficiency-table", table(`Efficiency along ${f.name}, relative to ${plain(reference)}`, [f.name, "efficiency (%)", "from", "to"],
     xs.map((c, i) => [+c.toPrecision(4), ...[middle, lower, upper].map((v) => +(100 * v[i]).toPrecision(3))])));
 }
+
+// A second group beside the first: the same configuration, both predictions, and which of them is better.
+const besideSheet = () => (state.beside === null ? null : PAGE.groups[state.beside].sheet);
+
+// The configuration of the first group in the factors of the second; what that does not know stays at its own place.
+function carried(x, other) {
+  const places = new Map(sheet.factors.map((f, i) => [f.name, i]));
+  return other.factors.map((f, i) => {
+    const value = x[places.get(f.name)];
+    return value === undefined || f.numeric !== (typeof value === "number") || (!f.numeric && !f.levels.includes(value)) ? other.at[i] : value;
+  });
+}
+function predictBeside(x) {
+  const other = besideSheet(), there = carried(x, other);
+  return [predictWith(other, engineOf(other), there), there, other];
+}
+
+function setUpBeside() {
+  const usable = PAGE.groups.map((g, i) => [g, i]).filter(([g]) => !g.failed);
+  if (usable.length < 2) return;
+  const select = $("beside");
+  select.addEventListener("change", () => {
+    state.beside = select.value === "" ? null : +select.value;
+    showBeside();
+    remember();
+    drawFigures();
+  });
+}
+function fillBeside() {
+  const select = $("beside");
+  if (!select) return;
+  if (state.beside === state.group) state.beside = null;
+  const others = PAGE.groups.map((g, i) => [g, i]).filter(([g, i]) => !g.failed && i !== state.group);
+  select.replaceChildren(h("option", { value: "", selected: state.beside === null }, "no other"),
+    ...others.map(([g, i]) => h("option", { value: i, selected: i === state.beside }, nameOf(g))));
+}
+
+function showBeside() {
+  const box = $("beside-result");
+  if (!box) return;
+  box.hidden = state.beside === null;
+  if (state.beside === null) return;
+  const [raw, there, other] = predictBeside(state.x), m = sharedMeasure(other);
+  const rows = [[PAGE.groups[state.group], inMeasure(predict(state.x), state.x, sheet, m)], [PAGE.groups[state.beside], inMeasure(raw, there, other, m)]];
+  const [a, b] = rows.map(([, r]) => r), best = m.falls ? (a.value >= b.value ? 0 : 1) : a.value <= b.value ? 0 : 1;
+  const [first, second] = best === 0 ? [rows[0], rows[1]] : [rows[1], rows[0]];
+  const ratio = 100 * (Math.max(a.value, b.value) / Math.min(a.value, b.value) - 1);
+  const overlap = a.lower <= b.upper && b.lower <= a.upper;
+  // By how much the better one has less, or gives more.
+  const less = 100 * (1 - Math.min(a.value, b.value) / Math.max(a.value, b.value));
+  const share = (v) => `${people(+v.toPrecision(3))} %`, takesTime = m === MEASURES.duration || (m === MEASURES.value && QUANTITY.isTime);
+  const more = m.falls ? `gives ${share(ratio)} more ${m.label}` : m === MEASURES.cost ? `costs ${share(less)} less`
+    : takesTime ? `takes ${share(less)} less time` : `has ${share(less)} less ${m.label}`;
+  put("beside-result", h("h3", {}, "Side by side, at this configuration"),
+    h("p", { id: "beside-sentence" }, `${nameOf(first[0])} ${more} than ${nameOf(second[0])}${overlap ? "; likely, not certain: the intervals overlap" : ""}.`),
+    table("Both groups at this configuration", ["group", headingOf(m), "from", "to", "verdict"],
+      rows.map(([g, r]) => [nameOf(g), ...["value", "lower", "upper"].map((k) => people(r[k])), chip(r.verdict)]), { numbers: [1, 2, 3] }));
+}
+// The measure that is shown where both groups have it, else the predicted value itself.
+const sharedMeasure = (other) => (measure().known(other) ? measure() : MEASURES.value);
