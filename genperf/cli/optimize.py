@@ -8,7 +8,7 @@ import click
 
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
-from genperf.cli.output import Output, tell
+from genperf.cli.output import Output
 from genperf.errors import GenperfError
 
 
@@ -119,9 +119,7 @@ def optimize(
     if out.written(optimum, optimum.best):
         return
     if not out.output or not out.quiet:
-        for title, frame in optimum.tables:
-            out.frame(frame, title)
-        tell(optimum.reason)
+        out.lines([*optimum.tables, optimum.reason])
     out.notes(optimum.notes)
 
 

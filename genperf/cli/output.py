@@ -65,18 +65,13 @@ class Output(Struct, frozen=True):
         for note in notes:
             self.note(f"note: {note}")
 
-    def write(self, table: Shown) -> None:
-        """Write a table as CSV, where a file is named."""
-        if self.output:
+    def written(self, answer: Any, table: Shown | None = None) -> bool:
+        """Write an answer's table, where a file is named, and the answer as JSON, where that is wanted: then True."""
+        if table is not None and self.output:
             from genperf.table.cells import csv_pieces
 
             write_whole(self.output, csv_pieces(table, self.raw))
             self.note(f"wrote {self.output}")
-
-    def written(self, answer: Any, table: Shown | None = None) -> bool:
-        """Write an answer's table, where a file is named, and the answer as JSON, where that is wanted: then True."""
-        if table is not None:
-            self.write(table)
         if self.as_json:
             show_json(answer if isinstance(answer, dict) else answer.to_dict())
         return self.as_json

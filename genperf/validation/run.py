@@ -28,6 +28,7 @@ from genperf.panel.panel import TIME, Target
 from genperf.prediction import schema_of
 from genperf.prediction.predict import combined, new_levels, stand_ins
 from genperf.result import predicting_levels
+from genperf.result.fit_result import rows_by_group
 from genperf.table.cells import with_columns
 from genperf.table.clean import labels
 from genperf.validation.learners import LEARNERS
@@ -414,12 +415,10 @@ def _refusal(data: pd.DataFrame, error: GenperfError) -> Outcome:
 def _by_group(task: Task) -> Outcome:
     """Fit, and predict group by group; a group without predictions does not stop the others."""
     answers, errors = np.full((5, len(task.data)), None, dtype=object), list[GenperfError]()
-    rows_of: dict[Key, list[int]] = {}
-    for row, key in enumerate(keys_of(task.data, task.train.group)):
-        rows_of.setdefault(key, []).append(row)
-    if not rows_of:
+    if not len(task.data):
         return Outcome(answers)
     predict = (_learner if task.model in LEARNERS else _model)(task)
+    rows_of = rows_by_group({name: labels(task.data[name]) for name in task.train.group}, len(task.data))
     for key, rows in rows_of.items():
         try:
             answers[:, rows] = predict(key, task.data.iloc[rows].reset_index(drop=True))

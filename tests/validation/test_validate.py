@@ -279,7 +279,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_workers(monkeypatch: pytest.Mo
     def printed(workers: int) -> str:
         models = ["amdahl", "linear", "gaussian-process"]
         result = validate(table(), models, "kfold:2", workers=workers, seed=5, progress=lambda *n: fits.append(n))
-        return json.dumps(result.to_dict(timing=False)) + result.table(timing=False)
+        return json.dumps(result.to_dict(timing=False)) + result.headline
 
     fits: list[tuple[int, ...]] = []
     of_two, fits = printed(2), []
