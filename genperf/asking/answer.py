@@ -41,6 +41,7 @@ from genperf.words.verdict import BLIND, fits_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+
 #: Lines of a card, and its width in columns: wider ones are harder to read across.
 MOST_LINES, LEAST_WIDTH, MOST_WIDTH = 14, 60, 96
 #: Columns of the four parts of a row: what it is, its value, its interval, its value beside.
@@ -458,17 +459,10 @@ def _interval_row(name: str, ends: Interval, unit: str, beside: float | None = N
 
 def _beside(facts: Facts) -> Stage:
     """Return the count that growth begins at, with what was measured there in the place of what is predicted."""
-    growth, start = facts.growth, facts.growth.start
-
-    def ratio(stage: Stage) -> float:
-        """Return the measured value at a count over the predicted one; 1 where nothing was measured."""
-        measured = dict(facts.runs_along).get(stage.count)
-        predicted = stage.rate if growth.rated else stage.value
-        if measured is None or not predicted:
-            return 1.0
-        return predicted / measured if growth.rated else measured / predicted
-
-    slower = ratio(start)
+    growth, start, slower = facts.growth, facts.growth.start, 1.0
+    measured, predicted = dict(facts.runs_along).get(start.count), start.rate if growth.rated else start.value
+    if measured is not None and predicted:
+        slower = predicted / measured if growth.rated else measured / predicted
     efficiency = start.efficiency
     if efficiency is not None and start.count > growth.smallest.count:
         efficiency = replace(efficiency, value=efficiency.value / slower)

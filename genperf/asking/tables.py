@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import product
 from pathlib import Path
@@ -427,13 +427,21 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             farthest = {reading.scale or "": float(DEFAULT_MULTIPLES[-1] * np.nanmax(self._counts))}
             value = self._value(name, model, farthest, None)
             beyond = f"At {join_values(farthest)}, {value.quantity}: {value.ends}."
+        # A line for each other series that the question may mean.
+        in_others = []
+        for levels in self.series.others:
+            another = replace(self, series=_series(reading, {**at, **levels}))
+            with suppress(GenperfError):
+                other_model, _ = another.fitted(name)
+                value = another._value(name, other_model, another._configuration(other_model, at), None)
+                in_others.append(f"{join_values(levels)}: {value.ends}")
         return Answer(
             tuple(answers.values()),
             None if full is None else full.facts,
             reading,
             (*(step.text for step in source.steps), *notes, *self._notes(name, model, table)),
             {**self.series.taken, **(full.taken if full is not None else {})},
-            tuple(self._others(name, at)),
+            tuple(in_others),
             beyond,
             _read_back(source, table),
             sentence,
@@ -689,15 +697,6 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         unit = self._unit(name)
         value = Value(name, unit, middle, lower, upper, answer.verdict, answer.reason, wanted)
         return _in_plain_words(value, wanted)
-
-    def _others(self, name: str, at: dict[str, str]) -> Iterator[str]:
-        """Yield a line for each other series that the question may mean."""
-        for levels in self.series.others:
-            question = replace(self, series=_series(self.reading, {**at, **levels}))
-            with suppress(GenperfError):
-                model, _ = question.fitted(name)
-                value = question._value(name, model, question._configuration(model, at), None)
-                yield f"{join_values(levels)}: {value.ends}"
 
 
 def unit_of_column(name: str, header: Header, unit: str) -> str:

@@ -147,7 +147,10 @@ def _nested(file: Json) -> Read:
 
 def _with_ids(file: Json) -> Read:
     """Read parameters, call paths, metrics, coordinates and values that name each other by id."""
-    parameters, callpaths, metrics = (_by_id(file, key) for key in ("parameters", "callpaths", "metrics"))
+    parameters, callpaths, metrics = (
+        {item.member("id").number(): item.member("name").text() for item in file.member(key).list()}
+        for key in ("parameters", "callpaths", "metrics")
+    )
     order = sorted(parameters)
     points: dict[int | float, Numbers] = {}
     for coordinate in file.member("coordinates").list():
@@ -161,11 +164,6 @@ def _with_ids(file: Json) -> Read:
         series = {CALLPATH: _named(item, "callpath_id", callpaths), METRIC: _named(item, "metric_id", metrics)}
         measured.append((series, _named(item, "coordinate_id", points), (item.member("value").number(),)))
     return [parameters[i] for i in order], measured
-
-
-def _by_id(file: Json, key: str) -> dict[int | float, str]:
-    """Return the name of each item of a list, by the item's id."""
-    return {item.member("id").number(): item.member("name").text() for item in file.member(key).list()}
 
 
 def _named(one: Json, key: str, known: Mapping[int | float, Held]) -> Held:

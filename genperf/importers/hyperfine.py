@@ -30,7 +30,10 @@ def read(text: str, name: str) -> Imported:
                 rows.append({COMMAND: command, **scanned, REPEAT: run, **seconds})
     empty = f"holds no run{' that ended well' * bool(rows.left_out)}"
     hint = "look at what the command prints: hyperfine --show-output …" if rows.left_out else None
-    notes = _ambiguous(rows)
+    # Where a scan ran several commands at the same parameters, only the command separates these runs.
+    points, runs = ({tuple(map(row.get, names)) for row in rows} for names in (rows.factors, (*rows.factors, COMMAND)))
+    text = "several commands ran at the same parameters: export each to another file, and name it by --from-name"
+    notes = [Note(text, "several_commands")] if rows.factors and len(points) != len(runs) else []
     # Without a scan, the commands are what was compared.
     rows.factors = rows.factors or {COMMAND: None}
     return rows.table(name, empty, hint, notes)
@@ -43,7 +46,9 @@ def _runs(result: Json) -> list[tuple[dict[str, Cell], str]]:
         cell[MEMORY] = used.number()
     # Up to 1.11 a failure ended the benchmark, and no code was exported.
     codes = [code.value for code in _alike(result, "exit_codes", len(cells))] or [0] * len(cells)
-    return list(zip(cells, map(_why, codes), strict=True))
+    whys = ["ended by a signal" if code is None else f"exit code {code}" for code in codes]
+    well = [code == 0 and not isinstance(code, bool) for code in codes]
+    return [(cell, "" if ended else why) for cell, ended, why in zip(cells, well, whys, strict=True)]
 
 
 def _alike(result: Json, key: str, runs: int) -> list[Json]:
@@ -52,18 +57,3 @@ def _alike(result: Json, key: str, runs: int) -> list[Json]:
     if result.has(key) and len(items) != runs:
         raise TableError(f"holds {runs} 'times' and {len(items)} '{key}'", where=result.where)
     return items
-
-
-def _why(code: object) -> str:
-    if code == 0 and not isinstance(code, bool):
-        return ""
-    return "ended by a signal" if code is None else f"exit code {code}"
-
-
-def _ambiguous(rows: Rows) -> tuple[Note, ...]:
-    """Note where a scan ran several commands at the same parameters: only the command separates these runs."""
-    points, runs = ({tuple(map(row.get, names)) for row in rows} for names in (rows.factors, (*rows.factors, COMMAND)))
-    if not rows.factors or len(points) == len(runs):
-        return ()
-    text = "several commands ran at the same parameters: export each to another file, and name it by --from-name"
-    return (Note(text, "several_commands"),)

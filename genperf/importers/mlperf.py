@@ -43,11 +43,22 @@ def read(text: str, name: str) -> Imported:
     """
     rows = Rows(TIME)
     events, system = _events(text, name, rows.left_out)
-    settings: dict[str, Cell] = {**system, **_settings(events)}
+    # The first value of each setting, in the order of `_SETTINGS`.
+    earliest = {event.key: event.value for event in reversed(events) if type(event.value) in (str, int, float)}
+    settings: dict[str, Cell] = {
+        **system,
+        **{key.removeprefix(_PREFIX): earliest[key] for key in _SETTINGS if key in earliest},
+    }
     batch = settings.get("global_batch_size")
     if not isinstance(batch, int | float) or batch <= 0:
         raise TableError("logs no 'global_batch_size', so the time of a step is not known", where=name)
-    speeds, notes = _logged(events), []
+    # The throughputs of the run, or else those after it.
+    stop = next((place for place, event in enumerate(events) if event.key == "run_stop"), len(events))
+    stats: list[Any] = [
+        e.value.get(THROUGHPUT) if e.key == "tracked_stats" and isinstance(e.value, dict) else 0 for e in events
+    ]
+    logged = ([x for x in xs if type(x) in (int, float) and 0 < x < math.inf] for xs in (stats[:stop], stats[stop:]))
+    speeds, notes = next(filter(None, logged), []), []
     if not speeds:
         speeds, skipped = _timed(events)
         rows.left_out += skipped
@@ -95,24 +106,6 @@ def _system(entry: Json) -> dict[str, Cell]:
     kinds = {key: values.get(key) for key in ("accelerator_model_name", "framework")}
     columns: dict[str, Cell] = {key: count for key, count in counts.items() if count}
     return columns | {key: text for key, text in kinds.items() if isinstance(text, str) and text}
-
-
-def _settings(events: list[_Event]) -> dict[str, Cell]:
-    """Return the first value of each setting, in the order of `_SETTINGS`."""
-    earliest = {event.key: event.value for event in reversed(events) if type(event.value) in (str, int, float)}
-    return {key.removeprefix(_PREFIX): earliest[key] for key in _SETTINGS if key in earliest}
-
-
-def _logged(events: list[_Event]) -> list[float]:
-    """Return the throughputs of the run, or else those after it."""
-    stop = next((place for place, event in enumerate(events) if event.key == "run_stop"), len(events))
-    stats: list[Any] = [
-        e.value.get(THROUGHPUT) if e.key == "tracked_stats" and isinstance(e.value, dict) else 0 for e in events
-    ]
-    numbers = (
-        [x for x in some if type(x) in (int, float) and 0 < x < math.inf] for some in (stats[:stop], stats[stop:])
-    )
-    return next(filter(None, numbers), [])
 
 
 def _timed(events: list[_Event]) -> tuple[list[float], list[str]]:

@@ -67,7 +67,12 @@ class Trace(Struct, frozen=True, eq=False):
 
 def trace_of(events: Sequence[Any]) -> Trace:
     """Sort a trace's events; those that are no complete events ("ph": "X") of a start and a length are passed over."""
-    complete = [e for e in events if isinstance(e, dict) and e.get("ph") == "X" and _is_timed(e)]
+    complete = []
+    for event in events:
+        if isinstance(event, dict) and event.get("ph") == "X":
+            times: tuple[Any, Any] = event.get("ts"), event.get("dur")
+            if all(type(time) in (int, float) and -1e18 < time < 1e18 for time in times) and times[1] >= 0:
+                complete.append(event)
     launches = {_correlation(e): float(e["ts"]) for e in complete if _category(e) not in _DEVICE}
     steps, host, device = list[Span](), list[Span](), list[Span]()
     for event in complete:
@@ -107,11 +112,6 @@ def step_times(trace: Trace) -> list[float | None]:
 def number_of(step: Span) -> int:
     """Return a step's number."""
     return int(step.name.partition("#")[2])
-
-
-def _is_timed(event: dict[str, Any]) -> bool:
-    times: tuple[Any, Any] = event.get("ts"), event.get("dur")
-    return all(type(time) in (int, float) and -1e18 < time < 1e18 for time in times) and bool(event["dur"] >= 0)
 
 
 def _category(event: dict[str, Any]) -> str:
@@ -160,7 +160,14 @@ def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
     what the host waits for. Without one, it is the time of the ranges themselves, less the calls of collectives in
     them.
     """
-    spans = {phase: _ranges(trace.host, phase) for phase in _RANGES}
+    spans: dict[str, list[Span]] = {}
+    annotated = [span for span in trace.host if span.category == "user_annotation"]
+    for phase, pattern in _RANGES.items():
+        # The ranges that PyTorch marks itself, or else those that the program marks by one of the phase's names.
+        marked = [span for span in trace.host if re.match(pattern, span.name)]
+        named = [s for s in annotated if re.sub(r"[\s#_-]+", "_", s.name.lower()).strip("_") in PHASES[phase]]
+        # DistributedDataParallel's forward leaves the loss out, so that a named one is better.
+        spans[phase] = named or marked if phase == "forward" else marked or named
     calls = [span for span in trace.host if span.name.startswith(_CALL) and not trace.device]
     if trace.has_device:
         launched = {phase: _merged(spans[phase]) for phase in ("forward", "backward", "update")}
@@ -180,15 +187,6 @@ def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
             elif held:
                 times[phase] = seconds(covered(held, () if phase == "exchange" else call))
     return steps, unsure
-
-
-def _ranges(host: Sequence[Span], phase: str) -> list[Span]:
-    """Return the ranges that PyTorch marks itself, or else those that the program marks by one of the phase's names."""
-    marked = [span for span in host if re.match(_RANGES[phase], span.name)]
-    annotated = (span for span in host if span.category == "user_annotation")
-    named = [s for s in annotated if re.sub(r"[\s#_-]+", "_", s.name.lower()).strip("_") in PHASES[phase]]
-    # DistributedDataParallel's forward leaves the loss out, so that a named one is better.
-    return named or marked if phase == "forward" else marked or named
 
 
 def _phase(kernel: Span, launched: Mapping[str, list[tuple[float, float, float]]]) -> str:

@@ -235,7 +235,10 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
         return None
     numerator, *denominators = chain
     shared = any(unit_words[0] in DEVICE_WORDS | NODE_WORDS for unit_words in [*denominators, *before[1:]])
-    timed = next((words for unit in denominators if (words := _without_clock(unit))[0] in TIME_WORDS), None)
+    # A unit may begin with the clock that it was read from: `cpu seconds`.
+    clock = words_of("headers.clock")
+    seconds = [unit[1:] if len(unit) > 1 and unit[0] in clock else unit for unit in denominators]
+    timed = next((words for words in seconds if words[0] in TIME_WORDS), None)
     if timed is not None and not (len(numerator) == 1 and numerator[0] in TIME_WORDS):
         while len(numerator) > 1 and numerator[-1].endswith("ed") and numerator[-1] not in _PLAIN:
             numerator = numerator[:-1]  # samples trained, tokens processed
@@ -254,11 +257,6 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
         return None
     word = min(named)
     return Header("rate", "s", _UNIT_OF_RATE.get(word, ""), shared or word in _OF_A_WORKER)
-
-
-def _without_clock(words: list[str]) -> list[str]:
-    """Return the words of a unit without the clock that it was read from: `cpu seconds`."""
-    return words[1:] if len(words) > 1 and words[0] in words_of("headers.clock") else words
 
 
 def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
@@ -280,7 +278,9 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
         return Header("time", named_unit or "s", of=of) if named_unit or set(numerator) & _TIMES else None
     if ends is None and len(words) == 1 and words[0] in words_of("headers.time_alone"):
         ends = TIME_WORDS[words[0]]
-    words = _head(words)
+    # A header names what stands before a preposition, and not what it is with, without or for.
+    behind = {*words_of("headers.preposition"), *words_of("headers.spent")}
+    words = words[: next((place for place, word in enumerate(words) if place and word in behind), len(words))]
     if not _LEFT.isdisjoint(words):
         return None
     # `t_step` was measured, where a `time step` is that of a simulation.
@@ -289,13 +289,6 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     if ends is None and (words[-1] in _TIMES or ((words[0] in _TIMES or by_letter) and not chosen)):
         ends = "s"
     return None if ends is None else Header("time", ends, of=of)
-
-
-def _head(words: list[str]) -> list[str]:
-    """Return the words before a preposition: what a header names, without what it is with, without or for."""
-    behind = {*words_of("headers.preposition"), *words_of("headers.spent")}
-    ends = [place for place, word in enumerate(words) if place and word in behind]
-    return words[: ends[0]] if ends else words
 
 
 def _of(words: list[str]) -> Literal["step", "job", ""]:
