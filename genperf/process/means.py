@@ -35,9 +35,12 @@ SUM_RIDGE, GROWING_RIDGE = 1e-3, 100.0
 #: first fit.
 POWER_BOUNDS = (0.1, 3.0)
 POWER_DEVIATION = 0.4
-POWER_OF_A_COUNT = 0.6
 FIXED = 1e6
 SUPPOSED_NOISE = 0.03
+#: Powers of a count, each a form of the sum, and its standard deviation about each. From one start no step leads along
+#: the valley between a constant and a power: n^0.4 was fitted as n^0.6, and all draws were within 0.1 of it.
+POWERS_OF_A_COUNT = (0.2, 0.4, 0.6, 0.8, 1.0, 1.3)
+COUNT_DEVIATION = 0.15
 #: Share of the rows from which the variance about a sum is estimated at least, and Akaike's weight over the largest
 #: below which a form of the sum has no draws.
 LEAST_FREEDOM, LEAST_FORM = 0.2, 0.05
@@ -99,8 +102,9 @@ class SumBasis(Struct, frozen=True, eq=False):
     raised: Array
     #: Shape (powers,). Those that are fitted; the others are one.
     free: Mask
-    #: Shape (powers,). Those of counts.
-    counts: Mask
+    #: Shape (powers,). What they are supposed to be, and the standard deviation about it of those that are fitted.
+    centre: Array
+    deviation: Array
 
     def take(self, rows: AnyArray) -> SumBasis:
         """Return the basis at some of the rows."""
@@ -110,14 +114,9 @@ class SumBasis(Struct, frozen=True, eq=False):
         """Return the basis with zeros in the place of some columns."""
         return replace(self, columns=self.columns * ~columns)
 
-    @property
-    def centre(self) -> Array:
-        """The powers that are supposed: one, and less of a count that grows as one."""
-        return np.where(self.counts & self.free, POWER_OF_A_COUNT, 1.0)
-
     def bent(self, variance: float, centre: Array | None = None) -> Bent:
         """Return how powers are held where ln T has a variance about the sum."""
-        stiffness = np.where(self.free, variance / POWER_DEVIATION**2, FIXED)
+        stiffness = np.where(self.free, variance / self.deviation**2, FIXED)
         wanted = self.centre if centre is None else np.clip(centre, *POWER_BOUNDS)
         return Bent(np.where(self.free, wanted, 1.0), stiffness)
 
@@ -256,7 +255,7 @@ class Mean(Struct, frozen=True, eq=False):
         Both have the sizes that the residuals show (`genperf.discrepancy.form`). Each form of the sum that fits as well
         has draws, by Akaike's weights; that of the largest has the constants.
         """
-        ways = self._ways(basis)
+        ways = self._ways(basis, apart)
         fits = [way.without_traces(way.fitted(y), y) for way in ways]
         used = [np.append(fit.columns > 0.0, way.free) for way, fit in zip(ways, fits, strict=True)]
         ranks = np.array([some.sum() for some in used]) + basis.levels.shape[1]
@@ -269,10 +268,8 @@ class Mean(Struct, frozen=True, eq=False):
         form = min(deviation(residual, slopes, places), sd)
         # Half the logarithm: errors of a form are no independent errors of rows.
         criterion = 0.5 * (-0.5 * squares / variance - ranks)
-        shares = np.exp(criterion - criterion.max())
-        if apart:
-            # No row tells a sum from a product: all forms count alike.
-            shares[:] = 1.0
+        # Where no row tells a sum from a product, the fit does not count.
+        shares = np.ones(len(ways)) if apart else np.exp(criterion - criterion.max())
         shares[shares < LEAST_FORM * shares.max()] = 0.0
         # Few residuals say little of their standard deviation.
         unsure = student_widening(left[best])
@@ -281,19 +278,28 @@ class Mean(Struct, frozen=True, eq=False):
         errors = unsure * (np.sqrt(max(variance - form**2, 0.0)) * normal[0] + form * normal[1] @ root.T)
         number = np.searchsorted(np.cumsum(shares / shares.sum()), (np.arange(TERM_DRAWS) + 0.5) / TERM_DRAWS)
         draws = []
-        for place, error, moved in zip(number.tolist(), errors, POWER_DEVIATION * normal[2], strict=True):
+        for place, error, moved in zip(number.tolist(), errors, normal[2], strict=True):
             way = ways[place]
-            draws.append(way.fitted(y + error, fits[place], way.bent(variance, way.centre + moved)))
+            draws.append(way.fitted(y + error, fits[place], way.bent(variance, way.centre + way.deviation * moved)))
         return fits[int(np.argmax(shares))], draws
 
-    def _ways(self, basis: SumBasis) -> list[SumBasis]:
-        """Return the forms of the sum: a count's growth as a limit or as a power, with products, without, or alone."""
+    def _ways(self, basis: SumBasis, apart: bool) -> list[SumBasis]:
+        """Return the forms of the sum.
+
+        A count grows to a limit or as a power; with products, without, or products alone, which for runs of one factor
+        at a time may have no constant: what does not change with one factor may change with another.
+        """
         factors = np.array([name.count(" × ") + name.count(" / ") - name.startswith("1 / ") for name in self.names])
         rising = np.array(["(1 - 1/" in name for name in self.names])
-        powers = replace(basis.without(rising), free=np.ones_like(basis.free))
-        shapes = [basis] if basis.free.all() else [basis, powers]
-        single = np.array([name != "constant" for name in self.names]) & (factors == 0)
-        kinds = [np.zeros_like(rising), factors > 0, single] if (factors > 0).any() else [np.zeros_like(rising)]
+        constant = np.array([name == "constant" for name in self.names])
+        shapes, counts, several = [basis], ~basis.free, factors > 0
+        about = np.where(counts, COUNT_DEVIATION, POWER_DEVIATION)
+        for power in POWERS_OF_A_COUNT if counts.any() else ():
+            fitted = {"free": np.ones_like(counts), "centre": np.where(counts, power, 1.0), "deviation": about}
+            shapes.append(replace(basis.without(rising), **fitted))
+        kinds = [np.zeros_like(several)]
+        if several.any():
+            kinds += [several, ~several & ~constant, *([~several] if apart else [])]
         return [shape.without(kind) for kind in kinds for shape in shapes]
 
     def basis(self, table: Mapping[str, AnyArray]) -> SumBasis:
@@ -308,9 +314,9 @@ class Mean(Struct, frozen=True, eq=False):
         raised = np.array([[name in names for names in inside] for name in units], float).reshape(-1, len(inside))
         # A count has functions enough.
         free = np.array([name.startswith("p_") for name in units], bool)
-        return SumBasis(
-            np.column_stack(columns), ridge, levels, np.array(logarithms).reshape(-1, rows).T, raised, free, ~free
-        )
+        centre, deviation = np.ones(len(free)), np.full(len(free), POWER_DEVIATION)
+        logarithms_of_rows = np.array(logarithms).reshape(-1, rows).T
+        return SumBasis(np.column_stack(columns), ridge, levels, logarithms_of_rows, raised, free, centre, deviation)
 
     def expression(
         self, constants: Coefficients, columns: set[str], draws: Sequence[Coefficients] = ()

@@ -42,3 +42,13 @@ def test_one_run_decides(fitted: gp.FitResult) -> None:
 def test_a_change_of_one_factor_is_held(fitted: gp.FitResult) -> None:
     change = gp.explain(fitted, {"batch": 64, "layers": 8, "workers": 4}, versus={"workers": 8}).comparison
     assert change.lower < 0.4 < change.upper
+
+
+def test_of_the_constant_no_more_is_known_than_that_it_is_no_larger_than_the_flat_part() -> None:
+    """T = 0.1 + √((0.01·batch)² + (0.08·layers)²): along each line the other part looks as if it were constant."""
+    centre = {"batch": 64, "layers": 8, "workers": 4}
+    rows = pd.DataFrame([{**centre, n: v} for n, values in LINES.items() for v in values]).drop_duplicates()
+    rows["s"] = 0.1 + np.hypot(0.01 * rows.batch, 0.08 * rows.layers)
+    result = gp.fit(gp.read_table(rows, time="s", intrinsic="batch,layers", extrinsic="workers"), seed=0)
+    share = gp.explain(result, centre).terms.set_index("term").loc["constant"]
+    assert share["lower"] <= 0.1 <= share["upper"]

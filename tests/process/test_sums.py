@@ -1,16 +1,19 @@
 """Sums of products: constants that are known are recovered, and none is below zero."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import genperf as gp
+from genperf.discrepancy.form import positions
 from genperf.panel import read_table
-from genperf.process.means import SumBasis, means_of
+from genperf.process.means import SumBasis, means_of, terms_of
 
 
 def no_powers(rows: int, columns: int) -> tuple[np.ndarray, ...]:
-    return np.zeros((rows, 0)), np.zeros((0, columns)), np.zeros(0, bool), np.zeros(0, bool)
+    return np.zeros((rows, 0)), np.zeros((0, columns)), np.zeros(0, bool), np.zeros(0), np.zeros(0)
 
 
 def test_a_share_of_the_constant_holds_it_where_sizes_have_powers() -> None:
@@ -24,6 +27,21 @@ def test_a_share_of_the_constant_holds_it_where_sizes_have_powers() -> None:
     constant = explained.terms.set_index("term").loc["constant"]
     assert constant["lower"] < 0.3 < constant["upper"]
     assert constant["upper"] - constant["lower"] < 0.3
+
+
+@pytest.mark.parametrize("power", [0.3, 0.6, 0.9])
+def test_the_power_of_a_count_is_found_beside_a_constant(power: float) -> None:
+    # T = 0.3 + 0.02·batch/n + 0.2·n^q: from a wrong power only small steps lead along the valley to the right one.
+    rows = pd.DataFrame(list(product((1.0, 2.0, 4.0, 8.0, 16.0), (8, 16, 32, 64, 128))), columns=["workers", "batch"])
+    seconds = 0.3 + 0.02 * rows.batch / rows.workers + 0.2 * rows.workers**power
+    medians = read_table(rows.assign(s=seconds), time="s", intrinsic="batch", extrinsic="workers").medians()
+    mean = terms_of(medians)
+    assert mean is not None
+    places = positions(medians.factors, medians.columns)
+    found, _ = mean.drawn(mean.basis(medians.columns), np.log(medians.measured), places)
+    constant = mean.names.index("constant")
+    assert found.powers[-1] == pytest.approx(power, abs=0.1)
+    assert mean.plainest(found.columns)[constant] == pytest.approx(0.3, abs=0.07)
 
 
 def test_a_sum_and_levels_are_recovered() -> None:
