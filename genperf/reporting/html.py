@@ -124,6 +124,22 @@ def sheet(place: Place, live: bool, group: Mapping[str, str], job: PageJob) -> d
     }
 
 
+def quantity_of(result: FitResult) -> dict[str, Any]:
+    """Return what the page needs of the predicted quantity: of a measured throughput, that it comes first."""
+    target = result.schema.target
+    return {
+        "name": target.name,
+        "unit": target.unit,
+        "heading": heading(target),
+        "isTime": target.is_time,
+        "ofSteps": result.schema.of_steps,
+        "rate": _rate_unit(result),
+        "column": target.throughput or target.column,
+        "first": "throughput" if target.work else "value",
+        "beside": {name: [QUANTITIES[name].label, QUANTITIES[name].unit] for name in REPORTED_BESIDE},
+    }
+
+
 def _rate_unit(result: FitResult) -> str:
     """Return the unit of the throughput: `images/s` of `images_per_s`, else samples, or the steps of one worker."""
     schema = result.schema
@@ -409,19 +425,7 @@ def page(
         question_group = tuple(most_measured_group(left)[0].values())
         what = replace(what, results={tuple(group.values()): result for group, result in left})
     result, groups = what.first, _groups(what, view, workers, question_group)
-    target = result.schema.target
-    quantity = {
-        "name": target.name,
-        "unit": target.unit,
-        "heading": heading(target),
-        "isTime": target.is_time,
-        "ofSteps": result.schema.of_steps,
-        "rate": _rate_unit(result),
-        "column": target.throughput or target.column,
-        # A throughput that was measured comes first.
-        "first": "throughput" if target.work else "value",
-        "beside": {name: [QUANTITIES[name].label, QUANTITIES[name].unit] for name in REPORTED_BESIDE},
-    }
+    quantity = quantity_of(result)
     data = {
         "rules": rules(),
         "interval": view.interval,

@@ -390,16 +390,7 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     axes = read_grid({columns[name]: values for name, values in task.over.items()})
     result = answering(result, axes)
     schema, goal, minimize = result.schema, task.goal, task.minimize
-    for name, limit in (("deadline", goal.deadline), ("budget", goal.budget)):
-        if limit is not None and not schema.target.is_time:
-            raise GenperfError(only_for_times(f"{name}s", schema.target), hint=f"leave --{name} out")
-        if limit is not None and schema.target.throughput and not task.job.sized:
-            raise GenperfError(
-                f"a {name} needs to know how much there is to do: a throughput was measured, and no step",
-                hint="--samples N, in the unit of the throughput",
-            )
-    if goal.budget is not None and not task.job.priced:
-        raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
+    _check_limits(schema.target, goal, task.job)
     constraints = [in_model_names(text, schema) for text in task.where]
     constraints += capacity_constraints(goal.capacity, schema, result.further)
     constraints += [] if goal.budget is None else [f"cost <= {goal.budget!r}"]
@@ -460,6 +451,20 @@ _MOST_THROUGHPUT = (
     "the aim is the most throughput, as steps differ in their work; --minimize time is for the shortest step"
 )
 _NOT_FINITE = "configurations have no finite prediction or objective and are left out"
+
+
+def _check_limits(target: Target, goal: Goal, job: Job) -> None:
+    """Refuse a deadline of what has no duration, and a budget of what has no price."""
+    for name, limit in (("deadline", goal.deadline), ("budget", goal.budget)):
+        if limit is not None and not target.is_time:
+            raise GenperfError(only_for_times(f"{name}s", target), hint=f"leave --{name} out")
+        if limit is not None and target.throughput and not job.sized:
+            raise GenperfError(
+                f"a {name} needs to know how much there is to do: a throughput was measured, and no step",
+                hint="--samples N, in the unit of the throughput",
+            )
+    if goal.budget is not None and not job.priced:
+        raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
 
 
 def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.DataFrame, str]:
