@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.arrays import Array, Index, Mask
+from genperf.arrays import Array, Mask
 from genperf.errors import FitError, Note, counted
 from genperf.estimate.grow import NO_GROWTH, GrowthProblem, GrowthRules, grow
 from genperf.estimate.options import LAMBDA_PATH, FitOptions
@@ -184,11 +184,6 @@ def _undetermined(candidate: Candidate) -> bool:
     return bool(np.any(candidate.folds.sum(axis=1) < candidate.expression.freedom))
 
 
-def judged_rows(rows: int, rng: np.random.Generator) -> Index:
-    """Return the rows that a choice is made on: all, or `MAX_SELECTION_ROWS` of them, drawn at random."""
-    return np.arange(rows) if rows <= MAX_SELECTION_ROWS else np.sort(rng.permutation(rows)[:MAX_SELECTION_ROWS])
-
-
 def candidates_of(
     expressions: Sequence[Expression], table: Table, options: FitOptions, seed: int, growth: GrowthRules = NO_GROWTH
 ) -> list[Candidate]:
@@ -201,7 +196,8 @@ def candidates_of(
     sizes in a row were worse than the best.
     """
     rng = np.random.default_rng([CONTENT_SEED, 2])
-    table = table.take(judged_rows(len(table), rng))
+    if len(table) > MAX_SELECTION_ROWS:
+        table = table.take(np.sort(rng.permutation(len(table))[:MAX_SELECTION_ROWS]))
     fold_fits = _Parts(table, np.vstack([np.ones((1, len(table)), bool), folds_of(len(table), rng)]), options, seed)
     path = LAMBDA_PATH if options.lam in (None, "cv") else (options.strength,)
     weakest = fold_fits.with_the_weakest(expressions, path[0])

@@ -305,7 +305,13 @@ def _of_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | N
     sizes = np.array([np.broadcast_to(evaluate(node, runs.columns), rows) for node in nodes_of_terms.values()], float)
     if not np.all(np.isfinite(sizes)) or np.any(sizes < 0.0) or not np.all(sizes.sum(axis=0) > 0.0):
         return None
-    scales = _scales(list(nodes_of_terms), sizes, runs.measured, factors)
+    # The scale factors that the prior is about: known bytes, or equal shares.
+    if factors.has("parameters"):
+        tokens = {"tokens": 1.0 if factors.has("sequence") else SUPPOSED_SEQUENCE}
+        scales = np.array([PARTS[name].per_size * tokens.get(PARTS[name].of, 1.0) for name in nodes_of_terms])
+    else:
+        scales = np.array([1.0 / _middle(row[row > 0.0]) for row in sizes])
+    scales = scales * _middle(runs.measured[np.isfinite(runs.measured)]) / _middle(scales @ sizes)
     law = _MemoryLaw(np.log(np.maximum(sizes * scales[:, None], 1e-300)), list(nodes_of_terms), factors, runs)
     theta, slope, capacity, _, powers, room, need = law.split(law.solved(np.ones(rows)))
     kappa, likely = runs.calibrated(lambda train: law.margins(law.solved(train.astype(float)))[0])
@@ -337,16 +343,6 @@ def _part_sd(name: str, factors: Panel) -> float:
         return OPTIONAL_PART_SD
     shape = all(factors.has(factor) for factor in ("sequence", "layers", "hidden"))
     return PART_SD if shape or PARTS[name].of != "tokens" else SUPPOSED_PART_SD
-
-
-def _scales(names: list[str], sizes: Array, measured: Array, factors: Panel) -> Array:
-    """Return the scale factors that the prior is about, shape (parts,): known bytes or equal shares."""
-    if factors.has("parameters"):
-        tokens = 1.0 if factors.has("sequence") else SUPPOSED_SEQUENCE
-        scales = np.array([PARTS[n].per_size * (tokens if PARTS[n].of == "tokens" else 1.0) for n in names])
-    else:
-        scales = np.array([1.0 / _middle(row[row > 0.0]) for row in sizes])
-    return np.asarray(scales * _middle(measured[np.isfinite(measured)]) / _middle(scales @ sizes))
 
 
 def _middle(values: Array) -> float:

@@ -18,7 +18,7 @@ from genperf.formula import render
 from genperf.models import Choice
 from genperf.models.generic import products_of
 from genperf.panel import Table
-from genperf.prediction import Ensemble, Status
+from genperf.prediction import Ensemble
 from genperf.solver import polish, solution_of, solve
 
 
@@ -50,7 +50,12 @@ def estimate(
         if choice == "laws":
             fitted = _reaching(fitted, candidates, medians, options, seed)
             notes += _chosen_total(fitted.expression, usable)
-    out = estimated(fitted, table, medians, options, [*notes, *_unreached(fitted.status(options.solver))])
+    status = fitted.status(options.solver)
+    if status.population and not status.agreed:
+        searches = f"none of {status.restarts} searches by differential evolution reached the least cost"
+        text = f"{searches}: the constants are a polish of those by which the structure was chosen"
+        notes = [*notes, Note(text, "unreached")]
+    out = estimated(fitted, table, medians, options, notes)
     if fitted.held_out is None:
         return out
     on_path = fitted.problem.penalty.strength in LAMBDA_PATH
@@ -116,10 +121,3 @@ def _reaching(best: Fitted, candidates: Sequence[Candidate], medians: Table, opt
     # The mean error at the largest scales, predicted from the smaller ones; 0 where there are too few scales.
     errors = [[evidence.error for evidence in law.look_back(medians)] or [0.0] for law in (smaller, best)]
     return smaller if np.mean(errors[0]) < np.mean(errors[1]) else best
-
-
-def _unreached(status: Status) -> list[Note]:
-    """Return a note where no search reached the least cost."""
-    searches = f"none of {status.restarts} searches by differential evolution reached the least cost"
-    text = f"{searches}: the constants are a polish of those by which the structure was chosen"
-    return [] if status.agreed or not status.population else [Note(text, "unreached")]

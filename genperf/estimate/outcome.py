@@ -313,17 +313,13 @@ def _redrawn(problem: Problem, sets: Array, held: Mask | bool = False, form: Arr
         # The residuals are less than the errors: the constants were fitted to what neighbours have in common.
         noise += rng.standard_normal((count, form.shape[1])) @ form.T
     noise[:, rows] += sd * rng.standard_normal((count, len(rows))) / np.sqrt(weight[rows])
-    centre = _evenly_normal(count, n)
+    # Standard normal centres, in pairs and turned, of which every weighted sum has its mean and its variance.
+    half = np.random.default_rng([CONTENT_SEED, 7]).standard_normal(((count + 1) // 2, n))
+    if len(half) > n:
+        half = np.linalg.solve(np.linalg.cholesky(half.T @ half / len(half)), half.T).T
+    centre = np.vstack([half, -half])[:count]
     centre = np.where(problem.coefficient & (problem.lower >= 0.0), np.abs(centre), centre)
     return polish(problem, sets, None, BOOTSTRAP, held, drawn=(problem.measured * np.exp(noise), centre)).constants
-
-
-def _evenly_normal(count: int, columns: int) -> Array:
-    """Return standard normal numbers, (count, columns), of which every weighted sum has its mean and its variance."""
-    half = np.random.default_rng([CONTENT_SEED, 7]).standard_normal(((count + 1) // 2, columns))
-    if len(half) > columns:
-        half = np.linalg.solve(np.linalg.cholesky(half.T @ half / len(half)), half.T).T
-    return np.asarray(np.vstack([half, -half])[:count])
 
 
 def _drawn_weights(problem: Problem, counts: Array) -> Array:

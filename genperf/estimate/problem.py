@@ -112,8 +112,11 @@ def continued_starts(
     here = {name: i for i, name in enumerate(smaller.constant_names)}
     there = {name: i for i, name in enumerate(larger.constant_names)}
     new = [name for name in there if name not in here]
-    # A further term of a sum of like terms begins as one of these.
-    like = [names for names in _by_term(larger) if set(names) <= set(here) and len(names) == len(new) > 1]
+    # A further term of a sum of like terms begins as one of these, by the constants that are in it alone.
+    read = [term.names for term in larger.terms]
+    shared = {name for i, names in enumerate(read) for name in names if any(name in o for o in read[i + 1 :])}
+    by_term = [[name for name in there if name in names - shared] for names in read]
+    like = [names for names in by_term if {*names} <= here.keys() and len(names) == len(new) > 1]
     folds, n, places = len(constants), problem.start.size, [there[name] for name in here]
     count, drawn = (CONTINUED_STARTS, CONTINUED_STARTS * DRAWN_STARTS) if new else (1, 1)
     continued = np.zeros(n, bool)
@@ -130,13 +133,6 @@ def continued_starts(
     projected, cost = problem.projected(starts, np.repeat(weights, drawn, axis=0))
     best = np.argsort(cost.reshape(folds, drawn), axis=1, kind="stable")[:, :count]
     return np.asarray(np.take_along_axis(projected.reshape(folds, drawn, n), best[:, :, None], axis=1))
-
-
-def _by_term(expression: Expression) -> list[list[str]]:
-    """Return the names of the constants that are in each term and in no other, in the expression's order."""
-    inside = [term.names for term in expression.terms]
-    shared = {name for i, names in enumerate(inside) for name in names if any(name in o for o in inside[i + 1 :])}
-    return [[name for name in expression.constant_names if name in names - shared] for names in inside]
 
 
 def _steps(problem: Problem, searched: Mask, count: int, rng: np.random.Generator) -> Array:
