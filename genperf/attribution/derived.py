@@ -62,22 +62,16 @@ def derived_columns(
         raise FormulaError(what, text=text, column=0, width=len(text), hint="--per workers")
     paths = _Paths(result, query, predicted, interval, quantities)
     columns: dict[str, Array] = {}
+    # A throughput may be there already.
+    taken = {*result.predicted_names, *predicted} - {*THROUGHPUT} | factors | {*result.further}
     for name, text in shows.items():
-        if name != text:
-            _refuse_name(name, result, predicted)
+        if name != text and (name in taken or not re.fullmatch(r"[^\W\d]\w*", name)):
+            raise GenperfError(f"'{name}' cannot name a new column", hint="--show NAME=FORMULA with another name")
         values = paths.value(_formula(name, text, paths))
         paths.columns[name] = values
         bounds = (values[0], values.min(axis=0), values.max(axis=0))
         columns |= {f"{name}{end}": column for end, column in zip(ENDS, bounds, strict=True)}
     return columns
-
-
-def _refuse_name(name: str, result: FitResult, predicted: Mapping[str, Any]) -> None:
-    """Refuse a name that a column of the prediction has, other than a throughput that is there already."""
-    taken = {*result.predicted_names, *predicted} - {*THROUGHPUT}
-    taken |= {*(f.name for f in result.schema.factors), *result.further}
-    if not re.fullmatch(r"[^\W\d]\w*", name) or name in taken:
-        raise GenperfError(f"'{name}' cannot name a new column", hint="--show NAME=FORMULA with another name")
 
 
 def _formula(name: str, text: str, paths: _Paths) -> Formula:

@@ -223,7 +223,9 @@ def compare(
     share = change / difference if difference else np.nan
     columns_of_terms = {"a": amounts[0], "b": amounts[1], "change": change, "lower": lower[:-1], "upper": upper[:-1]}
     table = pd.DataFrame({"term": terms, **columns_of_terms, "share": share})
-    name_a, name_b = names or _differences(at_a, at_b)
+    differing = [name for name in at_a if name in at_b and at_a[name] != at_b[name]]
+    differences = [join_values({name: at[name] for name in differing}) for at in (at_a, at_b)]
+    name_a, name_b = names or (differences[0] or "A", differences[1] or "B")
     hidden = [_hidden(model, *side, query) for model, side, query in zip(models, sides, queries, strict=True)]
     overlaps = [(name, *(side.get(name, 0.0) for side in hidden)) for name in {**hidden[0], **hidden[1]}]
     return Comparison(
@@ -265,13 +267,6 @@ def _sentence(
         beside = np.flatnonzero((terms["term"] == row).to_numpy() & (same_way > same_way[main]))
         text += "".join(f", and {what} {with_unit(f'{changes[i]:+.3g}', target.unit)}" for i in beside)
     return text
-
-
-def _differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what differs, as text."""
-    differing = [name for name in a if name in b and a[name] != b[name]]
-    texts = [join_values({name: at[name] for name in differing}) for at in (a, b)]
-    return (texts[0] or "A", texts[1] or "B")
 
 
 def _aligned(values: Array, split: TermParts, terms: list[str]) -> Array:
