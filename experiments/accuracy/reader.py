@@ -20,7 +20,7 @@ from unittest.mock import patch
 import numpy as np
 
 from experiments.shared import markdown, page
-from genperf.asking.question import Requested
+from genperf.asking.ask import Requested
 from genperf.asking.tables import ask
 from genperf.errors import GenperfError
 from genperf.table.opened import open_files, understood
@@ -161,8 +161,8 @@ MECHANISMS: Mapping[str, Mapping[str, Any]] = {
         "asking.tables.wanted_name": as_it_is,
     },
     "a column by a word of the question": {
-        "asking.question._cell_with": lambda text, _: ("", text),
-        "asking.question._column_of": lambda *_: "",
+        "asking.ask._cell_with": lambda text, _: ("", text),
+        "asking.ask._column_of": lambda *_: "",
     },
     "a rate of one or of all": {"panel.reading.counts_devices": never},
     "the cores of one machine": {"panel.panel.Panel.one_machine": property(nothing)},

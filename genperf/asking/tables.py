@@ -15,9 +15,18 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
 from genperf.asking.answer import Answer, Value, answer_of, wanted_of
-from genperf.asking.ask import Question, plan_of
+from genperf.asking.ask import (
+    SCALE,
+    Question,
+    as_row,
+    measured,
+    measured_sentences,
+    only_run,
+    plan_of,
+    rows_with,
+    wanted_name,
+)
 from genperf.asking.ask import ask as ask_model
-from genperf.asking.question import SCALE, as_row, measured, measured_sentences, only_run, rows_with, wanted_name
 from genperf.errors import GenperfError, TableError, counted, listed
 from genperf.facts import Training
 from genperf.fitting import fit_group, model_of

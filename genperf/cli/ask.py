@@ -161,7 +161,7 @@ def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
 
 def _configuration(at: tuple[str, ...], columns: Collection[str]) -> dict[str, str]:
     """Read `--at name=value` options; a value alone is the count."""
-    from genperf.asking.question import SCALE
+    from genperf.asking.ask import SCALE
     from genperf.cli.options import pairs
 
     named = tuple(text if "=" in text else f"{SCALE}={text}" for text in at)

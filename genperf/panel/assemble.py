@@ -16,7 +16,7 @@ from genperf.formula import Formula, Name, call, parse, parse_number, quote_name
 from genperf.metrics import coverage_text, median_ape
 from genperf.panel.options import Measurement, Roles, refuse_only_failures
 from genperf.panel.panel import LEAST_FALL, TIME, checked_scaling, kind_of_work, samples_of
-from genperf.panel.table import Table, constant_notes, failed_groups, failure_notes, measure_factors, with_repeat_notes
+from genperf.panel.table import Table, constant_notes, failure_notes, group_keys, measure_factors, with_repeat_notes
 from genperf.scaling import BY_GROUP, KINDS
 from genperf.table.cells import Source
 from genperf.table.clean import Reasons, Rejection, faults_of, labels, mostly_numbers, numbers, rows_of, seconds_of
@@ -218,6 +218,12 @@ def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = N
     as_they_are = {name: pd.Series(cells, dtype=cells.dtype) for name, cells in unused.items()}
     frame = pd.DataFrame({**checked, **derived, **as_they_are})[usable].reset_index(drop=True)
     read = {*read_by_filter, *columns.origins(columns.derived), *roles.failures.columns}
+    # Groups with runs that failed, and none that was measured.
+    measured_groups = {*group_keys(frame, roles.group)}
+    keys = dict.fromkeys(group_keys(failures, roles.group))
+    gone = [", ".join(key) for key in keys if key not in measured_groups]
+    text_of_gone = f"every run failed of {counted(len(gone), 'group')}, left out: {listed(gone)}"
+    failed_groups = [Note(text_of_gone, "groups_failed")] if gone else []
     # What is done in a step beside a count of workers or nodes shows the kind of scaling; one of servers does not.
     kind, axis = None, roles.panel.axis if measurement.kind == "throughput" else None
     if axis is not None and axis.factor is not None and not axis.counts_other:
@@ -258,7 +264,7 @@ def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = N
             *measurement.notes(),
             *left_out,
             *(failure_notes(opened.count(lost), opened.count(keep & stopped)) if failed.any() else ()),
-            *(failed_groups(failures, frame, roles.group) if len(failures) else ()),
+            *failed_groups,
             *constant_notes(factors),
             *zero_counts,
             *about_work,

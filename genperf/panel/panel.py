@@ -123,18 +123,17 @@ def axis_of(factors: Sequence[Factor], mapping: Mapping[str, str] | None = None)
     above_zero = [f for f in factors if f.role == "extrinsic" and (f.positive or f.distinct == 0)]
     free = [f for f in above_zero if canonical_of(f.name) not in AMOUNTS and f.name not in mapping.values()]
     counts = [] if "workers" in mapping else free
-    unnamed = _only([f for f in counts if canonical_of(f.name) not in GENERAL])
+    # The only one that varies, or else the only one at all: of those without another meaning, and of all counts.
+    alone = list[Factor | None]()
+    for candidates in ([f for f in counts if canonical_of(f.name) not in GENERAL], counts):
+        changing = [f for f in candidates if f.distinct != 1]
+        alone.append(next((choice[0] for choice in (changing, candidates) if len(choice) == 1), None))
+    unnamed, only = alone
     factor = next((f for f in (*levels, unnamed) if f is not None and f.distinct != 1), None)
-    factor = factor or next(iter(levels), None) or _only(counts) or unnamed
+    factor = factor or next(iter(levels), None) or only or unnamed
     if factor is None or factor in levels:
         return Axis(factor, "workers" if factor is None else levels[factor])
     return Axis(factor, assumed=True)
-
-
-def _only(candidates: Sequence[Factor]) -> Factor | None:
-    """Return the only candidate that varies, or else the only one at all; None where there are several."""
-    changing = [factor for factor in candidates if factor.distinct != 1]
-    return next((choice[0] for choice in (changing, candidates) if len(choice) == 1), None)
 
 
 def growth_along(counts: Array, values: Array) -> float:

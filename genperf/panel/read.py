@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from genperf.errors import Note, TableError, counted, suggest
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
-from genperf.panel.options import OPTIONS, FailureRule, Measurement, Roles
+from genperf.panel.options import OPTIONS, FailureRule, Roles
 from genperf.panel.reading import SCALED, Reading, by_group, column_named, measured_roles, read_columns
 from genperf.panel.table import Table
 from genperf.table.cells import Source, step
@@ -31,13 +31,9 @@ if TYPE_CHECKING:
 
 def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping[str, str]) -> Table:
     """Read measurements, given which column plays which part; the table keeps what its counts are called."""
-    further, measured = roles.checked().further, roles.measurement
+    measured = roles.checked().measurement
     if isinstance(source, LargeSource):
-        # Rows in which a further quantity was not measured are left out.
-        some = replace(roles, skip_bad_rows=True)
-        again = {name: replace(_roles_for(m, some), failures=roles.failures) for name, m in further.items()}
         table: Table = read_large(source, roles)
-        tables: dict[str, Table] = {name: read_large(source, also) for name, also in again.items()}
     else:
         # A unit in the cells is that of a quantity without one; a time has one of time.
         unit, main = source.units.get(measured.column, "") if measured is not None else "", roles
@@ -48,8 +44,7 @@ def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping
             what = f"the cells of '{measured.column}' are in {unit}, which is no unit of time"
             raise TableError(what, hint=hint, where=source.name)
         table = assemble(source, main, mapping)
-        tables = {name: assemble(_rows_with(m, source, roles), _roles_for(m, roles)) for name, m in further.items()}
-    table = (_beside(table, tables, roles) if tables else table).mapped(mapping)
+    table = _with_further(table, source, roles).mapped(mapping)
     machine = table.panel.machine
     if machine.samples_of_one is None:
         return table
@@ -58,36 +53,35 @@ def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping
     return table.noted(Note(f"{grew}; --at {batch}=N fixes it", "work_grows"))
 
 
-def _roles_for(measured: Measurement, roles: Roles) -> Roles:
-    """Return how the rows are read for a further quantity: with the same factors, and no work of a step."""
-    options = {"quantity": f"{measured.column}:{measured.unit}", "name": measured.name, "work": "", "scaling": ""}
-    return replace(roles.of_measured(options), failures=FailureRule())
-
-
-def _rows_with(measured: Measurement, source: Source, roles: Roles) -> Source:
-    """Return the rows in which a further quantity was measured: none of a run that failed, and no empty cell."""
-    if measured.column not in source.columns:
-        return source  # the reader names the columns there are
-    main = roles.measurement
-    failed, _, _ = roles.failures.endings(source.cells, len(source), [main.column] if main else [], source.name)
-    there = filled(source.columns[measured.column]) & ~failed
-    if not there.any():
-        what = f"column '{measured.column}' holds no value of a run that succeeded"
-        raise TableError(what, where=source.name, hint="--also")
-    return replace(source.take(np.flatnonzero(there)), ragged=())
-
-
-def _beside(table: Table, parts: Mapping[str, Table], roles: Roles) -> Table:
-    """Return a table with those of its further quantities, and in how many rows each was measured."""
-    notes = [
-        Note(f"{name} was measured in {t.rows:,} of {counted(table.rows, 'row')}", "further_measured")
-        for name, t in parts.items()
-        if t.rows < table.rows
-    ]
-    tables = {name: replace(t, failures=t.failures.iloc[:0], reading=()) for name, t in parts.items()}
-    measured = {m.column for m in roles.further.values()}
-    unused = tuple(name for name in table.unused if name not in measured)
-    return replace(table, further=tables, notes=(*table.notes, *notes), unused=unused)
+def _with_further(table: Table, source: Source | LargeSource, roles: Roles) -> Table:
+    """Return a table with its further quantities: each a table of the rows in which it was measured."""
+    main, notes, tables = roles.measurement, list[Note](), dict[str, Table]()
+    for name, measured in roles.further.items():
+        # The factors are the same, and there is no work of a step.
+        options = {"quantity": f"{measured.column}:{measured.unit}", "name": measured.name, "work": "", "scaling": ""}
+        of_quantity = roles.of_measured(options)
+        if isinstance(source, LargeSource):
+            tables[name] = read_large(source, replace(of_quantity, skip_bad_rows=True))
+        else:
+            rows = source
+            if measured.column in source.columns:  # else the reader names the columns there are
+                columns = [main.column] if main else []
+                failed, _, _ = roles.failures.endings(source.cells, len(source), columns, source.name)
+                there = filled(source.columns[measured.column]) & ~failed
+                if not there.any():
+                    what = f"column '{measured.column}' holds no value of a run that succeeded"
+                    raise TableError(what, where=source.name, hint="--also")
+                rows = replace(source.take(np.flatnonzero(there)), ragged=())
+            tables[name] = assemble(rows, replace(of_quantity, failures=FailureRule()))
+        if tables[name].rows < table.rows:
+            text = f"{name} was measured in {tables[name].rows:,} of {counted(table.rows, 'row')}"
+            notes.append(Note(text, "further_measured"))
+    if not tables:
+        return table
+    further = {name: replace(t, failures=t.failures.iloc[:0], reading=()) for name, t in tables.items()}
+    columns_of_further = {measured.column for measured in roles.further.values()}
+    unused = tuple(name for name in table.unused if name not in columns_of_further)
+    return replace(table, further=further, notes=(*table.notes, *notes), unused=unused)
 
 
 def count_in(name: str, text: str, source: Source) -> str:

@@ -556,24 +556,18 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
     added = reading.scale is not None and counts_devices(reading.scale) and columns[reading.scale].varies
     either = [n for n in names if added and plain_name(n) in words_of("headers.rate_of_one_or_all")]
     of_one = [n for n in either if reading.growth(n) <= LEAST_GROWTH]
-    if len(names) > 1:
-        of_one += _parts_of_a_rate(reading, [columns[n] for n in names if columns[n].lowest > 0.0])
+    # A rate of one device or thread is one that times the count is about another rate.
+    rates = [c for c in (columns[n] for n in names) if c.lowest > 0.0 and c.kind == "rate" and not c.header.shared]
+    if reading.scale is not None and len(rates) > 1 and columns[reading.scale].varies:
+        with np.errstate(divide="ignore"):
+            count = np.log(columns[reading.scale].values)
+        away = {(a.name, b.name): count + np.log(a.values / b.values) for a, b in itertools.permutations(rates, 2)}
+        of_one += [one for (one, _), logarithms in away.items() if np.nanmax(np.abs(logarithms)) < ABOUT_EQUAL]
     for name in of_one:
         columns[name].header = replace(columns[name].header, shared=True)
     if chosen is None and ordered[0] in of_one:
         ordered = names = ranked([columns[n] for n in names], list(columns))
     reading.quantities, reading.ranked = tuple(ordered), tuple(names)
-
-
-def _parts_of_a_rate(reading: Reading, columns: Sequence[TableColumn]) -> list[str]:
-    """Return the rates that are of one device or thread: times the count they are about another rate."""
-    rates = [c for c in columns if c.kind == "rate" and not c.header.shared]
-    if reading.scale is None or len(rates) < 2 or not reading.columns[reading.scale].varies:
-        return []
-    with np.errstate(divide="ignore"):
-        count = np.log(reading.columns[reading.scale].values)
-    away = {(a.name, b.name): count + np.log(a.values / b.values) for a, b in itertools.permutations(rates, 2)}
-    return [one for (one, _), logarithms in away.items() if np.nanmax(np.abs(logarithms)) < ABOUT_EQUAL]
 
 
 def _total_of(measured: Sequence[TableColumn]) -> str | None:

@@ -448,14 +448,6 @@ def failure_notes(count: int, stopped: int = 0) -> tuple[Note, ...]:
     return (*([of_stopped] if stopped else []), *([of_failed] if count else []))
 
 
-def failed_groups(failures: pd.DataFrame, frame: pd.DataFrame, group: Sequence[str]) -> tuple[Note, ...]:
-    """Say which groups have runs that failed, and none that was measured."""
-    measured = {*group_keys(frame, group)}
-    gone = [", ".join(key) for key in dict.fromkeys(group_keys(failures, group)) if key not in measured]
-    text = f"every run failed of {counted(len(gone), 'group')}, left out: {listed(gone)}"
-    return (Note(text, "groups_failed"),) if gone else ()
-
-
 def group_keys(frame: pd.DataFrame, group: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the values of the group columns in each row, as texts; nothing without group columns."""
     return list(zip(*(labels(frame[name].tolist()) for name in group), strict=True)) if len(frame) else []
