@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -38,12 +38,12 @@ from genperf.panel.table import number_rows
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import Schema
 from genperf.result import FitResult, GroupedResult, is_model, read_as, save_model
-from genperf.table.cells import Source
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary import any_of
 from genperf.vocabulary.names import plain_name
 from genperf.words.numbers import join_values, rate_unit, samples_called, three_digits, with_unit
 
+Model: TypeAlias = FitResult | GroupedResult
 #: Ratios d and q to the variance of a run, and the prior probability that one is zero; the others share the rest. With
 #: 0.8 false alarms of sessions that drift come near 1.5 %, with 0.5 less is found (`experiments/advice/verify.py`).
 DEVIATIONS, WALKS, NONE = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0), (0.0, 0.03, 0.1, 0.3, 1.0), 0.7
@@ -57,7 +57,7 @@ LEAST_NOISE = 1e-4
 EACH, MOST_EACH = 1.0 / 16.0, 0.5
 #: A test that finds runs faster does not outweigh one that finds them slower.
 MOST_PROBABILITY = 0.99
-#: The column of a count that benchmarks without any have.
+#: The count that benchmarks with names alone get.
 ONE = "workers"
 _NO_RUNS, _NO_SESSIONS = np.empty(0), np.empty(0, dtype=np.int64)
 
@@ -68,9 +68,13 @@ class History(Struct, frozen=True, eq=False, dict=True):
     means: Array = _NO_RUNS  #: Shape (configurations,): ln of the mean.
     runs: Array = _NO_RUNS  #: Shape (configurations,): the number of runs.
     sd: float = 0.0  #: Of one run.
-    freedom: float = np.inf  #: Degrees of freedom of `sd`.
-    residuals: Array = _NO_RUNS  #: Shape (runs,); none where no rows are known.
+    residuals: Array = _NO_RUNS  #: Shape (runs,), of repeated configurations; none where nothing names sessions.
     sessions: Index = _NO_SESSIONS  #: Shape (runs,): the session of each, from 0 in their order.
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of the deviation of a run; infinite where no run is known."""
+        return float(np.sum(self.runs - 1.0)) if self.runs.size else np.inf
 
     def slower(self, values: Array, runs: int, configurations: Array) -> Array:
         """Return the probability of means of so many runs, or slower; with the variance of their `configurations`."""
@@ -187,13 +191,12 @@ class Verification(Struct, frozen=True):
         alarm, findings, inside = self.alarm, [], 0
         for number, run in enumerate(self.runs, 1):
             inside, slow = inside + (run.place == "inside"), number - 1 in alarm.slower
-            value, predicted, lower, upper = map(three_digits, (run.measured, run.predicted, run.lower, run.upper))
-            name, also = (
-                f"{number}. {join_values(run.at) or 'the run'}",
-                ", slow" if slow and run.place == "inside" else "",
-            )
-            interval = f"predicted {predicted} ({lower} – {upper}): {run.place}{also} · {inside} of {number}"
-            findings.append((name, f"{name}: {with_unit(value, self.unit)}, {interval}", slow))
+            value, *ends = map(three_digits, (run.measured, run.predicted, run.lower, run.upper))
+            place = f"{run.place}, slow" if slow and run.place == "inside" else run.place
+            name = f"{number}. {join_values(run.at) or 'the run'}"
+            interval = "predicted {} ({} – {})".format(*ends)
+            line = f"{name}: {with_unit(value, self.unit)}, {interval}: {place} · {inside} of {number}"
+            findings.append((name, line, slow))
         tests = ", ".join(f"{name} p = {value:.2g}" for name, value in alarm.tests.items())
         judged = f"p = {alarm.probability:.2g} ({tests}); the alarm is at {100 * alarm.level:g} %"
         if alarm.raised and alarm.slower:
@@ -222,7 +225,7 @@ class Verification(Struct, frozen=True):
 
 
 def verify(
-    model: FitResult | GroupedResult | Table | str | Path | pd.DataFrame,
+    model: Model | Table | str | Path | pd.DataFrame,
     *sources: str | Path | pd.DataFrame,
     alarm: float = 0.01,
     update: bool = False,
@@ -254,15 +257,12 @@ def verify(
         raise GenperfError("no new runs are named", hint="genperf verify MODEL new.csv")
     if len(sources) > 1 and not all(isinstance(source, str | Path) for source in sources):
         raise TableError("several DataFrames are new runs", hint="verify(model, pandas.concat(frames))")
-    hidden: list[str] = []
-    if isinstance(model, pd.DataFrame) or (isinstance(model, str | Path) and not is_model(model)):
-        model, hidden = _table_of(open_source(model))
-    opened = model_or_table(model)
+    opened = _opened(model)
     earlier, fitted = (opened, fit(opened, seed=seed)) if isinstance(opened, Table) else (None, opened)
     schema, target = fitted.first.schema, fitted.first.schema.target
     try:
         source = open_source(sources[0]) if len(sources) == 1 else open_files([str(source) for source in sources])
-        new = read_as(_with_one(source) if hidden else source, schema, **ending_column(source.cells))
+        new = read_as(source, schema, **ending_column(source.cells))
     except OnlyFailuresError as error:
         what = f"{error.message.partition(':')[0]}: none can be compared with its prediction"
         raise TableError(what, hint="see why they failed, then verify runs that succeeded", where=error.where) from None
@@ -279,7 +279,8 @@ def verify(
         # Answers are in what was measured.
         quantity, unit, answered = target.throughput, rate_unit(samples_called(target.throughput)), THROUGHPUT[0]
         values = [np.asarray(cells, float) for cells in (new.frame[quantity], *(predicted[n] for n in THROUGHPUT))]
-    settings = inputs.drop(columns=hidden)
+    hidden = [ONE] if schema.derived.get(ONE) == "1" else []
+    settings, failures = (frame.drop(columns=hidden, errors="ignore") for frame in (inputs, new.failures))
     columns = (records(settings), map(str, predicted["verdict"]), *(column.tolist() for column in values), place)
     moved: list[dict[str, Any]] = []
     if update:
@@ -289,29 +290,27 @@ def verify(
         ends = (np.asarray(m.predict_columns(places)[answered], float).tolist() for m in (fitted, again))
         rows = zip(records(settings.loc[places.index]), *ends, strict=True)
         moved = [{"at": at, "before": before, "after": after} for at, before, after in rows]
-    missing = [f"{join_values(at)}: the run failed" for at in records(new.failures.drop(columns=hidden))]
+    missing = [f"{join_values(at)}: the run failed" for at in records(failures)]
     missing += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
     runs, inside, count = tuple(map(Checked, *columns)), place.count("inside"), len(place)
     held = {"inside": inside, "runs": count, "nominal": NOMINAL, "probability": coverage_probability(inside, count)}
     return Verification(fitted.first.model, quantity, unit, runs, raised, tuple(moved), tuple(missing), held)
 
 
-def _table_of(cells: Source) -> tuple[Table, list[str]]:
-    """Return the table of earlier runs, and the count of one that benchmarks get which have names alone."""
-    # A column that names sessions is no factor.
+def _opened(model: Model | Table | str | Path | pd.DataFrame) -> Model | Table:
+    """Return a model, or the table of earlier runs, in which a column that names sessions is no factor."""
+    if isinstance(model, Model | Table) or (isinstance(model, str | Path) and is_model(model)):
+        return model_or_table(model)
+    cells = open_source(model)
     roles = {"repeat": session_column(cells.cells), "skip_bad_rows": True}
     try:
-        return recognised(cells, roles).table(), []
+        return recognised(cells, roles).table()
     except GenperfError:
-        table = attempted(lambda: recognised(_with_one(cells), roles).table())
-        if ONE in cells.cells or isinstance(table, GenperfError):
+        # Benchmarks may have names alone.
+        table = attempted(lambda: recognised(cells, {**roles, "let": f"{ONE}=1"}).table())
+        if isinstance(table, GenperfError):
             raise
-        return table, [ONE]
-
-
-def _with_one(cells: Source) -> Source:
-    """Return cells with a count of one beside them."""
-    return replace(cells, cells={**cells.cells, ONE: np.full(len(cells), "1", dtype=object)})
+        return table
 
 
 def session_column(columns: Iterable[str]) -> str | None:
@@ -322,32 +321,28 @@ def session_column(columns: Iterable[str]) -> str | None:
 
 def _history(earlier: Table | None, schema: Schema, new: pd.DataFrame) -> tuple[History, Index]:
     """Return the earlier runs, and the configuration of each new run among theirs; −1 where it was never measured."""
-    rows, names = tuple[Any, ...](), [*new.columns]
     if earlier is None:
-        medians, sd = () if schema.group else schema.medians, schema.noise or 0.0
+        medians = () if schema.group else schema.medians
         before = pd.DataFrame([median.values for median in medians], columns=[f.name for f in schema.factors])
         means, runs = np.log([m.value for m in medians]), np.array([float(m.repeats) for m in medians])
+        history = History(means, runs, schema.noise or 0.0)
     else:
         before, place, runs = earlier.frame, earlier.configuration, earlier.repeats.astype(float)
         means = np.bincount(place, weights=np.log(earlier.measured)) / runs
         residuals = np.log(earlier.measured) - means[place]
-        sd = float(np.sqrt(np.sum(residuals**2) / max(len(place) - len(runs), 1)))
+        history = History(means, runs, float(np.sqrt(np.sum(residuals**2) / max(len(place) - len(runs), 1))))
         if (session := session_column(map(str, before.columns))) is not None:
             # A configuration of one run shows nothing of how runs vary.
             repeated = runs[place] > 1.0
-            rows = (
-                residuals[repeated],
-                pd.factorize(pd.factorize(before[session].astype(str))[0][repeated], sort=True)[0],
-            )
-    if (freedom := float(np.sum(runs - 1.0))) < FEWEST_FREEDOM:
+            sessions = pd.factorize(before[session].astype(str))[0][repeated]
+            history = replace(history, residuals=residuals[repeated], sessions=pd.factorize(sessions, sort=True)[0])
+    if not history.runs.size or history.freedom < FEWEST_FREEDOM:
         return History(), np.full(len(new), -1)
-    number = number_rows(pd.concat([before[names], new]), names)[len(before) :]
-    return History(means, runs, sd, freedom, *rows), np.where(number < len(runs), number, -1)
+    number = number_rows(pd.concat([before[new.columns], new]), [*new.columns])[len(before) :]
+    return history, np.where(number < len(history.runs), number, -1)
 
 
-def _fitted_again(
-    fitted: FitResult | GroupedResult, earlier: Table | None, new: Table, seed: int
-) -> FitResult | GroupedResult:
+def _fitted_again(fitted: Model, earlier: Table | None, new: Table, seed: int) -> Model:
     """Return a model of the same kind and quantities that is fitted to earlier runs and new ones."""
     first, schema = fitted.first, fitted.first.schema
     table = earlier if earlier is not None else attempted(lambda: read_as(open_files([schema.source]), schema))
@@ -362,9 +357,9 @@ def _fitted_again(
 
 def _with_runs(table: Table, new: Table) -> Table:
     """Return a table with further runs, and with those of its further quantities."""
-    rows = new.frame[[column for column in new.frame.columns if column in table.frame.columns]]
-    if table.weight is not None and table.weight not in rows:
+    frame = pd.concat([table.frame, new.frame[new.frame.columns.intersection(table.frame.columns)]], ignore_index=True)
+    if table.weight is not None:
         # A run without a weight counts as earlier ones do in the mean.
-        rows = rows.assign(**{table.weight: table.frame[table.weight].mean()})
+        frame[table.weight] = frame[table.weight].fillna(table.frame[table.weight].mean())
     further = {n: _with_runs(t, new.further[n]) if n in new.further else t for n, t in table.further.items()}
-    return replace(table._with(pd.concat([table.frame, rows], ignore_index=True)), further=further)
+    return replace(table._with(frame), further=further)

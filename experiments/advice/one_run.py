@@ -52,7 +52,6 @@ def coverage(table: pd.DataFrame, known: pd.DataFrame, left_out: bool = True) ->
     ranges, rows = {}, []
     for _, row in table.iterrows():
         network = like(row).network
-        assert network is not None
         size = int(np.digitize(network.active, published.SIZES))
         key = (row["repository"], row["family"], row["precision_class"], size, bool(row["mixture"]))
         if key not in ranges:
@@ -83,7 +82,7 @@ def further_runs(file: Path) -> pd.DataFrame:
             continue
         run = run_of_row(cells)
         network = run.network
-        active, mixture = (7e9, False) if network is None else (network.active, network.is_mixture)
+        active, mixture = network.active or 7e9, network.is_mixture
         of = {"repository": row["source"].split(" ")[0], "family": run.device.family}
         rows.append(
             {**of, "precision_class": run.precision or "16-bit", "active": active, "mixture": mixture, "mfu": value}

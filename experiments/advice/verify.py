@@ -47,7 +47,7 @@ def judged(earlier: np.ndarray, new: np.ndarray, sessions: bool = True) -> dict[
     freedom = float(residuals.size - count)
     rows = (residuals.ravel(), np.repeat(np.arange(len(earlier)), count)) if sessions else ()
     sd = float(np.sqrt(np.sum(residuals**2) / freedom))
-    history = History(earlier.mean(axis=0), np.full(count, float(len(earlier))), sd, freedom, *rows)
+    history = History(earlier.mean(axis=0), np.full(count, float(len(earlier))), sd, *rows)
     nothing = (new, np.ones(len(new)), np.zeros(len(new)))
     alarm = alarm_of(history, np.arange(len(new)) % count, new, nothing, LEVEL)
     slower = float(np.mean(new) - np.mean(earlier))

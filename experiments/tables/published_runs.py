@@ -80,7 +80,7 @@ def runs(file: Path) -> pd.DataFrame:
             continue
         run = run_of_row(cells)
         network = run.network
-        size = {} if network is None else {"active": float(f"{network.active:.4g}"), "mixture": int(network.is_mixture)}
+        size = {"active": float(f"{network.active:.4g}"), "mixture": int(network.is_mixture)} if network.active else {}
         of = {"family": run.device.family, "precision_class": run.precision or "16-bit", **size, "mfu": round(value, 4)}
         out.append({**row, **of, "licence": licence, "repository": repository(row["source"])})
     order = (

@@ -18,7 +18,6 @@ from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
     from genperf.asking.answer import Answer
-    from genperf.one_run import TrainingRun
     from genperf.table.cells import Source
 
 #: A run without a file: the count and the throughput.
@@ -81,7 +80,7 @@ def ask(
     from genperf.asking.tables import ask_fitted, ask_recognised, is_model_file
     from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
     from genperf.models.network import checked_hints
-    from genperf.one_run import about, bus_named, measured_links, run_in, run_of_words
+    from genperf.one_run import about, measured_links, run_in, run_of_words, tested_in
     from genperf.result import load_model
 
     checked = checked_hints(measured_links(pairs(hints, "--hint"))) if hints else {}
@@ -90,12 +89,11 @@ def ask(
     question = Question(price=paid, per=per, training=training, plan=plan, hints=checked)
     wanted_topics = [keys for keys, wanted in ((WHY, why), (NORMAL, normal), (COST, cost)) if wanted]
     topics = dict.fromkeys(key for keys in wanted_topics for key in keys)
-    one_run = None if at else bus_named(table, checked)
-    run: TrainingRun | GenperfError | None = None
+    run: Any = tested_in(table[0]) if len(table) == 1 and not at else None
     # What is the name of a file is no machine.
-    if one_run is None and not Path(table[0]).is_file():
+    if run is None and not Path(table[0]).is_file():
         run = run_of_words(table, training.peak)
-    if one_run is None and run is None:
+    if run is None:
         if len(table) == 1 and is_model_file(table[0]):
             fitted = load_model(table[0])
             _show(ask_fitted(fitted, _configuration(at, names_of(fitted)), question), out, full, topics)
@@ -106,7 +104,6 @@ def ask(
         out.note(f"note: {run}")
     elif run is not None:
         one_run = about(run, training.tokens, _configuration(at, ()), paid, checked)
-    if one_run is not None:
         if not out.written(one_run):
             tell_all(one_run.lines)
         return

@@ -37,16 +37,12 @@ HINT = HintSettings()
 
 def hint_tilt(series: MeasuredSeries) -> Array | None:
     """Return ln of what a hint multiplies the weights of the curves by, shape (curves,); None where it says nothing."""
-    if series.exchange is None or not series.in_seconds or not series.on_one_node:
+    exchange = series.exchange
+    if exchange is None or not series.in_seconds or not series.on_one_node:
         return None
-    return tilt_of(series.exchange, float(series.logarithms[int(np.argmax(series.values(series.scale)))]))
-
-
-def tilt_of(exchange: float, largest: float) -> Array:
-    """Return the tilt of an exchange of so many seconds, where ln of the step at the largest count is known."""
     from scipy.special import log_ndtr
 
-    drawn = bank()
+    drawn, largest = bank(), float(series.logarithms[int(np.argmax(series.values(series.scale)))])
     hinted = (drawn.step + largest - np.log(HINT.median * exchange)) / HINT.spread
     unseen = (drawn.step - UNSEEN_MEDIAN) / UNSEEN_SPREAD
     tilt = 0.5 * (unseen**2 - hinted**2) + np.log(UNSEEN_SPREAD / HINT.spread)

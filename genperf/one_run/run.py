@@ -5,9 +5,9 @@ Networks whose parameters are published stand in `networks.csv`; the name of any
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from csv import DictReader
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from genperf.errors import GenperfError, attempted, did_you_mean
 from genperf.formula.amounts import DURATIONS, MULTIPLES, amount, bandwidth
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
-from genperf.peaks import UNKNOWN, Device, device_in, devices, precision_in
+from genperf.peaks import PRECISIONS, UNKNOWN, Device, device_in, devices, precision_in
 from genperf.table.cells import Source
 from genperf.table.clean import is_missing
 from genperf.vocabulary import any_of, section
@@ -29,34 +29,34 @@ from genperf.words.numbers import three_digits
 
 #: What a column of a run means beside the factors, and what of these and the factors is no number.
 _WORDS = section("one_run")
-NAMES = ("device", "network", "precision", "recomputation", "adapters")
-_NUMBER = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
-#: 8xh100, 2x8xA100, h100x8, 4x4090.
-_DEVICE = r"(?:[a-z]|[2-5]0[6-9]0)[\w+-]*"
-_MACHINE = re.compile(rf"(?i)(?:([1-9]\d*)[x×*])?([1-9]\d*)[x×*]({_DEVICE})|([a-z][\w+-]*?)[x×*]([1-9]\d*)")
-_TFLOPS = re.compile(r"(?i)(t|p)flops?(/s(ec)?)?(/[a-z]+)?")
-#: A number that may be a rate: 76800, 76.8k or 76800/s; the 3.1 of a network's name is none.
-_BARE = re.compile(rf"\d[\d,]{{2,}}(\.\d+)?[kM]?|{_NUMBER}([kM]|/s|[kM]/s)")
-_ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
-#: Settings whose number may stand apart from them.
-_SETTINGS = "|".join(
-    any_of(place)
-    for place in (
-        "factors.global_batch",
-        *map("transformer.{}".format, ("micro_batch", "sequence", "layers", "hidden")),
-    )
+NAMES = ("device", "network", "precision", "recomputation", "adapters", "collective")
+#: `8xh100`, `2x8xA100`, `2 nodes of 8 x a100`, `8 h100s`, `4x4090`; `h100x8`.
+_MACHINE = re.compile(
+    r"(?i)(?:([1-9]\d*)(?: ?[x×*] ?| nodes? (?:of |with )?))??([1-9]\d*)( ?[x×*] ?| ?(?=[a-wyz]\S*\d))"
+    r"((?:[a-z]|[2-5]0[6-9]0)[\w+-]*)(?!\S)|([a-z][\w+-]*?)[x×*]([1-9]\d*)(?!\S)"
 )
-#: What is written as one word: a rate per second, a percentage, `8 x h100`, `2 nodes of 8xh100`, `2 nodes`, `seq 4096`.
-_ONE_WORD = {
-    r"\s+per\s+|\s*/\s*": "/",
-    r"/(second|sec)(?![a-z])": "/s",
-    rf"(?<![\w.])({_NUMBER})\s*[x×*]\s+(?=[A-Za-z])": r"\1x",
-    rf"^({_NUMBER}) ?nodes? (?:of |with )?(?=\d+[x×*])": r"\1x",
-    rf"(?<![\w.=])({_NUMBER}) ?nodes?(?![\w/.-])": r"nodes=\1",
-    rf"(?<!\S)({_SETTINGS})[ :]+({_NUMBER}[kM]?)(?!\S)": r"\1=\2",
-}
-#: What a training of all parameters may be called beside its network.
-_TRAININGS = re.compile(r"(?i)((fully?|pre)-?)?(fine-?)?(tun(ed?|ing)|train(ed|ing)?)|sft|full|fine")
+_N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_UNIT = r"[a-z][\w.-]*(?:(?: ?/ ?| per )[a-z]+)*"
+#: What words say of a run, each with its column and its cell, in the order in which they are looked for.
+_SAID = [
+    (re.compile(rf"(?i)(?<!\S)(?:{words})(?!\S)"), column, cell)
+    for words, column, cell in (
+        (rf"({_N} ?%)(?: ?{any_of('one_run.mfu')})?", "mfu", r"\1"),
+        (rf"({_N}) ?tflops?(?:/s(?:ec)?)?(?:/[a-z]+)?", "tflops", r"\1"),
+        (rf"({_N}) ?pflops?(?:/s(?:ec)?)?(?:/[a-z]+)?", "tflops", r"\1e3"),
+        (rf"({_N} ?(?-i:[kMGT]?(?:bit|b|B))(?:/s|ps))", "busbw", r"\1"),
+        *((words, "collective", name) for name, (words,) in section("collectives").items()),
+        *((any_of(f"one_run.{name}"), name, r"\g<0>") for name in ("adapters", "recomputation")),
+        (rf"(?:{'|'.join(PRECISIONS.values())})(?:[^a-z0-9\s]\S*)?", "precision", r"\g<0>"),
+        (rf"({_N}[kMB]?) ?({_UNIT})", r"\2", r"\1"),
+        (r"([a-z_][\w./-]*)=(\S+)", r"\1", r"\2"),
+        (rf"([a-z_]\w*):? ({_N}[kMB]?)", r"\1", r"\2"),
+        (any_of("one_run.training"), "", ""),
+    )
+]
+#: A number that may be a rate: 76800, 76.8k or 76800/s; the 3.1 of a network's name is none, nor is 124M.
+_BARE = re.compile(rf"\d[\d,]{{2,}}(\.\d+)?k?|{_N}(k|[kM]?/s)")
+_ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
 #: What the rate or the time of steps counts.
 _STEPS = ("seconds", "steps", "iterations", "step", "it")
 #: A size as names print it: 7B, 124M, 1.5b; total and active parameters, 30B-A3B; what names a mixture of experts.
@@ -69,9 +69,9 @@ PRINTED_SIZE = 0.1
 class TrainedNetwork(Struct, frozen=True):
     """A network, as far as its name shows it; 0 is not known."""
 
-    name: str
-    parameters: float
-    active: float  #: Parameters that one token uses: all but of a mixture of experts.
+    name: str = ""
+    parameters: float = 0.0
+    active: float = 0.0  #: Parameters that one token uses: all but of a mixture of experts.
     layers: float = 0.0
     hidden: float = 0.0
     embedding: float = 0.0  #: Words of the input embedding, which multiplies nothing; 0 where the output shares it.
@@ -89,12 +89,23 @@ class TrainedNetwork(Struct, frozen=True):
         return self.active < self.parameters
 
 
+class Collective(Struct, frozen=True):
+    """A test of a collective: where it ran, the bytes a second of its bus, and the bytes of its largest message."""
+
+    collective: str
+    devices: float  #: 0 where it is not known.
+    nodes: float
+    busbw: float
+    device: Device = UNKNOWN
+    size: float | None = None
+
+
 class TrainingRun(Struct, frozen=True):
     """One run: what it ran on, what it trained, and how fast; 0 is not known."""
 
     device: Device  #: With the peak that was given in the place of its rates.
     devices: float
-    network: TrainedNetwork | None
+    network: TrainedNetwork
     nodes: float = 0.0
     rate: float = 0.0  #: Samples (tokens or images) a second of all devices.
     mistakes: tuple[tuple[str, float], ...] = ()  #: Usual mistakes in the given rate, and the factor that mends each.
@@ -147,82 +158,60 @@ def network_of(text: str) -> TrainedNetwork:
     return TrainedNetwork(text.strip(), parameters, float(size[3]) * 1e9 if size[3] else parameters)
 
 
-def machine_in(word: str) -> dict[str, Any]:
-    """Return the device, the devices and the nodes of `2x8xh100`; nothing of another word."""
-    if (match := _MACHINE.fullmatch(word)) is None:
-        return {}
-    nodes, count, device, named, times = match.groups()
+def machine_in(text: str) -> tuple[dict[str, Any], str]:
+    """Return the device, the devices and the nodes that a text begins with, `2x8xh100`, and what follows."""
+    match = _MACHINE.match(text)
+    if match is None or (match[4] and not match[3].strip() and device_in(match[4]) is None):
+        return {}, text
+    nodes, count, _, device, named, times = match.groups()
     machine = {"device": device or named, "devices": float(count or times) * float(nodes or 1.0)}
-    return machine | ({"nodes": float(nodes)} if nodes else {})
+    return machine | ({"nodes": float(nodes)} if nodes else {}), text[match.end() :]
 
 
-def spoken(words: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, str], list[str]]:
-    """Return the machine that words begin with, their settings, and the other words."""
-    text = " ".join(words).strip()
-    for pattern, plain in _ONE_WORD.items():
-        text = re.sub(pattern, plain, text)
-    first, *items = re.sub(rf"(?<![\w.=])({_NUMBER}[kM]?) ?(%|[A-Za-z][\w/.-]*)", _setting_of, text).split() or [""]
-    machine, settings = machine_in(first), dict(word.split("=", 1) for word in items if "=" in word)
-    nodes = amount(settings.get("nodes", "")) or 0.0
-    if several_nodes(nodes) and machine and "nodes" not in machine and (count := machine["devices"]) <= USUAL_DEVICES:
-        hint = " or ".join(f"{nodes:g}x{held:g}x{machine['device']}" for held in (count, max(count // nodes, 1.0)))
-        raise GenperfError(f"{first} on {nodes:g} nodes may be {count:g} devices or {nodes * count:g}", hint=hint)
-    return machine, settings, [word for word in items if "=" not in word]
+def row_of_words(words: Sequence[str]) -> dict[str, Any]:
+    """Return the cells of a row that words describe, by their columns; nothing where no machine begins.
 
-
-def _setting_of(match: re.Match[str]) -> str:
-    """Return a number and its unit as one word: a machine, or a setting by the header of such a column."""
-    number, unit = match.groups()
-    if _TFLOPS.fullmatch(unit):
-        return f"tflops={number}{'e3' if unit[0] in 'pP' else ''}"
-    header = header_of(unit)
-    if header.kind == "rate" or (header.kind == "time" and "/" in unit):
-        return f"{unit}={number}"
-    if device_in(unit) is not None:
-        return f"{number}x{unit}"
-    if unit == "%":
-        return f"mfu={number}% "
-    return f"{number}{unit}" if bandwidth(number + unit) else match[0]
-
-
-def run_of_words(
-    words: tuple[str, ...], peak: float | None = None, settings: Mapping[str, Any] | None = None
-) -> TrainingRun | None:
-    """Return the run of words and further cells; what may be two things is asked back. None where no machine begins.
+    What may be two things is asked back.
 
     Examples
     --------
-    >>> run = run_of_words(("2x8xh100", "llama3-8b", "180k", "tokens/s", "bf16", "seq=8192"))
-    >>> run.devices, run.nodes, run.network.name, run.rate, run.sequence
-    (16.0, 2.0, 'Llama 3 8B', 180000.0, 8192.0)
+    >>> row_of_words(("2x8xh100", "llama3-8b", "180k", "tokens/s", "bf16", "seq", "8192"))
+    {'device': 'h100', 'devices': 16.0, 'nodes': 2.0, 'precision': 'bf16', 'tokens/s': '180k', 'seq': '8192', \
+'model': 'llama3-8b'}
     """
-    machine, named, items = spoken(words)
-    if not machine:
-        return None
-    for name, value in named.items():
-        if (meaning := _meaning(name)) is None and not header_of(name).kind:
-            settings_of_runs = [word for spelled in (*ALIASES.values(), *_WORDS.values()) for word in spelled]
-            example = "such as gbs=256, seq=2048, layers=32, params=7e9, active=12.9B"
-            hint = did_you_mean(name, settings_of_runs, otherwise=example)
-            raise GenperfError(f"'{name}' is no setting of a run", hint=hint)
-        if meaning not in NAMES and _number(value) is None:
-            raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
-    cells, network, bare = {**(settings or {}), **machine, **named}, list[str](), list[str]()
-    for word in items:
-        if precision_in(word):
-            cells["precision"] = word
-        elif meaning := next((of for of in ("adapters", "recomputation") if word.lower() in _WORDS[of]), None):
-            cells[meaning] = word
-        elif word.lower() not in _WORDS["mfu"] and not _TRAININGS.fullmatch(word):
-            (bare if _BARE.fullmatch(word) else network).append(word)
-    is_measured = any(header_of(name).kind or name in ("tflops", "mfu") for name in cells)
-    if is_measured and not network and [word[-1] for word in bare] == ["M"]:
-        # Beside a speed 124M is a network.
-        network, bare = bare, []
-    if bare:
-        what, number = "could be tokens or samples a second, of all devices or of each", bare[0].removesuffix("/s")
-        raise GenperfError(f"'{bare[0]}' {what}", hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
-    return run_of_row({**cells, "model": " ".join(network)} if network else cells, peak or 0.0)
+    row, rest = machine_in(" ".join(" ".join(words).split()))
+    if not row:
+        return {}
+    device, count, is_open = row["device"], row["devices"], "nodes" not in row
+    for pattern, column, cell in _SAID:
+        rest = pattern.sub(partial(_taken, row, column, cell), rest)
+    if bare := next(filter(_BARE.fullmatch, rest.split()), ""):
+        what, number = "could be tokens or samples a second, of all devices or of each", bare.removesuffix("/s")
+        raise GenperfError(f"'{bare}' {what}", hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
+    nodes = _number(row.get("nodes", 0.0)) or 0.0
+    if is_open and several_nodes(nodes) and count <= USUAL_DEVICES:
+        hint = " or ".join(f"{nodes:g}x{held:g}x{device}" for held in (count, max(count // nodes, 1.0)))
+        what = f"{count:g}x{device} on {nodes:g} nodes may be {count:g} devices or {nodes * count:g}"
+        raise GenperfError(what, hint=hint)
+    return row | ({"model": " ".join(rest.split())} if rest.strip() else {})
+
+
+def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) -> str:
+    """Put what words say into a row, where their column means something; return what stays of them."""
+    name, value = re.sub(" ?/ ?| per ", "/", match.expand(column)), match.expand(cell)
+    meaning, header, is_set = _meaning(name), header_of(name), "=" in match[0]
+    if is_set and meaning is None and not header.kind:
+        settings = [word for spelled in (*ALIASES.values(), *_WORDS.values()) for word in spelled]
+        hint = did_you_mean(name, settings, otherwise="such as gbs=256, seq=2048, layers=32, params=7e9, active=12.9B")
+        raise GenperfError(f"'{name}' is no setting of a run", hint=hint)
+    if is_set and meaning not in NAMES and _number(value) is None:
+        raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
+    # `micro_batch 4 seq 4096`: behind a number stands its unit, or what it counts.
+    is_named = meaning in COUNTED if match[0][0].isdigit() else meaning not in (None, *NAMES)
+    if is_set or is_named or column.isalpha() or header.kind == "rate" or header.of == "step":
+        row[name] = value
+        return " "
+    return match[0] if column else " "
 
 
 def _meaning(column: str) -> str | None:
@@ -237,6 +226,22 @@ def _number(cell: Any) -> float | None:
     return number / 100.0 if number is not None and text.endswith("%") else number
 
 
+def run_of_words(
+    words: Sequence[str], peak: float | None = None, settings: Mapping[str, Any] | None = None
+) -> TrainingRun | Collective | None:
+    """Return the run, or the test of a collective, that words and settings describe; None where no machine begins."""
+    row = row_of_words(words)
+    if "collective" not in row:
+        return run_of_row({**(settings or {}), **row}, peak or 0.0) if row else None
+    device, count, speed = device_in(row["device"]) or UNKNOWN, row["devices"], bandwidth(row.get("busbw", ""))
+    if speed is None or count < 2.0:
+        what = "a test of collectives needs its bus bandwidth"
+        what = f"a collective of one {device.label} uses no link" if count < 2.0 else what
+        raise GenperfError(what, hint="8xh100 all_reduce 470GB/s")
+    nodes, size = _number(row.get("nodes", 1.0)), amount(row.get("size", ""))
+    return Collective(row["collective"], count, nodes or 1.0, speed, device, size)
+
+
 def run_in(source: Source, peak: float | None = None) -> TrainingRun | GenperfError | None:
     """Return the run of a table of one row that names its device, or why that is none; None of another table."""
     cells = {name: column[0] for name, column in source.cells.items()} if len(source) == 1 else {}
@@ -244,7 +249,7 @@ def run_in(source: Source, peak: float | None = None) -> TrainingRun | GenperfEr
     if named and (peak or any(map(device_in, named))):
         return run_of_row(cells, peak or 0.0)
     supposed = attempted(run_of_row, cells, 1.0) if named else None
-    is_run = isinstance(supposed, TrainingRun) and supposed.network is not None and supposed.rate > 0.0
+    is_run = isinstance(supposed, TrainingRun) and supposed.rate > 0.0
     return attempted(run_of_row, cells) if is_run else None
 
 
@@ -276,57 +281,58 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     if device.name == "mi250x" and per_node == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
         peak = 0.5 * (peak or device.rate(precision or "16-bit"))
-    if peak:
-        device = replace(device, rates={"16-bit": peak}, sparse=1.0)
     flags = {name: str(named[name]).strip().lower() not in _WORDS["none"] for name in NAMES if name in named}
-    adapters = flags.get("adapters", False) or _ADAPTERS.search(" ".join(map(str, cells.values())).lower()) is not None
-    is_percent = stated > 2.0 and "%" not in str(named["mfu"])
-    speeds = {"printed": 1e12 * numbers.get("tflops", 0.0), "stated": stated / 100.0 if is_percent else stated}
-    facts = {"precision": precision, "sequence": numbers.get("sequence", 0.0), "recomputed": flags.get("recomputation")}
-    nodes = nodes or (max(count / per_node, 1.0) if count and per_node else 0.0)
-    run = TrainingRun(device, count or 1.0, _network(named, numbers), nodes)
-    run = replace(run, adapters=adapters, **speeds, **facts)
-    return run if run.network is None else _with_rate(run, run.network, cells, numbers)
+    run = TrainingRun(
+        replace(device, rates={"16-bit": peak}, sparse=1.0) if peak else device,
+        count or 1.0,
+        _network(named, numbers),
+        nodes or (max(count / per_node, 1.0) if count and per_node else 0.0),
+        printed=1e12 * numbers.get("tflops", 0.0),
+        # A share above 2 is in per cent.
+        stated=stated / 100.0 if stated > 2.0 and "%" not in str(named["mfu"]) else stated,
+        precision=precision,
+        sequence=numbers.get("sequence", 0.0),
+        recomputed=flags.get("recomputation"),
+        adapters=flags.get("adapters", False) or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower())),
+    )
+    return _with_rate(run, cells, numbers) if run.network.parameters else run
 
 
-def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedNetwork | None:
+def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedNetwork:
     """Return the network of a row: by its name, or by its parameters, with the shape that columns give."""
     size = numbers.get("parameters") or 1e9 * numbers.get("parameters_billion", 0.0)
     shape: dict[str, Any] = {name: numbers[name] for name in ("active", "layers", "hidden") if name in numbers}
-    name = str(named.get("network", f"{three_digits(size)} parameters"))
-    try:
-        network = network_of(name) if "network" in named else None
-        if network and not size and shape.get("layers", network.layers) < network.layers:
-            what = f"layers={shape['layers']:g} are fewer than the {network.layers:g} of {network.name}"
-            raise GenperfError(what, hint="add the parameters of what ran: params=4B")
-    except GenperfError:
-        # Of a run that prints its operations, or its utilisation, the network need not be known.
+    name = str(named.get("network", f"{three_digits(size)} parameters" if size else ""))
+    network = attempted(network_of, name) if "network" in named else TrainedNetwork(name)
+    if isinstance(network, TrainedNetwork) and not size and shape.get("layers", network.layers) < network.layers:
+        what = f"layers={shape['layers']:g} are fewer than the {network.layers:g} of {network.name}"
+        network = GenperfError(what, hint="add the parameters of what ran: params=4B")
+    if isinstance(network, GenperfError):
         if not size and not {"tflops", "mfu"} & named.keys():
-            raise
-        network = None
-    if network is None:
-        return TrainedNetwork(name, size, **{"active": size, **shape}) if size else None
-    parameters, active = size or network.parameters, network.active * (size or network.parameters) / network.parameters
-    if abs(parameters / network.parameters - 1.0) > PRINTED_SIZE:
+            raise network
+        # Of a run that prints its operations, or its utilisation, the network need not be known.
+        network = TrainedNetwork(name if size else "")
+    parameters = size or network.parameters
+    active = network.active * parameters / network.parameters if network.parameters else parameters
+    if abs(parameters - network.parameters) > PRINTED_SIZE * network.parameters:
         # Of another network than the one of the name, fewer layers, say, the shape is not known.
-        network = TrainedNetwork(network.name, parameters, active)
+        network = TrainedNetwork(network.name)
     return replace(network, **{"parameters": parameters, "active": active, **shape})
 
 
-def _with_rate(
-    run: TrainingRun, network: TrainedNetwork, cells: Mapping[str, Any], numbers: Mapping[str, float]
-) -> TrainingRun:
+def _with_rate(run: TrainingRun, cells: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainingRun:
     """Return a run with its samples a second and the time of its step: from a rate, or from a step's time."""
-    sample, column = network.sample, next((name for name in cells if canonical_of(name) == "batch"), "")
+    sample, column = run.network.sample, next((name for name in cells if canonical_of(name) == "batch"), "")
     length, batch = run.sequence if sample == "tokens" else 1.0, numbers.get("batch", 0.0)
     is_open = run.devices > 1.0 and "global_batch" not in numbers and plain_name(column) in ("batch", "batch_size")
     of_a_step = length * numbers.get("global_batch", 0.0 if is_open else batch * run.devices)
     #: Samples of the network in one of what is counted.
     worth = dict.fromkeys(("", "samples", "sequences", "sentences"), length) | dict.fromkeys(_STEPS, of_a_step)
     worth |= dict.fromkeys(("tokens",) if sample == "tokens" else ("images", "frames"), 1.0)
+    headers = ((header_of(column), _number(cell)) for column, cell in cells.items())
     rates = [
         ("seconds" if header.kind == "time" else header.counted, header, value)
-        for header, value in ((header_of(column), _number(cell)) for column, cell in cells.items())
+        for header, value in headers
         if value and header.kind in ("rate", "time") and header.of != "job"
     ]
     for counted, header, value in sorted(rates, key=lambda rate: rate[0] != sample):
@@ -349,15 +355,13 @@ def _with_rate(
         return replace(run, rate=rate, mistakes=usual, step_seconds=of_a_step / rate)
     if not rates or run.printed or run.stated:
         return run
-    counted, of_samples = rates[0][0], rates[0][0] in ("samples", "sequences", "")
+    counted, lacking = rates[0][0], [] if length else ["seq=2048"]
     if counted in ("tokens", "images"):
-        what = f"{network.name} is trained on {sample}, and the rate is of {counted}"
-        hint = f"a rate in {sample}/s, or another network"
-    elif is_open and not of_samples:
-        what = f"{column}={batch:g} may be of each device or of all"
+        what = f"{run.network.name} is trained on {sample}, and the rate is of {counted}"
+        raise GenperfError(what, hint=f"a rate in {sample}/s, or another network")
+    if counted in _STEPS and is_open:
         hint = f"gbs={batch:g} of all, or batch_per_gpu={batch:g} of each"
-    else:
-        what = "the time of a step" if counted == "seconds" else f"{counted or 'a rate without a unit'} a second"
-        what = f"{what} may be of any number of {sample}"
-        hint = f"add {'seq=2048' if of_samples else 'gbs=256 and seq=2048'}, or give tok/s"
-    raise GenperfError(what, hint=hint)
+        raise GenperfError(f"{column}={batch:g} may be of each device or of all", hint=hint)
+    lacking += ["gbs=256"] if counted in _STEPS and not numbers.get("global_batch", batch) else []
+    what = "the time of a step" if counted == "seconds" else f"{counted or 'a rate without a unit'} a second"
+    raise GenperfError(f"{what} may be of any number of {sample}", hint=f"add {' and '.join(lacking)}, or give tok/s")

@@ -63,37 +63,10 @@ USUAL_OF_IMAGES = (0.03, 0.6)
 _GRID = np.linspace(-6.0, 3.5, 400)
 
 
-def _percent(share: float, decimals: int = 0) -> str:
+def percent(share: float, decimals: int = 0) -> str:
     """Return a share in per cent, with two digits where it would be written as zero."""
     text = f"{100.0 * share:.{decimals}f}"
     return text if float(text) else f"{100.0 * share:.2g}"
-
-
-def _share(share: float) -> str:
-    """Return a share in per cent, with two digits at least."""
-    return f"{100.0 * share:.3g} %" if share < 0.0995 else f"{100.0 * share:.0f} %"
-
-
-class Utilisation(Struct, frozen=True):
-    """How much of the dense peak a run uses, with the ends of what is not known, in fractions: fields of the JSON."""
-
-    mfu: float | None = None
-    mfu_lower: float | None = None
-    mfu_upper: float | None = None
-    mfu_convention: str | None = None
-    mfu_by_convention: dict[str, float] = field(default_factory=dict)  #: By all for which enough is known.
-    hfu: float | None = None  #: With recomputation counted, where the run does that.
-    peak: float = 0.0  #: Operations per second of a device, dense.
-    notes: tuple[str, ...] = ()  #: A mistake of the stated figure, what was supposed.
-
-    @property
-    def text(self) -> str:
-        """The utilisation with its ends, its convention and its peak."""
-        share, low, high = self.mfu or 0.0, self.mfu_lower or 0.0, self.mfu_upper or 0.0
-        ends = f" ({_percent(low)} – {_percent(high)} %)" if high > 1.01 * low else ""
-        hardware = "" if self.hfu is None else f"; HFU {_percent(self.hfu)} %"
-        peak = f"of {three_digits(self.peak / 1e12)} TFLOP/s dense"
-        return f"{_percent(share, 1)} %{ends}: {self.mfu_convention}, {peak}{hardware}"
 
 
 class PublishedPlace(Struct, frozen=True):
@@ -130,31 +103,31 @@ class PublishedPlace(Struct, frozen=True):
         return f"{self.judged and f'{self.judged} of '}{self.runs} published {self.among} from {sources}: {usual}"
 
 
-def causes_of(run: TrainingRun, value: float | None, place: PublishedPlace | None) -> dict[str, list[str]]:
-    """Return what usually explains a utilisation that is low among published ones, and one that is high."""
-    if value is None:
-        return {"less_by": [], "more_by": []}
-    low, high = USUAL_OF_IMAGES if place is None else (place.low, place.high)
-    usual = run.mistakes if run.rate else (("recomputation is counted in it", 1.0 / RECOMPUTED),)
-    mistakes = [f"{text} (then {_share(value * of)})" for text, of in usual if low < value * of < high]
-    if value > high:
-        peak = f"one of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense"
-        parameters = "a token uses a part of the parameters: active=12.9B for experts, lora for adapters"
-        mistakes = mistakes or ["more devices ran than are counted"]
-        more = [*mistakes, parameters, f"another precision or device than {peak}: fp8, or --peak"]
-        return {"less_by": [], "more_by": more}
-    network, again = run.network, run.recomputed is not False and RECOMPUTED * value > low
-    is_low = place is not None and (place.percentile or 0.0) < LOW
-    causes = (
-        *((value < low, text) for text in mistakes),
-        (run.devices > 8.0 or several_nodes(run.nodes or 1.0), "an exchange between nodes that nothing hides"),
-        (network is not None and network.is_mixture, "the exchange of experts"),
-        (network is not None and network.active < 1e9, "products too small for the device"),
-        (again, "activations computed again (a quarter)"),
-        (True, "a small batch of each device, a pipeline's bubble"),
-        (True, "input, or a device below its clock"),
-    )
-    return {"less_by": [text for holds, text in causes if holds and is_low][:3], "more_by": []}
+class Utilisation(Struct, frozen=True):
+    """How much of the dense peak a run uses, with the ends of what is not known, in fractions: fields of the JSON."""
+
+    mfu: float | None = None
+    mfu_lower: float | None = None
+    mfu_upper: float | None = None
+    mfu_convention: str | None = None
+    mfu_by_convention: dict[str, float] = field(default_factory=dict)  #: By all for which enough is known.
+    hfu: float | None = None  #: With recomputation counted, where the run does that.
+    peak: float = 0.0  #: Operations per second of a device, dense.
+    notes: tuple[str, ...] = ()  #: A mistake of the stated figure, what was supposed.
+    normal: PublishedPlace | None = None
+    less_by: tuple[str, ...] = ()  #: What usually explains less.
+    more_by: tuple[str, ...] = ()  #: What usually explains more.
+
+    @property
+    def text(self) -> str:
+        """The utilisation with its ends, its convention and its peak; empty of a plan."""
+        if self.mfu is None or self.mfu_lower is None or self.mfu_upper is None:
+            return ""
+        is_known = self.mfu_upper <= 1.01 * self.mfu_lower
+        ends = "" if is_known else f" ({percent(self.mfu_lower)} – {percent(self.mfu_upper)} %)"
+        hardware = "" if self.hfu is None else f"; HFU {percent(self.hfu)} %"
+        peak = f"of {three_digits(self.peak / 1e12)} TFLOP/s dense"
+        return f"{percent(self.mfu, 1)} %{ends}: {self.mfu_convention}, {peak}{hardware}"
 
 
 def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
@@ -164,31 +137,57 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
     computed = {name: scale * operations for name, (operations, *_) in conventions.items()} if scale else {}
     by = computed or ({PRINTED: printed} if printed else {STATED: run.stated} if run.stated else {})
     if not by and is_planned:
-        return Utilisation(peak=peak)
+        return Utilisation(peak=peak, normal=place_of(run, None))
     if not by:
         hint = "76800tok/s, or 400TFLOP/s of a device, or 40%"
         raise GenperfError("nothing measures the speed of the run", hint=hint)
     if run.precision is None and "fp8" in run.device.rates:
         notes.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
-    convention, hfu = default_of(by), by.get(HARDWARE) if run.recomputed else None
+    convention, hfu = next(iter(by)), by.get(HARDWARE) if run.recomputed else None
     if claim := (printed if computed else 0.0) or run.stated:
         nearest = min(by, key=lambda name: abs(by[name] / claim - 1.0))
         if abs(by[nearest] / claim - 1.0) > SAME:
             notes.append(_mistake(run, by, claim))
         elif nearest == HARDWARE:
             hfu = by[HARDWARE]
-            notes.append(f"what the run states ({_share(claim)}) is HFU: recomputation is counted in it")
+            notes.append(f"what the run states ({percent(claim)} %) is HFU: recomputation is counted in it")
         else:
             convention = nearest
     if run.recomputed and not computed:
         notes.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
-    if (value := by[convention]) > 1.0:
-        causes = causes_of(run, value, place_of(run, value))["more_by"]
-        hint = "; ".join(f"{number}. {cause}" for number, cause in enumerate(causes, 1))
-        raise GenperfError(f"an MFU of {_share(value)} is above the peak of {run.label}", hint=hint)
+    value, place = by[convention], place_of(run, by[convention])
+    less, more = _causes(run, value, place)
+    if value > 1.0:
+        hint = "; ".join(f"{number}. {cause}" for number, cause in enumerate(more, 1))
+        raise GenperfError(f"an MFU of {percent(value)} % is above the peak of {run.label}", hint=hint)
     # What a run states or prints counts recomputation or does not.
     _, low, high = conventions.get(convention, (0.0, 1.0 / RECOMPUTED if run.recomputed else 1.0, 1.0))
-    return Utilisation(value, low * value, min(high * value, 1.0), convention, computed, hfu, peak, tuple(notes))
+    ends = value, low * value, min(high * value, 1.0)
+    return Utilisation(*ends, convention, computed, hfu, peak, tuple(notes), place, less, more)
+
+
+def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what usually explains a utilisation that is low among published ones, and one that is high."""
+    low, high = USUAL_OF_IMAGES if place is None else (place.low, place.high)
+    usual = run.mistakes if run.rate else (("recomputation is counted in it", 1.0 / RECOMPUTED),)
+    mistakes = [f"{text} (then {percent(value * of)} %)" for text, of in usual if low < value * of < high]
+    if value > high:
+        peak = f"one of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense"
+        parameters = "a token uses a part of the parameters: active=12.9B for experts, lora for adapters"
+        mistakes = mistakes or ["more devices ran than are counted"]
+        return (), (*mistakes, parameters, f"another precision or device than {peak}: fp8, or --peak")
+    if place is None or (place.percentile or 0.0) >= LOW:
+        return (), ()
+    causes = (
+        *((value < low, text) for text in mistakes),
+        (run.devices > 8.0 or several_nodes(run.nodes or 1.0), "an exchange between nodes that nothing hides"),
+        (run.network.is_mixture, "the exchange of experts"),
+        (0.0 < run.network.active < 1e9, "products too small for the device"),
+        (run.recomputed is not False and RECOMPUTED * value > low, "activations computed again (a quarter)"),
+        (True, "a small batch of each device, a pipeline's bubble"),
+        (True, "input, or a device below its clock"),
+    )
+    return tuple(text for holds, text in causes if holds)[:3], ()
 
 
 def _mistake(run: TrainingRun, by: Mapping[str, float], claim: float) -> str:
@@ -199,16 +198,19 @@ def _mistake(run: TrainingRun, by: Mapping[str, float], claim: float) -> str:
     for mistakes in (*combinations(usual, 1), *combinations(usual, 2)):
         factor = np.prod([factor for _, factor in mistakes])
         if factor != 1.0 and min(abs(value * factor / claim - 1.0) for value in by.values()) <= SAME:
-            return f"the stated {_share(claim)} {'; and it '.join(text for text, _ in mistakes)}"
-    shares = ", ".join(f"{_share(value)} by {name}" for name, value in by.items())
-    return f"the stated {_share(claim)} fits no convention: {shares}"
+            return f"the stated {percent(claim)} % {'; and it '.join(text for text, _ in mistakes)}"
+    shares = ", ".join(f"{percent(value)} % by {name}" for name, value in by.items())
+    return f"the stated {percent(claim)} % fits no convention: {shares}"
 
 
 def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
-    """Return the operations of a sample by the conventions for which enough is known, with the ends over them."""
+    """Return the operations of a sample by the conventions for which enough is known, with the ends over them.
+
+    The first one is used where no figure shows another.
+    """
     network = run.network
-    if network is None or network.multiply_adds:
-        return {} if network is None else {IMAGES: (6.0 * network.multiply_adds, 1.0, 1.0)}
+    if network.multiply_adds or not network.parameters:
+        return {IMAGES: (6.0 * network.multiply_adds, 1.0, 1.0)} if network.multiply_adds else {}
     low, high = (1.0, 1.0) if network.published else (SIZE_LOW, SIZE_HIGH)
     plain, embedded = 6.0 * network.active, 6.0 * (network.published or network.active)
     products, shape = embedded - 6.0 * network.embedding * network.hidden, network.layers * network.hidden
@@ -222,9 +224,9 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
     is_length = every and shape and not attention and run.stated
     rows = (
         (LORA, run.adapters, ADAPTERS * products, low, high),
+        (FULL, is_full, full, half, high),
         (PLAIN, True, plain, low, upper),
         (KAPLAN, every and network.embedding, products, low, upper),
-        (FULL, is_full, full, half, high),
         (CAUSAL, is_full, causal, low, high),
         (EMBEDDED, is_full and network.embedding, embedded + attention, half, high),
         (f"{FULL} of a usual shape", every and attention and not shape, plain + attention, low, high),
@@ -232,11 +234,6 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
         (HARDWARE, every, RECOMPUTED * (full if is_full else plain), low, high),
     )
     return {name: (operations, lower, upper) for name, holds, operations, lower, upper in rows if holds}
-
-
-def default_of(by: Mapping[str, object]) -> str:
-    """Return the convention that is used where no figure shows another."""
-    return next(name for name in (LORA, IMAGES, FULL, PLAIN, PRINTED, STATED) if name in by)
 
 
 @cache
@@ -252,10 +249,10 @@ def place_of(run: TrainingRun, value: float | None, published: pd.DataFrame | No
     from scipy.special import expit, logit, ndtr
 
     network, table = run.network, reference() if published is None else published
-    if network is not None and network.sample == "images":
+    if network.sample == "images":
         return None
-    active, mixture = (np.mean(SIZES), False) if network is None else (network.active, network.is_mixture)
-    size, precision, family = int(np.digitize(active, SIZES)), run.precision or "16-bit", run.device.family
+    mixture, size = network.is_mixture, int(np.digitize(network.active or np.mean(SIZES), SIZES))
+    precision, family = run.precision or "16-bit", run.device.family
     facts = {"family": family, "size": size, "precision_class": precision, "mixture": mixture}
     alike = np.array([table[name] == fact for name, fact in facts.items()])
     similar = pd.Series(np.prod(np.where(alike, 1.0, np.array([*OTHER.values()])[:, None]), axis=0))

@@ -22,7 +22,7 @@ def raised(
         freedom = float((count - 1) * runs)
         rows = (residuals.ravel(), np.repeat(np.arange(count), runs)) if sessions else ()
         sd = float(np.sqrt(np.sum(residuals**2) / freedom))
-        history = History(earlier.mean(axis=0), np.full(runs, float(count)), sd, freedom, *rows)
+        history = History(earlier.mean(axis=0), np.full(runs, float(count)), sd, *rows)
         alarms += alarm_of(history, np.arange(new), after, NOTHING, 0.01).raised
     return alarms / worlds
 
@@ -45,7 +45,7 @@ def test_a_slowdown_of_three_times_the_noise_is_found() -> None:
 
 
 def test_one_slow_run_among_many_is_named() -> None:
-    history = History(np.zeros(1), np.array([50.0]), 0.01, 49.0)
+    history = History(np.zeros(1), np.array([50.0]), 0.01)
     times = np.zeros(8)
     times[5] = 0.05
     alarm = alarm_of(history, np.zeros(8, dtype=int), times, NOTHING, 0.01)
@@ -58,7 +58,7 @@ def test_a_level_follows_a_drift() -> None:
     sessions, noise = np.repeat(np.arange(31), 4), 0.1 * rng.normal(size=124)
 
     def level(residuals: np.ndarray) -> float:
-        history = History(np.zeros(1), np.array([124.0]), 1.0, 123.0, residuals, sessions)
+        history = History(np.zeros(1), np.array([124.0]), 1.0, residuals, sessions)
         centre, *_, weight = history.next_level
         return float((weight @ centre).item())
 
@@ -70,14 +70,14 @@ def test_a_level_follows_a_drift() -> None:
 def test_a_run_of_a_session_whose_kind_was_measured_once_is_no_surprise() -> None:
     rng = np.random.default_rng(2)
     residuals, sessions = 0.01 * rng.normal(size=40), np.repeat(np.arange(10), 4)
-    history = History(np.zeros(2), np.array([40.0, 1.0]), 0.01, 39.0, residuals, sessions)
+    history = History(np.zeros(2), np.array([40.0, 1.0]), 0.01, residuals, sessions)
     often, once = (alarm_of(history, np.array([place]), np.array([0.025]), NOTHING, 0.01) for place in (0, 1))
     assert often.probability < 0.5 * once.probability
 
 
 @pytest.mark.parametrize("sessions", [(), (np.zeros(24), np.repeat(np.arange(8), 3))])
 def test_times_that_never_differ_are_no_fault(sessions: tuple[np.ndarray, ...]) -> None:
-    history = History(np.zeros(3), np.full(3, 8.0), 0.0, 21.0, *sessions)
+    history = History(np.zeros(3), np.full(3, 8.0), 0.0, *sessions)
     same, slower = (alarm_of(history, np.arange(3), np.full(3, value), NOTHING, 0.01) for value in (0.0, 0.01))
     assert (same.raised, slower.raised) == (False, True)
 
@@ -86,6 +86,6 @@ def test_of_a_long_history_the_last_sessions_count() -> None:
     rng = np.random.default_rng(3)
     sessions = np.repeat(np.arange(600), 2)
     residuals = np.where(sessions < 300, -1.0, 1.0) + 0.01 * rng.normal(size=1200)
-    history = History(np.zeros(2), np.full(2, 600.0), 1.0, 1198.0, residuals, sessions)
+    history = History(np.zeros(2), np.full(2, 600.0), 1.0, residuals, sessions)
     for value, slow in ((1.0, False), (1.1, True)):
         assert alarm_of(history, np.arange(2), np.full(2, value), NOTHING, 0.01).raised == slow
