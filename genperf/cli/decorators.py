@@ -239,7 +239,7 @@ _ROLES = gathered(
     option(
         "--aggregate/--no-aggregate",
         default=None,
-        help="Summarise rows while reading; several files and those over 64 MB are.",
+        help="Summarise rows while reading; files over 64 MB are.",
     ),
     column("--status", metavar="COL", help="Column that says how a run ended: OOM, failed, timeout, …"),
     option("--failed", metavar="COL=VALUE,…", multiple=True, help="Values of runs that failed, in place of the usual."),

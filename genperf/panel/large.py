@@ -57,18 +57,14 @@ FAILED, PLACE = "failed", "_place"
 
 
 def worth_aggregating(source: Any) -> bool:
-    """Tell whether a source names several files or a large one."""
+    """Tell whether the files of a source are large."""
     if not isinstance(source, str | Path) or str(source) == "-":
         return False
     files = files_of(source)
     regular = [name for name in files if Path(name).is_file()]
     large = sum(map(os.path.getsize, regular)) > MIN_BYTES
     large = large or sum(map(_parquet_rows, regular)) > AGGREGATION_MIN_ROWS
-    # Several files are tables of the same columns where they begin with one header, or are Parquet.
-    heads = [head_of(name).split(b"\n", 1)[0].strip() for name in (regular[0], regular[-1])] if len(regular) > 1 else []
-    parquet = bool(heads) and all(head.startswith(b"PAR1") for head in heads)
-    one_header = len({*heads}) == 1 and heads[0][:1] not in b"{["
-    return parquet or one_header or (large and find_spec("duckdb") is not None)
+    return large and find_spec("duckdb") is not None
 
 
 def _parquet_rows(path: str) -> int:

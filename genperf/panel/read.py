@@ -233,7 +233,7 @@ def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] 
         Recognised where omitted. One character, or "tab", "space", "comma", "semicolon", "pipe".
     aggregate : bool, optional
         Count and summarise the rows of each configuration while they are read, in bounded memory: an
-        `AggregatedTable`. Where omitted, several files and files of more than 64 MB are.
+        `AggregatedTable`. Where omitted, files of more than 64 MB together are.
     status : str, optional
         A column that says how each run ended. A run failed where it, or the measured column, says so: OOM, out of
         memory, failed, killed, timeout, … Its settings are kept in `Table.failures`.

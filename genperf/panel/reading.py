@@ -273,7 +273,7 @@ def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None
     cores = words_of("headers.cores")
     spellings = (
         *(plain_name, lambda n: counted_noun(n).removesuffix("s"), canonical_of, plural_of),
-        lambda n: cores[0] if plain_name(n) in cores else None,
+        lambda n: cores[0] if counted_noun(n) in cores else None,
     )
     meant = dict.fromkeys(spelled(name) for spelled in spellings)
     for spelled in spellings:

@@ -75,7 +75,7 @@ from genperf.table.text import (
     read_records,
 )
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import bare, canonical_time, header_of
+from genperf.vocabulary.headers import Header, bare, canonical_time, header_of
 from genperf.vocabulary.names import LEVELS, TITLE_OF_SCALED, canonical_of, counts_devices, meant_by, plain_name
 
 if TYPE_CHECKING:
@@ -526,6 +526,23 @@ def understood(
     return read_back(tidy)
 
 
+def _unit_of_rows(source: Source) -> dict[str, str]:
+    """Return the unit that a column states for what was measured beside it: `real_time,time_unit`, `Score,Units`."""
+    stated = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
+    units = {canonical_time(text) or text for name in stated for text in map(label, source.cells[name])}
+    if len(units) != 1:
+        return {}
+    (unit,) = units
+    plain = [n for n in source.cells if bare(n) == n and not _SECONDS.search(n) and meant_by(n) is None]
+    times = [n for n in plain if (header := header_of(n)).kind == "time" and header.unit == "s"]
+    if canonical_time(unit) and times:
+        return dict.fromkeys(times, unit)
+    # `Score`: what no header says anything of, and holds fractions.
+    texts = {n: labels(source.cells[n]).tolist() for n in plain if header_of(n) == Header()}
+    scores = [n for n, cells in texts.items() if mostly_numbers(cells) and any("." in cell for cell in cells)]
+    return dict.fromkeys(scores, unit) if header_of(f"x ({unit})").kind else {}
+
+
 def _without_job_steps(source: Source) -> Source:
     """Leave out the rows of a scheduler's accounting that are steps of jobs, beside rows of the jobs."""
     for cells in (cells for name, cells in source.cells.items() if plain_name(name) in words_of("columns.job")):
@@ -594,12 +611,7 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
         unnamed = {n: [*map(parts_of, map(str, cells))] for n, cells in source.cells.items() if meant_by(n) is None}
         numeric = [n for n, p in unnamed.items() if 2 * sum(q is not None and not q.unit for q in p) > len(p)]
         stated = dict.fromkeys(numeric, in_caption[0])
-    # A column may state that of the times beside it: `real_time,time_unit`.
-    stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
-    in_rows = {canonical_time(label(cell)) for name in stating for cell in source.cells[name]}
-    if len(in_rows) == 1 and (unit := in_rows.pop()):
-        times = [n for n in source.cells if bare(n) == n and header_of(n).kind == "time" and header_of(n).unit == "s"]
-        stated |= dict.fromkeys((name for name in times if not _SECONDS.search(name)), unit)
+    stated |= _unit_of_rows(source)
     return replace(
         source,
         read={name: cells for name, (cells, _, _) in parsed.items()},

@@ -35,8 +35,8 @@ _NAMED_DELIMITER = re.compile(r"\"?sep=(.)\"?\r?$", re.IGNORECASE | re.MULTILINE
 _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 #: The line below the header of a Markdown table, or between the rows of a drawn one.
 _RULE = re.compile(r"[ \t]*[|+]?[ \t]*:?[-=]+:?[ \t]*(?:[|+][ \t]*:?[-=]+:?[ \t]*)*[|+]?[ \t\r]*$")
-_RULES = re.compile(rf"^(?=.*[|+]){_RULE.pattern}", re.MULTILINE)
 JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{])')
+_OF_A_RULE = frozenset("|+:-=")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 #: Between two values of JSON.
 _BETWEEN = re.compile(r"[\s,\ufeff]*")
@@ -87,7 +87,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     if marked:
         # As a comment it keeps its line, which messages count.
         text, delimiter = f"#{text}", delimiter or marked[1]
-    drawn = delimiter in (None, "|", "pipe") and _RULES.search(text) is not None
+    drawn = delimiter in (None, "|", "pipe") and "|" in text and bool(_rules(text))
     if delimiter is None:
         delimiter = "|" if drawn else guess_delimiter(text)
     separator = _DELIMITER_NAMES.get(delimiter, delimiter)
@@ -488,7 +488,11 @@ def _titles_within(text: str, starts: Sequence[int]) -> list[str]:
 
 def _rules(text: str) -> set[int]:
     """Return the lines of a drawn table that part its header from its rows, or its rows."""
-    return {number for number, line in enumerate(text.splitlines(), 1) if _RULES.match(line.strip())}
+    lines = [line.strip() for line in text.splitlines()]
+    rules = {number for number, line in enumerate(lines, 1) if line[:1] in _OF_A_RULE and _RULE.match(line)}
+    # A rule without a bar stands between two lines with the same bars.
+    bars = [0, *(line.count("|") for line in lines), 0]
+    return {k for k in rules if {*"|+"} & {*lines[k - 1]} or 0 < bars[k - 1] == bars[k + 1]}
 
 
 def _drawn(text: str) -> Iterator[Record]:
@@ -523,16 +527,21 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
                     continue
                 first_line, between = line, False
             if delimiter == RUNS:
-                yield re.sub(r" {2,}|\s*\t\s*", "\t", physical.strip()) + "\n"
+                yield re.sub(r" {2,}|\s*\t\s*", "\t", re.sub(r"\s+(±|\+/-)\s+", r" \1 ", physical.strip())) + "\n"
             else:
                 yield physical.strip(" \r\n") + "\n" if delimiter == " " else physical
 
     try:
         # Blanks after a delimiter are padding, also before a quote.
         parted = "\t" if delimiter == RUNS else delimiter
+        width = 0
         for record in csv.reader(feed(), delimiter=parted, skipinitialspace=True, strict=True):
-            yield first_line, [cell.strip() for cell in record]
-            between = True
+            cells = [cell.strip() for cell in record]
+            if delimiter == RUNS and len(cells) == width - 1:
+                # The header names what stands behind ±.
+                cells = [part for cell in cells for part in cell.split(" ± ")]
+            yield first_line, cells
+            between, width = True, width or len(cells)
     except csv.Error as error:
         faults = {
             "unexpected end": "a quote is opened here and not closed",

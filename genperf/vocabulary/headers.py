@@ -193,11 +193,18 @@ def _without_section(column: str) -> str:
 
 
 def _parted(text: str) -> tuple[str, str]:
-    """Return a header in two: what it names, and the unit in brackets at its end, empty without one."""
+    """Return a header in two: what it names, and the unit in brackets or below a line at its end, else empty."""
     start = max(text.rfind("("), text.rfind("["))
     main, inside = text[:start].strip(" _\t"), text[start + 1 : -1].strip()
     closed = start >= 0 and text[-1:] in (")", "]") and not {")", "]"} & {*inside}
-    return (main, inside) if closed and main and _is_unit(inside) else (text, "")
+    if closed and main and _is_unit(inside):
+        return main, inside
+    # A quantity over its unit is the number below: `Runtime / s`.
+    over, _, unit = text.rpartition("/")
+    names = _chain(over) if {*TIME_WORDS, *_UNITS} & {unit.strip().lower()} else []
+    header = (_time(names, []) or _quantity(names, [])) if names else None
+    fits = header is not None and unit.strip().lower() in (TIME_WORDS if header.kind == "time" else _UNITS)
+    return (over.strip(), unit.strip()) if fits else (text, "")
 
 
 def _is_unit(text: str) -> bool:

@@ -99,11 +99,16 @@ def meant_by(column: str) -> str | None:
     return canonical_of(column) or plural_of(column)
 
 
+#: What a name says beside what is counted, in several languages.
+_SAYS_A_COUNT = re.compile(
+    rf"^(total_)?{any_of('headers.number_of')}_|^alloc(ated)?_|_(count|num)(?=$|_per_)"
+    r"|^n(?=(worker|rank|gpu|node|task|proc|thread|core|device|host)s$)"
+)
+
+
 def counted_noun(column: str) -> str:
     """Return a plain name without the words that say that something is counted: `num_nodos` is `nodos`."""
-    counted = r"^(total_)?(num|number_of|n|no_of|no\.?)_|^alloc(ated)?_|_(count|num)(?=$|_per_)"
-    counted += r"|^n(?=(worker|rank|gpu|node|task|proc|thread|core|device|host)s$)"
-    return re.sub(counted, "", plain_name(column))
+    return _SAYS_A_COUNT.sub("", plain_name(column))
 
 
 @lru_cache(maxsize=10_000)

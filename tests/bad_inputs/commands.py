@@ -227,9 +227,9 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["check", "runs.csv", *TIME, "--let", "x=log(workers-1)"],
     ],
     "Many files": [
-        ["check", "log*.csv", *TIME], ["check", "log3.*", *TIME, "--aggregate"],
+        ["check", "log*.csv", *TIME, "--aggregate"], ["check", "log3.*", *TIME, "--aggregate"],
         ["check", "log3.*", *TIME, "--aggregate", "--skip-bad-rows"],
-        ["check", "log*.csv", *TIME, "--where", "seconds < 9"], ["check", "absent*.csv", *TIME],
+        ["check", "log*.csv", *TIME, "--where", "seconds < 9", "--aggregate"], ["check", "absent*.csv", *TIME],
     ],
     "Settings": [
         ["--config", "none.toml", "models"], ["--config", "bad.toml", "models"],

@@ -221,7 +221,7 @@ def test_the_fit_is_that_of_the_rows(model: str, tmp_path: Path) -> None:
 def test_settings_that_are_written_otherwise_or_lead_to_the_same_are_one(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("gpus,batch,s\n8,2,1.0\n8.0,2,4.0\n4,4,2.0\n2,4,9.0\n")
     (tmp_path / "b.csv").write_text("gpus,batch,s\n 8,2,7.0\n4,4,3.0\n")
-    table = read_table(tmp_path / "*.csv", time="s", extrinsic="total", let="total=gpus*batch")
+    table = read_table(tmp_path / "*.csv", time="s", extrinsic="total", let="total=gpus*batch", aggregate=True)
     # 8·2 = 4·4 = 16: 1, 4, 7, 2 and 3 together, whose median is 3; 2·4 = 8 has 9 alone.
     assert dict(zip(table.columns["total"].tolist(), table.measured.tolist(), strict=True)) == {16.0: 3.0, 8.0: 9.0}
     assert sorted(table.repeats.tolist()) == [1, 5]
@@ -244,7 +244,13 @@ def test_a_speed_becomes_the_time_of_the_work(tmp_path: Path) -> None:
 def test_filter_weight_and_groups(tmp_path: Path) -> None:
     frame = rows().assign(w=lambda d: 1.0 + d.step % 2)
     table = read_table(
-        logs(tmp_path, frame, "csv"), time="s", extrinsic="workers", group="net", where="batch == 8", weight="w"
+        logs(tmp_path, frame, "csv"),
+        time="s",
+        extrinsic="workers",
+        group="net",
+        where="batch == 8",
+        weight="w",
+        aggregate=True,
     )
     kept = frame[frame.batch == 8]
     by = kept.groupby(["workers", "net"])
@@ -262,7 +268,7 @@ def test_filter_weight_and_groups(tmp_path: Path) -> None:
 def test_bad_rows_are_counted(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("workers,s\n1,1.0\n1,fast\n1,-2\n2,0.5\n4,nan\nx,3.0\n4,0.3\n")
     (tmp_path / "b.csv").write_text("workers,s\n1,1.2\n8,\n")
-    asked: dict[str, Any] = {"time": "s", "extrinsic": "workers"}
+    asked: dict[str, Any] = {"time": "s", "extrinsic": "workers", "aggregate": True}
     with pytest.raises(GenperfError) as caught:
         read_table(tmp_path / "*.csv", **asked)
     assert "cannot be used" in str(caught.value)
@@ -275,7 +281,7 @@ def test_bad_rows_are_counted(tmp_path: Path) -> None:
     assert str(note).startswith("5 rows left out")
     # Hours and minutes are no plain numbers of a summary.
     (tmp_path / "c.csv").write_text("workers,s\n1,90.0\n2,00:00:45\n")
-    timed = read_table(tmp_path / "c.csv", **asked, aggregate=True, skip_bad_rows=True)
+    timed = read_table(tmp_path / "c.csv", **asked, skip_bad_rows=True)
     assert timed.repeats.tolist() == [1]
     assert [r.reason for r in timed.rejected] == ["is a date or a time of day, not a number"]
 
@@ -284,8 +290,8 @@ def test_bad_rows_are_counted(tmp_path: Path) -> None:
     ("source", "asked", "said"),
     [
         ("log*.csv", {"extrinsic": "gpus"}, "no column 'gpus'"),
-        ("log*.csv", {"extrinsic": "workers,step"}, "a column that differs from row to row"),
-        ("log*.csv", {"let": "rate=batch/s"}, "differs from row to row, and rows are summarised"),
+        ("log*.csv", {"extrinsic": "workers,step", "aggregate": True}, "a column that differs from row to row"),
+        ("log*.csv", {"let": "rate=batch/s", "aggregate": True}, "differs from row to row, and rows are summarised"),
         ("*", {}, "some files are Parquet and some are text"),
         ("missing.csv", {"aggregate": True}, "no such file"),
     ],
@@ -306,7 +312,7 @@ def test_refused(
 def test_without_duckdb_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(GenperfError) as caught:
-        read_table(logs(tmp_path, rows(), "csv"), **ROLES)
+        read_table(logs(tmp_path, rows(), "csv"), **ROLES, aggregate=True)
     assert caught.value.hint == 'pip install "genperf[large]"'
 
 

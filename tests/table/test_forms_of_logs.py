@@ -8,6 +8,7 @@ import pytest
 
 from genperf.asking.tables import ask
 from genperf.errors import TableError
+from genperf.panel.read import recognised
 from genperf.table.facts import facts_of
 from genperf.table.opened import open_files, understood
 
@@ -148,6 +149,9 @@ def test_a_file_a_run_with_its_count_in_the_name(tmp_path: Path, form: str) -> N
         (tmp_path / f"{count}gpu.txt").write_text(text_of(count), encoding="utf-8")
     answer = ask(str(tmp_path), at={"gpus": 16}, want=quantity)
     assert answer.answers[0].value == pytest.approx(law(16), rel=0.2)
+    # A command that takes a table opens the folder as a question does, also where the files begin alike.
+    columns = recognised(str(tmp_path)).source.columns
+    assert [*columns] == [*understood(open_files([tmp_path])).columns]
 
 
 def tabular(corner: str, name: str) -> str:
@@ -226,6 +230,24 @@ ONE_FILE: Mapping[str, tuple[str, str, str]] = {
         ),
         "gpus", "img/s",
     ),
+    "a score, its error behind a sign, and its unit in a column": (
+        "Bench            (threads)  Mode  Cnt       Score       Error  Units\n"
+        + "".join(f"Queue.poll  {n:>14}  thrpt   25  {rate(n):10.3f} ± {9.5 * n:9.3f}  ops/s\n" for n in COUNTS),
+        "threads", "Score",
+    ),
+    "a time over its unit": (
+        "Nodes,Runtime / s,Verified\n" + "".join(f"{n},{1e5 / rate(n):.1f},True\n" for n in COUNTS), "Nodes", "time",
+    ),
+    "one noun in Russian": (
+        "| Mode | 1 поток | 2 потока | 4 потока | 8 потоков |\n|---|---|---|---|---|\n"
+        + "| OMP | " + " | ".join(f"{rate(n):.1f}" for n in COUNTS) + " |\n",
+        "threads", "value",
+    ),
+    "bars above and below a rule of dashes": (
+        "2. Weak scaling\n  N * N | numberOfProcesses | img/s\n  ------------------------\n"
+        + "".join(f"  {n * 10000:,} | {n} | {rate(n):.1f}\n" for n in COUNTS),
+        "processes", "img/s",
+    ),
     "a corner that names the headers": (tabular(r"\#GPUs", "Baseline"), "GPUs", "value"),
 }  # fmt: skip
 
@@ -235,7 +257,7 @@ def test_one_file_of_all_runs(tmp_path: Path, form: str) -> None:
     text, count, quantity = ONE_FILE[form]
     (tmp_path / "runs.txt").write_text(text, encoding="utf-8")
     answer = ask(str(tmp_path / "runs.txt"), at={count: 16}, want=quantity)
-    law = 1e5 / rate(16) if quantity in ("took", "takes") else rate(16)
+    law = 1e5 / rate(16) if quantity in ("took", "takes", "time") else rate(16)
     assert answer.answers[0].value == pytest.approx(law, rel=0.15)
 
 
