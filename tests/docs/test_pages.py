@@ -109,17 +109,10 @@ def test_a_dead_link_is_reported(tmp_path: Path) -> None:
     assert dead_links(page) == ["#three", "none.md"]
 
 
-def test_a_page_of_results_is_short() -> None:
-    long = []
-    for path in (SUMMARY, *sorted(RESULTS.glob("*.md"))):
-        lines = text_of(path).splitlines()
-        long += [f"{path.name}: {len(lines)} lines"] * (len(lines) >= LONGEST_PAGE)
-        long += [f"{path.name}: {line}" for line in lines if len(line) > LONGEST_LINE and not line.startswith("|")]
-    assert not long
-
-
 def test_the_pages_of_results_pass_their_own_check() -> None:
     assert not results_page.check()
+    assert len(text_of(SUMMARY).splitlines()) < LONGEST_PAGE
+    assert not [line for line in text_of(SUMMARY).splitlines() if len(line) > LONGEST_LINE and not line.startswith("|")]
 
 
 def test_the_summary_is_that_of_the_pages() -> None:
