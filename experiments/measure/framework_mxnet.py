@@ -59,7 +59,7 @@ def activation(name: str) -> gluon.Block:
 
 
 def network(case: dict[str, Any]) -> gluon.nn.HybridSequential:
-    """Return the network of a case with every shape given.
+    """Return the network of a case with its weights, the same on every worker, and every shape given.
 
     Shapes could be left to the first forward pass, but that leaves the convolutions' weights in the layout of its own
     kernels, which the servers do not understand: they then wait for ever, or die.
@@ -73,6 +73,9 @@ def network(case: dict[str, Any]) -> gluon.nn.HybridSequential:
     for width in (filters, hidden):
         net.add(gluon.nn.Dense(hidden, in_units=width), activation(case["activation"]))
     net.add(gluon.nn.Dense(10, in_units=hidden))
+    mx.random.seed(0)
+    net.initialize(mx.init.Xavier())
+    net.hybridize(static_alloc=True, static_shape=True)
     return net
 
 

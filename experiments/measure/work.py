@@ -18,6 +18,7 @@ from meeting import STOP, Meeting
 
 Case = dict[str, Any]
 Step = Callable[[], dict[str, float]]
+Rows = list[dict[str, float]]
 
 STARTED = time.perf_counter()
 #: Steps of a window whose phases are timed one after another: they take as long as other steps, and scatter less.
@@ -42,12 +43,28 @@ def job() -> tuple[Meeting, dict[str, Any], int]:
     return meeting, meeting.get("job.json"), int(sys.argv[2])
 
 
-def serve(meeting: Meeting, job: dict[str, Any], rank: int, version: str, build: Callable[[int, Case], Step]) -> None:
-    """Measure the cases of a job, until there is none left or the launcher says stop."""
+def serve_cases(
+    meeting: Meeting,
+    job: dict[str, Any],
+    rank: int,
+    version: str,
+    measure: Callable[[int, Case], list[dict[str, float]]],
+) -> None:
+    """Measure the cases of a job, until there is none left or the launcher says stop; worker 0 says what was found."""
     meeting.put(f"ready-{rank}", {"version": version, "startup_s": time.perf_counter() - STARTED})
     for number, case in enumerate(job["cases"]):
         if meeting.wait(f"go-{number}") == STOP:
             return
+        found = measure(number, case)
+        if rank == 0:
+            meeting.put(f"result-{number}", found)
+        meeting.put(f"done-{number}-{rank}", None)
+
+
+def serve(meeting: Meeting, job: dict[str, Any], rank: int, version: str, build: Callable[[int, Case], Step]) -> None:
+    """Time windows of the steps of each case."""
+
+    def measure(number: int, case: Case) -> Rows:
         step = build(number, case)
         step()
         begun = time.perf_counter()
@@ -59,10 +76,9 @@ def serve(meeting: Meeting, job: dict[str, Any], rank: int, version: str, build:
         windows = [window(step, steps) for _ in range(job["repeats"])]
         # What a step tells of the whole case, such as its memory; all workers tell it at once.
         figures = getattr(step, "figures", dict)()
-        windows = [{**one, **figures} for one in windows]
-        if rank == 0:
-            meeting.put(f"result-{number}", windows)
-        meeting.put(f"done-{number}-{rank}", None)
+        return [{**one, **figures} for one in windows]
+
+    serve_cases(meeting, job, rank, version, measure)
 
 
 def steps_of(one: float, seconds: float, bounds: list[int]) -> int:

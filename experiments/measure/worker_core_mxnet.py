@@ -14,10 +14,7 @@ STORE = store("dist_sync")
 
 
 def build(number: int, case: Case) -> Step:
-    mx.random.seed(0)
     net = network(case)
-    net.initialize(mx.init.Xavier())
-    net.hybridize(static_alloc=True, static_shape=True)
     parameters = list(net.collect_params().values())
     for parameter in parameters:
         parameter.grad_req = "add"

@@ -8,10 +8,9 @@ from __future__ import annotations
 import time
 
 from framework_mxnet import JOB, MEETING, RANK, mx, store
-from meeting import STOP
 from reading import Storage
 from stages import wait
-from work import STARTED, Case
+from work import Case, serve_cases
 
 #: Who waits for whom at the server: all workers for each other in every iteration, or nobody.
 KINDS = {"synchronous": "dist_sync", "asynchronous": "dist_async"}
@@ -53,15 +52,12 @@ def whole(case: Case, iterate: Iterations) -> dict[str, float]:
     return {"initialisation_s": has_read - begun, "iterations_s": done - has_read, "job_s": done - begun}
 
 
-STORAGE.until_there()
-MEETING.put(f"ready-{RANK}", {"version": mx.__version__, "startup_s": time.perf_counter() - STARTED})
-for number, case in enumerate(JOB["cases"]):
-    if MEETING.wait(f"go-{number}") == STOP:
-        break
+def measure(number: int, case: Case) -> list[dict[str, float]]:
     iterate = Iterations(number, case)
     # Once for nothing: connections are made at the first use.
     iterate(1)
-    found = [whole(case, iterate) for _ in range(JOB["repeats"])]
-    if RANK == 0:
-        MEETING.put(f"result-{number}", found)
-    MEETING.put(f"done-{number}-{RANK}", None)
+    return [whole(case, iterate) for _ in range(JOB["repeats"])]
+
+
+STORAGE.until_there()
+serve_cases(MEETING, JOB, RANK, mx.__version__, measure)

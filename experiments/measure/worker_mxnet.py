@@ -15,10 +15,7 @@ STORE = store("dist_sync")
 
 
 def build(number: int, case: Case) -> Step:
-    mx.random.seed(0)
     net = network(case)
-    net.initialize(mx.init.Xavier())
-    net.hybridize(static_alloc=True, static_shape=True)
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
     batch = case["batch_per_worker"]
     x = mx.nd.random.normal(shape=(batch, 3, case["image_size"], case["image_size"]))

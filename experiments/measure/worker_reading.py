@@ -5,12 +5,12 @@ worker_reading.py FOLDER RANK
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 
-from meeting import STOP
 from reading import Storage
-from work import STARTED, Case, job
+from work import STARTED, Case, job, serve_cases
 
 MEETING, JOB, RANK = job()
 WORKERS: int = JOB["workers"]
@@ -20,15 +20,17 @@ import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
 STORAGE = Storage(JOB)
+#: Each start meets at a port of its own.
+PORTS = itertools.count(JOB["port"])
 
 
-def start(case: Case, port: int) -> dict[str, float]:
+def start(case: Case) -> dict[str, float]:
     """Start as a job does, and return the seconds of each part; reading is the slowest worker's."""
     begun = time.perf_counter()
     samples = case["samples"] if case["reading"] == "whole" else case["samples"] // WORKERS
     STORAGE.read(samples * case["sample_bytes"])
     has_read = time.perf_counter()
-    os.environ["MASTER_PORT"] = str(port)
+    os.environ["MASTER_PORT"] = str(next(PORTS))
     dist.init_process_group("gloo", rank=RANK, world_size=WORKERS)
     dist.barrier()
     joined = time.perf_counter()
@@ -42,19 +44,13 @@ def start(case: Case, port: int) -> dict[str, float]:
 
 
 STORAGE.until_there()
-imported = time.perf_counter() - STARTED
-MEETING.put(f"ready-{RANK}", {"version": torch.__version__, "startup_s": imported})
-port = JOB["port"]
-for number, case in enumerate(JOB["cases"]):
-    if MEETING.wait(f"go-{number}") == STOP:
-        break
+IMPORTED = time.perf_counter() - STARTED
+
+
+def measure(number: int, case: Case) -> list[dict[str, float]]:
     # Once for nothing: the workers saw "go" at different moments.
-    start({**case, "samples": 0}, port)
-    port += 1
-    found = []
-    for _ in range(JOB["repeats"]):
-        found.append({"import_s": imported, **start(case, port)})
-        port += 1
-    if RANK == 0:
-        MEETING.put(f"result-{number}", found)
-    MEETING.put(f"done-{number}-{RANK}", None)
+    start({**case, "samples": 0})
+    return [{"import_s": IMPORTED, **start(case)} for _ in range(JOB["repeats"])]
+
+
+serve_cases(MEETING, JOB, RANK, torch.__version__, measure)
