@@ -1,11 +1,13 @@
 """Elasticities, sensitivities and comparisons of configurations, of times and of memory."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from discrepancies import walk_along
 from msgspec.structs import replace
 from worked_models import BATCH, FRAMEWORK, NODES, WORKERS, member, model
 
+import genperf as gp
 from genperf.attribution import Knee, Sobol, compare, explain, sensitivity
 from genperf.errors import GenperfError
 from genperf.panel.panel import Target
@@ -56,6 +58,17 @@ def test_nodes_follow_the_workers_and_what_has_no_effect_is_said() -> None:
     assert found.indices["factor"].tolist() == ["workers"]
     assert found.notes == ("follows from the count of workers: nodes", "without effect in this model: x")
     assert indices(found)["workers"] == pytest.approx([1.0, 1.0], abs=0.03)
+
+
+def test_intervals_do_not_narrow_with_the_points() -> None:
+    # Errors of rows are drawn apart, also where there are too many for a covariance between all of them.
+    rows = pd.DataFrame([(n, b) for n in (1.0, 2.0, 4.0, 8.0) for b in (8.0, 16.0, 32.0, 64.0)], columns=["n", "batch"])
+    rows["s"] = (0.2 + 0.01 * rows.batch + 0.05 * rows.n) * np.exp(0.05 * np.random.default_rng(0).standard_normal(16))
+    result = gp.fit(gp.read_table(rows, time="s", intrinsic="batch", extrinsic="n"), seed=0)
+    tables = [sensitivity(result, Sobol(samples=samples)).indices.set_index("factor") for samples in (256, 2048)]
+    few, many = (table["total_upper"] - table["total_lower"] for table in tables)
+    assert (many > 0.7 * few).all()
+    assert (many > 0.02).any()
 
 
 # --- elasticities against cases worked by hand -----------------------------------------------------------------------

@@ -332,6 +332,18 @@ def test_the_table_of_constants_has_every_constant_in_each_style(fitted: gp.FitR
     assert latex.count(r" & ") == 5 * (len(names) + 1)
 
 
+def test_the_table_of_constants_has_the_held_out_errors_of_all_structures() -> None:
+    rows = list(itertools.product((4.0, 8.0, 16.0), (16.0, 32.0, 64.0), (1.0, 2.0, 4.0)))
+    runs = pd.DataFrame(rows, columns=["layers", "batch", "workers"])
+    runs["t"] = 0.1 + 0.002 * runs.layers * runs.batch / runs.workers**0.5
+    table = gp.read_table(runs, time="t", intrinsic=["layers", "batch"], extrinsic="workers")
+    text = constants_table(gp.fit(table, "generic", draws=20))
+    errors = {name: float(error) for name, error in re.findall(r"(separable|per-term|product 1) ([\d.]+) %", text)}
+    # The law is a product: on the same folds it errs least.
+    assert set(errors) == {"separable", "per-term", "product 1"}
+    assert errors["product 1"] == min(errors.values())
+
+
 def test_an_average_has_no_equation() -> None:
     runs = pd.DataFrame(itertools.product((1, 2, 4), (8, 16)), columns=["workers", "batch"])
     runs["t"] = runs.batch / runs.workers

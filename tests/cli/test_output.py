@@ -277,6 +277,14 @@ def test_plot_writes_a_figure(shell_of_pictures: Shell, arguments: list[str]) ->
     assert Path("figure.svg").read_text().startswith("<?xml")
 
 
+def test_explain_draws_the_figures_of_a_paper_into_a_folder(shell_of_pictures: Shell) -> None:
+    status, _, err = shell_of_pictures("explain", "one.json", "--plot", "figures")
+    assert status == 0, err
+    names = {path.name for path in Path("figures").iterdir()}
+    assert names == {f"{name}.pdf" for name in ("constants", "elasticities", "predicted", "sensitivity")}
+    assert all(path.read_bytes().startswith(b"%PDF") for path in Path("figures").iterdir())
+
+
 def test_plot_of_several_groups_says_how_to_choose_one(shell_of_pictures: Shell) -> None:
     status, _, err = shell_of_pictures("predict", "groups.json", "--at", "workers=32", "--plot", "figure.png")
     assert status == 1
