@@ -79,7 +79,7 @@ def report(
     """
     from genperf.cli.options import MEASURED, capacities, configuration, group_at, one_group, read
     from genperf.fitting import fit
-    from genperf.reporting import PageJob, View, held_out, page, proposal_page
+    from genperf.reporting import View, held_out, page, proposal_page
     from genperf.reporting.proposal import FORMATS
     from genperf.result import is_model, load_model, with_scaling
 
@@ -108,8 +108,8 @@ def report(
         fitted = one_group(fitted, only, source, "--only")
     # A page cannot contain a byte that is no text.
     heading = None if title is None else title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    job, most = PageJob(price, per, samples, deadline, budget), capacities(capacity, fitted)
-    view = View(wanted, along, interval, heading, job, most)
+    job = price, per, samples, deadline, budget
+    view = View(wanted, along, interval, heading, *job, capacities(capacity, fitted))
     with progress(out.quiet):
         if proposal:
             text = proposal_page(fitted, view, kind, efficiency)

@@ -39,7 +39,6 @@ from genperf.reporting.place import (
     DRAWN_MULTIPLE,
     DRAWN_STEPS,
     EVALUATED_MULTIPLE,
-    PageJob,
     Place,
     View,
     command_of,
@@ -90,7 +89,7 @@ LEAST_SCALES = 4
 PAGE_FOLDS = 5
 
 
-def sheet(place: Place, live: bool, group: Mapping[str, str], job: PageJob) -> dict[str, Any]:
+def sheet(place: Place, live: bool, group: Mapping[str, str], view: View) -> dict[str, Any]:
     """Return the contents of the page for one model; where it is not live, with predictions at the slider's counts."""
     result, interval, model = place.result, place.question.interval, PageModel(place.result)
     names, target = [*model.places], result.schema.target
@@ -114,7 +113,7 @@ def sheet(place: Place, live: bool, group: Mapping[str, str], job: PageJob) -> d
         "members": [[entry.label, round(entry.weight, 4)] for entry in by_label(result.members)],
         "facts": _facts(result),
         "notes": [str(n) for n in result.notes],
-        "measures": _measures(model, group, job),
+        "measures": _measures(model, group, view),
         "feasibility": fitting(model),
         "further": [
             {"name": name, "unit": further_result.schema.target.unit, **_predicting(further_result, place, live)}
@@ -282,15 +281,15 @@ def _facts(result: FitResult) -> dict[str, Any]:
 GIVEN = {"value": "c[0]", "price": "c[1]", "samples": "c[2]"}
 
 
-def _measures(model: PageModel, group: Mapping[str, str], job: PageJob) -> dict[str, Any]:
+def _measures(model: PageModel, group: Mapping[str, str], view: View) -> dict[str, Any]:
     """Return what the page needs for each quantity, as formulas; None where it is unknown."""
     panel = model.result.panel.within(group)
     # What counts that which is paid for; None where nothing does and no price is given.
     paid: Node | None = None
     try:
-        paid = paid_for(panel, job.per)[1] if panel.target is not None and panel.target.is_time else None
+        paid = paid_for(panel, view.per)[1] if panel.target is not None and panel.target.is_time else None
     except TableError:
-        if job.price is not None or job.per is not None:
+        if view.price is not None or view.per is not None:
             raise
     known_work = panel.step
     work = None if known_work.known == "assumed" else known_work.proportional
@@ -425,14 +424,14 @@ def page(
         question_group = tuple(most_measured_group(left)[0].values())
         what = replace(what, results={tuple(group.values()): result for group, result in left})
     result, groups = what.first, _groups(what, view, workers, question_group)
-    quantity = quantity_of(result)
+    quantity, paid, plan = quantity_of(result), view.paid, view.plan
     data = {
         "rules": rules(),
         "interval": view.interval,
         "beside": [HIDDEN, FORM],
         "quantity": quantity,
-        "job": view.job.shown(),
-        "currency": view.job.currency,
+        "job": {"price": paid and paid.per_second * 3600.0, "size": plan and plan.samples},
+        "currency": "" if paid is None else paid.currency,
         "capacity": capacity_of(result, view.capacity),
         "likelyToFit": LIKELY_TO_FIT,
         "groups": groups,
@@ -535,7 +534,7 @@ def _group(
         # What one group takes is not reported: it is a small part of the whole.
         with listening(None):
             place = place_of(result, question_of(result, names, key, view), view.target, view.along)
-            return {"sheet": sheet(place, live, dict(zip(names, key, strict=True)), view.job)}
+            return {"sheet": sheet(place, live, dict(zip(names, key, strict=True)), view)}
     except GenperfError as error:
         if alone:
             raise

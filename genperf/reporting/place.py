@@ -19,7 +19,7 @@ from genperf.attribution.ladder import Ladder, steps_along_workers
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError, counted
 from genperf.estimate.options import QUICK_DRAWS
-from genperf.facts import Expectation, Facts, GrowthCounts, Plan
+from genperf.facts import Expectation, Facts, GrowthCounts, Paid, Plan
 from genperf.formula import call
 from genperf.formula.amounts import amount
 from genperf.panel.configurations import most_measured, parts_given
@@ -132,35 +132,6 @@ PROPOSAL_ROWS = 20
 ONE = "a report is about one target"
 
 
-class PageJob(Struct, frozen=True):
-    """The price and the work in all that a page begins with; both can be changed on it."""
-
-    #: The price of one worker, or of what `per` counts: `2/h`.
-    price: str | None = None
-    #: A column, or a formula over the factors.
-    per: str | None = None
-    #: The work in all, in the unit of the throughput or of the batch: `300B`.
-    samples: str | None = None
-    #: The limits of the work in all: done within `5d`, for so much money at most.
-    deadline: str | None = None
-    budget: str | None = None
-
-    @property
-    def plan(self) -> Plan | None:
-        """The work to do, by when and for how much; None where nothing says how much there is."""
-        return plan_of(self.samples, self.deadline, self.budget)
-
-    @property
-    def currency(self) -> str:
-        """The currency of the price, as it is written; empty where there is no price."""
-        return "" if self.price is None else price_of(self.price).currency
-
-    def shown(self) -> dict[str, float | None]:
-        """Return the numbers: money for an hour, and the work in all."""
-        hourly = None if self.price is None else price_of(self.price).per_second * 3600.0
-        return {"price": hourly, "size": None if self.plan is None else self.plan.samples}
-
-
 class View(Struct, frozen=True):
     """The question that a report page answers."""
 
@@ -172,10 +143,27 @@ class View(Struct, frozen=True):
     interval: float = 0.9
     #: Made of the table's name where omitted.
     title: str | None = None
-    #: A price, and how much there is to do: the page then shows costs and durations.
-    job: PageJob = PageJob()
+    #: The price of one worker, or of what `per` counts (a column, or a formula over the factors): `2/h`. The page then
+    #: begins with it, and shows costs.
+    price: str | None = None
+    per: str | None = None
+    #: The work in all, in the unit of the throughput or of the batch: `300B`; done within `5d`, for so much money at
+    #: most. The page then begins with it, and shows durations.
+    samples: str | None = None
+    deadline: str | None = None
+    budget: str | None = None
     #: Predicted quantities by name, each with the most that a run may have: the page then shows what fits.
     capacity: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def paid(self) -> Paid | None:
+        """The price, read."""
+        return None if self.price is None else price_of(self.price, self.per)
+
+    @property
+    def plan(self) -> Plan | None:
+        """The work to do, by when and for how much; None where nothing says how much there is."""
+        return plan_of(self.samples, self.deadline, self.budget)
 
 
 class Place(Struct, frozen=True, eq=False, dict=True):
@@ -276,12 +264,9 @@ def question_of(result: FitResult, names: tuple[str, ...], key: tuple[str, ...],
     """Return what the answers need beside the model: the price, and the values of the group that are numbers."""
     values = {name: amount(text) for name, text in zip(names, key, strict=True)}
     sample = samples_called(result.schema.target.throughput) if result.schema.target.throughput else "samples"
-    paid = None if view.job.price is None else price_of(view.job.price, view.job.per)
     constants = {name: value for name, value in values.items() if value is not None}
-    steps, plan = result.schema.of_steps, view.job.plan
-    return Question(
-        None, sample, paid, view.job.per, constants, view.interval, steps, plan=plan, hints=hints_of(result)
-    )
+    about = constants, view.interval, result.schema.of_steps
+    return Question(None, sample, view.paid, view.per, *about, plan=view.plan, hints=hints_of(result))
 
 
 def place_of(

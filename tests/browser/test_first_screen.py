@@ -11,12 +11,12 @@ from test_report_page import fitted, runs
 
 import genperf as gp
 from genperf.asking.answer import MOST_ROWS, rows_of
-from genperf.reporting import PageJob, View, page
+from genperf.reporting import View, page
 from genperf.reporting.place import place_of, question_of
 from genperf.result import FitResult
 
 SCREENS = {"desktop": (1280, 800), "phone": (390, 844)}
-VIEW = View({"workers": 32}, job=PageJob("2€/h", None, "1B"))
+VIEW = View({"workers": 32}, price="2€/h", samples="1B")
 CELLS = "[...document.querySelectorAll('#glance-table tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
 
 
@@ -52,7 +52,7 @@ def test_decision_chart_table_and_verdict_are_on_the_first_screen(
 
 
 def test_the_decision_is_one_sentence_of_at_most_three_numbers(browser: Browser, one: FitResult) -> None:
-    for view in (View(), VIEW, View({"workers": 512}), View(job=PageJob("2€/h", None, "1B", "20d"))):
+    for view in (View(), VIEW, View({"workers": 512}), View(price="2€/h", samples="1B", deadline="20d")):
         browser.open(page(one, view))
         decision = browser.js("return $('first').textContent")
         assert len(re.findall(r"\d[\d.,]*", decision)) <= 3

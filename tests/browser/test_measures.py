@@ -11,7 +11,7 @@ from chromium import NARROW, Browser
 from test_report_page import fitted, runs
 
 import genperf as gp
-from genperf.reporting import PageJob, View, page
+from genperf.reporting import View, page
 from genperf.result import FitResult, GroupedResult
 
 FOUR = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
@@ -135,7 +135,7 @@ def test_price_and_work_bring_cost_and_duration(browser: Browser, rates: FitResu
 
 
 def test_a_page_is_written_with_a_price_and_a_job(browser: Browser, rates: FitResult) -> None:
-    browser.open(page(rates, View({"gpus": 16}, job=PageJob("48/d", None, "30M"))))
+    browser.open(page(rates, View({"gpus": 16}, price="48/d", samples="30M")))
     assert labels(browser) == ["throughput", "cost", "duration"]
     assert browser.js("return JOB") == {"price": 2, "size": 3e7}
 

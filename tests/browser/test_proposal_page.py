@@ -10,7 +10,7 @@ import pytest
 from chromium import NARROW, Browser
 
 import genperf as gp
-from genperf.reporting import PageJob, View, proposal_page
+from genperf.reporting import View, proposal_page
 
 RUNS = pd.DataFrame({"gpus": [1, 2, 4, 8, 16], "nodes": [1, 1, 1, 1, 2], "images_per_s": [100.0, 190, 364, 696, 1200]})
 
@@ -21,7 +21,7 @@ def test_a_proposal_prints_on_two_pages(browser: Browser, many: bool) -> None:
     table = gp.read_table(counts if many else RUNS, throughput="images_per_s", work="gpus", extrinsic="gpus,nodes")
     result = gp.fit(table, model="power-law" if many else "auto")
     path = browser.folder / "proposal.html"
-    path.write_text(proposal_page(result, View(job=PageJob(samples="1B"))), encoding="utf-8")
+    path.write_text(proposal_page(result, View(samples="1B")), encoding="utf-8")
     browser.driver.get_log("browser")
     browser.driver.get_log("performance")
     browser.driver.get(path.as_uri())

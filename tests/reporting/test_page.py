@@ -17,7 +17,7 @@ import genperf as gp
 from genperf.attribution.equation import equation
 from genperf.errors import GenperfError
 from genperf.prediction import Spread
-from genperf.reporting import PageJob, View, html, page
+from genperf.reporting import View, html, page
 from genperf.reporting.place import command_of
 from genperf.result import GroupedResult
 
@@ -308,7 +308,7 @@ def test_what_a_doubling_does_at_each_level_is_shown() -> None:
 def test_a_count_whose_name_has_a_space_is_paid_for(per: str | None) -> None:
     frame = pd.DataFrame({"Num GPUs": [1, 2, 4, 8], "batch": 32, "s": [0.5, 0.52, 0.55, 0.57]})
     result = fitted(frame, extrinsic="Num GPUs", intrinsic="batch")
-    assert re.search(r'"paidName": ?"Num GPUs"', page(result, View(job=PageJob(price="2/h", per=per))))
+    assert re.search(r'"paidName": ?"Num GPUs"', page(result, View(price="2/h", per=per)))
 
 
 def test_the_page_has_the_equation_to_read_and_to_take_away() -> None:
@@ -325,5 +325,5 @@ def test_the_page_has_the_equation_to_read_and_to_take_away() -> None:
 
 def test_a_named_machine_that_no_plan_keeps_is_answered() -> None:
     result = gp.fit(runs(), time="s", extrinsic="workers", intrinsic="batch", model="amdahl", draws=20)
-    view = View({"workers": 32}, job=PageJob(samples="1T", deadline="1s"))
+    view = View({"workers": 32}, samples="1T", deadline="1s")
     assert "no count is enough" in shorts(page(result, view))
