@@ -264,7 +264,7 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
     The names are those of a rate, a time, a speed-up, an efficiency, a cost, and those of `QUANTITIES`.
     """
     facts, plain, kind = answer.facts, plain_name(want), header_of(want).kind
-    first, of, header = answer.answers[0], header_of(want).of, header_of(answer.answers[0].quantity)
+    likeliest, of, header = answer.answers[0], header_of(want).of, header_of(answer.answers[0].quantity)
     if facts is None:
         return None
     growth, value, efficiency = facts.growth, facts.expected.value, facts.growth.target.efficiency
@@ -280,7 +280,7 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
     elif kind == "time" and {of, header.of} == {"step", "job"}:
         return None
     elif kind == "time" and header.counted in STEP_WORDS:
-        choice = "step", Interval(1.0 / first.value, 1.0 / first.upper, 1.0 / first.lower), "s"
+        choice = "step", Interval(1.0 / likeliest.value, 1.0 / likeliest.upper, 1.0 / likeliest.lower), "s"
     elif kind == "time" and facts.expected.is_time and (growth.whole or growth.of_steps):
         choice = "step" if growth.of_steps else growth.sample, value, facts.expected.unit
     elif is_relative(want) and re.search("speed|eff", plain) and efficiency is not None:
@@ -291,7 +291,7 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
     if interval is None:
         return None
     low, high = sorted(interval.ends[1:])
-    return replace(first, quantity=name, unit=unit, value=interval.value, lower=low, upper=high)
+    return replace(likeliest, quantity=name, unit=unit, value=interval.value, lower=low, upper=high)
 
 
 # --- the card ---------------------------------------------------------------------------------------------------------

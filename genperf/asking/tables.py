@@ -217,8 +217,8 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     # What was measured is answered, as of a table.
     value, lower, upper = (float(row[name]) for name in THROUGHPUT)
     unit = unit_of_column(rate, header_of(rate), "")
-    first = replace(answer.answers[0], quantity=rate, unit=unit, value=value, lower=lower, upper=upper)
-    return replace(answer, answers=(first, *answer.answers[1:]))
+    measured_rate = replace(answer.answers[0], quantity=rate, unit=unit, value=value, lower=lower, upper=upper)
+    return replace(answer, answers=(measured_rate, *answer.answers[1:]))
 
 
 def ask_recognised(
@@ -550,9 +550,11 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         notes += [note.text for note in table.notes if note.kind in TABLE_NOTES]
         notes += [note.text for note in model.notes if note.kind in FIT_NOTES]
         if not self.opened.given.scaling and reading.roles.scaling and model.schema.scaling:
-            shown, why = reading.scaling_by(name)
+            kind_shown, why = reading.scaling_by(name)
             why = why or f"'{name}' falls as {reading.scale} grows"
-            work, other = ("keep their work", "strong") if shown == "weak" else ("share one amount of work", "weak")
+            work, other = (
+                ("keep their work", "strong") if kind_shown == "weak" else ("share one amount of work", "weak")
+            )
             notes.append(f"{why}, so all are taken to {work}; --scaling {other} says otherwise")
         return notes
 

@@ -175,7 +175,7 @@ def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = N
     """Check, derive and filter the cells of a source, whose work is that of the columns by what they are mapped as."""
     columns = Columns(opened, roles)
     measurement = require(roles, columns)
-    # A column that is derived holds the words of those that it is made from.
+    # Which runs failed. A column that is derived holds the words of those that it is made from.
     measured = columns.origins([measurement.column]) - {f.name for f in roles.factors}
     failed, lacked, stopped = roles.failures.endings(opened.cells, len(opened), sorted(measured), opened.name)
     refuse_only_failures(failed, opened.name)
@@ -183,15 +183,12 @@ def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = N
     keep, read_by_filter = columns.filter(roles.where)
     if not keep.any() and not opened.ragged:
         raise TableError(f"no row fulfils the filter {roles.where}", hint="loosen --where", where=opened.name)
-
     refuse_only_failures(failed[keep], opened.name)
 
-    checked = _checked(roles, measurement, columns)
-    settings = [*(f.name for f in roles.factors), *roles.group]
-    if failed.any():
-        # A run that failed has no measured value: no fault of it is reported outside its settings.
-        for name in {*columns.reasons} - columns.origins(settings):
-            columns.reasons[name] = {row: why for row, why in columns.reasons[name].items() if not failed[row]}
+    # Which rows can be used. A run that failed has no measured value: no fault of it counts outside its settings.
+    checked, settings = _checked(roles, measurement, columns), [*(f.name for f in roles.factors), *roles.group]
+    for name in {*columns.reasons} - columns.origins(settings) if failed.any() else ():
+        columns.reasons[name] = {row: why for row, why in columns.reasons[name].items() if not failed[row]}
     usable = keep & columns.usable() & ~failed
     ordered = enumerate(columns.reasons.items())
     faults = sorted((row, place, name) for place, (name, why) in ordered for row in why if keep[row])
@@ -201,52 +198,52 @@ def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = N
     rejected = sorted([*rejected, *opened.ragged], key=lambda r: r.line)
     if rejected and not (roles.skip_bad_rows and usable.any()):
         raise _bad_rows(rejected, opened.count(keep) + len(opened.ragged), opened)
-    left_out, count_of_rows = list[Note](), rows_of(rejected)
-    if rejected:
-        text = (
-            f"{counted(count_of_rows, 'row')} left out because {'it' if count_of_rows == 1 else 'they'} cannot be used"
-        )
-        first_of = "; the first" if count_of_rows > 1 else ""
-        left_out.append(Note(f"{text}{first_of}: {rejected[0].complaint}", "rows_rejected"))
+
+    # The rows, and the settings of the runs that failed; one that was stopped may well fit.
     remaining = [c for c in opened.cells if c not in checked and c not in columns.derived]
     derived = {name: columns.number(name) for name in columns.derived if name not in checked}
-    # A run that was stopped may well fit.
     lost = keep & columns.usable(settings) & failed & ~stopped
     failures = pd.DataFrame({name: checked[name][lost] for name in settings})
     unused = {name: opened.read.get(name, opened.cells[name]) for name in remaining}
     # Of the types that they have: pandas finds no other ones.
     as_they_are = {name: pd.Series(cells, dtype=cells.dtype) for name, cells in unused.items()}
     frame = pd.DataFrame({**checked, **derived, **as_they_are})[usable].reset_index(drop=True)
-    read = {*read_by_filter, *columns.origins(columns.derived), *roles.failures.columns}
-    # Groups with runs that failed, and none that was measured.
-    measured_groups = {*group_keys(frame, roles.group)}
-    keys = dict.fromkeys(group_keys(failures, roles.group))
-    gone = [", ".join(key) for key in keys if key not in measured_groups]
-    text_of_gone = f"every run failed of {counted(len(gone), 'group')}, left out: {listed(gone)}"
-    failed_groups = [Note(text_of_gone, "groups_failed")] if gone else []
+    factors = measure_factors(frame, roles.factors, roles.group)
+
     # What is done in a step beside a count of workers or nodes shows the kind of scaling; one of servers does not.
     kind, axis = None, roles.panel.axis if measurement.kind == "throughput" else None
     if axis is not None and axis.factor is not None and not axis.counts_other:
         done = columns.number(TIME)[usable] * columns.number(measurement.column)[usable]
         kind = kind_of_work(done, columns.number(axis.factor.name)[usable])
+
+    # What is worth saying of them.
+    notes = [*opened.steps, *measurement.notes()]
+    if rejected:
+        count = rows_of(rejected)
+        text = f"{counted(count, 'row')} left out because {'it' if count == 1 else 'they'} cannot be used"
+        earliest = f"{'; the first' if count > 1 else ''}: {rejected[0].complaint}"
+        notes.append(Note(f"{text}{earliest}", "rows_rejected"))
+    if failed.any():
+        notes += failure_notes(opened.count(lost), opened.count(keep & stopped))
+        measured_groups, keys = {*group_keys(frame, roles.group)}, dict.fromkeys(group_keys(failures, roles.group))
+        if groups := [", ".join(key) for key in keys if key not in measured_groups]:
+            text = f"every run failed of {counted(len(groups), 'group')}, left out: {listed(groups)}"
+            notes.append(Note(text, "groups_failed"))
+    notes += constant_notes(factors)
+    for f in factors:
+        if f.numeric and f.lower <= 0.0 and counted_by(f.name) in LEVELS:
+            text = f"'{f.name}' goes down to {f.lower:g}: what divides by the {counted_by(f.name)} is left out"
+            hint = f"--where '{quote_name(f.name)} > 0' leaves these rows out instead"
+            notes.append(Note(f"{text}; {hint}", "count_zero"))
     follows = "" if kind is None else f", which is {kind} scaling"
-    about_work = list[Note]()
     if work and not roles.work:
-        taken = f"the work of a step is taken as {work}{follows}; --work FORMULA says otherwise"
-        about_work.append(Note(taken, "work"))
+        text = f"the work of a step is taken as {work}{follows}; --work FORMULA says otherwise"
+        notes.append(Note(text, "work"))
     elif work and kind is not None and KINDS[kind].shared:
-        about_work.append(Note(f"the work of a step, {work}, is the same at every count of workers{follows}", "work"))
-    factors, of_groups = measure_factors(frame, roles.factors, roles.group), roles.scaling == BY_GROUP
-    # What divides by a count cannot be fitted where the count goes down to zero.
-    zero_counts = [
-        Note(
-            f"'{f.name}' goes down to {f.lower:g}: what divides by the {counted_by(f.name)} is left out; "
-            f"--where '{quote_name(f.name)} > 0' leaves these rows out instead",
-            "count_zero",
-        )
-        for f in factors
-        if f.numeric and f.lower <= 0.0 and counted_by(f.name) in LEVELS
-    ]
+        notes.append(Note(f"the work of a step, {work}, is the same at every count of workers{follows}", "work"))
+    notes += earlier_predictions(opened.columns, measurement.column)
+
+    read = {*read_by_filter, *columns.origins(columns.derived), *roles.failures.columns}
     table = Table(
         frame=frame,
         target=measurement.target(work),
@@ -259,21 +256,11 @@ def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = N
         unused=tuple(c for c in remaining if c not in read),
         derived={name: formula.text for name, formula in columns.derived.items()},
         reading=roles.beside,
-        notes=(
-            *opened.steps,
-            *measurement.notes(),
-            *left_out,
-            *(failure_notes(opened.count(lost), opened.count(keep & stopped)) if failed.any() else ()),
-            *failed_groups,
-            *constant_notes(factors),
-            *zero_counts,
-            *about_work,
-            *earlier_predictions(opened.columns, measurement.column),
-        ),
+        notes=tuple(notes),
         failures=failures,
         lacked_memory=bool((lost & lacked).any()),
-        scaling=checked_scaling("" if of_groups else roles.scaling, kind, work),
-        scaled_by_group=of_groups,
+        scaling=checked_scaling("" if roles.scaling == BY_GROUP else roles.scaling, kind, work),
+        scaled_by_group=roles.scaling == BY_GROUP,
     )
     _ = table.weights  # that all are zero is an error of the file, and is raised now
     return with_repeat_notes(with_job(table, "global_batch" in (mapping or {})))
@@ -379,8 +366,8 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[s
         product, contradictions = np.prod([values[name] for name in ways], axis=0), dict[int, str]()
         wrong = np.isfinite(product) & np.isfinite(values[devices]) & (product != values[devices])
         for row in np.flatnonzero(wrong).tolist():
-            shown = " × ".join(f"{values[name][row]:g}" for name in ways)
-            contradictions[row] = f"is not {' × '.join(ways)} = {shown} = {product[row]:g}"
+            product_text = " × ".join(f"{values[name][row]:g}" for name in ways)
+            contradictions[row] = f"is not {' × '.join(ways)} = {product_text} = {product[row]:g}"
         columns.reject(devices, contradictions)
     return frame
 

@@ -175,15 +175,15 @@ def column_from(
     # Beside numbers, `none` is an empty cell; beside other words it is a level.
     texts = np.where(missing, "", texts) if mostly_numbers(list(texts[~missing])) else texts
     values, levels = numbers(texts)[0], tuple(dict.fromkeys(text for text in texts.tolist() if text))
-    known, plain = values[np.isfinite(values)], plain_name(name)
+    finite_values, plain = values[np.isfinite(values)], plain_name(name)
     *words, last = re.split(r"[_./]", plain)
     return TableColumn(
-        *(name, texts, values, known, mostly_numbers(list(texts)), levels),
+        *(name, texts, values, finite_values, mostly_numbers(list(texts)), levels),
         varies=len(levels) > 1,
         header=described(name, unit, names),
         canonical=canonical_of(name),
         meant=meant_by(name),
-        lowest=float(np.min(known, initial=1.0)),
+        lowest=float(np.min(finite_values, initial=1.0)),
         names_kinds=1 < len(levels) <= max(2.0, MAX_KIND_LEVELS * len(texts)),
         is_statistic=bool(words) and (last in _RANKED or re.fullmatch(r"p\d\d", last) is not None),
         is_provenance=plain in _PROVENANCE or (bool(levels) and all(map(_DATE.match, levels))),

@@ -200,11 +200,11 @@ class Machine(Struct, frozen=True, dict=True):
         Runs that show neither go on as all others, where these agree.
         """
         names, growths = self.growths
-        shown = {*growths.values()} - {None}
-        if not shown:
+        growths_shown = {*growths.values()} - {None}
+        if not growths_shown:
             return None
         keys = zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
-        usual = shown.pop() if len(shown) == 1 else "weak" if "batch" in self.columns else "strong"
+        usual = growths_shown.pop() if len(growths_shown) == 1 else "weak" if "batch" in self.columns else "strong"
         kinds = [growths.get(tuple(map(str, key))) or usual for key in keys]
         return np.array([kind == "weak" for kind in kinds])
 
@@ -330,8 +330,8 @@ class Machine(Struct, frozen=True, dict=True):
         if {"workers", "data_parallel"} <= {*given}:
             # The ways that are open between given devices and given data-parallel ways: all to the first of them.
             free_ways = [name for name in self.splits if name not in given and self.columns[name].distinct > 1]
-            rest = _product(out, [name for name in self.splits if name not in free_ways])
-            left = out["workers"] / (out["data_parallel"] * rest)
+            other_ways = _product(out, [name for name in self.splits if name not in free_ways])
+            left = out["workers"] / (out["data_parallel"] * other_ways)
             divides = (left >= 1.0 - SAME) & (np.abs(left - np.round(left)) < SAME)
             unequal = divides & ~np.isclose(left, _product(out, free_ways), rtol=SAME)
             for name in free_ways:

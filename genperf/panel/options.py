@@ -176,9 +176,11 @@ class FailureRule(Struct, frozen=True):
 
     def columns_of(self, names: Collection[str], measured: Sequence[str], where: str) -> list[str]:
         """Return the columns that say how runs ended: those that the user named, and the measured ones."""
-        gone = next((name for name in self.columns if name not in names), None)
-        if gone is not None:
-            raise TableError(f"no column '{gone}' that says which runs failed", hint=suggest(gone, names), where=where)
+        absent = next((name for name in self.columns if name not in names), None)
+        if absent is not None:
+            raise TableError(
+                f"no column '{absent}' that says which runs failed", hint=suggest(absent, names), where=where
+            )
         return list(dict.fromkeys([*self.columns, *(name for name in measured if name in names)]))
 
     def says(self, name: str, texts: Sequence[str] | Objects, where: str) -> Mask:

@@ -535,10 +535,10 @@ class Panel(Struct, frozen=True, dict=True):
         if target is None or not target.is_time:
             return StepWork(of_worker=of_worker)
         constants = {name: Number(value) for name, value in self.constants.items()}
-        known, node = ("columns", samples_of(self, constants)) if not target.work else ("measured", self.measured_work)
+        origin, node = ("columns", samples_of(self, constants)) if not target.work else ("measured", self.measured_work)
         if node is not None:
             node = substitute(node, constants)
-            return StepWork(node, node, known=known, of_worker=of_worker)
+            return StepWork(node, node, known=origin, of_worker=of_worker)
         if self.scaling is not None and KINDS[self.scaling].shared:
             return StepWork(ONE, None, self.timed, "shared", of_worker)
         if self.workers is None or target.throughput or (self.kind is not None and KINDS[self.kind].shared):

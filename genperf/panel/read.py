@@ -44,7 +44,7 @@ def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping
             what = f"the cells of '{measured.column}' are in {unit}, which is no unit of time"
             raise TableError(what, hint=hint, where=source.name)
         table = assemble(source, main, mapping)
-    table = _with_further(table, source, roles).mapped(mapping)
+    table = (_with_further(table, source, roles) if roles.further else table).mapped(mapping)
     machine = table.panel.machine
     if machine.samples_of_one is None:
         return table
@@ -76,8 +76,6 @@ def _with_further(table: Table, source: Source | LargeSource, roles: Roles) -> T
         if tables[name].rows < table.rows:
             text = f"{name} was measured in {tables[name].rows:,} of {counted(table.rows, 'row')}"
             notes.append(Note(text, "further_measured"))
-    if not tables:
-        return table
     further = {name: replace(t, failures=t.failures.iloc[:0], reading=()) for name, t in tables.items()}
     columns_of_further = {measured.column for measured in roles.further.values()}
     unused = tuple(name for name in table.unused if name not in columns_of_further)

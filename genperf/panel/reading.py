@@ -165,8 +165,10 @@ class Reading(Struct, eq=False, dict=True):
         shown_by["eff"] = {"weak": {name: -1}, "strong": {scale: -1, name: -1}}
         for column in self.with_role("ratio"):
             factors = column.follows.factors if column.follows is not None else {}
-            for kind, shown in next((k for word, k in shown_by.items() if word in plain_name(column.name)), {}).items():
-                if factors == shown and not (grown and kind == "strong"):
+            for kind, powers in next(
+                (k for word, k in shown_by.items() if word in plain_name(column.name)), {}
+            ).items():
+                if factors == powers and not (grown and kind == "strong"):
                     return kind, f"'{column.name}' is {column.follows}"
         return "", ""
 
@@ -225,33 +227,33 @@ def read_columns(
         what = f"the roles of at most {MAX_COLUMNS:,} columns are recognised, and there are {len(columns):,}"
         hint = "genperf fit with the roles by name: --time COL --extrinsic COL; or a table with fewer columns"
         raise TableError(what, hint=hint)
-    given, units, at = roles or Roles(), units or {}, at or {}
+    given_roles, units, at = roles or Roles(), units or {}, at or {}
     read = {name: column_from(name, cells, units.get(name, ""), columns) for name, cells in columns.items()}
     # A work of a step is over settings.
-    named = [*at, *(parse(given.work).names if given.work else ())]
+    named = [*at, *(parse(given_roles.work).names if given_roles.work else ())]
     requested = {column for name in named if (column := column_named(name, columns)) is not None}
-    reading = Reading(read, given, dict(mapping or {}))
+    reading = Reading(read, given_roles, dict(mapping or {}))
     for name in read:
-        read[name].becomes(*_role_alone(read[name], name in requested, given, read))
+        read[name].becomes(*_role_alone(read[name], name in requested, given_roles, read))
         if want is not None and plain_name(want) == plain_name(name) and read[name].role == "setting":
             read[name].becomes("measured", WANTED)
     if names:
         _settle_names(reading, requested, names)
     _settle_measured(reading, requested, units)
-    if not given.failures.columns:
+    if not given_roles.failures.columns:
         ending = ending_column(
             {c.name: columns[c.name] for c in reading.with_role("kind", "label", "setting", "constant")}
         )
         name, _, word = ending.get("failed", "").partition("=")
         rule = FailureRule(ending.get("status"), {name: (word,)} if name else {})
-        reading.roles = replace(given, failures=rule)
+        reading.roles = replace(given_roles, failures=rule)
         for text in ending.values():
             read[text.partition("=")[0]].becomes("ending", "it says how a run ended")
     for name in phase_columns(reading.of("measured")).values():
         read[name].becomes("phase", "a part of a step")
     _settle_consequences(reading, requested)
     # Nodes times the devices of each are the devices, where both vary and no column counts all devices.
-    counts = {c.canonical: c for c in reading.with_role("setting") if c.name not in given.by_column}
+    counts = {c.canonical: c for c in reading.with_role("setting") if c.name not in given_roles.by_column}
     nodes, inside = counts.get("nodes"), counts.get("devices_per_node")
     counted_already = "workers" in {*counts, *reading.mapping} or DEVICES in read
     if not counted_already and nodes is not None and inside is not None and nodes.varies and inside.varies:
@@ -262,7 +264,7 @@ def read_columns(
     pairs = [(column_named(name, columns), amount(text)) for name, text in at.items()]
     unmeasured = {n for n, value in pairs if n is not None and value is not None and value not in read[n].known}
     _order_quantities(reading, want)
-    _assign_roles(reading, requested, unmeasured, given, alone)
+    _assign_roles(reading, requested, unmeasured, given_roles, alone)
     return reading
 
 
@@ -294,10 +296,10 @@ def _role_alone(
     if option is not None:
         fitting: dict[str, Role] = {"repeat": "repeat", "categorical": "kind", "group": "kind", "weight": "label"}
         return fitting.get(option, "measured" if option in MEASURED else "setting"), f"given as --{option}"
-    meant, known, levels = column.meant, column.known, column.levels
+    meant, known_values, levels = column.meant, column.known, column.levels
     # Whole numbers that go on by one from some number to another, each once: a number for each row.
-    integers = len(known) >= LEAST_NUMBERED and bool(np.all(known % 1.0 == 0.0))
-    numbers_rows = integers and bool(np.all(np.diff(np.sort(known)) == 1.0))
+    integers = len(known_values) >= LEAST_NUMBERED and bool(np.all(known_values % 1.0 == 0.0))
+    numbers_rows = integers and bool(np.all(np.diff(np.sort(known_values)) == 1.0))
     texts, (score, reasons) = not column.numeric or column.canonical in _SWITCHES, column.score()
     # `batch_cost` in seconds is no price.
     no_price = (MONEY,) if column.kind == "time" and column.header.unit in _OF_A_STEP else ()
@@ -313,7 +315,7 @@ def _role_alone(
         (requested, "setting" if column.numeric else "kind", "the question names it"),
         (named_repeat and (counts_runs or column.numeric), "repeat", "it numbers the repeats of a configuration"),
         (by_words is not None and by_words[1] not in no_price, *(by_words or ("label", ""))),
-        (column.kind != "" and len(known) > 0, "measured", of_header),
+        (column.kind != "" and len(known_values) > 0, "measured", of_header),
         (column.numeric and column.is_statistic, "measured", "its header is that of a statistic"),
         (texts and column.is_provenance, "label", "it says where a run was written down"),
         (texts and not column.varies, "constant", "one level"),
@@ -391,9 +393,14 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
         if column.header == Header("time", "s") and np.all((column.known >= LONGEST) & (column.known % 1.0 == 0.0)):
             column.header = replace(column.header, unit="ns")
     for column in reading.with_role("measured", *(() if apart else ("setting",))):
-        known, rows = column.known, len(column.texts)
+        known_values, rows = column.known, len(column.texts)
         unknown = not column.kind and column.meant is None and column.name not in settled and not column.is_statistic
-        if unknown and rows >= LEAST_NUMBERED and np.all(known % 1.0 == 0.0) and len(np.unique(known)) == rows:
+        if (
+            unknown
+            and rows >= LEAST_NUMBERED
+            and np.all(known_values % 1.0 == 0.0)
+            and len(np.unique(known_values)) == rows
+        ):
             column.becomes("label", MAY_NAME)
 
 
@@ -402,9 +409,11 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
     settings, measured, ratios = (
         [c for c in reading.with_role(role) if c.numeric] for role in ("setting", "measured", "ratio")
     )
-    first = sorted(settings, key=lambda c: (c.name not in requested, c.canonical not in EXTRINSIC, c.canonical is None))
+    ordered_settings = sorted(
+        settings, key=lambda c: (c.name not in requested, c.canonical not in EXTRINSIC, c.canonical is None)
+    )
     names = [c.name for c in settings]
-    ordered = [*(c.name for c in first), *ranked(measured, names), *(c.name for c in ratios)]
+    ordered = [*(c.name for c in ordered_settings), *ranked(measured, names), *(c.name for c in ratios)]
     values = {n: reading.columns[n].values for n in ordered}
     before = reading.of("measured")
     for name, consequence in consequences(values, names, reading.series, {c.name for c in ratios}).items():
@@ -669,8 +678,8 @@ def measured_roles(
     batches = [c for c in reading.with_role("setting") if "batch" in str(c.canonical)]
     of_workers = all(c.canonical == "batch" and not c.varies for c in batches)
     states_work = sized or header_of(name).of == "job" or given.scaling or given.work
-    to_seconds, each = TIME_UNITS[header.unit] if header.kind == "time" else (0.0, 1.0)
-    is_long = not header.of and float(np.median(reading.columns[name].known)) * to_seconds / each > LONGEST_STEP
+    to_seconds, per_second = TIME_UNITS[header.unit] if header.kind == "time" else (0.0, 1.0)
+    is_long = not header.of and float(np.median(reading.columns[name].known)) * to_seconds / per_second > LONGEST_STEP
     # The unit in its cells may be that of an epoch.
     is_job = header.of == "job" or bool(is_long and batches)
     if "time" in roles and (of_workers or is_job) and not states_work:

@@ -392,7 +392,7 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
     failed = group_keys(table.failures, table.group)
     keys = group_keys(middle_table.frame.iloc[np.unique(number, return_index=True)[1]], table.group)
     sorted_runs = zip(_parted(table, number[table.configuration]), _parted(middle_table, number), keys, strict=True)
-    for (frame, place, known), (middle, _, known_medians), key in sorted_runs:
+    for (frame, place, row_values), (middle, _, known_medians), key in sorted_runs:
         levels = known_medians["columns"]
         factors = tuple(_measured_once(f.name, f.role, tuple(levels[f.name].tolist())) for f in table.factors)
         failures = table.failures
@@ -405,7 +405,7 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
         medians = replace(table, frame=middle, factors=factors, further={}, **about)
         medians.__dict__.update(known_medians)
         group = replace(medians, frame=frame, further=beside)
-        group.__dict__.update(known, configuration=within[place], _medians=medians, key=key)
+        group.__dict__.update(row_values, configuration=within[place], _medians=medians, key=key)
         yield key, group
 
 
@@ -418,8 +418,8 @@ def _parted(table: Table, number: Integers) -> Iterator[tuple[pd.DataFrame, Inte
     for start, end in zip([0, *ends], ends, strict=False):
         rows, some = frame.iloc[start:end], slice(start, end)
         rows.index = pd.RangeIndex(end - start)
-        known = {"columns": {name: values[some] for name, values in columns.items()}, "measured": measured[some]}
-        yield rows, order[some], known
+        row_values = {"columns": {name: values[some] for name, values in columns.items()}, "measured": measured[some]}
+        yield rows, order[some], row_values
 
 
 #: Series are often measured at the same values.
@@ -441,10 +441,12 @@ def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
 
 def failure_notes(count: int, stopped: int = 0) -> tuple[Note, ...]:
     """Say how many runs failed, and how many were stopped from outside."""
-    kept = f"{'its' if count == 1 else 'their'} settings are kept as ones that did not fit, without a measured value"
+    settings_kept = (
+        f"{'its' if count == 1 else 'their'} settings are kept as ones that did not fit, without a measured value"
+    )
     left_out = "stopped by a limit or a user, and left out: that shows nothing of memory"
     of_stopped = Note(f"{counted(stopped, 'run')} {left_out}", "runs_stopped")
-    of_failed = Note(f"{counted(count, 'run')} failed: {kept}", "runs_failed")
+    of_failed = Note(f"{counted(count, 'run')} failed: {settings_kept}", "runs_failed")
     return (*([of_stopped] if stopped else []), *([of_failed] if count else []))
 
 

@@ -411,9 +411,9 @@ def _staircase(runs: Array, signs: tuple[int, int]) -> Integers:
     """
     if 0 in signs:
         return np.arange(len(runs))
-    first, second = (runs * signs).T
-    farthest_first = np.lexsort((-second, -first))
-    highest = np.maximum.accumulate(second[farthest_first])
+    along_first, along_second = (runs * signs).T
+    farthest_first = np.lexsort((-along_second, -along_first))
+    highest = np.maximum.accumulate(along_second[farthest_first])
     is_a_step = np.append(True, highest[1:] > highest[:-1])
     return np.sort(farthest_first[is_a_step])
 

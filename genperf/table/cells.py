@@ -582,16 +582,21 @@ def median_of(text: str) -> float | None:
 def _clock_of(name: str, texts: Sequence[str]) -> dict[str, float]:
     """Return the seconds of `41:10`, where the header, or `1:05:30` beside it, says what stands before the colon."""
     match, header = _TWO_PARTS.search(name.lower()), header_of(name)
-    whole = {text: value for text, value in zip(texts, seconds_of(texts), strict=True) if not isinstance(value, str)}
+    durations = {
+        text: value for text, value in zip(texts, seconds_of(texts), strict=True) if not isinstance(value, str)
+    }
     if match is not None:
         size = 3600.0 if match[1] else 60.0
-    elif header.kind == "time" and (whole or header.unit in ("h", "min")):
-        size = 3600.0 if header.unit == "h" and not whole else 60.0
+    elif header.kind == "time" and (durations or header.unit in ("h", "min")):
+        size = 3600.0 if header.unit == "h" and not durations else 60.0
     else:
         return {}
     pairs = {text: text.partition(":") for text in texts if _OF_TWO_PARTS.fullmatch(text)}
-    seconds = {text: size * float(first) + size / 60.0 * float(second) for text, (first, _, second) in pairs.items()}
-    return seconds | whole if match is None and (seconds or header.unit in ("h", "min")) else seconds
+    seconds = {
+        text: size * float(before_colon) + size / 60.0 * float(second)
+        for text, (before_colon, _, second) in pairs.items()
+    }
+    return seconds | durations if match is None and (seconds or header.unit in ("h", "min")) else seconds
 
 
 def lists_devices(text: str) -> bool:

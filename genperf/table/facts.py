@@ -497,19 +497,21 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
 
 def _without_setup(runs: Sequence[Run]) -> list[Run]:
     """Return runs where what was timed before the first step, such as loading, belongs to the run that follows."""
-    kept = list(runs[-1:])
+    merged_runs = list(runs[-1:])
     for run in reversed(runs[:-1]):
-        following = kept[0]
+        following = merged_runs[0]
         steps = {key for key in following.results if len(following.values[key]) >= FEWEST_OF_A_CLOCK}
         if run.failure or not steps - {*run.values} or any(len(run.values[key]) > FEWEST_STEPS for key in run.results):
-            kept.insert(0, run)
+            merged_runs.insert(0, run)
             continue
         # A part of the program that is alone counts one.
         several = {k: v for k, v in run.values.items() if _counts(k) and following.values.get(k) == [1.0]}
         values = {**run.values, **following.values, **several}
-        kept[0] = Run(values, {**run.units, **following.units}, following.spelled, following.tested, "", run.line)
-        kept[0].failure = following.failure
-    return kept
+        merged_runs[0] = Run(
+            values, {**run.units, **following.units}, following.spelled, following.tested, "", run.line
+        )
+        merged_runs[0].failure = following.failure
+    return merged_runs
 
 
 def _clauses(line: str) -> list[str]:
@@ -619,8 +621,10 @@ def with_facts(source: Source) -> Source:
     steps = []
     for name, column in source.cells.items():
         texts = [text if isinstance(text, str) else "" for text in column.tolist()] if column.dtype.kind == "O" else []
-        first = [text for text in texts[:FIRST_CELLS] if text]
-        if 2 * sum(len([*facts_of(text)]) > 1 and parts_of(text) is None for text in first) <= len(first):
+        sampled_texts = [text for text in texts[:FIRST_CELLS] if text]
+        if 2 * sum(len([*facts_of(text)]) > 1 and parts_of(text) is None for text in sampled_texts) <= len(
+            sampled_texts
+        ):
             cells[name] = column
             continue
         facts = [{key: (value, unit) for key, value, unit in facts_of(text)} if text else {} for text in texts]

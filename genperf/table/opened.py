@@ -245,9 +245,9 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     partly = {n for n in partly if not is_result(n, source.units.get(n, "")) and n not in _ENDINGS}
     if not aliases and not partly:
         return source
-    gone = {*aliases, *partly}
-    cells = {n: column for n, column in source.cells.items() if n not in gone}
-    read = {n: column for n, column in source.read.items() if n not in gone}
+    dropped = {*aliases, *partly}
+    cells = {n: column for n, column in source.cells.items() if n not in dropped}
+    read = {n: column for n, column in source.read.items() if n not in dropped}
     for further_name in {*aliases.values()}:
         if full[further_name] != texts[further_name]:
             read[further_name] = np.array(full[further_name], dtype=object)

@@ -196,7 +196,7 @@ def _spread(long: Source, family: Wide) -> Source:
         name: labels(cells) for name, cells in long.cells.items() if name not in (family.count, family.value)
     }
     # Most texts of a column are headers of times, rates or other quantities, or have values in a unit of their own.
-    unit_of = [parts.unit if (parts := parts_of(str(cell))) else "" for cell in long.cells[family.value]]
+    unit_of = [cell_parts.unit if (cell_parts := parts_of(str(cell))) else "" for cell in long.cells[family.value]]
     kinds = {}
     for name, texts in key_columns.items():
         units = dict(zip(texts.tolist(), unit_of, strict=True))

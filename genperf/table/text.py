@@ -301,8 +301,8 @@ def _one_table(records: Sequence[Record], drawn: str) -> tuple[list[Record], lis
 
 def _is_title(head: Sequence[str], below: Sequence[str]) -> bool:
     """Tell whether what seemed a header is a title with a comma: `Strong scaling, ResNet` above `nodes,s`."""
-    known = [any(header_of(name).kind or canonical_of(name) for name in names) for names in (head, below)]
-    return all(head) and not any(map(str.isdigit, "".join(below))) and known == [False, True]
+    headers_known = [any(header_of(name).kind or canonical_of(name) for name in names) for names in (head, below)]
+    return all(head) and not any(map(str.isdigit, "".join(below))) and headers_known == [False, True]
 
 
 def _is_section(name: str, below: Sequence[str]) -> bool:
