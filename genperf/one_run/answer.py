@@ -40,7 +40,8 @@ PLATEAU = 0.25
 #: A share of the link, or of published tests where it is not known, below which what usually explains less is named:
 #: rings reach 80 to 95 % of a link.
 LOW_BUS = 0.6
-_INSIDE = "no peer access (ACS, IOMMU), PCIe in the place of NVLink, a link that is down"
+_INSIDE = "no peer access (ACS, IOMMU), a link that is down"
+_NVLINK = "no peer access (ACS, IOMMU), PCIe in the place of NVLink, a link that is down"
 _BETWEEN = "sockets in the place of RDMA (NCCL_DEBUG=INFO prints NET/Socket), one of several adapters, no GPUDirect"
 _ABOVE = "more than the link carries: another link than the hinted one, several of them, or a sum in the switch (SHARP)"
 
@@ -83,7 +84,7 @@ def about(
     --------
     >>> from genperf.one_run.run import run_of_words
     >>> print(about(run_of_words(("8xh100", "7B", "76800tok/s", "bf16"))).lines[1])
-    MFU       40.8 % (38 – 61 %): 6·P, of 989 TFLOP/s dense
+    MFU       40.8 % (37.9 – 61.1 %): 6·P, of 989 TFLOP/s dense
     >>> about(run_of_words(("2x8xh100", "all_reduce", "3.8GB/s")), hints={BANDWIDTH: "25Gbit/s"}).lines[1]
     'bus       3.8 GB/s: 122 % of 25Gbit/s (3.12 GB/s each way)'
     """
@@ -214,7 +215,8 @@ def _about_test(test: Collective, hints: Mapping[str, str]) -> OneRun:
     rows += [("bus", f"{three_digits(test.busbw / 1e9)} GB/s: {compared}")]
     rows += [("⚠", _ABOVE)] if hinted and test.busbw > rate else []
     is_low = test.busbw < LOW_BUS * (rate or (0.0 if place is None else place.median))
-    rows += _placed(place, [_BETWEEN if several else _INSIDE] if is_low else [])
+    less = _BETWEEN if several else _NVLINK if link.startswith("nvlink") else _INSIDE
+    rows += _placed(place, [less] if is_low else [])
     numbers = {name: value for name, value in asdict(test).items() if name not in ("device", "size")}
     numbers |= {"link": link, "link_rate": rate or None, "share": test.busbw / rate if rate else None}
     return OneRun(tuple(rows), {**numbers, "normal": place and asdict(place)})
@@ -234,19 +236,20 @@ def tested_in(path: str) -> Collective | None:
         return None  # without an import of the formats of other tools
     from genperf.importers.nccl_tests import RANK, ROW, SIGNATURE
 
-    cells = [(row[1], *row[5].split()[1:3]) for row in map(ROW.fullmatch, text.splitlines()) if row is not None]
+    rows = [row for row in map(ROW.fullmatch, text.splitlines()) if row is not None]
+    cells = [cells for row in rows if len(cells := (row[1], *row[5].split()[1:3])) == 3]
     if not cells or not re.search(SIGNATURE, text):
         return None
-    sizes, algorithm, bus = np.array([row for row in cells if len(row) == 3], dtype=float).T
-    plateau, ranks = sizes >= PLATEAU * sizes.max(), RANK.findall(text)
+    sizes, algorithm, bus = np.array(cells, dtype=float).T
+    plateau, ranks, patterns = sizes >= PLATEAU * sizes.max(), RANK.findall(text), section("collectives")
     ratio, speed = float(np.median((bus / np.maximum(algorithm, 1e-9))[plateau])), 1e9 * float(np.median(bus[plateau]))
-    by_factor = "all_reduce" if ratio > 1.0 else "all_gather" if ratio < 1.0 else "broadcast"
-    patterns, said = section("collectives"), f"{name} {text[:2000]}".lower()
+    # Where neither its name nor the text does, the factor of the bus and the operation show which one it is.
+    parted = "all_gather" if rows[0][3] == "none" else "reduce_scatter"
+    by_factor = "all_reduce" if ratio > 1.0 else parted if ratio < 1.0 else "broadcast"
+    said, hosts = f"{name} {text[:2000]}".lower(), {host for host, _ in ranks}
     called = next((collective for collective, (words,) in patterns.items() if re.search(words, said)), by_factor)
-    nodes = len({host for host, _ in ranks})
-
     device = (device_in(ranks[0][1]) if ranks else None) or UNKNOWN
-    return Collective(called, len(ranks), max(nodes, 1.0), speed, device, float(sizes.max()))
+    return Collective(called, len(ranks), max(len(hosts), 1.0), speed, device, float(sizes.max()))
 
 
 def _place(test: Collective) -> PublishedPlace | None:

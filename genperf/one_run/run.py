@@ -17,13 +17,13 @@ from msgspec.structs import replace
 
 from genperf.errors import GenperfError, attempted, did_you_mean
 from genperf.formula.amounts import DURATIONS, MULTIPLES, amount, bandwidth
-from genperf.panel.machine import USUAL_DEVICES
+from genperf.panel.machine import SPLITS, USUAL_DEVICES
 from genperf.panel.panel import several_nodes
 from genperf.peaks import PRECISIONS, UNKNOWN, Device, device_in, devices, precision_in
 from genperf.table.cells import Source
 from genperf.table.clean import is_missing
 from genperf.vocabulary import any_of, section
-from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.headers import canonical_time, header_of
 from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, plain_name
 from genperf.words.numbers import three_digits
 
@@ -41,7 +41,7 @@ _UNIT = r"[a-z][\w.-]*(?:(?: ?/ ?| per )[a-z]+)*"
 _SAID = [
     (re.compile(rf"(?i)(?<!\S)(?:{words})(?!\S)"), column, cell)
     for words, column, cell in (
-        (rf"({_N} ?%)(?: ?{any_of('one_run.mfu')})?", "mfu", r"\1"),
+        (rf"(?:{any_of('one_run.mfu')}(?: of|:)? )?({_N} ?%)(?: ?{any_of('one_run.mfu')})?", "mfu", r"\1"),
         (rf"({_N}) ?tflops?(?:/s(?:ec)?)?(?:/[a-z]+)?", "tflops", r"\1"),
         (rf"({_N}) ?pflops?(?:/s(?:ec)?)?(?:/[a-z]+)?", "tflops", r"\1e3"),
         (rf"({_N} ?(?-i:[kMGT]?(?:bit|b|B))(?:/s|ps))", "busbw", r"\1"),
@@ -50,8 +50,8 @@ _SAID = [
         (rf"(?:{'|'.join(PRECISIONS.values())})(?:[^a-z0-9\s]\S*)?", "precision", r"\g<0>"),
         (rf"({_N}[kMB]?) ?({_UNIT})", r"\2", r"\1"),
         (r"([a-z_][\w./-]*)=(\S+)", r"\1", r"\2"),
-        (rf"([a-z_]\w*):? ({_N}[kMB]?)", r"\1", r"\2"),
-        (any_of("one_run.training"), "", ""),
+        *((rf"({name}):? ({_N}[kMB]?)", r"\1", r"\2") for name in (r"[a-z_]\w* [a-z]\w*", r"[a-z_]\w*")),
+        (rf"{any_of('one_run.training')}|\d+ ?gi?b", "", ""),
     )
 ]
 #: A number that may be a rate: 76800, 76.8k or 76800/s; the 3.1 of a network's name is none, nor is 124M.
@@ -179,7 +179,7 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     {'device': 'h100', 'devices': 16.0, 'nodes': 2.0, 'precision': 'bf16', 'tokens/s': '180k', 'seq': '8192', \
 'model': 'llama3-8b'}
     """
-    row, rest = machine_in(" ".join(" ".join(words).split()))
+    row, rest = machine_in(" ".join(re.sub(r",(?!\S)", " ", " ".join(words)).split()))
     if not row:
         return {}
     device, count, is_open = row["device"], row["devices"], "nodes" not in row
@@ -206,10 +206,11 @@ def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) ->
         raise GenperfError(f"'{name}' is no setting of a run", hint=hint)
     if is_set and meaning not in NAMES and _number(value) is None:
         raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
+    is_time, is_unit = canonical_time(name) in ("s", "ms"), match[0][0].isdigit()
     # `micro_batch 4 seq 4096`: behind a number stands its unit, or what it counts.
-    is_named = meaning in COUNTED if match[0][0].isdigit() else meaning not in (None, *NAMES)
-    if is_set or is_named or column.isalpha() or header.kind == "rate" or header.of == "step":
-        row[name] = value
+    is_named = meaning in COUNTED or header.kind == "rate" if is_unit else meaning not in (None, *NAMES) or header.kind
+    if is_set or is_named or is_time or column.isalpha():
+        row[f"{canonical_time(name)}/step" if is_time else name] = value
         return " "
     return match[0] if column else " "
 
@@ -323,7 +324,9 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
 def _with_rate(run: TrainingRun, cells: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainingRun:
     """Return a run with its samples a second and the time of its step: from a rate, or from a step's time."""
     sample, column = run.network.sample, next((name for name in cells if canonical_of(name) == "batch"), "")
-    length, batch = run.sequence if sample == "tokens" else 1.0, numbers.get("batch", 0.0)
+    passes = numbers.get("micro_batch", 0.0) * numbers.get("micro_batches", 1.0)
+    splits = float(np.prod([numbers.get(way, 1.0) for way in SPLITS]))
+    length, batch = run.sequence if sample == "tokens" else 1.0, numbers.get("batch", passes / splits)
     is_open = run.devices > 1.0 and "global_batch" not in numbers and plain_name(column) in ("batch", "batch_size")
     of_a_step = length * numbers.get("global_batch", 0.0 if is_open else batch * run.devices)
     #: Samples of the network in one of what is counted.

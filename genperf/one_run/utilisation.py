@@ -124,7 +124,7 @@ class Utilisation(Struct, frozen=True):
         if self.mfu is None or self.mfu_lower is None or self.mfu_upper is None:
             return ""
         is_known = self.mfu_upper <= 1.01 * self.mfu_lower
-        ends = "" if is_known else f" ({percent(self.mfu_lower)} – {percent(self.mfu_upper)} %)"
+        ends = "" if is_known else f" ({percent(self.mfu_lower, 1)} – {percent(self.mfu_upper, 1)} %)"
         hardware = "" if self.hfu is None else f"; HFU {percent(self.hfu)} %"
         peak = f"of {three_digits(self.peak / 1e12)} TFLOP/s dense"
         return f"{percent(self.mfu, 1)} %{ends}: {self.mfu_convention}, {peak}{hardware}"

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from helpers import Shell
 
+import genperf as gp
+
 HEAD = """# nThread 1 nGpus 1 minBytes 1024 maxBytes 8589934592 step: 2(factor)
 #  Rank  0 Group  0 Pid  11 on node-a device  0 [0x07] NVIDIA A100-SXM4-80GB
 #  Rank  1 Group  0 Pid  12 on node-a device  1 [0x0f] NVIDIA A100-SXM4-80GB
@@ -65,3 +67,19 @@ def test_a_test_is_the_hint_of_a_training(shell: Shell) -> None:
         for link in ("all_reduce.txt", "3.8GB/s")
     )
     assert by_file == by_rate
+
+
+@pytest.mark.parametrize(
+    ("rows", "called"),
+    [(("2.54", "3.80"), "all_reduce"), (("1.27", "1.90"), "reduce_scatter"), (("1.69", "2.53"), "broadcast")],
+)
+def test_a_test_without_a_name_is_known_by_its_factor(shell: Shell, rows: tuple[str, str], called: str) -> None:
+    Path("nccl.txt").write_text(HEAD + ROWS.format(*rows))
+    assert json.loads(shell("ask", "nccl.txt", "--json")[1])["collective"] == called
+
+
+def test_a_share_below_one_percent_is_none_of_zero_and_python_answers_as_well(shell: Shell) -> None:
+    assert "bus       1.27 GB/s: 0.28 % of nvlink-4" in shell("ask", "8xh100", "all_reduce", "1.27GB/s")[1]
+    assert gp.ask("8xh100 all_reduce 450GB/s").to_dict()["share"] == 1.0
+    # An L4 has no NVLink.
+    assert "NVLink" not in shell("ask", "8xl4", "all_reduce", "10GB/s")[1]

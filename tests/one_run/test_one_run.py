@@ -41,6 +41,13 @@ def used(text: str) -> Utilisation:
         ("8xh100 7B 76800tok/s batch=64", 0.4075),
         ("1x3090 1B 11833tok/s", 1.0),
         ("1x3090 100M 118333tok/s", 1.0),
+        ("8 H100 80GB, 7B, 76.8k tokens/sec, bf16", 0.4075),
+        ("2x8 h100 7B 153600 tok/s", 0.4075),
+        ("4x4090 llama2-7b MFU: 38%", 0.38),
+        # 64 samples a step: of one pass each, of four passes of two, and of eight passes over two ways to split.
+        ("8xh100 7B 1.706667 s sequence length 2048 gbs 64", 0.4075),
+        ("8xh100 7B step_time 1.706667 mbs=2 accum=4 seq=2048", 0.4075),
+        ("8xh100 7B 1.706667 s/it mbs=2 accum=8 tp=2 seq=2048", 0.4075),
     ],
 )
 def test_a_run_in_words_has_its_utilisation(words: str, value: float) -> None:
@@ -147,3 +154,17 @@ def test_a_name_means_a_published_network_or_a_size() -> None:
     names = ("Llama 3.1 8B", "7B", "mixtral-8x7b", "30B-A3B")
     assert [network_of(name).active for name in names] == [8.03e9, 7e9, 12.9e9, 3e9]
     assert network_of("ResNet50").sample == "images"
+
+
+@pytest.mark.parametrize(
+    ("words", "lacking"),
+    [
+        ("8xh100 7B 1.2s/step", "seq=2048 and gbs=256"),
+        ("8xh100 7B 1.2s/step gbs=64", "seq=2048"),
+        ("8xh100 7B 12 samples/s", "seq=2048"),
+    ],
+)
+def test_what_is_lacking_is_asked_for(words: str, lacking: str) -> None:
+    with pytest.raises(GenperfError) as error:
+        used(words)
+    assert f"add {lacking}, or give tok/s" in str(error.value)
