@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -247,26 +247,15 @@ def ask_recognised(
         return replace(answer, answers=(value, *answer.answers[1:]))
     if reading is not None:
         answer = _measured(opened, reading)
-    else:
-        resolved = _resolved(opened.reading, opened.at)
-        series = _series(opened.reading, resolved)
-        answers = _SeriesAnswers(opened, opened.reading, series, question or Question(), seed)
-        hourly = [column for column in opened.reading.with_role("ratio") if MONEY in column.reasons and column.kind]
-        notes = []
-        if hourly and answers.question.price is None and (price := answers.price_in(hourly[0])):
-            answers = replace(answers, question=replace(answers.question, price=price_of(price)))
-            notes.append(
-                f"the price of one of the {opened.reading.scale} is {price} by '{hourly[0].name}'; --price sets it"
-            )
-        answer = answers.answered(resolved)
-        if (
-            header_of(wanted or "").kind == "time"
-            and opened.reading.columns[opened.reading.quantities[0]].kind == "rate"
-        ):
-            # The time of a step is wanted, and a rate was measured.
-            answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
-        answer = replace(answer, notes=(*notes, *answer.notes))
-    return replace(answer, notes=(*requested.notes, *answer.notes))
+        return replace(answer, notes=(*requested.notes, *answer.notes))
+    reading, resolved = opened.reading, _resolved(opened.reading, opened.at)
+    of_series = _SeriesAnswers(opened, reading, _series(reading, resolved), question or Question(), seed)
+    priced, notes = of_series.priced()
+    answer = priced.answered(resolved)
+    if header_of(wanted or "").kind == "time" and reading.columns[reading.quantities[0]].kind == "rate":
+        # The time of a step is wanted, and a rate was measured.
+        answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
+    return replace(answer, notes=(*requested.notes, *notes, *answer.notes))
 
 
 def _measured(opened: Recognised, reading: Reading) -> Answer:
@@ -579,18 +568,23 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         """The counts of the scale in the series."""
         return self.reading.columns[self.reading.scale or ""].values[self.series.rows]
 
-    def price_in(self, column: TableColumn) -> str:
-        """Return the price of one worker or node that a column of money per hour gives; empty where it gives none.
+    def priced(self) -> tuple[Self, list[str]]:
+        """Return the answers at the price that a column of money per hour gives, with a note; as they are without one.
 
-        The same in each run it is of one, and in proportion to the count of all.
+        The same in each run it is the price of one worker or node, and in proportion to the count that of all.
         """
-        paid = column.values[self.series.rows]
+        hourly = [column for column in self.reading.with_role("ratio") if MONEY in column.reasons and column.kind]
+        if not hourly or self.question.price is not None or hourly[0].kind != "rate":
+            return self, []
+        column, paid = hourly[0], hourly[0].values[self.series.rows]
         of_one = next((p for p in (paid, paid / self._counts) if np.ptp(p) <= SAME_PRICE * np.max(p)), None)
         counted = meant_by(self.reading.scale or "") in LEVELS and len(np.unique(self._counts)) > 1
-        if not counted or of_one is None or column.kind != "rate":
-            return ""
+        if not counted or of_one is None:
+            return self, []
         sign = re.search(r"[$€£¥]", f"{column.name} {self.opened.source.units.get(column.name, '')}")
-        return f"{float(np.median(of_one)):.6g}{sign[0] if sign else ''}/{column.header.unit}"
+        price = f"{float(np.median(of_one)):.6g}{sign[0] if sign else ''}/{column.header.unit}"
+        note = f"the price of one of the {self.reading.scale} is {price} by '{column.name}'; --price sets it"
+        return replace(self, question=replace(self.question, price=price_of(price))), [note]
 
     def fitted(self, name: str) -> tuple[FitResult, Table]:
         """Fit the model that answers for one quantity, with the table that it was fitted to."""

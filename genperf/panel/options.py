@@ -32,6 +32,35 @@ _ALIASES = {"\N{MICRO SIGN}s": "us", "\N{GREEK SMALL LETTER MU}s": "us"}
 PREDICTION_COLUMNS = ("lower", "upper", "fits", "verdict", "reason")
 
 
+#: The ending of a phase's column is its unit, seconds: a column `forward` may hold anything.
+UNITS = ("s", "seconds")
+_SPELLED = [(phase, f"{word}_{unit}") for phase, words in PHASES.items() for word in words for unit in UNITS]
+
+Names = str | Sequence[str]
+#: A name in a list: in quotes where it holds a comma, or up to the next comma.
+_LISTED = re.compile(r'\s*"([^"]*,[^"]*)"\s*(?=,|$)|([^,]+)')
+_STOPPED, _MEMORY = (re.compile(rf"\b{any_of(f'cells.{kind}')}\b") for kind in ("stopped", "memory"))
+_FAILED = re.compile(
+    "".join(rf"(?<!\b{word} )" for word in words_of("cells.denial")) + rf"\b{any_of('cells.failed')}\b"
+)
+
+#: Options that name the measured column.
+MEASURED = ("time", "throughput", "quantity")
+#: Options of several columns, in the order in which a line of options has them, and those of one column.
+SEVERAL = ("extrinsic", "group", "categorical", "intrinsic")
+#: Options of `read_table` beside those.
+OPTIONS = (
+    *(*MEASURED, "unit", "work", "scaling", *SEVERAL, "weight", "repeat", "let", "where"),
+    *("skip_bad_rows", "delimiter", "aggregate", "status", "failed", "also"),
+)
+
+#: Names that formulas and predictions use already.
+_TAKEN = frozenset({TIME, *PREDICTION_COLUMNS, "throughput", "efficiency", "cost", "total", "machines"})
+
+
+# --- what is measured -------------------------------------------------------------------------------------------------
+
+
 class Measurement(Struct, frozen=True):
     """The measured column and what it holds."""
 
@@ -120,11 +149,6 @@ def _quantity(text: str, unit: str, name: str) -> Measurement:
     return Measurement(column, "quantity", suffix or unit, name)
 
 
-#: The ending of a phase's column is its unit, seconds: a column `forward` may hold anything.
-UNITS = ("s", "seconds")
-_SPELLED = [(phase, f"{word}_{unit}") for phase, words in PHASES.items() for word in words for unit in UNITS]
-
-
 def phase_columns(names: Collection[str]) -> dict[str, str]:
     """Return the column that measures each phase: the first of the phase's names among the columns, case ignored."""
     there = {name.lower(): name for name in reversed(list(names))}
@@ -152,13 +176,7 @@ def shown_phases(phases: Mapping[str, str]) -> str:
     return ", ".join(f"{column} ({phase})" for phase, column in phases.items())
 
 
-Names = str | Sequence[str]
-#: A name in a list: in quotes where it holds a comma, or up to the next comma.
-_LISTED = re.compile(r'\s*"([^"]*,[^"]*)"\s*(?=,|$)|([^,]+)')
-_STOPPED, _MEMORY = (re.compile(rf"\b{any_of(f'cells.{kind}')}\b") for kind in ("stopped", "memory"))
-_FAILED = re.compile(
-    "".join(rf"(?<!\b{word} )" for word in words_of("cells.denial")) + rf"\b{any_of('cells.failed')}\b"
-)
+# --- which runs failed ------------------------------------------------------------------------------------------------
 
 
 class FailureRule(Struct, frozen=True):
@@ -262,15 +280,7 @@ def refuse_only_failures(failed: Mask, where: str) -> None:
         raise OnlyFailuresError(f"{what} failed: there is no measured value to fit", hint=hint, where=where)
 
 
-#: Options that name the measured column.
-MEASURED = ("time", "throughput", "quantity")
-#: Options of several columns, in the order in which a line of options has them, and those of one column.
-SEVERAL = ("extrinsic", "group", "categorical", "intrinsic")
-#: Options of `read_table` beside those.
-OPTIONS = (
-    *(*MEASURED, "unit", "work", "scaling", *SEVERAL, "weight", "repeat", "let", "where"),
-    *("skip_bad_rows", "delimiter", "aggregate", "status", "failed", "also"),
-)
+# --- which column plays which part ------------------------------------------------------------------------------------
 
 
 class Roles(Struct, frozen=True, dict=True):
@@ -439,10 +449,6 @@ def names_of(names: Names) -> list[str]:
     """
     texts = [quoted or plain for quoted, plain in _LISTED.findall(names)] if isinstance(names, str) else names
     return [n.strip() for n in texts if n.strip()]
-
-
-#: Names that formulas and predictions use already.
-_TAKEN = frozenset({TIME, *PREDICTION_COLUMNS, "throughput", "efficiency", "cost", "total", "machines"})
 
 
 def further_of(also: Mapping[str, str] | str | Sequence[str] | None) -> dict[str, Measurement]:

@@ -54,6 +54,61 @@ COUNTS = frozenset({*WAYS, *words_of("columns.divisor")})
 LEAST_GROWTH = 0.2
 
 
+#: The ways of a transformer beside data, as products, those of most ways first.
+_SPLITS = (
+    "tensor_parallel*pipeline_parallel*context_parallel",
+    "tensor_parallel*pipeline_parallel",
+    "tensor_parallel",
+    "pipeline_parallel",
+)
+#: Cores of the largest machines that are common: two sockets of 64.
+MOST_CORES = 128
+#: The exponent of the speed over the last two counts below which the runs stopped gaining, so that their knee was
+#: measured. A guess: a doubling that brings less than a third.
+LEAST_GAIN = 0.4
+#: Factors that follow from others → by what, tried in order where a table lacks them.
+DERIVED: dict[str, tuple[str, ...]] = {
+    "bytes": ("4*parameters",),
+    "batch": ("global_batch/workers",),
+    "global_batch": ("batch*workers", "micro_batch*micro_batches*data_parallel"),
+    "iterations": ("samples/global_batch",),
+    "nodes": ("ceil(workers/devices_per_node)",),
+    "devices_per_node": ("workers/nodes",),
+    "workers": (*(f"data_parallel*{ways}" for ways in _SPLITS), "nodes*devices_per_node"),
+    "parameters": ("1e9*parameters_billion", "12*layers*hidden**2 + vocabulary*hidden", "12*layers*hidden**2"),
+    "micro_batches": ("global_batch/(data_parallel*micro_batch)",),
+    "micro_batch": ("global_batch/(data_parallel*micro_batches)",),
+    "data_parallel": (*(f"workers/({ways})" for ways in _SPLITS), "workers"),
+}
+
+#: Factors of different tables whose columns are kept by the field's names.
+KEPT_COLUMNS = 1024
+
+#: The median of T(fewest workers)/T(most workers), at the same batch, from which on all share one amount of work.
+#: Weak scaling has at most 1, but for noise and caches. Half and double answer as many questions
+#: (experiments/results/settings.md).
+LEAST_FALL = 1.5
+ONE = Number(1.0)
+#: The kinds that are possible where nothing shows one.
+POSSIBLE: tuple[Scaling, ...] = ("weak", "strong")
+
+# Where a scale may exhaust what one machine has: cores, memory, slots of a server.
+#: Probability that a doubling is the last one that helps. A guess.
+LIMIT_CHANCE = 0.2
+#: Doublings beyond the largest measured count between which a limit may lie. Guesses.
+LIMIT_DOUBLINGS: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0, 3.0)
+#: Powers in which a step grows with the count beyond a limit, each with its probability: in the first power more
+#: only wait, and in the second they hinder each other, so that the work in a second falls. Chosen for drawn loads
+#: that turn beyond the data (`experiments/accuracy/turning.py`): with no second power 78 % are covered, with half 93 %.
+LIMIT_POWERS: tuple[tuple[float, float], ...] = ((1.0, 0.7), (2.0, 0.3))
+
+
+_SERVED = frozenset(words_of("headers.served"))
+
+
+# --- the axis ---------------------------------------------------------------------------------------------------------
+
+
 class Axis(Struct, frozen=True):
     """The factor along which the runs of a table are scaled."""
 
@@ -147,6 +202,9 @@ def growth_along(counts: Array, values: Array) -> float:
     return float(np.log(later / before) / np.log(ends[1] / ends[0]))
 
 
+# --- what the factors mean --------------------------------------------------------------------------------------------
+
+
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_defaults=True):
     """The measured quantity that a model predicts."""
 
@@ -184,37 +242,6 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_
         return f"{self.name} '{self.column}'" + (f", {self.unit}" if self.unit else "")
 
 
-#: The ways of a transformer beside data, as products, those of most ways first.
-_SPLITS = (
-    "tensor_parallel*pipeline_parallel*context_parallel",
-    "tensor_parallel*pipeline_parallel",
-    "tensor_parallel",
-    "pipeline_parallel",
-)
-#: Cores of the largest machines that are common: two sockets of 64.
-MOST_CORES = 128
-#: The exponent of the speed over the last two counts below which the runs stopped gaining, so that their knee was
-#: measured. A guess: a doubling that brings less than a third.
-LEAST_GAIN = 0.4
-#: Factors that follow from others → by what, tried in order where a table lacks them.
-DERIVED: dict[str, tuple[str, ...]] = {
-    "bytes": ("4*parameters",),
-    "batch": ("global_batch/workers",),
-    "global_batch": ("batch*workers", "micro_batch*micro_batches*data_parallel"),
-    "iterations": ("samples/global_batch",),
-    "nodes": ("ceil(workers/devices_per_node)",),
-    "devices_per_node": ("workers/nodes",),
-    "workers": (*(f"data_parallel*{ways}" for ways in _SPLITS), "nodes*devices_per_node"),
-    "parameters": ("1e9*parameters_billion", "12*layers*hidden**2 + vocabulary*hidden", "12*layers*hidden**2"),
-    "micro_batches": ("global_batch/(data_parallel*micro_batch)",),
-    "micro_batch": ("global_batch/(data_parallel*micro_batches)",),
-    "data_parallel": (*(f"workers/({ways})" for ways in _SPLITS), "workers"),
-}
-
-#: Factors of different tables whose columns are kept by the field's names.
-KEPT_COLUMNS = 1024
-
-
 class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """One measured configuration."""
 
@@ -226,15 +253,6 @@ class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     lowest: float
     highest: float
     repeats: int
-
-
-#: The median of T(fewest workers)/T(most workers), at the same batch, from which on all share one amount of work.
-#: Weak scaling has at most 1, but for noise and caches. Half and double answer as many questions
-#: (experiments/results/settings.md).
-LEAST_FALL = 1.5
-ONE = Number(1.0)
-#: The kinds that are possible where nothing shows one.
-POSSIBLE: tuple[Scaling, ...] = ("weak", "strong")
 
 
 class WorkFormula(NamedTuple):
@@ -721,20 +739,6 @@ def _of_worker(panel: Panel) -> tuple[WorkFormula, ...]:
         return (WorkFormula("1", False),)
     kinds = POSSIBLE if panel.kind is None else (panel.kind,)
     return tuple(WorkFormula(KINDS[name].over(counted), False) for name in kinds)
-
-
-# Where a scale may exhaust what one machine has: cores, memory, slots of a server.
-#: Probability that a doubling is the last one that helps. A guess.
-LIMIT_CHANCE = 0.2
-#: Doublings beyond the largest measured count between which a limit may lie. Guesses.
-LIMIT_DOUBLINGS: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0, 3.0)
-#: Powers in which a step grows with the count beyond a limit, each with its probability: in the first power more
-#: only wait, and in the second they hinder each other, so that the work in a second falls. Chosen for drawn loads
-#: that turn beyond the data (`experiments/accuracy/turning.py`): with no second power 78 % are covered, with half 93 %.
-LIMIT_POWERS: tuple[tuple[float, float], ...] = ((1.0, 0.7), (2.0, 0.3))
-
-
-_SERVED = frozenset(words_of("headers.served"))
 
 
 class Share(Struct, frozen=True):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,9 +24,6 @@ from genperf.table.clean import filled, is_number, labels
 from genperf.table.opened import understood
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import meant_by
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping[str, str]) -> Table:

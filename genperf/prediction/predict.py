@@ -51,6 +51,21 @@ SHOWN_STAND_INS = 4
 LEAST_DRAWS_OF_A_WAY = 20
 
 
+#: How far a prediction can be trusted, and the probability that a run does not fail.
+JUDGED = ("verdict", "reason", "fits")
+#: Columns that come first where a throughput was measured.
+THROUGHPUT = ("throughput", "throughput_lower", "throughput_upper")
+#: Configurations that are predicted at once. One takes about 2 kB for each hundred draws, 50 MB at most for the 1,000
+#: draws of a series. Twice as many take a third longer for a family, whose arrays a core's cache then has no room for.
+#: Half as many take a third less for a series, and a third more for a table of many factors.
+ROWS = 1_000
+#: No prediction lies below this share of the smallest measured value: a logarithm must exist.
+FLOOR = 1e-6
+
+
+# --- levels that were not measured ------------------------------------------------------------------------------------
+
+
 class StandIns(Struct, frozen=True, eq=False):
     """Rows, each once for every way to put measured levels in the place of those that were not."""
 
@@ -193,16 +208,7 @@ def substitution_notes(schema: Schema, members: Sequence[Member] = ()) -> list[s
     ]
 
 
-#: How far a prediction can be trusted, and the probability that a run does not fail.
-JUDGED = ("verdict", "reason", "fits")
-#: Columns that come first where a throughput was measured.
-THROUGHPUT = ("throughput", "throughput_lower", "throughput_upper")
-#: Configurations that are predicted at once. One takes about 2 kB for each hundred draws, 50 MB at most for the 1,000
-#: draws of a series. Twice as many take a third longer for a family, whose arrays a core's cache then has no room for.
-#: Half as many take a third less for a series, and a third more for a table of many factors.
-ROWS = 1_000
-#: No prediction lies below this share of the smallest measured value: a logarithm must exist.
-FLOOR = 1e-6
+# --- predictions ------------------------------------------------------------------------------------------------------
 
 
 class Ensemble(Struct, frozen=True, eq=False):

@@ -272,6 +272,9 @@ def source_of_columns(columns: Mapping[str, AnyArray], name: str = "DataFrame", 
     return Source(name, dict(columns), np.arange(rows, dtype=np.int64), unit)
 
 
+# --- factors ----------------------------------------------------------------------------------------------------------
+
+
 Role = Literal["intrinsic", "extrinsic", "categorical"]
 
 
@@ -329,6 +332,9 @@ def measure(name: str, role: Role, values: Sequence[Any] | AnyArray) -> Factor:
         # Dividing by the number of values first: the sum of large ones would overflow.
         centre = float(np.sum(np.abs(numbers) / len(numbers))) or 1.0
     return Factor(name, role, lower, upper, centre, distinct, integer=integer, positive=positive)
+
+
+# --- cells as people write them ---------------------------------------------------------------------------------------
 
 
 _BLANKS = "'’\u00a0\u2009\u202f"

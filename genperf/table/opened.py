@@ -82,6 +82,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# --- several files ----------------------------------------------------------------------------------------------------
+
+
 _ENDINGS = frozenset(words_of("columns.ending"))
 
 #: Of a run without steps of a column: their count and quantiles.
@@ -256,6 +259,9 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
         for n, taken in source.names.items()
     }
     return replace(source, cells=cells, read=read, names=names, aliases={**source.aliases, **aliases})
+
+
+# --- sources ----------------------------------------------------------------------------------------------------------
 
 
 #: A step of a job, as a scheduler numbers it.

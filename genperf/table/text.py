@@ -844,6 +844,9 @@ def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Coun
             yield path, "" if item is None else item if isinstance(item, str) else json.dumps(item)
 
 
+# --- a table in the source of a LaTeX document ------------------------------------------------------------------------
+
+
 _TABULAR = re.compile(r"\\begin\{(tabular[x*]?|longtable)\}.*?\\end\{\1\}", re.DOTALL)
 _BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 _CAPTION = re.compile(rf"\\caption(?:\[[^\]]*\])?{_BRACED}")
