@@ -56,6 +56,6 @@ def junit_report(findings: list[tuple[str, str, bool]]) -> str:
     failures = sum(slow for *_, slow in findings)
     lines = [f'<testsuite name="genperf verify" tests="{len(findings)}" failures="{failures}">']
     for name, line, slow in findings:
-        told = f"<failure message={quoteattr(line)} />" if slow else f"<system-out>{escape(line)}</system-out>"
-        lines.append(f'  <testcase classname="genperf" name={quoteattr(name)}>{told}</testcase>')
+        outcome = f"<failure message={quoteattr(line)} />" if slow else f"<system-out>{escape(line)}</system-out>"
+        lines.append(f'  <testcase classname="genperf" name={quoteattr(name)}>{outcome}</testcase>')
     return "\n".join([*lines, "</testsuite>", ""])

@@ -246,8 +246,8 @@ def tested_in(path: str) -> Collective | None:
     # Where neither its name nor the text does, the factor of the bus and the operation show which one it is.
     parted = "all_gather" if rows[0][3] == "none" else "reduce_scatter"
     by_factor = "all_reduce" if ratio > 1.0 else parted if ratio < 1.0 else "broadcast"
-    said, hosts = f"{name} {text[:2000]}".lower(), {host for host, _ in ranks}
-    called = next((collective for collective, (words,) in patterns.items() if re.search(words, said)), by_factor)
+    wording, hosts = f"{name} {text[:2000]}".lower(), {host for host, _ in ranks}
+    called = next((collective for collective, (words,) in patterns.items() if re.search(words, wording)), by_factor)
     device = (device_in(ranks[0][1]) if ranks else None) or UNKNOWN
     return Collective(called, len(ranks), max(len(hosts), 1.0), speed, device, float(sizes.max()))
 

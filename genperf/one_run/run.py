@@ -38,7 +38,7 @@ _MACHINE = re.compile(
 _N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _UNIT = r"[a-z][\w.-]*(?:(?: ?/ ?| per )[a-z]+)*"
 #: What words say of a run, each with its column and its cell, in the order in which they are looked for.
-_SAID = [
+_PHRASES = [
     (re.compile(rf"(?i)(?<!\S)(?:{words})(?!\S)"), column, cell)
     for words, column, cell in (
         (rf"(?:{any_of('one_run.mfu')}(?: of|:)? )?({_N} ?%)(?: ?{any_of('one_run.mfu')})?", "mfu", r"\1"),
@@ -183,7 +183,7 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     if not row:
         return {}
     device, count, is_open = row["device"], row["devices"], "nodes" not in row
-    for pattern, column, cell in _SAID:
+    for pattern, column, cell in _PHRASES:
         rest = pattern.sub(partial(_taken, row, column, cell), rest)
     if bare := next(filter(_BARE.fullmatch, rest.split()), ""):
         what, number = "could be tokens or samples a second, of all devices or of each", bare.removesuffix("/s")
