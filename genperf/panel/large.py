@@ -251,7 +251,7 @@ class AggregatedTable(Table, frozen=True, eq=False, dict=True):
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "a.csv").write_text("workers,s\n1,0.9\n1,1.1\n")
     >>> _ = (folder / "b.csv").write_text("workers,s\n2,0.5\n")
-    >>> table = read_table(folder / "*.csv", time="s", extrinsic="workers")
+    >>> table = read_table(folder / "*.csv", time="s", extrinsic="workers", aggregate=True)
     >>> table.rows, table.measured.tolist(), round(table.noise(), 4)
     (3, [1.0, 0.5], 0.1414)
     """
