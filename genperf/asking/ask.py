@@ -48,11 +48,12 @@ from genperf.normal.exchange import minimum_exchange
 from genperf.normal.record import record_like
 from genperf.normal.series import among_published, series_of, trains_networks
 from genperf.panel.configurations import left_open, parts_given
+from genperf.panel.evidence import words_in
 from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import StepWork, several_nodes
 from genperf.panel.quantities import paid_for, quantities_of
 from genperf.panel.read import Recognised, count_in
-from genperf.panel.reading import Reading, column_named, words_in
+from genperf.panel.reading import Reading, column_named
 from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS

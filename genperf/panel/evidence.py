@@ -507,10 +507,17 @@ def _step_of_layout(name: str, header: Header, names: Sequence[str], of_all: str
     return f"{'*'.join(columns[f] for f in factors)}/{f'({rate})' if rate else quote_name(name)}"
 
 
+def words_in(name: str) -> set[str]:
+    """Return the words of a name: `step_ms.p50` is `step`, `ms` and `p50`."""
+    return {*re.split(r"[\W_]+", name.lower())} - {""}
+
+
 def is_size(name: str) -> bool:
-    """Tell whether a column is a number of the program, as its batch: no count that a run is scaled by."""
+    """Tell whether a column is a number of the program, as its batch or its atoms: no count that a run is scaled by."""
     canonical = canonical_of(name)
-    return canonical is not None and canonical not in EXTRINSIC
+    if canonical is None:
+        return meant_by(name) is None and not words_in(name).isdisjoint(words_of("headers.size"))
+    return canonical not in EXTRINSIC
 
 
 def ending_column(columns: Mapping[str, Cells | Sequence[Any]]) -> dict[str, str]:

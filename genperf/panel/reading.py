@@ -39,6 +39,7 @@ from genperf.panel.evidence import (
     repeated_kinds,
     role_by_words,
     sparse,
+    words_in,
 )
 from genperf.panel.options import MEASURED, FailureRule, Roles, phase_columns
 from genperf.panel.panel import LEAST_GROWTH, growth_along
@@ -654,11 +655,6 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     return chosen
 
 
-def words_in(name: str) -> set[str]:
-    """Return the words of a name: `step_ms.p50` is `step`, `ms` and `p50`."""
-    return {*re.split(r"[\W_]+", name.lower())} - {""}
-
-
 def measured_roles(
     reading: Reading, name: str, scale: str | None, given: Roles
 ) -> tuple[dict[str, str], dict[str, str]]:
@@ -786,9 +782,9 @@ def _with_series(
         series = {n: columns[n].texts for n in [*texts, *per_worker]}
         counts = np.empty(0) if scale is None else columns[scale].values
         for name in [n for n in texts if columns[n].is_provenance and n not in requested]:
-            if len(series) > 1 and (alone(series) or (len(counts) and sparse(series, counts))):
+            if series and (alone(series) or (len(series) > 1 and len(counts) and sparse(series, counts))):
                 del series[name]  # nearly each run is of another place or day: that separates no series
-        if len(counts) and sparse(series, counts):
+        if series and len(counts) and sparse(series, counts):
             series = {}
     if series:
         of_series = not {*series}.isdisjoint(batches)

@@ -138,7 +138,15 @@ _BARE = re.compile(
     rf"(?<![\w.\-/])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+~?(?P<value>{_CLOCK}|{_DIGITS}){_MULTIPLE}"
     rf"(?:(?=\s?(?P<unit>{_UNIT})(?![\w:]))|{_END})"
 )
-_PATTERNS = (_LISTED, _FLAG, _IN_PATH, _PAIR, _AVERAGED, _ALONE, _TOOK, _COUNTED, _COUNTED_IN_HAN, _BARE)
+#: `Loop time of 61.5 on 4 procs`, and at the end of a line `3.12 seconds time elapsed`.
+_OF = re.compile(rf"(?<=\w) of (?P<value>{_DIGITS})(?= {any_of('headers.preposition')} |\W*$)")
+_ELAPSED = re.compile(
+    rf"(?P<value>{_DIGITS}) (?P<unit>{'|'.join(TIME_WORDS)}) (?P<key>[^\W\d_]+(?: [^\W\d_]+)?)\W*$", re.IGNORECASE
+)
+_PATTERNS = (
+    *(_LISTED, _FLAG, _IN_PATH, _PAIR, _AVERAGED, _ALONE, _TOOK, _OF, _ELAPSED),
+    *(_COUNTED, _COUNTED_IN_HAN, _BARE),
+)
 #: A line that is one `key: word`.
 _WORD = re.compile(
     rf"^\W*(?P<key>{_KEY})\s*(?:[:=]|\.{{3,}})\s*(?P<value>[^\W\d_][\w\-./+]*(?: [\w\-./+]+){{0,4}})\s*$"
@@ -160,7 +168,7 @@ _OTHER_FACTS = re.compile(
     re.IGNORECASE,
 )
 _TIME_OF_DAY = re.compile(r"\b\d\d:\d\d\b")
-_FROM_ZERO = re.compile(rf"(?<![\w.\-/])(?P<key>{_KEY})\s*[:=]\s*0(?![\w.,:])")
+_FROM_ZERO = re.compile(rf"(?<![\w.\-/])(?P<key>{_KEY})\s*[:=]\s*0(?![\w.:]|,\d)")
 _LETTER = re.compile(r"[^\W\d_]")
 _DAY_AND_HOUR = re.compile(r"(?:^|[ \dT])\d\d$")
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
@@ -281,6 +289,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     ([('loss', 3.2, ''), ('tokens_per_second', 17975.0, '')], [('Time', 0.26, '')])
     >>> list(facts_of("INFO step 10 loss 3.2 step_time 0.42 s"))
     [('step', 10.0, ''), ('step_time', 0.42, 's')]
+    >>> list(facts_of("Loop time of 61.5 on 4 procs for 100 steps")), list(facts_of("3.12 seconds time elapsed"))
+    ([('Loop time', 61.5, ''), ('procs', 4.0, '')], [('time elapsed', 3.12, 's')])
     >>> list(facts_of("time (ms) | forward: 43.4 | backward: 90.7")), list(facts_of("22.39 ms per sample on 16 procs"))
     ([('forward', 43.4, 'ms'), ('backward', 90.7, 'ms')], [('ms per sample', 22.39, ''), ('procs', 16.0, '')])
     """
@@ -353,7 +363,7 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
             return None
         key, unit = unit if unit[0] != "/" else "rate (1/s)", ""
     else:
-        key = _called(groups["key"])
+        key = _called(groups["key"] if pattern is not _OF else " ".join(match.string[: match.start()].split()[-2:]))
     clock = ":" in value or (value[-1].isalpha() and value not in ("nan", "inf"))
     # `Throughput: 1 GPU: 250 img/s`
     beside = _COUNTED.match(match.string, match.start("value"))
@@ -365,6 +375,7 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
         or ("/" in unit and _kind_of(unit) and _COUNTED.search(groups.get("key", "")))  # `on 4 GPUs: 385 img/s`
         or (pattern is _PAIR and is_result(key) and beside is not None and _counts(beside["key"]))
         or (pattern is not _ALONE and _SOURCE_FILE.search(key))
+        or (pattern in (_OF, _ELAPSED) and header_of(key).kind != "time")
         or (clock and _DAY_AND_HOUR.search(key))  # `I1231 01:43:56.9`
         or (unit and canonical_time(key) is not None)  # `0.9 sec = 1.8 hours`
         or (

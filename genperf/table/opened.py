@@ -218,7 +218,7 @@ def _paths(paths: Sequence[str]) -> dict[str, list[str]]:
             files = last and any("." in text for text in texts)
             number = sum(n.startswith("folder") for n in columns) + 1
             called = "file" if files else "folder" if number == 1 else f"folder {number}"
-            columns[called] = [os.path.splitext(text)[0] for text in texts] if files else texts
+            columns[called] = [re.sub(r"(?<!^)\.[^\W\d][^.]*$", "", text) for text in texts] if files else texts
     return columns
 
 

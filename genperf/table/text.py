@@ -269,15 +269,20 @@ def _one_table(records: Sequence[Record], drawn: str) -> tuple[list[Record], lis
     parted = [(title, with_units(_without_notes(table))) for title, table in tables]
     chosen = 0
     if len(parted) > 1:
-        # The first that shows a scale, with a result by its name or without one; else the first.
+        # The first that shows a scale, with a result by its name or without one; then one of a result.
         cells = [
             {name: [row[k] for _, row in rows if k < len(row)] for k, name in enumerate(head)}
             for _, ((_, head), *rows) in parted
         ]
-        chosen = next((k for named in (True, False) for k, t in enumerate(cells) if is_of_scale(t, named)), 0)
+        scaled = [k for named in (True, False) for k, t in enumerate(cells) if is_of_scale(t, named)]
+        chosen = next(iter([*scaled, *(k for k, t in enumerate(cells) if any(map(is_result, t)))]), 0)
     start, header = parted[chosen][1][0]
     same = [(title, rows) for title, ((_, head), *rows) in parted if head == header]
-    headers = [table[0] for _, table in parted if table[0][1] != header]
+    headers = [
+        head
+        for _, (head, *rows) in parted
+        if head[1] != header and any(map(_is_number, (cell for _, row in rows for cell in row)))
+    ]
     notes = (
         [] if header == tables[chosen][1][0][1] else [step(f"row of units read into the header: {listed(header, 6)}")]
     )
@@ -289,7 +294,12 @@ def _one_table(records: Sequence[Record], drawn: str) -> tuple[list[Record], lis
     titles = [title for title, _ in same]
     if len({*titles} - {""}) < len(same):
         titles = _titles_within(drawn, [table[0][0] for _, table in parted if table[0][1] == header])
-    if len({*titles}) == 1 or "" in titles or "table" in header:
+    columns = [[{row[k] for _, row in rows if k < len(row)} for _, rows in same] for k in range(len(header))]
+    # A column may hold another value in each table.
+    told = all(len(rows) > 1 for _, rows in same) and any(
+        all(len(cells) == 1 for cells in column) and len(set[str]().union(*column)) == len(same) for column in columns
+    )
+    if told or len({*titles}) == 1 or "" in titles or "table" in header:
         return [(start, header), *(row for _, rows in same for row in rows)], [step(text), *notes], same[0][0]
     rows_of = zip(titles, same, strict=True)
     titled = [(line, [title, *row]) for title, (_, rows) in rows_of for line, row in rows if any(row)]
@@ -321,7 +331,7 @@ def _without_notes(table: Sequence[Record]) -> list[Record]:
 
 def is_of_scale(cells: Mapping[str, Any], named: bool = True) -> bool:
     """Tell whether a table has a count of devices, nodes, threads or the like that varies, beside a `named` result."""
-    counts = [name for name in cells if meant_by(name) in (*LEVELS, "threads") or counts_cores(name)]
+    counts = [name for name in cells if _is_count(name)]
     numbers = ([parts_of(str(cell)) for cell in cells[name] if cell != ""] for name in counts)
     varied = any(all(row) and len({p.number for p in row if p}) > 1 for row in numbers)
     return varied and (not named or any(is_result(name) for name in cells))
@@ -454,6 +464,8 @@ def _names_in(comment: str, count: int, delimiter: str) -> list[str] | None:
         body.split(),
     ):
         plain = [re.split(r"\s{2,}|\t|\s+->", n.strip().strip('"'))[0].strip("# ") or n.strip() for n in names]
+        again = [plain[:k].count(n) + 1 for k, n in enumerate(plain)]
+        plain = [n if k == 1 else f"{n} {k}" for n, k in zip(plain, again, strict=True)]
         if len(plain) == count and len(set(plain)) == count and all(plain) and not any(map(_is_number, plain)):
             return plain
     return None
@@ -490,9 +502,16 @@ def _rules(text: str) -> set[int]:
     """Return the lines of a drawn table that part its header from its rows, or its rows."""
     lines = [line.strip() for line in text.splitlines()]
     rules = {number for number, line in enumerate(lines, 1) if line[:1] in _OF_A_RULE and _RULE.match(line)}
-    # A rule without a bar stands between two lines with the same bars.
+    # A rule without a bar stands between two lines with the same bars, of which the upper one names a count.
     bars = [0, *(line.count("|") for line in lines), 0]
-    return {k for k in rules if {*"|+"} & {*lines[k - 1]} or 0 < bars[k - 1] == bars[k + 1]}
+    bare = {k for k in rules if not {*"|+"} & {*lines[k - 1]}}
+    under = {k for k in bare if 0 < bars[k - 1] == bars[k + 1] and any(map(_is_count, lines[k - 2].split("|")))}
+    return (rules - bare) | under
+
+
+def _is_count(name: str) -> bool:
+    """Tell whether a name is that of a count of devices, nodes, threads or the like."""
+    return meant_by(name.strip()) in (*LEVELS, "threads") or counts_cores(name.strip())
 
 
 def _drawn(text: str) -> Iterator[Record]:
@@ -581,8 +600,10 @@ def guess_delimiter(text: str) -> str:
     best = max(DELIMITERS, key=lambda delimiter: agreements[delimiter])
     share, width = agreements[best]
     if width:
-        # A sentence above columns that blanks part has commas of its own.
-        return RUNS if share < LEAST_AGREEMENT <= agreements[RUNS][0] else best
+        # A sentence above columns that blanks part has commas of its own, and several tabs may part two columns.
+        agreed, fewer = agreements[RUNS]
+        aligned = best == "\t" and agreed >= share and 1 < fewer < width
+        return RUNS if aligned or share < LEAST_AGREEMENT <= agreed else best
     blanks, runs = agreement(" ", 0), agreement(RUNS, 0)
     by_blanks = RUNS if runs[0] > blanks[0] else " "
     return by_blanks if blanks[1] or runs[1] else ","

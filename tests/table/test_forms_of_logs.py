@@ -11,6 +11,7 @@ from genperf.errors import TableError
 from genperf.panel.read import recognised
 from genperf.table.facts import facts_of
 from genperf.table.opened import open_files, understood
+from genperf.vocabulary.headers import header_of
 
 COUNTS = (1, 2, 4, 8)
 
@@ -125,6 +126,11 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
     "seconds in one digit": (
         lambda n: steps(lambda i: f"Global step {i}: loss = 1.{i}, time per step = 0:00:{800 / rate(n):.3f}"),
         "time per step", lambda n: 800 / rate(n),
+    ),
+    "a time behind its unit": (
+        lambda n: f" {n * 970:,.2f} msec task-clock  #  {n * 0.97:.3f} CPUs utilized\n"
+        + f"  {1e5 / rate(n):.6f} seconds time elapsed\n",
+        "time elapsed", lambda n: 1e5 / rate(n),
     ),
     "a settings file with sections": (
         lambda n: f"[run]\nmodel = resnet\n[result]\nthroughput = {rate(n):.2f}\n", "throughput", rate,
@@ -248,6 +254,21 @@ ONE_FILE: Mapping[str, tuple[str, str, str]] = {
         + "".join(f"  {n * 10000:,} | {n} | {rate(n):.1f}\n" for n in COUNTS),
         "processes", "img/s",
     ),
+    "pairs of tabs below a comment": (
+        "# Oct. 26\n#nodes \t#nproc  #total time  -> per step = total time / 300\n"
+        + "".join(f"{n}\t{4 * n}\t\t{1e5 / rate(n):.4f}\n" for n in COUNTS), "nodes", "total time",
+    ),
+    "names again below a comment": (
+        "#  gpus   time  algbw  #wrong   time  algbw  #wrong\n#          (us)  (GB/s)          (us)  (GB/s)\n"
+        + "".join(f"{n:7}   9.5  {rate(n):.2f}       0   9.5   {rate(n):.2f}       0\n" for n in COUNTS),
+        "gpus", "algbw",
+    ),
+    "sizes above the results": (
+        "## Sizes\n\n| Replicate | Calculation | Atoms |\n|---|---|---|\n| 3x3 | 304 x 9 | 2736 |\n\n## 3x3\n\n"
+        + "| Config | Atoms | Steps/s |\n|---|---|---|\n"
+        + "".join(f"| gpu{n} | 2736 | {rate(n):.2f} |\n" for n in COUNTS),
+        "gpu", "Steps/s",
+    ),
     "a corner that names the headers": (tabular(r"\#GPUs", "Baseline"), "GPUs", "value"),
 }  # fmt: skip
 
@@ -257,7 +278,7 @@ def test_one_file_of_all_runs(tmp_path: Path, form: str) -> None:
     text, count, quantity = ONE_FILE[form]
     (tmp_path / "runs.txt").write_text(text, encoding="utf-8")
     answer = ask(str(tmp_path / "runs.txt"), at={count: 16}, want=quantity)
-    law = 1e5 / rate(16) if quantity in ("took", "takes", "time") else rate(16)
+    law = 1e5 / rate(16) if quantity in ("took", "takes", "time", "total time") else rate(16)
     assert answer.answers[0].value == pytest.approx(law, rel=0.15)
 
 
@@ -388,6 +409,14 @@ def test_what_a_shell_traces_is_no_line_of_a_table(tmp_path: Path) -> None:
     text = "++ NNODES=8\n" + drawn + steps(lambda i: f"iteration {i} | elapsed time per iteration (ms): 5{i}.1")
     (tmp_path / "run.log").write_text(text, encoding="utf-8")
     assert understood(tmp_path / "run.log").columns["NNODES"].tolist() == [8.0]
+
+
+def test_a_device_by_its_number_counts_none(tmp_path: Path) -> None:
+    text = "W0205 dev.cc:484] Please NOTE: device: 0, Runtime API Version: 11.2\nips: 44.5 img/s\n"
+    (tmp_path / "run.log").write_text(text, encoding="utf-8")
+    columns = understood(tmp_path / "run.log").columns
+    assert "device" not in columns
+    assert header_of("Runtime API Version").kind == ""
 
 
 def test_a_rate_of_each_device_is_none_of_all() -> None:

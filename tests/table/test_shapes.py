@@ -580,3 +580,18 @@ def test_tables_of_a_spreadsheet_are_read_as_they_come(tmp_path: Path, text: str
     assert table.target.is_time
     assert sorted(factor.role for factor in table.factors) == ["extrinsic", "intrinsic"]
     assert table.rows == 3
+
+
+def test_a_drawing_and_titles_that_a_column_repeats_are_left_unsaid(tmp_path: Path) -> None:
+    drawing = lines("| `train` | `data` |", "|---|---|", "| a | b |", "")
+    tables = lines(
+        "### 3x3", "", "| gpus | atoms | s |", "|---|---|---|", "| 1 | 27 | 9 |", "| 2 | 27 | 5 |", "",
+        "### 4x4", "", "| gpus | atoms | s |", "|---|---|---|", "| 1 | 64 | 19 |", "| 2 | 64 | 11 |",
+    )  # fmt: skip
+    (tmp_path / "runs.md").write_text(drawing + tables)
+    source = understood(tmp_path / "runs.md")
+    assert [*source.columns] == ["gpus", "atoms", "s"]
+    assert [str(step) for step in source.steps] == [
+        "4 rows read from a table drawn with | and -",
+        "2 tables of the same columns read as one",
+    ]
