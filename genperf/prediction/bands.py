@@ -27,11 +27,15 @@ _NORMAL = np.array([NormalDist().inv_cdf((i + 0.5) / POINTS) for i in range(POIN
 BLOCK_DRAWS = 131_072
 #: Cells in which a table counts the points of a normal distribution.
 NORMAL_CELLS = 4096
-#: A search ends where its bracket has this share of the points, or so few, and after
-#: so many steps.
-BRACKET_SHARE = 0.008
-BRACKET_POINTS = 10
-BRACKET_STEPS = 40
+#: A search ends where so small a share of the points lies between its place and the quantile, or so few, and after so
+#: many steps.
+NEAR_SHARE = 5e-4
+NEAR_POINTS = 3
+SEARCH_STEPS = 40
+#: Factors by which the points that are put in order are taken from farther around it where the quantile lies beyond
+#: them; after these, and of more points than so many, all points of a row are put in order.
+WIDENING = (1.0, 8.0)
+MOST_ORDERED = 2048
 
 
 #: The cells reach from one end to the other of the normal distribution's points.
@@ -136,69 +140,83 @@ class _Mixture:
     def __init__(self, centres: Array, shares: Array, sd: Array) -> None:
         self.centres, self.shares, self.sd = centres, shares, sd
         # The points of a draw without spread lie within one cell.
-        self.per_cell = NORMAL_CELLS / (2.0 * _REACH) / np.maximum(sd, 1e-9 * sd.max(axis=0))
+        self.per_cell = NORMAL_CELLS / (2.0 * _REACH) / np.maximum(sd, 1e-6 * sd.max(axis=0))
         # The place of the value 0 among the cells.
         self.origin = 0.5 * NORMAL_CELLS + 1.0 - centres * self.per_cell
         self.mean = shares @ centres
         self.scale = np.sqrt(shares @ (np.square(centres - self.mean) + np.square(sd)))
-        reach = 1.01 * _REACH * sd
-        self.ends = (centres - reach).min(axis=0), (centres + reach).max(axis=0)
+        #: The least share of the points that a search tells apart.
+        self.near = max(NEAR_SHARE, NEAR_POINTS / (POINTS * len(shares)))
 
     def quantile(self, level: float) -> Array:
         """Return a quantile of each row, shape (rows,): a search to a few points, which are put in order."""
-        with np.errstate(invalid="ignore"):
-            out = self._between(level, *self._bracket(level))
+        out = np.full(len(self.mean), np.nan)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            place, width = self._near(level)
+            for factor in WIDENING:
+                rows = np.flatnonzero(np.isnan(out))
+                if rows.size:
+                    out[rows] = self._between(level, place[rows], factor * width[rows], rows)
         for row in np.flatnonzero(np.isnan(out)):
             points = self.centres[:, row] + self.sd[:, row] * _NORMAL[:, None]
             out[row] = quantiles(points.ravel(), np.tile(self.shares, POINTS) / POINTS, np.array([level]))[0]
         return out
 
-    def _bracket(self, level: float) -> Array:
-        """Return two values around a quantile of each row with a few of its points between them, shape (2, rows)."""
-        few = max(BRACKET_SHARE, BRACKET_POINTS / (POINTS * len(self.shares)))
+    def _near(self, level: float) -> tuple[Array, Array]:
+        """Return a value near a quantile of each row, and how far around it few points lie, each of shape (rows,)."""
         per_cell, origin, rows = self.per_cell, self.origin, np.arange(len(self.mean))
-        # Two values, and the share of the points below each.
-        bracket = np.array([*self.ends, np.zeros(len(rows)), np.ones(len(rows))])
-        at = np.clip(self.mean + NormalDist().inv_cdf(level) * self.scale, *self.ends)
-        for step in range(BRACKET_STEPS):
-            here = self.shares @ _counted(_BELOW, at * per_cell + origin) / POINTS
-            lower, upper, below, above = bracket[:, rows]
-            bracket[:, rows] = np.where(here < level, [at, upper, here, above], [lower, at, below, here])
-            wide = np.flatnonzero(bracket[3, rows] - bracket[2, rows] > few)
+        away, odds = NormalDist().inv_cdf(level), np.sqrt((1.0 - level) / level)
+        at, density = self.mean + away * self.scale, NormalDist().pdf(away) / self.scale
+        # No quantile of a distribution lies farther from its mean (Cantelli's inequality).
+        lower, upper = self.mean - odds * self.scale, self.mean + self.scale / odds
+        farthest = upper - lower
+        places, widths, before = at.copy(), np.empty(len(at)), (at, np.full(len(at), np.nan))
+        for _ in range(SEARCH_STEPS):
+            missing = level - self.shares @ _counted(_BELOW, at * per_cell + origin) / POINTS
+            slope = (before[1] - missing) / (at - before[0])
+            density = np.where(np.isnan(slope), density, np.clip(slope, 0.125 * density, 8.0 * density))
+            lower, upper = np.where(missing > 0.0, at, lower), np.where(missing > 0.0, upper, at)
+            # A secant, where it stays between the ends.
+            there = at + missing / density
+            there = np.where((there > lower) & (there < upper), there, 0.5 * (lower + upper))
+            places[rows], widths[rows] = there, np.minimum(np.abs(there - at) + 2.0 * self.near / density, farthest[rows])
+            before, at, wide = (at, missing), there, np.flatnonzero(np.abs(missing) > self.near)
             if not wide.size:
                 break
             if 2 * wide.size < len(rows):
                 per_cell, origin, rows = per_cell[:, wide], origin[:, wide], rows[wide]
-            lower, upper, below, above = bracket[:, rows]
-            # Of every third step the middle, where the shares are no guide.
-            place = 0.5 if step % 3 == 2 else np.clip((level - below) / np.maximum(above - below, 1e-9), 0.05, 0.95)
-            at = lower + place * (upper - lower)
-        lower, upper = bracket[:2]
-        # The next points to the quantile may lie beyond. The least room has about five points at the 5 % quantile.
-        room = np.maximum(0.3 * (upper - lower), 25.0 * self.scale / (POINTS * len(self.shares)))
-        return np.array([lower - room, upper + room])
+                lower, upper, density, at, *before = (of[wide] for of in (lower, upper, density, at, *before))
+        return places, widths
 
-    def _between(self, level: float, lower: Array, upper: Array) -> Array:
-        """Return a quantile of each row, NaN where it does not lie between two points of its bracket."""
-        place = lower * self.per_cell + self.origin
-        below = _counted(_BELOW, place)
-        inside = _counted(_UP_TO, place + (upper - lower) * self.per_cell) - below
-        draw, row = np.nonzero(inside)
+    def _between(self, level: float, place: Array, width: Array, rows: Index) -> Array:
+        """Return a quantile of some rows, NaN where it does not lie between two points so near to a place."""
+        of_rows = (self.centres, np.broadcast_to(self.sd, self.centres.shape), self.per_cell, self.origin)
+        centres, sd, per_cell, origin = of_rows if len(rows) == len(self.mean) else (of[:, rows] for of in of_rows)
+        here = (place - width) * per_cell + origin
+        below = _counted(_BELOW, here)
+        inside = _counted(_UP_TO, here + 2.0 * width * per_cell) - below
+        inside[:, inside.sum(axis=0) > MOST_ORDERED] = 0.0
+        row, draw = np.divmod(np.flatnonzero((inside > 0.0).T), len(inside))
         count = inside[draw, row].astype(np.intp)
-        # Each draw's points of the bracket, one after another.
+        # Each row's points one after another, each draw's among them.
         number = np.arange(count.sum()) + np.repeat(below[draw, row].astype(np.intp) - np.cumsum(count) + count, count)
         draw, row = draw.repeat(count), row.repeat(count)
-        points = self.centres[draw, row] + np.broadcast_to(self.sd, below.shape)[draw, row] * _NORMAL[number]
-        order = np.lexsort((points, row))
-        points, row, shares = points[order], row[order], self.shares[draw[order]] / POINTS
-        size = np.bincount(row, minlength=len(lower))
-        begin, total = np.cumsum(size) - size, np.concatenate([[0.0], np.cumsum(shares)])
-        middle = total[1:] - 0.5 * shares + (self.shares @ below / POINTS - total[begin])[row]
-        reached = np.bincount(row, middle <= level, len(lower)).astype(np.intp)
-        rows = np.flatnonzero((reached > 0) & (reached < size))
-        right = begin[rows] + reached[rows]
-        left = right - 1
-        fraction, out = (level - middle[left]) / (middle[right] - middle[left]), np.full(len(lower), np.nan)
-        sure = (points[left] > lower[rows]) & (points[right] < upper[rows])
-        out[rows[sure]] = (points[left] + fraction * (points[right] - points[left]))[sure]
+        size = np.bincount(row, minlength=len(rows))
+        most = int(size.max()) + 1
+        cells = np.arange(len(row)) + np.repeat(np.arange(len(rows)) * most - np.cumsum(size) + size, size)
+        points, shares = np.full((len(rows), most), np.inf), np.zeros((len(rows), most))
+        points.ravel()[cells] = centres[draw, row] + sd[draw, row] * _NORMAL[number]
+        shares.ravel()[cells] = self.shares[draw] / POINTS
+        order = np.argsort(points, axis=1, kind="stable") + np.arange(len(rows))[:, None] * most
+        points, shares = points.ravel()[order], shares.ravel()[order]
+        middle = np.cumsum(shares, axis=1) - 0.5 * shares + (self.shares @ below / POINTS)[:, None]
+        right = np.sum((middle <= level) & (points < np.inf), axis=1)
+        some = np.flatnonzero((right > 0) & (right < size))
+        (left_point, left), (right_point, over) = (
+            (points[some, at], middle[some, at]) for at in (right[some] - 1, right[some])
+        )
+        sure = (left_point > (place - width)[some]) & (right_point < (place + width)[some])
+        value = left_point + (level - left) / (over - left) * (right_point - left_point)
+        out = np.full(len(rows), np.nan)
+        out[some[sure]] = value[sure]
         return out
