@@ -7,7 +7,6 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
 from genperf.discrepancy import Discrepancy, Extrapolation
@@ -79,8 +78,7 @@ class Layout:
         constants = prior()
         self.counts, self.variances = counts, variances
         self.constant = bool(np.ptp(counts.work) > 1e-9)
-        #: Shape (counts, curves).
-        self.curves = self.logarithms(counts)
+        curves = self.logarithms(counts)
         # What varies at one and the same count of workers is an axis of its own.
         same = [counts.workers == n for n in np.unique(counts.workers)]
         #: Those of the nodes and the work that do.
@@ -107,8 +105,12 @@ class Layout:
         self._projected = inverse - self.precision[:, None, None] * self.level[:, :, None] * self.level[:, None, :]
         determinant = np.log(total).sum(axis=1) - 2.0 * np.linalg.slogdet(whiten)[1]
         constant = np.log(constants.walk_share) - 0.5 * (determinant + np.log(self.precision))
-        squares = [np.einsum("ac,ac->c", projected @ self.curves, self.curves) for projected in self._projected]
-        self._squares = 0.5 * np.stack(squares) - constant[:, None] - bank().logarithms
+        squares = [np.einsum("ac,ac->c", projected @ curves, curves) for projected in self._projected]
+        alone = constant[:, None] + bank().logarithms - 0.5 * np.stack(squares)
+        #: Shape (counts + walks + 1, curves). What ln p is a sum of, by ln T: f, its part of each walk without y, and 1.
+        self._sums = np.vstack([curves, alone, np.ones(alone.shape[1])])
+        #: Shape (counts, curves).
+        self.curves = self._sums[: len(curves)]
         # As they grow to twice the workers on twice the nodes.
         n, m, work = (np.asarray(projected[-1:]) for projected in (counts.workers, counts.nodes, counts.work))
         there = self.logarithms(Counts(2.0 * n, 2.0 * m, work))
@@ -122,21 +124,17 @@ class Layout:
     def weights(self, logarithms: Array, tilt: Array | None = None) -> tuple[Array, float]:
         """Return the weights of walks and curves by ln T at the counts, and the log-evidence of ln T.
 
-        The weights are of shape (walks, curves) and add up to one.
+        The weights are of shape (walks, curves), and relative to the largest.
         """
         pulled = self._projected @ logarithms
-        log = pulled @ self.curves
-        log -= self._squares
+        # Passes over all walks and curves take the time of a series.
+        log = np.hstack([pulled, np.eye(len(pulled)), -0.5 * (pulled @ logarithms)[:, None]]) @ self._sums
         if tilt is not None:
             log += tilt
-        # Passes over all walks and curves take the time of a series.
-        same = 0.5 * (pulled @ logarithms)
-        top = float(np.max(log.max(axis=1) - same))
-        log -= (same + top)[:, None]
+        top = float(log.max())
+        log -= top
         weights = np.exp(np.maximum(log, LEAST_LOGARITHM, out=log), out=log)
-        total = float(weights.sum())
-        weights /= total
-        return weights, top + float(np.log(total / weights.shape[1]))
+        return weights, top + float(np.log(weights.sum() / weights.shape[1]))
 
 
 @lru_cache(maxsize=KEPT_COUNTS)
@@ -174,26 +172,24 @@ class Posterior(Struct, frozen=True, eq=False):
 
     series: Series
     layout: Layout
-    #: Shape (walks, curves). They add up to one, but where other series are known.
+    #: Shape (walks, curves). Relative to the largest.
     weights: Array
     #: Log-density of the series, the level integrated out.
     log_evidence: float
-
-    def beside(self, tilt: Array) -> Posterior:
-        """Return the posterior where other series are known, whose tilt has the shape (walks, curves)."""
-        return replace(self, weights=self.weights * tilt)
+    #: Shape (walks, curves). What the weights are multiplied by where other series are known.
+    tilt: Array | None = None
 
     def draws(self, count: int = POSTERIOR_DRAWS) -> Draws:
         """Return so many equally likely pairs of a walk and a curve, from the flattest curve to the steepest."""
-        order = self.layout.order
-        reached = np.cumsum(self.weights.sum(axis=0)[order])
+        of_curves = self.weights.sum(axis=0) if self.tilt is None else np.einsum("wc,wc->c", self.weights, self.tilt)
+        reached = np.cumsum(of_curves[self.layout.order])
         target = (np.arange(count) + 0.5) / count * reached[-1]
         place = np.searchsorted(reached, target)
-        curve = order[place]
+        curve = self.layout.order[place]
         # Of each curve from the quietest walk to the loudest.
         inside = target - np.where(place > 0, reached[place - 1], 0.0)
-        walk = np.sum(np.cumsum(self.weights[:-1, curve], axis=0) < inside, axis=0)
-        return Draws(self, walk, curve)
+        of_walks = self.weights[:-1, curve] * (1.0 if self.tilt is None else self.tilt[:-1, curve])
+        return Draws(self, np.sum(np.cumsum(of_walks, axis=0) < inside, axis=0), curve)
 
 
 class Draws(Struct, frozen=True, eq=False):

@@ -112,13 +112,13 @@ class Weighed(Struct, frozen=True, eq=False, dict=True):
 
 def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weighed]:
     """Return the readings of a series with their posteriors beside its cluster, without those of hardly any weight."""
-    tilt, listed = hint_tilt(series), []
+    hinted, listed = hint_tilt(series), []
     # Readings that differ beyond the measured counts alone have one posterior.
     posteriors: dict[tuple[tuple[float, ...], ...], Posterior] = {}
     for reading in readings_of(series):
         counts, unit = reading.counts(series)
         if counts.key not in posteriors:
-            posteriors[counts.key] = posterior_of(Series(counts, series.logarithms, series.variances, tilt))
+            posteriors[counts.key] = posterior_of(Series(counts, series.logarithms, series.variances, hinted))
         listed.append(Weighed(reading, posteriors[counts.key], reading.share, unit))
     evidence = np.array([candidate.posterior.log_evidence for candidate in listed])
     weights = np.exp(evidence - evidence.max()) * [candidate.share for candidate in listed]
@@ -126,7 +126,7 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
     weights = np.where(weights >= least, weights, [least * candidate.reading.one_node for candidate in listed])
     shares = (weights / weights.sum()).tolist()
     out = [replace(candidate, share=share) for candidate, share in zip(listed, shares, strict=True) if share > 0.0]
-    return out if cluster is None else [replace(r, posterior=r.posterior.beside(cluster.tilt)) for r in out]
+    return out if cluster is None else [replace(r, posterior=replace(r.posterior, tilt=cluster.tilt)) for r in out]
 
 
 def as_wide_as_one_node(readings: Sequence[Weighed]) -> Sequence[Weighed]:

@@ -158,8 +158,8 @@ def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
     beyond = {k for k in chosen if curves[k].series.nodes is not None and not curves[k].series.on_one_node}
     clusters = {}
     for k in chosen:
-        weights = np.sum([r.share * r.posterior.weights for r in weighed(curves[k].series)], axis=0)
-        clusters[k] = shown(weights, k in beyond)
+        weights = [(r.share, r.posterior.weights) for r in weighed(curves[k].series)]
+        clusters[k] = shown(np.sum([share / each.sum() * each for share, each in weights], axis=0), k in beyond)
     all_shares = Shared(combined(list(clusters.values())), len(beyond))
     each = {k: Shared(combined([c for j, c in clusters.items() if j != k]), len(beyond - {k})) for k in clusters}
     each |= {k: replace(one, beyond=each.get(k, all_shares).beyond) for k, one in _similar(curves).items()}

@@ -179,7 +179,10 @@ class _Mixture:
             # A secant, where it stays between the ends.
             there = at + missing / density
             there = np.where((there > lower) & (there < upper), there, 0.5 * (lower + upper))
-            places[rows], widths[rows] = there, np.minimum(np.abs(there - at) + 2.0 * self.near / density, farthest[rows])
+            places[rows], widths[rows] = (
+                there,
+                np.minimum(np.abs(there - at) + 2.0 * self.near / density, farthest[rows]),
+            )
             before, at, wide = (at, missing), there, np.flatnonzero(np.abs(missing) > self.near)
             if not wide.size:
                 break
