@@ -22,6 +22,7 @@ from genperf.formula import (
     render,
     spread,
     values_of,
+    values_of_each,
 )
 from genperf.formula.bind import with_sums
 from genperf.formula.nodes import Call, Name, Node, Number, bind_values, chain, names_in, substitute
@@ -212,8 +213,8 @@ class Expression(Struct, frozen=True, dict=True):
         self, columns: Mapping[str, Any], constants: Mapping[str, Any], names: Collection[str] | None = None
     ) -> dict[str, Array]:
         """Return the values of each term, or of those named, in the target's unit, shaped as `evaluate` does."""
-        values = {**columns, **constants}
-        return {t.name: values_of(t.node, values) for t in self.terms if names is None or t.name in names}
+        terms = {t.name: t.node for t in self.terms if names is None or t.name in names}
+        return dict(zip(terms, values_of_each(terms.values(), {**columns, **constants}), strict=True))
 
     def gradient(
         self, columns: Mapping[str, Any], constants: Mapping[str, Any], by: Sequence[str]

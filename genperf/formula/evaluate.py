@@ -22,11 +22,19 @@ def spread(value: Any, inputs: Iterable[Any]) -> AnyArray:
 
     A tree that reads few of the inputs it was evaluated from may give a smaller shape than theirs.
     """
+    return _over(value, _shape_of(inputs))
+
+
+def _over(value: Any, shape: tuple[int, ...]) -> AnyArray:
+    """Return a value with a shape at least; a view where it is an array."""
+    array = np.asarray(value)
+    return array if array.shape == shape else np.broadcast_to(array, _common_shape(frozenset((array.shape, shape))))
+
+
+def _shape_of(inputs: Iterable[Any]) -> tuple[int, ...]:
+    """Return the shape that some inputs have together."""
     # numpy takes longer for the shape of a plain number than for that of an array.
-    shapes = (() if isinstance(array, float) else np.shape(array) for array in (value, *inputs))
-    common = _common_shape(frozenset(shapes))
-    value = np.asarray(value)
-    return value if value.shape == common else np.broadcast_to(value, common)
+    return _common_shape(frozenset(() if isinstance(array, float) else np.shape(array) for array in inputs))
 
 
 @lru_cache(maxsize=256)
@@ -52,7 +60,14 @@ def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
 
 def values_of(node: Node, columns: Mapping[str, Any]) -> Array:
     """Return the numbers of the tree over some columns of one shape, in that shape."""
-    return np.array(spread(evaluate(node, columns), columns.values()), float)
+    return values_of_each((node,), columns)[0]
+
+
+def values_of_each(nodes: Iterable[Node], columns: Mapping[str, Any]) -> list[Array]:
+    """Return the numbers of several trees, as `values_of` does; a part that they share is evaluated once."""
+    shape, known = _shape_of(columns.values()), dict[int, Any]()
+    with np.errstate(all="ignore"):
+        return [np.array(_over(_value(node, columns, known), shape), float) for node in nodes]
 
 
 def _stacked(values: Iterable[Any]) -> Array:

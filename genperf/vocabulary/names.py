@@ -63,14 +63,19 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     >>> column_of("batch", ["gpus", "mbs"]), column_of("batch", ["gpus", "mbs", "grad_accumulation"])
     ('mbs', None)
     """
-    listed = list(columns)
+    return _column_among(canonical, tuple(columns))
+
+
+@lru_cache(maxsize=4096)
+def _column_among(canonical: str, listed: tuple[str, ...]) -> str | None:
+    """Return it of columns that are known: those of every group of a table are."""
     for spelled in _SPELLINGS:
         by_name = {name: column for column in reversed(listed) for name in spelled(column)}
         column = next((by_name[alias] for alias in ALIASES[canonical] if alias in by_name), None)
         if column is not None:
             return column
-    if canonical == "batch" and not any(column_of(name, listed) for name in _BESIDE_A_PASS):
-        return column_of("micro_batch", listed)
+    if canonical == "batch" and not any(_column_among(name, listed) for name in _BESIDE_A_PASS):
+        return _column_among("micro_batch", listed)
     return None
 
 
