@@ -135,7 +135,8 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
     best = batch.fit(batch.weights[:, None, :])[:, 0]
     with np.errstate(all="ignore"):
         cost = batch.cost(best)
-        residuals = np.log(batch.measured / batch.predict(best[:, None, :])[:, 0])
+        predicted = batch.predict(best[:, None, :])[:, 0]
+        residuals = np.log(batch.measured / predicted)
     draws, misfit = _replicates(batch, options.draws)
 
     def errors_of(series: Index, held: Mask) -> Array:
@@ -157,7 +158,8 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
         unknown = tuple(name for name, is_flat in zip(expression.constant_names, flat[i], strict=True) if is_flat)
         member = Member(expression, best[i], draws[i], 1.0, status, held, unknown)
         spread = spread_of(table, float(misfit[i]), residuals[i], best.shape[1], evidence[i])
-        out.append(of_one(member, spread, evidence[i], options, options.strength))
+        ensemble = of_one(member, spread, evidence[i], options, options.strength)
+        out.append(replace(ensemble, fitted=(predicted[i], batch.measured[i])))
     return out
 
 

@@ -107,7 +107,7 @@ class Layout:
         constant = np.log(constants.walk_share) - 0.5 * (determinant + np.log(self.precision))
         squares = [np.einsum("ac,ac->c", projected @ curves, curves) for projected in self._projected]
         alone = constant[:, None] + bank().logarithms - 0.5 * np.stack(squares)
-        #: Shape (counts + walks + 1, curves). What ln p is a sum of, by ln T: f, its part of each walk without y, and 1.
+        #: Shape (counts + walks + 1, curves). What ln p is a sum of: f, each walk's part without y, and 1.
         self._sums = np.vstack([curves, alone, np.ones(alone.shape[1])])
         #: Shape (counts, curves).
         self.curves = self._sums[: len(curves)]

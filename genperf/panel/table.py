@@ -180,6 +180,8 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def extremes(self) -> tuple[Array, Array]:
         """The smallest and the largest measured value of each configuration, in the target's unit."""
+        if len(self.repeats) == len(self):
+            return self.measured, self.measured
         lowest, highest = (np.full(len(self.repeats), end) for end in (np.inf, -np.inf))
         np.minimum.at(lowest, self.configuration, self.measured)
         np.maximum.at(highest, self.configuration, self.measured)
@@ -194,6 +196,11 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     def columns(self) -> dict[str, AnyArray]:
         """The factors' values by name, each of shape (rows,): floats, or texts for a categorical factor."""
         return {f.name: self.frame[f.name].to_numpy(dtype=float if f.numeric else object) for f in self.factors}
+
+    @cached_property
+    def grouped(self) -> dict[str, AnyArray]:
+        """The cells of the group columns by name, each of shape (rows,)."""
+        return {name: self.frame[name].to_numpy() for name in self.group}
 
     @cached_property
     def weights(self) -> Array:
@@ -272,7 +279,8 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     def median_runs(self, most: int = MEDIANS) -> tuple[Median, ...]:
         """Return the configurations, in order of first appearance; of more than `most`, evenly spaced ones."""
         middle, (lowest, highest) = self.medians(), self.extremes
-        rows = np.unique(np.linspace(0, len(middle) - 1, min(len(middle), most)).round().astype(int))
+        every = len(middle) <= most
+        rows = slice(None) if every else np.unique(np.linspace(0, len(middle) - 1, most).round().astype(int))
         values = zip(*(middle.columns[f.name][rows].tolist() for f in self.factors), strict=True)
         numbers = (column[rows].tolist() for column in (middle.measured, lowest, highest, self.repeats))
         return tuple(Median(*cells) for cells in zip(values, *numbers, strict=True))
@@ -328,7 +336,7 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         roles += [[name, "phase"] for name in phases]
         settings = [text for text in (self.target.throughput, self.scaling) if text]
         digest = hashlib.sha256(json.dumps([*roles, *settings]).encode())
-        cells = {self.target.column: self.measured, **self.columns, **phases}
+        cells = {self.target.column: self.measured, **self.grouped, **self.columns, **phases}
         for name, _ in roles:
             column = cells[name] if name in cells else self.frame[name].to_numpy()
             if pd.api.types.is_numeric_dtype(column.dtype):
@@ -413,13 +421,16 @@ def _parted(table: Table, number: Integers) -> Iterator[tuple[pd.DataFrame, Inte
     """Yield the rows of each number: as a frame, their places, and what a table of them would compute first."""
     order = np.argsort(number, kind="stable")
     frame, ends = table.frame.iloc[order], np.cumsum(np.bincount(number)).tolist()
-    columns = {name: values[order] for name, values in table.columns.items()}
+    columns, grouped = ({name: values[order] for name, values in of.items()} for of in (table.columns, table.grouped))
     measured = table.measured[order]
     for start, end in zip([0, *ends], ends, strict=False):
         rows, some = frame.iloc[start:end], slice(start, end)
         rows.index = pd.RangeIndex(end - start)
-        row_values = {"columns": {name: values[some] for name, values in columns.items()}, "measured": measured[some]}
-        yield rows, order[some], row_values
+        parted = {
+            name: {column: cells[some] for column, cells in of.items()}
+            for name, of in (("columns", columns), ("grouped", grouped))
+        }
+        yield rows, order[some], {**parted, "measured": measured[some]}
 
 
 #: Series are often measured at the same values.

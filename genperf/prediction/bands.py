@@ -27,10 +27,11 @@ _NORMAL = np.array([NormalDist().inv_cdf((i + 0.5) / POINTS) for i in range(POIN
 BLOCK_DRAWS = 131_072
 #: Cells in which a table counts the points of a normal distribution.
 NORMAL_CELLS = 4096
-#: A search ends where so small a share of the points lies between its place and the quantile, or so few, and after so
-#: many steps.
+#: A search ends where so small a share of a row's points lies between its place and the quantile, or so few of all rows
+#: together (putting some more in order takes less than another step), and after so many steps.
 NEAR_SHARE = 5e-4
-NEAR_POINTS = 3
+LARGEST_NEAR_SHARE = 5e-3
+NEAR_POINTS = 400
 SEARCH_STEPS = 40
 #: Factors by which the points that are put in order are taken from farther around it where the quantile lies beyond
 #: them; after these, and of more points than so many, all points of a row are put in order.
@@ -145,8 +146,7 @@ class _Mixture:
         self.origin = 0.5 * NORMAL_CELLS + 1.0 - centres * self.per_cell
         self.mean = shares @ centres
         self.scale = np.sqrt(shares @ (np.square(centres - self.mean) + np.square(sd)))
-        #: The least share of the points that a search tells apart.
-        self.near = max(NEAR_SHARE, NEAR_POINTS / (POINTS * len(shares)))
+        self.near = min(max(NEAR_SHARE, NEAR_POINTS / (POINTS * centres.size)), LARGEST_NEAR_SHARE)
 
     def quantile(self, level: float) -> Array:
         """Return a quantile of each row, shape (rows,): a search to a few points, which are put in order."""
@@ -179,14 +179,12 @@ class _Mixture:
             # A secant, where it stays between the ends.
             there = at + missing / density
             there = np.where((there > lower) & (there < upper), there, 0.5 * (lower + upper))
-            places[rows], widths[rows] = (
-                there,
-                np.minimum(np.abs(there - at) + 2.0 * self.near / density, farthest[rows]),
-            )
+            places[rows] = there
+            widths[rows] = np.minimum(np.abs(there - at) + 2.0 * self.near / density, farthest[rows])
             before, at, wide = (at, missing), there, np.flatnonzero(np.abs(missing) > self.near)
             if not wide.size:
                 break
-            if 2 * wide.size < len(rows):
+            if wide.size < len(rows):
                 per_cell, origin, rows = per_cell[:, wide], origin[:, wide], rows[wide]
                 lower, upper, density, at, *before = (of[wide] for of in (lower, upper, density, at, *before))
         return places, widths
