@@ -186,7 +186,8 @@ class _Mixture:
                 break
             if wide.size < len(rows):
                 per_cell, origin, rows = per_cell[:, wide], origin[:, wide], rows[wide]
-                lower, upper, density, at, *before = (of[wide] for of in (lower, upper, density, at, *before))
+                lower, upper, density, at = (of[wide] for of in (lower, upper, density, at))
+                before = before[0][wide], before[1][wide]
         return places, widths
 
     def _between(self, level: float, place: Array, width: Array, rows: Index) -> Array:
