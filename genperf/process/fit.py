@@ -112,7 +112,7 @@ def _fitted(table: Table, noise: float) -> Members:
         # The others' effects multiply.
         pseudo[kinds.index("sum")] = pseudo.sum() - pseudo[kinds.index("sum")]
     # Held-out rows of such a table cannot tell effects that add up from those that multiply.
-    weights = pseudo / pseudo.sum() if apart else weights_of(folds.log_density(), np.ones(len(y)), pseudo)
+    weights = pseudo / pseudo.sum() if apart else weights_of([folds], [1.0], pseudo)
     # Nor can they show how wide two forms lie apart elsewhere.
     width = max(folds.width(weights, INSIDE_QUANTILE), NORMAL if apart else 0.0)
     order = sorted(range(len(weights)), key=lambda k: -weights[k])

@@ -5,10 +5,13 @@ import pandas as pd
 import pytest
 from discrepancies import stacked
 from msgspec.structs import replace
+from scipy.stats import t as student
 
 import genperf as gp
+from genperf.arrays import Array
 from genperf.discrepancy import Beyond, KernelAxis, MeanProcess, Product, Stack
 from genperf.discrepancy.stack import NORMAL
+from genperf.process.sizes import STUDENT_FREEDOM
 from genperf.process.stacking import HeldOut, common_error, cuts_of, weights_of, within_measured_nodes
 
 RNG = np.random.default_rng(0)
@@ -73,13 +76,29 @@ def test_the_pool_of_equals_is_one_of_them() -> None:
     assert whole.width == NORMAL
 
 
-def test_weights_maximise_the_density_of_held_out_rows() -> None:
-    # Two members, one e¹ denser at 3 of 4 rows: without a prior, w = argmax Σ ln(w·p + (1 − w)·q).
-    density = np.array([[1.0, 0.0]] * 3 + [[0.0, 1.0]])
-    w = weights_of(density, np.ones(4), np.full(2, 1e-9))
+def held_out(mean: Array, sd: Array) -> HeldOut:
+    rows = np.arange(len(mean))
+    return HeldOut(rows, np.zeros(len(mean)), mean, sd, np.zeros(len(mean), int))
+
+
+def test_weights_maximise_the_density_of_the_pool_at_held_out_rows() -> None:
+    rng = np.random.default_rng(0)
+    held = held_out(rng.normal([0.2, -0.1], 0.2, (40, 2)), np.full((40, 2), [0.2, 0.3]))
+    w = weights_of([held, held], [0.75, 0.25], np.full(2, 1e-9))
     grid = np.linspace(0.001, 0.999, 999)
-    likelihood = 3 * np.log(grid * np.e + 1 - grid) + np.log(grid + (1 - grid) * np.e)
-    assert w[0] == pytest.approx(grid[np.argmax(likelihood)], abs=0.01)
+    pools = [held.errors(np.array([a, 1.0 - a])) for a in grid]
+    density = [np.sum(student.logpdf(error / sd, STUDENT_FREEDOM) - np.log(sd)) for error, sd in pools]
+    assert w[0] == pytest.approx(grid[np.argmax(density)], abs=0.002)
+    assert 0.05 < w[0] < 0.95
+    # Rows weighed by nothing leave the weights to the prior.
+    assert weights_of([held], [0.0], np.array([3.0, 1.0])) == pytest.approx([0.75, 0.25])
+
+
+def test_members_whose_errors_cancel_share_the_weight() -> None:
+    # The first is nearer in every row, and would take all of a mixture; their errors cancel.
+    sign = np.where(np.arange(30) % 2, 1.0, -1.0)
+    w = weights_of([held_out(np.outer(sign, [0.1, -0.11]), np.full((30, 2), 0.05))], [1.0], np.full(2, 1e-9))
+    assert w == pytest.approx([0.5, 0.5], abs=0.15)
 
 
 def test_look_backs_go_as_far_as_four_times_the_cut() -> None:
