@@ -430,6 +430,8 @@ def parsed_column(
     >>> cells, unit, steps = parsed_column("Tiempo", ["691931 microsegundos", "0.5 s"])
     >>> cells.tolist(), unit, [str(step) for step in steps]
     ([0.691931, 0.5], 's', ["2 cells: 'microsegundos' and 's' of 'Tiempo' converted to 's'"])
+    >>> [parsed_column("value", [*cells, "63 %"])[1] for cells in (["1.2", "2.3"], ["51 %", "2.3"])]
+    ['', '%']
     """
     unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
     missing = {*MISSING, ""}
@@ -514,7 +516,9 @@ def _converted(
             return None
         converted = text_parts.unit and (large, small) != (over, under)
         values[text] = value * (large * under) / (small * over) if converted else value
-    return values, target, _steps(name, known, unique, target, comma)
+    # Shares in fewer than half of the cells are no unit of the others.
+    shown = "" if kind in ("%", "x") and 2 * units[""] > units.total() else target
+    return values, shown, _steps(name, known, unique, target, comma)
 
 
 def _target(name: str, units: Counter[str], kind: str, unit: str | None) -> tuple[str, float, float]:

@@ -67,7 +67,7 @@ _END = r"(?![\w:]|\.\d|-\d|/\d)"
 #: `key: 0.25 s`, `key=8`, `key ..... 16 2.7/s`, `key: 16 (2.7 per sec.)`, also in quotes, as a dictionary prints it.
 _PAIR = re.compile(
     rf"""(?<![\w.\-/])(?P<quote>["']?)(?P<key>{_KEY})(?P=quote)\s*(?:[:=]|\.{{3,}})\s*(?P<cite>["']?)"""
-    rf"(?P<value>{_CLOCK}|{_DIGITS}|nan|inf){_MULTIPLE}\s?(?:(?P<unit>{_UNIT})(?!\s?=))?(?P=cite){_END}"
+    rf"(?P<value>{_CLOCK}|{_DIGITS}|nan|inf){_MULTIPLE}\s?(?:(?P<unit>{_UNIT})(?!\s?=|-\w))?(?P=cite){_END}"
     rf"(?: *\(?(?P<rate>{_DIGITS})(?:/| per )s(?:ec(?:ond)?)?(?!\w))?"
 )
 #: `--nodes 4`, `-np 2`.
@@ -357,7 +357,7 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
     unit = unit if " per " in unit else re.sub(r"\s", "", unit)
     if groups.get("rate") and not unit:
         # `requests: 7482 124.7/s`: how many, and how many a second.
-        value, unit = groups["rate"], "1/s"
+        value, unit = groups["rate"], f"{_called(groups['key']).split()[-1]}/s"
     if pattern is _ALONE:
         if unit[0] != "/" and not _kind_of(unit) and not is_result(unit) and _RESULT.match(unit.lower()) is None:
             return None

@@ -227,8 +227,16 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     if not source.runs or len(source) < 2:
         return source
     texts = {n: labels(cells).tolist() for n, cells in source.columns.items() if n not in source.names}
+    # Users and connections are counts beside whatever else says them.
+    users = {n for n in texts if plain_name(n) in words_of("log.counted")}
     chosen = sorted(
-        texts, key=lambda n: (n not in named, canonical_of(n) is None, not counts_devices(n), not is_result(n))
+        texts,
+        key=lambda n: (
+            n not in named,
+            canonical_of(n) is None and n not in users,
+            not counts_devices(n),
+            not is_result(n),
+        ),
     )
     aliases: dict[str, str] = {}
     full: dict[str, list[str]] = {}

@@ -383,6 +383,19 @@ def test_runs_that_all_failed_measured_nothing(tmp_path: Path) -> None:
         ask(str(tmp_path / "run.txt"), at={"gpus": 4})
 
 
+def test_a_number_ends_before_a_name_with_dashes() -> None:
+    line = "world size: 16, data-parallel size: 2, context-parallel size: 1 tensor-model-parallel size: 8"
+    assert [key for key, _, _ in facts_of(line)][2:] == ["context-parallel size", "tensor-model-parallel size"]
+
+
+def test_what_came_each_second_is_counted_by_its_name_and_users_by_theirs(tmp_path: Path) -> None:
+    for users in COUNTS:
+        text = f" * default: {users} looping VUs for 1m0s\n http_reqs....: 7482 {rate(users):.2f}/s\n vus...: {users}\n"
+        (tmp_path / f"load_{users}.txt").write_text(text, encoding="utf-8")
+    source = understood(open_files([tmp_path]))
+    assert (source.units["http_reqs"], source.aliases["default"]) == ("http_reqs/s", "vus")
+
+
 def test_hours_of_a_log_are_part_of_its_time() -> None:
     assert [value for _, value, _ in facts_of('walltime = "3h34m40s"')] == [12880.0]
     assert [value for _, value, _ in facts_of("elapsed: 1h2m")] == [3720.0]
