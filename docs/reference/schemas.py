@@ -29,6 +29,7 @@ TABLES = {
         for n in (1, 2, 4, 8)
         for b in (8, 16)
     ),
+    "alike.csv": "workers,batch,step_s\n1,32,0.21\n2,32,0.23\n4,32,0.24\n8,32,0.25\n16,32,0.29\n",
     "cores.csv": "cores,seconds\n1,100\n2,52\n4,29\n8,20\n16,19.5\n32,23\n",
 }
 GPUS = "--throughput images_per_s --work gpus --extrinsic gpus"
@@ -40,6 +41,7 @@ MODELS = (
     f"steps.csv {STEPS} --group framework -o groups.json",
     f"steps.csv {STEPS} --categorical framework --model generic -o kinds.json",
     f"steps.csv {STEPS} --categorical framework -o many.json",
+    f"alike.csv {STEPS} -o alike.json",
     f"cores.csv {CORES} --scaling strong --model usl -o cores.json",
     f"cores.csv {CORES} --scaling strong -o auto.json",
 )
@@ -57,7 +59,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "kinds.json --at workers=8 --at batch=8",
         "gpus.json --at gpus=8 --or gpus=16",
     ),
-    "explain": ("gpus.json --knee", "auto.json --knee", "kinds.json", "many.json", "cores.json --knee"),
+    "explain": ("gpus.json --knee", "auto.json --knee", "kinds.json", "many.json", "alike.json", "cores.json --knee"),
     "import": ("log.txt -o log.csv",),
     "list": ("models", "world", "runs", "datasets"),
     "optimize": (
