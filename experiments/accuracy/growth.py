@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from msgspec.structs import replace
 
 from experiments.accuracy import extrapolation
 from experiments.accuracy.corpus import CRITERION, by_hand_of, cell, cells, halves, questions, sources, summary
@@ -43,7 +44,7 @@ def shared(series: Sequence[Series]) -> list[Posterior]:
     each = alone(series)
     clusters = [shown(one.weights, bool(several_nodes(one.series.counts.nodes).any())) for one in each]
     others = [combined(clusters[:i] + clusters[i + 1 :]) for i in range(len(each))]
-    return [one if known is None else one.beside(known.tilt) for one, known in zip(each, others, strict=True)]
+    return [one if known is None else replace(one, tilt=known.tilt) for one, known in zip(each, others, strict=True)]
 
 
 def predicted(weigh: Weigh, listed: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> list[tuple[np.ndarray, ...]]:

@@ -77,23 +77,24 @@ class Cluster(Struct, frozen=True, eq=False, dict=True):
     series: float = 1.0
 
     @cached_property
-    def tilt(self) -> Array:
-        """What the weights of another series are multiplied by beside what these show, shape (walks, curves)."""
+    def tilt(self) -> tuple[Array, Array]:
+        """What the weights of walks and curves of another series are multiplied by, shapes (walks,) and (curves,)."""
         *kind_sums, walks = self.sums
         shares = (WALK_SERIES * prior().walk_share + walks) / (WALK_SERIES + self.series)
         curves = np.ones(len(bank().step))
         for kinds, log in zip((step_kinds(), strength_kinds()), kind_sums, strict=True):
             likely = kinds.share * np.exp(log - log.max())
             curves *= (likely / likely.sum()) @ kinds.ratio
-        return (shares / prior().walk_share)[:, None] * curves
+        return shares / prior().walk_share, curves
 
 
 def shown(weights: Array, beyond: bool) -> Cluster:
     """Return what one series shows by its posterior weights, shape (walks, curves); the step only beyond one node."""
-    curve, step = weights.sum(axis=0), step_kinds()
+    walks = weights.sum(axis=1) / weights.sum()
+    curve, step = weights.sum(axis=0) / weights.sum(), step_kinds()
     ratios = step.ratio @ curve if beyond else np.ones(len(step.share))
     strength = np.log(strength_kinds().ratio @ curve)
-    return Cluster((np.log(np.maximum(ratios, 1e-300)), strength, weights.sum(axis=1)))
+    return Cluster((np.log(np.maximum(ratios, 1e-300)), strength, walks))
 
 
 def combined(others: Sequence[Cluster]) -> Cluster | None:

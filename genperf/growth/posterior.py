@@ -176,20 +176,21 @@ class Posterior(Struct, frozen=True, eq=False):
     weights: Array
     #: Log-density of the series, the level integrated out.
     log_evidence: float
-    #: Shape (walks, curves). What the weights are multiplied by where other series are known.
-    tilt: Array | None = None
+    #: Shapes (walks,) and (curves,). What the weights of walks and of curves are multiplied by where other series are
+    #: known.
+    tilt: tuple[Array, Array] | None = None
 
     def draws(self, count: int = POSTERIOR_DRAWS) -> Draws:
         """Return so many equally likely pairs of a walk and a curve, from the flattest curve to the steepest."""
-        of_curves = self.weights.sum(axis=0) if self.tilt is None else np.einsum("wc,wc->c", self.weights, self.tilt)
-        reached = np.cumsum(of_curves[self.layout.order])
+        walks, curves = self.tilt or (np.ones(len(self.weights)), np.ones(self.weights.shape[1]))
+        reached = np.cumsum((walks @ self.weights * curves)[self.layout.order])
         target = (np.arange(count) + 0.5) / count * reached[-1]
         place = np.searchsorted(reached, target)
         curve = self.layout.order[place]
         # Of each curve from the quietest walk to the loudest.
-        inside = target - np.where(place > 0, reached[place - 1], 0.0)
-        of_walks = self.weights[:-1, curve] * (1.0 if self.tilt is None else self.tilt[:-1, curve])
-        return Draws(self, np.sum(np.cumsum(of_walks, axis=0) < inside, axis=0), curve)
+        inside = (target - np.where(place > 0, reached[place - 1], 0.0)) / curves[curve]
+        of_walks = np.cumsum(walks[:-1, None] * self.weights[:-1, curve], axis=0)
+        return Draws(self, np.sum(of_walks < inside, axis=0), curve)
 
 
 class Draws(Struct, frozen=True, eq=False):

@@ -103,8 +103,7 @@ def test_a_table_knows_its_cluster():
     lone = series([1.0, 1.01, 1.02, 1.03])
     far = Counts(np.array([16.0]), np.array([2.0]), np.ones(1))
     alone = forecast([posterior_of(lone).draws()], [1.0], [far]).interval()
-    weights = [posterior_of(each).weights for each in slow]
-    known = combined([shown(of_series / of_series.sum(), beyond=True) for of_series in weights])
+    known = combined([shown(posterior_of(each).weights, beyond=True) for each in slow])
     shared = forecast([replace(posterior_of(lone), tilt=known.tilt).draws()], [1.0], [far]).interval()
     assert shared[2][0] < alone[2][0]
     assert 1.05 < shared[0][0] < 1.25
