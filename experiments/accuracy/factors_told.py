@@ -232,19 +232,22 @@ def _true_slope(law: Law, at: Mapping[str, Any], name: str, method: str) -> floa
     return float(np.log(ends[1] / ends[0]) / (low + high))
 
 
+def _explained(w: World, result: Any, rng: np.random.Generator) -> Iterator[Asked]:
+    """Ask for the elasticities and the share of the constant at one measured place."""
+    # One place: a world takes half the time, and there are three times as many worlds.
+    at = w.runs.iloc[rng.permutation(len(w.runs))[0]].drop("seconds").to_dict()
+    explained = gp.explain(result, at)
+    for row in explained.elasticities.to_dict("records"):
+        truth = _true_slope(w.law, at, row["factor"], row["method"])
+        question = "elasticity at one worker" if at[row["factor"]] == 1.0 else "elasticity"
+        yield _within(question, truth, row["elasticity"], row["lower"], row["upper"])
+    yield from _share_of_the_constant(w.law, at, explained)
+
+
 def _questions(w: World, result: Any, model: str, design: str) -> Iterator[Asked]:
     """Ask one fitted model everything."""
-    law, rng = w.law, np.random.default_rng([SEED, 7, *w.seed])
-    runs = w.runs
-    # One place: a world takes half the time, and there are three times as many worlds.
-    places = runs.iloc[rng.permutation(len(runs))[:1]].drop(columns="seconds").to_dict("records")
-    for at in places:
-        explained = gp.explain(result, at)
-        for row in explained.elasticities.to_dict("records"):
-            truth = _true_slope(law, at, row["factor"], row["method"])
-            question = "elasticity at one worker" if at[row["factor"]] == 1.0 else "elasticity"
-            yield _within(question, truth, row["elasticity"], row["lower"], row["upper"])
-        yield from _share_of_the_constant(law, at, explained)
+    law, runs, rng = w.law, w.runs, np.random.default_rng([SEED, 7, *w.seed])
+    yield from _explained(w, result, rng)
     grid = pd.DataFrame(list(product(*VALUES.values())), columns=list(VALUES))
     pairs = {"measured": runs.drop(columns="seconds"), "unmeasured": grid}
     beyond = grid.assign(workers=32.0)
@@ -404,21 +407,31 @@ def _constants(w: World, result: Any, structure: str) -> Iterator[Asked]:
         yield _within(f"{what}: {kind}", truth, sign * member.values[found[0]], *ends)
 
 
-def rows_of(half: str, kind: str, design: str, number: int, models: Sequence[str]) -> list[dict[str, Any]]:
+def _asked(w: World, model: str, design: str, explained: bool) -> Iterator[Asked]:
+    """Fit a model to a world, and ask it everything, or only what `explain` tells."""
+    result = gp.fit(w.table(), model, seed=0, draws=DRAWS)
+    if explained:
+        yield from _explained(w, result, np.random.default_rng([SEED, 7, *w.seed]))
+        return
+    yield from _closest_by_prediction(w, result)
+    yield from _questions(w, result, model, design)
+    if model == "generic" and w.law.constants:
+        given = gp.fit(w.table(), "generic", structure="separable", seed=0, draws=DRAWS)
+        yield from _constants(w, given, "separable")
+        if "q_workers" in result.best.expression.constant_names:
+            yield from _constants(w, result, "auto")
+
+
+def rows_of(
+    half: str, kind: str, design: str, number: int, models: Sequence[str], explained: bool = False
+) -> list[dict[str, Any]]:
     """Ask both models about one world."""
     w, out = world(half, kind, design, number), []
     for model in models:
         asked: list[Asked] = []
         try:
-            result = gp.fit(w.table(), model, seed=0, draws=DRAWS)
             # A question that ends in an error has been answered as far as it came.
-            asked.extend(_closest_by_prediction(w, result))
-            asked.extend(_questions(w, result, model, design))
-            if model == "generic" and w.law.constants:
-                given = gp.fit(w.table(), "generic", structure="separable", seed=0, draws=DRAWS)
-                asked += _constants(w, given, "separable")
-                if "q_workers" in result.best.expression.constant_names:
-                    asked += _constants(w, result, "auto")
+            asked.extend(_asked(w, model, design, explained))
         except GenperfError as error:
             print(f"{model} {half} {kind} {design} {number}: {error}", file=sys.stderr)
         place = {"model": model, "half": half, "law": kind, "design": design, "world": number}
@@ -479,10 +492,14 @@ def run(
     half: str | None = None,
     models: str = ",".join(MODELS),
     laws: str | None = None,
+    explained: bool = False,
     csv: Path | None = None,
     read: str | None = None,
 ) -> str:
-    """Draw the worlds and ask; `csv` keeps the answers in a file, `read` takes those of files instead of asking."""
+    """Draw the worlds and ask, perhaps only what `explain` tells.
+
+    `csv` keeps the answers in a file, `read` takes those of files instead of asking.
+    """
     warnings.simplefilter("ignore")
     rows: list[dict[str, Any]] = []
     halves = [half] if half else ["tuning"] if fast else list(LAWS)
@@ -492,7 +509,7 @@ def run(
     # A part of the worlds is a part of every law and design.
     for number, (half, kind) in product(range(0 if read else worlds), places):
         for design in DESIGNS:
-            rows += rows_of(half, kind, design, number, models.split(","))
+            rows += rows_of(half, kind, design, number, models.split(","), explained)
         if csv:
             pd.DataFrame(rows).to_csv(csv, index=False)
     return page_of(_read(read.split(",")) if read else pd.DataFrame(rows))
