@@ -208,6 +208,13 @@ def facts_of(
     runs_along = tuple(zip(steps.counts[measured].tolist(), reported.tolist(), strict=True))
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
 
+    # How often `auto` was right on published series that were predicted like this one.
+    record, options = None, result.options
+    if options.get("approach") == "series" and options.get("pooled_share") is None:
+        ratio, nodes = growth.target.count / curve.steps.along.upper, panel.only_node
+        leaves = nodes is not None and bool(several_nodes(query.columns[nodes])[0])
+        record = record_like(min(ratio, Record.far), leaves, expected.verdict if ratio <= Record.far else "")
+
     def advised() -> tuple[NextRun | None, str]:
         if there is None:
             return None, ""
@@ -232,7 +239,7 @@ def facts_of(
         find_published=lambda: beside_published(result, curve, growth.target.count, work, question),
         find_curve=lambda: _drawn(curve, growth, runs_along, samples, interval, result.floor),
         find_advice=advised,
-        record=_record(result, panel.only_node, query, curve, growth.target.count, expected.verdict),
+        record=record,
         unmeasured=unmeasured,
         can_fail=result.feasibility is not None,
         nodes_known=panel.node("nodes") is not None,
@@ -274,18 +281,6 @@ def _drawn(
         tuple(Interval(*row) for row in ends.T.tolist()),
         runs,
     )
-
-
-def _record(
-    result: FitResult, nodes: str | None, query: Query, curve: Scaling, count: float, verdict: str
-) -> Record | None:
-    """Return how often `auto` was right on published series that were predicted like this one."""
-    options = result.options
-    if options.get("approach") != "series" or options.get("pooled_share") is not None:
-        return None
-    ratio = count / curve.steps.along.upper
-    leaves = nodes is not None and bool(several_nodes(query.columns[nodes])[0])
-    return record_like(min(ratio, Record.far), leaves, verdict if ratio <= Record.far else "")
 
 
 # --- how many machines a piece of work takes --------------------------------------------------------------------------

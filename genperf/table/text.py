@@ -142,7 +142,15 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     rows = {line: row for line, row in filled_rows.items() if line not in ragged}
     if not filled_rows:
         raise UnclearTableError("a header and no rows", hint="a line per run is needed below it", where=name)
-    _refuse_prose([*rows.values()], len(ragged), name)
+    # A log or a text: most lines have another number of fields than the first, or are sentences.
+    prose = ""
+    if len(ragged) > max(len(rows), 2):
+        prose = f"{len(ragged)} of its {len(rows) + len(ragged)} lines have another number of fields than the first"
+    elif rows and width == 1 and statistics.median(len(row[0].split()) for row in rows.values()) > 3:
+        prose = "its lines are sentences"
+    if prose:
+        hint = "write a CSV with a header line and a line per run; genperf import reads the files of some tools"
+        raise UnclearTableError(f"is a log or a text, not a table: {prose}", hint=hint, where=name)
     if len(filled_rows) < len(following):
         steps.append(step(f"{counted(len(following) - len(filled_rows), 'row')} without a filled cell left out"))
     if drawn:
@@ -412,18 +420,6 @@ def with_units(table: Sequence[Record]) -> list[Record]:
     if not numeric or not further_units <= {"", "#", *MISSING} or not all(map(_is_number, numeric)):
         return list(table)
     return [(line, [f"{n} ({u})" if k else n for n, u, k in zip(head, units, is_unit_cell, strict=True)]), *rows]
-
-
-def _refuse_prose(rows: Sequence[Sequence[str]], ragged: int, name: str) -> None:
-    """Refuse a log or a text: most lines have another number of fields than the first, or are sentences."""
-    what = ""
-    if ragged > max(len(rows), 2):
-        what = f"{ragged} of its {len(rows) + ragged} lines have another number of fields than the first"
-    elif rows and len(rows[0]) == 1 and statistics.median(len(row[0].split()) for row in rows) > 3:
-        what = "its lines are sentences"
-    if what:
-        hint = "write a CSV with a header line and a line per run; genperf import reads the files of some tools"
-        raise UnclearTableError(f"is a log or a text, not a table: {what}", hint=hint, where=name)
 
 
 def _is_header(head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
