@@ -304,10 +304,10 @@ def _one_table(records: Sequence[Record], drawn: str) -> tuple[list[Record], lis
         titles = _titles_within(drawn, [table[0][0] for _, table in parted if table[0][1] == header])
     columns = [[{row[k] for _, row in rows if k < len(row)} for _, rows in same] for k in range(len(header))]
     # A column may hold another value in each table.
-    told = all(len(rows) > 1 for _, rows in same) and any(
+    is_shown = all(len(rows) > 1 for _, rows in same) and any(
         all(len(cells) == 1 for cells in column) and len(set[str]().union(*column)) == len(same) for column in columns
     )
-    if told or len({*titles}) == 1 or "" in titles or "table" in header:
+    if is_shown or len({*titles}) == 1 or "" in titles or "table" in header:
         return [(start, header), *(row for _, rows in same for row in rows)], [step(text), *notes], same[0][0]
     rows_of = zip(titles, same, strict=True)
     titled = [(line, [title, *row]) for title, (_, rows) in rows_of for line, row in rows if any(row)]
