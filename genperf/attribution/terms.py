@@ -19,6 +19,7 @@ from genperf.facts import Interval, Limit, Part, ends_of
 from genperf.models import MODELS
 from genperf.prediction import Member, Query, central_times, forecasts, stack_of
 from genperf.prediction.bands import MixtureForecast
+from genperf.prediction.member import central_of_each
 from genperf.result import FitResult
 from genperf.vocabulary.names import noun_of
 from genperf.words.limit import SAME, SAME_WITH_COMPUTATION, sum_of_terms
@@ -125,9 +126,7 @@ def term_contributions(
     names = (*terms, *([HIDDEN] if hides else []), *([FORM] if departs else []))
     of_members = central[None, :]
     if member_forecasts is not None:
-        of_members = np.array(
-            [central_times([m], columns, [times]) for m, times in zip(members, member_forecasts, strict=True)]
-        )
+        of_members = central_of_each(members, columns, member_forecasts)
     draw_shares, paths = shares(members), np.empty((0, 0))
     if drawn and departs:
         curves = curves_of(result, columns, None if stacked else members, member_forecasts)

@@ -101,21 +101,21 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
 
     Each draw's distribution is 31 equally likely points. Many rows are searched at once.
 
-    The logarithms of draws have shape (draws, rows), their weights (draws,), their standard deviations (rows,) or
-    (draws, rows); the quantiles at k levels between 0 and 1 have shape (k, rows).
+    The logarithms of draws have shape (draws, rows), their weights (draws,) or (draws, rows), their standard deviations
+    (rows,) or (draws, rows); the quantiles at k levels between 0 and 1 have shape (k, rows).
 
     Examples
     --------
     >>> mixture_quantiles(np.zeros((1, 1)), np.ones(1), np.array([0.1]), np.array([0.05, 0.5, 0.95])).round(3).ravel()
     array([0.848, 1.   , 1.179])
     """
-    shares, sd = weights / weights.sum(), np.atleast_2d(sd)
+    shares, sd = weights / weights.sum(axis=0), np.atleast_2d(sd)
     out, spread = np.empty((len(levels), logarithms.shape[1])), sd.any(axis=0)
     for row in np.flatnonzero(~spread):
-        out[:, row] = quantiles(logarithms[:, row], shares, levels)
+        out[:, row] = quantiles(logarithms[:, row], _of_rows(shares, row), levels)
     rows, block = np.flatnonzero(spread), max(BLOCK_DRAWS // len(shares), 1)
     for block_rows in (rows[start : start + block] for start in range(0, len(rows), block)):
-        mixture = _Mixture(logarithms[:, block_rows], shares, sd[:, block_rows])
+        mixture = _Mixture(logarithms[:, block_rows], _of_rows(shares, block_rows), sd[:, block_rows])
         out[:, block_rows] = [mixture.quantile(level) for level in levels.tolist()]
     return np.asarray(np.exp(out))
 
@@ -127,6 +127,16 @@ def quantiles(points: Array, shares: Array, levels: Array) -> Array:
     return np.asarray(np.interp(levels, middle, points[order]))
 
 
+def _of_rows(shares: Array, rows: Index) -> Array:
+    """Return the shares of the draws at some rows, or those of all rows, shape (draws,)."""
+    return shares if shares.ndim == 1 else shares[:, rows]
+
+
+def _sum(shares: Array, values: Array) -> Array:
+    """Return the sum of values of the draws by their shares, shape (rows,)."""
+    return np.asarray(shares @ values if shares.ndim == 1 else np.einsum("dr,dr->r", shares, values))
+
+
 def _counted(table: Array, place: Array) -> Array:
     """Return how many points of each draw a table counts at a place among its cells, shape (draws, rows)."""
     return np.asarray(table.take(place.astype(np.intp), mode="clip"))
@@ -135,7 +145,8 @@ def _counted(table: Array, place: Array) -> Array:
 class _Mixture:
     """Rows of a mixture of normal distributions, each of which is 31 equally likely points.
 
-    The centres have shape (draws, rows); the shares of the draws add up to one; some draw of every row has a spread.
+    The centres have shape (draws, rows); the shares of the draws, (draws,) or (draws, rows), add up to one, and some
+    draw of every row has a spread.
     """
 
     def __init__(self, centres: Array, shares: Array, sd: Array) -> None:
@@ -144,8 +155,8 @@ class _Mixture:
         self.per_cell = NORMAL_CELLS / (2.0 * _REACH) / np.maximum(sd, 1e-6 * sd.max(axis=0))
         # The place of the value 0 among the cells.
         self.origin = 0.5 * NORMAL_CELLS + 1.0 - centres * self.per_cell
-        self.mean = shares @ centres
-        self.scale = np.sqrt(shares @ (np.square(centres - self.mean) + np.square(sd)))
+        self.mean = _sum(shares, centres)
+        self.scale = np.sqrt(_sum(shares, np.square(centres - self.mean) + np.square(sd)))
         self.near = min(max(NEAR_SHARE, NEAR_POINTS / (POINTS * centres.size)), LARGEST_NEAR_SHARE)
 
     def quantile(self, level: float) -> Array:
@@ -159,12 +170,13 @@ class _Mixture:
                     out[rows] = self._between(level, place[rows], factor * width[rows], rows)
         for row in np.flatnonzero(np.isnan(out)):
             points = self.centres[:, row] + self.sd[:, row] * _NORMAL[:, None]
-            out[row] = quantiles(points.ravel(), np.tile(self.shares, POINTS) / POINTS, np.array([level]))[0]
+            shares = np.tile(_of_rows(self.shares, row), POINTS) / POINTS
+            out[row] = quantiles(points.ravel(), shares, np.array([level]))[0]
         return out
 
     def _near(self, level: float) -> tuple[Array, Array]:
         """Return a value near a quantile of each row, and how far around it few points lie, each of shape (rows,)."""
-        per_cell, origin, rows = self.per_cell, self.origin, np.arange(len(self.mean))
+        per_cell, origin, shares, rows = self.per_cell, self.origin, self.shares, np.arange(len(self.mean))
         away, odds = NormalDist().inv_cdf(level), np.sqrt((1.0 - level) / level)
         at, density = self.mean + away * self.scale, NormalDist().pdf(away) / self.scale
         # No quantile of a distribution lies farther from its mean (Cantelli's inequality).
@@ -172,7 +184,7 @@ class _Mixture:
         farthest = upper - lower
         places, widths, before = at.copy(), np.empty(len(at)), (at, np.full(len(at), np.nan))
         for _ in range(SEARCH_STEPS):
-            missing = level - self.shares @ _counted(_BELOW, at * per_cell + origin) / POINTS
+            missing = level - _sum(shares, _counted(_BELOW, at * per_cell + origin)) / POINTS
             slope = (before[1] - missing) / (at - before[0])
             density = np.where(np.isnan(slope), density, np.clip(slope, 0.125 * density, 8.0 * density))
             lower, upper = np.where(missing > 0.0, at, lower), np.where(missing > 0.0, upper, at)
@@ -186,6 +198,7 @@ class _Mixture:
                 break
             if wide.size < len(rows):
                 per_cell, origin, rows = per_cell[:, wide], origin[:, wide], rows[wide]
+                shares = _of_rows(shares, wide)
                 lower, upper, density, at = (of[wide] for of in (lower, upper, density, at))
                 before = before[0][wide], before[1][wide]
         return places, widths
@@ -194,6 +207,7 @@ class _Mixture:
         """Return a quantile of some rows, NaN where it does not lie between two points so near to a place."""
         of_rows = (self.centres, np.broadcast_to(self.sd, self.centres.shape), self.per_cell, self.origin)
         centres, sd, per_cell, origin = of_rows if len(rows) == len(self.mean) else (of[:, rows] for of in of_rows)
+        of_draws = _of_rows(self.shares, rows)
         here = (place - width) * per_cell + origin
         below = _counted(_BELOW, here)
         inside = _counted(_UP_TO, here + 2.0 * width * per_cell) - below
@@ -208,10 +222,10 @@ class _Mixture:
         cells = np.arange(len(row)) + np.repeat(np.arange(len(rows)) * most - np.cumsum(size) + size, size)
         points, shares = np.full((len(rows), most), np.inf), np.zeros((len(rows), most))
         points.ravel()[cells] = centres[draw, row] + sd[draw, row] * _NORMAL[number]
-        shares.ravel()[cells] = self.shares[draw] / POINTS
+        shares.ravel()[cells] = (of_draws[draw] if of_draws.ndim == 1 else of_draws[draw, row]) / POINTS
         order = np.argsort(points, axis=1, kind="stable") + np.arange(len(rows))[:, None] * most
         points, shares = points.ravel()[order], shares.ravel()[order]
-        middle = np.cumsum(shares, axis=1) - 0.5 * shares + (self.shares @ below / POINTS)[:, None]
+        middle = np.cumsum(shares, axis=1) - 0.5 * shares + _sum(of_draws, below)[:, None] / POINTS
         right = np.sum((middle <= level) & (points < np.inf), axis=1)
         some = np.flatnonzero((right > 0) & (right < size))
         (left_point, left), (right_point, over) = (

@@ -14,8 +14,9 @@ import genperf as gp
 from genperf.asking import Question, ask
 from genperf.errors import TableError
 from genperf.panel.panel import Target
-from genperf.prediction import Schema, mixture_quantiles, read_query, schema_of
+from genperf.prediction import Schema, central_times, forecasts, mixture_quantiles, read_query, schema_of
 from genperf.prediction.bands import POINTS
+from genperf.prediction.member import central_of_each
 from genperf.prediction.verdict import apart, corners
 from genperf.table import Factor
 
@@ -123,6 +124,19 @@ def test_rows_searched_together_are_those_put_in_order(kind: str, draws: int, ro
         sd = np.broadcast_to(sd[:1], (draws, rows))
     found = mixture_quantiles(logarithms, weights, sd[0] if kind == "one for all draws" else sd, LEVELS)
     np.testing.assert_allclose(found, in_order(logarithms, weights, sd), rtol=1e-9)
+    # Weights of every row.
+    again = mixture_quantiles(logarithms, np.repeat(weights[:, None], rows, axis=1), sd, LEVELS)
+    np.testing.assert_allclose(again, found, rtol=1e-9)
+
+
+def test_the_values_of_all_members_are_those_of_each():
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8, 16], "s": [1.0, 1.05, 1.2, 1.25, 1.4]})
+    result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"))
+    columns = {"gpus": np.array([3.0, 16.0, 64.0])}
+    parts = forecasts(result.members, columns)
+    each = [central_times([member], columns, [part]) for member, part in zip(result.members, parts, strict=True)]
+    assert len({len(member.draws) for member in result.members}) > 1
+    np.testing.assert_allclose(central_of_each(result.members, columns, parts), each, rtol=1e-9)
 
 
 # --- combinations of values that were measured, and those that were not ----------------------------------------------
