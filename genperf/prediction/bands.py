@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -127,7 +127,7 @@ def quantiles(points: Array, shares: Array, levels: Array) -> Array:
     return np.asarray(np.interp(levels, middle, points[order]))
 
 
-def _of_rows(shares: Array, rows: Index) -> Array:
+def _of_rows(shares: Array, rows: Index | np.integer[Any]) -> Array:
     """Return the shares of the draws at some rows, or those of all rows, shape (draws,)."""
     return shares if shares.ndim == 1 else shares[:, rows]
 

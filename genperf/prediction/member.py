@@ -302,5 +302,5 @@ def central_of_each(
         some = slice(len(member.draws)), place
         means[some], deviations[some] = mean, np.sqrt(variance)
         shares[some] = 1.0 if member.central is None else member.central[:, None]
-    flat = (values.reshape(len(values), -1) for values in (means, shares, deviations))
-    return mixture_quantiles(*flat, np.array([0.5]))[0].reshape(shape[1:])
+    flat = means.reshape(shape[0], -1), shares.reshape(shape[0], -1), deviations.reshape(shape[0], -1)
+    return np.asarray(mixture_quantiles(*flat, np.array([0.5]))[0].reshape(shape[1:]))
