@@ -141,7 +141,7 @@ MECHANISMS: Mapping[str, Mapping[str, Any]] = {
     "choice of the table": {"table.text.is_of_scale": never, "table.opened.is_of_scale": never},
     "tables whose levels are printed once": {"table.opened.cut_table": nothing},
     "lines of several numbers": {"table.opened.keyed_lines": nothing},
-    "drawn tables": {"table.text._RULES": NEVER},
+    "drawn tables": {"table.text._rules": lambda _: set()},
     "sections and notes of a sheet": {"table.text._is_section": never, "table.text._without_notes": list},
     "headers of two lines, of units, in comments": {
         "table.text.with_units": list,

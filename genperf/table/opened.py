@@ -311,8 +311,14 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
         raise TableError(f"a table is read from a path or a DataFrame, not from {type(source).__name__}")
     if names_several(source):
         return open_files([source], delimiter)
-    if (log_head := _beginning_of_log(source)) is not None:
-        return log_head
+    path = Path(os.path.expanduser(source))
+    head = head_of(str(path)) if path.is_file() and path.stat().st_size > MAX_FILE_BYTES else b""
+    if head[:4] not in (b"", b"PAR1") and is_log(head.decode("utf-8", "replace")):
+        # Of a log that is too long to be read whole the beginning is read.
+        with path.open("rb") as file:
+            lines = file.read(4 * MOST_OF_A_LOG).decode("utf-8", "replace")
+        if (log := source_of_log(lines, str(source), path.stat().st_size)) is not None:
+            return log
     name, data = read_content(source)
     if data[:4] == b"PAR1":
         return _from_parquet(data, name)
@@ -344,18 +350,6 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     if delimiter is not None:
         return read_delimited(text, name, delimiter)
     return read_records(text, name) or _table_or_log(text, name)
-
-
-def _beginning_of_log(source: str | Path) -> Source | None:
-    """Return what the beginning of a log says that is too long to be read whole; None of another file."""
-    path = Path(os.path.expanduser(source))
-    if not path.is_file() or path.stat().st_size <= MAX_FILE_BYTES or head_of(str(path))[:4] == b"PAR1":
-        return None
-    if not is_log(head_of(str(path)).decode("utf-8", "replace")):
-        return None
-    with path.open("rb") as file:
-        lines = file.read(4 * MOST_OF_A_LOG).decode("utf-8", "replace")
-    return source_of_log(lines, str(source), path.stat().st_size)
 
 
 def _table_or_log(text: str, name: str) -> Source:
