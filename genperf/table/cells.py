@@ -24,7 +24,9 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Index, Integers, Objects
 from genperf.errors import Note, counted
 from genperf.table.clean import MISSING, Rejection, all_plain, is_missing, is_number, label, number_in, seconds_of
+from genperf.vocabulary import section
 from genperf.vocabulary.headers import MULTIPLES, SECONDS_IN, canonical_time, header_of, is_other_word, unit_of
+from genperf.vocabulary.names import LEVELS, meant_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -402,6 +404,10 @@ Parts(number='8', unit='', extras=('footnote',)))
     return Parts(number, match["before"] or unit, tuple(itertools.compress(_EXTRAS, there)))
 
 
+#: Numbers in letters, as counts may be: `Two`.
+_DIGITS = {word: float(digits) for digits, words in section("numbers").items() for word in words}
+
+
 def parsed_column(
     name: str,
     cells: Sequence[Any],
@@ -459,9 +465,14 @@ def parsed_column(
         medians = {t: value for t in odd if not t.isdecimal() and "." in t and (value := median_of(t)) is not None}
         durations = {t: v for t, v in seconds if not isinstance(v, str) and (":" not in t or re.search(r"\.\d", t))}
         durations |= _clock_of(name, odd)
+        # `Two` in a column of GPUs.
+        in_letters = {t: _DIGITS[t.lower()] for t in odd if t.lower() in _DIGITS} if meant_by(name) in LEVELS else {}
         numbers = sum(bool(label(cell)) for cell in cells if not isinstance(cell, str))
         present = sum(n for text, n in unique.items() if text.lower() not in missing)
-        if 2 * (numbers + sum(unique[t] for t in {**parts_by_text, **durations, **medians})) <= numbers + present:
+        if (
+            2 * (numbers + sum(unique[t] for t in {**parts_by_text, **durations, **medians, **in_letters}))
+            <= numbers + present
+        ):
             return None
         plain = {text: text_parts for text, text_parts in parts_by_text.items() if text not in durations}
         sign = points or _decimal_sign([text_parts.number for text_parts in plain.values()], delimiter, comma)
@@ -474,6 +485,9 @@ def parsed_column(
         if medians:
             values = {**values, **medians}
             steps = (*steps, step(f"{counted(len(medians), 'list')} of '{name}' replaced by the median"))
+        if in_letters:
+            values = {**values, **in_letters}
+            steps = (*steps, step(f"numbers in letters of '{name}' replaced by digits"))
         if points:
             steps = (*steps, step(f"points between thousands removed from '{name}'"))
         if durations:

@@ -534,10 +534,9 @@ def understood(
     return read_back(tidy)
 
 
-def _unit_of_rows(source: Source) -> dict[str, str]:
+def _unit_of_rows(source: Source, stating: Sequence[str]) -> dict[str, str]:
     """Return the unit that a column states for what was measured beside it: `real_time,time_unit`, `Score,Units`."""
-    stated = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
-    units = {canonical_time(text) or text for name in stated for text in map(label, source.cells[name])}
+    units = {canonical_time(text) or text for name in stating for text in map(label, source.cells[name])}
     if len(units) != 1:
         return {}
     (unit,) = units
@@ -619,7 +618,8 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
         unnamed = {n: [*map(parts_of, map(str, cells))] for n, cells in source.cells.items() if meant_by(n) is None}
         numeric = [n for n, p in unnamed.items() if 2 * sum(q is not None and not q.unit for q in p) > len(p)]
         stated = dict.fromkeys(numeric, in_caption[0])
-    stated |= _unit_of_rows(source)
+    stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
+    stated |= _unit_of_rows(source, stating) if stating else {}
     return replace(
         source,
         read={name: cells for name, (cells, _, _) in parsed.items()},

@@ -202,8 +202,10 @@ def _parted(text: str) -> tuple[str, str]:
     # A quantity over its unit is the number below: `Runtime / s`.
     over, _, unit = text.rpartition("/")
     names = _chain(over) if {*TIME_WORDS, *_UNITS} & {unit.strip().lower()} else []
-    header = (_time(names, []) or _quantity(names, [])) if names else None
-    fits = header is not None and unit.strip().lower() in (TIME_WORDS if header.kind == "time" else _UNITS)
+    timed = unit.strip().lower() in TIME_WORDS
+    fits = bool(names) and (
+        (_time if timed else _quantity)(names, []) is not None or (timed and names[0][-1] in _TIMES)
+    )
     return (over.strip(), unit.strip()) if fits else (text, "")
 
 

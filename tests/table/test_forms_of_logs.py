@@ -244,6 +244,11 @@ ONE_FILE: Mapping[str, tuple[str, str, str]] = {
     "a time over its unit": (
         "Nodes,Runtime / s,Verified\n" + "".join(f"{n},{1e5 / rate(n):.1f},True\n" for n in COUNTS), "Nodes", "time",
     ),
+    "a time of one thing over its unit, counts in letters": (
+        'Nodes,time per MC /s\n'
+        + "".join(f'"{word}", {1e5 / rate(n):.1f}\n' for n, word in WORDS),
+        "Nodes", "time",
+    ),
     "one noun in Russian": (
         "| Mode | 1 поток | 2 потока | 4 потока | 8 потоков |\n|---|---|---|---|---|\n"
         + "| OMP | " + " | ".join(f"{rate(n):.1f}" for n in COUNTS) + " |\n",
