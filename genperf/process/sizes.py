@@ -1,6 +1,6 @@
 """The axes of the process, and its sizes: the most probable ones of its marginal likelihood and their priors.
 
-An axis is a factor, or the work, the devices or the bubble of a transformer.
+An axis is a factor, or the work of a device of a transformer.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ STUDENT_FREEDOM = 4.0
 
 
 def axes_of(table: Table) -> tuple[KernelAxis, ...]:
-    """Return an axis for each factor that varies or is a count, and for what a transformer's factors amount to."""
+    """Return an axis for each factor that varies or is a count, and for the work of a transformer's device."""
     axes = {}
     for f in table.factors:
         name, extrinsic = quote_name(f.name), f.role == "extrinsic" and f.numeric
@@ -44,14 +44,13 @@ def axes_of(table: Table) -> tuple[KernelAxis, ...]:
         elif f.distinct > 1 or extrinsic:
             values = np.unique(table.columns[f.name].astype(float))
             axes[name] = _number(name, values, extrinsic and f.lower >= 1.0)
-    for name, node in derived(table).items():
+    work = derived(table).get("work")
+    if work is not None and len(names_in(work)) > 1:
         with np.errstate(all="ignore"):
-            values = values_of(node, table.columns)
-        good = values.min() > 0.0 and values.max() < np.inf and values.max() > values.min() * (1.0 + 1e-9)
-        if good and len(names_in(node)) > 1:
+            values = values_of(work, table.columns)
+        if values.min() > 0.0 and values.max() < np.inf and values.max() > values.min() * (1.0 + 1e-9):
             # What several columns amount to has few values in common.
-            axis = _number(render(node), values, name in ("workers", "micro_batches"))
-            axes.setdefault(render(node), replace(axis, each=0.0))
+            axes.setdefault(render(work), replace(_number(render(work), values, False), each=0.0))
     return tuple(axes.values())
 
 
