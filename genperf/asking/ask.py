@@ -5,7 +5,6 @@ A question of a table stands under its columns, read by the rules of a row; of a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
@@ -62,7 +61,7 @@ from genperf.search.problem import Goal, best_first, winners
 from genperf.search.suggest import suggest
 from genperf.table.cells import Source, parts_of, source_of_columns
 from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in
-from genperf.vocabulary.names import canonical_of, meant_by, plain_name
+from genperf.vocabulary.names import canonical_of, meant_by, named_in_part, plain_name
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import LIKELY_TO_FIT
 
@@ -535,10 +534,7 @@ def place_of(name: str, source: Source) -> str | None:
     if is_a_part(name, columns):
         # The devices are no devices of a node, however alike the words.
         return None
-    words = {text: {*re.split(r"[\W_]+", plain_name(text))} - {"", "num", "of", "number"} for text in (name, *columns)}
-    wanted = words[name]
-    near = [c for c in columns if wanted and words[c] and (wanted <= words[c] or words[c] <= wanted)]
-    return near[0] if len(near) == 1 else None
+    return named_in_part(name, columns)
 
 
 def wanted_name(want: str, source: Source) -> str:

@@ -20,7 +20,7 @@ from genperf.arrays import AnyArray, Array, Mask
 from genperf.errors import FormulaError, ModelError, TableError, did_you_mean, listed, suggest
 from genperf.formula import Name, Node, Number, call, chain, evaluate, names_in, parse, render, substitute, values_of
 from genperf.formula.amounts import amount
-from genperf.panel.machine import SAME, Machine, rises_with
+from genperf.panel.machine import PARTS, SAME, Machine, rises_with
 from genperf.scaling import KINDS, LISTED, Scaling, is_whole
 from genperf.table import Factor
 from genperf.vocabulary import section, words_of
@@ -36,6 +36,7 @@ from genperf.vocabulary.names import (
     counts_cores,
     counts_devices,
     meant_by,
+    named_in_part,
 )
 
 #: The name and the unit of the default target.
@@ -437,12 +438,18 @@ class Panel(Struct, frozen=True, dict=True):
         factor = self.machine.columns.get(meant_by(name) or "")
         return name if factor is None else factor.name
 
-    def meant(self, name: str) -> str:
-        """Return the column that a name stands for, or the part of the machine that the columns show without one."""
-        column, meaning = self.column(name), meant_by(name)
-        is_column = column != name or column in {*(f.name for f in self.factors), *self.group, *self.derived}
-        is_column = is_column or any(column in read for read in self.inputs.values())
-        return meaning if not is_column and meaning is not None and self.machine.means(meaning) else column
+    def meant(self, name: str, in_table: bool = False) -> str:
+        """Return the column that a name stands for, or the part of the machine that the columns show without one.
+
+        A question may have a part of a factor's words, `threads` of `OpenMP Threads`; a column in a table may not.
+        """
+        column, meaning, names = self.column(name), meant_by(name), [*(f.name for f in self.factors), *self.group]
+        is_column = column != name or column in {*names, *self.derived}
+        if is_column or any(column in read for read in self.inputs.values()):
+            return column
+        if meaning in PARTS:
+            return meaning if self.machine.means(meaning) else column
+        return (None if in_table else named_in_part(name, names)) or column
 
     @cached_property
     def runs(self) -> list[dict[str, Any]]:

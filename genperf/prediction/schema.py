@@ -175,7 +175,7 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
     mapped = {name: schema.panel.column(name) for name in source.columns}
     if not factors <= {*mapped}:
         # A column that the model lacks may name a part of the machine.
-        mapped = {name: schema.panel.meant(name) for name in source.columns}
+        mapped = {name: schema.panel.meant(name, in_table=True) for name in source.columns}
     mapped = {name: name if column in source.columns else column for name, column in mapped.items()}
     return source if list(mapped) == list(mapped.values()) else source.renamed(mapped)
 

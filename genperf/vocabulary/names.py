@@ -1,7 +1,7 @@
 """The field's names for the columns of a table."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from genperf.vocabulary import any_of, section, words_of
@@ -102,6 +102,20 @@ def plural_of(column: str) -> str | None:
 def meant_by(column: str) -> str | None:
     """Return the field's name for a column's name, or for its plural; None for another name."""
     return canonical_of(column) or plural_of(column)
+
+
+def named_in_part(name: str, columns: Collection[str]) -> str | None:
+    """Return the only one of some columns whose words hold those of a name, or are among these.
+
+    Examples
+    --------
+    >>> named_in_part("threads", ["OpenMP Threads", "cells"]), named_in_part("time", ["wall time", "cpu time"])
+    ('OpenMP Threads', None)
+    """
+    words = {text: {*re.split(r"[\W_]+", plain_name(text))} - {"", "num", "of", "number"} for text in (name, *columns)}
+    wanted = words[name]
+    near = [c for c in columns if wanted and words[c] and (wanted <= words[c] or words[c] <= wanted)]
+    return near[0] if len(near) == 1 else None
 
 
 #: What a name says beside what is counted, in several languages.

@@ -99,7 +99,7 @@ FILES = {
         "workers,seconds,forward_s,comm_s", "1,0.5,0.4,0", "2,0.6,0.4,", "4,0.65,0.4,", "8,0.675,0.4,"
     ),
     "onelevel.csv": runs("framework,workers,seconds", *(f"tf,{n},{8 / n + 1}" for n in COUNTS), "mx,1,18"),
-    "new.csv": runs("workers", "0", "two"),
+    "new.csv": runs("workers", "0", "many"),
     "log1.csv": runs("workers,io_s,seconds", *(f"{n},0.1,{s}" for n, s in ((1, 9), (1, 8), (2, 5)))),
     "log2.csv": runs("workers,io_s,seconds", *(f"{n},0.1,{s}" for n, s in ((4, 3), (4, 2.9), (2, "oom")))),
     "wrong.json": "{}",

@@ -779,6 +779,21 @@ def test_threads_beside_the_same_machine_in_every_run_are_the_scale(shell: Shell
     assert gp.ask("runs.csv", cpus_per_task=128).answers[0].value < 500
 
 
+def test_words_of_a_factor_mean_it_at_every_door(shell: Shell) -> None:
+    Path("runs.csv").write_text("OpenMP Threads,Wall time (s)\n1,80.1\n2,41.0\n4,21.2\n8,11.3\n16,6.4\n")
+    at = ("--at", "threads=64")
+    expected = json.loads(done(shell, "ask", "runs.csv", *at, "--json"))["answers"][0]["value"]
+    (row,) = json.loads(done(shell, "predict", "runs.csv", *at, "--json"))["predictions"]
+    assert row["time"] == pytest.approx(expected)
+    for command in ("explain", "suggest", "report"):
+        done(shell, command, "runs.csv", *at)
+    fitted = gp.fit(gp.read_table("runs.csv", time="Wall time (s)", extrinsic="OpenMP Threads"), seed=0)
+    assert fitted.predict({"threads": 64})["time"].tolist() == fitted.predict({"OpenMP Threads": 64})["time"].tolist()
+    # A column beside it in a table is another one.
+    Path("asked.csv").write_text("OpenMP Threads,threads\n64,1\n")
+    assert fitted.predict("asked.csv")["time"].tolist() == fitted.predict({"threads": 64})["time"].tolist()
+
+
 def test_a_time_that_was_used_is_no_throughput(shell: Shell) -> None:
     Path("runs.csv").write_text("ranks,cpu time used,cells/cpu_second\n1,222.9,64.3\n2,239.6,119.6\n4,327.7,174.9\n")
     kinds = {one.quantity: one.unit for one in gp.ask("runs.csv", ranks=8).answers}
