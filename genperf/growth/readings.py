@@ -71,7 +71,8 @@ def readings_of(series: MeasuredSeries) -> list[CountReading]:
     if counted and bool(np.all(series.values("nodes") <= series.values(workers))):
         nodes = (("nodes", 1.0),)
     elif not counted and (start := float(series.values(workers).min())) > USUAL_DEVICES:
-        workers = f"workers/{start:.15g}"
+        # Fewer than the fewest that were measured are one unit too: less than one has no exchange.
+        workers = f"max(workers/{start:.15g}, 1)"
         nodes = tuple((size.replace("workers", workers), likely) for size, likely in nodes)
     elif not counted and float(series.values(workers).max()) <= USUAL_DEVICES:
         unknown = re.fullmatch(DEVICE_COLUMNS, noun_of(series.column).lower()) is not None
