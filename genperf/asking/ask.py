@@ -534,7 +534,7 @@ def place_of(name: str, source: Source) -> str | None:
     if is_a_part(name, columns):
         # The devices are no devices of a node, however alike the words.
         return None
-    return named_in_part(name, columns)
+    return named_in_part(name, columns, further=True)
 
 
 def wanted_name(want: str, source: Source) -> str:

@@ -91,7 +91,7 @@ def configuration(texts: Sequence[str], option: str, fitted: FitResult | Grouped
 
     Of numeric factors the amounts (`30B`) and the ends of ranges (`16:128:*2`) become plain numbers; labels stay.
     """
-    names, out = names_of(fitted), {}
+    names, out = names_of(fitted), dict[str, str]()
     # A value alone is the count.
     named = [
         text if "=" in text or not text[:1].isdigit() else f"{fitted.first.panel.along().name}={text}" for text in texts
@@ -99,7 +99,9 @@ def configuration(texts: Sequence[str], option: str, fitted: FitResult | Grouped
     for given_name, text in pairs(named, option, names).items():
         column = given_name if given_name in names else column_named(given_name, dict.fromkeys(names))
         name = column or fitted.first.panel.meant(given_name)
-        out[name] = plain_amounts(text) if _numeric(name, fitted) else text
+        value = plain_amounts(text) if _numeric(name, fitted) else text
+        if out.setdefault(name, value) != value:
+            raise GenperfError(f"{option} gives '{name}' as {out[name]} and, by '{given_name}', as {value}")
     return out
 
 

@@ -104,8 +104,8 @@ def meant_by(column: str) -> str | None:
     return canonical_of(column) or plural_of(column)
 
 
-def named_in_part(name: str, columns: Collection[str]) -> str | None:
-    """Return the only one of some columns whose words hold those of a name, or are among these.
+def named_in_part(name: str, columns: Collection[str], further: bool = False) -> str | None:
+    """Return the only one of some columns whose words hold those of a name; or are among them, where it has `further`.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def named_in_part(name: str, columns: Collection[str]) -> str | None:
     """
     words = {text: {*re.split(r"[\W_]+", plain_name(text))} - {"", "num", "of", "number"} for text in (name, *columns)}
     wanted = words[name]
-    near = [c for c in columns if wanted and words[c] and (wanted <= words[c] or words[c] <= wanted)]
+    near = [c for c in columns if wanted and words[c] and (wanted <= words[c] or (further and words[c] <= wanted))]
     return near[0] if len(near) == 1 else None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import Shell, asked, assert_says, csv_of, done, refused, told
+from helpers import Shell, asked, assert_says, csv_of, done, refusal, refused, told
 
 import genperf as gp
 
@@ -789,6 +789,8 @@ def test_words_of_a_factor_mean_it_at_every_door(shell: Shell) -> None:
         done(shell, command, "runs.csv", *at)
     fitted = gp.fit(gp.read_table("runs.csv", time="Wall time (s)", extrinsic="OpenMP Threads"), seed=0)
     assert fitted.predict({"threads": 64})["time"].tolist() == fitted.predict({"OpenMP Threads": 64})["time"].tolist()
+    assert "no factor 'threads of all'" in refusal(shell, "predict", "runs.csv", "--at", "threads of all=64")
+    assert "as 64 and, by 'workers', as 3" in refusal(shell, "predict", "runs.csv", *at, "--at", "workers=3")
     # A column beside it in a table is another one.
     Path("asked.csv").write_text("OpenMP Threads,threads\n64,1\n")
     assert fitted.predict("asked.csv")["time"].tolist() == fitted.predict({"threads": 64})["time"].tolist()
