@@ -12,7 +12,8 @@ Student's t of the next session is averaged over the ratios d and q by their pos
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -57,8 +58,6 @@ LEAST_NOISE = 1e-4
 EACH, MOST_EACH = 1.0 / 16.0, 0.5
 #: A test that finds runs faster does not outweigh one that finds them slower.
 MOST_PROBABILITY = 0.99
-#: The count that benchmarks with names alone get.
-ONE = "workers"
 _NO_RUNS, _NO_SESSIONS = np.empty(0), np.empty(0, dtype=np.int64)
 
 
@@ -85,32 +84,30 @@ class History(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def next_level(self) -> tuple[Array, Array, Array, Array]:
         """The level of the next session, shape (ratios, 1): centre, variance of a run, its own over that, weight."""
-        oldest = max(int(self.sessions.max(initial=-1)) + 1 - MOST_SESSIONS, 0)
-        recent = self.sessions >= oldest
-        sessions, residuals = self.sessions[recent] - oldest, self.residuals[recent]
-        sizes = np.bincount(sessions).astype(float)
+        recent = self.sessions > self.sessions.max(initial=0) - MOST_SESSIONS
+        sessions, residuals = self.sessions[recent], self.residuals[recent]
+        sizes = np.bincount(sessions)[-MOST_SESSIONS:]
+        means = np.bincount(sessions, weights=residuals)[-MOST_SESSIONS:] / sizes
         count, unit = len(sizes), np.ones((1, 1))
         if count < FEWEST_SESSIONS:
             return 0.0 * unit, max(self.sd, LEAST_NOISE) ** 2 * unit, unit / self.runs.sum(), unit[0]
         d, q = np.array([*product(DEVIATIONS, WALKS)]).T
         prior = np.prod([np.where(r == 0.0, NONE, (1.0 - NONE) / (len({*r}) - 1)) for r in (d, q)], axis=0)
-        means, place = np.bincount(sessions, weights=residuals) / sizes, np.arange(1.0, count + 1.0)
-        covariance = q[:, None, None] * np.minimum.outer(place, place) + np.eye(count) * d[:, None, None]
-        covariance += np.diag(1.0 / sizes)
-        # Of the constant, the means, and the covariance with the next session.
-        right = np.stack([np.ones_like(place), means, place])
-        products = right @ np.linalg.solve(covariance, right.T[None])
-        information, walked = products[:, 0, 0], q * products[:, 0, 2]
-        mean = products[:, 0, 1] / information
-        centre = mean + q * products[:, 1, 2] - walked * mean
-        spread = d + q * (count + 1.0) - q**2 * products[:, 2, 2] + (1.0 - walked) ** 2 / information
-        freedom = max(self.freedom - len(self.residuals) + len(residuals), 1.0)
-        squares = np.sum((residuals - means[sessions]) ** 2) + products[:, 1, 1] - information * mean**2
+        # The covariance of the sessions' means and of the next level; then ordinary kriging, whose border is the level.
+        place, own = np.arange(1.0, count + 2.0), np.diag([*1.0 / sizes, 0.0])
+        joint = q[:, None, None] * np.minimum.outer(place, place) + d[:, None, None] * np.eye(count + 1) + own
+        right = np.stack([np.broadcast_to([*means, 0.0], joint.shape[:2]), joint[:, -1]], axis=1)
+        variance = joint[:, -1, -1].copy()
+        joint[:, -1] = joint[:, :, -1] = right[:, 1, -1] = 1.0
+        joint[:, -1, -1] = 0.0
+        products = right @ np.linalg.solve(joint, right.swapaxes(1, 2))
+        freedom = max(self.freedom - np.sum(~recent), 1.0)
+        squares = np.sum(residuals**2) - sizes @ means**2 + products[:, 0, 0]
         squares = np.maximum(squares, freedom * LEAST_NOISE**2)
-        evidence = np.log(prior) - 0.5 * (np.linalg.slogdet(covariance)[1] + np.log(information))
-        evidence -= 0.5 * freedom * np.log(squares)
+        evidence = np.log(prior) - 0.5 * np.linalg.slogdet(joint)[1] - 0.5 * freedom * np.log(squares)
         weight = np.exp(evidence - evidence.max())
-        return centre[:, None], squares[:, None] / freedom, spread[:, None], weight / weight.sum()
+        level = products[:, 0, 1], squares / freedom, variance - products[:, 1, 1]
+        return *(part[:, None] for part in level), weight / weight.sum()
 
 
 class Alarm(Struct, frozen=True):
@@ -182,7 +179,7 @@ class Verification(Struct, frozen=True):
     runs: tuple[Checked, ...]
     alarm: Alarm
     moved: tuple[dict[str, Any], ...]  #: `at`, `before`, `after`: the predictions since the model was fitted again.
-    not_compared: tuple[str, ...]  #: New runs that failed, and rows that cannot be used.
+    not_compared: tuple[str, ...]  #: New runs of a new group, those that failed, and rows that cannot be used.
     coverage: dict[str, Any]  #: How many of the `runs` are `inside`, and the probability of that where intervals hold.
 
     @property
@@ -193,8 +190,7 @@ class Verification(Struct, frozen=True):
             inside, slow = inside + (run.place == "inside"), number - 1 in alarm.slower
             value, *ends = map(three_digits, (run.measured, run.predicted, run.lower, run.upper))
             place = f"{run.place}, slow" if slow and run.place == "inside" else run.place
-            name = f"{number}. {join_values(run.at) or 'the run'}"
-            interval = "predicted {} ({} – {})".format(*ends)
+            name, interval = f"{number}. {join_values(run.at) or 'the run'}", "predicted {} ({} – {})".format(*ends)
             line = f"{name}: {with_unit(value, self.unit)}, {interval}: {place} · {inside} of {number}"
             findings.append((name, line, slow))
         tests = ", ".join(f"{name} p = {value:.2g}" for name, value in alarm.tests.items())
@@ -253,44 +249,44 @@ def verify(
     """
     if not 0.0 < alarm < 0.5:
         raise GenperfError(f"the alarm is a rate of false alarms, and {alarm:g} is none", hint="--alarm 0.01")
-    if not sources:
-        raise GenperfError("no new runs are named", hint="genperf verify MODEL new.csv")
-    if len(sources) > 1 and not all(isinstance(source, str | Path) for source in sources):
-        raise TableError("several DataFrames are new runs", hint="verify(model, pandas.concat(frames))")
     opened = _opened(model)
     earlier, fitted = (opened, fit(opened, seed=seed)) if isinstance(opened, Table) else (None, opened)
     schema, target = fitted.first.schema, fitted.first.schema.target
-    try:
-        source = open_source(sources[0]) if len(sources) == 1 else open_files([str(source) for source in sources])
-        new = read_as(source, schema, **ending_column(source.cells))
-    except OnlyFailuresError as error:
-        what = f"{error.message.partition(':')[0]}: none can be compared with its prediction"
-        raise TableError(what, hint="see why they failed, then verify runs that succeeded", where=error.where) from None
-    inputs = new.frame[[*new.group, *(factor.name for factor in new.factors)]]
+    new = _new_runs(sources, schema)
+    # A benchmark that is new is no level of those that were measured: nothing shows how long it should take.
+    groups = fitted.results if isinstance(fitted, GroupedResult) else {(): fitted}
+    known = np.array([tuple(names) in groups for names in new.frame[[*new.group]].to_numpy()])
+    if not known.any():
+        raise TableError("all runs are new: there is nothing to compare with", where=new.source)
+    rows, times = new.frame[known], new.measured[known]
+    names = [*new.group, *(factor.name for factor in new.factors)]
+    inputs, shown = rows[names], [name for name in names if schema.derived.get(name) != "1"]
     predicted, mean = (fitted.predict_columns(inputs, NOMINAL, kind) for kind in ("prediction", "confidence"))
-    centre, lower, upper = (np.asarray(predicted[name], float) for name in (target.name, "lower", "upper"))
-    deviations = float(norm.ppf(0.5 + 0.5 * NOMINAL))
+    centre, deviations = np.asarray(predicted[target.name], float), float(norm.ppf(0.5 + 0.5 * NOMINAL))
     spread, shared = (np.log(np.asarray(band["upper"], float) / centre) / deviations for band in (predicted, mean))
     history, configuration = _history(earlier, schema, inputs)
-    raised = alarm_of(history, configuration, np.log(new.measured), (np.log(centre), spread, shared), alarm)
-    place = np.select([new.measured < lower, new.measured > upper], ["faster", "slower"], "inside").tolist()
-    quantity, unit, answered, values = target.name, target.unit, target.name, [new.measured, centre, lower, upper]
+    raised = alarm_of(history, configuration, np.log(times), (np.log(centre), spread, shared), alarm)
+    # Answers are in what was measured.
+    quantity, unit, ends, below, above = target.name, target.unit, (target.name, "lower", "upper"), "faster", "slower"
     if target.throughput:
-        # Answers are in what was measured.
-        quantity, unit, answered = target.throughput, rate_unit(samples_called(target.throughput)), THROUGHPUT[0]
-        values = [np.asarray(cells, float) for cells in (new.frame[quantity], *(predicted[n] for n in THROUGHPUT))]
-    hidden = [ONE] if schema.derived.get(ONE) == "1" else []
-    settings, failures = (frame.drop(columns=hidden, errors="ignore") for frame in (inputs, new.failures))
-    columns = (records(settings), map(str, predicted["verdict"]), *(column.tolist() for column in values), place)
+        quantity, unit, ends = target.throughput, rate_unit(samples_called(target.throughput)), THROUGHPUT
+        times, below, above = rows[quantity].to_numpy(float), above, below
+    values = [times, *(np.asarray(predicted[end], float) for end in ends)]
+    place = np.select([times < values[2], times > values[3]], [below, above], "inside").tolist()
+    columns = (records(inputs[shown]), map(str, predicted["verdict"]), *(column.tolist() for column in values), place)
     moved: list[dict[str, Any]] = []
     if update:
         again, places = _fitted_again(fitted, earlier, new, seed), inputs.drop_duplicates()
         if earlier is None and isinstance(model, str | Path):
             save_model(again, model)
-        ends = (np.asarray(m.predict_columns(places)[answered], float).tolist() for m in (fitted, again))
-        rows = zip(records(settings.loc[places.index]), *ends, strict=True)
-        moved = [{"at": at, "before": before, "after": after} for at, before, after in rows]
-    missing = [f"{join_values(at)}: the run failed" for at in records(failures)]
+        both = (np.asarray(m.predict_columns(places)[ends[0]], float).tolist() for m in (fitted, again))
+        moved = [{"at": at, "before": b, "after": a} for at, b, a in zip(records(places[shown]), *both, strict=True)]
+    aside = {"new, nothing to compare with": new.frame[~known], "the run failed": new.failures}
+    missing = [
+        f"{join_values(at) or 'the run'}: {why}"
+        for why, of in aside.items()
+        for at in records(of.reindex(columns=shown))
+    ]
     missing += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
     runs, inside, count = tuple(map(Checked, *columns)), place.count("inside"), len(place)
     held = {"inside": inside, "runs": count, "nominal": NOMINAL, "probability": coverage_probability(inside, count)}
@@ -306,17 +302,29 @@ def _opened(model: Model | Table | str | Path | pd.DataFrame) -> Model | Table:
     try:
         return recognised(cells, roles).table()
     except GenperfError:
-        # Benchmarks may have names alone.
-        table = attempted(lambda: recognised(cells, {**roles, "let": f"{ONE}=1"}).table())
-        if isinstance(table, GenperfError):
-            raise
-        return table
+        with suppress(GenperfError):
+            # Benchmarks may have names alone.
+            return recognised(cells, {**roles, "let": "workers=1"}).table()
+        raise
+
+
+def _new_runs(sources: Sequence[str | Path | pd.DataFrame], schema: Schema) -> Table:
+    """Return new runs as a table of the model's columns."""
+    if not sources:
+        raise GenperfError("no new runs are named", hint="genperf verify MODEL new.csv")
+    if len(sources) > 1 and not all(isinstance(source, str | Path) for source in sources):
+        raise TableError("several DataFrames are new runs", hint="verify(model, pandas.concat(frames))")
+    source = open_source(sources[0]) if len(sources) == 1 else open_files([str(source) for source in sources])
+    try:
+        return read_as(source, schema, **ending_column(source.cells))
+    except OnlyFailuresError as error:
+        what = f"{error.message.partition(':')[0]}: none can be compared with its prediction"
+        raise TableError(what, hint="see why they failed, then verify runs that succeeded", where=error.where) from None
 
 
 def session_column(columns: Iterable[str]) -> str | None:
     """Return the column that names what runs of one occasion have in common; None where none does."""
-    session = re.compile(any_of("columns.session"))
-    return next((column for column in columns if session.fullmatch(plain_name(column))), None)
+    return next((name for name in columns if re.fullmatch(any_of("columns.session"), plain_name(name))), None)
 
 
 def _history(earlier: Table | None, schema: Schema, new: pd.DataFrame) -> tuple[History, Index]:

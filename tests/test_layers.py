@@ -16,7 +16,7 @@ ROOMS = (
     ("arrays", "errors"),
     ("sobol", "gaussian", "engine", "facts", "losses", "scaling", "metrics", "vocabulary"),
     ("formula", "solver"),
-    ("table", "expression", "peaks"),
+    ("table", "expression", "peaks", "networks"),
     ("panel", "importers"),
     ("words", "datasets", "discrepancy"),
     ("models", "prediction"),

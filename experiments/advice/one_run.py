@@ -15,8 +15,9 @@ from experiments.shared import IMAGES, page
 from experiments.tables.published_runs import LICENCES, LONGEST, UNUSUAL, repository, value_of
 from genperf import datasets
 from genperf.errors import GenperfError
+from genperf.networks import TrainedNetwork
 from genperf.one_run import utilisation as published
-from genperf.one_run.run import TrainedNetwork, TrainingRun, run_of_row
+from genperf.one_run.run import TrainingRun, run_of_row
 from genperf.one_run.utilisation import SAME, place_of, reference, utilisation_of
 from genperf.peaks import UNKNOWN, devices
 

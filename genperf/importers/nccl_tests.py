@@ -5,15 +5,21 @@ place. The ranks are the lines `#  Rank  0 Group … on HOST device …`.
 """
 
 import re
+from collections.abc import Iterator
+
+import numpy as np
 
 from genperf.errors import TableError
 from genperf.importers.imported import Cell, Imported, Rows
+from genperf.vocabulary import section
 
 TIME = "time_s"
 SIGNATURE = r"(?m)^#\s+nThread \d+ nGpus \d+|#.*\balgbw\s+busbw\b"
+#: Sizes down to this share of the largest one are on the plateau.
+PLATEAU = 0.25
 #: A rank with its host and its device, and a row of the table.
-RANK = re.compile(r"#\s+Rank\s+\d+.*?\bon\s+(\S+)(?:\s+device\s+\d+\s+\[[^\]]*\]\s*(.*))?")
-ROW = re.compile(r"\s*(\d+)\s+\d+\s+([a-z]\w*)\s+(\S+)\s+(-?\d+)\s+(.*)")
+_RANK = re.compile(r"#\s+Rank\s+\d+.*?\bon\s+(\S+)(?:\s+device\s+\d+\s+\[[^\]]*\]\s*(.*))?")
+_ROW = re.compile(r"\s*(\d+)\s+\d+\s+([a-z]\w*)\s+(\S+)\s+(-?\d+)\s+(.*)")
 
 
 def read(text: str, name: str) -> Imported:
@@ -30,21 +36,58 @@ def read(text: str, name: str) -> Imported:
     >>> [(row["devices"], row["nodes"], row["bytes"], row["buffers"], row["time_s"]) for row in table.rows]
     [(2, 2, 1024, 'out of place', 2e-05), (2, 2, 1024, 'in place', 3e-05)]
     """
-    hosts = [host for host, _ in RANK.findall(text)]
-    counts: dict[str, Cell] = {"devices": len(hosts), "nodes": len(set(hosts))} if hosts else {}
-    rows = Rows(TIME)
-    for number, line in enumerate(text.splitlines(), 1):
-        row = ROW.fullmatch(line)
-        if row is None:
-            continue
-        size, kind, operation, _, numbers = row.groups()
-        # Time, two bandwidths and the count of wrong results, for each kind of buffer.
-        for buffers, cell in zip(("out of place", "in place"), numbers.split()[::4], strict=False):
+    counts, rows = _machine(text), Rows(TIME)
+    for number, size, kind, operation, cells in _rows(text):
+        for buffers, cell in zip(("out of place", "in place"), cells[::4], strict=False):
             if not re.fullmatch(r"\d+(\.\d+)?", cell) or float(cell) <= 0.0:
                 rows.left_out.append(f"{name}: line {number}: no time {buffers} ('{cell}')")
                 continue
-            factors = {"bytes": int(size), "type": kind, "operation": operation, "buffers": buffers}
+            factors: dict[str, Cell] = {"bytes": size, "type": kind, "operation": operation, "buffers": buffers}
             rows.add({**counts, **factors}, {TIME: float(cell) / 1e6})
     if not rows and not re.search(SIGNATURE, text):
         raise TableError("is no output of nccl-tests", where=name, hint="name what all_reduce_perf printed")
     return rows.table(name, "holds no time of a message")
+
+
+def plateau(text: str, name: str) -> dict[str, Cell]:
+    """Return the bandwidths of the largest messages of a test as one row; nothing of a text that is none.
+
+    Examples
+    --------
+    >>> printed = '''# nThread 1 nGpus 1 minBytes 8 maxBytes 64
+    ... #  Rank  0 Group  0 Pid 11 on node1 device  0 [0x07] NVIDIA H100
+    ... #  Rank  1 Group  0 Pid 12 on node2 device  0 [0x07] NVIDIA H100
+    ...          1024    256 float    sum    -1 20.0   0.05   0.10      0  30.0   0.03   0.06      0'''
+    >>> plateau(printed, "nccl.txt")
+    {'devices': 2, 'nodes': 2, 'device': 'NVIDIA H100', 'collective': 'all_reduce', 'busbw': '0.1GB/s', 'size': 1024}
+    """
+    rows = [(size, operation, *cells[1:3]) for _, size, _, operation, cells in _rows(text) if len(cells) > 2]
+    if not rows or not re.search(SIGNATURE, text):
+        return {}
+    sizes, algorithm, bus = np.array([(size, *speeds) for size, _, *speeds in rows], dtype=float).T
+    large = sizes >= PLATEAU * sizes.max()
+    ratio, speed = float(np.median((bus / np.maximum(algorithm, 1e-9))[large])), float(np.median(bus[large]))
+    # Where neither its name nor the text does, the factor of the bus and the operation show which one it is.
+    parted = "all_gather" if rows[0][1] == "none" else "reduce_scatter"
+    by_factor = "all_reduce" if ratio > 1.0 else parted if ratio < 1.0 else "broadcast"
+    wording, patterns = f"{name} {text[:2000]}".lower(), section("collectives")
+    called = next((collective for collective, (words,) in patterns.items() if re.search(words, wording)), by_factor)
+    device = next((device for _, device in _RANK.findall(text)), "")
+    test = {"device": device, "collective": called, "busbw": f"{speed:.9g}GB/s", "size": int(sizes.max())}
+    return {**_machine(text), **test}
+
+
+def _rows(text: str) -> Iterator[tuple[int, int, str, str, list[str]]]:
+    """Yield the number of each row's line, the bytes, their type, the operation, and the cells behind them.
+
+    These are a time, two bandwidths and the count of wrong results, for each kind of buffer.
+    """
+    for number, line in enumerate(text.splitlines(), 1):
+        if (row := _ROW.fullmatch(line)) is not None:
+            yield number, int(row[1]), row[2], row[3], row[5].split()
+
+
+def _machine(text: str) -> dict[str, Cell]:
+    """Return the devices and the nodes of the ranks; nothing where none is printed."""
+    hosts = [host for host, _ in _RANK.findall(text)]
+    return {"devices": len(hosts), "nodes": len(set(hosts))} if hosts else {}

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from genperf.errors import FitError, Note, did_you_mean
 from genperf.formula import Name, Node, Number, evaluate, names_in, values_of
 from genperf.formula.amounts import amount
+from genperf.networks import published_network
 from genperf.panel import Panel, Table
 from genperf.panel.panel import several_nodes
 from genperf.peaks import link_rate
@@ -121,7 +122,9 @@ def network_of(hints: Mapping[str, str]) -> Network | None:
         raise FitError(f"'{MESSAGE}' and '{PARAMETERS}' are both hinted", hint="give one of them")
     for name, bytes_of_one in ((MESSAGE, 1.0), (PARAMETERS, GRADIENT_BYTES)):
         if name in hints:
-            size = amount(hints[name])
+            size, trained = amount(hints[name]), published_network(hints[name]) if name == PARAMETERS else None
+            # `llama3-8b` has the parameters that are published of it.
+            size = trained.parameters if trained is not None else size
             if size is not None and not 0.0 < size < math.inf:
                 raise _refused(hints, name, f"number of {name}", "100M")
             return Network(speed, latency, hints[name] if size is None else size, bytes_of_one)

@@ -4,7 +4,6 @@ The bandwidth of a collective's bus is that of the algorithm by the factor of nc
 an all-reduce, (n − 1)/n of an all-gather, a reduce-scatter and an all-to-all, else 1.
 """
 
-import re
 import textwrap
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -21,22 +20,19 @@ from genperf.facts import ENDS, Paid
 from genperf.fitting import fit
 from genperf.formula.amounts import amount
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
-from genperf.one_run.run import Collective, TrainingRun, machine_in
+from genperf.one_run.run import Collective, TrainingRun, collective_of, machine_in
 from genperf.one_run.utilisation import PublishedPlace, Utilisation, conventions_of, percent, utilisation_of
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
 from genperf.panel.read import read_table
-from genperf.peaks import UNKNOWN, device_in, devices, link_rate
+from genperf.peaks import device_in, devices, link_rate
 from genperf.table.opened import read_text
-from genperf.vocabulary import section
 from genperf.vocabulary.names import LEVELS, canonical_of
 from genperf.words.numbers import durations_text, three_digits
 
 #: Columns of a card and of its labels, and its lines.
 WIDTH, LABEL, MOST_LINES = 80, 10, 14
 DAY = 86400.0
-#: Sizes down to this share of the largest one are on the plateau.
-PLATEAU = 0.25
 #: A share of the link, or of published tests where it is not known, below which what usually explains less is named:
 #: rings reach 80 to 95 % of a link.
 LOW_BUS = 0.6
@@ -95,18 +91,13 @@ def about(
     title = " · ".join(filter(None, (run.label, network.name, speed, run.precision)))
     rows = [("", title), ("MFU", used.text), *(("⚠", note) for note in used.notes)]
     rows += _placed(used.normal, used.less_by, used.more_by)
-    if tokens is None:
-        return OneRun(tuple(rows), {**to_builtins(used), "training": None})
-    plan = _plan(run, used, tokens, at or {}, price, hints or {})
-    return OneRun((*rows, *plan.rows), {**to_builtins(used), "training": plan.numbers})
+    plan = OneRun((), {}) if tokens is None else _plan(run, used, tokens, at or {}, price, hints or {})
+    return OneRun((*rows, *plan.rows), {**to_builtins(used), "training": plan.numbers or None})
 
 
 def _placed(place: PublishedPlace | None, less: Collection[str], more: Collection[str] = ()) -> list[tuple[str, str]]:
     """Return the rows of a card about published values, and about what usually explains less, or more."""
     return [("among", place.text if place else ""), ("less by", "; ".join(less)), ("more by", "; ".join(more))]
-
-
-# --- how long a training takes ----------------------------------------------------------------------------------------
 
 
 def _plan(
@@ -133,8 +124,8 @@ def _plan(
     numbers |= {f"days{end}": value / DAY for end, value in zip(ENDS, seconds, strict=True)}
     numbers |= {f"cost{end}": value for end, value in zip(ENDS, costs, strict=True)}
     centre, lower, upper, unit = durations_text(*seconds)
-    machine = f"{devices:g} x {run.device.label or 'devices'}"
-    text = f"{three_digits(tokens)} tokens at {machine}: {centre} {unit} ({lower} – {upper})"
+    text = f"{three_digits(tokens)} tokens at {devices:g} x {run.device.label or 'devices'}"
+    text += f": {centre} {unit} ({lower} – {upper})"
     if price is not None:
         centre, lower, upper = (three_digits(end or 0.0) for end in costs)
         text += f", {centre} ({lower} – {upper}) at {price.text}"
@@ -151,8 +142,8 @@ def _counts(run: TrainingRun, at: Mapping[str, str]) -> tuple[float, float]:
         if device is not None and run.device.name not in ("", device.name):
             hint = f"{text} without --at and without a rate is answered from published runs"
             raise GenperfError(f"the run is on {run.device.label}, and --at names another device", hint=hint)
-        meaning, value = canonical_of(name), machine.get("devices", amount(text))
-        meaning = "workers" if name == "count" or machine else meaning
+        value = machine.get("devices", amount(text))
+        meaning = "workers" if name == "count" or machine else canonical_of(name)
         if value is None or meaning not in LEVELS or not value >= 1.0:
             raise GenperfError(f"--at {name}={text} is no count of devices or nodes", hint="--at 64, or --at nodes=8")
         counts[meaning] = value
@@ -168,37 +159,40 @@ def _by_growth(
     if hints and not run.step_seconds:
         hint = "the samples of a step of all, and their length: gbs=256 seq=2048"
         raise GenperfError("a hinted network needs the time of a step", hint=hint)
-    step, parameters = run.step_seconds or 1.0, {} if MESSAGE in hints else {PARAMETERS: f"{run.network.parameters:g}"}
+    step = run.step_seconds or 1.0
     row = pd.DataFrame({"devices": [run.devices], "nodes": [run.used_nodes], "step_s": [step]})
     table = read_table(row, time="step_s", extrinsic="devices,nodes", scaling="weak")
-    fitted = fit(table, hints={**parameters, **hints} if hints else {})
-    predicted = fitted.predict_columns({"devices": [devices], "nodes": [nodes]})
-    ends = [float(predicted[name][0]) / step for name in (table.target.name, "lower", "upper")]
-    count, leaves_node = min(2.0 * run.devices, devices), run.used_nodes < 2.0 <= nodes
-    reason, suggestion = "one run: what another count costs is that of published series", f"measure {count:g} devices"
-    if leaves_node:
-        of = "the interval holds networks of which nothing is known"
-        of = "what the second costs rests on the hint" if hints else of
-        reason, suggestion = f"no run beyond one node: {of}", suggestion + " on 2 nodes" * (count < devices)
-    elif devices == run.devices:
-        reason, suggestion = "one run: how much its repeats differ is that of published ones", "measure it again"
-    return [tokens / run.rate * run.devices / devices * end for end in ends], reason, suggestion
+    message = {} if MESSAGE in hints else {PARAMETERS: f"{run.network.parameters:g}"}
+    predicted = fit(table, hints={**message, **hints} if hints else {}).predict_columns(
+        {"devices": [devices], "nodes": [nodes]}
+    )
+    alone = tokens / run.rate * run.devices / devices / step
+    ends = [alone * float(predicted[name][0]) for name in (table.target.name, "lower", "upper")]
+    count = min(2.0 * run.devices, devices)
+    if run.used_nodes < 2.0 <= nodes:
+        of = "what the second costs rests on the hint"
+        of = of if hints else "the interval holds networks of which nothing is known"
+        on = " on 2 nodes" if count < devices else ""
+        return ends, f"no run beyond one node: {of}", f"measure {count:g} devices{on}"
+    if devices == run.devices:
+        return ends, "one run: how much its repeats differ is that of published ones", "measure it again"
+    return ends, "one run: what another count costs is that of published series", f"measure {count:g} devices"
 
 
 def _by_utilisation(run: TrainingRun, used: Utilisation, tokens: float, devices: float) -> tuple[list[float], str, str]:
     """Return the same by the utilisation that a run states, or by those of published runs."""
     name, (operations, low, high) = next(iter(conventions_of(run).items()))
-    shares, unknown, place = [used.mfu, used.mfu_upper, used.mfu_lower], [1.0, low, high], used.normal
+    at_peak, place = tokens * operations / (devices * run.dense_peak), used.normal
     reason = f"no rate: the interval is what is not known of the operations ({name})"
+    seconds = [
+        at_peak / (used.mfu or 1.0),
+        at_peak * low / (used.mfu_upper or 1.0),
+        at_peak * high / (used.mfu_lower or 1.0),
+    ]
     if used.mfu is None and place is not None:
-        shares, unknown = [place.median, place.high, place.low], [1.0, 1.0, 1.0]
+        seconds = [at_peak / share for share in (place.median, place.high, place.low)]
         reason = f"no run: the interval is that of {place.runs} published {place.among} ({name})"
-    at_peak = tokens * operations / (devices * run.dense_peak)
-    seconds = [at_peak * factor / (share or 1.0) for factor, share in zip(unknown, shares, strict=True)]
     return seconds, reason, f"measure the tokens a second of {devices:g} devices"
-
-
-# --- a test of a collective -------------------------------------------------------------------------------------------
 
 
 def _about_test(test: Collective, hints: Mapping[str, str]) -> OneRun:
@@ -232,24 +226,12 @@ def tested_in(path: str) -> Collective | None:
     """Return the test in a file, as nccl-tests and rccl-tests print it; None of another file."""
     opened = attempted(read_text, path) if Path(path).is_file() else ("", "")
     name, text = ("", "") if isinstance(opened, GenperfError) else opened
-    if re.search(r"\bbusbw\b|\bnThread\b", text) is None:
+    if not any(word in text for word in ("busbw", "nThread")):
         return None  # without an import of the formats of other tools
-    from genperf.importers.nccl_tests import RANK, ROW, SIGNATURE
+    from genperf.importers.nccl_tests import plateau
 
-    rows = [row for row in map(ROW.fullmatch, text.splitlines()) if row is not None]
-    cells = [cells for row in rows if len(cells := (row[1], *row[5].split()[1:3])) == 3]
-    if not cells or not re.search(SIGNATURE, text):
-        return None
-    sizes, algorithm, bus = np.array(cells, dtype=float).T
-    plateau, ranks, patterns = sizes >= PLATEAU * sizes.max(), RANK.findall(text), section("collectives")
-    ratio, speed = float(np.median((bus / np.maximum(algorithm, 1e-9))[plateau])), 1e9 * float(np.median(bus[plateau]))
-    # Where neither its name nor the text does, the factor of the bus and the operation show which one it is.
-    parted = "all_gather" if rows[0][3] == "none" else "reduce_scatter"
-    by_factor = "all_reduce" if ratio > 1.0 else parted if ratio < 1.0 else "broadcast"
-    wording, hosts = f"{name} {text[:2000]}".lower(), {host for host, _ in ranks}
-    called = next((collective for collective, (words,) in patterns.items() if re.search(words, wording)), by_factor)
-    device = (device_in(ranks[0][1]) if ranks else None) or UNKNOWN
-    return Collective(called, len(ranks), max(len(hosts), 1.0), speed, device, float(sizes.max()))
+    row = plateau(text, name)
+    return collective_of(row) if row else None
 
 
 def _place(test: Collective) -> PublishedPlace | None:

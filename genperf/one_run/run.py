@@ -1,22 +1,20 @@
 """One run, from the words of a command or from the cells of a row: a device, how many, a network, a rate.
 
 Words become cells by the headers of a table, cells become facts by what their columns mean, and facts become a run.
-Networks whose parameters are published stand in `networks.csv`; the name of any other shows its size.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from csv import DictReader
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
-from msgspec import Struct, convert
+from msgspec import Struct
 from msgspec.structs import replace
 
 from genperf.errors import GenperfError, attempted, did_you_mean
-from genperf.formula.amounts import DURATIONS, MULTIPLES, amount, bandwidth
+from genperf.formula.amounts import DURATIONS, amount, bandwidth
+from genperf.networks import TrainedNetwork, network_named
 from genperf.panel.machine import SPLITS, USUAL_DEVICES
 from genperf.panel.panel import several_nodes
 from genperf.peaks import PRECISIONS, UNKNOWN, Device, device_in, devices, precision_in
@@ -59,34 +57,8 @@ _BARE = re.compile(rf"\d[\d,]{{2,}}(\.\d+)?k?|{_N}(k|[kM]?/s)")
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
 #: What the rate or the time of steps counts.
 _STEPS = ("seconds", "steps", "iterations", "step", "it")
-#: A size as names print it: 7B, 124M, 1.5b; total and active parameters, 30B-A3B; what names a mixture of experts.
-_SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)([bmt])(?:-?a(\d+(?:\.\d+)?)b)?(?![a-z0-9])")
-_EXPERTS = re.compile(r"\d+x\d+(\.\d+)?b|moe|experts?(?![a-z])|\d+e(?![a-z0-9])")
 #: How far the printed size of a network lies from its parameters at most: 7B is 6.74 or 7.62 billion.
 PRINTED_SIZE = 0.1
-
-
-class TrainedNetwork(Struct, frozen=True):
-    """A network, as far as its name shows it; 0 is not known."""
-
-    name: str = ""
-    parameters: float = 0.0
-    active: float = 0.0  #: Parameters that one token uses: all but of a mixture of experts.
-    layers: float = 0.0
-    hidden: float = 0.0
-    embedding: float = 0.0  #: Words of the input embedding, which multiplies nothing; 0 where the output shares it.
-    multiply_adds: float = 0.0  #: Of one image's forward pass, in a network for images.
-    published: float = 0.0  #: `active` as published, where the name is that of one network and not only a size.
-
-    @property
-    def sample(self) -> str:
-        """What its rate counts."""
-        return "images" if self.multiply_adds else "tokens"
-
-    @property
-    def is_mixture(self) -> bool:
-        """Whether a token uses a part of the parameters."""
-        return self.active < self.parameters
 
 
 class Collective(Struct, frozen=True):
@@ -131,31 +103,6 @@ class TrainingRun(Struct, frozen=True):
     def label(self) -> str:
         """The machine as it is written: `8 x H100`."""
         return f"{self.devices:g} x {self.device.label or 'device'}"
-
-
-@cache
-def networks() -> dict[str, TrainedNetwork]:
-    """Return the published networks by the patterns of their names."""
-    with Path(__file__).with_name("networks.csv").open(encoding="utf-8") as lines:
-        rows = [{name: cell for name, cell in row.items() if cell} for row in DictReader(lines)]
-    return {row["pattern"]: convert(row | {"published": row["active"]}, TrainedNetwork, strict=False) for row in rows}
-
-
-def network_of(text: str) -> TrainedNetwork:
-    """Return the network that a name means: one that is published, or a transformer of the size in the name."""
-    plain = re.sub(r"[\s_/,()]+", "-", text.strip().lower()).strip("-")
-    if (pattern := next((pattern for pattern in networks() if re.fullmatch(pattern, plain)), None)) is not None:
-        return networks()[pattern]
-    size = _SIZE.search(plain)
-    if _EXPERTS.search(plain) and not (size and size[3]):
-        what = f"'{text}' is a mixture of experts, and the parameters that a token uses are not known"
-        raise GenperfError(what, hint="add active=12.9B")
-    if size is None:
-        hint = "a size such as 7B, or a network such as llama3-8b, gpt2-xl, resnet50"
-        near = did_you_mean(text, [network.name for network in networks().values()], otherwise=hint)
-        raise GenperfError(f"'{text}' is no network whose size is known", hint=near)
-    parameters = float(size[1]) * MULTIPLES[size[2].upper()]
-    return TrainedNetwork(text.strip(), parameters, float(size[3]) * 1e9 if size[3] else parameters)
 
 
 def machine_in(text: str) -> tuple[dict[str, Any], str]:
@@ -232,15 +179,22 @@ def run_of_words(
 ) -> TrainingRun | Collective | None:
     """Return the run, or the test of a collective, that words and settings describe; None where no machine begins."""
     row = row_of_words(words)
-    if "collective" not in row:
-        return run_of_row({**(settings or {}), **row}, peak or 0.0) if row else None
-    device, count, speed = device_in(row["device"]) or UNKNOWN, row["devices"], bandwidth(row.get("busbw", ""))
-    if speed is None or count < 2.0:
-        what = "a test of collectives needs its bus bandwidth"
-        what = f"a collective of one {device.label} uses no link" if count < 2.0 else what
-        raise GenperfError(what, hint="8xh100 all_reduce 470GB/s")
-    nodes, size = _number(row.get("nodes", 1.0)), amount(row.get("size", ""))
-    return Collective(row["collective"], count, nodes or 1.0, speed, device, size)
+    if "collective" in row and row["devices"] < 2.0:
+        raise GenperfError(
+            f"a collective of one {row['device'].upper()} uses no link", hint="8xh100 all_reduce 470GB/s"
+        )
+    if "collective" in row:
+        return collective_of(row)
+    return run_of_row({**(settings or {}), **row}, peak or 0.0) if row else None
+
+
+def collective_of(row: Mapping[str, Any]) -> Collective:
+    """Return the test of a collective of a row, whose devices may not be known."""
+    device, speed, size = device_in(row["device"]) or UNKNOWN, bandwidth(row.get("busbw", "")), row.get("size", "")
+    if speed is None:
+        raise GenperfError("a test of collectives needs its bus bandwidth", hint="8xh100 all_reduce 470GB/s")
+    nodes = _number(row.get("nodes")) or 1.0
+    return Collective(row["collective"], row.get("devices", 0.0), nodes, speed, device, amount(str(size)))
 
 
 def run_in(source: Source, peak: float | None = None) -> TrainingRun | GenperfError | None:
@@ -304,7 +258,7 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
     size = numbers.get("parameters") or 1e9 * numbers.get("parameters_billion", 0.0)
     shape: dict[str, Any] = {name: numbers[name] for name in ("active", "layers", "hidden") if name in numbers}
     name = str(named.get("network", f"{three_digits(size)} parameters" if size else ""))
-    network = attempted(network_of, name) if "network" in named else TrainedNetwork(name)
+    network = attempted(network_named, name) if "network" in named else TrainedNetwork(name)
     if isinstance(network, TrainedNetwork) and not size and shape.get("layers", network.layers) < network.layers:
         what = f"layers={shape['layers']:g} are fewer than the {network.layers:g} of {network.name}"
         network = GenperfError(what, hint="add the parameters of what ran: params=4B")

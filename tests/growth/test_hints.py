@@ -35,6 +35,10 @@ def test_bounds_grow_with_the_message() -> None:
     assert bounds == sorted(bounds)
 
 
+def test_a_published_network_has_its_parameters() -> None:
+    assert upper(runs(), {**HINTS, "parameters": "gpt2-xl"}) == upper(runs(), {**HINTS, "parameters": "1.558B"})
+
+
 @pytest.mark.parametrize("bandwidth", ["1Gbit/s", "10Gbit/s"])
 def test_the_expected_time_follows_the_exchange(bandwidth: str) -> None:
     """110M parameters of four bytes over a link: a step on two nodes takes about as long as its exchange, or longer."""

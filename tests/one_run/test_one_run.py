@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from genperf.errors import GenperfError
+from genperf.networks import network_named
 from genperf.one_run import run_of_row, run_of_words
-from genperf.one_run.run import network_of
 from genperf.one_run.utilisation import CAUSAL, EMBEDDED, FULL, LORA, PLAIN, Utilisation, utilisation_of
 
 
@@ -147,13 +147,13 @@ def test_no_devices_are_no_machine() -> None:
 )
 def test_the_kind_of_training_is_no_part_of_the_name(word: str) -> None:
     run = run_of_words(("8xa100", "llama2-7b", *word.split(), "13100tok/s"))
-    assert run.network == network_of("llama2-7b")
+    assert run.network == network_named("llama2-7b")
 
 
 def test_a_name_means_a_published_network_or_a_size() -> None:
     names = ("Llama 3.1 8B", "7B", "mixtral-8x7b", "30B-A3B")
-    assert [network_of(name).active for name in names] == [8.03e9, 7e9, 12.9e9, 3e9]
-    assert network_of("ResNet50").sample == "images"
+    assert [network_named(name).active for name in names] == [8.03e9, 7e9, 12.9e9, 3e9]
+    assert network_named("ResNet50").sample == "images"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, done
+from helpers import Shell, done, refusal
 
 import genperf as gp
 
@@ -71,6 +71,19 @@ def test_benchmarks_that_have_names_alone_are_compared(shell: Shell) -> None:
     assert "1. the run: 0.012 s, predicted 0.0099" in shell("verify", "alone.csv", "one.csv")[1]
     Path("words.csv").write_text("commit,benchmark\n1,fast\n2,slow\n")
     assert "no column is known to be a time" in shell("verify", "words.csv", "one.csv")[2]
+
+
+def test_a_new_benchmark_has_nothing_to_be_compared_with(shell: Shell) -> None:
+    nights = [(f"{day:03x}a", name, t * (1.0 + 0.001 * (day % 3))) for day in range(8) for name, t in NAMED.items()]
+    pd.DataFrame(nights, columns=["commit", "benchmark", "ms"]).to_csv("nights.csv", index=False)
+    for backward, status in ((20, 0), (23, 1)):
+        Path("tonight.csv").write_text(f"benchmark,ms\nconvolution,5\nforward,10\nbackward,{backward}\n")
+        found, out, _ = shell("verify", "nights.csv", "tonight.csv", "--update")
+        assert (found, out.count("moved: ")) == (status, 2)
+        assert "not compared: benchmark=convolution: new, nothing to compare with" in out
+        assert ("by itself: run 2" in out) == bool(status)
+    Path("tonight.csv").write_text("benchmark,ms\nconvolution,5\n")
+    assert "all runs are new: there is nothing to compare with" in refusal(shell, "verify", "nights.csv", "tonight.csv")
 
 
 def test_a_configuration_that_was_never_measured_is_held_against_the_model() -> None:
