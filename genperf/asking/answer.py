@@ -397,8 +397,9 @@ def rows_of(answer: Answer) -> Iterator[Row]:
         value = None if beside is None else facts.column[-1] * beside.value if rate is None else beside.rate
         yield _interval_row(likeliest.quantity, likeliest.expected, likeliest.unit, value)
     relative = rate is not None and growth.sample == RELATIVE and likeliest.unit in ("x", "%")
-    if relative and likeliest.quantity.lower() != "efficiency":
-        # A speed-up, or a share of the peak, by its own name.
+    summed = expected.is_time and likeliest.facts is not None and header_of(likeliest.quantity).shared
+    if (relative and likeliest.quantity.lower() != "efficiency") or summed:
+        # A speed-up, a share of the peak, or the hours of all devices, by its own name.
         yield _interval_row(likeliest.quantity, likeliest.expected, likeliest.unit)
     if likeliest.quantity == _SPEEDUP:
         yield _interval_row(_SPEEDUP, likeliest.expected, likeliest.unit)

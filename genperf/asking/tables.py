@@ -475,7 +475,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
                 raise GenperfError("a plan needs a series of at least two counts", hint="measure a second count")
             return None
         work, target, panel = self.opened.given.work or None, model.schema.target, model.panel
+        known = bool(work or reading.roles.work)
         counts = {quote_name(n) for n in (reading.scale or "", *(f.name for f in panel.counts))}
+        counts |= {render(panel.counted_node)} if panel.counted_node is not None else set()
         constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
         texts = [{*map(str, e.texts[self.series.rows])} for e in reading.columns.values() if not e.numeric]
         counted = self._header(name).counted
@@ -496,7 +498,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             work=work,
             sample=sample,
             # Without a batch each worker does one sample, and a batch holds no tokens: that time is of no step.
-            steps=not target.throughput or bool(work) or (of_a_step and target.work not in counts),
+            steps=not target.throughput or known or (of_a_step and target.work not in counts),
             constants={**constants, **self.question.constants},
             # The framework and the network, perhaps.
             words=tuple(levels.pop() for levels in texts if len(levels) == 1),
@@ -643,8 +645,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             # The derived column is c·value or c/value: its factor at the target is that of the value 1.
             columns = {**{n: np.array([v], dtype=float) for n, v in at.items() if is_number(v)}, name: np.ones(1)}
             factor = float(np.ravel(parse(lets[source_name], list(columns)).evaluate(columns))[0])
-            ends = ends / factor if rate else factor / ends[[0, 2, 1]]
-        elif header.kind == "time" and target.is_time:
+            ends = ends / factor if rate or header.kind == "time" else factor / ends[[0, 2, 1]]
+        if header.kind == "time" and target.is_time:
             numerator, denominator = TIME_UNITS[roles.unit]
             ends = ends * denominator / numerator
         # A value of a wide table has no header of its own.

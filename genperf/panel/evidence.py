@@ -438,6 +438,8 @@ def measurement_of_column(
     --------
     >>> measurement_of_column("Time per epoch (min)", [], "gpus")[0]
     {'time': 'Time per epoch (min)', 'unit': 'min'}
+    >>> measurement_of_column("GPU-hours", [], "gpus")
+    ({'time': 'job_time_h', 'unit': 'h'}, {'job_time_h': '`GPU-hours`/(gpus)'})
     >>> measurement_of_column("tokens/sec/GPU", [], "gpus")[1]
     {'tokens per second': '`tokens/sec/GPU`*gpus'}
     >>> measurement_of_column("tokens/sec/GPU", ["nodes", "gpus_per_node"], "nodes")[1]
@@ -450,11 +452,15 @@ def measurement_of_column(
     header = header or header_of(name)
     if not header.kind:
         return {"throughput" if LEAST_GROWTH < growth < MOST_GROWTH else "quantity": name}, {}
-    if header.kind == "time":
-        return {"time": name, **({} if header.unit == "s" else {"unit": header.unit})}, {}
     if header.kind == "quantity":
         return {"quantity": f"{name}:{header.unit}" if header.unit else name}, {}
     of_all = _counted(name, header, names, counted, mapping or {}) if header.shared else ""
+    if header.kind == "time":
+        unit = {} if header.unit == "s" else {"unit": header.unit}
+        job = f"job_time_{header.unit}"
+        return (
+            ({"time": job, **unit}, {job: f"{quote_name(name)}/({of_all})"}) if of_all else ({"time": name, **unit}, {})
+        )
     of_layout = _step_of_layout(name, header, names, of_all)
     if of_layout:
         return {"time": _STEP}, {_STEP: of_layout}

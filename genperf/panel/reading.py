@@ -70,6 +70,8 @@ MOST_DEVICES = 16
 SIZE_GROWTH = 0.5
 #: The logarithm up to which a rate of each, which leaves out when some waited, times the count is that of all.
 ABOUT_EQUAL = 0.25
+#: Spread of a rate times the time of a step, relative, up to which steps do the same work: both were measured. A guess.
+SAME_WORK = 0.05
 #: An efficiency above it is in percent.
 MOST_EFFICIENT = 2.0
 #: Of so few measured columns none is taken for the sum of the others.
@@ -665,15 +667,17 @@ def measured_roles(
     names = list(reading.meanings)
     roles, derived = measurement_of_column(name, names, scale, 0.0 if beside else grows, header, reading.mapping)
     sized = scale is not None and is_size(scale)
+    batches = [c for c in reading.with_role("setting") if "batch" in str(c.canonical)]
+    states_work = sized or header_of(name).of == "job" or given.scaling or given.work
     if "throughput" in roles and scale is not None and sized:
         # A step does a batch; another size shows nothing of the samples of a step.
         work = "batch" in str(canonical_of(scale))
         roles |= {"work": quote_name(scale)} if work else {"quantity": roles.pop("throughput")}
+    if "throughput" in roles and not (batches or states_work):
+        roles |= _work_of_times(reading, name, scale)
     # The time of a step falls as the steps per second rise.
     grows = -grows if "time" in roles and header.kind == "rate" else grows
-    batches = [c for c in reading.with_role("setting") if "batch" in str(c.canonical)]
     of_workers = all(c.canonical == "batch" and not c.varies for c in batches)
-    states_work = sized or header_of(name).of == "job" or given.scaling or given.work
     to_seconds, per_second = TIME_UNITS[header.unit] if header.kind == "time" else (0.0, 1.0)
     is_long = not header.of and float(np.median(reading.columns[name].known)) * to_seconds / per_second > LONGEST_STEP
     # The unit in its cells may be that of an epoch.
@@ -682,6 +686,25 @@ def measured_roles(
         kind = reading.scaling_by(name)[0] or ("strong" if grows < -LEAST_GROWTH or is_job else "")
         roles |= {"scaling": "job" if kind == "strong" and header.of != "step" else kind} if kind else {}
     return roles, derived
+
+
+def _work_of_times(reading: Reading, name: str, scale: str | None) -> dict[str, str]:
+    """Return the work of a step that a rate of all has beside the time of a step; nothing where no one work fits."""
+    rate = reading.columns[name]
+    times = [c for c in reading.with_role("measured") if c.kind == "time" and c.header.of == "step"]
+    if not times or scale is None or rate.header.shared or not reading.columns[scale].varies:
+        return {}
+    to_seconds, per_second = TIME_UNITS[times[0].header.unit]
+    of_unit, below = TIME_UNITS[rate.header.unit or "s"]
+    work = rate.values * times[0].values * (to_seconds * below / (per_second * of_unit))
+    for counts, formula in ((1.0, "{}"), (reading.columns[scale].values, f"{{}}*{quote_name(scale)}")):
+        amounts = work / counts
+        amounts = amounts[np.isfinite(amounts)]
+        if len(amounts) > 1 and np.max(amounts) < (1.0 + SAME_WORK) * np.min(amounts):
+            amount = float(np.median(amounts))
+            whole = round(amount)
+            return {"work": formula.format(whole if abs(whole - amount) < 0.01 * amount else f"{amount:.4g}")}
+    return {}
 
 
 def by_group(reading: Reading, roles: Roles, name: str) -> Roles:

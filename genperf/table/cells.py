@@ -367,7 +367,8 @@ _LIST = re.compile(r"\[?\s*[0-9]{1,3}(?:\s*[,;]\s*[0-9]{1,3})*\s*\]?")
 _TWO_PARTS = re.compile(r"(?<![\w:])(?:(h{1,2}|hours?)|m{1,2}|min):(?:m{1,2}|min|s{1,2}|sec)(?![\w:])")
 _OF_TWO_PARTS = re.compile(r"\d+:[0-5]\d(?:\.\d+)?")
 _GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
-_EUROPEAN_GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]*)?")
+#: Points part thousands, and a comma decimals: `1.904,5`.
+EUROPEAN_GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]*)?")
 
 
 class Parts(Struct, frozen=True):
@@ -442,7 +443,7 @@ def parsed_column(
     unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
     missing = {*MISSING, ""}
     grouped = [text for text in unique if "." in text]
-    points = points and bool(grouped) and all(map(_EUROPEAN_GROUPS.fullmatch, grouped))
+    points = points and bool(grouped) and all(map(EUROPEAN_GROUPS.fullmatch, grouped))
     plain_cells = all_plain(list(unique)) is not None and not points
     odd = (
         grouped
@@ -557,7 +558,7 @@ def _decimal_sign(tokens: Sequence[str], delimiter: str, comma: bool) -> bool | 
     """Return whether the comma is the decimal sign; None where the numbers contradict or may be either."""
     if any(t.count(".") > 1 or -1 < t.rfind(".") < t.rfind(",") for t in tokens):
         groups = [t for t in tokens if "." in t or t.count(",") > 1]
-        return all(map(_EUROPEAN_GROUPS.fullmatch, groups)) or None
+        return all(map(EUROPEAN_GROUPS.fullmatch, groups)) or None
     with_comma = [t for t in tokens if "," in t]
     no_decimals = any("." in t or t.count(",") > 1 for t in tokens)
     if not all(map(_GROUPS.fullmatch, with_comma)):
@@ -587,13 +588,6 @@ def _steps(name: str, known: dict[str, Parts], unique: Counter[str], target: str
             words = "decimal comma read in" if comma and extra == "," else words
             made.append(f"{counted(taken[extra], 'cell')}: {words} '{name}'")
     return tuple(map(step, made))
-
-
-def is_european(cell: Any) -> bool:
-    """Tell whether a cell shows that points part thousands, and a comma decimals: `1.904,5`."""
-    return (
-        isinstance(cell, str) and "," in cell and "." in cell and _EUROPEAN_GROUPS.fullmatch(cell.strip()) is not None
-    )
 
 
 def median_of(text: str) -> float | None:

@@ -24,9 +24,9 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray
 from genperf.errors import GenperfError, TableError, attempted, counted, listed
 from genperf.table.cells import (
+    EUROPEAN_GROUPS,
     Source,
     csv_pieces,
-    is_european,
     neutral,
     parsed_column,
     parts_of,
@@ -604,7 +604,8 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     # `8gpu.log` is a name that holds a count, and no number with a unit.
     texts = {n: cells for n, cells in source.columns.items() if cells.dtype.kind == "O" and n not in PATHS}
     columns = {name: cells.tolist() for name, cells in texts.items()}
-    points = any(is_european(cell) for cells in columns.values() for cell in cells[:FIRST_ROWS])
+    first = [cell.strip() for cells in columns.values() for cell in cells[:FIRST_ROWS] if isinstance(cell, str)]
+    points = any("," in text and EUROPEAN_GROUPS.fullmatch(text) for text in first)
     read = {n: parsed_column(n, cells, source.delimiter, units.get(n), comma, points) for n, cells in columns.items()}
     # `8 GPUs` in a column `config` is a name that holds a count as well.
     counts = {

@@ -89,7 +89,7 @@ def melted(source: Source, named: Collection[str]) -> Source:
     if called and any(family.value == _VALUE for family in families) and not any(f.value == called for f in families):
         families = [replace(family, value=called if family.value == _VALUE else family.value) for family in families]
     if not families and not named:
-        return _melted_names(source)
+        return _with_columns_of_quantities(_melted_names(source))
     melting = [column for family in families for column in sorted(family.columns, key=family.columns.__getitem__)]
     made = {name for family in families for name in (family.count, family.value)}
     if not families or (named and (not (made - {*source.columns}) & {*named} or {*melting} & {*named})):
@@ -188,6 +188,26 @@ def _melted_names(source: Source) -> Source:
         cells = {long.cells["quantity"][0] if n == value else n: c for n, c in long.cells.items() if n != "quantity"}
         return replace(long, cells=cells, headers={})
     return _spread(long, Wide(of_headers, value, {}))
+
+
+def _with_columns_of_quantities(source: Source) -> Source:
+    """Turn `metric,value` beside the counts into a column of each metric, with the unit that a column states."""
+    words = (_VALUE, *words_of("headers.value_of_several"))
+    values = [name for name in source.cells if plain_name(name).endswith(words)]
+    stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
+    counts = [
+        name for name in source.cells if name not in values and mostly_numbers(labels(source.cells[name]).tolist())
+    ]
+    if len(values) != 1 or not counts:
+        return source
+    (value,) = values
+    cells = {name: column for name, column in source.cells.items() if name not in stating}
+    for units in (source.cells[name] for name in stating):
+        pairs = zip(labels(cells[value]), labels(units), strict=True)
+        cells[value] = np.array([f"{text} {unit}".strip() for text, unit in pairs], dtype=object)
+    headers = {**source.headers, value: np.full(len(source), value, dtype=object)}
+    spread = _spread(replace(source, cells=cells, headers=headers), Wide(counts[0], value, {}))
+    return spread if value not in spread.cells else source
 
 
 def _spread(long: Source, family: Wide) -> Source:

@@ -61,7 +61,7 @@ class Header(Struct, frozen=True):
     unit: str = ""
     #: What a rate counts, in the plural; empty where the header does not say it.
     counted: str = ""
-    #: Whether a rate is that of one worker, or of one node.
+    #: Whether a rate is that of one worker, or of one node; of a time, whether it is the sum over them.
     shared: bool = False
     #: What a time is of: a step, or work that all workers share (an epoch, a job), however many they are.
     of: Literal["step", "job", ""] = ""
@@ -100,6 +100,8 @@ def header_of(column: str) -> Header:
     ('images', 'GB', '')
     >>> header_of("Speed-up") == header_of("Speedup"), header_of("speed (img/s)").kind
     (True, 'rate')
+    >>> header_of("GPU-hours")
+    Header(kind='time', unit='h', counted='', shared=True, of='job', level='workers')
     >>> header_of("remaining_time").kind, header_of("ETA (s)").kind, header_of("elapsed_time").kind
     ('', '', 'time')
     >>> header_of("GlobalRate").kind, header_of("learning_rate").kind
@@ -111,7 +113,17 @@ def header_of(column: str) -> Header:
     if not names or _is_bandwidth(last or names):
         return Header()
     header = _rate(last, names) or _rate(names, []) or _time(names, last) or _quantity(names, last) or Header()
-    of_a_node = header.shared and any(unit_words[0] in NODE_WORDS for unit_words in [*names[1:], *last[1:]])
+    units = [*names[1:], *last[1:]]
+    numerator = (last or names)[0]
+    if (
+        header.kind == "time"
+        and header.unit in ("h", "d")
+        and numerator[-2:-1]
+        and numerator[-2] in DEVICE_WORDS | NODE_WORDS
+    ):
+        # `GPU-hours` are those of all devices together.
+        units, header = [[numerator[-2]]], replace(header, of=header.of or "job", shared=True)
+    of_a_node = header.shared and any(unit_words[0] in NODE_WORDS for unit_words in units)
     return replace(header, level="nodes") if of_a_node else header
 
 
@@ -141,8 +153,9 @@ def time_called(column: str, usual: str) -> str:
     """
     plain = {*_TIMES, *TIME_WORDS, *STEP_WORDS, *JOB_WORDS, *STATISTICS, *words_of("headers.time_letter")} - {"latency"}
     words = {word for unit_words in _chain(bare(column)) for word in unit_words}
-    timed = header_of(column).kind == "time" or words & _TIMES
-    return bare(column) if timed and words - plain else usual
+    header = header_of(column)
+    timed = header.kind == "time" or words & _TIMES
+    return bare(column) if timed and words - plain and not header.shared else usual
 
 
 def in_another_unit(column: str, others: Iterable[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from genperf.facts import Expectation, Facts, Interval, Planned, Record
 from genperf.panel.machine import USUAL_DEVICES
+from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import (
@@ -16,6 +17,7 @@ from genperf.words.growth import (
 )
 from genperf.words.limit import limit_sentence
 from genperf.words.numbers import (
+    DURATIONS,
     capitalised,
     count_text,
     durations_text,
@@ -108,6 +110,9 @@ def _reported(facts: Facts, value: Interval) -> tuple[str, Interval, str]:
         name, unit, _ = facts.column or ("throughput", rate_unit(facts.growth.sample), 1.0)
         return name, rate, unit
     name, unit, factor = facts.column or (facts.expected.name, facts.expected.unit, 1.0)
+    if facts.column is None and unit == SECONDS:
+        unit = durations_text(value.value)[-1]
+        factor = 1.0 / next(size for _, size, name in DURATIONS if name == unit)
     return name, Interval(*(factor * end for end in value.ends)), unit
 
 

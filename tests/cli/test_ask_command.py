@@ -848,3 +848,26 @@ def test_a_long_name_of_a_file_leaves_what_is_asked(shell: Shell) -> None:
     _, out, _ = shell(name, "--at", "gpus=16")
     assert out.splitlines()[0].startswith("results-of-the-cluster")
     assert out.splitlines()[0].endswith(" · 3 runs, 1 to 4 gpus  16 gpus")
+
+
+def test_a_rate_beside_the_time_of_a_step_shows_its_work(shell: Shell) -> None:
+    strong = "nodes,gpus_per_node,step_ms,samples/s\n1,8,332,1544\n2,8,173,2954\n4,8,97.8,5235\n8,8,60.8,8415\n"
+    Path("strong.csv").write_text(strong)
+    _, out, _ = shell("strong.csv", "--at", "nodes=16", "--full")
+    assert "--work 512" in out
+    assert "a step takes 0.04" in out
+    Path("weak.csv").write_text("gpus,step_ms,samples/s\n1,120,266\n2,131,488\n4,139,920\n8,151,1695\n")
+    assert "--work '32*gpus'" in shell("weak.csv", "--at", "gpus=16", "--full")[1]
+    # The step whose work nothing shows has no time.
+    Path("rate.csv").write_text("\n".join(",".join(row.split(",")[i] for i in (0, 1, 3)) for row in strong.split()))
+    assert "a step takes" not in shell("rate.csv", "--at", "nodes=16", "--full")[1]
+
+
+def test_gpu_hours_are_the_time_of_all_devices(shell: Shell) -> None:
+    Path("summed.csv").write_text("gpus,GPU-hours\n1,6\n2,6.2\n4,6.4\n8,6.8\n")
+    Path("job.csv").write_text("gpus,job_time_h\n1,6\n2,3.1\n4,1.6\n8,0.85\n")
+    summed, job = (gp.ask(name, gpus=16).answers[0] for name in ("summed.csv", "job.csv"))
+    assert (summed.quantity, summed.unit) == ("GPU-hours", "h")
+    assert summed.value == pytest.approx(16 * job.value)
+    _, out, _ = shell("summed.csv", "--at", "gpus=16")
+    assert re.search(r"\nGPU-hours +[78][.\d]* h .*\njob +[\d.]+ min .*\nefficiency +[789]\d %", out)

@@ -222,6 +222,11 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         {"GPUs": [1, 2, 4], "Time (s)": ["100", "52", "30"], "Memory (GB)": ["10", "6", "4"]},
         ["3 names of values in 'GPUs' became columns: 'Time (s)', 'Memory (GB)', 'Speedup'"],
     ),
+    "a row for each quantity of a run": (
+        lines("gpus,metric,value,unit", "1,step_time,9,ms", "1,rate,8,img/s", "4,step_time,10,ms", "4,rate,29,img/s"),
+        {"gpus": ["1", "4"], "step_time": [9.0, 10.0], "rate": [8.0, 29.0]},
+        ["2 names of values in 'metric' became columns: 'step_time', 'rate'"],
+    ),
     "counts whose runs failed": (
         lines("net,1 GPU,4 GPUs", "a,9,OOM", "b,8,3"), {"GPUs": [1, 4, 1, 4], "value": ["9", "OOM", "8", "3"]},
         ["2 columns"],
