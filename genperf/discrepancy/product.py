@@ -99,8 +99,8 @@ SIZES = {
     ),
     # Between alone and together.
     "step": Size({"count": 0.1}, lambda v, x, z, _: v * ((x > 0.0) & (z > 0.0)), "x > 0 && z > 0 ? v : 0"),
-    # Of each value alone: with 0.02 one odd network of bigscience became a slope of its size (`results/far-sizes.md`).
-    "each": Size({"number": 0.1}, lambda v, x, z, _: v * (x == z), "x === z ? v : 0"),
+    # Of each value alone, which is searched for from here and from a large one (`genperf.process.sizes`).
+    "each": Size({"number": 0.02}, lambda v, x, z, _: v * (x == z), "x === z ? v : 0"),
 }
 
 

@@ -26,6 +26,9 @@ SIZE_DEVIATION, NUMBER_DEVIATION, LENGTH_DEVIATION = 1.0, 2.0, 0.7
 LOCAL_PART, LEVEL_SIZE, CONFIGURATION_NOISE = 0.1, 3.0, 0.03
 #: Of the search for the first member's sizes, and of the others', which starts there.
 SIZE_STEPS, FURTHER_SIZE_STEPS = 80, 25
+#: Effect of each value of a number from which the sizes are searched once more: of few networks an odd one bends the
+#: slope by one optimum, and has an effect of its own by another, which a search from the medians does not reach.
+ODD_VALUES = 0.3
 #: Share of the log-posterior below which a gain ends the search: smaller ones move no prediction by 1 %.
 GAIN_TOLERANCE = 1e-5
 #: Rows from which sizes are learned: the time grows with their cube.
@@ -173,8 +176,8 @@ class _Density:
 def fit_sizes(x: Sequence[AnyArray], y: Array, prior: Product, start: Fit | None = None) -> Fit:
     """Return the most probable sizes of a process of mean zero, its noise Student's.
 
-    The sizes of the prior are the medians; the search begins there or at those of another member. x and y have a row
-    each, of which `MOST_SEARCHED` determine the sizes.
+    The sizes of the prior are the medians. The search begins at the sizes of another member or, without one, at the
+    medians and at odd values. x and y have a row each, of which `MOST_SEARCHED` determine the sizes.
     """
     # It takes a tenth of a second to import, and a series does not need it.
     from scipy.optimize import minimize
@@ -182,13 +185,20 @@ def fit_sizes(x: Sequence[AnyArray], y: Array, prior: Product, start: Fit | None
     rows = np.sort(np.random.default_rng([CONTENT_SEED, 2]).permutation(len(y))[:MOST_SEARCHED])
     factors = np.ones(len(y)) if start is None else start.factors
     density = _Density(prior, [a[rows] for a in x], y[rows], factors[rows])
-    begin = density.median if start is None else density.logarithms(start.kernel, start.noise)
+    if start is None:
+        odd = replace(prior, axes=tuple(replace(a, each=ODD_VALUES) if a.each else a for a in prior.axes))
+        begins = [density.logarithms(kernel, CONFIGURATION_NOISE) for kernel in dict.fromkeys([prior, odd])]
+    else:
+        begins = [density.logarithms(start.kernel, start.noise)]
     steps = SIZE_STEPS if start is None else FURTHER_SIZE_STEPS
     bounds = [(m - 7.0, m + 5.0) for m in density.median]
-    optimum = minimize(
-        density, begin, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps, "ftol": GAIN_TOLERANCE}
-    )
-    theta = np.asarray(optimum.x)
+    optima = [
+        minimize(
+            density, at, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps, "ftol": GAIN_TOLERANCE}
+        )
+        for at in begins
+    ]
+    theta = np.asarray(min(optima, key=lambda optimum: float(optimum.fun)).x)
     kernel, noise = density.kernel_at(theta), float(np.exp(theta[-1]))
     covariance, further = kernel.between([(a, a) for a in x]), np.ones(len(y))
     further[rows] = _student(covariance[np.ix_(rows, rows)], noise**2 * factors[rows], y[rows], factors[rows])
