@@ -152,6 +152,7 @@ def run(worlds: int = 4000, fits: int = 120) -> str:
     steps = every[every["step"] > 0.0].drop(columns=["mean", "each", "without sessions"])
     steps = steps.assign(step=[f"{100 * step:g} %" for step in steps["step"]])
     picture(every, IMAGES / "verify.png")
+    three = three_times(worlds // 8)
     most = {n: 100.0 * NormalDist().cdf(3.0 * n**0.5 - ALARM_AT) for n in (1, 2, 3)}
     return page(
         "verify",
@@ -165,6 +166,7 @@ def run(worlds: int = 4000, fits: int = 120) -> str:
         short=in_short(every),
         false_alarms=false,
         steps=steps,
-        three=three_times(worlds // 8),
+        three=three,
+        enough=int(three.loc[three["all are"] >= 95.0, "new runs"].min()),
         fitted=with_a_fit(fits),
     )

@@ -53,6 +53,7 @@ from genperf.panel.panel import StepWork, several_nodes
 from genperf.panel.quantities import paid_for, quantities_of
 from genperf.panel.read import Recognised, count_in
 from genperf.panel.reading import Reading, column_named
+from genperf.panel.words import machine_in
 from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
@@ -422,8 +423,10 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
     >>> requested.at, requested.notes
     ({'pipe': '8'}, ('asked, and found nowhere in the runs: colour', 'lr was always 8: nothing shows another one'))
     """
-    out: dict[str, str] = {}
     absent: list[str] = []
+    if not is_number(at.get(SCALE, "1")):
+        at, absent = _machine_apart(at, source)
+    out: dict[str, str] = {}
     constant: dict[str, str] = {}
     wanted = ""
     for name, value_text in at.items():
@@ -480,6 +483,17 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
     notes = [f"asked, and found nowhere in the runs: {listed(absent)}"] if absent else []
     notes += [f"{name} was always {only}: nothing shows another one" for name, only in constant.items()]
     return Requested(out, tuple(notes), wanted)
+
+
+def _machine_apart(at: Mapping[str, str], source: Source) -> tuple[Mapping[str, str], list[str]]:
+    """Return a question whose machine, `2x8xh100`, is its counts and the cell of its device; and a device of no run."""
+    machine, rest = machine_in(at[SCALE])
+    if not machine or rest or _cell_with(at[SCALE], source)[0]:
+        return at, []
+    counts = {name: f"{machine[name]:g}" for name in ("nodes",) if name in machine}
+    column, cell = _cell_with(machine["device"], source)
+    counts |= {SCALE: f"{machine['devices']:g}", **({column: cell} if column else {})}
+    return {**at, **counts}, [] if column else [machine["device"]]
 
 
 def _place_of_value(name: str, text: str, source: Source) -> str | None:

@@ -73,7 +73,7 @@ def ask(
 
     TABLE may be several files, or a pattern in quotes (`"logs/*.csv"`), of the same columns.
     It may be runs themselves, as count:throughput: `genperf ask 1:410 2:792 4:1530 --at 64`; or one run in words, whose
-    utilisation is answered: `genperf ask 8xh100 7B 76800tok/s bf16 seq=2048`.
+    utilisation is answered: `genperf ask 8xh100 7B 76800tok/s bf16 seq=2048`; of several each is in quotes.
     A role that is given as an option is not guessed. Without --at: a plan's count, or twice the largest.
     """
     from genperf.asking.ask import Question, plan_of
@@ -81,6 +81,7 @@ def ask(
     from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
     from genperf.models.network import checked_hints
     from genperf.one_run import about, measured_links, run_in, run_of_words, tested_in
+    from genperf.panel.words import source_of_words
     from genperf.result import load_model
 
     checked = checked_hints(measured_links(pairs(hints, "--hint"))) if hints else {}
@@ -91,14 +92,16 @@ def ask(
     topics = dict.fromkeys(key for keys in wanted_topics for key in keys)
     run: Any = tested_in(table[0]) if len(table) == 1 and not at else None
     # What is the name of a file is no machine.
-    if run is None and not Path(table[0]).is_file():
+    in_words = not Path(table[0]).is_file()
+    source = source_of_words(table) if in_words else None
+    if run is None and source is None and in_words:
         run = run_of_words(table, training.peak)
     if run is None:
         if len(table) == 1 and is_model_file(table[0]):
             fitted = load_model(table[0])
             _show(ask_fitted(fitted, _configuration(at, names_of(fitted)), question), out, full, topics)
             return
-        source = _source(table, roles["delimiter"])
+        source = _source(table, roles["delimiter"]) if source is None else source
         run = run_in(source, training.peak)
     if isinstance(run, GenperfError):
         out.note(f"note: {run}")
@@ -107,7 +110,7 @@ def ask(
         if not out.written(one_run):
             tell_all(one_run.lines)
         return
-    opened = recognised_table(source, roles)
+    opened = recognised_table(source or "", roles)
     wanted = _configuration(at, opened.source.columns)
     with progress(out.quiet):
         answer = ask_recognised(opened, wanted, want, question, seed)

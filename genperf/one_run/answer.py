@@ -20,11 +20,12 @@ from genperf.facts import ENDS, Paid
 from genperf.fitting import fit
 from genperf.formula.amounts import amount
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
-from genperf.one_run.run import Collective, TrainingRun, collective_of, machine_in
+from genperf.one_run.run import Collective, TrainingRun, collective_of
 from genperf.one_run.utilisation import PublishedPlace, Utilisation, conventions_of, percent, utilisation_of
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
 from genperf.panel.read import read_table
+from genperf.panel.words import machine_in
 from genperf.peaks import device_in, devices, link_rate
 from genperf.table.opened import read_text
 from genperf.vocabulary.names import LEVELS, canonical_of

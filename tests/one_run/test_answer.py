@@ -174,3 +174,30 @@ def test_an_unknown_device_of_a_row_is_named_beside_the_tables_card(tmp_path: Pa
     # A row that is no run of a network needs no device.
     pd.DataFrame([{"gpu": "h10", "gpus": 8, "step_s": 2.0}]).to_csv(tmp_path / "one.csv", index=False)
     assert "no device" not in shell("ask", str(tmp_path / "one.csv"))[2]
+
+
+def test_several_runs_in_words_are_a_table(tmp_path: Path, shell: Shell) -> None:
+    runs = [(8, "76800"), (16, "150k"), (32, "290,000")]
+    words = [f"{count}xh100 7B {rate} tok/s bf16" for count, rate in runs]
+    rows = [{"gpu": "h100", "devices": count, "tok/s": rate} for count, rate in runs]
+    pd.DataFrame(rows).to_csv(tmp_path / "runs.csv", index=False)
+    spoken, written = (
+        json.loads(done(shell, "ask", *table, "--at", "64", "--json")) for table in (words, [str(tmp_path / "runs.csv")])
+    )
+    assert spoken["answers"][0]["quantity"] == "tok/s"
+    assert spoken["throughput"] == pytest.approx(written["throughput"])
+
+
+def test_a_machine_in_words_is_its_counts_and_the_series_of_its_device(tmp_path: Path, shell: Shell) -> None:
+    speeds = {"NVIDIA H100": 360.0, "A100": 240.0}
+    rows = [(gpu, n, 8 * n, 8 * n * speed * 0.95**n) for gpu, speed in speeds.items() for n in (1, 2, 4)]
+    pd.DataFrame(rows, columns=["gpu", "nodes", "gpus", "images_per_s"]).to_csv(tmp_path / "runs.csv", index=False)
+
+    def answered(*at: str) -> tuple[str, str]:
+        _, out, err = shell("ask", str(tmp_path / "runs.csv"), "--full", *(f"--at={text}" for text in at))
+        return next(line for line in out.splitlines() if line.startswith("Expect")), out + err
+
+    assert answered("8x8xh100")[0] == answered("64", "nodes=8", "gpu=NVIDIA H100")[0]
+    sentence, everything = answered("64xv100")
+    assert sentence == answered("64")[0]
+    assert "asked, and found nowhere in the runs: v100" in everything

@@ -1,0 +1,132 @@
+"""Runs in words, `8xh100 7B 76800tok/s bf16`: what they say, under the headers of a table; machines, `2x8xh100`."""
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from genperf.errors import GenperfError, did_you_mean
+from genperf.formula.amounts import amount
+from genperf.panel.machine import USUAL_DEVICES
+from genperf.panel.panel import several_nodes
+from genperf.peaks import PRECISIONS, device_in
+from genperf.table.cells import Source, source_of
+from genperf.vocabulary import any_of, section
+from genperf.vocabulary.headers import canonical_time, header_of
+from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, plain_name
+
+#: What a column of a run means beside the factors, and what of these and the factors is no number.
+RUN_WORDS = section("one_run")
+NAMES = ("device", "network", "precision", "recomputation", "adapters", "collective")
+#: `8xh100`, `2x8xA100`, `2 nodes of 8 x a100`, `8 h100s`, `4x4090`; `h100x8`.
+_MACHINE = re.compile(
+    r"(?i)(?:([1-9]\d*)(?: ?[x×*] ?| nodes? (?:of |with )?))??([1-9]\d*)( ?[x×*] ?| ?(?=[a-wyz]\S*\d))"
+    r"((?:[a-z]|[2-5]0[6-9]0)[\w+-]*)(?!\S)|([a-z][\w+-]*?)[x×*]([1-9]\d*)(?!\S)"
+)
+_N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_UNIT = r"[a-z][\w.-]*(?:(?: ?/ ?| per )[a-z]+)*"
+#: What words say of a run, each with its column and its cell, in the order in which they are looked for.
+_PHRASES = [
+    (re.compile(rf"(?i)(?<!\S)(?:{words})(?!\S)"), column, cell)
+    for words, column, cell in (
+        (rf"(?:{any_of('one_run.mfu')}(?: of|:)? )?({_N} ?%)(?: ?{any_of('one_run.mfu')})?", "mfu", r"\1"),
+        (rf"({_N}) ?tflops?(?:/s(?:ec)?)?(?:/[a-z]+)?", "tflops", r"\1"),
+        (rf"({_N}) ?pflops?(?:/s(?:ec)?)?(?:/[a-z]+)?", "tflops", r"\1e3"),
+        (rf"({_N} ?(?-i:[kMGT]?(?:bit|[bB]))(?:/s|ps))", "busbw", r"\1"),
+        *((words, "collective", name) for name, (words,) in section("collectives").items()),
+        *((any_of(f"one_run.{name}"), name, r"\g<0>") for name in ("adapters", "recomputation")),
+        (rf"(?:{'|'.join(PRECISIONS.values())})(?:[^a-z0-9\s]\S*)?", "precision", r"\g<0>"),
+        (rf"({_N}[kMB]?) ?({_UNIT})", r"\2", r"\1"),
+        (r"([a-z_][\w./-]*)=(\S*)", r"\1", r"\2"),
+        *((rf"({name}):? ({_N}[kMB]?)", r"\1", r"\2") for name in (r"[a-z_]\w* [a-z]\w*", r"[a-z_]\w*")),
+        (rf"{any_of('one_run.training')}|\d+ ?gi?b", "", ""),
+    )
+]
+#: A number that may be a rate: 76800, 76.8k or 76800/s; the 3.1 of a network's name is none, nor is 124M.
+_BARE = re.compile(rf"\d[\d,]{{2,}}(\.\d+)?k?|{_N}(k|[kM]?/s)")
+
+
+def machine_in(text: str) -> tuple[dict[str, Any], str]:
+    """Return the device, the devices and the nodes that a text begins with, `2x8xh100`, and what follows."""
+    match = _MACHINE.match(text)
+    if match is None or (match[4] and not match[3].strip() and device_in(match[4]) is None):
+        return {}, text
+    nodes, count, _, device, named, times = match.groups()
+    machine = {"device": device or named, "devices": float(count or times) * float(nodes or 1.0)}
+    return machine | ({"nodes": float(nodes)} if nodes else {}), text[match.end() :]
+
+
+def row_of_words(words: Sequence[str]) -> dict[str, Any]:
+    """Return the cells of a row that words describe, by their columns; nothing where no machine begins.
+
+    What may be two things is asked back.
+
+    Examples
+    --------
+    >>> row_of_words(("2x8xh100", "llama3-8b", "180k", "tokens/s", "bf16", "seq", "8192"))
+    {'device': 'h100', 'devices': 16.0, 'nodes': 2.0, 'precision': 'bf16', 'tokens/s': '180k', 'seq': '8192', \
+'model': 'llama3-8b'}
+    """
+    row, rest = machine_in(" ".join(re.sub(r",(?!\S)", " ", " ".join(words)).split()))
+    if not row:
+        return {}
+    device, count, is_open = row["device"], row["devices"], "nodes" not in row
+    for pattern, column, cell in _PHRASES:
+        rest = pattern.sub(partial(_taken, row, column, cell), rest)
+    if bare := next(filter(_BARE.fullmatch, rest.split()), ""):
+        what, number = "could be tokens or samples a second, of all devices or of each", bare.removesuffix("/s")
+        raise GenperfError(f"'{bare}' {what}", hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
+    nodes = number_of(row.get("nodes", 0.0)) or 0.0
+    if is_open and several_nodes(nodes) and count <= USUAL_DEVICES:
+        hint = " or ".join(f"{nodes:g}x{held:g}x{device}" for held in (count, max(count // nodes, 1.0)))
+        what = f"{count:g}x{device} on {nodes:g} nodes may be {count:g} devices or {nodes * count:g}"
+        raise GenperfError(what, hint=hint)
+    return row | ({"model": " ".join(rest.split())} if rest.strip() else {})
+
+
+def source_of_words(texts: Sequence[str]) -> Source | None:
+    """Return several runs in words as a table, a row each; None where a text begins with no machine.
+
+    Examples
+    --------
+    >>> runs = source_of_words(("8xh100 7B 76800tok/s", "16xh100 7B 140k tok/s"))
+    >>> {name: cells.tolist() for name, cells in runs.cells.items()}
+    {'device': ['h100', 'h100'], 'devices': [8.0, 16.0], 'tok/s': ['76800', '140k'], 'model': ['7B', '7B']}
+    """
+    if len(texts) < 2 or not all(machine_in(text)[0] for text in texts):
+        return None
+    rows = [row_of_words([text]) for text in texts]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[row.get(name, "") for name in names] for row in rows]
+    return source_of("runs", names, cells, range(1, len(rows) + 1), "run")
+
+
+def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) -> str:
+    """Put what words say into a row, where their column means something; return what stays of them."""
+    name, value = re.sub(" ?/ ?| per ", "/", match.expand(column)), match.expand(cell)
+    meaning, header, is_set = meaning_of(name), header_of(name), "=" in match[0]
+    if is_set and meaning is None and not header.kind:
+        settings = [word for spelled in (*ALIASES.values(), *RUN_WORDS.values()) for word in spelled]
+        hint = did_you_mean(name, settings, otherwise="such as gbs=256, seq=2048, layers=32, params=7e9, active=12.9B")
+        raise GenperfError(f"'{name}' is no setting of a run", hint=hint)
+    if is_set and meaning not in NAMES and number_of(value) is None:
+        raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
+    is_time, is_unit = canonical_time(name) in ("s", "ms"), match[0][0].isdigit()
+    # `micro_batch 4 seq 4096`: behind a number stands its unit, or what it counts.
+    is_named = meaning in COUNTED or header.kind == "rate" if is_unit else meaning not in (None, *NAMES) or header.kind
+    if is_set or is_named or is_time or column.isalpha():
+        row[f"{canonical_time(name)}/step" if is_time else name] = value
+        return " "
+    return match[0] if column else " "
+
+
+def meaning_of(column: str) -> str | None:
+    """Return what a column or a setting of a run means."""
+    return next((of for of, words in RUN_WORDS.items() if plain_name(column) in words), canonical_of(column))
+
+
+def number_of(cell: Any) -> float | None:
+    """Return the number of a cell, which may be an amount or a percentage; None for anything else."""
+    text = str(cell).replace(",", "").strip()
+    number = amount(text.upper() if text[-1:].isalpha() else text.removesuffix("%"))
+    return number / 100.0 if number is not None and text.endswith("%") else number
