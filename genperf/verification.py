@@ -94,8 +94,8 @@ class History(Struct, frozen=True, eq=False, dict=True):
         d, q = np.array([*product(DEVIATIONS, WALKS)]).T
         prior = np.prod([np.where(r == 0.0, NONE, (1.0 - NONE) / (len({*r}) - 1)) for r in (d, q)], axis=0)
         # The covariance of the sessions' means and of the next level; then ordinary kriging, whose border is the level.
-        place, own = np.arange(1.0, count + 2.0), np.diag([*1.0 / sizes, 0.0])
-        joint = q[:, None, None] * np.minimum.outer(place, place) + d[:, None, None] * np.eye(count + 1) + own
+        place, scatter = np.arange(1.0, count + 2.0), np.diag([*1.0 / sizes, 0.0])
+        joint = q[:, None, None] * np.minimum.outer(place, place) + d[:, None, None] * np.eye(count + 1) + scatter
         right = np.stack([np.broadcast_to([*means, 0.0], joint.shape[:2]), joint[:, -1]], axis=1)
         variance = joint[:, -1, -1].copy()
         joint[:, -1] = joint[:, :, -1] = right[:, 1, -1] = 1.0
