@@ -181,9 +181,8 @@ def test_several_runs_in_words_are_a_table(tmp_path: Path, shell: Shell) -> None
     words = [f"{count}xh100 7B {rate} tok/s bf16" for count, rate in runs]
     rows = [{"gpu": "h100", "devices": count, "tok/s": rate} for count, rate in runs]
     pd.DataFrame(rows).to_csv(tmp_path / "runs.csv", index=False)
-    spoken, written = (
-        json.loads(done(shell, "ask", *table, "--at", "64", "--json")) for table in (words, [str(tmp_path / "runs.csv")])
-    )
+    tables = words, [str(tmp_path / "runs.csv")]
+    spoken, written = (json.loads(done(shell, "ask", *table, "--at", "64", "--json")) for table in tables)
     assert spoken["answers"][0]["quantity"] == "tok/s"
     assert spoken["throughput"] == pytest.approx(written["throughput"])
 
