@@ -14,6 +14,7 @@ PLAIN = {
     "leaving the node": "the cost of using a second node",
     "between nodes": "communication between nodes",
     "latency": "latency that grows with each doubling",
+    "divided among all": "work divided among all",
     "per doubling": "a cost that each doubling adds",
     "one after another": "work that nodes do one after another",
     "matrix": "matrix multiplication",
