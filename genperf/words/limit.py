@@ -32,6 +32,14 @@ PLAIN = {
     "update": "the update of the weights",
     "offload": "the offload to the host",
 }
+#: The same among the terms of a sum, which has several; other terms have their own names there.
+SHORT = {
+    "constant": "fixed costs",
+    "leaving the node": "the cost of a second node",
+    "per doubling": "a cost of each doubling",
+    "one after another": "sequential work",
+    "divided among all": "divided work",
+}
 #: Terms about nodes, where a count that is not in the plural (a pipeline) takes the place of the nodes.
 ALONG = {
     "leaving the node": "the cost of going beyond {}=1",
@@ -55,9 +63,12 @@ def in_words(label: str, terms: Sequence[str], counts_nodes: bool, worker: str) 
     """Return what a term is, or several of one shape; without nodes, a worker counts as one."""
     several = worker.lower().endswith("s")
     words = PLAIN if counts_nodes or several else PLAIN | {name: text.format(worker) for name, text in ALONG.items()}
-    # A sum has the short names: it has several.
-    named = label in LABELS or label.endswith(TOGETHER)
-    text = label if named else " and ".join(words.get(term, term) for term in terms)
+    if label.endswith(TOGETHER):
+        parts = label.removesuffix(TOGETHER).replace(SAME_WITH_COMPUTATION, f"computation + {SAME}").split(" + ")
+        *others, last = [SHORT.get(part, part) for part in parts]
+        text = f"{', '.join(others)} and {last}{TOGETHER}"
+    else:
+        text = label if label in LABELS else " and ".join(words.get(term, term) for term in terms)
     return text if counts_nodes else text.replace("second node", f"second {singular(worker)}").replace("nodes", worker)
 
 

@@ -120,7 +120,7 @@ def test_a_limit_names_the_terms_of_one_share() -> None:
     limit = limit_of(model(member(terms, {"c": 1.0, "a": 4.0, "b": 0.25}, trading)), {"workers": np.array([4.0])}, 0.9)
     assert limit.parts[0].terms == ("computation", "latency")
     assert limit.parts[0].share.value == pytest.approx(2.0 / 3.0)
-    assert "computation + latency, together" in limit_sentence(limit, "4 workers")
+    assert "computation and latency, together" in limit_sentence(limit, "4 workers")
 
 
 def test_a_factor_may_be_called_like_a_column_of_the_table() -> None:
