@@ -415,6 +415,8 @@ def rows_of(answer: Answer) -> Iterator[Row]:
         called = time_called(column, growth.sample if growth.whole else "step") if expected.is_time else expected.name
         yield _interval_row(called, expected.value, expected.unit, beside.value if beside else None)
         stated |= {expected.unit: expected.value.value} if expected.is_time else {}
+    if SECONDS in stated:
+        stated |= {unit: stated[SECONDS] * below / above for unit, (above, below) in TIME_UNITS.items()}
     # A rate may have been measured beside the time of the same step.
     others = [one for one in others[:MOST_FURTHER] if abs(one.value / stated.get(one.unit, np.inf) - 1.0) > SAME]
     if facts.column is None and (efficiency := growth.target.efficiency) is not None:

@@ -14,7 +14,8 @@ from genperf.facts import CURRENCY, ENDS, Paid
 from genperf.formula import Call, Name, Node, Number, call, evaluate, names_in, parse, render, substitute
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.panel.panel import ONE, Panel
-from genperf.vocabulary.names import LEVELS
+from genperf.vocabulary.headers import canonical_time
+from genperf.vocabulary.names import LEVELS, canonical_of
 
 
 class Quantity(Struct, frozen=True):
@@ -163,12 +164,12 @@ def _without_ones(node: Node) -> Node:
 def paid_for(panel: Panel, per: str | None) -> tuple[str, Node]:
     """Return what a price is for: its name and its count, a formula over the factors; a worker by default."""
     factors = {f.name for f in panel.factors if f.numeric}
-    if per is None:
-        node = panel.counted_node
+    if per is None or (per in LEVELS and panel.has(per)):
+        node = panel.counted_node if per is None else panel.node(per)
         if node is None:
             raise TableError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
         return render(node).replace("`", ""), node
-    named = panel.find(per) if per in (*LEVELS, "servers") else None
+    named = panel.find(per) if per == "servers" else None
     column = named.name if named is not None else panel.column(per)
     node = Name(column) if column in factors else parse(with_amounts(column)).node
     unknown = names_in(node) - factors
@@ -179,13 +180,16 @@ def paid_for(panel: Panel, per: str | None) -> tuple[str, Node]:
 
 
 def price_of(text: str, per: str | None = None) -> Paid:
-    """Read a price of a time, perhaps with its currency: `2/h`, `48€/d`, `0.5k/30d`."""
-    number, slash, unit = (text_piece.strip() for text_piece in str(text).partition("/"))
+    """Read a price of a time, perhaps with its currency and what it pays for: `2/h`, `48€/d`, `$2/gpu/hour`."""
+    number, *units = (piece.strip() for piece in re.split(r"/|(?<!\w)per(?!\w)", str(text)))
+    number = re.sub(r"[a-z]{3}(?![a-z])", lambda currency: currency[0].upper(), number)
     value = amount(re.sub(CURRENCY, "", number).strip())
     if value is None or value < 0.0:
         raise GenperfError(f"'{text}' is not a price", hint="--price 2/h: a number for a time")
+    *paid, unit = re.split(r"[\s-]+", "-".join(units))
+    unit, levels = canonical_time(unit) or unit, [canonical_of(f"{word}s") for word in paid]
     seconds = DURATIONS.get(unit, amount(unit) if unit[-1:] in "sdhn" else None)
-    if not slash or not seconds or seconds <= 0.0:
+    if not seconds or seconds <= 0.0 or len(levels) > 1 or not {*levels} <= {*LEVELS}:
         examples = ", ".join(f"{number}/{name}" for name in ("h", "d", "s"))
         raise GenperfError(f"the price {text} needs its time", hint=f"--price with one of {examples}")
-    return Paid(value / seconds, f"{number}/{unit}", per)
+    return Paid(value / seconds, f"{number}/{unit}", per or next(iter(levels), None))

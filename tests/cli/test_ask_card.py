@@ -166,6 +166,12 @@ def test_a_rate_that_is_the_throughput_by_another_name_stands_once() -> None:
     assert "samples_per_s" not in text
 
 
+def test_the_time_of_a_step_stands_once_in_whatever_unit() -> None:
+    runs = {"gpus": [1, 2, 4, 8], "step_ms": [120, 131, 139, 151], "images/s": [266, 488, 920, 1695]}
+    rows = [line.plain.split()[0] for line in card(gp.ask(pd.DataFrame(runs), gpus=16), picture=False)[2:5]]
+    assert rows == ["throughput", "step", "efficiency"]
+
+
 def test_several_rates_of_one_kind_have_the_names_of_their_columns() -> None:
     runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "DDP (img/s)": [410.0, 792, 1530, 2905]})
     text = gp.ask(runs.assign(**{"FSDP (img/s)": [400.0, 760, 1430, 2600]}), gpus=16).card()

@@ -287,6 +287,9 @@ REFUSED: dict[str, tuple[str, list[str], list[str]]] = {
         ["'# Accelerators=64' and '# Accelerators=128' name the same column"],
     ),
     "a price without a time": (FOUR, [*at("gpus=64"), "--price", "2"], ["the price 2 needs its time", "2/h"]),
+    "a price for what is not counted": (
+        FOUR, [*at("gpus=64"), "--price", "$16/node/hour"], ["'nodes' counts nothing that has a price", "--per gpus"],
+    ),
     "no price": (FOUR, [*at("gpus=64"), "--price", "cheap"], ["'cheap' is not a price"]),
     "a price of nothing": (
         FOUR, [*at("gpus=64"), "--price", "2/h", "--per", "racks"], ["'racks' counts nothing", "--per gpus"],
@@ -448,6 +451,14 @@ def test_a_quantity_has_one_answer_with_and_without_want(shell: Shell) -> None:
     beside = {one["quantity"]: one for one in asked(shell, text, *at("gpus=128"))["answers"]}["mfu"]
     (alone,) = asked(shell, text, *at("gpus=128"), "--want", "mfu")["answers"]
     assert [alone[n] for n in ("value", "lower", "upper")] == [beside[n] for n in ("value", "lower", "upper")]
+
+
+@pytest.mark.parametrize("price", ["$2/gpu/hour", "2usd per gpu-hour", "16$/node/h", "16 USD per node per hour"])
+def test_a_price_names_what_it_pays_for(shell: Shell, price: str) -> None:
+    runs = "nodes,gpus_per_node,images/s\n1,8,1544\n2,8,2954\n4,8,5235\n8,8,8415\n"
+    plain, named = (asked(shell, runs, *at("nodes=16"), "--price", paid) for paid in ("2$/h", price))
+    costs = [re.search(r"cost ([\d.]+) at 8 nodes and ([\d.]+)", one["sentences"]["pays"]) for one in (plain, named)]
+    assert costs[0].groups() == costs[1].groups()
 
 
 def test_a_time_that_follows_from_a_rate_is_not_fitted_again_where_it_is_wanted(shell: Shell) -> None:
