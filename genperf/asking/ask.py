@@ -5,6 +5,7 @@ A question of a table stands under its columns, read by the rules of a row; of a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
@@ -62,7 +63,7 @@ from genperf.search.problem import Goal, best_first, winners
 from genperf.search.suggest import suggest
 from genperf.table.cells import Source, parts_of, source_of_columns
 from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in
-from genperf.vocabulary.names import canonical_of, meant_by, named_in_part, plain_name
+from genperf.vocabulary.names import LEVELS, canonical_of, meant_by, named_in_part, plain_name
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import LIKELY_TO_FIT
 
@@ -488,6 +489,10 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
 def _machine_apart(at: Mapping[str, str], source: Source) -> tuple[Mapping[str, str], list[str]]:
     """Return a question whose machine, `2x8xh100`, is its counts and the cell of its device; and a device of no run."""
     machine, rest = machine_in(at[SCALE])
+    several = re.fullmatch(r"(\d[\d,]*)[ _-]?([^\W\d_]+)", at[SCALE])
+    if not machine and several is not None and meant_by(several[2]) in LEVELS:
+        # `64gpus`, `16 nodes`.
+        return {**{n: text for n, text in at.items() if n != SCALE}, several[2]: several[1]}, []
     if not machine or rest or _cell_with(at[SCALE], source)[0]:
         return at, []
     counts = {name: f"{machine[name]:g}" for name in ("nodes",) if name in machine}

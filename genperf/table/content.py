@@ -220,10 +220,10 @@ def decoded(data: bytes, name: str) -> str:
 def _unreadable(path: str | Path, error: Exception) -> TableError:
     """Return the error for a file that cannot be read."""
     if isinstance(error, FileNotFoundError):
-        hint = None
+        hint = f"--at {path}" if "=" in str(path) else None
         with contextlib.suppress(OSError, RuntimeError):
             # The file of the same folder that may have been meant.
-            hint = did_you_mean(Path(path).name, os.listdir(os.path.expanduser(Path(path).parent)))
+            hint = hint or did_you_mean(Path(path).name, os.listdir(os.path.expanduser(Path(path).parent)))
         return TableError("no such file", hint=hint, where=str(path))
     if isinstance(error, IsADirectoryError):
         return TableError("is a directory, not a file", hint="name a file in it", where=str(path))

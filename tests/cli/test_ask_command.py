@@ -853,6 +853,18 @@ def test_a_count_is_asked_by_what_it_counts(shell: Shell, text: str, question: d
     assert gp.ask("runs.csv", **question).answers[0].ends == gp.ask("runs.csv", **same).answers[0].ends
 
 
+@pytest.mark.parametrize("count", ["64gpus", "64 GPUs", "gpus=64", "64", "8nodes", "8x8xA100"])
+def test_a_count_may_stand_before_its_word(shell: Shell, count: str) -> None:
+    text = "nodes,gpus,images/s\n1,8,741\n2,16,1379\n4,32,2424\n"
+    (other,), (answer,) = (asked(shell, text, "--at", at)["answers"] for at in (count, "gpus=64"))
+    assert [other[end] for end in ("value", "lower", "upper")] == [answer[end] for end in ("value", "lower", "upper")]
+
+
+def test_a_setting_in_the_place_of_a_table_is_one_of_at(shell: Shell) -> None:
+    _, _, errors = shell("ask", "gpus=64")
+    assert "--at gpus=64" in errors
+
+
 def test_a_long_name_of_a_file_leaves_what_is_asked(shell: Shell) -> None:
     name = "results-of-the-cluster-of-last-autumn-with-the-new-switches-and-cables.csv"
     Path(name).write_text("gpus,tok_s\n1,100\n2,196\n4,380\n")
