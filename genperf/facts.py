@@ -387,6 +387,20 @@ class AmongPublished(Struct, frozen=True):
     low: bool
 
 
+class PublishedPlace(Struct, frozen=True):
+    """Where a value lies among published ones, as fractions but for the percentile: the fields of the JSON."""
+
+    of: str
+    value: float | None
+    percentile: float | None
+    median: float
+    low: float
+    high: float
+    runs: int
+    sources: int
+    among: str  #: What the counted runs have in common: `H100 runs of 3 to 15 B`.
+
+
 class Exchange(Struct, frozen=True):
     """The least time of the exchange between nodes, beside what the step to several nodes cost."""
 
@@ -471,6 +485,8 @@ class Published(Struct, frozen=True):
     sound: float = 0.0
     #: Whether a cause was looked for.
     training: bool = False
+    #: Where the utilisation of the peak lies among published runs.
+    utilisation: PublishedPlace | None = None
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -478,6 +494,7 @@ class Published(Struct, frozen=True):
         placed = None if self.normal is None else self.normal.placed
         numbers: dict[str, Any] = {"normal": placed.to_dict()} if isinstance(placed, Normal) else {}
         numbers |= {} if self.exchange is None else {"exchange": self.exchange.to_dict()}
+        numbers |= {} if self.utilisation is None else {"utilisation": asdict(self.utilisation)}
         return {**numbers, **({"causes": [cause.to_dict() for cause in self.causes]} if self.training else {})}
 
 

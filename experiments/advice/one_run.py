@@ -15,11 +15,10 @@ from experiments.shared import IMAGES, page
 from experiments.tables.published_runs import LICENCES, LONGEST, UNUSUAL, repository, value_of
 from genperf import datasets
 from genperf.errors import GenperfError
-from genperf.networks import TrainedNetwork
-from genperf.one_run import utilisation as published
-from genperf.one_run.run import TrainingRun, run_of_row
-from genperf.one_run.utilisation import SAME, place_of, reference, utilisation_of
-from genperf.peaks import UNKNOWN, devices
+from genperf.normal import runs as published
+from genperf.normal.runs import place_of_run, reference
+from genperf.one_run.run import run_of_row
+from genperf.one_run.utilisation import SAME, utilisation_of
 
 #: Facts of a run that are given to `run_of_row`: not what its source states.
 FACTS = ["model", "params", "seq_length", "device", "devices", "devices_per_node", "precision", "global_batch_samples"]
@@ -41,24 +40,16 @@ def conventions(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["source", "same", "convention"])
 
 
-def like(row: pd.Series) -> TrainingRun:
-    """Return a run of the device, the precision and the size of a row."""
-    active = row["active"] if row["active"] == row["active"] else 7e9
-    network = TrainedNetwork("", 2.0 * active if row["mixture"] else active, active)
-    return TrainingRun(devices().get(row["family"], UNKNOWN), 1.0, network, precision=row["precision_class"])
-
-
 def coverage(table: pd.DataFrame, known: pd.DataFrame, left_out: bool = True) -> pd.DataFrame:
     """Return for each run whether it lies inside the range of the other sources, and the width of that."""
     ranges, rows = {}, []
     for _, row in table.iterrows():
-        network = like(row).network
-        size = int(np.digitize(network.active, published.SIZES))
-        key = (row["repository"], row["family"], row["precision_class"], size, bool(row["mixture"]))
+        active = row["active"] if row["active"] == row["active"] else 7e9
+        of = (row["family"], active, row["precision_class"], bool(row["mixture"]))
+        key = (row["repository"], *of)
         if key not in ranges:
             others = known[known["repository"] != row["repository"]].reset_index(drop=True)
-            place = place_of(like(row), None, others if left_out else known)
-            assert place is not None
+            place = place_of_run(None, *of, others if left_out else known)
             ranges[key] = (place.low, place.high)
         low, high = ranges[key]
         rows.append((row["repository"], row["family"], row["mfu"], low, high, low <= row["mfu"] <= high))

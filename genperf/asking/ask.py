@@ -38,14 +38,16 @@ from genperf.facts import (
     Plan,
     Planned,
     Published,
+    PublishedPlace,
     Record,
     Training,
 )
-from genperf.formula import call
+from genperf.formula import call, values_of
 from genperf.formula.amounts import amount
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
 from genperf.normal.exchange import minimum_exchange
 from genperf.normal.record import record_like
+from genperf.normal.runs import place_of_run
 from genperf.normal.series import among_published, series_of, trains_networks
 from genperf.panel.configurations import left_open, parts_given
 from genperf.panel.evidence import words_in
@@ -55,6 +57,7 @@ from genperf.panel.quantities import paid_for, quantities_of
 from genperf.panel.read import Recognised, count_in
 from genperf.panel.reading import Reading, column_named
 from genperf.panel.words import machine_in
+from genperf.peaks import devices
 from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
@@ -116,7 +119,14 @@ def expectation(
     return Expectation(quantity.name, quantity.unit, quantity.is_time, value, interval, *trust, *held_out), row
 
 
-def beside_published(result: FitResult, curve: Scaling, count: float, work: StepWork, question: Question) -> Published:
+def beside_published(
+    result: FitResult,
+    curve: Scaling,
+    count: float,
+    work: StepWork,
+    question: Question,
+    utilisation: PublishedPlace | None = None,
+) -> Published:
     """Return what is known of a series beside published ones."""
     rows, hints, panel = curve.steps.columns, question.hints, result.panel
     levels = {name: cells[-1] for name, cells in rows.items() if cells.dtype.kind in "OU"}
@@ -141,7 +151,20 @@ def beside_published(result: FitResult, curve: Scaling, count: float, work: Step
         with suppress(GenperfError):
             diagnosis = why(result, levels, work=question.work, hints=hints)
             causes, sound = diagnosis.causes if diagnosis.needed else (), diagnosis.none
-    return Published(normal, exchange, causes, sound, series is not None)
+    return Published(normal, exchange, causes, sound, series is not None, utilisation)
+
+
+def utilisation_placed(
+    result: FitResult, query: Query, quantities: Mapping[str, float], peak: float | None
+) -> PublishedPlace | None:
+    """Return where the utilisation at a configuration lies among published runs; None where it is not known."""
+    parameters, share = result.panel.node("parameters"), quantities.get("mfu")
+    if share is None or parameters is None or not 0.0 < share <= 1.0:
+        return None
+    kinds = ((device, precision) for device in devices().values() for precision in device.rates)
+    at_peak = ((device.family, precision) for device, precision in kinds if device.rates[precision] == peak)
+    family, precision = next(at_peak, ("", "16-bit"))
+    return place_of_run(share, family, float(values_of(parameters, query.columns)[0]), precision)
 
 
 ONE = "ask answers for one configuration"
@@ -209,6 +232,8 @@ def facts_of(
     runs_along = tuple(zip(steps.counts[measured].tolist(), reported.tolist(), strict=True))
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
 
+    training = question.training
+    quantities = reported_of(result, query, expected, training, question.price)
     # How often `auto` was right on published series that were predicted like this one.
     record, options = None, result.options
     if options.get("approach") == "series" and options.get("pooled_share") is None:
@@ -237,15 +262,22 @@ def facts_of(
         runs_along=runs_along,
         find_turn=lambda: curve.turn("slower" if growth.whole else "throughput"),
         find_limit=lambda: limit_of(result, query.columns, interval, there),
-        find_published=lambda: beside_published(result, curve, growth.target.count, work, question),
+        find_published=lambda: beside_published(
+            result,
+            curve,
+            growth.target.count,
+            work,
+            question,
+            utilisation_placed(result, query, quantities, training.peak),
+        ),
         find_curve=lambda: _drawn(curve, growth, runs_along, samples, interval, result.floor),
         find_advice=advised,
         record=record,
         unmeasured=unmeasured,
         can_fail=result.feasibility is not None,
         nodes_known=panel.node("nodes") is not None,
-        training=question.training,
-        quantities=reported_of(result, query, expected, question.training, question.price),
+        training=training,
+        quantities=quantities,
         further={name: further_result.schema.target.unit for name, further_result in result.further.items()},
         measured=None if run is None else (Interval(run.value, run.lowest, run.highest), run.repeats),
         plan=plan,

@@ -80,11 +80,11 @@ def ask(
     from genperf.asking.tables import ask_fitted, ask_recognised, is_model_file
     from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
     from genperf.models.network import checked_hints
-    from genperf.one_run import about, measured_links, run_in, run_of_words, tested_in
+    from genperf.one_run import about, run_in, run_of_words, tested_in
     from genperf.panel.words import source_of_words
     from genperf.result import load_model
 
-    checked = checked_hints(measured_links(pairs(hints, "--hint"))) if hints else {}
+    checked = checked_hints(pairs(hints, "--hint")) if hints else {}
     plan = plan_of(samples, deadline, budget, tokens)
     paid, training = paid_at(price, per), training_of(tokens, peak)
     question = Question(price=paid, per=per, training=training, plan=plan, hints=checked)

@@ -6,11 +6,13 @@ place. The ranks are the lines `#  Rank  0 Group … on HOST device …`.
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
-from genperf.errors import TableError
+from genperf.errors import GenperfError, TableError, attempted
 from genperf.importers.imported import Cell, Imported, Rows
+from genperf.table.opened import read_text
 from genperf.vocabulary import section
 
 TIME = "time_s"
@@ -61,8 +63,10 @@ def plateau(text: str, name: str) -> dict[str, Cell]:
     >>> plateau(printed, "nccl.txt")
     {'devices': 2, 'nodes': 2, 'device': 'NVIDIA H100', 'collective': 'all_reduce', 'busbw': '0.1GB/s', 'size': 1024}
     """
+    if not re.search(SIGNATURE, text):
+        return {}
     rows = [(size, operation, *cells[1:3]) for _, size, _, operation, cells in _rows(text) if len(cells) > 2]
-    if not rows or not re.search(SIGNATURE, text):
+    if not rows:
         return {}
     sizes, algorithm, bus = np.array([(size, *speeds) for size, _, *speeds in rows], dtype=float).T
     large = sizes >= PLATEAU * sizes.max()
@@ -75,6 +79,12 @@ def plateau(text: str, name: str) -> dict[str, Cell]:
     device = next((device for _, device in _RANK.findall(text)), "")
     test = {"device": device, "collective": called, "busbw": f"{speed:.9g}GB/s", "size": int(sizes.max())}
     return {**_machine(text), **test}
+
+
+def plateau_in(path: str) -> dict[str, Cell]:
+    """Return what a file of such a test holds, as `plateau` does; nothing of another file, or of none."""
+    opened = attempted(read_text, path) if Path(path).is_file() else ("", "")
+    return {} if isinstance(opened, GenperfError) else plateau(opened[1], opened[0])
 
 
 def _rows(text: str) -> Iterator[tuple[int, int, str, str, list[str]]]:

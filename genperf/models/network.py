@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ class Network(Struct, frozen=True):
 
 
 def checked_hints(named: Mapping[str, str | float]) -> dict[str, str]:
-    """Return hints by their full names."""
+    """Return hints by their full names; a file of nccl-tests stands for the bandwidth that it measured."""
     hints: dict[str, str] = {}
     full_names = {word: full for full, spellings in HINTS.items() for word in (full, *spellings)}
     for name, value in named.items():
@@ -102,6 +103,11 @@ def checked_hints(named: Mapping[str, str | float]) -> dict[str, str]:
         if full_names[word] in hints:
             raise FitError(f"'{full_names[word]}' is hinted twice", hint="give it once")
         hints[full_names[word]] = str(value)
+    if Path(hints.get(BANDWIDTH, "")).is_file():
+        # Only here: the formats of other tools are read by nobody else.
+        from genperf.importers.nccl_tests import plateau_in
+
+        hints[BANDWIDTH] = str(plateau_in(hints[BANDWIDTH]).get("busbw", hints[BANDWIDTH]))
     network_of(hints)
     _devices(hints)
     return hints

@@ -15,21 +15,21 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import asdict
 
 from genperf import datasets
-from genperf.errors import GenperfError, attempted, counted
-from genperf.facts import ENDS, Paid
+from genperf.errors import GenperfError, counted
+from genperf.facts import ENDS, Paid, PublishedPlace
 from genperf.fitting import fit
 from genperf.formula.amounts import amount
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
 from genperf.one_run.run import Collective, TrainingRun, collective_of
-from genperf.one_run.utilisation import PublishedPlace, Utilisation, conventions_of, percent, utilisation_of
+from genperf.one_run.utilisation import Utilisation, conventions_of, percent, utilisation_of
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
 from genperf.panel.read import read_table
 from genperf.panel.words import machine_in
 from genperf.peaks import device_in, devices, link_rate
-from genperf.table.opened import read_text
 from genperf.vocabulary.names import LEVELS, canonical_of
 from genperf.words.numbers import durations_text, three_digits
+from genperf.words.published import place_text
 
 #: Columns of a card and of its labels, and its lines.
 WIDTH, LABEL, MOST_LINES = 80, 10, 14
@@ -98,7 +98,7 @@ def about(
 
 def _placed(place: PublishedPlace | None, less: Collection[str], more: Collection[str] = ()) -> list[tuple[str, str]]:
     """Return the rows of a card about published values, and about what usually explains less, or more."""
-    return [("among", place.text if place else ""), ("less by", "; ".join(less)), ("more by", "; ".join(more))]
+    return [("among", place_text(place) if place else ""), ("less by", "; ".join(less)), ("more by", "; ".join(more))]
 
 
 def _plan(
@@ -217,21 +217,13 @@ def _about_test(test: Collective, hints: Mapping[str, str]) -> OneRun:
     return OneRun(tuple(rows), {**numbers, "normal": place and asdict(place)})
 
 
-def measured_links(hints: Mapping[str, str]) -> dict[str, str]:
-    """Return hints, where a file of nccl-tests stands for the bandwidth that it measured."""
-    tests = {name: tested_in(text) for name, text in hints.items()}
-    return {name: hints[name] if test is None else f"{test.busbw / 1e9:.6g}GB/s" for name, test in tests.items()}
-
-
 def tested_in(path: str) -> Collective | None:
     """Return the test in a file, as nccl-tests and rccl-tests print it; None of another file."""
-    opened = attempted(read_text, path) if Path(path).is_file() else ("", "")
-    name, text = ("", "") if isinstance(opened, GenperfError) else opened
-    if not any(word in text for word in ("busbw", "nThread")):
+    if not Path(path).is_file():
         return None  # without an import of the formats of other tools
-    from genperf.importers.nccl_tests import plateau
+    from genperf.importers.nccl_tests import plateau_in
 
-    row = plateau(text, name)
+    row = plateau_in(path)
     return collective_of(row) if row else None
 
 

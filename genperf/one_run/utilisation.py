@@ -5,26 +5,19 @@
 Operations of a token are 6·P (Kaplan et al. 2020). With attention they are 6·P + 12·layers·hidden·T, where P lacks an
 input embedding that is looked up (PaLM, Chowdhery et al. 2022), or half of the attention where the mask is causal.
 With activations computed again they are four thirds of that, and the share is called HFU.
-
-Of published runs each source counts as one, whatever its number of runs, and runs that differ in the device's family,
-the precision, the size or the kind of network count less. The cumulative share of them below a utilisation u is
-
-    F(u) = Σ w_i Φ((logit u − logit u_i)/h),   w_i ∝ Π similarity / (runs of the source alike)
 """
 
 from collections.abc import Mapping
-from functools import cache
 from itertools import combinations
 
 import numpy as np
-import pandas as pd
 from msgspec import Struct, field
 
-from genperf import datasets
-from genperf.errors import GenperfError, counted
+from genperf.errors import GenperfError
+from genperf.facts import PublishedPlace
+from genperf.normal.runs import place_of_run
 from genperf.one_run.run import TrainingRun
 from genperf.panel.panel import several_nodes
-from genperf.peaks import devices
 from genperf.words.numbers import three_digits
 
 #: How near a stated figure must be to one by a convention to be by it: 3 % hold the rounding of what is printed.
@@ -46,61 +39,16 @@ CAUSAL, HARDWARE = "6·P + causal attention", "HFU: 4/3 of the operations, recom
 LORA, IMAGES = "4·P: adapters only", "6 x multiply-adds an image"
 PRINTED, STATED = "TFLOP/s as the run prints them", "as the run states it"
 
-#: What a run of another family, size, precision, or of a mixture of experts in place of a dense network (or the other
-#: way round) counts. Half and double move the ends by under two points (`experiments/advice/one_run.py`).
-OTHER = {"family": 0.2, "size": 0.5, "precision_class": 0.3, "mixture": 0.3}
-#: Width of the kernel, in logits: the spread of repeats of one set-up.
-KERNEL = 0.2
-#: Active parameters that part small, usual and large networks.
-SIZES, SIZE_WORDS = (3e9, 15e9), ("under 3 B", "of 3 to 15 B", "over 15 B")
-#: Runs from which on those of the same family, size and precision are named by themselves.
-FEWEST_RUNS = 8
 #: A percentile below which what usually explains less is named.
 LOW = 100.0 / 3.0
 #: Utilisations of networks for images, of which no published runs are bundled: a guess.
 USUAL_OF_IMAGES = (0.03, 0.6)
-#: Logits at which the cumulative share is computed: utilisations of 0.25 to 97 %.
-_GRID = np.linspace(-6.0, 3.5, 400)
 
 
 def percent(share: float, decimals: int = 0) -> str:
     """Return a share in per cent, with two digits where it would be written as zero."""
     text = f"{100.0 * share:.{decimals}f}"
     return text if float(text) else f"{100.0 * share:.2g}"
-
-
-class PublishedPlace(Struct, frozen=True):
-    """Where a value lies among published ones, as fractions but for the percentile: the fields of the JSON."""
-
-    of: str
-    value: float | None
-    percentile: float | None
-    median: float
-    low: float
-    high: float
-    runs: int
-    sources: int
-    among: str  #: What the counted runs have in common: `H100 runs of 3 to 15 B`.
-
-    @property
-    def judged(self) -> str:
-        """What the percentile means, in words."""
-        if self.percentile is None:
-            return ""
-        if not 5.0 <= self.percentile <= 95.0:
-            return f"{'lower' if self.percentile < 50.0 else 'higher'} than nine in ten"
-        return f"in the {('lower', 'middle', 'upper')[min(int(self.percentile / 100.0 * 3.0), 2)]} third"
-
-    @property
-    def text(self) -> str:
-        """The published values, and what the percentile means."""
-        sources = counted(self.sources, "source")
-        if self.of == "busbw":
-            low, high, median = (three_digits(end / 1e9) for end in (self.low, self.high, self.median))
-            ends = f"{low} – {high} GB/s, median " if self.runs > 1 else ""
-            return f"{counted(self.runs, 'published test')} {self.among} from {sources}: {ends}{median} GB/s"
-        usual = f"nine in ten {100 * self.low:.0f} – {100 * self.high:.0f} %, median {100 * self.median:.0f} %"
-        return f"{self.judged and f'{self.judged} of '}{self.runs} published {self.among} from {sources}: {usual}"
 
 
 class Utilisation(Struct, frozen=True):
@@ -137,7 +85,7 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
     computed = {name: scale * operations for name, (operations, *_) in conventions.items()} if scale else {}
     by = computed or ({PRINTED: printed} if printed else {STATED: run.stated} if run.stated else {})
     if not by and is_planned:
-        return Utilisation(peak=peak, normal=place_of(run, None))
+        return Utilisation(peak=peak, normal=_place_of(run, None))
     if not by:
         hint = "76800tok/s, or 400TFLOP/s of a device, or 40%"
         raise GenperfError("nothing measures the speed of the run", hint=hint)
@@ -155,7 +103,7 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
             convention = nearest
     if run.recomputed and not computed:
         notes.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
-    value, place = by[convention], place_of(run, by[convention])
+    value, place = by[convention], _place_of(run, by[convention])
     less, more = _causes(run, value, place)
     if value > 1.0:
         hint = "; ".join(f"{number}. {cause}" for number, cause in enumerate(more, 1))
@@ -236,38 +184,9 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
     return {name: (operations, lower, upper) for name, holds, operations, lower, upper in rows if holds}
 
 
-@cache
-def reference() -> pd.DataFrame:
-    """Return the bundled runs, `genperf.datasets.runs`, with the class of their size."""
-    table = datasets.runs()
-    size = np.digitize(table["active"].fillna(np.mean(SIZES)), SIZES)
-    return table.assign(size=size, mixture=table["mixture"].fillna(0.0) > 0.0)
-
-
-def place_of(run: TrainingRun, value: float | None, published: pd.DataFrame | None = None) -> PublishedPlace | None:
-    """Return where a utilisation of a run lies; without a value only the range. None of a network for images."""
-    from scipy.special import expit, logit, ndtr
-
-    network, table = run.network, reference() if published is None else published
+def _place_of(run: TrainingRun, value: float | None) -> PublishedPlace | None:
+    """Return where a utilisation of a run lies; None of a network for images."""
+    network = run.network
     if network.sample == "images":
         return None
-    mixture, size = network.is_mixture, int(np.digitize(network.active or np.mean(SIZES), SIZES))
-    precision, family = run.precision or "16-bit", run.device.family
-    facts = {"family": family, "size": size, "precision_class": precision, "mixture": mixture}
-    alike = np.array([table[name] == fact for name, fact in facts.items()])
-    similar = pd.Series(np.prod(np.where(alike, 1.0, np.array([*OTHER.values()])[:, None]), axis=0))
-    sources = table["repository"].to_numpy(dtype=str)
-    weights = np.asarray(similar / similar.groupby(sources).transform(lambda of: of.sum() / of.max()), float)
-    shares = weights / weights.sum() @ ndtr((_GRID - logit(table["mfu"].to_numpy())[:, None]) / KERNEL)
-    low, median, high = (float(expit(end)) for end in np.interp([0.05, 0.5, 0.95], shares, _GRID))
-    percentile = None if value is None else 100.0 * float(np.interp(logit(min(value, 0.999)), _GRID, shares))
-    label, fp8 = f"{devices()[family].label} " if family else "", "" if precision == "16-bit" else f" in {precision}"
-    narrowest = (
-        (alike.all(axis=0), 2, f"{label}{'mixture-of-experts runs' if mixture else 'runs'} {SIZE_WORDS[size]}{fp8}"),
-        (alike[0] & alike[2], 2, f"{label}runs{fp8}"),
-        (alike[0], 1, f"{label}runs"),
-        (alike[0] | True, 1, "runs of all devices"),
-    )
-    counts = ((int(rows.sum()), len({*sources[rows]}), fewest, among) for rows, fewest, among in narrowest)
-    runs, count, _, among = next(of for of in counts if of[0] >= FEWEST_RUNS and of[1] >= of[2])
-    return PublishedPlace("mfu", value, percentile, median, low, high, runs, count, among)
+    return place_of_run(value, run.device.family, network.active, run.precision or "16-bit", network.is_mixture)

@@ -33,7 +33,7 @@ from genperf.words.numbers import (
     with_interval,
     with_unit,
 )
-from genperf.words.published import causes_sentence, exchange_sentence, normal_sentence, worth_text
+from genperf.words.published import causes_sentence, exchange_sentence, normal_text, worth_text
 from genperf.words.verdict import BLIND, fits_text
 
 #: Words of a reason that a card has room for.
@@ -70,7 +70,7 @@ def sentences_of(facts: Facts) -> dict[str, str]:
         "pays": pays_sentence(growth, facts.expected),
         "best": turn_sentence(turn) if turn is not None and likely else "",
         "limit": limit_sentence(facts.limit, places),
-        "normal": "" if published.normal is None else normal_sentence(published.normal),
+        "normal": normal_text(published),
         "exchange": "" if published.exchange is None else exchange_sentence(published.exchange),
         "causes": causes_sentence(published.causes, published.sound) if published.causes else "",
         "nodes": _nodes_wanted(facts),

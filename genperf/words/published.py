@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from genperf.facts import AmongPublished, Cause, Exchange, Lack, Record
+from genperf.errors import counted
+from genperf.facts import AmongPublished, Cause, Exchange, Lack, Published, PublishedPlace, Record
 from genperf.words.numbers import count_text, prose, three_digits
 
 #: What a protocol of the benchmark predicts.
@@ -44,6 +45,36 @@ def normal_sentence(compared: AmongPublished) -> str:
         f"{placed.percentile:.0f} % of them keep less than this one",
         assumed,
         "this series keeps the total batch, most published ones that of a device" if compared.work == "total" else "",
+    )
+
+
+def judged_text(place: PublishedPlace) -> str:
+    """Return what the percentile of a value among published ones means; empty without a value."""
+    if place.percentile is None:
+        return ""
+    if not 5.0 <= place.percentile <= 95.0:
+        return f"{'lower' if place.percentile < 50.0 else 'higher'} than nine in ten"
+    return f"in the {('lower', 'middle', 'upper')[min(int(place.percentile / 100.0 * 3.0), 2)]} third"
+
+
+def place_text(place: PublishedPlace) -> str:
+    """Return published values, and where a value lies among them."""
+    sources = counted(place.sources, "source")
+    if place.of == "busbw":
+        low, high, median = (three_digits(end / 1e9) for end in (place.low, place.high, place.median))
+        ends = f"{low} – {high} GB/s, median " if place.runs > 1 else ""
+        return f"{counted(place.runs, 'published test')} {place.among} from {sources}: {ends}{median} GB/s"
+    usual = f"nine in ten {100 * place.low:.0f} – {100 * place.high:.0f} %, median {100 * place.median:.0f} %"
+    judged = f"{judged_text(place)} of ".removeprefix(" of ")
+    return f"{judged}{place.runs} published {place.among} from {sources}: {usual}"
+
+
+def normal_text(published: Published) -> str:
+    """Return where an efficiency and a utilisation lie among published ones, as far as that is known."""
+    place = published.utilisation
+    return prose(
+        "" if published.normal is None else normal_sentence(published.normal),
+        "" if place is None else f"an MFU of {100.0 * (place.value or 0.0):.0f} % is {place_text(place)}",
     )
 
 

@@ -6,11 +6,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from helpers import Shell, done, refusal
+from msgspec import to_builtins
 
 import genperf as gp
 from genperf import datasets
+from genperf.normal.runs import place_of_run, reference
 from genperf.one_run import TrainingRun, about, run_of_row, run_of_words
-from genperf.one_run.utilisation import place_of, reference
+from genperf.words.published import judged_text
 
 
 def run_in(text: str) -> TrainingRun:
@@ -18,9 +20,8 @@ def run_in(text: str) -> TrainingRun:
 
 
 def test_a_run_lies_among_published_ones_of_its_device_and_size() -> None:
-    one = run_in("8xh100 7B 76800tok/s bf16")
-    places = [place_of(one, value) for value in (0.05, 0.3, 0.42, 0.75)]
-    assert [place.judged for place in places if place] == [
+    places = [place_of_run(value, "h100", 7e9) for value in (0.05, 0.3, 0.42, 0.75)]
+    assert [judged_text(place) for place in places] == [
         "lower than nine in ten",
         "in the lower third",
         "in the middle third",
@@ -36,10 +37,9 @@ def test_a_run_lies_among_published_ones_of_its_device_and_size() -> None:
 
 def test_a_source_counts_once_whatever_its_number_of_runs() -> None:
     published = reference()
-    one = run_in("8xa100 7B bf16 1tok/s")
     source = published[published["repository"] == published["repository"][0]]
     doubled = pd.concat([published, source, source], ignore_index=True)
-    before, after = place_of(one, 0.4, published), place_of(one, 0.4, doubled)
+    before, after = (place_of_run(0.4, "a100", 7e9, published=table) for table in (published, doubled))
     assert after.percentile == pytest.approx(before.percentile, abs=1e-9)
 
 
@@ -200,3 +200,19 @@ def test_a_machine_in_words_is_its_counts_and_the_series_of_its_device(tmp_path:
     sentence, everything = answered("64xv100")
     assert sentence == answered("64")[0]
     assert "asked, and found nowhere in the runs: v100" in everything
+
+
+def test_the_utilisation_of_a_table_is_placed_as_that_of_one_run(tmp_path: Path, shell: Shell) -> None:
+    rows = [(n, 4, 2048, 7e9, 0.9 * 1.05**k) for k, n in enumerate((8, 16, 32))]
+    columns = ["gpus", "batch_per_gpu", "seq_length", "params", "step_s"]
+    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "runs.csv", index=False)
+    words = ("ask", str(tmp_path / "runs.csv"), "--at", "32")
+    answer = json.loads(done(shell, *words, "--peak", "h100", "--json"))
+    # 6 · 7e9 · 4 · 2048 / (0.99 · 989.4e12)
+    assert answer["mfu"] == pytest.approx(0.3505, rel=0.02)
+    assert answer["utilisation"] == json.loads(json.dumps(to_builtins(place_of_run(answer["mfu"], "h100", 7e9))))
+    printed = done(shell, *words, "--peak", "h100", "--normal")
+    assert "An MFU of 35 % is in the lower third of 29 published H100 runs of 3 to 15 B from 6 sources" in printed
+    # Of a device whose peak is no vendor's figure all devices are compared; above the peak nothing is.
+    assert "published runs of all devices" in done(shell, *words, "--peak", "600T", "--normal")
+    assert "published runs" not in done(shell, *words, "--peak", "300T", "--normal")

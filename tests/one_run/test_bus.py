@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from helpers import Shell
 
@@ -67,6 +68,14 @@ def test_a_test_is_the_hint_of_a_training(shell: Shell) -> None:
         for link in ("all_reduce.txt", "3.8GB/s")
     )
     assert by_file == by_rate
+    # And that of a table, in Python as well.
+    runs = pd.DataFrame({"gpus": [1, 2, 4], "nodes": [1, 1, 1], "step_s": [0.30, 0.31, 0.32]})
+    for_table = (
+        gp.fit(runs, time="step_s", extrinsic="gpus,nodes", hints={"bandwidth": link, "parameters": "1B"})
+        for link in ("all_reduce.txt", "3.8GB/s")
+    )
+    measured, stated = (float(fitted.predict({"gpus": 8, "nodes": 2})["time"].iloc[0]) for fitted in for_table)
+    assert measured == stated
 
 
 @pytest.mark.parametrize(

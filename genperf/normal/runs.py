@@ -1,0 +1,83 @@
+"""Where the utilisation of a run lies among published single runs.
+
+Each source counts as one, whatever its number of runs, and runs that differ in the device's family, the precision, the
+size or the kind of network count less. The cumulative share of them below a utilisation u is
+
+    F(u) = Σ w_i Φ((logit u − logit u_i)/h),   w_i ∝ Π similarity / (runs of the source alike)
+"""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from genperf import datasets
+from genperf.facts import PublishedPlace
+from genperf.peaks import devices
+
+#: What a run of another family, size, precision, or of a mixture of experts in place of a dense network (or the other
+#: way round) counts. Half and double move the ends by under two points (`experiments/advice/one_run.py`).
+OTHER = {"family": 0.2, "size": 0.5, "precision_class": 0.3, "mixture": 0.3}
+#: Width of the kernel, in logits: the spread of repeats of one set-up.
+KERNEL = 0.2
+#: Active parameters that part small, usual and large networks.
+SIZES, SIZE_WORDS = (3e9, 15e9), ("under 3 B", "of 3 to 15 B", "over 15 B")
+#: Runs from which on those of the same family, size and precision are named by themselves.
+FEWEST_RUNS = 8
+#: Logits at which the cumulative share is computed: utilisations of 0.25 to 97 %.
+_GRID = np.linspace(-6.0, 3.5, 400)
+
+
+@cache
+def reference() -> pd.DataFrame:
+    """Return the bundled runs, `genperf.datasets.runs`, with the class of their size."""
+    table = datasets.runs()
+    size = np.digitize(table["active"].fillna(np.mean(SIZES)), SIZES)
+    return table.assign(size=size, mixture=table["mixture"].fillna(0.0) > 0.0)
+
+
+def place_of_run(
+    value: float | None,
+    family: str,
+    active: float = 0.0,
+    precision: str = "16-bit",
+    mixture: bool = False,
+    published: pd.DataFrame | None = None,
+) -> PublishedPlace:
+    """Return where a utilisation lies among published runs of such devices and networks; without one only the range.
+
+    Parameters
+    ----------
+    family
+        That of the device (`genperf.peaks.Device`); empty where it is not known.
+    active
+        Parameters that a token uses; 0 where they are not known.
+
+    Examples
+    --------
+    >>> place = place_of_run(0.2, "h100", 7e9)
+    >>> place.among, place.low < place.value < place.median
+    ('H100 runs of 3 to 15 B', True)
+    """
+    from scipy.special import expit, logit, ndtr
+
+    table = reference() if published is None else published
+    size = int(np.digitize(active or np.mean(SIZES), SIZES))
+    facts = {"family": family, "size": size, "precision_class": precision, "mixture": mixture}
+    alike = np.array([table[name] == fact for name, fact in facts.items()])
+    similar = pd.Series(np.prod(np.where(alike, 1.0, np.array([*OTHER.values()])[:, None]), axis=0))
+    sources = table["repository"].to_numpy(dtype=str)
+    weights = np.asarray(similar / similar.groupby(sources).transform(lambda of: of.sum() / of.max()), float)
+    shares = weights / weights.sum() @ ndtr((_GRID - logit(table["mfu"].to_numpy())[:, None]) / KERNEL)
+    low, median, high = (float(expit(end)) for end in np.interp([0.05, 0.5, 0.95], shares, _GRID))
+    percentile = None if value is None else 100.0 * float(np.interp(logit(min(value, 0.999)), _GRID, shares))
+    label, fp8 = f"{devices()[family].label} " if family else "", "" if precision == "16-bit" else f" in {precision}"
+    narrowest = (
+        (alike.all(axis=0), 2, f"{label}{'mixture-of-experts runs' if mixture else 'runs'} {SIZE_WORDS[size]}{fp8}"),
+        (alike[0] & alike[2], 2, f"{label}runs{fp8}"),
+        (alike[0], 1, f"{label}runs"),
+        (alike[0] | True, 1, "runs of all devices"),
+    )
+    counts = ((int(rows.sum()), len({*sources[rows]}), fewest, among) for rows, fewest, among in narrowest)
+    runs, count, _, among = next(of for of in counts if of[0] >= FEWEST_RUNS and of[1] >= of[2])
+    return PublishedPlace("mfu", value, percentile, median, low, high, runs, count, among)
