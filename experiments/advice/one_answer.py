@@ -36,6 +36,9 @@ SAME, ON_A_PAGE = 1e-9, 1e-6
 MEMORY = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
 #: The doors of which one page is made.
 ON_ONE_PAGE = ("headline", "slider")
+#: What of a machine is measured, as a time and as a rate.
+TIMES = ("s", "ms", "epoch", "s of a sample")
+RATES = ("rate", "rate of a device", "rate of a node", "tokens", "tokens of a device")
 #: Tokens of a sample.
 SEQUENCE = 2048
 NOISE = 0.02
@@ -97,6 +100,8 @@ class Form:
     levels: Mapping[str, float] = field(default_factory=dict)
     #: A column of counts instead of rows: `8 GPUs`.
     wide: str = ""
+    #: A row for each measured quantity, `metric,value`.
+    long: bool = False
     #: Whether the samples of a step are known from the columns.
     known: bool = True
 
@@ -110,7 +115,6 @@ class Form:
     def rows(self, law: Law, noise: np.random.Generator) -> pd.DataFrame:
         """Return the table."""
         rows = []
-        times = {"s", "ms", "epoch", "s of a sample"}
         for level, factor in (self.levels or {"": 1.0}).items():
             for count in law.counts:
                 for repeat in range(self.repeats):
@@ -119,8 +123,9 @@ class Form:
                     row = {} if not level else {"gpu_type": level}
                     row |= {"run": repeat + 1} if self.repeats > 1 else {}
                     row |= {**self.constants, **{header: machine[what] for header, what in self.headers.items()}}
-                    of_time = self.headers[self.measured] in times
-                    row[self.measured] = float(f"{row[self.measured] * (error if of_time else 1.0 / error):.6g}")
+                    for header, what in self.headers.items():
+                        if what in (*TIMES, *RATES):
+                            row[header] = float(f"{row[header] * (error if what in TIMES else 1.0 / error):.6g}")
                     rows.append(row)
         frame = pd.DataFrame(rows)
         if self.wide:
@@ -128,6 +133,9 @@ class Form:
             frame = pd.DataFrame(
                 [{"model": "gpt", **{f"{n:g} {self.wide}": v for n, v in zip(counts, values, strict=True)}}]
             )
+        if self.long:
+            measured = [header for header, what in self.headers.items() if what in (*TIMES, *RATES)]
+            frame = frame.melt([n for n in frame if n not in measured], measured, "metric").sort_index(kind="stable")
         whole = [name for name in frame if frame[name].dtype == float and (frame[name] % 1 == 0).all()]
         return frame.astype(dict.fromkeys(whole, int))
 
@@ -191,6 +199,10 @@ FORMS: dict[str, Form] = {
     ),
     "ways": Form({"dp": "dp", "tp": "tp", "pp": "pp", "gbs": "gbs", "iter_ms": "ms"}, split=True),
     "ways of data": Form({"dp": "dp", "gbs": "gbs", "step_ms": "ms"}),
+    "rate, time of a step": Form({"gpus": "devices", "step_time_ms": "ms", "images/s": "rate"}),
+    "rows of quantities": Form(
+        {"nodes": "nodes", "gpus": "devices", "step_time_s": "s", "images_per_s": "rate"}, long=True
+    ),
     "epoch": Form({"gpus": "devices", "epoch_time_s": "epoch"}, known=False),
     "wide": Form({"gpus": "devices", "images/s": "rate"}, wide="GPUs", known=False),
     "repeats": Form({"gpus": "devices", "batch_per_gpu": "of a device", "step_s": "s"}, scaling="weak", repeats=3),
