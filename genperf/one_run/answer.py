@@ -101,6 +101,9 @@ def _placed(place: PublishedPlace | None, less: Collection[str], more: Collectio
     return [("among", place_text(place) if place else ""), ("less by", "; ".join(less)), ("more by", "; ".join(more))]
 
 
+# --- how long a training takes ----------------------------------------------------------------------------------------
+
+
 def _plan(
     run: TrainingRun,
     used: Utilisation,
@@ -125,8 +128,8 @@ def _plan(
     numbers |= {f"days{end}": value / DAY for end, value in zip(ENDS, seconds, strict=True)}
     numbers |= {f"cost{end}": value for end, value in zip(ENDS, costs, strict=True)}
     centre, lower, upper, unit = durations_text(*seconds)
-    text = f"{three_digits(tokens)} tokens at {devices:g} x {run.device.label or 'devices'}"
-    text += f": {centre} {unit} ({lower} – {upper})"
+    machine = f"{devices:g} x {run.device.label or 'devices'}"
+    text = f"{three_digits(tokens)} tokens at {machine}: {centre} {unit} ({lower} – {upper})"
     if price is not None:
         centre, lower, upper = (three_digits(end or 0.0) for end in costs)
         text += f", {centre} ({lower} – {upper}) at {price.text}"
@@ -164,9 +167,8 @@ def _by_growth(
     row = pd.DataFrame({"devices": [run.devices], "nodes": [run.used_nodes], "step_s": [step]})
     table = read_table(row, time="step_s", extrinsic="devices,nodes", scaling="weak")
     message = {} if MESSAGE in hints else {PARAMETERS: f"{run.network.parameters:g}"}
-    predicted = fit(table, hints={**message, **hints} if hints else {}).predict_columns(
-        {"devices": [devices], "nodes": [nodes]}
-    )
+    fitted = fit(table, hints={**message, **hints} if hints else {})
+    predicted = fitted.predict_columns({"devices": [devices], "nodes": [nodes]})
     alone = tokens / run.rate * run.devices / devices / step
     ends = [alone * float(predicted[name][0]) for name in (table.target.name, "lower", "upper")]
     count = min(2.0 * run.devices, devices)
@@ -183,17 +185,17 @@ def _by_growth(
 def _by_utilisation(run: TrainingRun, used: Utilisation, tokens: float, devices: float) -> tuple[list[float], str, str]:
     """Return the same by the utilisation that a run states, or by those of published runs."""
     name, (operations, low, high) = next(iter(conventions_of(run).items()))
-    at_peak, place = tokens * operations / (devices * run.dense_peak), used.normal
+    shares, unknown, place = [used.mfu, used.mfu_upper, used.mfu_lower], [1.0, low, high], used.normal
     reason = f"no rate: the interval is what is not known of the operations ({name})"
-    seconds = [
-        at_peak / (used.mfu or 1.0),
-        at_peak * low / (used.mfu_upper or 1.0),
-        at_peak * high / (used.mfu_lower or 1.0),
-    ]
     if used.mfu is None and place is not None:
-        seconds = [at_peak / share for share in (place.median, place.high, place.low)]
+        shares, unknown = [place.median, place.high, place.low], [1.0, 1.0, 1.0]
         reason = f"no run: the interval is that of {place.runs} published {place.among} ({name})"
+    at_peak = tokens * operations / (devices * run.dense_peak)
+    seconds = [at_peak * factor / (share or 1.0) for factor, share in zip(unknown, shares, strict=True)]
     return seconds, reason, f"measure the tokens a second of {devices:g} devices"
+
+
+# --- a test of a collective -------------------------------------------------------------------------------------------
 
 
 def _about_test(test: Collective, hints: Mapping[str, str]) -> OneRun:
