@@ -473,7 +473,7 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
             wanted = wanted or of_word
             if of_word:
                 continue
-        if column is None and (name == SCALE or is_a_part(name, source.columns)):
+        if column is None and (name == SCALE or meant_by(name) in LEVELS or is_a_part(name, source.columns)):
             out[name] = text
             continue
         if column is None:

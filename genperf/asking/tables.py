@@ -229,6 +229,7 @@ def ask_recognised(
     seed: int = 0,
 ) -> Answer:
     """Answer one configuration from a table whose columns are recognised, with roles that were given."""
+    opened = opened.meant(at, want) if opened.source.tables else opened
     requested = as_row(opened.source, at)
     wanted = requested.wanted or (want and wanted_name(want, opened.source))
     opened = opened.for_question(requested.at, wanted)

@@ -111,11 +111,20 @@ def _numeric(name: str, fitted: FitResult | GroupedResult) -> bool:
     return schema.panel.column(name) in {f.name for f in schema.factors if f.numeric} or name in PARTS
 
 
+def _levels(name: str, fitted: FitResult | GroupedResult) -> set[str]:
+    """Return the levels of a group column or of a categorical factor."""
+    if name in fitted.group:
+        return {key[fitted.group.index(name)] for key in fitted.results}
+    schema = fitted.first.schema
+    return {level for f in schema.factors if f.name == schema.panel.column(name) for level in f.levels}
+
+
 def values_at(texts: Sequence[str], option: str, fitted: FitResult | GroupedResult) -> dict[str, list[str]]:
     """Read `name=v1,v2` options into lists of values; ranges of numeric factors are written out."""
     values = {}
     for name, text in configuration(texts, option, fitted).items():
-        values[name] = [value.strip() for value in text.split(",")]
+        # A level may hold a comma.
+        values[name] = [text] if text in _levels(name, fitted) else [value.strip() for value in text.split(",")]
         if ":" in text and _numeric(name, fitted):
             from genperf.search.space import read_grid
 

@@ -13,7 +13,7 @@ import pandas as pd
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from genperf.errors import Note, TableError, counted, suggest
+from genperf.errors import Note, TableError, counted, listed, suggest
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
 from genperf.panel.options import OPTIONS, FailureRule, Roles
@@ -23,7 +23,7 @@ from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, labels
 from genperf.table.opened import understood
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import meant_by
+from genperf.vocabulary.names import meant_by, plain_name
 
 
 def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping[str, str]) -> Table:
@@ -123,6 +123,26 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         """How the table was read, as options that can be copied."""
         return f"read as: {self.reading.options}"
 
+    def meant(self, at: Mapping[str, str], want: str | None = None) -> Recognised:
+        """Return it with that of the tables of a text of which a question and the given roles name most."""
+
+        def named(source: Source) -> int:
+            """Return how many of the names and texts a table has."""
+            columns, wanted = source.columns, header_of(want or "").kind
+            of_at = {name: (column_named(name, columns), re.split("[,:]", text)[0]) for name, text in at.items()}
+            known = [c is not None and (is_number(t) or t in labels(columns[c]).tolist()) for c, t in of_at.values()]
+            known += [column in columns for column in self.given.columns]
+            known += [bool(wanted) and wanted in {header_of(c).kind for c in columns}]
+            known += [want is not None and any(plain_name(want) in plain_name(c) for c in columns)]
+            return sum(known)
+
+        tables = [self.source, *(understood(table, named=self.given.columns) for table in self.source.tables)]
+        source = max(tables, key=named)
+        if source is self.source:
+            return self
+        left_out = step(f"of {len(tables)} tables that of {listed([*source.cells], 6)} is read: the question names it")
+        return replace(self, source=replace(source, steps=(*source.steps, left_out)))
+
     def for_question(self, at: Mapping[str, str], want: str | None = None) -> Recognised:
         """Return the table as a question reads it, whose columns are settings.
 
@@ -181,7 +201,7 @@ def recognised(
         return Recognised(large.sample(), roles, mapping or {}, at or {}, files=large)
     units = {roles.measured["time"]: roles.measured["unit"]} if {"time", "unit"} <= {*roles.measured} else None
     opened = Recognised(understood(table, delimiter, roles.columns, units), roles, mapping or {})
-    return opened.for_question(at or {})
+    return (opened.meant(at or {}) if opened.source.tables else opened).for_question(at or {})
 
 
 def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] | None = None, **roles: Any) -> Table:

@@ -46,6 +46,7 @@ from genperf.panel.panel import LEAST_GROWTH, growth_along
 from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells
 from genperf.table.facts import FAILURES
+from genperf.table.text import COUNTED
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, Header, bandwidth_of, header_of, relative_unit
 from genperf.vocabulary.names import (
@@ -83,8 +84,6 @@ _BATCHES = ("batch", "global_batch")
 _SWITCHES = ("zero", "recomputation", "precision", "offload")
 #: A run by its number or letter: `run1`, `trial-2`, `a`.
 _NUMBERED = re.compile(r"([a-z]*[ _-]?)(\d+|[a-z])")
-#: A count among words: `8xA100`, `4 x V100`.
-_COUNTED = re.compile(r"\d+\s?[x×*]\s?[A-Za-z]")
 #: What all cells of a column are that says how each run was scaled.
 SCALED = re.compile(any_of("cells.kind_of_scaling"))
 #: Units of the time of a step, which are no units of a price.
@@ -468,8 +467,11 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
         plain = [c.name for c in settings if c.varies]
         unnamed = [n for n in plain if columns[n].canonical is None and columns[n].lowest > 0.0]
         loads = [n for n in plain if not words_in(n).isdisjoint(words_of("log.counted"))]
+        # A letter counts what the question does by another name: `processes=4` of `N` and `P`.
+        absent = any(meant_by(key) in LEVELS and column_named(key, columns) is None for key in at)
+        letters = [n for n in unnamed if absent and n not in requested and noun_of(n) == "workers"]
         only = next((names_of for names_of in (unnamed, plain, loads) if len(names_of) == 1), [])
-        choices = [by_name] if len(ways) > 1 else [beyond, extrinsic, requested, only, by_name]
+        choices = [by_name] if len(ways) > 1 else [letters, beyond, extrinsic, requested, only, by_name]
     scale = next((candidates[0] for candidates in choices if candidates), None)
     if scale is None:
         return
@@ -762,7 +764,7 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
     if scale is None and not roles.extrinsic and not single:
         texts, numeric = reading.with_role("kind", "label", "constant"), [c.name for c in settings]
         hint = f"name the one that does: --extrinsic {shlex.quote(numeric[0]) if numeric else 'COLUMN'}"
-        inside = next((c.name for c in texts if c.levels and all(map(_COUNTED.match, c.levels))), None)
+        inside = next((c.name for c in texts if c.levels and all(map(COUNTED.match, c.levels))), None)
         if inside is not None:
             hint = f"'{inside}' tells counts among words: write them as numbers in another column, such as gpus"
         what = f"no column is known to count the workers ({', '.join(numeric) or 'no numbers'})"

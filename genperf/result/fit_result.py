@@ -392,14 +392,22 @@ class GroupedResult(Result):
 
     def _predicted(self, source: Source, interval: float, band: Band) -> dict[str, Cells]:
         """Predict each row by the model of its group."""
-        missing = [g for g in self.group if g not in source.columns]
-        if missing and len(missing) < len(self.group):
-            raise TableError(f"group column '{missing[0]}' is missing", hint="give all group columns, or none")
-        groups = {g: labels(source.columns[g]) for g in self.group if not missing}
-        if missing:
-            count = len(source.lines)
-            groups = {g: labels(values).repeat(count) for g, *values in zip(self.group, *self.results, strict=True)}
-            source = source.take(np.tile(np.arange(count), len(self.results)))
+        groups = {g: labels(source.columns[g]) for g in self.group if g in source.columns}
+        if len(groups) < len(self.group):
+            # Each row is predicted for every group that its levels leave.
+            keys = [dict(zip(self.group, key, strict=True)) for key in self.results]
+            left = [
+                (key, row)
+                for key in keys
+                for row in range(len(source.lines))
+                if all(key[g] == cells[row] for g, cells in groups.items())
+            ]
+            if not left:
+                named = ", ".join(f"{g}={cells[0]}" for g, cells in groups.items())
+                some = "; ".join(", ".join(key) for key in list(self.results)[:LISTED])
+                raise TableError(f"no group has {named}", hint=f"the groups are {some}")
+            groups = {g: np.array([key[g] for key, _ in left], dtype=object) for g in self.group}
+            source = source.take(np.array([row for _, row in left]))
         rows = rows_by_group(groups, len(source.lines))
         by_group = [predict(self[key], source.take(places), interval, band) for key, places in rows.items()]
         back = np.argsort(np.concatenate(list(rows.values())))

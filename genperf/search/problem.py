@@ -272,7 +272,8 @@ def models_of(
     """Return the models of the groups that some values leave, with their groups, and the values of no group column."""
     if isinstance(fitted, FitResult):
         return [({}, fitted)], dict(at)
-    lists = {name: values.split(",") if isinstance(values, str) else values for name, values in at.items()}
+    # A level may hold a comma.
+    lists = {name: [v, *v.split(",")] if isinstance(v, str) else v for name, v in at.items()}
     lists = {name: values if isinstance(values, Iterable) else [values] for name, values in lists.items()}
     wanted = {name: {label(value).strip() for value in lists[name]} for name in at if name in fitted.group}
     every = [(dict(zip(fitted.group, key, strict=True)), result) for key, result in fitted.results.items()]

@@ -196,6 +196,8 @@ class Source(Struct, frozen=True, eq=False, dict=True):
     steps: tuple[Note, ...] = ()
     #: The title above the table.
     caption: str = ""
+    #: The other tables of the text, which a question may mean.
+    tables: tuple[Source, ...] = ()
     #: What is read from the cells: numbers without their units, ± or footnotes, and columns made from names in others.
     read: Mapping[str, Objects] = field(default_factory=dict)
     #: The units that stood in cells.
@@ -349,7 +351,7 @@ _UNIT = r"(?![eE][+-]?\d)[^\W\d_][^\W\d_.µμ]*\.?(?:\s?[/·]\s?[^\W\d_]+)*|/\s?
 _CELL = re.compile(
     rf"(?:\*\*)?[~≈]?\s*(?P<before>[$€£])?\s*(?P<number>{_NUMBER})\s*(?P<first>{_UNIT})?"
     rf"(?P<spread>\s*\(?\s*(?:±|\+/[-−]|\+[-−])\s*{_NUMBER}\s*(?:{_UNIT})?\s*\)?)?"
-    rf"\s*(?P<unit>{_UNIT})?(?P<second>\s*[(\[{{](?!\^)[^()\[\]{{}}]*[)\]}}])?(?P<note>\s*(?:\[\^?\w+\]|[*†‡¹²³]+))?"
+    rf"\s*(?P<unit>{_UNIT})?(?P<second>\s*[(\[{{](?!\^)[^()\[\]{{}}]*[)\]}}])?(?P<note>\s*(?:\[\^?\w+\]|[*†‡¹²³]+|(?<=\s)#\s.*))?"
 )
 #: What stands beside or in a number, and how it is reported that it was taken out.
 _EXTRAS = {

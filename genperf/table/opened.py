@@ -148,9 +148,8 @@ def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequ
         n: np.concatenate([s.steady.get(n, np.full((len(s), 3), NO_STEPS)) for s in opened])
         for n in dict.fromkeys(n for s in opened for n in s.steady)
     }
-    return replace(
-        front, name=name, cells={**named, **cells}, lines=lines, unit="row", ragged=ragged, steps=steps, steady=steady
-    )
+    stacked = {"cells": {**named, **cells}, "lines": lines, "ragged": ragged, "steps": steps, "steady": steady}
+    return replace(front, name=name, unit="row", tables=(), **stacked)
 
 
 def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Source:

@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from genperf.errors import Note, TableError, UnclearTableError, counted, listed
+from genperf.errors import GenperfError, Note, TableError, UnclearTableError, attempted, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, parts_of, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number
 from genperf.table.content import HEAD_BYTES
@@ -27,9 +27,15 @@ from genperf.vocabulary.names import LEVELS, canonical_of, counts_cores, meant_b
 
 #: The fields of a record, with the line in which it starts.
 Record = tuple[int, list[str]]
+#: A table, header first, what was done to find it, and its title.
+Titled = tuple[list[Record], list[Note], str]
 DELIMITERS = (",", ";", "\t", "|")
 #: Runs of at least two blanks, or tabs: names and cells may hold single blanks.
 RUNS = "  "
+#: Tables of a text that are read, where a question may mean another one than the first.
+MOST_TABLES = 20
+#: A count before what is counted: `8xA100`, `2x8xH100`, `4 × V100`.
+COUNTED = re.compile(r"(?:\d+\s?[x×*]\s?)+(?=[A-Za-z])")
 #: The first line by which a spreadsheet names the delimiter.
 _NAMED_DELIMITER = re.compile(r"\"?sep=(.)\"?\r?$", re.IGNORECASE | re.MULTILINE)
 _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
@@ -112,8 +118,16 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         records, blocks = block
         several_blocks = [step(f"{blocks} tables stand beside and below each other: the one of most numbers is read")]
     header, steps = ([], []) if drawn else _commented_header(text, records[0], separator)
-    records, several, title = _one_table(header + records, text if drawn else "")
-    steps += several_blocks
+    first, *others = _tables(header + records, text if drawn else "")
+    source = _of_rows(first, name, separator, [*steps, *several_blocks], drawn)
+    further = [attempted(_of_rows, table, name, separator, [], drawn) for table in others[:MOST_TABLES]]
+    tables = [t for t in further if not isinstance(t, GenperfError) and any(map(is_result, t.cells))]
+    return replace(source, caption=caption or source.caption, tables=tuple(tables))
+
+
+def _of_rows(table: Titled, name: str, separator: str, steps: list[Note], drawn: bool) -> Source:
+    """Return the cells of a table below its header; rows of another width are kept apart."""
+    records, several, title = table
     records = _with_one_header(records)
     (line, head), *following = records
     if _is_header(head, [record for _, record in following[:FIRST_ROWS]]):
@@ -134,6 +148,12 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
             step(f"{counted(len(filled_rows), 'row')} shorter than the header: {listed(columns[-1:])} is empty there")
         )
         filled_rows = {line: [*row, *[""] * (width - len(row))] for line, row in filled_rows.items()}
+    behind = {line: row[width:] for line, row in filled_rows.items() if width > 1 and row[width:]}
+    behind = {line: rest for line, rest in behind.items() if not any(map(parts_of, rest))}
+    fitting = sum(len(row) == width for row in filled_rows.values())
+    if behind and (len(behind) < fitting or all(rest[0][:1] in {*"#("} for rest in behind.values())):
+        steps.append(step(f"remarks behind {counted(len(behind), 'row')} left out"))
+        filled_rows |= {line: filled_rows[line][:width] for line in behind}
     numbers = [row[0] for row in filled_rows.values() if len(row) == width + 1]
     if len(numbers) == len(filled_rows) > 1 and numbers == [*map(str, range(len(numbers)))]:
         steps.append(step("the numbers of the rows, which the header does not name, left out"))
@@ -168,7 +188,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         ragged=rejected,
         delimiter=separator,
         steps=tuple(steps),
-        caption=caption or title,
+        caption=title,
     )
 
 
@@ -232,8 +252,10 @@ def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None
     return (max(complete, key=numbers), len(complete)) if complete else None
 
 
-def _one_table(records: Sequence[Record], drawn: str) -> tuple[list[Record], list[Note], str]:
-    """Return the first table of a text, header first, with the tables of the same columns; its steps and its title.
+def _tables(records: Sequence[Record], drawn: str) -> list[Titled]:
+    """Return the tables of a text, each header first, with those of the same columns; their steps and titles.
+
+    First is one that shows a scale, with a result by its name or without one; then one of a result.
 
     A text with `drawn` tables has rules below their headers, and headings above their titles.
     """
@@ -274,43 +296,44 @@ def _one_table(records: Sequence[Record], drawn: str) -> tuple[list[Record], lis
         else:
             tables[-1][1].append((line, record))
         gap = not filled or apart
-    parted = [(title, with_units(_without_notes(table))) for title, table in tables]
-    chosen = 0
-    if len(parted) > 1:
-        # The first that shows a scale, with a result by its name or without one; then one of a result.
+    parted = [(title, table[0][1], with_units(_without_notes(table))) for title, table in tables]
+    found = []
+    while parted:
         cells = [
             {name: [row[k] for _, row in rows if k < len(row)] for k, name in enumerate(head)}
-            for _, ((_, head), *rows) in parted
+            for *_, ((_, head), *rows) in parted
         ]
         scaled = [k for named in (True, False) for k, t in enumerate(cells) if is_of_scale(t, named)]
         chosen = next(iter([*scaled, *(k for k, t in enumerate(cells) if any(map(is_result, t)))]), 0)
-    start, header = parted[chosen][1][0]
-    same = [(title, rows) for title, ((_, head), *rows) in parted if head == header]
-    headers = [
-        head
-        for _, (head, *rows) in parted
-        if head[1] != header and any(map(_is_number, (cell for _, row in rows for cell in row)))
-    ]
-    notes = (
-        [] if header == tables[chosen][1][0][1] else [step(f"row of units read into the header: {listed(header, 6)}")]
-    )
-    notes += [step(f"{above} lines above the header left out")] if above else []
-    notes += [step(f"another table is left out, from line {line} on: {listed(head, 6)}") for line, head in headers]
-    if len(same) == 1:
-        return parted[chosen][1], notes, parted[chosen][0]
+        _, written, ((_, header), *_) = parted[chosen]
+        notes = [] if header == written else [step(f"row of units read into the header: {listed(header, 6)}")]
+        notes += [step(f"{above} lines above the header left out")] if above else []
+        same = [(title, table) for title, _, table in parted if table[0][1] == header]
+        parted = [(title, names, table) for title, names, table in parted if table[0][1] != header]
+        heads_left = [
+            table[0] for *_, table in parted if any(map(_is_number, (c for _, row in table[1:] for c in row)))
+        ]
+        notes += [step(f"another table is left out, from line {k} on: {listed(names, 6)}") for k, names in heads_left]
+        found.append(_as_one(same, notes, drawn) if len(same) > 1 else (same[0][1], notes, same[0][0]))
+    return found
+
+
+def _as_one(same: Sequence[tuple[str, list[Record]]], notes: list[Note], drawn: str) -> Titled:
+    """Return several tables of the same columns, with their titles, as one; its steps and its title."""
+    (_, ((start, header), *_)), *_ = same
     text = f"{len(same)} tables of the same columns read as one"
     titles = [title for title, _ in same]
     if len({*titles} - {""}) < len(same):
-        titles = _titles_within(drawn, [table[0][0] for _, table in parted if table[0][1] == header])
-    columns = [[{row[k] for _, row in rows if k < len(row)} for _, rows in same] for k in range(len(header))]
+        titles = _titles_within(drawn, [table[0][0] for _, table in same])
+    columns = [[{row[k] for _, row in rows[1:] if k < len(row)} for _, rows in same] for k in range(len(header))]
     # A column may hold another value in each table.
-    is_shown = all(len(rows) > 1 for _, rows in same) and any(
+    is_shown = all(len(rows) > 2 for _, rows in same) and any(
         all(len(cells) == 1 for cells in column) and len(set[str]().union(*column)) == len(same) for column in columns
     )
     if is_shown or len({*titles}) == 1 or "" in titles or "table" in header:
-        return [(start, header), *(row for _, rows in same for row in rows)], [step(text), *notes], same[0][0]
+        return [(start, header), *(row for _, rows in same for row in rows[1:])], [step(text), *notes], same[0][0]
     rows_of = zip(titles, same, strict=True)
-    titled = [(line, [title, *row]) for title, (_, rows) in rows_of for line, row in rows if any(row)]
+    titled = [(line, [title, *row]) for title, (_, rows) in rows_of for line, row in rows[1:] if any(row)]
     # A unit in brackets may stand in every title.
     units = set.intersection(*({*re.findall(r"\([^()]+\)", title)} for title, _ in same))
     note = step(f"{text}: 'table' has their titles")
@@ -339,9 +362,11 @@ def _without_notes(table: Sequence[Record]) -> list[Record]:
 
 def is_of_scale(cells: Mapping[str, Any], named: bool = True) -> bool:
     """Tell whether a table has a count of devices, nodes, threads or the like that varies, beside a `named` result."""
-    counts = [name for name in cells if _is_count(name)]
-    numbers = ([parts_of(str(cell)) for cell in cells[name] if cell != ""] for name in counts)
-    varied = any(all(row) and len({p.number for p in row if p}) > 1 for row in numbers)
+    texts = {name: [str(cell) for cell in column if cell != ""] for name, column in cells.items()}
+    plain = ([(p := parts_of(cell)) and p.number for cell in texts[name]] for name in cells if _is_count(name))
+    # `8x A100` counts devices, whatever its header says.
+    before = ([(m := COUNTED.match(cell)) and m[0] for cell in column] for column in texts.values())
+    varied = any(all(row) and len({*row}) > 1 for row in itertools.chain(plain, before))
     return varied and (not named or any(is_result(name) for name in cells))
 
 
@@ -512,7 +537,7 @@ def _is_count(name: str) -> bool:
 
 def _drawn(text: str) -> Iterator[Record]:
     """Yield the rows of Markdown tables, or of those drawn with `+` and `|`, each with its line; titles as one cell."""
-    rules, title, inside = _rules(text), (0, ""), False
+    rules, title, inside, bars = _rules(text), (0, ""), False, 0
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if number in rules or not line:
             inside = inside and bool(line)
@@ -521,9 +546,16 @@ def _drawn(text: str) -> Iterator[Record]:
         else:
             if not inside and title[1]:
                 yield title[0], [title[1]]
+            if not inside:
+                bars = line.count("|") if line.endswith("|") else 0
+            if line.count("|") == bars and not line.endswith("|"):
+                line = line[: line.rindex("|")]  # a remark stands behind the last bar
             title, inside = (0, ""), True
             cells = re.split(r"(?<!\\)\|", line.removeprefix("|").removesuffix("|"))
-            yield number, [re.sub(r"^(\*\*|`|_)(.*)\1$", r"\2", c.strip()).replace("\\|", "|") for c in cells]
+            yield (
+                number,
+                [re.sub(r"\\([|*_#~])", r"\1", re.sub(r"^(\*\*|`|_)(.*)\1$", r"\2", c.strip())) for c in cells],
+            )
 
 
 def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:

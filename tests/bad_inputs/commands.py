@@ -255,7 +255,7 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["compare", "groups.json", "--at", "workers=8", "--at", "net=net9"],
         ["report", "groups.json", "--only", "c", "-o", "page.html"],
         ["report", "groups.json", "--proposal", "-o", "page.html"],
-        ["predict", "groups.json", "--at", "workers=8", "--at", "net=net1"],
+        ["predict", "groups.json", "--at", "workers=8", "--at", "net=net9"],
     ],
     "Predicting": [
         ["predict", "auto.json", "--at", "workers=8,32,64,4096", "--json"],

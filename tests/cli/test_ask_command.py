@@ -438,6 +438,60 @@ def test_nodes_settle_the_workers_on_them(shell: Shell) -> None:
     assert by_nodes["throughput"] == pytest.approx(by_workers["throughput"])
 
 
+PAGE = """# Training
+| GPUs | Batch size | Throughput (img/s) |
+|---|---|---|
+| 1 | 32 | 400 |
+| 2 | 32 | 790 |
+| 4 | 32 | 1540 |
+
+## Sharded
+| Nodes | Duration |
+|---|---|
+| 1 | 40 min |
+| 2 | 21 min |
+| 4 | 11 min |
+"""
+
+
+def test_a_question_chooses_the_table_that_names_it(shell: Shell) -> None:
+    first, second = asked(shell, PAGE, *at("gpus=8")), asked(shell, PAGE, *at("nodes=8"), "--want", "duration")
+    assert [answer["answers"][0]["quantity"] for answer in (first, second)] == ["Throughput (img/s)", "Duration"]
+    assert first["throughput"] == pytest.approx(3000, rel=0.1)
+    assert second["answers"][0]["value"] == pytest.approx(5.8, rel=0.2)
+    assert done(shell, "predict", "runs.csv", *at("nodes=8"), "--json").count("Nodes") > 0
+    # Roles name columns as a question does.
+    fitted = done(shell, "fit", "runs.csv", "--time", "Duration", "--unit", "min", "--extrinsic", "Nodes")
+    assert "doubling Nodes: time x 0.5" in fitted
+
+
+def test_a_letter_counts_the_processes_that_are_asked(shell: Shell) -> None:
+    """Of the matrix size N and the processes P, a question about processes is one of P, whatever is first."""
+    text = csv_of("N,P,seconds", ((n, p, 1e-9 * n**3 / p**0.9) for n in (1024, 2048, 4096) for p in COUNTS))
+    by_letter, by_word = (asked(shell, text, *at("N=4096", count)) for count in ("P=16", "processes=16"))
+    assert by_letter["answers"] == by_word["answers"]
+
+
+def test_a_count_that_no_column_has_is_refused(shell: Shell) -> None:
+    """An answer at another count than the one that was asked would be wrong."""
+    text = csv_of("batch,width,ms", ((b, w, 0.1 * b + 0.01 * w) for b in (8, 16, 32) for w in (256, 512, 1024)))
+    assert "no setting 'gpus'" in refused(shell, text, *at("gpus=64", "batch=32"))
+
+
+def test_a_group_named_in_part_is_all_that_have_the_part(shell: Shell) -> None:
+    rates = {("DDP, synthetic", "new"): 420, ("DDP, synthetic", "old"): 400, ("FSDP", "old"): 300}
+    text = csv_of(
+        "bench,version,gpus,images_per_s",
+        ((f'"{b}"', v, n, r * n**0.95) for (b, v), r in rates.items() for n in COUNTS),
+    )
+    Path("runs.csv").write_text(text, encoding="utf-8")
+    question = at("gpus=16", "bench=DDP, synthetic")
+    predicted = json.loads(done(shell, "predict", "runs.csv", *question, "--json"))["predictions"]
+    assert [row["version"] for row in predicted] == ["new", "old"]
+    assert "DDP, synthetic" in done(shell, "compare", "runs.csv", *question)
+    assert asked(shell, text, *question)["throughput"] in [pytest.approx(row["throughput"]) for row in predicted]
+
+
 def test_a_quantity_has_one_answer_with_and_without_want(shell: Shell) -> None:
     """Two series of a step and of its memory: the memory has the same model when it is asked for."""
     rows = ((f, n, 8, 0.2 * k + 0.01 * n, 30 + 0.08 * k * n**1.5) for f, k in (("a", 1), ("b", 2)) for n in COUNTS)

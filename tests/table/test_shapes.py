@@ -316,6 +316,23 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         lines("gpus,s", "1,9", "2,5", "", "nodes,loss", "1,2.5"), {"gpus": ["1", "2"], "s": ["9", "5"]},
         ["another table is left out, from line 5 on: nodes, loss"],
     ),
+    "remarks behind the rows": (
+        lines("gpus,s", "1,9", "2,5 # (warm)", "4,3,# (again)", '8,2,"noisy, others ran"', "16,1"),
+        {"gpus": ["1", "2", "4", "8", "16"], "s": [9.0, 5.0, 3.0, 2.0, 1.0]}, ["remarks behind 2 rows left out"],
+    ),
+    "words behind the last bar of a row": (
+        lines("| gpus | s |", "|---|---|", "| 1 | 9 |", "| 2 | 5 | <- warm", "| 4 | 3 |{{< /caption >}}"),
+        {"gpus": ["1", "2", "4"], "s": ["9", "5", "3"]}, ["3 rows read"],
+    ),
+    "counts before the devices, behind a table of devices": (
+        lines(
+            "| GPU | Tokens/sec |", "|---|---|", "| A100 | 6,800 |", "| V100 | 3,100 |",
+            "", "### Scaling", "", "| Setup | Tokens/sec |", "|---|---|",
+            "| 1\u00d7 A100 | 12,300 |", "| 2\u00d7 A100 | 23,800 |",
+        ),
+        {"Setup": ["1\u00d7 A100", "2\u00d7 A100"], "Tokens/sec": [12300.0, 23800.0], "devices": [1, 2]},
+        ["another table is left out, from line 1 on: GPU, Tokens/sec"],
+    ),
     "two drawn tables": (
         lines(
             "## bert",
