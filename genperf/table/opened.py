@@ -613,7 +613,7 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     parsed = {name: column for name, column in read.items() if column is not None and name not in counts}
     # A caption states the unit of the columns of numbers that no header says anything of.
     stated: dict[str, str] = {}
-    if (in_caption := units_in(source.caption)[:1]) and not any(header_of(name).kind for name in source.cells):
+    if not any(header_of(name).kind for name in source.cells) and (in_caption := units_in(source.caption)[:1]):
         # A number may have a mark beside it, and no unit of its own.
         unnamed = {n: [*map(parts_of, map(str, cells))] for n, cells in source.cells.items() if meant_by(n) is None}
         numeric = [n for n, p in unnamed.items() if 2 * sum(q is not None and not q.unit for q in p) > len(p)]

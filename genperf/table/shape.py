@@ -85,8 +85,8 @@ def melted(source: Source, named: Collection[str]) -> Source:
     ({'net': ['a', 'a', 'b'], 'GPUs': [1, 4, 1], 'value': ['10', '38', '20']}, array([2, 2, 3]))
     """
     families = _families(source.columns)
-    called = value_in(source.caption)
-    if called and any(family.value == _VALUE for family in families) and not any(f.value == called for f in families):
+    value_names = {family.value for family in families}
+    if _VALUE in value_names and (called := value_in(source.caption)) and called not in value_names:
         families = [replace(family, value=called if family.value == _VALUE else family.value) for family in families]
     if not families and not named:
         return _with_columns_of_quantities(_melted_names(source))

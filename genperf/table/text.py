@@ -297,14 +297,9 @@ def _tables(records: Sequence[Record], drawn: str) -> list[Titled]:
             tables[-1][1].append((line, record))
         gap = not filled or apart
     parted = [(title, table[0][1], with_units(_without_notes(table))) for title, table in tables]
-    found = []
+    ranked = []
     while parted:
-        cells = [
-            {name: [row[k] for _, row in rows if k < len(row)] for k, name in enumerate(head)}
-            for *_, ((_, head), *rows) in parted
-        ]
-        scaled = [k for named in (True, False) for k, t in enumerate(cells) if is_of_scale(t, named)]
-        chosen = next(iter([*scaled, *(k for k, t in enumerate(cells) if any(map(is_result, t)))]), 0)
+        chosen = _likeliest([table for *_, table in parted]) if len(parted) > 1 else 0
         _, written, ((_, header), *_) = parted[chosen]
         notes = [] if header == written else [step(f"row of units read into the header: {listed(header, 6)}")]
         notes += [step(f"{above} lines above the header left out")] if above else []
@@ -314,8 +309,18 @@ def _tables(records: Sequence[Record], drawn: str) -> list[Titled]:
             table[0] for *_, table in parted if any(map(_is_number, (c for _, row in table[1:] for c in row)))
         ]
         notes += [step(f"another table is left out, from line {k} on: {listed(names, 6)}") for k, names in heads_left]
-        found.append(_as_one(same, notes, drawn) if len(same) > 1 else (same[0][1], notes, same[0][0]))
-    return found
+        ranked.append(_as_one(same, notes, drawn) if len(same) > 1 else (same[0][1], notes, same[0][0]))
+    return ranked
+
+
+def _likeliest(tables: Sequence[Sequence[Record]]) -> int:
+    """Return the place of the first table of a scale, with a result by its name or without; else of one of a result."""
+    cells = [
+        {name: [row[k] for _, row in rows if k < len(row)] for k, name in enumerate(head)}
+        for ((_, head), *rows) in tables
+    ]
+    scaled = [k for named in (True, False) for k, table in enumerate(cells) if is_of_scale(table, named)]
+    return next(iter([*scaled, *(k for k, table in enumerate(cells) if any(map(is_result, table)))]), 0)
 
 
 def _as_one(same: Sequence[tuple[str, list[Record]]], notes: list[Note], drawn: str) -> Titled:
@@ -363,10 +368,10 @@ def _without_notes(table: Sequence[Record]) -> list[Record]:
 def is_of_scale(cells: Mapping[str, Any], named: bool = True) -> bool:
     """Tell whether a table has a count of devices, nodes, threads or the like that varies, beside a `named` result."""
     texts = {name: [str(cell) for cell in column if cell != ""] for name, column in cells.items()}
-    plain = ([(p := parts_of(cell)) and p.number for cell in texts[name]] for name in cells if _is_count(name))
+    counts = [[p.number if (p := parts_of(cell)) else "" for cell in texts[name]] for name in cells if _is_count(name)]
     # `8x A100` counts devices, whatever its header says.
-    before = ([(m := COUNTED.match(cell)) and m[0] for cell in column] for column in texts.values())
-    varied = any(all(row) and len({*row}) > 1 for row in itertools.chain(plain, before))
+    counts += [[m[0] if (m := COUNTED.match(cell)) else "" for cell in column] for column in texts.values()]
+    varied = any(all(row) and len({*row}) > 1 for row in counts)
     return varied and (not named or any(is_result(name) for name in cells))
 
 
