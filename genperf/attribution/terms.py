@@ -184,7 +184,9 @@ def term_tables(
 
     split = term_contributions(result, query.columns)
     sums = []
-    for row in range(query.rows):
+    # The draws of one generic structure do not contain what another structure would make of a sum.
+    of_one_structure = any(member.expression.family == "generic" for member in members)
+    for row in () if of_one_structure else range(query.rows):
         place = {n: query.columns[n][row] for n in factors}
         for terms, added in split.together(row):
             amounts = added @ split.amounts[:, row]

@@ -139,13 +139,13 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
         residuals = np.log(batch.measured / predicted)
     draws, misfit = _replicates(batch, options.draws)
 
-    def errors_of(series: Index, held: Mask) -> Array:
+    def errors_of(series: Index, held: Mask, below: Mask) -> Array:
         selection = batch.take(series)
-        constants = selection.fit(np.where(held, 0.0, selection.weights)[:, None, :])
+        constants = selection.fit(np.where(below, selection.weights, 0.0)[:, None, :])
         errors = np.abs(np.log(selection.predict(constants)[:, 0] / selection.measured))
         return np.asarray(np.sum(np.where(held, errors, 0.0), axis=1) / held.sum(axis=1))
 
-    evidence = look_back(medians, errors_of)
+    looks = look_back(medians, errors_of)
     size = np.maximum(np.abs(best), LEAST_COEFFICIENT * batch.scale)
     flat = undetermined(batch.basis * size[:, None, :] / batch.measured[:, :, None])
     out: list[Ensemble | FitError] = []
@@ -157,8 +157,8 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
         held = at_bounds(expression, best[i], batch.bounds, batch.scale[i])
         unknown = tuple(name for name, is_flat in zip(expression.constant_names, flat[i], strict=True) if is_flat)
         member = Member(expression, best[i], draws[i], 1.0, status, held, unknown)
-        spread = spread_of(table, float(misfit[i]), residuals[i], best.shape[1], evidence[i])
-        ensemble = of_one(member, spread, evidence[i], options, options.strength)
+        spread = spread_of(table, float(misfit[i]), residuals[i], best.shape[1], looks[i])
+        ensemble = of_one(member, spread, looks[i], options, options.strength)
         out.append(replace(ensemble, fitted=(predicted[i], batch.measured[i])))
     return out
 

@@ -10,7 +10,7 @@ from genperf.estimate.alike import at_once, estimate_alike
 from genperf.estimate.candidates import STARTS_BESIDE, Candidate, affordable, best_of, candidates_of
 from genperf.estimate.grow import NO_GROWTH, GrowthRules, huber_weights
 from genperf.estimate.options import LAMBDA_PATH, FitOptions
-from genperf.estimate.outcome import Fitted, estimated
+from genperf.estimate.outcome import Fitted, at_the_largest, estimated
 from genperf.estimate.prepare import in_order
 from genperf.estimate.problem import problem_of, spread_starts
 from genperf.expression import Expression
@@ -119,5 +119,5 @@ def _reaching(best: Fitted, candidates: Sequence[Candidate], medians: Table, opt
     smallest = best_of([c for c in candidates if c.expression.freedom == fewest])
     smaller = _fitted(smallest, medians, options, seed)
     # The mean error at the largest scales, predicted from the smaller ones; 0 where there are too few scales.
-    errors = [[evidence.error for evidence in law.look_back(medians)] or [0.0] for law in (smaller, best)]
+    errors = [[e.error for e in at_the_largest(law.look_back(medians))] or [0.0] for law in (smaller, best)]
     return smaller if np.mean(errors[0]) < np.mean(errors[1]) else best

@@ -57,6 +57,11 @@ CHOSEN_LIKELIHOOD = 0.5
 #: Square roots of twice the fall of its logarithm between which it is followed, and the least error of rows.
 PROFILE_ROOTS = np.linspace(-6.0, 6.0, 241)
 LEAST_MISFIT = 1e-12
+#: Smaller scales from which the largest one is predicted at least, then the two before it: a step and a power of a
+#: count are not determined by two. Scales before the largest count where fewer runs than these lie beyond them: one
+#: run at a new scale says little by itself.
+SCALES_BELOW = (2, 3, 3)
+FEW_RUNS = 8
 #: Distance from a bound, as a share of the range (or of the scale), within which a constant is at the bound.
 BOUND_ROOM = 1e-6
 #: The polish of bootstrap replicates, which start near their optimum, from the best constants of the fit. What may be
@@ -193,21 +198,21 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
         scaled = np.nan_to_num(slopes * self.problem.scale / predicted[:, None])
         return deviation(self.residuals, scaled, positions(medians.factors, medians.columns))
 
-    def look_back(self, medians: Table) -> tuple[Evidence, ...]:
-        """Predict the largest scales from the smaller ones."""
+    def look_back(self, medians: Table) -> list[Evidence]:
+        """Predict large scales from the smaller ones."""
         problems = [(problem, rows) for problem, rows, _ in self.columns_fitted]
         if self.solution is not None:
             problems.append((self.problem, np.arange(len(medians))))
 
-        def errors_of(_: Index, held: Mask) -> Array:
+        def errors_of(_: Index, held: Mask, below: Mask) -> Array:
             # A phase may be measured in none of the others.
-            if not all(problem.weights[~held[0][rows]].any() for problem, rows in problems):
+            if not all(problem.weights[below[0][rows]].any() for problem, rows in problems):
                 return np.array([np.nan])
-            constants = self.refit((~held).astype(float), BOOTSTRAP if self.parts else POLISH)
+            constants = self.refit(below.astype(float), BOOTSTRAP if self.parts else POLISH)
             ratios = self.problem.predict(constants)[0][held[0]] / self.problem.measured[held[0]]
             return np.array([np.mean(np.abs(np.log(ratios)))])
 
-        return tuple(look_back([medians], errors_of)[0])
+        return look_back([medians], errors_of)[0]
 
     def status(self, solver: str) -> Status:
         """Return how the searches ended: the cost is that of the whole."""
@@ -220,10 +225,11 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
         return Status(solver, cost, all(end.converged for end in ends), evaluations, *searches, *evolved)
 
 
-def of_one(
-    member: Member, spread: Spread, evidence: Sequence[Evidence], options: FitOptions, strength: float
-) -> Ensemble:
-    """Return the ensemble of one fitted member, with λ and the other options of its fit."""
+def of_one(member: Member, spread: Spread, looks: Sequence[Evidence], options: FitOptions, strength: float) -> Ensemble:
+    """Return the ensemble of one fitted member, with λ and the other options of its fit.
+
+    Its evidence is what the largest scale of each factor showed.
+    """
     used: dict[str, str | float | None] = {
         "loss": options.loss,
         "penalty": options.penalty,
@@ -232,16 +238,16 @@ def of_one(
         "solver": options.solver,
         "draws": options.draws,
     }
-    return Ensemble((replace(member, draws=in_single_precision(member.draws)),), spread, tuple(evidence), used)
+    return Ensemble((replace(member, draws=in_single_precision(member.draws)),), spread, at_the_largest(looks), used)
 
 
 def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions, notes: Sequence[Note]) -> Ensemble:
     """Estimate the errors of a fit's predictions: draws of the constants, resampled rows, residuals, look back."""
     expression, problem, best = fitted.expression, fitted.problem, fitted.constants
     counts = resampled(len(medians), min(options.draws, RESAMPLES))
-    form, evidence = fitted.form(medians), fitted.look_back(medians)
+    form, looks = fitted.form(medians), fitted.look_back(medians)
     misfit = held_out_misfit(problem, fitted.refit(counts), counts)
-    spread = spread_of(table, misfit, fitted.residuals, best.size, evidence)
+    spread = spread_of(table, misfit, fitted.residuals, best.size, looks)
     errors = form * features(positions(medians.factors, medians.columns))
     draws = fitted.drawn(options.draws, errors, spread.misfit)
     spread = replace(spread, form=min(form, spread.misfit))
@@ -251,7 +257,7 @@ def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions,
     held = at_bounds(expression, best, (problem.lower, problem.upper), problem.scale)
     named, status = named_by_factors(expression, best), fitted.status(options.solver)
     member = Member(named, best, draws, 1.0, status, held, undetermined)
-    return replace(of_one(member, spread, evidence, options, problem.penalty.strength), notes=tuple(notes))
+    return replace(of_one(member, spread, looks, options, problem.penalty.strength), notes=tuple(notes))
 
 
 def _with_the_constant(problem: Problem, sets: Array, place: int, misfit: float, tempered: float) -> Array:
@@ -344,16 +350,18 @@ def held_out_misfit(problem: Problem, constants: Array, counts: Array) -> float:
     return float(np.sqrt(total / count)) if count else float("nan")
 
 
-def spread_of(table: Table, misfit: float, residuals: Array, constants: int, evidence: Sequence[Evidence]) -> Spread:
+def spread_of(table: Table, misfit: float, residuals: Array, constants: int, looks: Sequence[Evidence]) -> Spread:
     """Estimate the errors of predictions that the draws do not contain; residuals are ln(measured/fitted)."""
     if not np.isfinite(misfit):
         freedom = max(1, residuals.size - constants)
         misfit = max(float(np.sqrt(np.sum(residuals**2) / freedom)), UNKNOWN_MISFIT)
-    rates = [growth(RMS_OVER_MEAN * e.error, misfit, e.doublings) for e in evidence if e.doublings > 0]
+    rates: dict[str, list[float]] = {}
+    for look in looks:
+        rates.setdefault(look.factor, []).append(growth(RMS_OVER_MEAN * look.error, misfit, look.doublings))
+    # Of one factor the root mean square: the runs at one scale err together.
+    per_doubling = max((math.sqrt(np.mean(np.square(r))) for r in rates.values()), default=misfit)
     noise = table.noise()
-    return Spread(
-        noise=noise if np.isfinite(noise) else 0.0, misfit=misfit, per_doubling=max(rates) if rates else misfit
-    )
+    return Spread(noise=noise if np.isfinite(noise) else 0.0, misfit=misfit, per_doubling=per_doubling)
 
 
 def growth(error: float, misfit: float, doublings: float) -> float:
@@ -392,26 +400,37 @@ def last_point_error(medians: Table, name: str, held: Mask) -> float:
     return sum(errors) / len(errors) if errors else math.nan
 
 
-def look_back(medians: Sequence[Table], errors_of: Callable[[Index, Mask], Array]) -> list[list[Evidence]]:
-    """Predict the largest scale of each extrinsic factor from the smaller ones, where there are three or more."""
+def look_back(medians: Sequence[Table], errors_of: Callable[[Index, Mask, Mask], Array]) -> list[list[Evidence]]:
+    """Predict the largest scales of each extrinsic factor from those below each, the largest of all first.
+
+    `errors_of` gets the places of the tables that have such a scale, the rows that are held out at it, and those below.
+    """
     out: list[list[Evidence]] = [[] for _ in medians]
     for factor in (f for f in medians[0].numeric if f.role == "extrinsic"):
         values = np.stack([m.columns[factor.name] for m in medians])
-        distinct = 1 + np.sum(np.diff(np.sort(values, axis=1), axis=1) > 0.0, axis=1)
-        largest = values.max(axis=1)
-        below = np.max(np.where(values < largest[:, None], values, -np.inf), axis=1)
-        judged = np.flatnonzero((distinct >= 3) & (below > 0.0))
-        if not judged.size:
-            continue
-        held = values[judged] == largest[judged, None]
-        with np.errstate(all="ignore"):
-            errors = errors_of(judged, held)
-        for j, i in enumerate(judged.tolist()):
-            if np.isfinite(errors[j]):
-                doublings = float(np.log2(largest[i] / below[i]))
-                last = last_point_error(medians[i], factor.name, held[j])
-                out[i].append(Evidence(factor.name, float(largest[i]), doublings, float(errors[j]), last))
+        below = np.ones(values.shape, bool)
+        for number, fewest in enumerate(SCALES_BELOW):
+            scale = np.max(values, axis=1, where=below, initial=0.0)
+            held, below = values == scale[:, None], values < scale[:, None]
+            before = np.max(values, axis=1, where=below, initial=0.0)
+            ascending = np.sort(np.where(below, values, scale[:, None]), axis=1)
+            few = np.sum(values > scale[:, None], axis=1) < FEW_RUNS
+            judged = np.flatnonzero((np.sum(np.diff(ascending) > 0.0, axis=1) >= fewest) & (before > 0.0) & few)
+            if not judged.size:
+                break
+            with np.errstate(all="ignore"):
+                errors = errors_of(judged, held[judged], below[judged])
+            for i, error in zip(judged.tolist(), errors.tolist(), strict=True):
+                if math.isfinite(error):
+                    doublings = float(np.log2(scale[i] / before[i]))
+                    last = None if number else last_point_error(medians[i], factor.name, held[i])
+                    out[i].append(Evidence(factor.name, float(scale[i]), doublings, error, last))
     return out
+
+
+def at_the_largest(looks: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Return the first look-back along each factor."""
+    return tuple({look.factor: look for look in reversed(looks)}.values())[::-1]
 
 
 def at_bounds(expression: Expression, constants: Array, bounds: tuple[Array, Array], scale: Array) -> tuple[str, ...]:

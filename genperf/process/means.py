@@ -266,8 +266,8 @@ class Mean(Struct, frozen=True, eq=False):
         slopes = np.hstack([ways[best].slopes(fits[best])[:, used[best]], basis.levels])
         residual, sd = y - ways[best].log_sum(fits[best]), float(np.sqrt(variance))
         form = min(deviation(residual, slopes, places), sd)
-        # Half the logarithm: errors of a form are no independent errors of rows.
-        criterion = 0.5 * (-0.5 * squares / variance - ranks)
+        # A quarter of the logarithm: errors of a form are no independent errors of rows.
+        criterion = 0.25 * (-0.5 * squares / variance - ranks)
         # Where no row tells a sum from a product, the fit does not count.
         shares = np.ones(len(ways)) if apart else np.exp(criterion - criterion.max())
         shares[shares < LEAST_FORM * shares.max()] = 0.0

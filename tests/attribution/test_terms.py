@@ -111,6 +111,10 @@ def test_terms_of_which_only_the_sum_is_known_are_one_share() -> None:
     # A member of weight in which they can be told apart is heard.
     both = [member(terms, best, draws, weight=0.5) for draws in (trading, free)]
     assert explain(model(*both), at).aliased == ()
+    # Of a structure that was chosen no draw tells what another would make of the sum.
+    chosen = member(terms, best, trading)
+    chosen = replace(chosen, expression=replace(chosen.expression, family="generic"))
+    assert explain(model(chosen), at).aliased == ()
 
 
 def test_a_limit_names_the_terms_of_one_share() -> None:

@@ -21,7 +21,7 @@ from genperf.estimate.candidates import (
     folds_of,
 )
 from genperf.estimate.grow import USUAL_SIZE, GrowthProblem, grow
-from genperf.estimate.outcome import resampled
+from genperf.estimate.outcome import RMS_OVER_MEAN, growth, resampled
 from genperf.estimate.problem import problem_of
 from genperf.models import family_named
 from genperf.models.generic import MAX_TERM_LEVELS, Structure, generic, interactions, kinds_of
@@ -293,6 +293,18 @@ def test_looking_back_fits_the_smaller_scales_alone() -> None:
         predicted = smaller[key].predict({"workers": 16})["time"].iloc[0]
         assert evidence.error == pytest.approx(abs(np.log(predicted / measured)), rel=1e-9)
         assert evidence.last_point == pytest.approx(abs(np.log(part.measured[-2] / measured)))
+
+
+def test_what_a_doubling_adds_is_the_root_mean_square_of_all_look_backs() -> None:
+    """Of 1, 2, 4, 8 and 16 workers both 16 and 8 have three smaller counts: each is predicted from these."""
+    frame = fleet(1)
+    fits = {n: gp.fit(table(frame[frame.workers < n]), "amdahl", lam=0.0, draws=3) for n in (8, 16)}
+    (part,) = (part for _, part in table(frame).groups())
+    measured = dict(zip(part.columns["workers"].tolist(), part.measured.tolist(), strict=True))
+    errors = [abs(np.log(fit["net0"].predict({"workers": n})["time"].iloc[0] / measured[n])) for n, fit in fits.items()]
+    spread = gp.fit(table(frame), "amdahl", lam=0.0, draws=50)["net0"].spread
+    added = [growth(RMS_OVER_MEAN * error, spread.misfit, 1.0) for error in errors]
+    assert spread.per_doubling == pytest.approx(np.sqrt(np.mean(np.square(added))), rel=1e-6)
 
 
 def test_constants_that_are_held_that_nothing_moves_and_that_cannot_be_finite() -> None:
