@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from msgspec import Struct
 
-from genperf.arrays import Array, Columns, Mask
+from genperf.arrays import Array, Columns, Index, Mask
 from genperf.attribution.answers import Line, PrintedAnswer, described, records
 from genperf.attribution.terms import term_contributions
 from genperf.errors import GenperfError, did_you_mean
@@ -166,54 +166,36 @@ def compare(
         for place, (group, model, named) in enumerate(_changed(fitted, models, changes))
     ]
     table = pd.concat([outcome.table for outcome in outcomes], ignore_index=True)
-    drawn, notes = np.hstack([outcome.drawn for outcome in outcomes]), [n for o in outcomes for n in o.notes]
     if len(table) < 2:
         raise GenperfError("there is one alternative, and nothing to compare it with", hint="fewer --at of groups")
-    quantity, steps_of_models = first_model.schema.target, [outcome.step for outcome in outcomes]
+    quantity, drawn = first_model.schema.target, np.hstack([outcome.drawn for outcome in outcomes])
     samples = None if maximize else _joined([outcome.samples for outcome in outcomes])
     cost = _joined([outcome.cost(price) for outcome in outcomes]) if changes or price is not None else None
-    ends = [table[end].to_numpy(float) for end in (quantity.name, "lower", "upper")]
-    rated: dict[str, Array] = {}
-    priced: dict[str, Array] = {}
     if cost is not None:
-        priced = {"cost": ends[0] * cost, "cheapest": winners(drawn + np.log(cost)).mean(axis=0)}
-    if samples is not None and (quantity.throughput or np.ptp(np.log(samples)) > SAME_WORK):
+        cheapest = winners(drawn + np.log(cost)).mean(axis=0)
+        table = table.assign(cost=table[quantity.name] * cost, cheapest=cheapest)
+    by_work = samples is not None and bool(quantity.throughput or np.ptp(np.log(samples)) > SAME_WORK)
+    if samples is not None and by_work:
         drawn = drawn - np.log(samples)
-        rated = dict(zip(THROUGHPUT, (samples / ends[0], samples / ends[2], samples / ends[1]), strict=True))
-        notes += dict.fromkeys(f"{text}; --work says otherwise" for s in steps_of_models if (text := s.assumption))
-    drawn = -drawn if maximize else drawn
-    values = rated[THROUGHPUT[0]] if rated else ends[0]
-    order = (-values if rated or maximize else values).argsort(kind="stable")
+        ends = (quantity.name, "upper", "lower")
+        table = table.assign(**{name: samples / table[end] for name, end in zip(THROUGHPUT, ends, strict=True)})
+    elif maximize:
+        drawn = -drawn
     # Where groups alone are changed, they tell the alternatives apart.
-    shown = column if column and (not groups or len({*table[column]}) > 1) else None
-    columns_of_names = tuple(dict.fromkeys([*groups, *([shown] if shown else [])]))
-    columns_by_name = {
-        **table[list(columns_of_names)],
-        **rated,
-        **dict(zip((quantity.name, "lower", "upper"), ends, strict=True)),
-        "relative": values / values[order[0]],
-        "best": winners(drawn).mean(axis=0),
-        **priced,
-        **table[[f"{name}{end}" for name in REPORTED_BESIDE for end in ENDS if name in table]],
-        **table[["verdict", "reason"]],
-    }
-    ranked = pd.DataFrame(columns_by_name).iloc[order].reset_index(drop=True)
-    difference = drawn[:, order[1]] - drawn[:, order[0]]
-    low, high = np.quantile(difference, ends_of(interval))
-    sentence = _sentence(ranked, columns_of_names, quantity, (float(low), float(high)), interval)
-    in_samples = all(step.total is not None for step in steps_of_models)
+    shown = [column] if column and (not groups or len({*table[column]}) > 1) else []
+    names = tuple(dict.fromkeys([*groups, *shown]))
+    ranked, order = _ranked(table.assign(best=winners(drawn).mean(axis=0)), names, quantity, maximize)
+    low, high = np.quantile(drawn[:, order[1]] - drawn[:, order[0]], ends_of(interval))
+    sentence = _sentence(ranked, names, quantity, (float(low), float(high)), interval)
+    in_samples = all(outcome.step.total is not None for outcome in outcomes)
     amount = "a million samples" if in_samples else "a million steps of one"
     what_costs = with_article(first_model.schema.panel.timed) if samples is None else amount
-    sentence += _cheapest_sentence(ranked, columns_of_names, price, what_costs)
-    if not rated:
-        # Groups may be those of a batch.
-        differing = [n for n in groups if canonical_of(n) in ("batch", "global_batch") and len(set(ranked[n])) > 1]
-        not_alike = "so a step of one is not the work of another"
-        notes += [f"the alternatives differ in {name}, {not_alike}: --at {name}=VALUE" for name in differing]
-    if isinstance(fitted, GroupedResult):
-        notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
+    sentence += _cheapest_sentence(ranked, names, price, what_costs)
+    failures = fitted.failures if isinstance(fitted, GroupedResult) else {}
+    notes = _notes(outcomes, ranked, groups, by_work)
+    notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in failures.items()]
     of_steps = first_model.schema.of_steps
-    return Ranking(dict(at), columns_of_names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes), of_steps)
+    return Ranking(dict(at), names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes), of_steps)
 
 
 class _Outcome(Struct, frozen=True, eq=False):
@@ -243,6 +225,32 @@ class _Outcome(Struct, frozen=True, eq=False):
         name = "machine_hours" if price is None else "cost"
         values = quantities_of(panel, {"value": ONE, "steps": steps}, price).values([name], self.columns)[name]
         return np.broadcast_to(values, len(self.table))
+
+
+def _ranked(
+    table: pd.DataFrame, names: tuple[str, ...], quantity: Target, maximize: bool
+) -> tuple[pd.DataFrame, Index]:
+    """Return the alternatives as `Ranking.table` has them, the best first, and their places in the given table."""
+    by_work = THROUGHPUT[0] in table
+    values = table[THROUGHPUT[0] if by_work else quantity.name].to_numpy(float)
+    order = (-values if by_work or maximize else values).argsort(kind="stable")
+    reported = [f"{name}{end}" for name in REPORTED_BESIDE for end in ENDS]
+    columns = [*names, *THROUGHPUT, quantity.name, "lower", "upper", "relative", "best", "cost", "cheapest", *reported]
+    ranked = table.assign(relative=values / values[order[0]])
+    ranked = ranked[[name for name in (*columns, "verdict", "reason") if name in ranked]]
+    return ranked.iloc[order].reset_index(drop=True), order
+
+
+def _notes(outcomes: Sequence[_Outcome], ranked: pd.DataFrame, groups: tuple[str, ...], by_work: bool) -> list[str]:
+    """Return which alternatives may fail, and what is supposed of their work."""
+    notes = [note for outcome in outcomes for note in outcome.notes]
+    if by_work:
+        assumed = [outcome.step.assumption for outcome in outcomes]
+        return notes + list(dict.fromkeys(f"{text}; --work says otherwise" for text in assumed if text))
+    # Groups may be those of a batch.
+    differing = [n for n in groups if canonical_of(n) in ("batch", "global_batch") and len(set(ranked[n])) > 1]
+    not_alike = "so a step of one is not the work of another"
+    return notes + [f"the alternatives differ in {name}, {not_alike}: --at {name}=VALUE" for name in differing]
 
 
 def _changed(

@@ -13,7 +13,7 @@ from genperf.attribution.answers import Line, PrintedAnswer
 from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
 from genperf.formula import names_in
-from genperf.panel.panel import Target
+from genperf.panel.panel import StepWork, Target
 from genperf.panel.quantities import REPORTED_BESIDE
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import model_names
@@ -386,6 +386,29 @@ def _front_places(frame: pd.DataFrame, predicted: str) -> Index:
 
 def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     """Return the best configurations of one model; formulas may read its group's values."""
+    search, step, chosen = _search_of(result, task, group)
+    evaluation = search.run()
+    if not evaluation.positions.size:
+        raise _no_answer(search, evaluation, 0, {})
+    positions, best, not_looked_at = _best(search, evaluation, task.top)
+    front, thinned = _front(search, evaluation, positions)
+    notes = [
+        *_notes_of(search, evaluation, task, step, chosen),
+        ("not_all_looked_at", not_looked_at),
+        ("front_thinned", thinned),
+    ]
+    printed_notes = tuple(Note(text, kind) for kind, text in notes if text)
+    best, front = _with_group(best, group), _with_group(front, group)
+    return _Solved(search, evaluation, positions, best, front, _aim(search, task), printed_notes)
+
+
+def _aim(search: Search, task: _Task) -> str:
+    """Return what is least, or most."""
+    return search.goal.maximize or task.minimize or search.result.schema.target.name
+
+
+def _search_of(result: FitResult, task: _Task, group: Group) -> tuple[Search, StepWork, bool]:
+    """Return the search of one model, the work of a step, and whether the most throughput is the aim unasked."""
     columns = model_names(task.over, result.schema)
     axes = read_grid({columns[name]: values for name, values in task.over.items()})
     result = answering(result, axes)
@@ -413,38 +436,32 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     words = Vocabulary(schema.target, result.panel, space.names, space.texts, further, work, step.known == "assumed")
     by_work = bool(schema.target.throughput) or "throughput" in aim
     problem = read_problem(words, constraints, aim, job, per_unit=not job.sized and by_work and work is not None)
-    search = Search(result, space, problem, task.interval, goal)
-    evaluation = search.run()
-    if not evaluation.positions.size:
-        raise _no_answer(search, evaluation, 0, {})
-    positions, best, not_looked_at = _best(search, evaluation, task.top)
-    front, thinned = _front(search, evaluation, positions)
-    per = _per(result, task.job)
+    return Search(result, space, problem, task.interval, goal), step, chosen
+
+
+def _notes_of(
+    search: Search, evaluation: Evaluation, task: _Task, step: StepWork, chosen: bool
+) -> list[tuple[str, str]]:
+    """Return the kinds and texts of notes on a search; a text is empty where it does not apply."""
+    target, space, goal, what = search.result.schema.target, search.space, search.goal, _aim(search, task)
+    per = _per(search.result, task.job)
     taken = f"not given, and taken at: {join_values(space.taken)}; --over varies them" if space.taken else ""
     unfit, uncertain = counted(evaluation.unfit, "configuration"), f"{evaluation.uncertain:,} of them uncertain"
     left_out = f"{unfit} left out: a run fits with a probability below {goal.fits:g}, or was measured as failed"
+    by_work = bool(target.throughput) or "throughput" in what
     # Steps of different numbers of samples are compared.
-    total = result.panel.work_of_step(job.work).total
-    what = schema.target.name if minimize is None else minimize
-    per_step = schema.target.is_time and not schema.target.throughput and what in (schema.target.name, "cost")
-    per_step = per_step and not job.sized and total is not None and bool(space.varied & names_in(total))
+    per_step = target.is_time and not target.throughput and goal.maximize is None and what in (target.name, "cost")
+    per_step = per_step and not task.job.sized and step.total is not None and bool(space.varied & names_in(step.total))
     different = f"the {what} is that of a step, and steps of different numbers of samples are compared"
-    notes = [
+    return [
         ("taken", taken),
-        ("most_throughput", "" if not chosen or schema.target.throughput else _MOST_THROUGHPUT),
+        ("most_throughput", "" if not chosen or target.throughput else _MOST_THROUGHPUT),
         ("work_assumed", f"{step.assumption}; --work says otherwise" if step.assumption and by_work else ""),
         ("may_not_fit", f"{left_out}; {uncertain}" if evaluation.unfit else ""),
         ("price", f"cost is at {price_text(task.job.price_text, per)}" if task.job.price_text and per else ""),
         ("per_step", f"{different}; for the {what} of N samples: --samples N" if per_step else ""),
         ("not_finite", f"{evaluation.not_finite:,} {_NOT_FINITE}" if evaluation.not_finite else ""),
-        ("not_all_looked_at", not_looked_at),
-        ("front_thinned", thinned),
     ]
-    printed_notes = tuple(Note(text, kind) for kind, text in notes if text)
-    best, front = _with_group(best, group), _with_group(front, group)
-    return _Solved(
-        search, evaluation, positions, best, front, goal.maximize or minimize or schema.target.name, printed_notes
-    )
 
 
 _MOST_THROUGHPUT = (
