@@ -254,7 +254,7 @@ def verify(
     schema, target = fitted.first.schema, fitted.first.schema.target
     new = _new_runs(sources, schema)
     # A benchmark that is new is no level of those that were measured: nothing shows how long it should take.
-    groups = fitted.results if isinstance(fitted, GroupedResult) else {(): fitted}
+    groups = {*fitted.results, *fitted.failures} if isinstance(fitted, GroupedResult) else {()}
     known = np.array([tuple(names) in groups for names in new.frame[[*new.group]].to_numpy()])
     if not known.any():
         raise TableError("all runs are new: there is nothing to compare with", where=new.source)

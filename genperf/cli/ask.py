@@ -83,6 +83,7 @@ def ask(
     from genperf.one_run import about, run_in, run_of_words, tested_in
     from genperf.panel.words import source_of_words
     from genperf.result import load_model
+    from genperf.table.cells import Source
 
     checked = checked_hints(pairs(hints, "--hint")) if hints else {}
     plan = plan_of(samples, deadline, budget, tokens)
@@ -90,19 +91,17 @@ def ask(
     question = Question(price=paid, per=per, training=training, plan=plan, hints=checked)
     wanted_topics = [keys for keys, wanted in ((WHY, why), (NORMAL, normal), (COST, cost)) if wanted]
     topics = dict.fromkeys(key for keys in wanted_topics for key in keys)
-    run: Any = tested_in(table[0]) if len(table) == 1 and not at else None
-    # What is the name of a file is no machine.
-    in_words = not Path(table[0]).is_file()
-    source = source_of_words(table) if in_words else None
-    if run is None and source is None and in_words:
-        run = run_of_words(table, training.peak)
-    if run is None:
-        if len(table) == 1 and is_model_file(table[0]):
-            fitted = load_model(table[0])
-            _show(ask_fitted(fitted, _configuration(at, names_of(fitted)), question), out, full, topics)
-            return
-        source = _source(table, roles["delimiter"]) if source is None else source
-        run = run_in(source, training.peak)
+    if len(table) == 1 and is_model_file(table[0]):
+        fitted = load_model(table[0])
+        _show(ask_fitted(fitted, _configuration(at, names_of(fitted)), question), out, full, topics)
+        return
+    what: Any = None
+    if not Path(table[0]).is_file():
+        what = source_of_words(table) or run_of_words(table, training.peak)
+    elif len(table) == 1 and not at:
+        what = tested_in(table[0])
+    what = _source(table, roles["delimiter"]) if what is None else what
+    run = run_in(what, training.peak) if isinstance(what, Source) else what
     if isinstance(run, GenperfError):
         out.note(f"note: {run}")
     elif run is not None:
@@ -110,7 +109,7 @@ def ask(
         if not out.written(one_run):
             tell_all(one_run.lines)
         return
-    opened = recognised_table(source or "", roles)
+    opened = recognised_table(what, roles)
     wanted = _configuration(at, opened.source.columns)
     with progress(out.quiet):
         answer = ask_recognised(opened, wanted, want, question, seed)
