@@ -18,7 +18,20 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Mask
 from genperf.errors import FormulaError, ModelError, TableError, did_you_mean, listed, suggest
-from genperf.formula import Name, Node, Number, call, chain, evaluate, names_in, parse, render, substitute, values_of
+from genperf.formula import (
+    Name,
+    Node,
+    Number,
+    call,
+    chain,
+    evaluate,
+    names_in,
+    parse,
+    quote_name,
+    render,
+    substitute,
+    values_of,
+)
 from genperf.formula.amounts import amount
 from genperf.panel.machine import PARTS, SAME, Machine, rises_with
 from genperf.scaling import KINDS, LISTED, Scaling, is_whole
@@ -398,8 +411,10 @@ class Panel(Struct, frozen=True, dict=True):
             factor = self.axis.factor
             if factor is None or factor.distinct < 2:
                 but = "" if factor is None else f" but '{factor.name}', which was measured at {factor.upper:g} only"
-                others = [other for other in numeric if factor is None or other != factor.name]
-                hint = f"--along COLUMN, one of {', '.join(others)}" if others else "measure a second count"
+                others = [name for name, other in numeric.items() if other.positive and other is not factor]
+                zero = next((name for name, other in numeric.items() if not other.positive), None)
+                hint = "measure a second count" if zero is None else f'--where "{quote_name(zero)} > 0"'
+                hint = f"--along COLUMN, one of {', '.join(others)}" if others else hint
                 raise TableError(f"no factor of the model counts the workers{but}", hint=hint)
             return factor
         if self.column(name) not in numeric:

@@ -45,7 +45,8 @@ from genperf.panel.options import MEASURED, FailureRule, Roles, phase_columns
 from genperf.panel.panel import LEAST_GROWTH, growth_along
 from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells
-from genperf.table.facts import FAILURES
+from genperf.table.clean import label
+from genperf.table.facts import FAILURES, failure_of
 from genperf.table.text import COUNTED
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, Header, bandwidth_of, header_of, relative_unit
@@ -556,9 +557,11 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
     )
     chosen = measured_column if measured_column is not None or want is None else _wanted_column(reading, names, want)
     if chosen is None and not names:
-        if any(c.name == "status" and c.texts.size and {*c.texts.tolist()} <= {*FAILURES} for c in columns.values()):
+        if any(
+            c.texts.size and all(t in FAILURES or failure_of(t) for t in map(label, c.texts)) for c in columns.values()
+        ):
             what = "every run failed, and none measured a time or a throughput"
-            raise TableError(what, hint="name the log of a run that took some steps")
+            raise TableError(what, hint="add a run that took some steps")
         texts = [f"'{n}' is read as {column}" for n, column in columns.items()]
         what = "no column is known to be a time, a throughput or another measurement"
         hint = "name the measured one: --time COLUMN, --throughput COLUMN or --quantity COLUMN:UNIT"

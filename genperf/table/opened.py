@@ -61,7 +61,7 @@ from genperf.table.facts import (
     steady_of,
     with_facts,
 )
-from genperf.table.shape import melted, units_in, with_factors
+from genperf.table.shape import melted, of_all_devices, units_in, with_factors
 from genperf.table.text import (
     FIRST_ROWS,
     JSON,
@@ -527,7 +527,8 @@ def understood(
         opened = source_of_steps(opened) or opened
     shaped = melted(_with_merged_cells(_without_idle(_without_job_steps(opened), named)), named)
     apart = shaped if named else with_facts(shaped)
-    tidy = tidied(with_factors(_with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})), named)
+    numeric = _with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})
+    tidy = tidied(with_factors(of_all_devices(numeric) if numeric.runs else numeric), named)
     if not named and (stated := TITLE_OF_SCALED.search(tidy.caption.lower())) and "scaling" not in tidy.columns:
         tidy = replace(tidy, read={**tidy.read, "scaling": np.full(len(tidy), stated[1], dtype=object)})
     return read_back(tidy)

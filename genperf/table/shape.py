@@ -23,6 +23,10 @@ from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, counts_devices,
 #: Median spread of the values of a row over their mean, up to which columns without a word for a run are repeats.
 #: A guess: counts differ by more, clusters' noise by less.
 SCATTER = 0.15
+#: The exponent by which a rate that a device prints grows with their number, from which on it is that of all.
+OF_ALL = 0.5
+#: `gpu0`, `rank 3`, or the number of a device alone.
+_OF_A_DEVICE = re.compile(r"([^\W\d_]*)[\s_\-]?(\d+)")
 #: Words of a caption from which on it is a sentence, and names no column.
 LONGEST_NAME = 8
 #: Numbers in this range are years where all are.
@@ -188,6 +192,34 @@ def _melted_names(source: Source) -> Source:
         cells = {long.cells["quantity"][0] if n == value else n: c for n, c in long.cells.items() if n != "quantity"}
         return replace(long, cells=cells, headers={})
     return _spread(long, Wide(of_headers, value, {}))
+
+
+def of_all_devices(source: Source) -> Source:
+    """Return runs whose rates of each device, `gpu0`, `gpu1`, …, are one throughput: their sum, or what each is of all.
+
+    That of one device grows with their number only where it is that of all.
+    """
+    alike: dict[str, dict[int, str]] = {}
+    for name, unit in source.units.items():
+        of_one = _OF_A_DEVICE.fullmatch(name) if header_of(f"x ({unit})").kind == "rate" else None
+        if of_one is not None and (not of_one[1] or meant_by(of_one[1]) in LEVELS):
+            alike.setdefault(of_one[1], {})[int(of_one[2])] = name
+    for columns in alike.values():
+        rates = np.array([[number_in(cell) for cell in source.columns[name]] for name in columns.values()])
+        counts = np.isfinite(rates).sum(axis=0)
+        if sorted(columns) != [*range(len(columns))] or len({*counts.tolist()}) < 2 or not counts.all():
+            continue
+        sums = np.nansum(rates, axis=0)
+        growth = np.polyfit(np.log(counts), np.log(sums / counts), 1)[0] if np.all(sums > 0.0) else 0.0
+        total = sums / counts if growth > OF_ALL else sums
+        called = step(f"the rates of {len(columns)} devices became their throughput")
+        cells, read = (
+            {n: c for n, c in kind.items() if n not in columns.values()} for kind in (source.cells, source.read)
+        )
+        units = {**source.units, "throughput": source.units[columns[0]]}
+        source = replace(source, cells=cells, read={**read, "throughput": total.astype(object)}, units=units)
+        source = replace(source, steps=(*source.steps, called))
+    return source
 
 
 def _with_columns_of_quantities(source: Source) -> Source:

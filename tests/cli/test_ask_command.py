@@ -478,6 +478,29 @@ def test_a_count_that_no_column_has_is_refused(shell: Shell) -> None:
     assert "no setting 'gpus'" in refused(shell, text, *at("gpus=64", "batch=32"))
 
 
+def test_a_row_without_a_device_is_told_how_to_leave_out(shell: Shell) -> None:
+    text = "gpus,step_s\n0,9\n1,3\n2,1.6\n4,0.9\n"
+    assert '--where "gpus > 0"' in refused(shell, text, *at("gpus=8"))
+    assert 0.3 < asked(shell, text, *at("gpus=8"), "--where", "gpus > 0")["answers"][0]["value"] < 0.9
+
+
+def test_runs_that_all_failed_are_said_to(shell: Shell) -> None:
+    assert "every run failed" in refused(shell, "gpus,step_s\n1,OOM\n2,OOM\n4,CUDA out of memory\n")
+
+
+@pytest.mark.parametrize(("grows", "of_all"), [(0.0, 3100), (1.0, 3100)], ids=["each its own", "each that of all"])
+def test_rates_of_each_device_are_one_throughput(shell: Shell, grows: float, of_all: float) -> None:
+    """In the log of a run every device prints its own rate, 400 images/s, or that of all."""
+    for n in (1, 2, 4):
+        rates = [" ".join(f"gpu{k}: {400 * 0.99**n * n**grows + k / 9:.1f} img/s" for k in range(n)) for _ in range(5)]
+        log = "".join(f"step {10 * s} {rate}\n" for s, rate in enumerate(rates, 1))
+        Path(f"train_{n}gpu.log").write_text(log, encoding="utf-8")
+    answer = json.loads(
+        done(shell, "ask", "train_1gpu.log", "train_2gpu.log", "train_4gpu.log", *at("gpus=8"), "--json")
+    )
+    assert answer["throughput"] == pytest.approx(of_all, rel=0.1)
+
+
 def test_a_group_named_in_part_is_all_that_have_the_part(shell: Shell) -> None:
     rates = {("DDP, synthetic", "new"): 420, ("DDP, synthetic", "old"): 400, ("FSDP", "old"): 300}
     text = csv_of(
