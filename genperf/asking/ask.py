@@ -457,8 +457,10 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
     ({'pipe': '8'}, ('asked, and found nowhere in the runs: colour', 'lr was always 8: nothing shows another one'))
     """
     absent: list[str] = []
-    if not is_number(at.get(SCALE, "1")):
-        at, absent = _machine_apart(at, source)
+    in_words = [n for n, text in at.items() if not is_number(text) and (n == SCALE or meant_by(n) == "workers")]
+    for name in in_words:
+        at, device = _machine_apart(at, name, source)
+        absent += filter(None, [device])
     out: dict[str, str] = {}
     constant: dict[str, str] = {}
     wanted = ""
@@ -518,19 +520,19 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
     return Requested(out, tuple(notes), wanted)
 
 
-def _machine_apart(at: Mapping[str, str], source: Source) -> tuple[Mapping[str, str], list[str]]:
+def _machine_apart(at: Mapping[str, str], name: str, source: Source) -> tuple[Mapping[str, str], str]:
     """Return a question whose machine, `2x8xh100`, is its counts and the cell of its device; and a device of no run."""
-    machine, rest = machine_in(at[SCALE])
-    several = re.fullmatch(r"(\d[\d,]*)[ _-]?([^\W\d_]+)", at[SCALE])
-    if not machine and several is not None and meant_by(several[2]) in LEVELS:
+    machine, rest = machine_in(at[name])
+    several = re.fullmatch(r"(\d[\d,]*)[ _-]?([^\W\d_]+)", at[name])
+    if name == SCALE and not machine and several is not None and meant_by(several[2]) in LEVELS:
         # `64gpus`, `16 nodes`.
-        return {**{n: text for n, text in at.items() if n != SCALE}, several[2]: several[1]}, []
-    if not machine or rest or _cell_with(at[SCALE], source)[0]:
-        return at, []
-    counts = {name: f"{machine[name]:g}" for name in ("nodes",) if name in machine}
+        return {**{n: text for n, text in at.items() if n != SCALE}, several[2]: several[1]}, ""
+    if not machine or rest or _cell_with(at[name], source)[0]:
+        return at, ""
     column, cell = _cell_with(machine["device"], source)
-    counts |= {SCALE: f"{machine['devices']:g}", **({column: cell} if column else {})}
-    return {**at, **counts}, [] if column else [machine["device"]]
+    counts = {"nodes": f"{machine['nodes']:g}"} if "nodes" in machine else {}
+    counts |= {name: f"{machine['devices']:g}", **({column: cell} if column else {})}
+    return {**at, **counts}, "" if column else machine["device"]
 
 
 def _place_of_value(name: str, text: str, source: Source) -> str | None:
