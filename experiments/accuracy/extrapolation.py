@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import nnls
+from scipy.stats import gmean
 
 import genperf as gp
 from experiments.accuracy import pooling
@@ -24,6 +26,8 @@ from experiments.accuracy.error_curves import draw_error_curves
 from experiments.accuracy.extra_p import extra_p_python, fit_extra_p
 from experiments.accuracy.scores import by_verdict, error, inside, pair, width
 from experiments.shared import IMAGES, markdown, page
+from genperf.arrays import Array, Mask
+from genperf.errors import GenperfError, attempted
 
 COMMAND = "python -m experiments extrapolation"
 TIME = "step_time_s"
@@ -288,26 +292,25 @@ FAR_SIZES = (
 )
 
 
+#: Runs that are fitted at least, and asked about, where a table is cut at each of its sizes and counts.
+FEWEST_FITTED, FEWEST_ASKED = 12, 4
+
+
 def far_sizes() -> str:
-    """Fit the small networks on few devices, and predict the large ones on many."""
-    lines = []
+    """Fit the small networks on few devices, and predict the large ones on many; then at every other cut of a table."""
+    lines, of_cuts = [], []
     for case in FAR_SIZES:
         table = gp.datasets.load(case.table, **case.options)
-        size, count = (table.frame.eval(text).astype(float) for text in (case.size, "devices"))
-        small = (size <= case.largest_size) & (count <= case.largest_count)
-        asked = (size > case.largest_size) & (count > case.largest_count)
-        result = gp.fit(table.take(small.to_numpy()))
-        points = table.take(asked.to_numpy()).medians()
-        row = result.predict(points.frame[[f.name for f in table.factors]])
-        row = row.assign(measured=points.measured)
+        size, count = (table.frame.eval(text).to_numpy(float) for text in (case.size, "devices"))
+        row, fitted, asked = beyond(table, size, count, case.largest_size, case.largest_count)
+        ratios = (f"{v[asked].max() / v[fitted].max():.{digits}f}" for v, digits in ((size, 1), (count, 0)))
         lines.append(
             {
                 "table": case.table,
                 "fitted": case.fitted,
-                "runs": int(small.sum()),
-                "asked": len(points.frame),
-                "times the size, the count": f"{size[asked].max() / size[small].max():.1f}, "
-                f"{count[asked].max() / count[small].max():.0f}",
+                "runs": int(fitted.sum()),
+                "asked": len(row),
+                "times the size, the count": ", ".join(ratios),
                 "median (mean) error, %": pair(error(row)),
                 "bias, %": f"{100.0 * np.median(np.log(row.time / row.measured)):+.0f}",
                 "covers, %": f"{100.0 * inside(row).mean():.0f}",
@@ -315,7 +318,37 @@ def far_sizes() -> str:
                 "verdicts": ", ".join(f"{n} {verdict}" for verdict, n in row.verdict.value_counts().items()),
             }
         )
-    return page("far-sizes", command=f"{COMMAND} --sizes", table=pd.DataFrame(lines))
+        answers = [
+            attempted(beyond, table, size, count, *at)
+            for at in product(np.unique(size)[:-1], np.unique(count)[:-1])
+            if np.sum((size <= at[0]) & (count <= at[1])) >= FEWEST_FITTED
+            and np.sum((size > at[0]) & (count > at[1])) >= FEWEST_ASKED
+        ]
+        cuts = [answer[0] for answer in answers if not isinstance(answer, GenperfError)]
+        covered = np.array([100.0 * inside(row).mean() for row in cuts])
+        of_cuts.append(
+            {
+                "table": case.table,
+                "cuts": len(cuts),
+                "refused": len(answers) - len(cuts),
+                "median error, geometric mean, %": f"{gmean([error(row).median() for row in cuts]):.1f}",
+                "covers, mean, %": f"{covered.mean():.0f}",
+                "cuts that cover less than 80 %": int(np.sum(covered < 80.0)),
+                "median width, %": f"{np.median([width(row).median() for row in cuts]):.0f}",
+            }
+        )
+    command, least = f"{COMMAND} --sizes", {"fitted": FEWEST_FITTED, "asked": FEWEST_ASKED}
+    return page("far-sizes", command=command, table=pd.DataFrame(lines), cuts=pd.DataFrame(of_cuts), **least)
+
+
+def beyond(
+    table: gp.Table, size: Array, count: Array, largest_size: float, largest_count: float
+) -> tuple[pd.DataFrame, Mask, Mask]:
+    """Return what is predicted beyond a size and a count, with what was measured; the rows fitted, and asked about."""
+    fitted, asked = (size <= largest_size) & (count <= largest_count), (size > largest_size) & (count > largest_count)
+    points = table.take(asked).medians()
+    row = gp.fit(table.take(fitted)).predict(points.frame[[f.name for f in table.factors]])
+    return row.assign(measured=points.measured), fitted, asked
 
 
 def run(protocols: str | None = None, extra_p: bool = False, sizes: bool = False) -> dict[str, str]:
