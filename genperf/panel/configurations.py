@@ -53,8 +53,8 @@ def most_measured(panel: Panel, along: str) -> dict[str, Any]:
 def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
     """Return levels for the categorical factors that were measured together, with the given ones.
 
-    Of several they are those with the most values of the given numbers, then of the most runs. A given size that was
-    measured, such as that of a network, counts as a level.
+    Of several they are those with the most values of the given numbers, then the farthest, then of the most runs. A
+    given size that was measured, such as that of a network, counts as a level.
     """
     factors = [f for f in panel.factors if not f.numeric]
     fixed = {f.name: str(given[f.name]) for f in factors if f.name in given}
@@ -78,7 +78,8 @@ def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
         return {f.name: f.levels[0] for f in factors} | fixed
     # The levels of a factor are in order of their runs.
     order = {run: tuple(f.levels.index(v) for f, v in zip(factors, run, strict=True)) for run in repeats}
-    most = min(repeats, key=lambda run: (-len(values[run]), -repeats[run], order[run]))
+    farthest = {run: [-float(number) for number in max(values[run])] for run in repeats}
+    most = min(repeats, key=lambda run: (-len(values[run]), farthest[run], -repeats[run], order[run]))
     return {f.name: level for f, level in zip(factors, most, strict=True)}
 
 

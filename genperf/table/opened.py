@@ -440,7 +440,8 @@ def _from_workbook(data: bytes, name: str) -> Source:
     source = chosen if len(same) == 1 else beneath(same, name, {"sheet": [*same]})
     left = [sheet for sheet in sheets if sheet not in same]
     report = f"sheet {listed([*same])} read" + (f", {listed(left)} left out" if left else "")
-    return replace(source, steps=(step(report), *source.steps))
+    others = tuple(another for sheet, another in sheets.items() if sheet not in same)
+    return replace(source, steps=(step(report), *source.steps), tables=(*source.tables, *others))
 
 
 def source_of_runs(runs: Sequence[Sequence[str]]) -> Source:

@@ -91,10 +91,10 @@ def job(gpus: int, number: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def answered(path: Path) -> dict[str, Any]:
-    """Return what `genperf PATH --at gpus=64` answers."""
+def answered(path: Path, *question: str) -> dict[str, Any]:
+    """Return what `genperf PATH` answers to a question, `--at gpus=64` where omitted."""
     with redirect_stdout(StringIO()) as printed, redirect_stderr(StringIO()) as errors:
-        status = run([str(path), "--at", "gpus=64", "--json"])
+        status = run([str(path), *(question or ("--at", "gpus=64")), "--json"])
     if status:
         raise TableError(errors.getvalue())
     return dict(json.loads(printed.getvalue()))
@@ -194,6 +194,14 @@ def test_a_workbook_is_read_where_its_sheet_shows_a_scale(tmp_path: Path) -> Non
     answer = answered(tmp_path / "runs.xlsx")
     assert first(answer)[1] == pytest.approx(390.5 * 64**0.95, rel=0.1)
     assert "sheet Messung read, Deckblatt left out" in str(answer["notes"])
+
+
+def test_a_question_chooses_the_sheet_that_names_it(tmp_path: Path) -> None:
+    pytest.importorskip("python_calamine")
+    nodes: list[list[object]] = [["nodes", "Checkpoint (s)"], *([n, 90.0 / n + 3] for n in (1, 2, 4, 8))]
+    workbook(tmp_path / "runs.xlsx", {"Messung": SHEET, "Storage": nodes})
+    answer = answered(tmp_path / "runs.xlsx", "--at", "nodes=16", "--want", "checkpoint")
+    assert first(answer) == ("Checkpoint (s)", pytest.approx(8.6, rel=0.3))
 
 
 def test_sheets_of_the_same_columns_are_one_table(tmp_path: Path) -> None:
