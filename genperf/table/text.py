@@ -615,8 +615,8 @@ def guess_delimiter(text: str) -> str:
     --------
     >>> guess_delimiter("workers;time\n1;0,5\n2;0,7\n"), guess_delimiter("workers time\n1   0.5\n")
     (';', ' ')
-    >>> guess_delimiter("workers  time per step\n1        0.5\n")
-    '  '
+    >>> guess_delimiter("workers  time per step\n1        0.5\n"), guess_delimiter("gpus    img/s\n1    1,180\n")
+    ('  ', '  ')
     """
 
     def agreement(delimiter: str, titles: int) -> tuple[float, int]:
@@ -636,7 +636,10 @@ def guess_delimiter(text: str) -> str:
         # A sentence above columns that blanks part has commas of its own, and several tabs may part two columns.
         agreed, fewer = agreements[RUNS]
         aligned = best == "\t" and agreed >= share and 1 < fewer < width
-        return RUNS if aligned or share < LEAST_AGREEMENT <= agreed else best
+        # `1    5,180` below a header of two names, perhaps `# GPUs   img/s`: its commas part thousands.
+        header = text.strip().partition("\n")[0]
+        grouped = best not in header and agreed >= share and len(_split(header, RUNS)) == fewer > 1
+        return RUNS if aligned or grouped or share < LEAST_AGREEMENT <= agreed else best
     blanks, runs = agreement(" ", 0), agreement(RUNS, 0)
     by_blanks = RUNS if runs[0] > blanks[0] else " "
     return by_blanks if blanks[1] or runs[1] else ","

@@ -895,6 +895,13 @@ def test_rows_parted_by_blanks_under_a_header_with_commas_are_read(shell: Shell)
     assert 500 < gp.ask("runs.csv", ranks=16).answers[0].value < 800
 
 
+def test_commas_that_part_thousands_part_no_columns(shell: Shell) -> None:
+    Path("runs.txt").write_text(
+        "# GPUs   Images/sec\n1        5,180\n2        9,838\n4        19,907\n8        40,172\n"
+    )
+    assert 60_000 < gp.ask("runs.txt", gpus=16).answers[0].value < 90_000
+
+
 def test_a_word_of_only_one_level_names_it(shell: Shell) -> None:
     rows = [f"{net},{n},{n * rate}" for net, rate in (("gemma-4-26B", 100), ("Qwen3-30B", 50)) for n in (1, 2, 4)]
     Path("runs.csv").write_text("\n".join(("model,gpus,tok_s", *rows)) + "\n")
