@@ -57,7 +57,7 @@ from genperf.panel.quantities import paid_for, quantities_of
 from genperf.panel.read import Recognised, count_in
 from genperf.panel.reading import Reading, column_named
 from genperf.panel.words import machine_in
-from genperf.peaks import devices
+from genperf.peaks import device_in, devices
 from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
@@ -530,6 +530,11 @@ def _machine_apart(at: Mapping[str, str], name: str, source: Source) -> tuple[Ma
     if not machine or rest or _cell_with(at[name], source)[0]:
         return at, ""
     column, cell = _cell_with(machine["device"], source)
+    if not column:
+        # A device of no run, beside others that are named, is refused as `gpu=b200` is.
+        named = {n: {*labels(cells).tolist()} for n, cells in source.columns.items() if cells.dtype.kind == "O"}
+        of_devices = [n for n, cells in named.items() if all(map(device_in, cells))]
+        column, cell = next(iter(of_devices), ""), machine["device"]
     counts = {"nodes": f"{machine['nodes']:g}"} if "nodes" in machine else {}
     counts |= {name: f"{machine['devices']:g}", **({column: cell} if column else {})}
     return {**at, **counts}, "" if column else machine["device"]

@@ -944,6 +944,14 @@ def test_a_count_may_stand_before_its_word(shell: Shell, count: str) -> None:
     assert [other[end] for end in ("value", "lower", "upper")] == [answer[end] for end in ("value", "lower", "upper")]
 
 
+def test_a_machine_of_a_device_that_no_run_has_is_refused_beside_others(shell: Shell) -> None:
+    rows = [f"{gpu},{n},{n * rate}" for gpu, rate in (("V100", 300), ("A100", 900)) for n in (1, 2, 4)]
+    Path("runs.csv").write_text("\n".join(("gpu,gpus,images/s", *rows)) + "\n")
+    for machine in ("16xb200", "gpus=16,gpu=b200"):
+        status, _, errors = shell("runs.csv", "--at", machine)
+        assert (status, "no run has gpu=b200" in errors, "V100, A100" in errors) == (1, True, True)
+
+
 def test_a_setting_in_the_place_of_a_table_is_one_of_at(shell: Shell) -> None:
     _, _, errors = shell("ask", "gpus=64")
     assert "--at gpus=64" in errors
