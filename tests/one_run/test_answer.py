@@ -197,6 +197,10 @@ def test_a_machine_in_words_is_its_counts_and_the_series_of_its_device(tmp_path:
         return next(line for line in out.splitlines() if line.startswith("Expect")), out + err
 
     assert answered("8x8xh100")[0] == answered("gpus=8x8xH100")[0] == answered("64", "nodes=8", "gpu=NVIDIA H100")[0]
+    # Where no column names devices, one is taken as that of the runs, and said.
+    pd.DataFrame(rows[:3], columns=["gpu", "nodes", "gpus", "images_per_s"]).drop(columns="gpu").to_csv(
+        tmp_path / "runs.csv", index=False
+    )
     sentence, everything = answered("64xv100")
     assert sentence == answered("64")[0]
     assert "asked, and found nowhere in the runs: v100" in everything
