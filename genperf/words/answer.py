@@ -123,7 +123,7 @@ def _next(facts: Facts) -> str:
     run, why_none = facts.advice
     if run is None:
         return f"no next run is proposed: {why_none}"
-    _, now, unit = _reported(facts, run.now)
+    _, now, unit = _reported(facts, facts.expected.value)
     return next_sentence(run.differing(facts.at, facts.growth.name), unit, now)
 
 
@@ -159,7 +159,7 @@ def next_line(facts: Facts) -> str:
     name, efficiency = facts.growth.name, facts.growth.target.efficiency
     named = run.differing(facts.at, name).places
     places = "; ".join(count_text(float(p[name]), name) if {*p} == {name} else join_values(p) for p in named)
-    quantities = [(*_reported(facts, run.now), three_digits)]
+    quantities = [(*_reported(facts, facts.expected.value), three_digits)]
     if facts.column is None and efficiency is not None:
         quantities = [("efficiency", efficiency, "%", whole_percent), *quantities]
     for what, value, unit, digits in () if run.little else quantities:
