@@ -196,7 +196,12 @@ def is_model_file(source: object) -> bool:
 def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], question: Question | None = None) -> Answer:
     """Answer one configuration from a model; of several groups, from the one that the question names or means."""
     groups = dict.fromkeys(fitted.group if isinstance(fitted, GroupedResult) else ())
-    by_column = {column_named(name, groups) or name: text for name, text in at.items()}
+    levels = {level for key in (fitted.results if isinstance(fitted, GroupedResult) else ()) for level in key}
+    # `gpus=32` beside names of GPUs is a count.
+    by_column = {
+        name if is_number(text) and text not in levels else column_named(name, groups) or name: text
+        for name, text in at.items()
+    }
     models, named = models_of(fitted, by_column)
     group, fitted = most_measured_group(models)
     left_open = {n: level for n, level in group.items() if any(other[n] != level for other, _ in models)}
@@ -204,7 +209,9 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
         count = fitted.panel.along()
         named[count.name] = named.pop(SCALE, label(DEFAULT_MULTIPLES[0] * count.upper))
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
-    question = replace(question or Question(), sample=samples_called(fitted.schema.target.throughput))
+    sample = samples_called(fitted.schema.target.throughput)
+    question = question or Question()
+    question = replace(question, sample=sample, steps=question.work is not None or _is_of_steps(fitted, sample))
     answer = ask_model(fitted, wanted, question)
     if answer.facts is None:
         return answer
@@ -476,15 +483,12 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
                 raise GenperfError("a plan needs a series of at least two counts", hint="measure a second count")
             return None
         work, target, panel = self.opened.given.work or None, model.schema.target, model.panel
-        known = bool(work or reading.roles.work)
-        counts = {quote_name(n) for n in (reading.scale or "", *(f.name for f in panel.counts))}
-        counts |= {render(panel.counted_node)} if panel.counted_node is not None else set()
         constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
         texts = [{*map(str, e.texts[self.series.rows])} for e in reading.columns.values() if not e.numeric]
         counted = self._header(name).counted
         # Of the time of steps that was made from a rate of them, what a batch holds is counted.
         sample = counted if counted and (target.throughput or counted not in STEP_WORDS) else "samples"
-        sequence, read = panel.find("sequence"), parse(target.work).names if target.work else ()
+        sequence = panel.find("sequence")
         if sample == "tokens" and not target.throughput and not work:
             # The time of a step was made from tokens per second: its work is in tokens, or in samples.
             total = panel.step.total
@@ -493,13 +497,11 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
                 work = f"({render(total)})*{quote_name(sequence.name)}"
         if self._header(name).kind == "time" and self._column_of_no_step(name, model) is not None:
             sample = ""
-        of_a_step = sample in words_of("headers.of_a_batch") or (sequence is not None and sequence.name in read)
         question = replace(
             self.question,
             work=work,
             sample=sample,
-            # Without a batch each worker does one sample, and a batch holds no tokens: that time is of no step.
-            steps=not target.throughput or known or (of_a_step and target.work not in counts),
+            steps=_is_of_steps(model, sample),
             constants={**constants, **self.question.constants},
             # The framework and the network, perhaps.
             words=tuple(levels.pop() for levels in texts if len(levels) == 1),
@@ -705,6 +707,22 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         unit = self._unit(name)
         value = Value(name, unit, middle, lower, upper, answer.verdict, answer.reason, wanted)
         return _in_plain_words(value, wanted)
+
+
+def _is_of_steps(model: FitResult, sample: str) -> bool:
+    """Return whether a predicted time is that of a step, and not that of a unit of work.
+
+    Without a batch each worker does one sample, and a batch holds no tokens: that time is of no step.
+    """
+    target, panel = model.schema.target, model.panel
+    if not target.throughput or "work" in dict(model.schema.reading):
+        return True
+    factors = [*panel.counts, *([panel.axis.factor] if panel.axis.factor is not None else [])]
+    nodes = [panel.counted_node] if panel.counted_node is not None else []
+    counts = {*(quote_name(f.name) for f in factors), *map(render, nodes)}
+    sequence, read = panel.find("sequence"), parse(target.work).names if target.work else ()
+    of_a_step = sample in words_of("headers.of_a_batch") or (sequence is not None and sequence.name in read)
+    return of_a_step and target.work not in counts
 
 
 def unit_of_column(name: str, header: Header, unit: str) -> str:

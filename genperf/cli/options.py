@@ -98,6 +98,10 @@ def configuration(texts: Sequence[str], option: str, fitted: FitResult | Grouped
     ]
     for given_name, text in pairs(named, option, names).items():
         column = given_name if given_name in names else column_named(given_name, dict.fromkeys(names))
+        counts = amount(re.split("[,:]", text)[0]) is not None
+        if column not in (None, given_name) and counts and text not in (levels := _levels(column, fitted)) and levels:
+            # `gpus=32` beside names of GPUs is a count.
+            column = column_named(given_name, {n: () for n in names if _numeric(n, fitted)})
         name = column or fitted.first.panel.meant(given_name)
         value = plain_amounts(text) if _numeric(name, fitted) else text
         if out.setdefault(name, value) != value:

@@ -145,8 +145,9 @@ def _as_a_count(column: str) -> frozenset[str]:
 @lru_cache(maxsize=10_000)
 def _in_other_words(column: str) -> frozenset[str]:
     """Return the name with one word for a batch and for a worker, and with capitals inside it as new words."""
-    # `GPUs/node` is `gpus_per_node`.
-    apart = plain_name(re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", re.sub(r"(?<=\w)\s*/\s*(?=\w+$)", " per ", column)))
+    # `GPUs/node` is `gpus_per_node`, and `NumGPUs` is `num_gpus`.
+    inside = r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z]{2})|(?<=[A-Z])(?=[A-Z][a-z]{2})"
+    apart = plain_name(re.sub(inside, "_", re.sub(r"(?<=\w)\s*/\s*(?=\w+$)", " per ", column)))
     name = re.sub(r"(?<![a-z])(mini_?)?(bs|bsz|batch_?size|batch)(?![a-z])", "batch_size", apart)
     name = re.sub(
         r"(?<![a-z])per_(device|gpu|rank|chip|accelerator|replica|process|card|tpu|core)(?![a-z])", "per_worker", name

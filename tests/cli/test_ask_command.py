@@ -952,6 +952,33 @@ def test_a_machine_of_a_device_that_no_run_has_is_refused_beside_others(shell: S
         assert (status, "no run has gpu=b200" in errors, "V100, A100" in errors) == (1, True, True)
 
 
+def test_gpus_are_counted_at_every_door_where_another_column_names_them(shell: Shell) -> None:
+    rows = [f"{gpu},{n},{n * rate}" for gpu, rate in (("V100", 300), ("A100", 900)) for n in (1, 2, 4)]
+    Path("runs.csv").write_text("\n".join(("GPU,NumGPUs,images/s", *rows)) + "\n")
+    done(shell, "fit", "runs.csv", "-o", "m.json", "--quiet")
+    at = ("--at", "gpus=16,gpu=A100")
+    answers = [json.loads(done(shell, "ask", name, *at, "--json")) for name in ("runs.csv", "m.json")]
+    (row,) = json.loads(done(shell, "predict", "m.json", *at, "--json"))["predictions"]
+    assert answers[0]["throughput"] == answers[1]["throughput"] == row["throughput"]
+    # The work of a step is not known: no door tells its time.
+    cards = [done(shell, "ask", name, *at) for name in ("runs.csv", "m.json")]
+    assert not any(re.search(r"^step", card, re.MULTILINE) for card in cards)
+    done(shell, "report", "runs.csv", *at, "-o", "r.html")
+    done(shell, "compare", "m.json", *at, "--or", "gpus=32")
+    done(shell, "suggest", "runs.csv", "--target", "gpus=16,gpu=A100")
+
+
+def test_a_model_of_groups_with_a_batch_each_is_read_again(shell: Shell) -> None:
+    rows = [f"{way},{batch},{n},{n * batch}" for way, batch in (("DDP", 32), ("FSDP", 64)) for n in (1, 2, 4)]
+    Path("runs.csv").write_text("\n".join(("strategy,batch_per_gpu,gpus,images/s", *rows)) + "\n")
+    done(shell, "fit", "runs.csv", "-o", "m.json", "--quiet", "--group", "strategy,batch_per_gpu")
+    of_model, of_table = (
+        json.loads(done(shell, "ask", name, "--at", "gpus=8,strategy=FSDP", "--json"))
+        for name in ("m.json", "runs.csv")
+    )
+    assert of_model["throughput"] == pytest.approx(of_table["throughput"], rel=1e-6)
+
+
 def test_a_setting_in_the_place_of_a_table_is_one_of_at(shell: Shell) -> None:
     _, _, errors = shell("ask", "gpus=64")
     assert "--at gpus=64" in errors
