@@ -481,13 +481,21 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     if twin is not None:
         # The question counts in another column, of which the scale is a multiple.
         columns[scale].role, scale = "consequence", twin
+    # Of two columns of one count, `gpus` and `world_size`, the first is read, whichever a question names.
+    level = names.get(scale)
+    counts = [
+        c for c in settings if level in LEVELS and names.get(c.name) == level and c.name not in reading.roles.columns
+    ]
+    first, *again = [c for c in counts if np.array_equal(c.values, columns[scale].values)] or [columns[scale]]
+    scale = first.name
+    for column in again:
+        column.role, column.follows = "consequence", Consequence({scale: 1})
     reading.scale = scale
     nameless = scale not in mapped.values() and canonical_of(scale) is None
     # What has no name of a count, with which every time grows much, is a size.
     times = [c.name for c in reading.with_role("measured") if c.kind == "time"]
     unnamed_size = nameless and noun_of(scale) == scale and not any(map(meant_by, words_in(scale))) and bool(times)
     sized = is_size(scale) or (unnamed_size and all(reading.growth(n) > SIZE_GROWTH for n in times))
-    level = names.get(scale)
     if level not in LEVELS and not sized and "workers" not in mapped:
         mapped["workers"] = scale
     if level in LEVELS and scale not in mapped.values() and column_of(str(level), [c.name for c in settings]) != scale:

@@ -4,7 +4,7 @@ import json
 import re
 import sys
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -966,6 +966,16 @@ def test_gpus_are_counted_at_every_door_where_another_column_names_them(shell: S
     done(shell, "report", "runs.csv", *at, "-o", "r.html")
     done(shell, "compare", "m.json", *at, "--or", "gpus=32")
     done(shell, "suggest", "runs.csv", "--target", "gpus=16,gpu=A100")
+
+
+def test_two_columns_of_one_count_are_one_at_every_door(shell: Shell) -> None:
+    Path("once.csv").write_text("gpus,images/s\n1,100\n2,190\n4,360\n8,650\n")
+    Path("twice.csv").write_text("gpus,world_size,images/s\n1,1,100\n2,2,190\n4,4,360\n8,8,650\n")
+    done(shell, "fit", "twice.csv", "-o", "m.json", "--quiet")
+    once = json.loads(done(shell, "ask", "once.csv", "--at", "gpus=16", "--json"))
+    for name, at in product(("twice.csv", "m.json"), ("gpus=16", "world_size=16", "gpus=16,world_size=16")):
+        said = json.loads(done(shell, "ask", name, "--at", at, "--json"))
+        assert [said[what] for what in ("throughput", "efficiency")] == [once["throughput"], once["efficiency"]]
 
 
 def test_a_model_of_groups_with_a_batch_each_is_read_again(shell: Shell) -> None:
