@@ -167,6 +167,9 @@ _CONSTANT = {"layers": 24, "precision": "bf16", "cluster": "blue"}
 FORMS: dict[str, Form] = {
     "devices, global batch": Form({"devices": "devices", "global_batch": "gbs", "step_time_s": "s"}),
     "devices, batch of one": Form({"gpus": "devices", "batch_per_gpu": "of a device", "step_ms": "ms"}, scaling="weak"),
+    "devices twice": Form(
+        {"gpus": "devices", "world_size": "devices", "batch_per_gpu": "of a device", "step_ms": "ms"}, scaling="weak"
+    ),
     "devices alone": Form({"gpus": "devices", "step_time_s": "s"}, scaling="weak", known=False),
     "other spellings": Form(
         {"# GPUs": "devices", "Batch Size (per GPU)": "of a device", "Time per Step (ms)": "ms"}, scaling="weak"
