@@ -50,7 +50,7 @@ def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any],
             hint = "give every row the fields of the header"
             raise TableError(source.ragged[0].complaint, where=source.name, hint=hint)
         write_whole(as_read, as_csv(source))
-        if opened.given.measured_column is None:
+        if not opened.as_given:
             _show_source(source, out)
             return
     if verbose:

@@ -1,6 +1,7 @@
 """`genperf compare`: a fitted model and one configuration → its groups or levels, ranked."""
 
 import re
+from typing import Any
 
 import click
 
@@ -11,6 +12,7 @@ from genperf.cli.output import Output
 
 @shared.command("compare")
 @shared.source("model", metavar="MODEL|TABLE")
+@shared.table_options
 @shared.option_group(
     "The question",
     shared.AT,
@@ -39,6 +41,7 @@ def compare(
     work: str | None,
     maximize: bool,
     interval: float,
+    roles: dict[str, Any],
     out: Output,
 ) -> None:
     """Rank the groups of MODEL, the levels of a factor, or changes of a configuration (--or).
@@ -48,7 +51,7 @@ def compare(
     from genperf import search
     from genperf.cli.options import configuration, model_or_table, paid_at
 
-    fitted = model_or_table(model, *at, *filter(None, [over]))
+    fitted = model_or_table(model, roles, *at, *filter(None, [over]))
     if over is not None and changes:
         raise click.UsageError("give either --over or --or")
     changed = [configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted) for text in changes]

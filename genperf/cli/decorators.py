@@ -88,7 +88,10 @@ def option_group(title: str, *options: Callable[[Any], Any]) -> Callable[[F], F]
 def gathered(
     parameter: str, make: Callable[..., object], title: str, *options: Callable[[Any], Any]
 ) -> Callable[[F], F]:
-    """Return a decorator that adds a group of options, whose values a command is given as one parameter."""
+    """Return a decorator that adds a group of options, whose values a command is given as one parameter.
+
+    An option of the command's own with the same name stays.
+    """
 
     def decorate(function: F) -> F:
         @wraps(function)
@@ -98,7 +101,10 @@ def gathered(
 
         before = len(getattr(function, "__click_params__", ()))
         option_group(title, *options)(call)
-        names = [added.name for added in call.__click_params__[before:]]  # type: ignore[attr-defined]
+        declared: list[click.Parameter] = call.__click_params__  # type: ignore[attr-defined]
+        taken = {name for other in declared[:before] for name in other.opts}
+        declared[before:] = [added for added in declared[before:] if taken.isdisjoint(added.opts)]
+        names = [added.name for added in declared[before:]]
         return call  # type: ignore[return-value]
 
     return decorate

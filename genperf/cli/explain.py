@@ -30,6 +30,7 @@ TARGETS = ("python", "latex", "javascript", "extra-p")
 
 @shared.command("explain")
 @shared.source("model", metavar="MODEL|TABLE")
+@shared.table_options
 @shared.option_group(
     "The question",
     shared.AT,
@@ -117,6 +118,7 @@ def explain(
     sobol: Literal["time", "log"] | None,
     within: tuple[str, ...],
     seed: int,
+    roles: dict[str, Any],
     out: Output,
 ) -> None:
     """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
@@ -126,9 +128,9 @@ def explain(
     from genperf.reporting.engine import export
 
     if why:
-        _show_causes(model, group, at, versus, hints, out)
+        _show_causes(model, roles, group, at, versus, hints, out)
         return
-    fitted = model_or_table(model, *at, *versus)
+    fitted = model_or_table(model, roles, *at, *versus)
     values = values_at(at, "--at", fitted)
     group = group_at(fitted, group, values)
     chosen = one_group(fitted, group, model)
@@ -179,6 +181,7 @@ def explain(
 
 def _show_causes(
     model: str,
+    roles: Mapping[str, Any],
     group: str | None,
     at: tuple[str, ...],
     versus: tuple[str, ...],
@@ -191,9 +194,8 @@ def _show_causes(
     from genperf.result import is_model, load_model
 
     fitted = load_model(model) if is_model(model) else None
-    slow: Any = (
-        read(model, {"skip_bad_rows": True}, *at, *versus) if fitted is None else one_group(fitted, group, model)
-    )
+    rows = {**roles, "skip_bad_rows": True}
+    slow: Any = read(model, rows, *at, *versus) if fitted is None else one_group(fitted, group, model)
     names = [*(factor.name for factor in slow.factors), *slow.group] if fitted is None else names_of(fitted)
     sound: Any = pairs(versus, "--versus", names)
     if fitted is not None and any(name in slow.schema.group for name in sound):

@@ -14,6 +14,7 @@ from genperf.errors import GenperfError
 
 @shared.command("optimize")
 @shared.source("model", metavar="MODEL|TABLE")
+@shared.table_options
 @shared.option_group(
     "The grid",
     option(
@@ -80,6 +81,7 @@ def optimize(
     price: str,
     interval: float,
     top: int,
+    roles: dict[str, Any],
     out: Output,
 ) -> None:
     """Find the configuration for which MODEL's throughput is most, or its time, a cost or a formula least.
@@ -102,7 +104,7 @@ def optimize(
     if steps is not None and samples is not None:
         raise click.UsageError("give either --steps or --samples")
     least, most, count = (None if text is None else with_amounts(text) for text in (minimize, maximize, steps))
-    loaded = model_or_table(model, *over)
+    loaded = model_or_table(model, roles, *over)
     fitted = loaded if group is None else one_group(loaded, group, model)
     limits = capacities(capacity, fitted)
     varied: dict[str, Any] = {**configuration(over, "--over", fitted)}

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: The options one of which names the measured column, and so describes a table.
 MEASURED = ("time", "throughput", "quantity")
+#: The options that give the columns of a table roles.
+ROLES = (*MEASURED, "extrinsic", "intrinsic", "categorical")
 
 
 def names_of(fitted: FitResult | GroupedResult) -> list[str]:
@@ -183,20 +185,30 @@ def recognised_table(source: str | Source, options: dict[str, Any], *question: s
 def read(source: str | Recognised, options: dict[str, Any], *question: str) -> Table:
     """Read the table that the options describe; print the roles that are recognised."""
     table = recognised_table(source, options, *question) if isinstance(source, str) else source
-    if table.given.measured_column is None and not click.get_current_context().params.get("quiet"):
+    if not table.as_given and not click.get_current_context().params.get("quiet"):
         tell(table.line, err=True)
     return table.table()
 
 
-def model_or_table(path: str, *question: str) -> FitResult | GroupedResult:
-    """Load a model, or fit `auto` to a table whose columns are recognised, those of a question as settings."""
+def model_or_table(path: str, roles: Mapping[str, Any], *question: str) -> FitResult | GroupedResult:
+    """Load a model, or fit `auto` to a table that the options describe, the columns of a question as settings."""
     if is_model(path):
+        refuse_roles(path)
         return load_model(path)
     from genperf.fitting import fit
 
-    table = read(path, {"skip_bad_rows": True}, *question)
+    table = read(path, {**roles, "skip_bad_rows": True}, *question)
     with progress(bool(click.get_current_context().params.get("quiet")), "groups" if table.group else "") as done:
         return fit(table, progress=done)
+
+
+def refuse_roles(model: str) -> None:
+    """Refuse a command line that gives the columns of a model roles: those of its table were kept."""
+    source_of = click.get_current_context().get_parameter_source
+    named = next((name for name in ROLES if source_of(name) is ParameterSource.COMMANDLINE), None)
+    if named is not None:
+        hint = "leave it out, or name the table in its place"
+        raise GenperfError(f"--{named} gives a column of a table its role, and this is a model", where=model, hint=hint)
 
 
 def group_at(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 @shared.command("predict")
 @shared.source("model", metavar="MODEL|TABLE")
+@shared.table_options
 @shared.option_group(
     "The question",
     option("--data", metavar="CSV", help="Predict every row of a table (- for standard input)."),
@@ -63,6 +64,7 @@ def predict(
     peak: str | None,
     interval: float,
     band: Band,
+    roles: dict[str, Any],
     out: Output,
 ) -> None:
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
@@ -72,7 +74,7 @@ def predict(
 
     if bool(data) == bool(at):
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
-    fitted = model_or_table(model, *at)
+    fitted = model_or_table(model, roles, *at)
     training = training_of(tokens, peak)
     # A name alone is its own formula, and a price shows the cost of a step.
     typed = pairs(tuple(text if "=" in text else f"{text}={text}" for text in show), "--show")

@@ -77,7 +77,7 @@ def report(
     MODEL is a file of genperf fit. A TABLE (with --time or --quantity and roles, as for fit) is fitted first, and the
     model compared with baselines on what is held out. The page is one file: it needs no network and no server.
     """
-    from genperf.cli.options import MEASURED, capacities, configuration, group_at, one_group, read
+    from genperf.cli.options import capacities, configuration, group_at, one_group, read, refuse_roles
     from genperf.fitting import fit
     from genperf.reporting import View, held_out, page, proposal_page
     from genperf.reporting.proposal import FORMATS
@@ -90,7 +90,7 @@ def report(
             raise GenperfError(f"cannot write a proposal to '{output}'", hint="end it in .html, .tex or .csv")
     if efficiency is not None and not proposal:
         raise click.UsageError("--efficiency is that of --proposal")
-    if any(roles[name] for name in MEASURED) or not is_model(source):
+    if not is_model(source):
         table = read(source, roles, *target)
         options = {**fitting, "pool": pool}
         with progress(out.quiet, "groups" if table.group else "") as done:
@@ -100,6 +100,7 @@ def report(
             with progress(out.quiet, "fits") as done:
                 checked = held_out(table, model, scheme=scheme, along=along, progress=done, **options)
     else:
+        refuse_roles(source)
         fitted, table, checked = with_scaling(load_model(source), roles["scaling"]), None, None
     wanted = configuration(target, "--at (--target)", fitted)
     if proposal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 @shared.command("suggest")
 @shared.source("model", metavar="MODEL|TABLE")
+@shared.table_options
 @shared.option_group(
     "The question",
     shared.TARGET(required=True, help="The configuration to decide about: gpus=64; other factors are as measured."),
@@ -50,6 +51,7 @@ def suggest(
     interval: float,
     band: Band,
     group: str | None,
+    roles: dict[str, Any],
     out: Output,
 ) -> None:
     """Choose what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
@@ -60,7 +62,7 @@ def suggest(
     # `10%` or `0.1`.
     percent = within is not None and within.strip().endswith("%")
     share = None if within is None else number(within.strip().removesuffix("%").strip(), "--within")
-    every = model_or_table(model, *target)
+    every = model_or_table(model, roles, *target)
     wanted = configuration(target, "--at (--target)", every)
     fitted = one_group(every, group_at(every, group, wanted), model)
     suggestion = search.suggest(

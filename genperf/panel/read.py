@@ -92,7 +92,7 @@ def count_in(name: str, text: str, source: Source) -> str:
 
 
 class Recognised(Struct, frozen=True, eq=False, dict=True):
-    """A table with the meaning of its columns, which is looked for only where no option names what was measured."""
+    """A table with the meaning of its columns, looked for where no options name what was measured and a factor."""
 
     source: Source
     #: Roles and how rows are read, where they were given.
@@ -103,6 +103,11 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
     want: str | None = None
     #: The files of a table that is summarised while it is read; `source` has its first rows.
     files: LargeSource | None = None
+
+    @property
+    def as_given(self) -> bool:
+        """Whether the options name what was measured and a factor: nothing else is recognised."""
+        return self.given.measured_column is not None and bool(self.given.factors)
 
     @cached_property
     def reading(self) -> Reading:
@@ -163,7 +168,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
 
     def table(self) -> Table:
         """Return the checked table."""
-        if self.given.measured_column is not None:
+        if self.as_given:
             return read_with_roles(self.files or self.source, self.given, self.mapping)
         return read_with_roles(
             self.files or self.source, replace(self.roles(), skip_bad_rows=True), self.reading.mapping
@@ -205,7 +210,7 @@ def recognised(
 
 
 def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] | None = None, **roles: Any) -> Table:
-    """Read measurements; the roles of the columns are recognised where none is measured by name.
+    """Read measurements; the roles of the columns are recognised where no measured column and factor are named.
 
     Parameters
     ----------

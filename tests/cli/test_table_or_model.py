@@ -190,3 +190,41 @@ def test_a_label_keeps_its_equals_signs() -> None:
     texts = ("gpus=16,layout=tp", "layout=tp=2,pp=4", "16,net=b", "batch=8,16")
     split = ("gpus=16", "layout=tp", "layout=tp=2,pp=4", "16", "net=b", "batch=8,16")
     assert assignments(None, None, texts) == split  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("ask", "--at", "p=16"),
+        ("fit", "--quick"),
+        ("check",),
+        ("predict", "--at", "p=16"),
+        ("explain", "--at", "p=16"),
+        ("explain", "--why"),
+        ("suggest", "--target", "p=16"),
+        ("optimize", "--over", "p=1:16"),
+        ("compare", "--at", "p=16", "--or", "p=4"),
+        ("report", "--target", "p=16"),
+        ("validate", "--models", "amdahl", "--scheme", "leave-one-out"),
+    ],
+)
+def test_a_role_that_is_named_wins_and_the_others_are_recognised(shell: Shell, command: tuple[str, ...]) -> None:
+    pd.DataFrame({"p": [1, 2, 4, 8], "walk": [9.31, 4.87, 2.59, 1.53], "note": list("abcd")}).to_csv(
+        "walks.csv", index=False
+    )
+    name, *rest = command
+    for typed, read in (("", "--quantity walk --extrinsic p"), ("--time walk", "--time walk --extrinsic p")):
+        status, out, errors = shell(name, "walks.csv", *typed.split(), *rest)
+        # The causes of slow steps are those of a time.
+        assert status == 0 or (not typed and "--why" in rest and "try: --time COLUMN" in errors), errors
+        assert read in out + errors
+
+
+@pytest.mark.parametrize("command", [("predict", "--at", "gpus=16"), ("explain",), ("report",)])
+def test_the_columns_of_a_model_have_their_roles(shell: Shell, command: tuple[str, ...]) -> None:
+    done(shell, "fit", "runs.csv", "--quick", "-o", "model.json")
+    name, *rest = command
+    assert "this is a model" in refusal(shell, name, "model.json", "--throughput", "images_per_s", *rest)
+    # What the settings say of tables is not about a model.
+    Path("genperf.toml").write_text('throughput = "images_per_s"\n')
+    assert shell(name, "model.json", *rest)[0] == 0
