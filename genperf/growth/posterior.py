@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
 from genperf.discrepancy import Discrepancy, Extrapolation
@@ -154,19 +155,6 @@ def _layout(key: tuple[tuple[float, float, float], ...], variances: tuple[float,
     return Layout(Counts(*np.array(key).T), np.array(variances))
 
 
-@lru_cache(maxsize=KEPT_COUNTS)
-def _kriging(layout: Layout, key: tuple[tuple[float, float, float], ...]) -> tuple[Array, Array, Array, Array]:
-    """Return what ln T at some counts gains by ln T − f at each measured one, and what it has without them.
-
-    Of each walk, shape (walks, anchors, counts), and of shape (walks, counts): its mean, its variance, a new run's.
-    """
-    process, columns = layout.process, Counts(*np.array(key).T).columns
-    nothing, flat = np.zeros((len(process.scales), len(key))), np.zeros((len(process.scales), len(layout.variances)))
-    alone, variance = process.forecast(columns, flat, nothing)
-    moved = [process.forecast(columns, flat - unit, nothing)[0] - alone for unit in np.eye(flat.shape[1])]
-    return np.stack(moved, axis=1), alone, variance, variance + process.run_variance(0.0)
-
-
 class Posterior(Struct, frozen=True, eq=False):
     """A series with its weighted curves."""
 
@@ -217,11 +205,11 @@ class Draws(Struct, frozen=True, eq=False):
         Each is of shape (draws, counts).
         """
         layout = self.posterior.layout
-        gain, alone, *variances = _kriging(layout, counts.key)
-        away = self.posterior.series.logarithms - layout.curves[:, self.curve].T
-        mean = layout.logarithms(counts, self.curve).T + alone[self.walk]
-        variance, total = (of_walks[self.walk] for of_walks in variances)
-        return mean + np.einsum("dcr,dc->dr", gain[self.walk], away), variance, total
+        scales, logarithms = layout.process.scales[self.walk], self.posterior.series.logarithms
+        process = replace(layout.process, scales=scales, logarithms=logarithms)
+        at_runs, there = layout.curves[:, self.curve].T, layout.logarithms(counts, self.curve).T
+        mean, variance = process.forecast(counts.columns, at_runs, there)
+        return mean, variance, variance + process.run_variance(0.0)
 
 
 def forecast(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts]) -> MixtureForecast:
