@@ -53,8 +53,6 @@ class Prior(Struct, frozen=True, eq=False, dict=True):
     """What `prior.json` holds of the overheads, in its order, and of the walk."""
 
     overheads: tuple[Overhead, ...]
-    #: Shape (overheads,). What the formula of each is divided by to have the size one: eight workers, nine nodes.
-    units: Array
     #: Shape (overheads, 2). Between which values the exponent or the limit of each lies, log-uniformly.
     shape: Array
     #: Shape (overheads,). Of each size relative to the computation at the largest scale: its median, the standard
@@ -87,9 +85,9 @@ class Prior(Struct, frozen=True, eq=False, dict=True):
         return [place for place, overhead in enumerate(self.overheads) if overhead.shape]
 
     def values(self, place: int, workers: float, nodes: float, shape: Array | float = 1.0) -> AnyArray:
-        """Return an overhead of size one at some counts, by its exponents or limits."""
+        """Return an overhead whose coefficient is one at some counts, by its exponents or limits."""
         columns = {"workers": workers, "nodes": nodes, self.overheads[place].shape: shape}
-        return np.asarray(evaluate(self.formulas[place], columns) / self.units[place])
+        return np.asarray(evaluate(self.formulas[place], columns))
 
 
 @cache
@@ -108,7 +106,7 @@ def prior() -> Prior:
     return Prior(
         overheads,
         shape=np.array([plain["shape"].get(o.name, [1.0, 1.0]) for o in overheads]),
-        **{name: each_of(plain[name]) for name in ("units", "median", "spread", "strength")},
+        **{name: each_of(plain[name]) for name in ("median", "spread", "strength")},
         class_share=np.array([class_record["share"] for class_record in classes]),
         present=np.array([each_of(class_record["present"]) for class_record in classes]),
         walk_step=np.array(walks["step"]),
@@ -135,8 +133,11 @@ class Bank(Struct, frozen=True, eq=False, dict=True):
     step: Array
     #: Shape (curves,). The common strength, in the standard deviations of its prior.
     strength: Array
-    #: Shape (curves, overheads).
-    present: Mask
+
+    @cached_property
+    def present(self) -> Mask:
+        """Which overheads arise, shape (curves, overheads)."""
+        return self.sizes > 0.0
 
     @cached_property
     def central(self) -> Array:
@@ -177,5 +178,4 @@ def bank(curves: int = BANK_CURVES) -> Bank:
         unseen,
         logarithms[:, STEP],
         normal[:, count],
-        present,
     )

@@ -74,7 +74,7 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
     if reading.nodes == reading.workers:
         # A doubling of the workers is one of the nodes.
         sizes[:, LATENCY] += sizes[:, DOUBLING]
-    constants = np.column_stack([level / one.unit, level[:, None] * sizes[:, places] / prior_constants.units[places]])
+    constants = np.column_stack([level / one.unit, level[:, None] * sizes[:, places]])
     if reading.free_constant:
         # Work that did not vary: how much of its time is a constant, the prior alone says.
         constants[:, [0, 1 + places.index(CONSTANT)]] /= 1.0 + sizes[:, [CONSTANT]]

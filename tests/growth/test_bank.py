@@ -42,7 +42,7 @@ def test_overheads_by_hand():
     found = {o.name: known.values(place, 16.0, 2.0, exponents) for place, o in enumerate(known.overheads)}
     assert found["one after another"].tolist() == [1 / 8, 1 / 64]
     # Eight workers of a node, the first one or two without contention.
-    assert_allclose(found["contention"], [7 / 7, 6 / 7])
+    assert_allclose(found["contention"], [7.0, 6.0])
     # Limits of eight and of thirty-two workers, which count from the second node on.
     assert known.values(8, 16.0, 2.0, np.array([8.0, 32.0])).tolist() == [1.0, 0.0]
     assert float(known.values(8, 16.0, 1.0, 8.0)) == 0.0
