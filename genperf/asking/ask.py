@@ -5,7 +5,6 @@ A question of a table stands under its columns, read by the rules of a row; of a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
@@ -56,7 +55,7 @@ from genperf.panel.panel import StepWork, several_nodes
 from genperf.panel.quantities import paid_for, quantities_of
 from genperf.panel.read import Recognised, count_in
 from genperf.panel.reading import Reading, column_named
-from genperf.panel.words import machine_in
+from genperf.panel.words import level_counted, machine_in
 from genperf.peaks import device_in, devices
 from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import MixtureForecast
@@ -523,10 +522,9 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
 def _machine_apart(at: Mapping[str, str], name: str, source: Source) -> tuple[Mapping[str, str], str]:
     """Return a question whose machine, `2x8xh100`, is its counts and the cell of its device; and a device of no run."""
     machine, rest = machine_in(at[name])
-    several = re.fullmatch(r"(\d[\d,]*)[ _-]?([^\W\d_]+)", at[name])
-    if name == SCALE and not machine and several is not None and meant_by(several[2]) in LEVELS:
-        # `64gpus`, `16 nodes`.
-        return {**{n: text for n, text in at.items() if n != SCALE}, several[2]: several[1]}, ""
+    if name == SCALE and not machine and (several := level_counted(at[name])) is not None:
+        number, level = several
+        return {**{n: text for n, text in at.items() if n != SCALE}, level: number}, ""
     if not machine or rest or _cell_with(at[name], source)[0]:
         return at, ""
     column, cell = _cell_with(machine["device"], source)

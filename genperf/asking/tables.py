@@ -33,7 +33,7 @@ from genperf.fitting import fit_group, model_of
 from genperf.formula import parse, quote_name, render
 from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
-from genperf.one_run import TrainingRun, about, run_in, run_of_words
+from genperf.one_run import OneRun, about, row_in, row_of_run
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.evidence import MONEY, TableColumn, is_size
@@ -154,12 +154,9 @@ def ask(
     0.408
     """
     rate_of_device = None if peak is None else peak_of(str(peak))
-    run = run_of_words((table,), rate_of_device, configuration) if isinstance(table, str) else None
-    if run is not None:
-        counts = {name: label(value) for name, value in (at or {}).items()}
-        paid = None if price is None else price_of(price, per)
-        return about(run, None if tokens is None else amount(str(tokens)), counts, paid, checked_hints(hints or {}))
-    named = {**(at or {}), **configuration}
+    is_path = isinstance(table, str | Path)
+    spoken = row_in([str(table)]) if is_path and not ((at or configuration) and Path(str(table)).is_file()) else {}
+    named = {**(at or {}), **({} if spoken else configuration)}
     several = {n: list(values) for n, values in named.items() if isinstance(values, list | tuple | range | np.ndarray)}
     texts = {"samples": samples, "deadline": deadline, "budget": budget, "tokens": tokens}
     question = Question(
@@ -174,14 +171,18 @@ def ask(
         {name: label(value) for name, value in {**named, **dict(zip(several, values, strict=True))}.items()}
         for values in product(*several.values())
     ]
+    answers: list[Answer] | list[OneRun]
     if isinstance(table, FitResult | GroupedResult) or is_model_file(table):
         fitted = table if isinstance(table, GroupedResult) else model_of(table)
         answers = [ask_fitted(fitted, wanted, question) for wanted in places]
+        return answers if several else answers[0]
+    row: Any = {**configuration, **spoken}
+    if not spoken:
+        cells = open_files([str(table)]) if is_path else open_source(table)
+        row = row_of_run(cells, rate_of_device)
+    if isinstance(row, dict):
+        answers = [about(row, question.training, wanted, question.price, question.hints) for wanted in places]
     else:
-        cells = open_files([str(table)]) if isinstance(table, str | Path) else open_source(table)
-        alone = run_in(cells, rate_of_device)
-        if isinstance(alone, TrainingRun):
-            return about(alone, question.training.tokens, places[0], question.price, question.hints)
         opened = recognised(cells, {**(roles or {}), "work": work})
         answers = [ask_recognised(opened, wanted, want, question) for wanted in places]
     return answers if several else answers[0]

@@ -80,7 +80,7 @@ def ask(
     from genperf.asking.tables import ask_fitted, ask_recognised, is_model_file
     from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
     from genperf.models.network import checked_hints
-    from genperf.one_run import about, run_in, run_of_words, tested_in
+    from genperf.one_run import about, row_in, row_of_run
     from genperf.panel.words import source_of_words
     from genperf.result import load_model
     from genperf.table.cells import Source
@@ -95,17 +95,15 @@ def ask(
         fitted = load_model(table[0])
         _show(ask_fitted(fitted, _configuration(at, names_of(fitted)), question), out, full, topics)
         return
-    what: Any = None
-    if not Path(table[0]).is_file():
-        what = source_of_words(table) or run_of_words(table, training.peak)
-    elif len(table) == 1 and not at:
-        what = tested_in(table[0])
-    what = _source(table, roles["delimiter"]) if what is None else what
-    run = run_in(what, training.peak) if isinstance(what, Source) else what
+    what: Any = {}
+    if not (at and Path(table[0]).is_file()):
+        what = source_of_words(table) or row_in(table)
+    what = what or _source(table, roles["delimiter"])
+    run = row_of_run(what, training.peak) if isinstance(what, Source) else what
     if isinstance(run, GenperfError):
         out.note(f"note: {run}")
     elif run is not None:
-        one_run = about(run, training.tokens, _configuration(at, ()), paid, checked)
+        one_run = about(run, training, _configuration(at, ()), paid, checked)
         if not out.written(one_run):
             tell_all(one_run.lines)
         return

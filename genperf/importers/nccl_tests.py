@@ -6,7 +6,6 @@ place. The ranks are the lines `#  Rank  0 Group … on HOST device …`.
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -82,8 +81,8 @@ def plateau(text: str, name: str) -> dict[str, Cell]:
 
 
 def plateau_in(path: str) -> dict[str, Cell]:
-    """Return what a file of such a test holds, as `plateau` does; nothing of another file, or of none."""
-    opened = attempted(read_text, path) if Path(path).is_file() else ("", "")
+    """Return what a file of such a test holds, as `plateau` does; nothing of another file."""
+    opened = attempted(read_text, path)
     return {} if isinstance(opened, GenperfError) else plateau(opened[1], opened[0])
 
 

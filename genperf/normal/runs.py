@@ -13,7 +13,8 @@ import pandas as pd
 
 from genperf import datasets
 from genperf.facts import PublishedPlace
-from genperf.peaks import devices
+from genperf.panel.panel import several_nodes
+from genperf.peaks import device_in, devices
 
 #: What a run of another family, size, precision, or of a mixture of experts in place of a dense network (or the other
 #: way round) counts. Half and double move the ends by under two points (`experiments/advice/one_run.py`).
@@ -81,3 +82,18 @@ def place_of_run(
     counts = ((int(rows.sum()), len({*sources[rows]}), fewest, among) for rows, fewest, among in narrowest)
     runs, count, _, among = next(of for of in counts if of[0] >= FEWEST_RUNS and of[1] >= of[2])
     return PublishedPlace("mfu", value, percentile, median, low, high, runs, count, among)
+
+
+def place_of_test(busbw: float, collective: str, family: str, several: bool) -> PublishedPlace | None:
+    """Return where a test of a collective lies among published ones of such devices, on one node or on several."""
+    table = datasets.collectives()
+    families = table["device"].map(lambda device: getattr(device_in(str(device)), "family", None))
+    on_several = several_nodes(table["nodes"].to_numpy()) == several
+    rows = table[(table["collective"] == collective) & on_several & (families == family)]
+    if rows.empty:
+        return None
+    values = rows["busbw_GBps"].to_numpy() * 1e9
+    low, median, high = np.quantile(values, [0.05, 0.5, 0.95]).tolist()
+    among = f"{'over several nodes' if several else 'in one node'} of {devices()[family].label}"
+    below = 100.0 * float(np.mean(values < busbw) + 0.5 * np.mean(values == busbw))
+    return PublishedPlace("busbw", busbw, below, median, low, high, len(rows), rows["repository"].nunique(), among)

@@ -5,8 +5,7 @@ an all-reduce, (n − 1)/n of an all-gather, a reduce-scatter and an all-to-all,
 """
 
 import textwrap
-from collections.abc import Collection, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,20 +13,21 @@ import pandas as pd
 from msgspec import Struct, to_builtins
 from msgspec.structs import asdict
 
-from genperf import datasets
+from genperf.arrays import Array
 from genperf.errors import GenperfError, counted
-from genperf.facts import ENDS, Paid, PublishedPlace
+from genperf.facts import ENDS, Paid, PublishedPlace, Training
 from genperf.fitting import fit
-from genperf.formula.amounts import amount
+from genperf.formula.amounts import amount, bandwidth
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
-from genperf.one_run.run import Collective, TrainingRun, collective_of
+from genperf.normal.runs import place_of_test
+from genperf.one_run.run import TrainingRun, run_of_row
 from genperf.one_run.utilisation import Utilisation, conventions_of, percent, utilisation_of
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
 from genperf.panel.read import read_table
-from genperf.panel.words import machine_in
-from genperf.peaks import device_in, devices, link_rate
-from genperf.vocabulary.names import LEVELS, canonical_of
+from genperf.panel.words import level_counted, machine_in, number_of
+from genperf.peaks import UNKNOWN, device_in, link_rate
+from genperf.vocabulary.names import LEVELS, canonical_of, meant_by
 from genperf.words.numbers import durations_text, three_digits
 from genperf.words.published import place_text
 
@@ -69,34 +69,37 @@ class OneRun(Struct, frozen=True):
 
 
 def about(
-    run: TrainingRun | Collective,
-    tokens: float | None = None,
+    row: Mapping[str, Any],
+    training: Training | None = None,
     at: Mapping[str, str] | None = None,
     price: Paid | None = None,
     hints: Mapping[str, str] | None = None,
 ) -> OneRun:
-    """Return the answer about a run; of tokens, also how long they take at the counts of `at`, before any run as well.
+    """Return the answer about the run of a row; of tokens, also how long they take at the counts of `at`.
 
     Examples
     --------
-    >>> from genperf.one_run.run import run_of_words
-    >>> print(about(run_of_words(("8xh100", "7B", "76800tok/s", "bf16"))).lines[1])
+    >>> from genperf.panel.words import row_of_words
+    >>> print(about(row_of_words(("8xh100", "7B", "76800tok/s", "bf16"))).lines[1])
     MFU       40.8 % (37.9 – 61.1 %): 6·P, of 989 TFLOP/s dense
-    >>> about(run_of_words(("2x8xh100", "all_reduce", "3.8GB/s")), hints={BANDWIDTH: "25Gbit/s"}).lines[1]
+    >>> about(row_of_words(("2x8xh100", "all_reduce", "3.8GB/s")), hints={BANDWIDTH: "25Gbit/s"}).lines[1]
     'bus       3.8 GB/s: 122 % of 25Gbit/s (3.12 GB/s each way)'
     """
-    if isinstance(run, Collective):
-        return _about_test(run, hints or {})
-    network, used = run.network, utilisation_of(run, is_planned=tokens is not None)
+    if "collective" in row:
+        return _about_test(row, (hints or {}).get(BANDWIDTH, ""))
+    training = training or Training()
+    run = run_of_row(row, training.peak or 0.0)
+    network, used = run.network, utilisation_of(run, is_planned=training.tokens is not None)
     speed = f"{three_digits(run.rate)} {network.sample}/s" if run.rate else ""
     title = " · ".join(filter(None, (run.label, network.name, speed, run.precision)))
     rows = [("", title), ("MFU", used.text), *(("⚠", note) for note in used.notes)]
     rows += _placed(used.normal, used.less_by, used.more_by)
-    plan = OneRun((), {}) if tokens is None else _plan(run, used, tokens, at or {}, price, hints or {})
-    return OneRun((*rows, *plan.rows), {**to_builtins(used), "training": plan.numbers or None})
+    plan = None if training.tokens is None else _plan(run, used, training.tokens, at or {}, price, hints or {})
+    numbers = {**to_builtins(used), "training": plan and plan.numbers}
+    return OneRun((*rows, *(plan.rows if plan else ())), numbers)
 
 
-def _placed(place: PublishedPlace | None, less: Collection[str], more: Collection[str] = ()) -> list[tuple[str, str]]:
+def _placed(place: PublishedPlace | None, less: Iterable[str], more: Iterable[str] = ()) -> list[tuple[str, str]]:
     """Return the rows of a card about published values, and about what usually explains less, or more."""
     return [("among", place_text(place) if place else ""), ("less by", "; ".join(less)), ("more by", "; ".join(more))]
 
@@ -119,20 +122,21 @@ def _plan(
         raise GenperfError(what, hint="--tokens is of a transformer: 7B, or llama3-8b")
     devices, nodes = _counts(run, at)
     if run.rate:
-        seconds, reason, suggestion = _by_growth(run, tokens, devices, nodes, hints)
+        of_token, reason, suggestion = _by_growth(run, devices, nodes, hints)
     else:
-        seconds, reason, suggestion = _by_utilisation(run, used, tokens, devices)
-    paid = nodes if price is not None and price.per and canonical_of(price.per) == "nodes" else devices
-    costs = [None if price is None else end * paid * price.per_second for end in seconds]
+        of_token, reason, suggestion = _by_utilisation(run, used, devices)
+    seconds = tokens * of_token
     numbers: dict[str, Any] = {"tokens": tokens, "devices": devices, "nodes": nodes}
-    numbers |= {f"days{end}": value / DAY for end, value in zip(ENDS, seconds, strict=True)}
-    numbers |= {f"cost{end}": value for end, value in zip(ENDS, costs, strict=True)}
+    numbers |= {f"days{end}": value / DAY for end, value in zip(ENDS, seconds.tolist(), strict=True)}
     centre, lower, upper, unit = durations_text(*seconds)
-    machine = f"{devices:g} x {run.device.label or 'devices'}"
-    text = f"{three_digits(tokens)} tokens at {machine}: {centre} {unit} ({lower} – {upper})"
+    text = f"{three_digits(tokens)} tokens at {devices:g} x {run.device.label or 'devices'}: "
+    text += f"{centre} {unit} ({lower} – {upper})"
+    costs: list[Any] = [None] * len(ENDS)
     if price is not None:
-        centre, lower, upper = (three_digits(end or 0.0) for end in costs)
-        text += f", {centre} ({lower} – {upper}) at {price.text}"
+        paid = nodes if canonical_of(price.per or "") == "nodes" else devices
+        costs = (seconds * paid * price.per_second).tolist()
+        text += ", {} ({} – {}) at {}".format(*map(three_digits, costs), price.text)
+    numbers |= {f"cost{end}": value for end, value in zip(ENDS, costs, strict=True)}
     rows = ("training", text), ("⚠ blind", reason), ("→ next", suggestion)
     return OneRun(rows, {**numbers, "verdict": "extrapolating-blind", "reason": reason, "next": suggestion})
 
@@ -146,8 +150,8 @@ def _counts(run: TrainingRun, at: Mapping[str, str]) -> tuple[float, float]:
         if device is not None and run.device.name not in ("", device.name):
             hint = f"{text} without --at and without a rate is answered from published runs"
             raise GenperfError(f"the run is on {run.device.label}, and --at names another device", hint=hint)
-        value = machine.get("devices", amount(text))
-        meaning = "workers" if name == "count" or machine else canonical_of(name)
+        number, level = level_counted(text) or (text, "workers" if name == "count" else name)
+        value, meaning = machine.get("devices", amount(number)), "workers" if machine else meant_by(level)
         if value is None or meaning not in LEVELS or not value >= 1.0:
             raise GenperfError(f"--at {name}={text} is no count of devices or nodes", hint="--at 64, or --at nodes=8")
         counts[meaning] = value
@@ -156,89 +160,65 @@ def _counts(run: TrainingRun, at: Mapping[str, str]) -> tuple[float, float]:
     return devices, counts.get("nodes", max(float(np.ceil(devices / of_node)), 1.0))
 
 
-def _by_growth(
-    run: TrainingRun, tokens: float, devices: float, nodes: float, hints: Mapping[str, str]
-) -> tuple[list[float], str, str]:
-    """Return the seconds with their ends by a fit to a table of the one run; why no better, and the next run."""
+def _by_growth(run: TrainingRun, devices: float, nodes: float, hints: Mapping[str, str]) -> tuple[Array, str, str]:
+    """Return the seconds of a token with their ends by a fit to the one run; why no better, and the next run."""
     if hints and not run.step_seconds:
         hint = "the samples of a step of all, and their length: gbs=256 seq=2048"
         raise GenperfError("a hinted network needs the time of a step", hint=hint)
-    step = run.step_seconds or 1.0
-    row = pd.DataFrame({"devices": [run.devices], "nodes": [run.used_nodes], "step_s": [step]})
+    row = pd.DataFrame({"devices": [run.devices], "nodes": [run.used_nodes], "step_s": [run.step_seconds or 1.0]})
     table = read_table(row, time="step_s", extrinsic="devices,nodes", scaling="weak")
     message = {} if MESSAGE in hints else {PARAMETERS: f"{run.network.parameters:g}"}
     fitted = fit(table, hints={**message, **hints} if hints else {})
     predicted = fitted.predict_columns({"devices": [devices], "nodes": [nodes]})
-    alone = tokens / run.rate * run.devices / devices / step
-    ends = [alone * float(predicted[name][0]) for name in (table.target.name, "lower", "upper")]
+    steps = np.array([predicted[name][0] for name in (table.target.name, "lower", "upper")])
+    seconds = steps / table.measured[0] * run.devices / devices / run.rate
     count = min(2.0 * run.devices, devices)
     if run.used_nodes < 2.0 <= nodes:
-        of = "what the second costs rests on the hint"
-        of = of if hints else "the interval holds networks of which nothing is known"
-        on = " on 2 nodes" if count < devices else ""
-        return ends, f"no run beyond one node: {of}", f"measure {count:g} devices{on}"
+        unknown = "what the second costs rests on the hint"
+        unknown = unknown if hints else "the interval holds networks of which nothing is known"
+        suggestion = f"measure {count:g} devices{' on 2 nodes' if count < devices else ''}"
+        return seconds, f"no run beyond one node: {unknown}", suggestion
     if devices == run.devices:
-        return ends, "one run: how much its repeats differ is that of published ones", "measure it again"
-    return ends, "one run: what another count costs is that of published series", f"measure {count:g} devices"
+        return seconds, "one run: how much its repeats differ is that of published ones", "measure it again"
+    return seconds, "one run: what another count costs is that of published series", f"measure {count:g} devices"
 
 
-def _by_utilisation(run: TrainingRun, used: Utilisation, tokens: float, devices: float) -> tuple[list[float], str, str]:
+def _by_utilisation(run: TrainingRun, used: Utilisation, devices: float) -> tuple[Array, str, str]:
     """Return the same by the utilisation that a run states, or by those of published runs."""
     name, (operations, low, high) = next(iter(conventions_of(run).items()))
-    shares, unknown, place = [used.mfu, used.mfu_upper, used.mfu_lower], [1.0, low, high], used.normal
+    shares, unknown, place = (used.mfu, used.mfu_upper, used.mfu_lower), (1.0, low, high), used.normal
     reason = f"no rate: the interval is what is not known of the operations ({name})"
     if used.mfu is None and place is not None:
-        shares, unknown = [place.median, place.high, place.low], [1.0, 1.0, 1.0]
+        shares, unknown = (place.median, place.high, place.low), (1.0, 1.0, 1.0)
         reason = f"no run: the interval is that of {place.runs} published {place.among} ({name})"
-    at_peak = tokens * operations / (devices * run.dense_peak)
-    seconds = [at_peak * factor / (share or 1.0) for factor, share in zip(unknown, shares, strict=True)]
+    seconds = operations / (devices * run.dense_peak) * np.array(unknown) / np.array(shares, dtype=float)
     return seconds, reason, f"measure the tokens a second of {devices:g} devices"
 
 
 # --- a test of a collective -------------------------------------------------------------------------------------------
 
 
-def _about_test(test: Collective, hints: Mapping[str, str]) -> OneRun:
-    """Return the answer about a test of a collective."""
-    several, hinted, place = bool(several_nodes(test.nodes)), hints.get(BANDWIDTH, ""), _place(test)
-    link = hinted or ("" if several else test.device.link)
+def _about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
+    """Return the answer about a test of a collective, whose devices may not be known."""
+    device, speed = device_in(test["device"]) or UNKNOWN, bandwidth(test.get("busbw", ""))
+    count, nodes, size = (number_of(test.get(name)) for name in ("devices", "nodes", "size"))
+    if speed is None:
+        raise GenperfError("a test of collectives needs its bus bandwidth", hint="8xh100 all_reduce 470GB/s")
+    nodes, several = nodes or 1.0, bool(several_nodes(nodes or 1.0))
+    place = place_of_test(speed, test["collective"], device.family, several)
+    link = hinted or ("" if several else device.link)
     rate = link_rate(link) if link else 0.0
-    size = "" if test.size is None else f" at {three_digits(test.size / 1e9)} GB"
-    devices = f"{test.devices:g} {test.device.label}".strip() if test.devices else ""
+    of_size = "" if size is None else f" at {three_digits(size / 1e9)} GB"
+    machine = f"{count:g} {device.label}".strip() if count else ""
     compared = "the link is not known: --hint bandwidth=400Gbit/s of a node"
     if rate:
-        compared = f"{percent(test.busbw / rate)} % of {link} ({three_digits(rate / 1e9)} GB/s each way)"
-    rows = [("", " · ".join(filter(None, (test.collective + size, devices, counted(int(test.nodes), "node")))))]
-    rows += [("bus", f"{three_digits(test.busbw / 1e9)} GB/s: {compared}")]
-    rows += [("⚠", _ABOVE)] if hinted and test.busbw > rate else []
-    is_low = test.busbw < LOW_BUS * (rate or (0.0 if place is None else place.median))
+        compared = f"{percent(speed / rate)} % of {link} ({three_digits(rate / 1e9)} GB/s each way)"
+    rows = [("", " · ".join(filter(None, (test["collective"] + of_size, machine, counted(int(nodes), "node")))))]
+    rows += [("bus", f"{three_digits(speed / 1e9)} GB/s: {compared}")]
+    rows += [("⚠", _ABOVE)] if hinted and speed > rate else []
+    is_low = speed < LOW_BUS * (rate or (0.0 if place is None else place.median))
     less = _BETWEEN if several else _NVLINK if link.startswith("nvlink") else _INSIDE
     rows += _placed(place, [less] if is_low else [])
-    numbers = {name: value for name, value in asdict(test).items() if name not in ("device", "size")}
-    numbers |= {"link": link, "link_rate": rate or None, "share": test.busbw / rate if rate else None}
+    numbers = {"collective": test["collective"], "devices": count or 0.0, "nodes": nodes, "busbw": speed}
+    numbers |= {"link": link, "link_rate": rate or None, "share": speed / rate if rate else None}
     return OneRun(tuple(rows), {**numbers, "normal": place and asdict(place)})
-
-
-def tested_in(path: str) -> Collective | None:
-    """Return the test in a file, as nccl-tests and rccl-tests print it; None of another file."""
-    if not Path(path).is_file():
-        return None  # without an import of the formats of other tools
-    from genperf.importers.nccl_tests import plateau_in
-
-    row = plateau_in(path)
-    return collective_of(row) if row else None
-
-
-def _place(test: Collective) -> PublishedPlace | None:
-    """Return where a test lies among published ones of the same device, in one node or over several as well."""
-    table, several, family = datasets.collectives(), bool(several_nodes(test.nodes)), test.device.family
-    families = table["device"].map(lambda device: getattr(device_in(str(device)), "family", None))
-    is_several = several_nodes(table["nodes"].to_numpy()) == several
-    rows = table[(table["collective"] == test.collective) & is_several & (families == family)]
-    if rows.empty:
-        return None
-    values, speed = rows["busbw_GBps"].to_numpy() * 1e9, test.busbw
-    low, median, high = np.quantile(values, [0.05, 0.5, 0.95]).tolist()
-    among = f"{'over several nodes' if several else 'in one node'} of {devices()[family].label}"
-    below = 100.0 * float(np.mean(values < speed) + 0.5 * np.mean(values == speed))
-    return PublishedPlace("busbw", speed, below, median, low, high, len(rows), rows["repository"].nunique(), among)

@@ -1,7 +1,8 @@
-"""One run, from the words of a command or from the cells of a row: a device, how many, a network, a rate."""
+"""One run, from the cells of a row: a device, how many, a network, and samples a second or the time of a step."""
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,34 +10,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from genperf.errors import GenperfError, attempted, did_you_mean
-from genperf.formula.amounts import DURATIONS, amount, bandwidth
+from genperf.formula.amounts import DURATIONS
 from genperf.networks import TrainedNetwork, network_named
 from genperf.panel.machine import SPLITS, USUAL_DEVICES
-from genperf.panel.words import NAMES, RUN_WORDS, meaning_of, number_of, row_of_words
+from genperf.panel.words import RUN_WORDS, meaning_of, number_of, row_of_words
 from genperf.peaks import UNKNOWN, Device, device_in, devices, precision_in
 from genperf.table.cells import Source
 from genperf.table.clean import is_missing
 from genperf.vocabulary import any_of
-from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.headers import STEP_WORDS, header_of
 from genperf.vocabulary.names import COUNTED, canonical_of, plain_name
 from genperf.words.numbers import three_digits
 
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
-#: What the rate or the time of steps counts.
-_STEPS = ("seconds", "steps", "iterations", "step", "it")
+_FLAGS = ("recomputation", "adapters")
 #: How far the printed size of a network lies from its parameters at most: 7B is 6.74 or 7.62 billion.
 PRINTED_SIZE = 0.1
-
-
-class Collective(Struct, frozen=True):
-    """A test of a collective: where it ran, the bytes a second of its bus, and the bytes of its largest message."""
-
-    collective: str
-    devices: float  #: 0 where it is not known.
-    nodes: float
-    busbw: float
-    device: Device = UNKNOWN
-    size: float | None = None
 
 
 class TrainingRun(Struct, frozen=True):
@@ -72,38 +61,26 @@ class TrainingRun(Struct, frozen=True):
         return f"{self.devices:g} x {self.device.label or 'device'}"
 
 
-def run_of_words(
-    words: Sequence[str], peak: float | None = None, settings: Mapping[str, Any] | None = None
-) -> TrainingRun | Collective | None:
-    """Return the run, or the test of a collective, that words and settings describe; None where no machine begins."""
-    row = row_of_words(words)
-    if "collective" in row and row["devices"] < 2.0:
-        raise GenperfError(
-            f"a collective of one {row['device'].upper()} uses no link", hint="8xh100 all_reduce 470GB/s"
-        )
-    if "collective" in row:
-        return collective_of(row)
-    return run_of_row({**(settings or {}), **row}, peak or 0.0) if row else None
+def row_in(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the row of one run in words, or of the test in a file of nccl-tests; empty for anything else."""
+    if not Path(texts[0]).is_file():
+        return row_of_words(texts)
+    # Only here: the formats of other tools are read by nobody else.
+    from genperf.importers.nccl_tests import plateau_in
+
+    return plateau_in(texts[0]) if len(texts) == 1 else {}
 
 
-def collective_of(row: Mapping[str, Any]) -> Collective:
-    """Return the test of a collective of a row, whose devices may not be known."""
-    device, speed, size = device_in(row["device"]) or UNKNOWN, bandwidth(row.get("busbw", "")), row.get("size", "")
-    if speed is None:
-        raise GenperfError("a test of collectives needs its bus bandwidth", hint="8xh100 all_reduce 470GB/s")
-    nodes = number_of(row.get("nodes")) or 1.0
-    return Collective(row["collective"], row.get("devices", 0.0), nodes, speed, device, amount(str(size)))
-
-
-def run_in(source: Source, peak: float | None = None) -> TrainingRun | GenperfError | None:
-    """Return the run of a table of one row that names its device, or why that is none; None of another table."""
-    cells = {name: column[0] for name, column in source.cells.items()} if len(source) == 1 else {}
-    named = [str(cell) for name, cell in cells.items() if plain_name(name) in RUN_WORDS["device"]]
+def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | GenperfError | None:
+    """Return the row of a table of one run that names its device, or why that is none; None of another table."""
+    row = {name: column[0] for name, column in source.cells.items()} if len(source) == 1 else {}
+    named = [str(cell) for name, cell in row.items() if plain_name(name) in RUN_WORDS["device"]]
     if named and (peak or any(map(device_in, named))):
-        return run_of_row(cells, peak or 0.0)
-    supposed = attempted(run_of_row, cells, 1.0) if named else None
-    is_run = isinstance(supposed, TrainingRun) and supposed.rate > 0.0
-    return attempted(run_of_row, cells) if is_run else None
+        return row
+    # That no device is known is a fault of a run alone.
+    supposed = attempted(run_of_row, row, 1.0) if named else None
+    error = attempted(run_of_row, row) if isinstance(supposed, TrainingRun) and supposed.rate else None
+    return error if isinstance(error, GenperfError) else None
 
 
 def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
@@ -134,7 +111,7 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     if device.name == "mi250x" and per_node == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
         peak = 0.5 * (peak or device.rate(precision or "16-bit"))
-    flags = {name: str(named[name]).strip().lower() not in RUN_WORDS["none"] for name in NAMES if name in named}
+    flags = {name: str(named[name]).strip().lower() not in RUN_WORDS["none"] for name in _FLAGS if name in named}
     run = TrainingRun(
         replace(device, rates={"16-bit": peak}, sparse=1.0) if peak else device,
         count or 1.0,
@@ -175,25 +152,25 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
 
 def _with_rate(run: TrainingRun, cells: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainingRun:
     """Return a run with its samples a second and the time of its step: from a rate, or from a step's time."""
-    sample, column = run.network.sample, next((name for name in cells if canonical_of(name) == "batch"), "")
+    sample, batched = run.network.sample, next((name for name in cells if canonical_of(name) == "batch"), "")
     passes = numbers.get("micro_batch", 0.0) * numbers.get("micro_batches", 1.0)
     splits = float(np.prod([numbers.get(way, 1.0) for way in SPLITS]))
     length, batch = run.sequence if sample == "tokens" else 1.0, numbers.get("batch", passes / splits)
-    is_open = run.devices > 1.0 and "global_batch" not in numbers and plain_name(column) in ("batch", "batch_size")
+    is_open = run.devices > 1.0 and "global_batch" not in numbers and plain_name(batched) in ("batch", "batch_size")
     of_a_step = length * numbers.get("global_batch", 0.0 if is_open else batch * run.devices)
     #: Samples of the network in one of what is counted.
-    worth = dict.fromkeys(("", "samples", "sequences", "sentences"), length) | dict.fromkeys(_STEPS, of_a_step)
+    worth = dict.fromkeys(("", "samples", "sequences", "sentences"), length) | dict.fromkeys(STEP_WORDS, of_a_step)
     worth |= dict.fromkeys(("tokens",) if sample == "tokens" else ("images", "frames"), 1.0)
     headers = ((header_of(column), number_of(cell)) for column, cell in cells.items())
     rates = [
-        ("seconds" if header.kind == "time" else header.counted, header, value)
+        ("step" if header.kind == "time" else header.counted, header, value)
         for header, value in headers
         if value and header.kind in ("rate", "time") and header.of != "job"
     ]
     for counted, header, value in sorted(rates, key=lambda rate: rate[0] != sample):
         if not (samples := worth.get(counted, 0.0)):
             continue
-        timed, in_steps, unit = header.kind == "time", counted in _STEPS, DURATIONS.get(header.unit, 1.0)
+        timed, in_steps, unit = header.kind == "time", counted in STEP_WORDS, DURATIONS.get(header.unit, 1.0)
         sharing = run.used_nodes if header.level == "nodes" else run.devices
         rate = samples / (value * unit) if timed else samples * value / unit
         rate *= sharing if header.shared else 1.0
@@ -210,13 +187,15 @@ def _with_rate(run: TrainingRun, cells: Mapping[str, Any], numbers: Mapping[str,
         return replace(run, rate=rate, mistakes=usual, step_seconds=of_a_step / rate)
     if not rates or run.printed or run.stated:
         return run
-    counted, lacking = rates[0][0], [] if length else ["seq=2048"]
+    counted, header, _ = rates[0]
+    what = "the time of a step" if header.kind == "time" else f"{counted or 'a rate without a unit'} a second"
+    needed = {"seq=2048": length, "gbs=256": numbers.get("global_batch", batch) if counted in STEP_WORDS else 1.0}
+    lacking = [setting for setting, value in needed.items() if not value]
+    message, hint = f"{what} may be of any number of {sample}", f"add {' and '.join(lacking)}, or give tok/s"
     if counted in ("tokens", "images"):
-        what = f"{run.network.name} is trained on {sample}, and the rate is of {counted}"
-        raise GenperfError(what, hint=f"a rate in {sample}/s, or another network")
-    if counted in _STEPS and is_open:
+        message = f"{run.network.name} is trained on {sample}, and the rate is of {counted}"
+        hint = f"a rate in {sample}/s, or another network"
+    elif counted in STEP_WORDS and is_open:
+        message = f"{batched}={batch:g} may be of each device or of all"
         hint = f"gbs={batch:g} of all, or batch_per_gpu={batch:g} of each"
-        raise GenperfError(f"{column}={batch:g} may be of each device or of all", hint=hint)
-    lacking += ["gbs=256"] if counted in _STEPS and not numbers.get("global_batch", batch) else []
-    what = "the time of a step" if counted == "seconds" else f"{counted or 'a rate without a unit'} a second"
-    raise GenperfError(f"{what} may be of any number of {sample}", hint=f"add {' and '.join(lacking)}, or give tok/s")
+    raise GenperfError(message, hint=hint)

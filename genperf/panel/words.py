@@ -13,7 +13,7 @@ from genperf.peaks import PRECISIONS, device_in
 from genperf.table.cells import Source, source_of
 from genperf.vocabulary import any_of, section
 from genperf.vocabulary.headers import canonical_time, header_of
-from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, plain_name
+from genperf.vocabulary.names import ALIASES, COUNTED, LEVELS, canonical_of, meant_by, plain_name
 
 #: What a column of a run means beside the factors, and what of these and the factors is no number.
 RUN_WORDS = section("one_run")
@@ -56,6 +56,12 @@ def machine_in(text: str) -> tuple[dict[str, Any], str]:
     return machine | ({"nodes": float(nodes)} if nodes else {}), text[match.end() :]
 
 
+def level_counted(text: str) -> tuple[str, str] | None:
+    """Return the number and what it counts of a text such as `64gpus` or `16 nodes`; None of any other."""
+    match = re.fullmatch(r"(\d[\d,]*)[ _-]?([^\W\d_]+)", text)
+    return (match[1], match[2]) if match is not None and meant_by(match[2]) in LEVELS else None
+
+
 def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     """Return the cells of a row that words describe, by their columns; nothing where no machine begins.
 
@@ -76,6 +82,9 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     if bare := next(filter(_BARE.fullmatch, rest.split()), ""):
         what, number = "could be tokens or samples a second, of all devices or of each", bare.removesuffix("/s")
         raise GenperfError(f"'{bare}' {what}", hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
+    if "collective" in row and count < 2.0:
+        what = f"a collective of one {device.upper()} uses no link"
+        raise GenperfError(what, hint="8xh100 all_reduce 470GB/s")
     nodes = number_of(row.get("nodes", 0.0)) or 0.0
     if is_open and several_nodes(nodes) and count <= USUAL_DEVICES:
         hint = " or ".join(f"{nodes:g}x{held:g}x{device}" for held in (count, max(count // nodes, 1.0)))

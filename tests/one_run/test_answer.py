@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -10,13 +11,15 @@ from msgspec import to_builtins
 
 import genperf as gp
 from genperf import datasets
+from genperf.facts import Training
 from genperf.normal.runs import place_of_run, reference
-from genperf.one_run import TrainingRun, about, run_of_row, run_of_words
+from genperf.one_run import about, run_of_row
+from genperf.panel.words import row_of_words
 from genperf.words.published import judged_text
 
 
-def run_in(text: str) -> TrainingRun:
-    return run_of_words(tuple(text.split()))
+def row_in(text: str) -> dict[str, Any]:
+    return row_of_words(text.split())
 
 
 def test_a_run_lies_among_published_ones_of_its_device_and_size() -> None:
@@ -44,7 +47,7 @@ def test_a_source_counts_once_whatever_its_number_of_runs() -> None:
 
 
 def test_a_rate_of_each_device_is_suspected() -> None:
-    answer = about(run_in("8xh100 7B 9600tok/s bf16"))
+    answer = about(row_in("8xh100 7B 9600tok/s bf16"))
     assert answer.numbers["less_by"][0] == "the rate is of each device, and not of all (then 41 %)"
 
 
@@ -107,7 +110,7 @@ def test_python_and_a_table_of_one_row_answer_alike(tmp_path: Path, shell: Shell
 
 
 def test_days_of_a_stated_share_hold_what_is_not_known_of_the_operations() -> None:
-    training = about(run_in("64xh100 7B bf16 40%"), tokens=1e12).numbers["training"]
+    training = about(row_in("64xh100 7B bf16 40%"), Training(1e12)).numbers["training"]
     # 6 · 7e21 operations at 40 % of 64 · 989.4e12; 7B may be 6.5 to 7.6 billion, and attention comes to them.
     assert training["days"] == pytest.approx(6 * 7e21 / (64 * 989.4e12 * 0.4) / 86400)
     assert training["days_lower"] == pytest.approx(0.93 * training["days"])
@@ -116,13 +119,15 @@ def test_days_of_a_stated_share_hold_what_is_not_known_of_the_operations() -> No
 
 
 def test_a_run_at_its_own_count_is_to_be_repeated() -> None:
-    here, half = (about(run_in("8xh100 7B 76800tok/s"), 1e12, {"count": n}).numbers["training"] for n in ("8", "4"))
+    here, half = (
+        about(row_in("8xh100 7B 76800tok/s"), Training(1e12), {"count": n}).numbers["training"] for n in ("8", "4")
+    )
     assert (here["next"], half["next"]) == ("measure it again", "measure 4 devices")
 
 
 def test_what_explains_too_little_is_not_named_and_small_products_come_first() -> None:
     # Four thirds of 6.4 % are still below what nine in ten reach.
-    far, small = (about(run_in(text)).numbers["less_by"] for text in ("8xa100 70B bf16 20TFLOP/s", "1xa100 124M 9%"))
+    far, small = (about(row_in(text)).numbers["less_by"] for text in ("8xa100 70B bf16 20TFLOP/s", "1xa100 124M 9%"))
     assert not any("computed again" in text for text in far)
     assert small[0] == "products too small for the device"
 
@@ -137,19 +142,19 @@ def test_what_explains_too_little_is_not_named_and_small_products_come_first() -
     ],
 )
 def test_what_is_high_or_low_among_published_runs_is_explained(words: str, label: str, explanation: str) -> None:
-    numbers = about(run_in(words)).numbers
+    numbers = about(row_in(words)).numbers
     assert numbers[label][0] == explanation
     assert [len(numbers[name]) for name in ("less_by", "more_by") if name != label] == [0]
 
 
 def test_the_middle_third_needs_no_explanation() -> None:
-    numbers = about(run_in("8xh100 7B bf16 42%")).numbers
+    numbers = about(row_in("8xh100 7B bf16 42%")).numbers
     assert not numbers["less_by"]
     assert not numbers["more_by"]
 
 
 def test_no_end_is_above_the_peak() -> None:
-    assert about(run_in("64xa100 13B 200000tok/s")).numbers["mfu_upper"] == 1.0
+    assert about(row_in("64xa100 13B 200000tok/s")).numbers["mfu_upper"] == 1.0
 
 
 @pytest.mark.parametrize(

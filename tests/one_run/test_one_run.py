@@ -5,12 +5,17 @@ import pytest
 
 from genperf.errors import GenperfError
 from genperf.networks import network_named
-from genperf.one_run import run_of_row, run_of_words
+from genperf.one_run import TrainingRun, run_of_row
 from genperf.one_run.utilisation import CAUSAL, EMBEDDED, FULL, LORA, PLAIN, Utilisation, utilisation_of
+from genperf.panel.words import row_of_words
+
+
+def run_in(text: str) -> TrainingRun:
+    return run_of_row(row_of_words(text.split()))
 
 
 def used(text: str) -> Utilisation:
-    return utilisation_of(run_of_words(tuple(text.split())))
+    return utilisation_of(run_in(text))
 
 
 @pytest.mark.parametrize(
@@ -139,14 +144,14 @@ def test_a_percentage_is_a_share_whatever_its_size() -> None:
 
 
 def test_no_devices_are_no_machine() -> None:
-    assert run_of_words(("0xh100", "7B", "9600tok/s")) is None
+    assert not row_of_words(("0xh100", "7B", "9600tok/s"))
 
 
 @pytest.mark.parametrize(
     "word", ["finetune", "fine-tuning", "full-finetune", "full fine tuning", "fully-finetuned", "pretraining", "SFT"]
 )
 def test_the_kind_of_training_is_no_part_of_the_name(word: str) -> None:
-    run = run_of_words(("8xa100", "llama2-7b", *word.split(), "13100tok/s"))
+    run = run_in(f"8xa100 llama2-7b {word} 13100tok/s")
     assert run.network == network_named("llama2-7b")
 
 
