@@ -213,7 +213,9 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
         yield f"{kind}scaling along {self.along}, relative to {self.reference:g}", self.curve[doublings]
         if self.refusal:
             yield self.refusal
-        yield from map(turn_sentence, self.turns)
+        # The efficiency relative to its largest repeats that relative to the first count, where that is its largest.
+        again = self.best == self.reference
+        yield from (turn_sentence(t) for t in self.turns if not (again and t.what == "efficiency of the best"))
         blind = self.curve["verdict"] == VERDICTS[-1]
         if blind.any():
             largest = self.curve.loc[~blind, self.along].max()

@@ -23,7 +23,7 @@ def list_(what: Literal["models", "world", "runs", "datasets"], out: Output) -> 
 
 
 def _models(out: Output) -> None:
-    """Print a row for each family, the names of columns that are factors, and those that are phases."""
+    """Print each family, the names of columns that are factors, and those that are phases."""
     from genperf.models import ALIASES, MODELS
     from genperf.vocabulary.names import PHASES
 
@@ -37,8 +37,8 @@ def _models(out: Output) -> None:
     if out.written({"models": families, "matching": dict(ALIASES), "phases": phases}):
         return
     needs = [", ".join([*f["needs"], *(f"[{name}]" for name in f["uses"])]) or "any" for f in families]
-    rows = [[f.name, f.equation, need, f.purpose, f.source] for f, need in zip(MODELS.values(), needs, strict=True)]
-    show_rows(["model", "equation", "needs", "for", "source"], rows, plain=out.no_color)
+    for family, need in zip(MODELS.values(), needs, strict=True):
+        tell(f"{family.name}: {family.purpose} ({family.source})\n    {family.equation}\n    needs {need}")
     tell("\nA column is matched to a factor by its name (case does not matter), or by --map FACTOR=COLUMN:")
     tell_all(f"  {name}: {', '.join(aliases)}" for name, aliases in ALIASES.items())
     alone = ", ".join(family.name for family in MODELS.values() if family.phases)

@@ -34,6 +34,8 @@ from genperf.words.verdict import fits_text
 
 #: The column that names an alternative, and the alternative that changes nothing.
 CHANGE, NOTHING = "change", "as it is"
+#: What it is called in a sentence.
+UNCHANGED = "the given configuration"
 
 
 #: The probability of being the best below which the first two are not told apart.
@@ -350,7 +352,7 @@ def _sentence(
     ranked: pd.DataFrame, names: tuple[str, ...], quantity: Target, ends: tuple[float, float], interval: float
 ) -> str:
     """Return the answer in words."""
-    winner, second = (", ".join(str(ranked[n][row]) for n in names) for row in (0, 1))
+    winner, second = (_called(ranked[[*names]].iloc[row].tolist()) for row in (0, 1))
     by_work = THROUGHPUT[0] in ranked
     values = ranked[THROUGHPUT[0] if by_work else quantity.name].to_numpy()[:2]
     ratio = 100.0 * (values.max() / values.min() - 1.0)
@@ -362,10 +364,18 @@ def _sentence(
         judged = f"{winner} and {second} cannot be told apart"
     behind = f"{second} takes {ratio:.0f} % longer" if quantity.is_time else f"{second} differs by {ratio:.0f} %"
     behind = f"{behind} for the same work" if by_work else behind
-    return (
+    text = (
         f"{judged}: {behind} ({100 * interval:g} %: {low:.0f} to {high:.0f} %). "
         f"{winner} is the best of {len(ranked)} with a probability of {100 * best:.0f} %."
     )
+    # Levels stay as they are spelled.
+    return text.replace(UNCHANGED, UNCHANGED.capitalize()) if winner == UNCHANGED else text
+
+
+def _called(values: Sequence[object]) -> str:
+    """Return what a sentence calls an alternative."""
+    text = ", ".join(map(str, values))
+    return UNCHANGED if text == NOTHING else text
 
 
 def _cheapest_sentence(ranked: pd.DataFrame, names: tuple[str, ...], price: Paid | None, work: str) -> str:
@@ -373,11 +383,11 @@ def _cheapest_sentence(ranked: pd.DataFrame, names: tuple[str, ...], price: Paid
     if "cost" not in ranked:
         return ""
     least = ranked.iloc[int(ranked["cost"].argmin())]
-    text = ", ".join(str(least[name]) for name in names)
+    text = _called(least[[*names]].tolist())
     money = "machine-hours" if price is None else f"at {price.text}"
     sentence = f" The work costs least with {text}: {three_digits(least['cost'])} {money} for {work}"
     as_it_is = ranked["cost"][ranked[CHANGE] == NOTHING] if CHANGE in ranked else pd.Series(dtype=float)
-    if len(as_it_is) == 1 and text != NOTHING:
+    if len(as_it_is) == 1 and text != UNCHANGED:
         sentence += f", in place of {three_digits(as_it_is.iloc[0])}"
     return f"{sentence} (the cheapest with a probability of {100 * least['cheapest']:.0f} %)."
 
