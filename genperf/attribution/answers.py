@@ -351,8 +351,9 @@ class Comparison(PrintedAnswer, frozen=True, eq=False):
 
     @property
     def content(self) -> Iterator[Line]:
-        """The answer in words above the terms."""
-        yield self.sentence, self.terms
+        """The answer in words above the terms that one of both configurations has, each under its name."""
+        there = self.terms[(self.terms[["a", "b"]] != 0.0).any(axis=1)]
+        yield self.sentence, there.rename(columns={"a": self.name_a, "b": self.name_b})
         # With one overlap its row is among the terms already.
         if len(self.hidden) > 1:
             yield "what each overlap hides", self.hidden
