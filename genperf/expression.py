@@ -24,7 +24,7 @@ from genperf.formula import (
     values_of,
     values_of_each,
 )
-from genperf.formula.bind import with_sums
+from genperf.formula.bind import power_sum, with_sums
 from genperf.formula.nodes import Call, Name, Node, Number, bind_values, chain, names_in, substitute
 
 Kind = Literal["coefficient", "exponent", "level", "shape"]
@@ -258,7 +258,8 @@ class BoundExpression(Struct, frozen=True, dict=True):
 
     @cached_property
     def _tree(self) -> Node:
-        return with_sums(self.node, self.expression.constant_names, self.rows)
+        whole = power_sum(self.node, self.expression.constant_names, self.rows)
+        return whole or with_sums(self.node, self.rows)
 
     def _values(self, constants: Array) -> dict[str, Array]:
         return {name: constants[:, j : j + 1] for j, name in enumerate(self.expression.constant_names)}

@@ -2,9 +2,9 @@
 
 import csv
 import re
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
-from typing import Literal
 
 from msgspec import Struct
 
@@ -110,12 +110,10 @@ def precision_in(text: str) -> str | None:
 
 
 @cache
-def peaks(kind: Literal["device", "link"]) -> dict[str, float]:
-    """Return rates by name: operations per second of dense 16-bit products, or a link's bytes per second each way."""
-    if kind == "device":
-        return {name: device.rates["16-bit"] for name, device in devices().items()}
+def links() -> dict[str, float]:
+    """Return the bytes per second of links each way, by name."""
     with FILE.open(encoding="utf-8") as lines:
-        rates = {row["name"]: bandwidth(row["rate"]) for row in csv.DictReader(lines) if row["kind"] == kind}
+        rates = {row["name"]: bandwidth(row["rate"]) for row in csv.DictReader(lines) if row["kind"] == "link"}
     return {name: rate for name, rate in rates.items() if rate is not None}
 
 
@@ -133,7 +131,10 @@ def peak_of(text: str) -> float:
     (312000000000000.0, 250000000000000.0)
     """
     examples = "operations per second as 312T, or a device such as v100, a100, h100, mi300x, tpu-v5p"
-    return _rate(text, "device", amount(text), examples)
+    device = device_in(text)
+    if device is not None:
+        return device.rates["16-bit"]
+    return _stated(text, amount(text), "device whose peak is known", devices(), examples)
 
 
 def link_rate(text: str) -> float:
@@ -149,20 +150,17 @@ def link_rate(text: str) -> float:
     >>> link_rate("EDR"), link_rate("InfiniBand HDR"), link_rate("25Gbit/s")
     (12500000000.0, 25000000000.0, 3125000000.0)
     """
-    return _rate(
-        text, "link", bandwidth(text), "bits or bytes per second as 25Gbit/s, 3GB/s, or a link such as 100GbE, HDR"
-    )
-
-
-def _rate(text: str, kind: Literal["device", "link"], stated: float | None, known: str) -> float:
-    """Return a rate by a name, which may lack the family's word before it, or as it is stated."""
     name = "-".join(text.lower().replace("_", " ").replace("-", " ").split())
-    rates = peaks(kind)
     for full in (name, f"infiniband-{name}", "-".join(reversed(name.split("-", 1)))):
-        if full in rates:
-            return rates[full]
-    if stated is not None and 0.0 < stated < float("inf"):
-        return stated
-    what = "device whose peak is known" if kind == "device" else "bandwidth"
-    names = [*rates, *(full.removeprefix("infiniband-") for full in rates)]
-    raise GenperfError(f"'{text}' is no {what}", hint=did_you_mean(name, names, otherwise=known))
+        if full in links():
+            return links()[full]
+    examples = "bits or bytes per second as 25Gbit/s, 3GB/s, or a link such as 100GbE, HDR"
+    names = [*links(), *(full.removeprefix("infiniband-") for full in links())]
+    return _stated(text, bandwidth(text), "bandwidth", names, examples)
+
+
+def _stated(text: str, rate: float | None, what: str, names: Collection[str], examples: str) -> float:
+    """Return a rate as it is stated; an error names one that may be meant."""
+    if rate is not None and 0.0 < rate < float("inf"):
+        return rate
+    raise GenperfError(f"'{text}' is no {what}", hint=did_you_mean(text.lower(), names, otherwise=examples))

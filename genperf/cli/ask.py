@@ -144,11 +144,13 @@ def _show(answer: Answer, out: Output, full: bool, topics: Collection[str]) -> N
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
     """Open the files of the table, or make one of runs such as 4:1530."""
-    from genperf.table.opened import open_files, source_of_runs
+    from genperf.table.cells import source_of
+    from genperf.table.opened import open_files
 
     files = [text for text in table if not _RUN.fullmatch(text)]
     if not files:
-        return source_of_runs([text.split(":") for text in table])
+        runs = [text.split(":") for text in table]
+        return source_of("runs", ("workers", "throughput"), runs, range(1, len(runs) + 1), "run")
     if len(files) < len(table):
         raise GenperfError(
             f"'{files[0]}' is not a run", hint="files of one TABLE, or runs as count:throughput: 1:410 2:792 4:1530"

@@ -51,13 +51,7 @@ class FitOptions(Struct, frozen=True):
 
     @property
     def request(self) -> str:
-        """All options as one line of text, which the model file keeps.
-
-        Examples
-        --------
-        >>> FitOptions(fix={"c": 1.0}).request
-        'structure=auto loss=relative penalty=l2 lam=None solver=projected draws=200 fix={c: 1.0}'
-        """
+        """All options as one line of text, which the model file keeps."""
         # Requests of earlier versions have no hints.
         options = [(name, getattr(self, name)) for name in self.__struct_fields__ if name != "hints" or self.hints]
         return " ".join(f"{name}={_plain(value)}" for name, value in options)

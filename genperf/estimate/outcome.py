@@ -368,11 +368,6 @@ def growth(error: float, misfit: float, doublings: float) -> float:
     """Return what each doubling adds to the standard deviation of ln T: √max(e² − m², (share·e)²)/doublings.
 
     The misfit m inside the range is a part of the error e at the largest scale, but for a least share of growth.
-
-    Examples
-    --------
-    >>> round(growth(0.5, 0.4, 1.0), 6), round(growth(0.3, 0.4, 1.0), 6)
-    (0.3, 0.1)
     """
     return math.sqrt(max(error**2 - misfit**2, (MIN_GROWTH * error) ** 2)) / doublings
 
@@ -382,14 +377,6 @@ def last_point_error(medians: Table, name: str, held: Mask) -> float:
 
     A held-out row is predicted by its partner: the row at the largest smaller scale that agrees in every factor that
     is not extrinsic. Of several at the same scale it is the last. NaN where no held-out row has a partner.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"n": [1, 2, 4], "s": [1.0, 0.5, 0.25]})
-    >>> round(last_point_error(read_table(runs, time="s", extrinsic="n"), "n", np.array([False, False, True])), 4)
-    0.6931
     """
     levels = [medians.columns[f.name].tolist() for f in medians.factors if f.name != name and f.role != "extrinsic"]
     keys = list(zip(*levels, strict=True)) if levels else [()] * len(held)
@@ -463,13 +450,7 @@ def unidentified(problem: Problem, expression: Expression, constants: Array, hel
 
 
 def undetermined(slopes: Array) -> Mask:
-    """Return which constants take part in a direction along which no prediction moves.
-
-    Examples
-    --------
-    >>> undetermined(np.array([[[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]]))
-    array([[ True,  True, False]])
-    """
+    """Return which constants take part in a direction along which no prediction moves."""
     sets, rows, n = slopes.shape
     J = np.where(np.isfinite(slopes), slopes, 0.0)
     _, singular, directions = np.linalg.svd(J, full_matrices=rows < n)

@@ -21,14 +21,6 @@ def in_order(table: Table, names: bool = True) -> Table:
     """Return a table with its rows sorted by the factors, then by the measured value.
 
     Folds and replicates are drawn by position. In order, they are the same however the rows were written.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"net": ["b", "a", "a"], "n": [1, 2, 1], "t": [3.0, 2.0, 1.0]})
-    >>> in_order(read_table(runs, time="t", extrinsic="n", categorical="net")).measured.tolist()
-    [1.0, 2.0, 3.0]
     """
     keys: list[npt.NDArray[np.generic]] = [table.weights, table.measured]
     for factor in table.factors:
@@ -46,14 +38,6 @@ def levels_by_content(table: Table) -> Table:
 
     The most frequent level comes first, of equally frequent ones that with the least median. The first level is the one
     of the shared constants, so that a name would decide what a penalty pulls towards.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"net": ["a", "a", "b", "b"], "n": [1, 2, 1, 2], "t": [3.0, 2.0, 2.0, 1.0]})
-    >>> levels_by_content(read_table(runs, time="t", extrinsic="n", categorical="net")).factors[-1].levels
-    ('b', 'a')
     """
     medians = table.medians()
     factors = []

@@ -38,13 +38,6 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
     """Return the tree with columns put in, and every part computed that depends on nothing else.
 
     Parts that are the same are computed once.
-
-    Examples
-    --------
-    >>> from genperf.formula import names_in, parse
-    >>> tree = bind(parse("a*(n/2)**p").node, {"n": np.array([2.0, 8.0])})
-    >>> sorted(names_in(tree)), evaluate(tree, {"a": 3.0, "p": 0.5})
-    (['a', 'p'], array([3., 6.]))
     """
     #: By a name, or a function and its arguments, of which columns by their identity: all that are read are kept.
     columns_by_node: dict[Hashable, Column] = {}
@@ -101,19 +94,7 @@ class _Term(Struct, frozen=True, eq=False, dict=True):
 
 
 def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
-    """Read a bound tree as a sum of products of powers; None where it is no such sum, or a constant is in two terms.
-
-    Examples
-    --------
-    >>> from genperf.formula import parse
-    >>> tree = bind(parse("c + a*n**p").node, {"n": np.array([2.0, 4.0])})
-    >>> total = power_sum(tree, ["c", "a", "p"], 2)
-    >>> total.values(np.array([[1.0, 3.0, 0.5], [0.0, 1.0, 2.0]])).round(3)
-    array([[ 5.243,  7.   ],
-           [ 4.   , 16.   ]])
-    >>> power_sum(bind(parse("max(a, b)").node, {}), ["a", "b"], 2) is None
-    True
-    """
+    """Read a bound tree as a sum of products of powers; None where it is no such sum, or a constant is in two terms."""
     written = _read(node, {name: j for j, name in enumerate(names)})
     if written is None:
         return None
@@ -145,25 +126,7 @@ def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
     )
 
 
-def with_sums(node: Node, names: Collection[str], rows: int) -> Node:
-    """Return a bound tree as one `PowerSum`, or with one for each of its largest parts that are sums of several terms.
-
-    The parameters are those of `power_sum`.
-
-    Examples
-    --------
-    >>> from genperf.formula import parse
-    >>> tree = bind(parse("a + b*n + max(0, a*n**p - b*n)").node, {"n": np.array([1.0, 4.0])})
-    >>> tree = with_sums(tree, ["a", "b", "p"], 2)
-    >>> [type(part).__name__ for part in tree.arguments]
-    ['PowerSum', 'Call']
-    >>> evaluate(tree, {"a": 2.0, "b": 1.0, "p": 0.5})
-    array([[4., 6.]])
-    """
-    return power_sum(node, names, rows) or _with_sums(node, rows)
-
-
-def _with_sums(node: Node, rows: int) -> Node:
+def with_sums(node: Node, rows: int) -> Node:
     """Return a tree with its largest sums of several terms, or of powers, as each a `PowerSum`."""
     if not isinstance(node, Call):
         return node
@@ -171,11 +134,11 @@ def _with_sums(node: Node, rows: int) -> Node:
     if as_sum is not None:
         return as_sum
     if node.function not in ("add", "subtract"):
-        return Call(node.function, tuple(_with_sums(a, rows) for a in node.arguments))
+        return Call(node.function, tuple(with_sums(a, rows) for a in node.arguments))
     plain, compound = [], []
     for sign, addend in addends(node):
         if _read(addend, dict.fromkeys(names_in(addend), 0)) is None:
-            compound.append((sign, _with_sums(addend, rows)))
+            compound.append((sign, with_sums(addend, rows)))
         else:
             plain.append((sign, addend))
     together = _summed(plain, rows)

@@ -135,46 +135,22 @@ Node: TypeAlias = Number | Text | Name | Call | Column | PowerSum
 
 
 def call(function: str, *arguments: Node | float) -> Call:
-    """Build a call; plain numbers become `Number`.
-
-    Examples
-    --------
-    >>> call("multiply", 2, Name("workers"))
-    Call(function='multiply', arguments=(Number(value=2.0), Name(name='workers')))
-    """
+    """Build a call; plain numbers become `Number`."""
     return Call(function, tuple(Number(float(a)) if isinstance(a, int | float) else a for a in arguments))
 
 
 def chain(function: str, parts: Iterable[Node]) -> Node:
-    """Return a function of two arguments applied from left to right: ((a + b) + c).
-
-    Examples
-    --------
-    >>> chain("add", [Name("a")])
-    Name(name='a')
-    """
+    """Return a function of two arguments applied from left to right: ((a + b) + c)."""
     return reduce(lambda whole, part: Call(function, (whole, part)), parts)
 
 
 def names_in(node: Node) -> frozenset[str]:
-    """Return every name that occurs in the tree.
-
-    Examples
-    --------
-    >>> sorted(names_in(call("add", Name("a"), call("log2", Name("n")))))
-    ['a', 'n']
-    """
+    """Return every name that occurs in the tree."""
     return frozenset(ordered_names(node))
 
 
 def ordered_names(node: Node) -> list[str]:
-    """Return the names in a tree in the order of their first occurrence.
-
-    Examples
-    --------
-    >>> ordered_names(call("add", Name("n"), call("log2", Name("a"))))
-    ['n', 'a']
-    """
+    """Return the names in a tree in the order of their first occurrence."""
     match node:
         case Name(name):
             return [name]
@@ -187,13 +163,7 @@ def ordered_names(node: Node) -> list[str]:
 
 
 def calls_in(node: Node) -> Iterator[Call]:
-    """Yield every call in the tree, the outer ones first.
-
-    Examples
-    --------
-    >>> [one.function for one in calls_in(call("add", Name("a"), call("log2", Name("n"))))]
-    ['add', 'log2']
-    """
+    """Yield every call in the tree, the outer ones first."""
     if isinstance(node, Call):
         yield node
         for argument in node.arguments:
@@ -201,13 +171,7 @@ def calls_in(node: Node) -> Iterator[Call]:
 
 
 def addends(node: Node, sign: float = 1.0) -> list[tuple[float, Node]]:
-    """Return the addends of a sum with their signs, from left to right; a tree that is no sum is its own.
-
-    Examples
-    --------
-    >>> addends(call("subtract", Name("a"), call("add", Name("b"), Name("c"))))
-    [(1.0, Name(name='a')), (-1.0, Name(name='b')), (-1.0, Name(name='c'))]
-    """
+    """Return the addends of a sum with their signs, from left to right; a tree that is no sum is its own."""
     match node:
         case Call("add", (left, right)):
             return addends(left, sign) + addends(right, sign)
@@ -230,13 +194,7 @@ def added(parts: Sequence[tuple[float, Node]]) -> Node:
 
 
 def substitute(node: Node, by: Mapping[str, Node]) -> Node:
-    """Return the tree with names replaced by trees.
-
-    Examples
-    --------
-    >>> substitute(Name("n"), {"n": Name("workers")})
-    Name(name='workers')
-    """
+    """Return the tree with names replaced by trees."""
     match node:
         case Name(name):
             return by.get(name, node)
@@ -247,13 +205,7 @@ def substitute(node: Node, by: Mapping[str, Node]) -> Node:
 
 
 def bind_values(node: Node, values: Mapping[str, float]) -> Node:
-    """Return the tree with some names fixed to numbers.
-
-    Examples
-    --------
-    >>> bind_values(call("add", Name("a"), Name("c")), {"c": 0.5})
-    Call(function='add', arguments=(Name(name='a'), Number(value=0.5)))
-    """
+    """Return the tree with some names fixed to numbers."""
     return substitute(node, {name: Number(float(v)) for name, v in values.items()})
 
 

@@ -46,17 +46,7 @@ Value = Literal["any", "number", "number or comparison"]
 
 
 class Formula(Struct, frozen=True, dict=True):
-    """A checked formula.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> formula = parse("batch*layers*filters**2", ["batch", "layers", "filters"])
-    >>> sorted(formula.names)
-    ['batch', 'filters', 'layers']
-    >>> formula.evaluate({"batch": np.array([8.0]), "layers": np.array([2.0]), "filters": np.array([3.0])})
-    array([144.])
-    """
+    """A checked formula."""
 
     #: As it was written.
     text: str
@@ -112,18 +102,7 @@ def parse_number(
     logical: bool = True,
     max_characters: int = MAX_CHARACTERS,
 ) -> Formula:
-    """Read a formula, as `parse` does, whose value is a number, or where it may be `logical` true or false.
-
-    Examples
-    --------
-    >>> parse_number("framework", ["framework"], ["framework"])
-    Traceback (most recent call last):
-    ...
-    genperf.errors.FormulaError: 'framework' is a text column
-      framework
-      ^^^^^^^^^
-      try: compare it: framework == 'value', inside where(…) for a number
-    """
+    """Read a formula, as `parse` does, whose value is a number, or where it may be `logical` true or false."""
     value: Value = "number or comparison" if logical else "number"
     return _read(
         text, *(known if known is None else frozenset(known) for known in (names, texts)), max_characters, value

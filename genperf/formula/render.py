@@ -147,13 +147,7 @@ def _written(node: Node, language: Language, number: Callable[[float], _Part], n
 
 
 def quote_name(name: str) -> str:
-    """Write a name as a formula needs it: in back-ticks, those inside it doubled, unless it is a plain word.
-
-    Examples
-    --------
-    >>> quote_name("workers"), quote_name("gpu count"), quote_name("lambda")
-    ('workers', '`gpu count`', '`lambda`')
-    """
+    """Write a name as a formula needs it: in back-ticks, those inside it doubled, unless it is a plain word."""
     # A word that begins with two underscores is one of Python's own.
     word = name.isidentifier() and name.isascii() and not name.startswith("__")
     plain = word and not keyword.iskeyword(name) and name not in CALLABLE
@@ -177,16 +171,7 @@ def render(node: Node, number: Callable[[float], str] = _number, name: Callable[
 
 
 def latex(node: Node, number: Callable[[float], str] = _number) -> str:
-    r"""Return the tree as LaTeX (mathematics mode, without delimiters).
-
-    Examples
-    --------
-    >>> from genperf.formula import parse
-    >>> print(latex(parse("a*n**p/2").node))
-    \frac{a \cdot n^{p}}{2}
-    >>> print(latex(parse("2*(layers/1.94)**0.248").node))
-    2 \cdot \left(\frac{\mathrm{layers}}{1.94}\right)^{0.248}
-    """
+    """Return the tree as LaTeX (mathematics mode, without delimiters)."""
 
     def written(value: float) -> _Part:
         mantissa, e, exponent = number(value).partition("e")
@@ -197,15 +182,7 @@ def latex(node: Node, number: Callable[[float], str] = _number) -> str:
 
 
 def in_language(node: Node, names: Mapping[str, str], language: Language) -> str:
-    """Return an unbound tree as an expression with the same value, which needs the language's `prelude` before it.
-
-    Examples
-    --------
-    >>> from genperf.formula import parse
-    >>> tree = parse("a*n**-p + max(b, log2(n))").node
-    >>> in_language(tree, {"a": "c[0]", "b": "c[1]", "p": "c[2]", "n": "x[0]"}, JAVASCRIPT)
-    '((c[0]*power(x[0],(-c[2])))+Math.max(c[1],Math.log2(x[0])))'
-    """
+    """Return an unbound tree as an expression with the same value, which needs the language's `prelude` before it."""
 
     def written(value: float) -> _Part:
         text = repr(float(value)) if math.isfinite(value) else language.not_finite(value)

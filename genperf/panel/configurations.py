@@ -90,16 +90,6 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
     runs with these levels it is the one nearest to the given numbers, and of equally near ones the one nearest to the
     centre of the measured range. Distances add up over the factors, in parts of each factor's logarithmic range.
     Without measured runs, numbers are the centre of the range, rounded where only whole numbers were measured.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "layers": [24, 24, 48, 96], "width": [512, 512, 768, 1024],
-    ...                      "s": [1.0, 0.6, 0.9, 1.2]})
-    >>> table = read_table(runs, time="s", extrinsic="gpus", intrinsic="layers,width")
-    >>> typical_run(table.panel, {"gpus": 64})
-    {'layers': 96.0, 'width': 1024.0, 'gpus': 8.0}
     """
     levels = _measured_levels(panel, given)
     alike = panel.runs_like(levels)
@@ -139,15 +129,6 @@ def completed(
     name. The machine and the work of a step are completed (`Machine.solved`), of the other factors those of one
     measured value and those with a formula. With `fill` the rest is that of the measured run that a question refers to
     (`typical_run`). Without `refuse` machines that cannot exist are let through: conditions leave them out of a grid.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"gpus": [1, 8, 16, 32], "nodes": [1, 1, 2, 4], "s": [1.0, 1.1, 1.2, 1.3]})
-    >>> panel = read_table(runs, time="s", extrinsic="gpus,nodes").panel
-    >>> completed(panel, {"gpus": np.array([8.0, 64.0])}, 2)[0]
-    {'gpus': array([ 8., 64.]), 'nodes': array([1., 8.])}
     """
     machine = panel.machine
     requested_parts, factors = parts_given(panel, columns), {f.name: f for f in panel.factors}

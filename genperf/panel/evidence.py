@@ -161,15 +161,7 @@ class TableColumn(Struct, eq=False):
 def column_from(
     name: str, cells: Cells | Sequence[Any], unit: str = "", names: Collection[str] = (), role: Role = "setting"
 ) -> TableColumn:
-    """Return a column among those of other names, whose unit stood in its cells.
-
-    Examples
-    --------
-    >>> column_from("gpus", [1, 2, 4, 8]).score()
-    (2.5, ['whole numbers', 'round numbers or powers of two'])
-    >>> column_from("s", [91.44, 127.33, 173.51]).score()[0]
-    -4.0
-    """
+    """Return a column among those of other names, whose unit stood in its cells."""
     texts = labels(seconds_of(cells))
     missing = np.array([text.lower() in MISSING for text in texts.tolist()], dtype=bool)
     # Beside numbers, `none` is an empty cell; beside other words it is a level.
@@ -230,14 +222,6 @@ def consequences(
 
     A column that follows is not used to explain another one. Settings come first, so that a rate follows from a time
     rather than a batch from a rate; they follow from other settings alone.
-
-    Examples
-    --------
-    >>> time = np.array([92.0, 46.6, 25.17, 20.9, 37.5])
-    >>> columns = {"n": np.array([1.0, 2, 4, 8, 16]), "t": time, "speedup": (92 / time).round(2)}
-    >>> given = consequences(columns, ["n"], np.zeros(5, int))
-    >>> {name: str(consequence) for name, consequence in given.items()}
-    {'speedup': 'a constant / t'}
     """
     usable = {n: v for n, v in columns.items() if np.nanmin(v, initial=1.0) >= 0.0 and np.sum(v > 0.0) > 1}
     names = [n for n in usable if len(np.unique(usable[n][np.isfinite(usable[n])])) > 1][:ARITHMETIC_COLUMNS]

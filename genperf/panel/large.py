@@ -243,17 +243,6 @@ class AggregatedTable(Table, frozen=True, eq=False, dict=True):
 
     The frame has a row per configuration: its measured value is the median, its weight the sum, and beside the
     columns of a `Table` it has `_repeats, _mean, _variance, _shortest, _longest` of the measured values.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from genperf.panel import read_table
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "a.csv").write_text("workers,s\n1,0.9\n1,1.1\n")
-    >>> _ = (folder / "b.csv").write_text("workers,s\n2,0.5\n")
-    >>> table = read_table(folder / "*.csv", time="s", extrinsic="workers", aggregate=True)
-    >>> table.rows, table.measured.tolist(), round(table.noise(), 4)
-    (3, [1.0, 0.5], 0.1414)
     """
 
     @cached_property

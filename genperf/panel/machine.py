@@ -45,13 +45,7 @@ Parts = Mapping[str, Array]
 
 
 def is_a_part(name: str, columns: Collection[str]) -> bool:
-    """Return whether a name that no column has is of a part of the machine that the columns may show all the same.
-
-    Examples
-    --------
-    >>> is_a_part("gpus", ["nodes", "gpus_per_node"]), is_a_part("batch", ["nodes"]), is_a_part("colour", ["nodes"])
-    (True, False, False)
-    """
+    """Return whether a name that no column has is of a part of the machine that the columns may show all the same."""
     meaning, meanings = meant_by(name), {meant_by(column) for column in columns}
     if meaning in BATCHES:
         return not meanings.isdisjoint(BATCHES)
@@ -77,18 +71,7 @@ def _all_equal(values: Array) -> bool:
 
 
 class Machine(Struct, frozen=True, dict=True):
-    """The parts of a machine and of its work that the columns of a table hold, and how each follows from others.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"gpus": [1, 8, 16, 32], "nodes": [1, 1, 2, 4], "s": [1.0, 1.1, 1.2, 1.3]})
-    >>> machine = read_table(runs, time="s", extrinsic="gpus,nodes").panel.machine
-    >>> base = {"workers": np.array([32.0]), "nodes": np.array([4.0])}
-    >>> machine.solved(base, {"nodes": np.array([8.0])})["workers"]
-    array([64.])
-    """
+    """The parts of a machine and of its work that the columns of a table hold, and how each follows from others."""
 
     #: The columns that have one of the field's names, by it; all of the table.
     named: Mapping[str, Factor]

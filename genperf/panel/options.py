@@ -284,14 +284,7 @@ def refuse_only_failures(failed: Mask, where: str) -> None:
 
 
 class Roles(Struct, frozen=True, dict=True):
-    """Which column plays which part, as a user names them or their cells and headers show, and how rows are read.
-
-    Examples
-    --------
-    >>> roles = Roles.of({"quantity": "peak_gb:GB", "extrinsic": "gpus, nodes", "where": "gpus > 1"})
-    >>> roles.measured_column, roles.extrinsic, roles.by_column["nodes"]
-    ('peak_gb', ('gpus', 'nodes'), 'extrinsic')
-    """
+    """Which column plays which part, as a user names them or their cells and headers show, and how rows are read."""
 
     #: `time`, `throughput` or `quantity` with its column, and `unit`, as texts; none where none is named. Of a further
     #: quantity its `name` as well.
@@ -440,13 +433,7 @@ class Roles(Struct, frozen=True, dict=True):
 
 
 def names_of(names: Names) -> list[str]:
-    """Return "a,b" or a sequence as a list of names; a name that holds a comma stands in quotes.
-
-    Examples
-    --------
-    >>> names_of('workers, "layers, hidden"'), names_of(["layers, hidden"])
-    (['workers', 'layers, hidden'], ['layers, hidden'])
-    """
+    """Return "a,b" or a sequence as a list of names; a name that holds a comma stands in quotes."""
     texts = [quoted or plain for quoted, plain in _LISTED.findall(names)] if isinstance(names, str) else names
     return [n.strip() for n in texts if n.strip()]
 

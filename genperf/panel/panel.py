@@ -178,14 +178,6 @@ def axis_of(factors: Sequence[Factor], mapping: Mapping[str, str] | None = None)
     extrinsic factor above zero, which may also count servers, threads or the devices of a node; never an amount (a
     batch, bytes). The only factor is the only one that varies, or else the only one at all; one that is not measured
     yet counts as if it varied. Workers that the mapping names exclude an assumed factor.
-
-    Examples
-    --------
-    >>> cores = Factor("cores", "extrinsic", 1.0, 8.0, distinct=4, positive=True)
-    >>> batch = Factor("batch", "intrinsic", 32.0, 32.0, distinct=1, positive=True)
-    >>> axis = axis_of((cores, batch))
-    >>> axis.factor.name, axis.canonical, axis.assumed
-    ('cores', 'workers', True)
     """
     mapping = mapping or {}
     levels = {f: name for name in LEVELS if (f := factor_of(name, factors, mapping)) is not None}
@@ -330,16 +322,7 @@ def panel_of(
 
 
 class Panel(Struct, frozen=True, dict=True):
-    """What the factors of a table mean; `panel_of` makes it.
-
-    Examples
-    --------
-    >>> from genperf.formula import render
-    >>> from genperf.panel.options import Roles
-    >>> panel = Roles.of({"extrinsic": "devices", "intrinsic": "parameters"}).panel
-    >>> panel.workers.name, render(panel.node("workers")), render(panel.node("bytes"))
-    ('devices', 'devices', '4*parameters')
-    """
+    """What the factors of a table mean; `panel_of` makes it."""
 
     factors: tuple[Factor, ...]
     #: Canonical name → column, as the user mapped it.
@@ -671,15 +654,7 @@ class Panel(Struct, frozen=True, dict=True):
         return Name(self.along().name) if node is None and name == "workers" else node
 
     def over_columns(self, formula: str) -> Node:
-        """Return a formula over canonical names as one over the table's columns.
-
-        Examples
-        --------
-        >>> from genperf.formula import render
-        >>> from genperf.panel.options import Roles
-        >>> render(Roles.of({"extrinsic": "gpus, global_batch"}).panel.over_columns("global_batch/workers"))
-        'global_batch/gpus'
-        """
+        """Return a formula over canonical names as one over the table's columns."""
         node = parse(formula).node
         return substitute(node, {n: column for n in names_in(node) if (column := self.node(n)) is not None})
 
@@ -790,14 +765,6 @@ def share(panel: Panel, job: bool = False) -> Share:
 
     A batch per worker that is constant along a series is weak scaling, one that falls as `1/workers` strong scaling;
     the same formula holds for both and for series in between.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import Roles
-    >>> share(Roles.of({"extrinsic": "gpus, global_batch"}).panel).per_worker
-    'batch'
-    >>> share(Roles.of({"extrinsic": "gpus"}).panel).per_worker
-    '1/workers'
     """
     if job and panel.has("samples"):
         return Share("samples/workers", "samples")
@@ -812,14 +779,6 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
 
     Threads, processes, users or environments share one machine, whose cores or slots end somewhere, and so do workers
     that serve requests; devices and nodes bring further ones, and so do processes on several nodes.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import Roles
-    >>> scales = [Roles.of({"extrinsic": name}).panel for name in ("gpus", "threads")]
-    >>> ends = [limits(panel, np.array([1.0, 2.0])) for panel in scales]
-    >>> [[(round(count, 2), round(chance, 2)) for count, chance in each] for each in ends]
-    [[], [(1.0, 0.2), (2.38, 0.08), (3.36, 0.08), (5.66, 0.13), (11.31, 0.1)]]
     """
     factor = panel.axis.factor
     if factor is None or (panel.nodes is not None and panel.only_node is None):

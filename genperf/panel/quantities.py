@@ -68,15 +68,7 @@ def read_columns() -> tuple[str, ...]:
 
 
 class Quantities(Struct, frozen=True):
-    """The quantities of one model, as formulas over its factors and the predicted value.
-
-    Examples
-    --------
-    >>> from genperf.formula import render
-    >>> known = Quantities({"value": Name("time"), "steps": ONE, "machines": Name("gpus"), "price": Number(2.0)})
-    >>> render(known.node("cost")), known.has("throughput")
-    ('gpus*time*2', False)
-    """
+    """The quantities of one model, as formulas over its factors and the predicted value."""
 
     #: What the formulas read → what it is in this model.
     given: Mapping[str, Node]

@@ -217,14 +217,6 @@ def read_columns(
     The `roles` that were given, and the `mapping`, win. Columns of a question `at` are settings, also where others give
     them; it may `want` one quantity, by a header or a kind. `units` stood in the cells, `names` were taken apart into
     other columns, and a table `alone` is one of a single run.
-
-    Examples
-    --------
-    >>> reading = read_columns({"p": [1, 2, 4, 8], "speedup": [1.0, 1.9, 3.6, 6.1], "wall": [9.31, 4.87, 2.59, 1.53]})
-    >>> reading.options
-    '--time wall --scaling job --extrinsic p --map workers=p'
-    >>> print(reading.meanings["wall"])
-    measured: its header or its unit is that of a time
     """
     if len(columns) > MAX_COLUMNS:
         what = f"the roles of at most {MAX_COLUMNS:,} columns are recognised, and there are {len(columns):,}"

@@ -467,13 +467,7 @@ def group_keys(frame: pd.DataFrame, group: Sequence[str]) -> list[tuple[str, ...
 
 
 def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> Integers:
-    """Return for each row the number of its combination of values, counted by first appearance.
-
-    Examples
-    --------
-    >>> number_rows(pd.DataFrame({"n": [4, 2, 4], "b": [8, 8, 8]}), ["n", "b"])
-    array([0, 1, 0])
-    """
+    """Return for each row the number of its combination of values, counted by first appearance."""
     number = np.zeros(len(frame), dtype=np.int64)
     for name in dict.fromkeys(names):
         codes, values = pd.factorize(frame[name].to_numpy(), use_na_sentinel=False)

@@ -66,12 +66,6 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     """Return the cells of a row that words describe, by their columns; nothing where no machine begins.
 
     What may be two things is asked back.
-
-    Examples
-    --------
-    >>> row_of_words(("2x8xh100", "llama3-8b", "180k", "tokens/s", "bf16", "seq", "8192"))
-    {'device': 'h100', 'devices': 16.0, 'nodes': 2.0, 'precision': 'bf16', 'tokens/s': '180k', 'seq': '8192', \
-'model': 'llama3-8b'}
     """
     row, rest = machine_in(" ".join(re.sub(r",(?!\S)", " ", " ".join(words)).split()))
     if not row:

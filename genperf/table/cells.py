@@ -44,13 +44,7 @@ _BLOCK = 10_000
 
 
 def frame_of(columns: Mapping[str, Cells]) -> pd.DataFrame:
-    """Return columns as a DataFrame; pandas finds the types of Python's values.
-
-    Examples
-    --------
-    >>> frame_of({"workers": np.array([8, 64], dtype=object), "framework": np.array(["mxnet"] * 2)}).dtypes["workers"]
-    dtype('int64')
-    """
+    """Return columns as a DataFrame; pandas finds the types of Python's values."""
     import pandas as pd
 
     objects = {
@@ -65,13 +59,7 @@ def columns_of(frame: pd.DataFrame) -> dict[str, AnyArray]:
 
 
 def neutral(text: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula: an apostrophe stands before it where it could be one.
-
-    Examples
-    --------
-    >>> neutral("=1+1"), neutral("-1.5"), neutral("fp16")
-    ("'=1+1", '-1.5', 'fp16')
-    """
+    """Return a cell that no spreadsheet takes for a formula: an apostrophe stands before it where it could be one."""
     formula = text.startswith(("=", "+", "-", "@", "\t", "\r")) and np.isnan(number_in(text))
     return f"'{text}" if formula else text
 
@@ -81,12 +69,6 @@ def csv_pieces(table: pd.DataFrame | Mapping[str, Cells], raw: bool = False, del
 
     Columns of floats have nine digits; a float among objects has as many as give the same number again. Unless `raw`,
     an apostrophe is put before a text that a spreadsheet would take for a formula.
-
-    Examples
-    --------
-    >>> table = {"nodes": np.array([2, 4]), "time": np.array([0.1, np.nan]), "reason": np.array(["far, wide", ""])}
-    >>> list(csv_pieces(table))
-    ['nodes,time,reason\n', '2,0.1,"far, wide"\n4,,\n']
     """
     columns = dict(table.items())
     yield delimiter.join(_quoted(str(name), raw) for name in columns) + "\n"
@@ -118,14 +100,7 @@ def _quoted(text: str, raw: bool) -> str:
 
 
 def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a frame with some columns added or replaced, whatever their names: `assign` cannot take `self`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> with_columns(pd.DataFrame({"n": [1, 2]}), {"self": [3, 4]}).columns.tolist()
-    ['n', 'self']
-    """
+    """Return a frame with some columns added or replaced, whatever their names: `assign` cannot take `self`."""
     import pandas as pd
 
     # One frame of all at once: columns that are added one by one make it slow.
@@ -161,15 +136,7 @@ class Names(Struct, frozen=True):
         return (*self.columns.values(), *([self.kind_column] if self.kind_column else []))
 
     def of(self, name: str) -> dict[str, float | str]:
-        """Return what a name says, measured or not: its numbers by column, and its kind; empty where it says nothing.
-
-        Examples
-        --------
-        >>> from genperf.table.shape import names_of
-        >>> taken = names_of("run", ["baseline", "pipeline-1", "pipeline-2", "pipeline-4"])
-        >>> taken.of("pipeline-8"), taken.of("other")
-        ({'pipeline': 8.0, 'run kind': 'pipeline'}, {})
-        """
+        """Return what a name says, measured or not: its numbers by column, and its kind; nothing where it says none."""
         read_name = (self.values[name], self.kind.get(name, "")) if name in self.values else self.read(name)
         if read_name is None or not read_name[0] or not {*self.columns} >= {*read_name[0]}:
             return {}
@@ -312,16 +279,7 @@ class Factor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def measure(name: str, role: Role, values: Sequence[Any] | AnyArray) -> Factor:
-    """Describe a factor by its values, one per distinct configuration: numbers, or levels of a categorical one.
-
-    Examples
-    --------
-    >>> workers = measure("workers", "extrinsic", [1.0, 2.0, 4.0, 8.0])
-    >>> workers.lower, workers.upper, round(workers.centre, 3), workers.integer
-    (1.0, 8.0, 2.828, True)
-    >>> measure("framework", "categorical", ["tensorflow", "mxnet", "pytorch", "mxnet"]).levels
-    ('mxnet', 'pytorch', 'tensorflow')
-    """
+    """Describe a factor by its values, one per distinct configuration: numbers, or levels of a categorical one."""
     if role == "categorical":
         counts = Counter(str(v) for v in values)
         levels = tuple(sorted(counts, key=lambda level: (-counts[level], level)))
@@ -433,14 +391,6 @@ def parsed_column(
         Whether the headers are of a language with a decimal comma: `1,904` is 1.904 where no cell shows otherwise.
     points : bool
         Whether another column shows that points part thousands: `1.904` is 1904 where all cells can be so.
-
-    Examples
-    --------
-    >>> cells, unit, steps = parsed_column("Tiempo", ["691931 microsegundos", "0.5 s"])
-    >>> cells.tolist(), unit, [str(step) for step in steps]
-    ([0.691931, 0.5], 's', ["2 cells: 'microsegundos' and 's' of 'Tiempo' converted to 's'"])
-    >>> [parsed_column("value", [*cells, "63 %"])[1] for cells in (["1.2", "2.3"], ["51 %", "2.3"])]
-    ['', '%']
     """
     unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
     missing = {*MISSING, ""}

@@ -53,13 +53,7 @@ Reasons = dict[int, str]
 
 
 class Rejection(Struct, frozen=True):
-    """One cell, or one row, that cannot be used.
-
-    Examples
-    --------
-    >>> print(Rejection("runs.csv", 7, "time", "abc", "is not a number"))
-    runs.csv: line 7, column 'time': 'abc' is not a number
-    """
+    """One cell, or one row, that cannot be used."""
 
     #: The file as it was given.
     source: str
@@ -116,13 +110,6 @@ def faults_of(values: Array, positive: str = "", count: str = "") -> Reasons:
     """Return why numbers cannot be used, by position: their size, or their sign. NaN has a reason already.
 
     They must be above zero where `positive` names what they are, and not negative where `count` does.
-
-    Examples
-    --------
-    >>> faults_of(np.array([0.5, 0.0, -1.0]), positive="time")
-    {1: 'is zero (time must be above zero)', 2: 'is negative (time must be above zero)'}
-    >>> faults_of(np.array([0.0, -1.0, 1e300]), count="a weight")
-    {2: 'is larger than 1e+30 in size', 1: 'is negative (a weight must not be)'}
     """
     small, large = (values > 0.0) & (values < SMALLEST), np.abs(values) > LARGEST
     faults = [(large, f"is larger than {LARGEST:g} in size")]
@@ -139,14 +126,6 @@ def numbers(cells: Iterable[Any]) -> tuple[Array, Reasons]:
     """Read cells as numbers, correctly rounded.
 
     Where a cell is not a finite number, the value is NaN and the reasons have its position with why.
-
-    Examples
-    --------
-    >>> values, reasons = numbers(["1e-3", " 8", "0,5", ""])
-    >>> values
-    array([1.e-03, 8.e+00,    nan,    nan])
-    >>> reasons
-    {2: "is not a number (write the decimal sign as '.', and nothing between thousands)", 3: 'is empty'}
     """
     cells = list(cells)
     values = all_plain(cells)
@@ -191,13 +170,7 @@ def labels(cells: Iterable[Any]) -> Objects:
 
 
 def label(cell: Any) -> str:
-    """Write a cell as text: whole numbers without a decimal point, a missing cell as the empty text.
-
-    Examples
-    --------
-    >>> label(8.0), label(0.1), label(" fp16 "), label(None), label(float("nan"))
-    ('8', '0.1', 'fp16', '', '')
-    """
+    """Write a cell as text: whole numbers without a decimal point, a missing cell as the empty text."""
     if isinstance(cell, str):
         return cell.strip()
     if is_missing(cell):

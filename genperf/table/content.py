@@ -167,13 +167,7 @@ def _to_import(importer: str, name: str) -> TableError:
 
 
 def of_windows(data: bytes) -> bool:
-    r"""Tell whether bytes that are no UTF-8 are text of Windows (cp1252): printable, and nothing like UTF-8 in them.
-
-    Examples
-    --------
-    >>> of_windows("Batchgröße;µs".encode("cp1252")), of_windows("Größe".encode()), of_windows(b"\xed\xa0\x80,1")
-    (True, False, False)
-    """
+    """Tell whether bytes that are no UTF-8 are text of Windows (cp1252): printable, and nothing like UTF-8 in them."""
     # In a text of letters with accents most are without: other code pages have most letters beyond ASCII.
     foreign = len(data.translate(None, bytes(range(128))))
     if not 0 < 10 * foreign < 3 * len(data) or _LIKE_UTF_8.search(data) or _CONTROL.search(data):

@@ -321,13 +321,6 @@ def _in_digits(line: str) -> str:
     r"""Return a line whose counts in letters, and those before a kind of device, are in digits.
 
     One is a count where it begins a line, or where a result is beside it; so is a number before a kind of device.
-
-    Examples
-    --------
-    >>> _in_digits("with two GPUs: 24 s/epoch"), _in_digits("Single GPU: 27 s/epoch"), _in_digits("on a single GPU")
-    ('with 2 GPUs: 24 s/epoch', '1 GPU: 27 s/epoch', 'on a single GPU')
-    >>> _in_digits("4x V100 16GB: 2.1 s/step"), _in_digits("GPU: 4x V100"), _in_digits("4 NVIDIA V100 GPUs: 9 img/s")
-    ('4 devices: 2.1 s/step', 'GPU: 4x V100', '4 GPUs: 9 img/s')
     """
     kind = _PRODUCT.search(line) or _KIND_BEFORE.search(line)
     if not (kind or _ONE.match(line) or _SPELLED_SMALL.search(line.lower())):
@@ -426,11 +419,6 @@ def begins_with_facts(text: str, in_blanks: bool = False) -> bool:
     r"""Tell whether the first line of a text and most others are keys with values, or results: none is a header.
 
     Between blanks a key with a result is no cell, whatever the first line is.
-
-    Examples
-    --------
-    >>> begins_with_facts("Processes : 4\nTotal Time : 8 s\n"), begins_with_facts("n=8,n=16\n1.5,0.9\n")
-    (True, False)
     """
     lines = [row for row in text[: 1 << 16].splitlines() if row.strip() and not row.startswith("#")][:MOST_NAMES]
     titled = in_blanks and len(lines) > 1 and lines[0].rstrip().endswith(":")
@@ -575,15 +563,7 @@ Steps = tuple[int, float, float, int]
 
 
 def summary(values: Sequence[Any], rate: bool = False) -> tuple[Any, Steps | None]:
-    """Return the value of a key in its run, and what its steps spread where it was measured often.
-
-    Examples
-    --------
-    >>> summary([9.0, 2.0, 2.0, 4.5, 2.1, 2.0])
-    (2.0, (5, 2.0, 4.02, 1))
-    >>> summary([8.0, 8.0]), summary(["adam"])
-    ((8.0, None), ('adam', None))
-    """
+    """Return the value of a key in its run, and what its steps spread where it was measured often."""
     numbers = [v for v in values if isinstance(v, float) and np.isfinite(v)]
     if len(numbers) < len(values) or len({*values}) == 1:
         return values[-1], None

@@ -99,15 +99,9 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     TableError
         Where none can be read, or tables of several rows have other columns than the first.
     """
-    sources: dict[str, Source] = {}
-    unread: dict[str, TableError] = {}
-    for file in files:
-        try:
-            sources[file] = opened(file)
-        except TableError as error:
-            unread[file] = error
+    sources, faults = _opened(dict(zip(files, files, strict=True)), opened)
     if not sources:
-        raise next(iter(unread.values()))
+        raise faults[0]
     rows = {file: source_of_steps(source) or source for file, source in sources.items()}
     # Tables with a header are put below each other, also where each has a single row.
     runs = {file: source for file, source in rows.items() if len(source) == 1 and not source.delimiter}
@@ -116,13 +110,20 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     tables = [file for file in data_files if any(map(is_result, sources[file].cells))]
     alike = len({frozenset(sources[file].cells) for file in data_files}) < 2
     if not runs or (2 * len(runs) <= len(rows) and tables and alike):
-        if unread:
-            raise next(iter(unread.values()))
+        if faults:
+            raise faults[0]
         return beneath(sources, name, _paths([*sources]))
-    left = [os.path.basename(file) for file in (*unread, *data_files)]
+    left = [os.path.basename(file) for file in (*(f for f in files if f not in sources), *data_files)]
     hold = "that holds" if len(left) == 1 else "that hold"
     text = f"{counted(len(left), 'file')} {hold} no run left out: {listed(left, 3)}"
     return _beside(runs, name, [text] if left else [])
+
+
+def _opened(texts: Mapping[str, str], opened: Callable[[str], Source]) -> tuple[dict[str, Source], list[GenperfError]]:
+    """Return the sources that can be read, by name, and the faults of the others."""
+    tried = {name: attempted(opened, text) for name, text in texts.items()}
+    sources = {name: source for name, source in tried.items() if not isinstance(source, GenperfError)}
+    return sources, [fault for fault in tried.values() if isinstance(fault, GenperfError)]
 
 
 def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequence[str]]) -> Source:
@@ -426,15 +427,9 @@ def open_files(
 
 def _from_workbook(data: bytes, name: str) -> Source:
     """Return the sheets of a workbook as one table: those of the columns of the first that shows a scale."""
-    sheets: dict[str, Source] = {}
-    fault: TableError | None = None
-    for sheet, text in sheets_of(data, name).items():
-        try:
-            sheets[sheet] = replace(_table_or_log(text, name), delimiter=",")
-        except TableError as error:
-            fault = fault or error
+    sheets, faults = _opened(sheets_of(data, name), lambda text: replace(_table_or_log(text, name), delimiter=","))
     if not sheets:
-        raise fault or TableError("is a workbook without a table", where=name)
+        raise faults[0]
     chosen = next((another for another in sheets.values() if is_of_scale(another.cells)), next(iter(sheets.values())))
     same = {sheet: another for sheet, another in sheets.items() if {*another.cells} == {*chosen.cells}}
     source = chosen if len(same) == 1 else beneath(same, name, {"sheet": [*same]})
@@ -442,17 +437,6 @@ def _from_workbook(data: bytes, name: str) -> Source:
     report = f"sheet {listed([*same])} read" + (f", {listed(left)} left out" if left else "")
     others = tuple(another for sheet, another in sheets.items() if sheet not in same)
     return replace(source, steps=(step(report), *source.steps), tables=(*source.tables, *others))
-
-
-def source_of_runs(runs: Sequence[Sequence[str]]) -> Source:
-    """Return a table of counts of workers with the throughput of each.
-
-    Examples
-    --------
-    >>> source_of_runs([("1", "410"), ("2", "792")]).columns["throughput"].tolist()
-    ['410', '792']
-    """
-    return source_of("runs", ("workers", "throughput"), runs, range(1, len(runs) + 1), "run")
 
 
 def read_text(source: str | Path) -> tuple[str, str]:

@@ -79,14 +79,6 @@ def melted(source: Source, named: Collection[str]) -> Source:
     """Return a table in its long form; as it is where its headers hold no counts and no repeats.
 
     Where the user named columns, the form changes only if one of them exists only in the other.
-
-    Examples
-    --------
-    >>> from genperf.table.cells import source_of
-    >>> rows = [["a", "10", "38"], ["b", "20", "—"]]
-    >>> long = melted(source_of("runs.csv", ["net", "1 GPU", "4 GPUs"], rows, [2, 3]), ())
-    >>> {name: cells.tolist() for name, cells in long.cells.items()}, long.lines
-    ({'net': ['a', 'a', 'b'], 'GPUs': [1, 4, 1], 'value': ['10', '38', '20']}, array([2, 2, 3]))
     """
     families = _families(source.columns)
     value_names = {family.value for family in families}
@@ -109,26 +101,33 @@ def melted(source: Source, named: Collection[str]) -> Source:
         source = source.renamed({corner: "name"})
         families = [replace(family, count=corner) for family in families]
     count, repeated = families[0].count, families[0].repeated
-    numbers = sorted({n for family in families for n in family.columns.values()})
+    counts = sorted({n for family in families for n in family.columns.values()})
+    values = {family.value: {n: c for c, n in family.columns.items()} for family in families}
+    long = _stacked(source, count, counts, values, ", the repeat" if repeated else "")
+    return _spread(long, count, families[0].value) if len(families) == 1 and not repeated else long
+
+
+def _stacked(
+    source: Source, key: str, keys: Sequence[Any], values: Mapping[str, Mapping[Any, str]], remark: str = ""
+) -> Source:
+    """Return a row for each of some keys, in a column `key`, beside the cells of the columns that the values have."""
+    melting = [column for of_value in values.values() for k in keys if (column := of_value.get(k)) is not None]
     height = len(source)
-    long = source.take(np.repeat(np.arange(height), len(numbers)))
+    long = source.take(np.repeat(np.arange(height), len(keys)))
     cells = {name: column.astype(object) for name, column in long.columns.items() if name not in melting}
-    cells[count] = np.array(numbers * height, dtype=object)
-    headers, measured = {}, np.zeros(len(long), dtype=bool)
-    for family in families:
-        at = {number: column for column, number in family.columns.items()}
-        beside = [source.columns[at[n]] if n in at else np.full(height, "", dtype=object) for n in numbers]
-        cells[family.value] = np.array(beside, dtype=object).T.reshape(-1)
-        headers[family.value] = np.array([at.get(n, "") for n in numbers] * height, dtype=object)
-        measured |= filled(cells[family.value])
+    cells[key] = np.array([*keys] * height, dtype=object)
+    headers, measured, empty = {}, np.zeros(len(long), dtype=bool), np.full(height, "", dtype=object)
+    for value, columns in values.items():
+        beside = [source.columns[columns[k]] if k in columns else empty for k in keys]
+        cells[value] = np.array(beside, dtype=object).T.reshape(-1)
+        headers[value] = np.array([columns.get(k, "") for k in keys] * height, dtype=object)
+        measured |= filled(cells[value])
     column_list = listed([f"'{column}'" for column in melting], 4)
-    values = " and ".join(f"'{family.value}'" for family in families)
-    text = f"{counted(len(melting), 'column')}: {column_list} became rows of {values} with '{count}'"
-    text += ", the repeat" if repeated else ""
+    text = f"{counted(len(melting), 'column')}: {column_list} became rows of "
+    text += " and ".join(f"'{value}'" for value in values) + f" with '{key}'{remark}"
     text += "" if measured.all() else f"; {counted(int((~measured).sum()), 'empty cell')} left out"
     long = replace(long, cells=cells, headers=headers, steps=(*source.steps, step(text)), idle=())
-    long = long.take(np.flatnonzero(measured))
-    return _spread(long, families[0]) if len(families) == 1 and not repeated else long
+    return long.take(np.flatnonzero(measured))
 
 
 def units_in(caption: str) -> list[str]:
@@ -150,7 +149,7 @@ _CORNER = re.compile(r"\s*\\+\s*")
 
 def _melted_names(source: Source) -> Source:
     """Return a table in its long form where most of its headers are names that hold settings, such as `2S - 8GPU`."""
-    corner_header, *others = source.cells
+    corner_header, *others = source.columns
     corner, of_headers = (
         _CORNER.split(corner_header, maxsplit=1) if _CORNER.search(corner_header) else (corner_header, "")
     )
@@ -173,25 +172,14 @@ def _melted_names(source: Source) -> Source:
         # Rows that are quantities leave the corner to the headers.
         of_headers = corner if all(quantities) else "" if several else kind
     of_headers = of_headers or "setting"
-    rows = len(source)
-    long = source.take(np.repeat(np.arange(rows), len(holding)))
-    cells = {corner if n == corner_header else n: column for n, column in long.cells.items() if n not in holding}
-    if all(quantities) and of_headers == corner:
-        cells = {"quantity" if n == corner else n: column for n, column in cells.items()}
-    cells[of_headers] = np.array(holding * rows, dtype=object)
+    first = "quantity" if all(quantities) and of_headers == corner else corner
     value = value_in(source.caption) or _VALUE
-    cells[value] = np.array([source.cells[n] for n in holding], dtype=object).T.reshape(-1)
-    measured = filled(cells[value])
-    column_list = listed([f"'{column}'" for column in holding], 4)
-    text = f"{counted(len(holding), 'column')}: {column_list} became rows of '{value}' with '{of_headers}'"
-    headers = {value: np.array(holding * rows, dtype=object)}
-    long = replace(long, cells=cells, headers=headers, steps=(*source.steps, step(text)), idle=())
-    long = long.take(np.flatnonzero(measured))
+    long = _stacked(source.renamed({corner_header: first}), of_headers, holding, {value: {n: n for n in holding}})
     if "quantity" in long.cells and len({*long.cells["quantity"]}) == 1:
         # The only row names what was measured.
         cells = {long.cells["quantity"][0] if n == value else n: c for n, c in long.cells.items() if n != "quantity"}
         return replace(long, cells=cells, headers={})
-    return _spread(long, Wide(of_headers, value, {}))
+    return _spread(long, of_headers, value)
 
 
 def of_all_devices(source: Source) -> Source:
@@ -238,17 +226,15 @@ def _with_columns_of_quantities(source: Source) -> Source:
         pairs = zip(labels(cells[value]), labels(units), strict=True)
         cells[value] = np.array([f"{text} {unit}".strip() for text, unit in pairs], dtype=object)
     headers = {**source.headers, value: np.full(len(source), value, dtype=object)}
-    spread = _spread(replace(source, cells=cells, headers=headers), Wide(counts[0], value, {}))
+    spread = _spread(replace(source, cells=cells, headers=headers), counts[0], value)
     return spread if value not in spread.cells else source
 
 
-def _spread(long: Source, family: Wide) -> Source:
+def _spread(long: Source, count: str, value: str) -> Source:
     """Turn rows of several quantities into a column each, where one column names the quantities of a single value."""
-    key_columns = {
-        name: labels(cells) for name, cells in long.cells.items() if name not in (family.count, family.value)
-    }
+    key_columns = {name: labels(cells) for name, cells in long.cells.items() if name not in (count, value)}
     # Most texts of a column are headers of times, rates or other quantities, or have values in a unit of their own.
-    unit_of = [cell_parts.unit if (cell_parts := parts_of(str(cell))) else "" for cell in long.cells[family.value]]
+    unit_of = [cell_parts.unit if (cell_parts := parts_of(str(cell))) else "" for cell in long.cells[value]]
     kinds = {}
     for name, texts in key_columns.items():
         units = dict(zip(texts.tolist(), unit_of, strict=True))
@@ -262,21 +248,21 @@ def _spread(long: Source, family: Wide) -> Source:
         return long
     (name,) = named
     quantity = key_columns.pop(name)
-    keys = list(zip(*key_columns.values(), long.cells[family.count], strict=True))
+    keys = list(zip(*key_columns.values(), long.cells[count], strict=True))
     places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     place = np.array([places[key] for key in keys])
     levels = list(dict.fromkeys(quantity))
-    if len(set(zip(keys, quantity, strict=True))) < len(keys) or {*levels} & {*key_columns, name, family.count}:
+    if len(set(zip(keys, quantity, strict=True))) < len(keys) or {*levels} & {*key_columns, name, count}:
         return long
     wide = long.take(np.unique(place, return_index=True)[1])
     of_quantities = name in ("", "column 1", "name") or plain_name(name) in words_of("headers.name_of_quantities")
-    count = name if family.count == _COUNT and not of_quantities else family.count
-    cells = {n: wide.cells[n] for n in key_columns} | {count: wide.cells[family.count]}
+    called = name if count == _COUNT and not of_quantities else count
+    cells = {n: wide.cells[n] for n in key_columns} | {called: wide.cells[count]}
     headers: dict[str, Objects] = {}
     for level in levels:
-        for columns, values in ((cells, long.cells), (headers, long.headers)):
+        for columns, longer in ((cells, long.cells), (headers, long.headers)):
             columns[level] = np.full(len(wide), "", dtype=object)
-            columns[level][place[quantity == level]] = values[family.value][quantity == level]
+            columns[level][place[quantity == level]] = longer[value][quantity == level]
     level_list = listed([f"'{level}'" for level in levels], 4)
     text = f"{counted(len(levels), 'name')} of values in '{name}' became columns: {level_list}"
     return replace(wide, cells=cells, headers=headers, steps=(*long.steps, step(text)))

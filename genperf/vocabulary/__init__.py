@@ -10,24 +10,12 @@ _TABLE: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name
 
 
 def section(name: str) -> dict[str, tuple[str, ...]]:
-    """Return the words of a section by what they mean, in the order of the table.
-
-    Examples
-    --------
-    >>> section("phases")["forward"]
-    ('forward', 'fwd')
-    """
+    """Return the words of a section by what they mean, in the order of the table."""
     return {meaning: tuple(listed) for meaning, listed in _TABLE[name].items()}
 
 
 def words_of(place: str) -> tuple[str, ...]:
-    """Return the words of one meaning, given as `section.meaning`.
-
-    Examples
-    --------
-    >>> words_of("cells.on")
-    ('1', 'true', 'yes', 'y')
-    """
+    """Return the words of one meaning, given as `section.meaning`."""
     name, _, meaning = place.partition(".")
     return tuple(_TABLE[name][meaning])
 

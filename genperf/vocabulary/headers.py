@@ -132,25 +132,13 @@ RELATIVE = "units"
 
 
 def relative_unit(column: str) -> str:
-    """Return what is counted by a throughput over a constant, whose header names no time.
-
-    Examples
-    --------
-    >>> relative_unit("TFLOPS per GPU"), relative_unit("speed-up")
-    ('TFLOP', 'units')
-    """
+    """Return what is counted by a throughput over a constant, whose header names no time."""
     words = [word for unit_words in _chain(column) for word in unit_words]
     return next((_COUNTED[word] for word in words if _COUNTED.get(word, "").endswith("FLOP")), RELATIVE)
 
 
 def time_called(column: str, usual: str) -> str:
-    """Return what a time is called: its column, where that says more than that it is the time of a step, epoch or job.
-
-    Examples
-    --------
-    >>> time_called("step_time_s", "step"), time_called("TTFT p50 (ms)", "step"), time_called("Time per Tree", "job")
-    ('step', 'TTFT p50', 'Time per Tree')
-    """
+    """Return what a time is called: its column, where that says more than what it is the time of, else the `usual`."""
     plain = {*_TIMES, *TIME_WORDS, *STEP_WORDS, *JOB_WORDS, *STATISTICS, *words_of("headers.time_letter")} - {"latency"}
     words = {word for unit_words in _chain(bare(column)) for word in unit_words}
     header = header_of(column)
@@ -388,23 +376,11 @@ def unit_of(text: str) -> tuple[str, float, float]:
 
 
 def canonical_time(text: str) -> str | None:
-    """Return the short name of a unit of time, also of that of a step; None of another.
-
-    Examples
-    --------
-    >>> canonical_time("secs"), canonical_time("s/it"), canonical_time("it/s")
-    ('s', 's', None)
-    """
+    """Return the short name of a unit of time, also of that of a step; None of another."""
     return _UNITS_OF_TIME.get(_PER_STEP.sub("", text.lower()))
 
 
 def is_other_word(text: str) -> bool:
-    """Tell whether a word behind a number is no unit that is known: what it counts may be anything.
-
-    Examples
-    --------
-    >>> is_other_word("errors"), is_other_word("GB"), is_other_word("%"), is_other_word("it/s")
-    (True, False, False, False)
-    """
+    """Tell whether a word behind a number is no unit that is known: what it counts may be anything."""
     kind = unit_of(text)[0]
     return kind == text and not re.fullmatch(r"s|x|[%‰$€£]|.*/.*", text) and _PREFIXED.fullmatch(text) is None

@@ -81,15 +81,7 @@ def _column_among(canonical: str, listed: tuple[str, ...]) -> str | None:
 
 @lru_cache(maxsize=10_000)
 def canonical_of(column: str) -> str | None:
-    """Return the field's name for a column's name; None for another name.
-
-    Examples
-    --------
-    >>> canonical_of("GPUs"), canonical_of("num_gpus"), canonical_of("gpu_count"), canonical_of("colour")
-    ('workers', 'workers', 'workers', None)
-    >>> canonical_of("gpu_num_per_node"), canonical_of("num_gpus_per_node")
-    ('devices_per_node', 'devices_per_node')
-    """
+    """Return the field's name for a column's name; None for another name."""
     names = {name for spelled in _SPELLINGS for name in spelled(column)}
     return next((canonical for canonical, aliases in ALIASES.items() if not names.isdisjoint(aliases)), None)
 
@@ -105,13 +97,7 @@ def meant_by(column: str) -> str | None:
 
 
 def named_in_part(name: str, columns: Collection[str], further: bool = False) -> str | None:
-    """Return the only one of some columns whose words hold those of a name; or are among them, where it has `further`.
-
-    Examples
-    --------
-    >>> named_in_part("threads", ["OpenMP Threads", "cells"]), named_in_part("time", ["wall time", "cpu time"])
-    ('OpenMP Threads', None)
-    """
+    """Return the only column whose words hold those of a name, or where it may have `further` ones are among them."""
     words = {text: {*re.split(r"[\W_]+", plain_name(text))} - {"", "num", "of", "number"} for text in (name, *columns)}
     wanted = words[name]
     near = [c for c in columns if wanted and words[c] and (wanted <= words[c] or (further and words[c] <= wanted))]
@@ -196,38 +182,20 @@ COUNTED = (*LEVELS, "devices_per_node", "servers")
 
 
 def counted_by(column: str) -> str | None:
-    """Return what a column counts by its name, as its canonical name; None where it counts none of `COUNTED`.
-
-    Examples
-    --------
-    >>> counted_by("GPUs"), counted_by("temperature")
-    ('workers', None)
-    """
+    """Return what a column counts by its name, as its canonical name; None where it counts none of `COUNTED`."""
     canonical = canonical_of(column)
     return canonical if canonical in COUNTED else None
 
 
 def counts_devices(column: str) -> bool:
-    """Tell whether a name counts devices or nodes, which bring further resources: no processes, threads or users.
-
-    Examples
-    --------
-    >>> counts_devices("num_gpus"), counts_devices("Machine"), counts_devices("procs"), counts_devices("users")
-    (True, True, False, False)
-    """
+    """Tell whether a name counts devices or nodes, which bring further resources: no processes, threads or users."""
     # A name in the singular counts as well.
     names = (column, f"{column}s")
     return any(map(counted_by, names)) and _spelled(names).isdisjoint(words_of("headers.processes"))
 
 
 def counts_cores(column: str) -> bool:
-    """Tell whether a name counts threads, cores or processes, which the cores of one machine bound.
-
-    Examples
-    --------
-    >>> counts_cores("num_threads"), counts_cores("MPI Tasks"), counts_cores("GPUs"), counts_cores("users")
-    (True, True, False, False)
-    """
+    """Tell whether a name counts threads, cores or processes, which the cores of one machine bound."""
     words = {
         *words_of("headers.processes"),
         *words_of("headers.cores"),
@@ -243,22 +211,10 @@ def _spelled(names: Iterable[str]) -> set[str]:
 
 
 def is_relative(name: str) -> bool:
-    """Tell whether a column is a throughput over a constant, of all devices or of one.
-
-    Examples
-    --------
-    >>> is_relative("Speedup vs 1 GPU"), is_relative("scaling eff."), is_relative("loss")
-    (True, True, False)
-    """
+    """Tell whether a column is a throughput over a constant, of all devices or of one."""
     return _RELATIVE.fullmatch(plain_name(name).replace("/", "_").strip("_.")) is not None
 
 
 def is_efficiency(name: str) -> bool:
-    """Tell whether a column is the throughput of each device over that of the smallest count, by its name.
-
-    Examples
-    --------
-    >>> is_efficiency("Parallel Efficiency"), is_efficiency("Effizienz (%)"), is_efficiency("Speedup")
-    (True, True, False)
-    """
+    """Tell whether a column is the throughput of each device over that of the smallest count, by its name."""
     return _EFFICIENCY.fullmatch(plain_name(name).replace("/", "_").strip("_.")) is not None
