@@ -35,6 +35,8 @@ DESIGNS = ("grid", "half", "one at a time", "correlated")
 WORLDS = 5
 #: ln of the ratio below which alternatives are close, and pairs of a world that are so by prediction.
 NEAR, NEAR_PAIRS = 0.08, 10
+#: % of the answers that are to be true at least, and where one factor was varied at a time.
+ASKED = (85.0, 80.0)
 NUMERIC = ("batch", "layers", "workers")
 VALUES = {
     "batch": (16.0, 32.0, 64.0, 128.0),
@@ -439,14 +441,29 @@ def rows_of(
     return out
 
 
+def _of_intervals(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the answers with an interval, all designs but one as `others`."""
+    rows = rows.assign(design=np.where(rows["design"] == "one at a time", "one at a time", "others"))
+    return rows[rows["stated"].isna() & (rows["question"] != NO_COUNTERPART)]
+
+
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
     """Return how many answers were true, by question, model and design."""
-    rows = rows.assign(design=np.where(rows["design"] == "one at a time", "one at a time", "others"))
-    plain = rows[rows["stated"].isna() & (rows["question"] != NO_COUNTERPART)]
-    grouped = plain.groupby(["question", "model", "design"], sort=False)
+    grouped = _of_intervals(rows).groupby(["question", "model", "design"], sort=False)
     columns = {"answers": ("true", "size"), "true": ("true", "mean")}
     table = grouped.agg(**columns, off=("off", "median"), width=("width", "median"))
     return table.assign(true=(100.0 * table["true"]).round(0)).round(4).reset_index()
+
+
+def missed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return how many answers were true of each law, of questions where fewer than asked were in a half."""
+    plain, keys = _of_intervals(rows), ["question", "model", "design"]
+    plain = plain.assign(law=plain["half"] + " " + plain["law"], true=100.0 * plain["true"])
+    halves = plain.pivot_table("true", keys, "half", sort=False)
+    asked = np.where(halves.index.get_level_values("design") == "others", *ASKED)
+    few = halves.index[halves.min(axis=1) < asked - 0.5]
+    laws = [f"{half} {law}" for half, some in LAWS.items() for law in some]
+    return plain.pivot_table("true", keys, "law", sort=False).round(0).reindex(few, columns=laws).reset_index()
 
 
 def stated(rows: pd.DataFrame) -> pd.DataFrame:
@@ -482,6 +499,7 @@ def page_of(rows: pd.DataFrame) -> str:
         worlds=_worlds(rows[~rows["question"].str.startswith("compare: closest as")]),
         left_out=(rows["question"] == NO_COUNTERPART).sum(),
         answers=both[0].join(both[1], how="outer", lsuffix=", tuning", rsuffix=", fresh", sort=False).reset_index(),
+        missed=missed(rows),
         stated=stated(rows),
         promised=promised(rows),
     )

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from genperf.arrays import Array, Index
-from genperf.discrepancy.form import covariance, features, positions
+from genperf.discrepancy.form import features, left_by, positions
 from genperf.gaussian import normal_probabilities, normal_quantiles
 from genperf.prediction import Member, bands, distance_beyond, forecasts, stack_of
 from genperf.prediction.member import pooled_covariance, pooled_root
@@ -25,6 +25,8 @@ def shares(members: Sequence[Member]) -> Array:
 #: ln of how far a draw lies below the largest one at a row, at most: a draw of a user's formula may be zero, of which
 #: no ratio exists. No result at two digits changes with it.
 DEEPEST = 20.0
+#: Singular value over the largest one below which constants move no run.
+FLAT = 1e-6
 #: A standard deviation of ln of a ratio below this is what rounding leaves of two equal covariances.
 ROUNDING = 1e-6
 
@@ -139,21 +141,20 @@ def curves_of(
     far = distance_beyond(result.schema, columns)
     members = result.members if members is None else members
     many = len(far) > Curves.most_rows
-    none = np.empty((0, len(far), len(far)))
-    stacked, root = none, np.empty((len(far), 0))
-    is_stack, form = stack_of(members) is not None, result.spread.form
+    stacked, root = np.empty((0, len(far), len(far))), np.empty((len(far), 0))
+    is_stack = stack_of(members) is not None
     if is_stack and many:
         root = pooled_root(members, columns, Curves.places)
     elif is_stack:
         stacked = pooled_covariance(members, columns, smooth)[None]
-    elif form > 0.0:
-        where = positions(result.schema.factors, columns)
-        stacked, root = (none, form * features(where)) if many else (form**2 * covariance(where)[None], root)
     of_members = []
     predictions = forecasts(members, columns) if predictions is None else predictions
     for member, (logarithms, variance) in zip(members, predictions, strict=True):
         mean = np.maximum(logarithms, logarithms.max(axis=0) - DEEPEST)
         covariances, scale = stacked, np.zeros(len(mean), dtype=np.intp)
+        if result.spread.form > 0.0:
+            error, root = form_error(result, member, columns)
+            mean = mean - error
         if member.discrepancy is not None and not many:
             # Draws of one scale have one covariance.
             scales, scale = np.unique(member.discrepancy.scales, return_inverse=True)
@@ -162,6 +163,35 @@ def curves_of(
         shared = member.mean_variance(result.spread, far) + (0.0 if apart else variance)
         of_members.append(_Part(mean, covariances, scale, np.sqrt(shared), root))
     return Curves(shares(members), tuple(of_members))
+
+
+def form_error(result: FitResult, member: Member, columns: Mapping[str, Any]) -> tuple[Array, Array]:
+    """Return the form's error g of each draw, (draws, rows), and a root of its covariance that is left, (rows, k).
+
+        ln T = ln m(θ) − g,   θ fitted to ln T with g and noise ε
+
+    What the constants took up of both moved m by U·Uᵀ(g + ε) at the runs, U a basis of its derivatives. The truth lies
+    where it would without g: beside the runs the two cancel.
+    """
+    panel, spread, factors = result.panel, result.spread, result.schema.factors
+    if not panel.medians:
+        return np.zeros((1, 1)), spread.form * features(positions(factors, columns))
+    measured = panel.measured
+    free = [name for name, drawn in zip(member.values, member.draws.T, strict=True) if np.ptp(drawn) > 0.0]
+    with np.errstate(all="ignore"):
+        fitted, slopes = member.expression.gradient(measured, member.values, free)
+        moved = np.nan_to_num(member.log_draws(measured) - np.log(fitted))
+        J = np.nan_to_num(np.column_stack([np.zeros(len(fitted)), *slopes.values()]) / fitted[:, None])
+    J = J / np.maximum(np.linalg.norm(J, axis=0), 1e-300)
+    basis, size, _ = np.linalg.svd(J, full_matrices=False)
+    basis = basis[:, size > FLAT * size.max(initial=0.0)]
+    root = spread.form * features(np.vstack([positions(factors, measured), positions(factors, columns)]))
+    at_runs, there = np.split(root, [len(fitted)])
+    taken = moved @ basis
+    # Draws are fitted to times with noise of the size of all residuals; the form's error may exceed the misfit there.
+    noise = max(spread.misfit, float(np.sqrt(np.mean(taken**2))) if taken.size else 0.0)
+    error, left = left_by(basis.T @ at_runs, noise, taken)
+    return error @ there.T, there @ left
 
 
 # Half a megabyte each at most: groups of a table have the same.

@@ -14,9 +14,8 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Columns
 from genperf.attribution.answers import Line, PrintedAnswer
-from genperf.attribution.draws import shares
+from genperf.attribution.draws import form_error, shares
 from genperf.discrepancy import Stack
-from genperf.discrepancy.form import covariance, positions
 from genperf.errors import FormulaError, GenperfError, listed
 from genperf.errors import suggest as similar
 from genperf.facts import Interval, NextRun
@@ -202,12 +201,13 @@ def uncertainty(
     beyond = result.spread.per_doubling * distance_beyond(result.schema, columns)
     total = sum(m.weight for m in result.members)
     means, within, noise = [], np.zeros((rows, rows)), np.zeros(rows)
-    if result.spread.form:
-        within += result.spread.form**2 * covariance(positions(result.schema.factors, columns))
     predictions = forecasts(result.members, columns) if predictions is None else predictions
     for member, (mean, _) in zip(result.members, predictions, strict=True):
-        means.append(mean)
         share = member.weight / total
+        if result.spread.form > 0.0:
+            error, root = form_error(result, member, columns)
+            mean, within = mean - error, within + share * root @ root.T
+        means.append(mean)
         form = member.discrepancy
         within += share * (np.outer(beyond, beyond) if form is None else form.covariance(columns).mean(axis=0))
         noise += share * member.run_variance(result.spread).mean()

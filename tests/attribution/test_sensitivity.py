@@ -9,6 +9,7 @@ from worked_models import BATCH, FRAMEWORK, NODES, WORKERS, member, model
 
 import genperf as gp
 from genperf.attribution import Knee, Sobol, compare, explain, sensitivity
+from genperf.attribution.draws import curves_of
 from genperf.errors import GenperfError
 from genperf.panel.panel import Target
 from genperf.prediction import Member
@@ -207,3 +208,23 @@ def test_two_quantities_are_not_compared() -> None:
     times = model(member({"weights": "w"}, {"w": 4.0}))
     with pytest.raises(GenperfError, match="different quantities"):
         compare(memory(), {"workers": 4}, {"workers": 4}, other=times)
+
+
+def test_what_the_constants_took_up_of_the_form_is_not_counted_twice() -> None:
+    # A square that bends is fitted by a power: the error of its form is smooth, and constants follow it.
+    x = np.geomspace(1.0, 64.0, 13)
+    runs = pd.DataFrame({"x": np.repeat(x, 2), "f": ["a", "b"] * 13})
+    rng = np.random.default_rng(0)
+    runs["s"] = (1.0 + 0.02 * runs.x**2) * np.where(runs.f == "b", 1.3, 1.0) * np.exp(0.02 * rng.standard_normal(26))
+    table = gp.read_table(runs, time="s", intrinsic="x", categorical="f")
+    result = gp.fit(table, "c*x**p*where(f == 'b', d, 1)", draws=100)
+    (power,), size = result.members, result.spread.form
+    assert size > 0.05
+    columns = result.query(pd.DataFrame({"x": x, "f": "a"})).columns
+    drawn = curves_of(result, columns).paths.std(axis=0)
+    apart = np.hypot(power.log_draws(columns).std(axis=0), size)
+    assert np.all(drawn < apart)
+    assert drawn.mean() < 0.95 * apart.mean()
+    # Far from the runs nothing cancels.
+    (root,) = curves_of(result, result.query({"x": 1e6, "f": "a"}).columns).parts[0].root
+    assert root @ root == pytest.approx(size**2)
