@@ -332,7 +332,8 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     closing = [*_closing(answer), *read]
     if picture and facts is not None:
         room = min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
-        lines += _picture(facts.curve, width, room) if room >= 2 else []
+        # Drawn is what all devices do together.
+        lines += _picture(facts.curve, width, room) if room >= 2 and answer.answers[0].unit != "%" else []
     for line in (lines := [*lines, *closing]):
         line.truncate(width, overflow="ellipsis")
         line.rstrip()

@@ -52,7 +52,7 @@ from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import DEVICE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
-from genperf.vocabulary.names import LEVELS, canonical_of, counts_devices, is_efficiency, meant_by
+from genperf.vocabulary.names import LEVELS, canonical_of, counts_devices, is_efficiency, is_relative, meant_by
 from genperf.words.numbers import join_values, rate_unit, samples_called, three_digits, with_unit
 from genperf.words.verdict import trust_text
 
@@ -420,7 +420,12 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             at = {**at, **{n: label(v) for n, v in configuration.items() if n == reading.scale}}
         if full is not None and full.facts is not None:
             series = {n: level for n, level in self.series.levels.items() if n in at}
-            full = replace(full, facts=replace(full.facts, series=series, column=self._column_of_no_step(name, model)))
+            facts = replace(full.facts, series=series, column=self._column_of_no_step(name, model))
+            if facts.expected.is_time and self._unit(name) == "x":
+                # A time over another has no seconds.
+                over, drawn = replace(facts.expected, unit="x"), facts.find_curve
+                facts = replace(facts, expected=over, find_curve=lambda: replace(drawn(), unit="x"))
+            full = replace(full, facts=facts)
         # What was measured at the same configuration, with what the question left open.
         taken = {} if full is None else {n: label(value) for n, value in full.taken.items()}
         likeliest, sentence = self._value(name, model, configuration, full), self._measured(name, {**taken, **at})
@@ -642,7 +647,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             at = {n: v[0] for n, v in query.columns.items()}
             predicted = model.predict_columns(source_of_columns(query.columns), self.question.interval)
             row = {name: cells[0] for name, cells in predicted.items()}
-        lets, rate = roles.derived, bool(target.throughput)
+        lets, rate, factor = roles.derived, bool(target.throughput), 1.0
         ends = np.array([row[n] for n in (THROUGHPUT if rate else (target.name, "lower", "upper"))], float)
         source_name = target.throughput or target.column
         if source_name in lets and source_name != name:
@@ -658,11 +663,17 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         verdict, reason, unit = str(row["verdict"]), str(row["reason"]), self._unit(name)
         middle, lower, upper = ends.tolist()
         value = Value(called, unit, middle, lower, upper, verdict, reason, at, facts=facts)
-        if facts is not None and facts.column is None:
+        # A share of each device, as of the peak, or a time over another; of an efficiency the speed-up is told.
+        relative = unit in ("%", "x") and (header.shared or header.kind == "time") and not is_efficiency(name)
+        if facts is not None and facts.column is None and not relative:
             return value
-        # Of the facts of a time of no step the next run is told.
         levels = {n: level for n, level in self.series.levels.items() if n in self.opened.at}
-        return replace(_in_plain_words(value, {**configuration, **levels}), only=("next",))
+        value = _in_plain_words(value, {**configuration, **levels})
+        if facts is not None and facts.column is None:
+            in_unit = replace(facts, column=(name, unit, 1.0 / factor))
+            return replace(value, facts=in_unit, only=("pays", "limit", "normal", "nodes", "next"))
+        # Of the facts of a time of no step the next run is told.
+        return replace(value, only=("next",))
 
     def _column_of_no_step(self, name: str, model: FitResult) -> tuple[str, str, float] | None:
         """Return the name, the unit and a second of what is no step of workers; None of one.
@@ -729,10 +740,10 @@ def _is_of_steps(model: FitResult, sample: str) -> bool:
 def unit_of_column(name: str, header: Header, unit: str) -> str:
     """Return the unit of a column, as an answer writes it; that of a time is known."""
     if header.kind == "time":
-        return unit or SECONDS
+        return "x" if is_relative(name) else unit or SECONDS
     if header.kind == "quantity" or header.unit == "%":
         return header.unit
-    if header.kind != "rate":
+    if header.kind != "rate" or (not header.counted and is_relative(name)):
         return ""
     device = next((w for w in DEVICE_WORDS if name.lower().rstrip(")").endswith(w)), "worker")
     rate = rate_unit(header.counted or "samples")

@@ -618,7 +618,7 @@ def _take_relative(reading: Reading) -> None:
         return
     column = max(ratios, key=lambda c: reading.growth(c.name))
     column.becomes("measured", "nothing else was measured")
-    if column.kind:
+    if column.kind and (column.kind != "rate" or column.header.counted or bandwidth_of(column.name)):
         return
     per_device = header_of(f"{column.name}/s")
     by_scale: Literal["workers", "nodes"] = "nodes" if meant_by(reading.scale) == "nodes" else "workers"

@@ -25,7 +25,7 @@ from genperf.arrays import AnyArray, Index, Integers, Objects
 from genperf.errors import Note, counted
 from genperf.table.clean import MISSING, Rejection, all_plain, is_missing, is_number, label, number_in, seconds_of
 from genperf.vocabulary import section
-from genperf.vocabulary.headers import MULTIPLES, SECONDS_IN, canonical_time, header_of, is_other_word, unit_of
+from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, canonical_time, header_of, is_other_word, unit_of
 from genperf.vocabulary.names import LEVELS, meant_by
 
 if TYPE_CHECKING:
@@ -304,7 +304,7 @@ _NUMBER = (
     rf"[+\-−]?(?:[0-9]{{1,3}}(?:[ {_BLANKS}][0-9]{{3}})+(?:[.,][0-9]+)?|[0-9](?:[0-9.,]*[0-9])?(?:\.(?![^\W\d_]))?"
     r"|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 )
-_UNIT = r"(?![eE][+-]?\d)[^\W\d_][^\W\d_.µμ]*\.?(?:\s?[/·]\s?[^\W\d_]+)*|/\s?[^\W\d_]+|[%‰$€£×]|[µμ]s"
+_UNIT = r"(?![eE][+-]?\d)[^\W\d_²³¹][^\W\d_.µμ]*\.?(?:\s?[/·]\s?[^\W\d_]+)*|/\s?[^\W\d_]+|[%‰$€£×]|[µμ]s"
 #: A number, what it varies by, its unit, a second value in brackets, a footnote.
 _CELL = re.compile(
     rf"(?:\*\*)?[~≈]?\s*(?P<before>[$€£])?\s*(?P<number>{_NUMBER})\s*(?P<first>{_UNIT})?"
@@ -445,7 +445,7 @@ def parsed_column(
             steps = (*steps, step(f"points between thousands removed from '{name}'"))
         if durations:
             shown_unit = of_durations
-            values |= {text: value / SECONDS_IN[shown_unit][0] for text, value in durations.items()}
+            values |= {text: value / TIME_UNITS[shown_unit][0] for text, value in durations.items()}
             total = counted(sum(unique[t] for t in durations), "cell")
             steps = (*steps, step(f"{total}: hours, minutes and seconds of '{name}' converted to '{shown_unit}'"))
     if not steps:

@@ -34,6 +34,7 @@ YEARS = (1900, 2100)
 _REPEAT = re.compile(rf"(?<![^\W\d_]){any_of('headers.run_of_several')}s?(?![^\W\d_])", re.IGNORECASE)
 _ONE = re.compile(rf"(?<!\w){any_of('headers.one')}(?=[^\W\d_])", re.IGNORECASE)
 _JOINS = rf"(?:{any_of('headers.preposition')}|@)"
+_NUMBER_OF = any_of("headers.number_of").replace("_", r"[\s_]")
 _ORDINAL = r"(?:st|nd|rd|th|nda|era|ra|da|ta|er|ere|ère|eme|ème|ª|º|°|\.)"
 _WORD = r"[^\W\d_]+"
 #: `4 GPUs`, `16nodes`, `n=8`, `nodes_4`, `time @ 4 ranks`, `T(8)`.
@@ -305,7 +306,7 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
     if name.strip().isdecimal() and name.strip().isascii():
         return "bare", "", "", int(name)
     if (match := re.fullmatch(r"\s*(\d+)\s*[x×]\s*([^\W\d_].*)", name)) is not None:
-        return "before", "", _tidy(match[2]), int(match[1])
+        return "before", "devices", _tidy(match[2]), int(match[1])
     if (match := re.search(rf"(?<!\w)#?(\d+){_ORDINAL}(?!\w)", name, re.IGNORECASE)) is not None:
         return "ordinal", "", _tidy(_REPEAT.sub(" ", _left_of(match))), int(match[1])
     for kind, pattern in (("before", _BEFORE), ("after", _AFTER)):
@@ -375,7 +376,7 @@ def _stem(word: str) -> str:
 
 def _tidy(text: str) -> str:
     """Return what is left of a header: without the words and signs that only joined its number."""
-    text = re.sub(rf"\s+{_JOINS}\s*$|^\s*{_JOINS}\s+", "", text.strip(), flags=re.IGNORECASE)
+    text = re.sub(rf"\s+{_JOINS}\s*$|^\s*{_JOINS}\s+|^{_NUMBER_OF}$", "", text.strip(), flags=re.IGNORECASE)
     text = re.sub(r"\(\s*\)|\[\s*\]", "", text).strip(" _-@,:;/|#=")
     return re.sub(r"\s+", " ", text)
 
@@ -530,7 +531,10 @@ def _placed(names: Sequence[str]) -> Callable[[str], Taken | None]:
     most: dict[int, int] = {}
     for nodes, _, devices in (match.groups() for match in matches):
         most[int(nodes)] = max(most.get(int(nodes), 0), int(devices))
-    grows = len(most) > 1 and len({devices / nodes for nodes, devices in most.items() if nodes}) == 1
+    # One node may be that of a baseline, of fewer devices.
+    several = {*most} - {0, 1}
+    each = {most[nodes] / nodes for nodes in several}
+    grows = len(each) == 1 and (most.get(1) in each or (max(most.get(1, 0), *each) in each and len(several) > 1))
     of_all = grows and not any(match["by"] for match in matches)
 
     def read(name: str) -> Taken | None:

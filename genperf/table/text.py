@@ -118,7 +118,9 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         records, blocks = block
         several_blocks = [step(f"{blocks} tables stand beside and below each other: the one of most numbers is read")]
     header, steps = ([], []) if drawn else _commented_header(text, records[0], separator)
-    first, *others = _tables(header + records, text if drawn else "")
+    if header:
+        records = _under_comments(text, header[0], records)
+    first, *others = _tables(records, text if drawn else "")
     source = _of_rows(first, name, separator, [*steps, *several_blocks], drawn)
     further = [attempted(_of_rows, table, name, separator, [], drawn) for table in others[:MOST_TABLES]]
     tables = [t for t in further if not isinstance(t, GenperfError) and any(map(is_result, t.cells))]
@@ -394,16 +396,14 @@ def keyed_lines(text: str) -> str | None:
     return "\n".join(map("  ".join, zip(*(alike[k] for k in order), strict=True)))
 
 
-def cut_table(text: str) -> str | None:
+def cut_table(text: str, above: int = 3) -> str | None:
     r"""Return a table in columns whose cells may be empty, between tabs; None of another text.
 
-    It is cut where all its lines are blank: pandas prints levels above each other once.
+    It is cut where all its lines are blank: pandas prints levels above each other once. So many lines may stand above.
     """
     lines = [line.expandtabs().rstrip() for line in text.splitlines() if line.strip()]
     width = max(map(len, lines), default=0)
-    if not 3 <= len(lines) <= MOST_NAMES or width > MOST_NAMES:
-        return None
-    if any(map(str.isdigit, lines[0])):
+    if not 3 <= len(lines) <= MOST_NAMES or width > MOST_NAMES or any(map(str.isdigit, lines[0])):
         return None
     used = [any(line[k : k + 1].strip() for line in lines) for k in range(width)]
     starts = [k for k in range(width) if used[k] and not (k and used[k - 1])]
@@ -411,7 +411,7 @@ def cut_table(text: str) -> str | None:
     ends = [[_is_number(cell) for cell in row] for row in rows[2:]]
     counted = any(meant_by(cell) in LEVELS or counts_cores(cell) for row in rows[:2] for cell in row)
     if not (counted and all(map(any, ends)) and any(map(all, zip(*ends, strict=True)))):
-        return None
+        return cut_table("\n".join(lines[1:]), above - 1) if above else None
     return "\n".join(map("\t".join, rows))
 
 
@@ -470,13 +470,30 @@ def _commented_header(text: str, first: Record, delimiter: str) -> tuple[list[Re
     if len(cells) < 2 or 2 * sum(parts_of(cell.strip().strip('"')) is not None for cell in cells) < len(cells):
         return [], []
     above = [*enumerate(itertools.islice(io.StringIO(text, newline=""), line - 1), 1)]
-    behind = 0
+    behind, unknown = 0, list[tuple[list[Record], list[Note]]]()
     for place, comment in above[: -FIRST_ROWS - 1 : -1]:
         if (names := _names_in(comment, len(cells), delimiter)) is not None:
-            return [(place, names)], [step(f"{counted(behind, 'row')} behind '#' left out")] if behind else []
+            unknown += [([(place, names)], [step(f"{counted(behind, 'row')} behind '#' left out")] if behind else [])]
+            if any(header_of(name).kind or canonical_of(name) for name in names):
+                return unknown[-1]
         fields = _split(comment.lstrip("# \t"), delimiter)
         behind += len(fields) == len(cells) and all(map(_is_number, fields))
-    return [], []
+    # The nearest one; a title of as many words may stand between.
+    return unknown[0] if unknown else ([], [])
+
+
+def _under_comments(text: str, header: Record, records: Sequence[Record]) -> list[Record]:
+    """Return records below their header; each block, as gnuplot parts them, below it and a title, a comment above."""
+    lines, names = text.splitlines(), header[1]
+    titled: list[Record] = []
+    for line, record in records:
+        above = [*itertools.takewhile(lambda text: text.lstrip().startswith("#"), reversed(lines[: line - 1]))]
+        titles = [c for c in (comment.strip("# \t") for comment in above) if c.split() != " ".join(names).split()]
+        blank = lines[line - 2 - len(above)].strip() == "" if line - 1 > len(above) else line > 1
+        if above and titles and blank:
+            titled += [(line - 2, [titles[0]]), (line - 1, names)]
+        titled.append((line, record))
+    return titled if sum(len(record) == 1 for _, record in titled) > 1 else [header, *records]
 
 
 def _names_in(comment: str, count: int, delimiter: str) -> list[str] | None:

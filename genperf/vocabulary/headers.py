@@ -10,22 +10,25 @@ from msgspec.structs import replace
 
 from genperf.vocabulary import any_of, section, words_of
 
-#: Units of time, with the one that `read_table` takes: no days, and none that is another word in a header.
+#: Units of time, with the one that `read_table` takes: none that is another word in a header.
 TIME_WORDS = {
     word: unit
     for unit, spelled in section("time").items()
-    if unit != "d"
     for word in spelled
     if word not in words_of("headers.no_time")
 }
+#: In brackets `d` is a day.
+_BRACKETED = TIME_WORDS | dict.fromkeys(section("time")["d"], "d")
 #: What one throughput of many workers may be shared by.
 DEVICE_WORDS = frozenset(word + end for word in words_of("headers.device") for end in ("", "s"))
 NODE_WORDS = frozenset(word + end for word in words_of("headers.node") for end in ("", "s"))
 #: The steps of a training: their time is that of all workers together.
-STEP_WORDS = frozenset(word + end for word in words_of("headers.step") for end in ("", "s"))
+STEP_WORDS = frozenset(word + end for word in words_of("headers.step") for end in ("", "s", "es"))
 JOB_WORDS = frozenset(words_of("headers.job"))
 _RATES, _TIMES, _QUANTITIES = (frozenset(words_of(f"headers.{kind}")) for kind in ("rate", "time", "quantity"))
 _LEFT = frozenset(words_of("headers.left"))
+#: `×10³ tokens/s` are `k tokens/s`.
+_MULTIPLES = {word: multiple for multiple, spelled in section("multiples").items() for word in spelled}
 #: Behind a word for a time: what is chosen, and counts of steps.
 _CHOSEN_TIME = STEP_WORDS | {*words_of("headers.chosen_time")}
 _UNIT_OF_RATE = {
@@ -109,7 +112,13 @@ def header_of(column: str) -> Header:
     >>> header_of("train/tokens_per_second").counted, header_of("metrics.step_time").of
     ('tokens', 'step')
     """
-    names, last = map(_chain, _parted(_without_section(column)))
+    text = _without_section(column)
+    path, _, metric = text.rpartition("/")
+    at_end = _rate(_chain(metric), []) if path and len(_chain(metric)) > 1 else None
+    if at_end is not None and at_end.counted not in DEVICE_WORDS:
+        # `throughput/device/samples_per_sec` is a rate at the end of a path.
+        return replace(at_end, shared=at_end.shared or path.rpartition("/")[-1] in DEVICE_WORDS)
+    names, last = map(_chain, _parted(text))
     if not names or _is_bandwidth(last or names):
         return Header()
     header = _rate(last, names) or _rate(names, []) or _time(names, last) or _quantity(names, last) or Header()
@@ -214,7 +223,7 @@ def _is_unit(text: str) -> bool:
     chain = _chain(text)
     last = chain[-1][-1] if chain else ""
     rate = any(per[-1] in TIME_WORDS for per in chain[1:]) or (len(chain) > 1 and chain[0][-1] in TIME_WORDS)
-    return rate or last in TIME_WORDS or last in _UNITS or _OF_A_CLOCK.fullmatch(text.lower()) is not None
+    return rate or last in _BRACKETED or last in _UNITS or _OF_A_CLOCK.fullmatch(text.lower()) is not None
 
 
 def _chain(text: str) -> list[list[str]]:
@@ -223,7 +232,7 @@ def _chain(text: str) -> list[list[str]]:
     # A speed-up is no speed.
     apart = re.sub(r"speed[\s_\-]+up(?![a-z])", "speedup", apart)
     ratio_texts = re.split(r"/|(?:^|[\s_\-])per(?=[\s_\-])", apart)
-    words = [[w for w in re.split(r"[\s_\-.,:()\[\]]+", run) if w] for run in ratio_texts]
+    words = [[_MULTIPLES.get(w, w) for w in re.split(r"[\s_\-.,:()\[\]]+", run) if w] for run in ratio_texts]
     # `s/1 epoch` is `s/epoch`.
     words[1:] = [run[1:] if len(run) > 1 and run[0] == "1" else run for run in words[1:]]
     return [run for run in words if run]
@@ -277,7 +286,7 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     words = [word for unit_words in chain for word in unit_words]
     inside = unit[0][-1] if unit else ""
     of = _of([*words, *(word for unit_words in unit for word in unit_words)])
-    ends = TIME_WORDS.get(inside) or (TIME_WORDS.get(words[-1]) if len(words) > 1 else None)
+    ends = _BRACKETED.get(inside) or (TIME_WORDS.get(words[-1]) if len(words) > 1 else None)
     # Per step or epoch; a time per sample or token is none of a step.
     per = denominators or unit[1:]
     if per and not any(unit_words[0] in STEP_WORDS | JOB_WORDS for unit_words in per):
@@ -324,8 +333,8 @@ def _quantity(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
 
 # --- units as people write them, in several languages ----------------------------------------------------------------
 
-#: Exact seconds in a unit of time, as numerator and denominator.
-SECONDS_IN = {
+#: Exact seconds in a unit of time, as numerator and denominator: 250 ms is divided by 1000, and so exactly 0.25 s.
+TIME_UNITS = {
     "s": (1.0, 1.0),
     "ms": (1.0, 1e3),
     "us": (1.0, 1e6),
@@ -334,8 +343,6 @@ SECONDS_IN = {
     "h": (3600.0, 1.0),
     "d": (86400.0, 1.0),
 }
-#: Those of a measured time: 250 ms is divided by 1000, and so exactly 0.25 s.
-TIME_UNITS = {unit: seconds for unit, seconds in SECONDS_IN.items() if unit != "d"}
 _UNITS_OF_TIME = {word: unit for unit, spelled in section("time").items() for word in spelled}
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _PREFIXES |= {"ki": 2.0**10, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
@@ -361,7 +368,7 @@ def unit_of(text: str) -> tuple[str, float, float]:
         return kind, above * MULTIPLES[multiple], below
     time = _UNITS_OF_TIME.get(text) or canonical_time(text)
     if time is not None and text not in ("H", "D", "S"):
-        return ("s", *SECONDS_IN[time])
+        return ("s", *TIME_UNITS[time])
     if text in ("x", "X", "×"):
         return "x", 1.0, 1.0
     prefixed = _PREFIXED.fullmatch(text)

@@ -107,8 +107,8 @@ def _reported(facts: Facts, value: Interval) -> tuple[str, Interval, str]:
     """Return what an answer reports of a predicted value, with its unit: a throughput where one is known."""
     rate = facts.growth.throughput(value)
     if rate is not None:
-        name, unit, _ = facts.column or ("throughput", rate_unit(facts.growth.sample), 1.0)
-        return name, rate, unit
+        name, unit, factor = facts.column or ("throughput", rate_unit(facts.growth.sample), 1.0)
+        return name, Interval(*(factor * end for end in rate.ends)), unit
     name, unit, factor = facts.column or (facts.expected.name, facts.expected.unit, 1.0)
     if facts.column is None and unit == SECONDS:
         unit = durations_text(value.value)[-1]

@@ -50,6 +50,36 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         csv_of("threads,time", ((n, round(45e9 / n**0.1)) for n in (1, 2, 3, 4))),
         ("threads=8",), ("--unit ns", " billion ns at threads=8"), (" billion s",),
     ),
+    # What stands before the unit in a header, days, and a mark behind a number.
+    "thousands": (
+        csv_of("gpus,Rate (×10³ rows/s)", ((n, 3.1 * n**0.95) for n in COUNTS)), ("gpus=16",),
+        (" k rows/s at gpus=16",), (),
+    ),
+    "days": (
+        csv_of("gpus,Pretraining time (days)", ((n, 90 / n + 1) for n in COUNTS)), ("gpus=16",),
+        ("--unit d", " d at gpus=16"), (" s at gpus",),
+    ),
+    "superscript": (
+        csv_of("gpus,img/s", ((1, 310), (2, 604), (4, "1171²"), (8, 2220))), ("gpus=16",),
+        ("1 cell: footnote removed from 'img/s'", "Expect 4,"), ("left out because",),
+    ),
+    # A share of each device, and a time over another, are answered as they are.
+    "share": (
+        csv_of("gpus,MFU (%)", ((n, 52 - 0.01 * n) for n in (8, 16, 32, 64))), ("gpus=128",),
+        ("Expect MFU (%) of 5", " % at gpus=128.", " %, unless"), (" x at gpus", " x, unless"),
+    ),
+    "relative time": (
+        csv_of("nodes,Relative runtime", ((n, 0.95 / n + 0.05) for n in COUNTS)), ("nodes=16",),
+        ("Expect Relative runtime of 0.1", " x at nodes=16."), (" s at nodes", " s, unless"),
+    ),
+    # A path before a rate; the batches of a second are those of all.
+    "path": (
+        csv_of(
+            "gpus,throughput/batches_per_sec,throughput/samples_per_sec,throughput/device/samples_per_sec",
+            ((n, 2 - 0.01 * n, 16 * n * (2 - 0.01 * n), 16 * (2 - 0.01 * n)) for n in COUNTS),
+        ),
+        ("gpus=16",), ("Expect 4", " samples/s at gpus=16", " batches/s ("), ("does not pay",),
+    ),
     # A time by what is chosen: no workers, no step, and no other unit than its own.
     "unit": (
         HANDLERS, ("handle_ms=10", "codec=a"),

@@ -213,8 +213,28 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         {"card": [1, 2, 4], "value (t/s)": ["100", "190", "360"], "scaling": ["", ".95", ".9"]}, ["5 columns"],
     ),
     "one in Chinese": (lines("net,单卡,4卡", "a,9,5"), {"卡": [1, 4], "value": ["9", "5"]}, ["2 columns"]),
+    "nodes and cards in Chinese": (
+        lines("模型,1机1卡,2机16卡,4机32卡", "a,9,120,230"), {"nodes": [1, 2, 4], "devices": [1, 16, 32]}, ["3 col"],
+    ),
+    "what counts alone": (
+        lines("net,Number of GPUs 1,Number of GPUs 2", "a,9,17"), {"GPUs": [1, 2], "value": ["9", "17"]}, ["2 columns"],
+    ),
+    "several of a device above named values": (
+        lines("Workload,8×A100,16×A100,32×A100", "BERT (seq/s),90,170,330", "GPT (seq/s),20,38,75"),
+        {"devices": [8, 16, 32], "GPT (seq/s)": ["20", "38", "75"]}, ["3 columns"],
+    ),
+    "blocks below comments": (
+        "# nodes time_s\n# strong scaling\n1 90\n2 46\n4 24\n\n\n# weak scaling\n1 90\n2 91\n4 93\n",
+        {"table": ["strong scaling"] * 3 + ["weak scaling"] * 3, "nodes": ["1", "2", "4"] * 2}, ["2 tables"],
+    ),
+    "levels of pandas below what was typed": (
+        ">>> print(means)\n             img_per_s  step_s\nmodel  gpus                   \n"
+        "large  1       49.2    0.65\n       2       93.8    0.68\n"
+        "small  1      253.1    0.13\n       2      489.4    0.13\n",
+        {"model": ["large", "large", "small", "small"], "gpus": ["1", "2", "1", "2"]}, ["empty cells of 'model'"],
+    ),
     "multiples of a device": (
-        lines("net,1xV100,4x V100,8 x V100", "a,10,38,70"), {"count": [1, 4, 8], "V100": ["10", "38", "70"]},
+        lines("net,1xV100,4x V100,8 x V100", "a,10,38,70"), {"devices": [1, 4, 8], "V100": ["10", "38", "70"]},
         ["3 columns"],
     ),
     "quantities as rows": (
