@@ -10,31 +10,15 @@ from msgspec import Struct
 
 from genperf.errors import GenperfError, did_you_mean
 from genperf.formula.amounts import amount, bandwidth
+from genperf.vocabulary import any_of, section
 
 FILE = Path(__file__).parent / "peaks.csv"
-#: A precision of products by the words for it; the first ones are those of 16 bits.
-PRECISIONS = {
-    "16-bit": r"bf-?16|b?float-?16|fp-?16|half|amp|mixed",
-    "fp8": r"(mx)?fp-?8|float-?8|e4m3|hybrid",
-    "fp4": r"(nv|mx)?fp-?4|float-?4",
-    "fp32": r"fp-?32|tf-?32|float-?32|single",
-}
 #: What may follow a device's name without a space, beside an s for several.
 _VARIANT = r"(?=sxm\d?|nvl|pcie|\d+gb|[^a-z0-9]|$)"
-#: Patterns of other names of a device.
-_OTHER_NAMES = {
-    "tpu-v6e": ["trillium", "v6e"],
-    "tpu-v5p": ["v5p"],
-    "tpu-v5e": ["v5e", "tpu-v5-lite"],
-    "tpu7x": ["tpu-7x", "ironwood"],
-    "ascend-910b": [r"910b\d?", "atlas-800t-a2"],
-    "trn1": ["trainium"],
-    "trn2": ["trainium-?2"],
-}
 
 
 class Device(Struct, frozen=True):
-    """A device and its nominal rates: operations per second of dense products, by `PRECISIONS`."""
+    """A device and its nominal rates: operations per second of dense products, by precision."""
 
     name: str
     rates: dict[str, float]
@@ -94,11 +78,11 @@ def device_in(text: str) -> Device | None:
 def _spelled(name: str) -> str:
     """Return a pattern of a device's name, whose number may follow a hyphen or be all, and of its other names."""
     apart = re.sub(r"(?<=[a-z])(?=\d{3})", "-?", name.replace("-", "-?")).replace("rtx-?", "(rtx-?)?")
-    return "|".join([apart, *_OTHER_NAMES.get(name, ())])
+    return "|".join([apart, *section("devices").get(name, ())])
 
 
 def precision_in(text: str) -> str | None:
-    """Return the precision of products that a text names, one of `PRECISIONS`; None where it names none.
+    """Return the precision of products that a text names, one of the section `precisions`; None where it names none.
 
     Examples
     --------
@@ -106,7 +90,8 @@ def precision_in(text: str) -> str | None:
     ('16-bit', 'fp8', 'fp4', None)
     """
     word = text.strip().lower()
-    return next((name for name, words in PRECISIONS.items() if re.match(rf"({words})(?![a-z0-9])", word)), None)
+    patterns = {name: rf"{any_of(f'precisions.{name}')}(?![a-z0-9])" for name in section("precisions")}
+    return next((name for name, pattern in patterns.items() if re.match(pattern, word)), None)
 
 
 @cache

@@ -170,6 +170,11 @@ class Checked(Struct, frozen=True):
     place: str  #: inside the interval, faster or slower.
 
 
+def _named(at: dict[str, Any]) -> str:
+    """Return a configuration in words."""
+    return join_values(at) or "the run"
+
+
 class Verification(Struct, frozen=True):
     """New runs beside their predictions, how many intervals held, and the alarm: the fields of the JSON."""
 
@@ -188,11 +193,11 @@ class Verification(Struct, frozen=True):
         alarm, findings, inside = self.alarm, [], 0
         for number, run in enumerate(self.runs, 1):
             inside, slow = inside + (run.place == "inside"), number - 1 in alarm.slower
-            value, *ends = map(three_digits, (run.measured, run.predicted, run.lower, run.upper))
+            value, predicted, lower, upper = map(three_digits, (run.measured, run.predicted, run.lower, run.upper))
+            name = f"{number}. {_named(run.at)}"
             place = f"{run.place}, slow" if slow and run.place == "inside" else run.place
-            name, interval = f"{number}. {join_values(run.at) or 'the run'}", "predicted {} ({} – {})".format(*ends)
-            line = f"{name}: {with_unit(value, self.unit)}, {interval}: {place} · {inside} of {number}"
-            findings.append((name, line, slow))
+            line = f"{name}: {with_unit(value, self.unit)}, predicted {predicted} ({lower} – {upper}): {place}"
+            findings.append((name, f"{line} · {inside} of {number}", slow))
         tests = ", ".join(f"{name} p = {value:.2g}" for name, value in alarm.tests.items())
         judged = f"p = {alarm.probability:.2g} ({tests}); the alarm is at {100 * alarm.level:g} %"
         if alarm.raised and alarm.slower:
@@ -209,7 +214,7 @@ class Verification(Struct, frozen=True):
         rows += [coverage_text(self.coverage["inside"], len(self.runs)), judged]
         for at, before, after in (moved.values() for moved in self.moved):
             there = f"{with_unit(three_digits(after), self.unit)} ({100 * (after / before - 1):+.1f} %)"
-            rows.append(f"moved: {join_values(at) or 'the run'}: {three_digits(before)} becomes {there}")
+            rows.append(f"moved: {_named(at)}: {three_digits(before)} becomes {there}")
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -266,14 +271,15 @@ def verify(
     spread, shared = (np.log(np.asarray(band["upper"], float) / centre) / deviations for band in (predicted, mean))
     history, configuration = _history(earlier, schema, inputs)
     raised = alarm_of(history, configuration, np.log(times), (np.log(centre), spread, shared), alarm)
-    # Answers are in what was measured.
-    quantity, unit, ends, below, above = target.name, target.unit, (target.name, "lower", "upper"), "faster", "slower"
+    # Answers are in what was measured: of two rates the smaller one is slower.
+    quantity, unit, ends, measured = target.name, target.unit, (target.name, "lower", "upper"), times
     if target.throughput:
         quantity, unit, ends = target.throughput, rate_unit(samples_called(target.throughput)), THROUGHPUT
-        times, below, above = rows[quantity].to_numpy(float), above, below
-    values = [times, *(np.asarray(predicted[end], float) for end in ends)]
-    place = np.select([times < values[2], times > values[3]], [below, above], "inside").tolist()
-    columns = (records(inputs[shown]), map(str, predicted["verdict"]), *(column.tolist() for column in values), place)
+        measured = rows[quantity].to_numpy(float)
+    values = [measured, *(np.asarray(predicted[end], float) for end in ends)]
+    outside = ("slower", "faster") if target.throughput else ("faster", "slower")
+    place = np.select([measured < values[2], measured > values[3]], outside, "inside").tolist()
+    columns = records(inputs[shown]), map(str, predicted["verdict"]), *(column.tolist() for column in values), place
     moved: list[dict[str, Any]] = []
     if update:
         again, places = _fitted_again(fitted, earlier, new, seed), inputs.drop_duplicates()
@@ -282,11 +288,7 @@ def verify(
         both = (np.asarray(m.predict_columns(places)[ends[0]], float).tolist() for m in (fitted, again))
         moved = [{"at": at, "before": b, "after": a} for at, b, a in zip(records(places[shown]), *both, strict=True)]
     aside = {"new, nothing to compare with": new.frame[~known], "the run failed": new.failures}
-    missing = [
-        f"{join_values(at) or 'the run'}: {why}"
-        for why, of in aside.items()
-        for at in records(of.reindex(columns=shown))
-    ]
+    missing = [f"{_named(at)}: {why}" for why, of in aside.items() for at in records(of.reindex(columns=shown))]
     missing += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
     runs, inside, count = tuple(map(Checked, *columns)), place.count("inside"), len(place)
     held = {"inside": inside, "runs": count, "nominal": NOMINAL, "probability": coverage_probability(inside, count)}
@@ -302,8 +304,8 @@ def _opened(model: Model | Table | str | Path | pd.DataFrame) -> Model | Table:
     try:
         return recognised(cells, roles).table()
     except GenperfError:
+        # Benchmarks may have names alone.
         with suppress(GenperfError):
-            # Benchmarks may have names alone.
             return recognised(cells, {**roles, "let": "workers=1"}).table()
         raise
 

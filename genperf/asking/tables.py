@@ -128,7 +128,7 @@ def ask(
     work : str, optional
         The samples of a step, a formula over the columns.
     samples, deadline, budget : str or float, optional
-        A piece of work, `1.2B`, done within `5d` or seconds, for so much money: answered by how many that takes.
+        A piece of work, `1.2B`, done within `5d` or seconds, for so much conditions: answered by how many that takes.
     tokens, peak : str or float, optional
         Of a training, `300B`, and of a device, `h100` or operations per second.
     hints : mapping, optional
@@ -181,7 +181,8 @@ def ask(
         cells = open_files([str(table)]) if is_path else open_source(table)
         row = row_of_run(cells, rate_of_device)
     if isinstance(row, dict):
-        answers = [about(row, question.training, wanted, question.price, question.hints) for wanted in places]
+        conditions = question.price, question.hints, question.plan
+        answers = [about(row, question.training, wanted, *conditions) for wanted in places]
     else:
         opened = recognised(cells, {**(roles or {}), "work": work})
         answers = [ask_recognised(opened, wanted, want, question) for wanted in places]

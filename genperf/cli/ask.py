@@ -103,7 +103,7 @@ def ask(
     if isinstance(run, GenperfError):
         out.note(f"note: {run}")
     elif run is not None:
-        one_run = about(run, training, _configuration(at, ()), paid, checked)
+        one_run = about(run, training, _configuration(at, ()), paid, checked, plan)
         if not out.written(one_run):
             tell_all(one_run.lines)
         return

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from msgspec import Struct, to_builtins
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from genperf.arrays import Array
 from genperf.errors import GenperfError, counted
-from genperf.facts import ENDS, Paid, PublishedPlace, Training
+from genperf.facts import ENDS, Paid, Plan, PublishedPlace, Training
 from genperf.fitting import fit
 from genperf.formula.amounts import amount, bandwidth
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
@@ -74,8 +74,11 @@ def about(
     at: Mapping[str, str] | None = None,
     price: Paid | None = None,
     hints: Mapping[str, str] | None = None,
+    plan: Plan | None = None,
 ) -> OneRun:
     """Return the answer about the run of a row; of tokens, also how long they take at the counts of `at`.
+
+    A `plan`, a deadline or a budget, is refused: one run shows too little of other counts.
 
     Examples
     --------
@@ -88,15 +91,22 @@ def about(
     if "collective" in row:
         return _about_test(row, (hints or {}).get(BANDWIDTH, ""))
     training = training or Training()
+    if plan is not None:
+        hint = "--tokens 1T --at 64 says how long it takes there; or a run of another count, each in quotes"
+        raise GenperfError("a deadline, a budget or samples need runs of several counts", hint=hint)
     run = run_of_row(row, training.peak or 0.0)
     network, used = run.network, utilisation_of(run, is_planned=training.tokens is not None)
     speed = f"{three_digits(run.rate)} {network.sample}/s" if run.rate else ""
     title = " · ".join(filter(None, (run.label, network.name, speed, run.precision)))
     rows = [("", title), ("MFU", used.text), *(("⚠", note) for note in used.notes)]
     rows += _placed(used.normal, used.less_by, used.more_by)
-    plan = None if training.tokens is None else _plan(run, used, training.tokens, at or {}, price, hints or {})
-    numbers = {**to_builtins(used), "training": plan and plan.numbers}
-    return OneRun((*rows, *(plan.rows if plan else ())), numbers)
+    if training.tokens is None:
+        rows += (
+            [("⚠", "--at is of a training: add --tokens 1T, or a run of another count, each in quotes")] if at else []
+        )
+        return OneRun(tuple(rows), {**to_builtins(used), "training": None})
+    planned = _plan(run, used, training.tokens, at or {}, price, hints or {})
+    return OneRun((*rows, *planned.rows), {**to_builtins(used), "training": planned.numbers})
 
 
 def _placed(place: PublishedPlace | None, less: Iterable[str], more: Iterable[str] = ()) -> list[tuple[str, str]]:
@@ -121,10 +131,7 @@ def _plan(
         what = f"{run.network.name} is trained on {run.network.sample}, not on tokens" if run.network.name else what
         raise GenperfError(what, hint="--tokens is of a transformer: 7B, or llama3-8b")
     devices, nodes = _counts(run, at)
-    if run.rate:
-        of_token, reason, suggestion = _by_growth(run, devices, nodes, hints)
-    else:
-        of_token, reason, suggestion = _by_utilisation(run, used, devices)
+    of_token, reason, suggestion = _of_token(run, used, devices, nodes, hints)
     seconds = tokens * of_token
     numbers: dict[str, Any] = {"tokens": tokens, "devices": devices, "nodes": nodes}
     numbers |= {f"days{end}": value / DAY for end, value in zip(ENDS, seconds.tolist(), strict=True)}
@@ -160,8 +167,28 @@ def _counts(run: TrainingRun, at: Mapping[str, str]) -> tuple[float, float]:
     return devices, counts.get("nodes", max(float(np.ceil(devices / of_node)), 1.0))
 
 
+def _of_token(
+    run: TrainingRun, used: Utilisation, devices: float, nodes: float, hints: Mapping[str, str]
+) -> tuple[Array, str, str]:
+    """Return the seconds of a token with their ends: by the run's rate, its utilisation, or those of published runs."""
+    name, (operations, low, high) = next(iter(conventions_of(run).items()))
+    if run.rate:
+        return _by_growth(run, devices, nodes, hints)
+    suggestion = f"measure the tokens a second of {devices:g} devices"
+    at_peak = operations / (devices * run.dense_peak)
+    if used.mfu is None and (place := used.normal) is not None:
+        reason = f"no run: the interval is that of {place.runs} published {place.among} ({name})"
+        return at_peak / np.array([place.median, place.high, place.low]), reason, suggestion
+    ends = np.array([1.0, low, high]) / np.array([used.mfu, used.mfu_upper, used.mfu_lower], dtype=float)
+    if devices == run.devices:
+        return at_peak * ends, f"no rate: the interval is what is not known of the operations ({name})", suggestion
+    supposed = replace(run, rate=run.devices * run.dense_peak / operations)
+    seconds, reason, suggestion = _by_growth(supposed, devices, nodes, hints)
+    return seconds * ends, reason, suggestion
+
+
 def _by_growth(run: TrainingRun, devices: float, nodes: float, hints: Mapping[str, str]) -> tuple[Array, str, str]:
-    """Return the seconds of a token with their ends by a fit to the one run; why no better, and the next run."""
+    """Return the same by a fit to the one run, whose rate is known: why the interval is no narrower, the next run."""
     if hints and not run.step_seconds:
         hint = "the samples of a step of all, and their length: gbs=256 seq=2048"
         raise GenperfError("a hinted network needs the time of a step", hint=hint)
@@ -181,18 +208,6 @@ def _by_growth(run: TrainingRun, devices: float, nodes: float, hints: Mapping[st
     if devices == run.devices:
         return seconds, "one run: how much its repeats differ is that of published ones", "measure it again"
     return seconds, "one run: what another count costs is that of published series", f"measure {count:g} devices"
-
-
-def _by_utilisation(run: TrainingRun, used: Utilisation, devices: float) -> tuple[Array, str, str]:
-    """Return the same by the utilisation that a run states, or by those of published runs."""
-    name, (operations, low, high) = next(iter(conventions_of(run).items()))
-    shares, unknown, place = (used.mfu, used.mfu_upper, used.mfu_lower), (1.0, low, high), used.normal
-    reason = f"no rate: the interval is what is not known of the operations ({name})"
-    if used.mfu is None and place is not None:
-        shares, unknown = (place.median, place.high, place.low), (1.0, 1.0, 1.0)
-        reason = f"no run: the interval is that of {place.runs} published {place.among} ({name})"
-    seconds = operations / (devices * run.dense_peak) * np.array(unknown) / np.array(shares, dtype=float)
-    return seconds, reason, f"measure the tokens a second of {devices:g} devices"
 
 
 # --- a test of a collective -------------------------------------------------------------------------------------------

@@ -122,6 +122,7 @@ def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tup
     if value > high:
         peak = f"one of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense"
         parameters = "a token uses a part of the parameters: active=12.9B for experts, lora for adapters"
+        parameters = "only adapters are trained: lora" if run.network.published else parameters
         mistakes = mistakes or ["more devices ran than are counted"]
         return (), (*mistakes, parameters, f"another precision or device than {peak}: fp8, or --peak")
     if place is None or (place.percentile or 0.0) >= LOW:

@@ -9,7 +9,7 @@ from genperf.errors import GenperfError, did_you_mean
 from genperf.formula.amounts import amount
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
-from genperf.peaks import PRECISIONS, device_in
+from genperf.peaks import device_in
 from genperf.table.cells import Source, source_of
 from genperf.vocabulary import any_of, section
 from genperf.vocabulary.headers import canonical_time, header_of
@@ -35,7 +35,7 @@ _PHRASES = [
         (rf"({_N} ?(?-i:[kMGT]?(?:bit|[bB]))(?:/s|ps))", "busbw", r"\1"),
         *((words, "collective", name) for name, (words,) in section("collectives").items()),
         *((any_of(f"one_run.{name}"), name, r"\g<0>") for name in ("adapters", "recomputation")),
-        (rf"(?:{'|'.join(PRECISIONS.values())})(?:[^a-z0-9\s]\S*)?", "precision", r"\g<0>"),
+        (rf"{any_of(*map('precisions.{}'.format, section('precisions')))}(?:[^a-z0-9\s]\S*)?", "precision", r"\g<0>"),
         (rf"({_N}[kMB]?) ?({_UNIT})", r"\2", r"\1"),
         (r"([a-z_][\w./-]*)=(\S*)", r"\1", r"\2"),
         *((rf"({name}):? ({_N}[kMB]?)", r"\1", r"\2") for name in (r"[a-z_]\w* [a-z]\w*", r"[a-z_]\w*")),
@@ -76,6 +76,10 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
     if bare := next(filter(_BARE.fullmatch, rest.split()), ""):
         what, number = "could be tokens or samples a second, of all devices or of each", bare.removesuffix("/s")
         raise GenperfError(f"'{bare}' {what}", hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
+    if alone := next((word for word in rest.split() if canonical_of(word) in COUNTED), ""):
+        raise GenperfError(
+            f"'{alone}' stands without its number", hint=f"2 {alone}; behind an option in quotes: --at '2 {alone}'"
+        )
     if "collective" in row and count < 2.0:
         what = f"a collective of one {device.upper()} uses no link"
         raise GenperfError(what, hint="8xh100 all_reduce 470GB/s")

@@ -91,6 +91,8 @@ def test_before_any_run_the_published_range_answers(shell: Shell) -> None:
         ("8xh100 7B 76800tok/s --tokens 1T --at 64xb200", "--at names another device"),
         ("8xh100 7B 76800tok/s --tokens 1T --at batch=3", "no count of devices or nodes"),
         ("8xh100 7B 76800tok/s --tokens 1T --at 64 --hint bandwidth=HDR", "needs the time of a step"),
+        ("8xh100 7B 76800tok/s --tokens 1T --deadline 10d", "need runs of several counts"),
+        ("8xh100 7B 76800tok/s --tokens 1T --at 16 nodes", "'nodes' stands without its number"),
     ],
 )
 def test_what_cannot_be_answered_says_what_to_try(shell: Shell, words: str, message: str) -> None:
@@ -116,6 +118,24 @@ def test_days_of_a_stated_share_hold_what_is_not_known_of_the_operations() -> No
     assert training["days_lower"] == pytest.approx(0.93 * training["days"])
     assert training["days_upper"] > 1.09 * training["days"]
     assert "no rate" in training["reason"]
+
+
+def test_a_stated_share_does_not_stay_at_other_counts_more_than_a_rate_does() -> None:
+    # 40.75 % is 76,800 tokens/s: what the second node costs is not known of either.
+    by_rate, by_share = (
+        about(row_in(f"8xh100 7B bf16 {speed}"), Training(1e12), {"count": "64gpus"}).numbers["training"]
+        for speed in ("76800tok/s", "40.75%")
+    )
+    assert by_share["days"] == pytest.approx(by_rate["days"], rel=1e-3)
+    assert by_share["days_lower"] < by_rate["days_lower"]
+    assert by_share["days_upper"] > by_rate["days_upper"]
+    assert (by_share["reason"], by_share["next"]) == (by_rate["reason"], by_rate["next"])
+
+
+def test_a_count_without_tokens_is_not_passed_over() -> None:
+    answer = about(row_in("8xh100 7B 76800tok/s"), at={"count": "64"})
+    assert "--at is of a training" in str(answer)
+    assert answer.numbers["training"] is None
 
 
 def test_a_run_at_its_own_count_is_to_be_repeated() -> None:

@@ -90,5 +90,6 @@ def test_a_test_without_a_name_is_known_by_its_factor(shell: Shell, rows: tuple[
 def test_a_share_below_one_percent_is_none_of_zero_and_python_answers_as_well(shell: Shell) -> None:
     assert "bus       1.27 GB/s: 0.28 % of nvlink-4" in shell("ask", "8xh100", "all_reduce", "1.27GB/s")[1]
     assert gp.ask("8xh100 all_reduce 450GB/s").to_dict()["share"] == 1.0
+    assert gp.ask("all_reduce.txt").to_dict()["busbw"] == 3.8e9
     # An L4 has no NVLink.
     assert "NVLink" not in shell("ask", "8xl4", "all_reduce", "10GB/s")[1]
