@@ -77,17 +77,12 @@ class Coefficients(NamedTuple):
         return Coefficients(columns, self.levels, self.powers + share * (wanted.powers - self.powers))
 
 
-class Bent(NamedTuple):
-    """How powers are held: they cost Σ stiffness·(p − centre)²."""
-
-    centre: Array
-    stiffness: Array
-
-
 class SumBasis(Struct, frozen=True, eq=False):
     """The columns of a sum, at the rows of a table.
 
     ln m = Σ_l d_l·1[level l] + ln Σ_j c_j·φ_j·Π_i x_i^(p_i − 1),   c ≥ 0, i of the powers that φ_j has
+
+    Powers cost Σ stiffness·(p − centre)² beside the squared error.
     """
 
     #: Shape (rows, columns). φ.
@@ -100,11 +95,11 @@ class SumBasis(Struct, frozen=True, eq=False):
     logarithms: Array
     #: Shape (powers, columns). Ones where a column has the power.
     raised: Array
-    #: Shape (powers,). Those that are fitted; the others are one.
-    free: Mask
-    #: Shape (powers,). What they are supposed to be, and the standard deviation about it of those that are fitted.
+    #: Shape (powers,). What they are supposed to be, and the standard deviation about it: 0 of one that is held.
     centre: Array
     deviation: Array
+    #: Of ln T about the sum, as it is supposed.
+    variance: float = SUPPOSED_NOISE**2
 
     def take(self, rows: AnyArray) -> SumBasis:
         """Return the basis at some of the rows."""
@@ -114,11 +109,11 @@ class SumBasis(Struct, frozen=True, eq=False):
         """Return the basis with zeros in the place of some columns."""
         return replace(self, columns=self.columns * ~columns)
 
-    def bent(self, variance: float, centre: Array | None = None) -> Bent:
-        """Return how powers are held where ln T has a variance about the sum."""
-        stiffness = np.where(self.free, variance / self.deviation**2, FIXED)
-        wanted = self.centre if centre is None else np.clip(centre, *POWER_BOUNDS)
-        return Bent(np.where(self.free, wanted, 1.0), stiffness)
+    @property
+    def stiffness(self) -> Array:
+        """The cost of each power's squared distance from its centre."""
+        fitted = self.deviation > 0.0
+        return np.where(fitted, self.variance / np.where(fitted, self.deviation, 1.0) ** 2, FIXED)
 
     def log_sum(self, constants: Coefficients) -> Array:
         """Return ln m; where all is zero, that of the smallest number."""
@@ -135,22 +130,21 @@ class SumBasis(Struct, frozen=True, eq=False):
         shares = shares / np.maximum(shares.sum(axis=1), 1e-300)[:, None]
         return np.hstack([shares, self.logarithms * (shares @ self.raised.T)])
 
-    def fitted(self, y: Array, start: Coefficients | None = None, bent: Bent | None = None) -> Coefficients:
+    def fitted(self, y: Array, start: Coefficients | None = None) -> Coefficients:
         """Return the constants nearest to ln T, from those of a fit to more rows where they are given."""
-        bent = bent or self.bent(SUPPOSED_NOISE**2)
         if start is None:
-            steps, columns = GAUSS_NEWTON_STEPS, np.exp(-y)[:, None] * self.at(bent.centre)
+            steps, columns = GAUSS_NEWTON_STEPS, np.exp(-y)[:, None] * self.at(self.centre)
             c = self._solved(columns, np.ones(len(y)), np.zeros(columns.shape[1]))
-            now = Coefficients(c, np.zeros(self.levels.shape[1]), bent.centre)
+            now = Coefficients(c, np.zeros(self.levels.shape[1]), self.centre)
         else:
             steps, now = REFIT_STEPS, start
-        for _ in range(3 * steps if len(bent.centre) else steps):
+        for _ in range(3 * steps if len(self.centre) else steps):
             columns = self.at(now.powers)
             log = np.log(np.maximum(columns @ now.columns, 1e-300))
             now = now._replace(levels=self._effects(y - log))
-            wanted = self._step(y - self.levels @ now.levels - log + 1.0, columns / np.exp(log)[:, None], now, bent)
-            error, step = self._loss(now, y, bent), 1.0
-            while not (after := self._loss(tried := now.toward(wanted, step), y, bent)) < error:
+            wanted = self._step(y - self.levels @ now.levels - log + 1.0, columns / np.exp(log)[:, None], now)
+            error, step = self._loss(now, y), 1.0
+            while not (after := self._loss(tried := now.toward(wanted, step), y)) < error:
                 step *= 0.5
                 if step < LEAST_STEP:
                     return now
@@ -159,18 +153,18 @@ class SumBasis(Struct, frozen=True, eq=False):
                 break
         return now
 
-    def _step(self, target: Array, A: Array, now: Coefficients, bent: Bent) -> Coefficients:
+    def _step(self, target: Array, A: Array, now: Coefficients) -> Coefficients:
         """Return the constants that minimise the linearised error, with S the slopes by the powers p₀ of `now`.
 
         |A·c + S·(p − p₀) − target|² + Σ stiffness·(p − centre)²,   c ≥ 0,   p = centre + more − less,   more, less ≥ 0
         """
-        if not len(bent.centre):
+        if not len(self.centre):
             return now._replace(columns=self._solved(A, target, now.columns))
-        S, away = self.slopes(now)[:, len(now.columns) :], now.powers - bent.centre
+        S, away = self.slopes(now)[:, len(now.columns) :], now.powers - self.centre
         start = np.concatenate([now.columns, np.maximum(away, 0.0), np.maximum(-away, 0.0)])
-        unknowns = self._solved(np.hstack([A, S, -S]), target + S @ away, start, np.tile(bent.stiffness, 2))
+        unknowns = self._solved(np.hstack([A, S, -S]), target + S @ away, start, np.tile(self.stiffness, 2))
         columns, more, less = np.split(unknowns, np.cumsum([len(now.columns), len(away)]))
-        return now._replace(columns=columns, powers=np.clip(bent.centre + more - less, *POWER_BOUNDS))
+        return now._replace(columns=columns, powers=np.clip(self.centre + more - less, *POWER_BOUNDS))
 
     def without_traces(self, constants: Coefficients, y: Array) -> Coefficients:
         """Return the constants without the columns that are a trace of the time everywhere, fitted again."""
@@ -207,7 +201,7 @@ class SumBasis(Struct, frozen=True, eq=False):
         L = self.levels
         return np.asarray(np.linalg.solve(L.T @ L + LEVEL_RIDGE * np.eye(L.shape[1]), L.T @ residual))
 
-    def _loss(self, constants: Coefficients, y: Array, bent: Bent) -> float:
+    def _loss(self, constants: Coefficients, y: Array) -> float:
         """Return the squared error in ln T with the ridge, on coefficients as shares of the mean time."""
         c, levels, powers = constants
         used = np.flatnonzero(c)
@@ -215,7 +209,7 @@ class SumBasis(Struct, frozen=True, eq=False):
         total = np.maximum(terms.sum(axis=1), 1e-300)
         share = np.sum((terms / total[:, None]) ** 2, axis=0)
         away = y - np.log(total) - self.levels @ levels
-        return float(away @ away + self.ridge[used] @ share + bent.stiffness @ (powers - bent.centre) ** 2)
+        return float(away @ away + self.ridge[used] @ share + self.stiffness @ (powers - self.centre) ** 2)
 
 
 class Mean(Struct, frozen=True, eq=False):
@@ -257,7 +251,7 @@ class Mean(Struct, frozen=True, eq=False):
         """
         ways = self._ways(basis, apart)
         fits = [way.without_traces(way.fitted(y), y) for way in ways]
-        used = [np.append(fit.columns > 0.0, way.free) for way, fit in zip(ways, fits, strict=True)]
+        used = [np.append(fit.columns > 0.0, way.deviation > 0.0) for way, fit in zip(ways, fits, strict=True)]
         ranks = np.array([some.sum() for some in used]) + basis.levels.shape[1]
         squares = np.array([np.sum((y - way.log_sum(fit)) ** 2) for way, fit in zip(ways, fits, strict=True)])
         left = np.maximum(len(y) - ranks, LEAST_FREEDOM * len(y))
@@ -279,8 +273,8 @@ class Mean(Struct, frozen=True, eq=False):
         number = np.searchsorted(np.cumsum(shares / shares.sum()), (np.arange(TERM_DRAWS) + 0.5) / TERM_DRAWS)
         draws = []
         for place, error, moved in zip(number.tolist(), errors, normal[2], strict=True):
-            way = ways[place]
-            draws.append(way.fitted(y + error, fits[place], way.bent(variance, way.centre + way.deviation * moved)))
+            centre = np.clip(ways[place].centre + ways[place].deviation * moved, *POWER_BOUNDS)
+            draws.append(replace(ways[place], centre=centre, variance=variance).fitted(y + error, fits[place]))
         return fits[int(np.argmax(shares))], draws
 
     def _ways(self, basis: SumBasis, apart: bool) -> list[SumBasis]:
@@ -292,11 +286,10 @@ class Mean(Struct, frozen=True, eq=False):
         factors = np.array([name.count(" × ") + name.count(" / ") - name.startswith("1 / ") for name in self.names])
         rising = np.array(["(1 - 1/" in name for name in self.names])
         constant = np.array([name == "constant" for name in self.names])
-        shapes, counts, several = [basis], ~basis.free, factors > 0
+        shapes, counts, several = [basis], basis.deviation == 0.0, factors > 0
         about = np.where(counts, COUNT_DEVIATION, POWER_DEVIATION)
-        for power in POWERS_OF_A_COUNT if counts.any() else ():
-            fitted = {"free": np.ones_like(counts), "centre": np.where(counts, power, 1.0), "deviation": about}
-            shapes.append(replace(basis.without(rising), **fitted))
+        centres = [np.where(counts, power, 1.0) for power in POWERS_OF_A_COUNT if counts.any()]
+        shapes += [replace(basis.without(rising), centre=centre, deviation=about) for centre in centres]
         kinds = [np.zeros_like(several)]
         if several.any():
             kinds += [several, ~several & ~constant, *([~several] if apart else [])]
@@ -313,10 +306,9 @@ class Mean(Struct, frozen=True, eq=False):
         inside = [names_in(node) for node in self.nodes]
         raised = np.array([[name in names for names in inside] for name in units], float).reshape(-1, len(inside))
         # A count has functions enough.
-        free = np.array([name.startswith("p_") for name in units], bool)
-        centre, deviation = np.ones(len(free)), np.full(len(free), POWER_DEVIATION)
-        logarithms_of_rows = np.array(logarithms).reshape(-1, rows).T
-        return SumBasis(np.column_stack(columns), ridge, levels, logarithms_of_rows, raised, free, centre, deviation)
+        deviation = np.array([POWER_DEVIATION * name.startswith("p_") for name in units])
+        powers = np.array(logarithms).reshape(-1, rows).T, raised, np.ones(len(units)), deviation
+        return SumBasis(np.column_stack(columns), ridge, levels, *powers)
 
     def expression(
         self, constants: Coefficients, columns: set[str], draws: Sequence[Coefficients] = ()

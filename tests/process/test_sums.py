@@ -13,7 +13,7 @@ from genperf.process.means import SumBasis, means_of, terms_of
 
 
 def no_powers(rows: int, columns: int) -> tuple[np.ndarray, ...]:
-    return np.zeros((rows, 0)), np.zeros((0, columns)), np.zeros(0, bool), np.zeros(0), np.zeros(0)
+    return np.zeros((rows, 0)), np.zeros((0, columns)), np.zeros(0), np.zeros(0)
 
 
 def test_a_share_of_the_constant_holds_it_where_sizes_have_powers() -> None:
