@@ -19,12 +19,13 @@ from experiments.accuracy import extrapolation
 from experiments.accuracy.corpus import CRITERION, by_hand_of, cell, cells, halves, questions, sources, summary
 from experiments.accuracy.scores import error, pair
 from experiments.shared import markdown, page
-from genperf.growth import Counts, Posterior, Series, bank, forecast, posterior_of
+from genperf.growth import Counts, Posterior, bank, forecast, posterior_of
 from genperf.growth.cluster import combined, shown
 from genperf.panel.panel import several_nodes
 
 COMMAND = "python -m experiments growth"
-Weigh = Callable[[Sequence[Series]], list[Posterior]]
+#: What the posteriors of a table's series by themselves are replaced by.
+Weigh = Callable[[list[Posterior]], list[Posterior]]
 
 
 def counts(rows: pd.DataFrame, work: float) -> Counts:
@@ -34,15 +35,14 @@ def counts(rows: pd.DataFrame, work: float) -> Counts:
     return Counts(devices, nodes, batch / work)
 
 
-def alone(series: Sequence[Series]) -> list[Posterior]:
+def alone(each: list[Posterior]) -> list[Posterior]:
     """Return the posterior of each series by itself."""
-    return [posterior_of(each) for each in series]
+    return each
 
 
-def shared(series: Sequence[Series]) -> list[Posterior]:
+def shared(each: list[Posterior]) -> list[Posterior]:
     """Return the posterior of each series of a table beside what the others show of the cluster they share."""
-    each = alone(series)
-    clusters = [shown(one.weights, bool(several_nodes(one.series.counts.nodes).any())) for one in each]
+    clusters = [shown(one.weights, bool(several_nodes(one.layout.counts.nodes).any())) for one in each]
     others = [combined(clusters[:i] + clusters[i + 1 :]) for i in range(len(each))]
     return [one if known is None else replace(one, tilt=known.tilt) for one, known in zip(each, others, strict=True)]
 
@@ -50,11 +50,11 @@ def shared(series: Sequence[Series]) -> list[Posterior]:
 def predicted(weigh: Weigh, listed: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> list[tuple[np.ndarray, ...]]:
     """Return the central values and the ends of the intervals of the rows asked about, for series of one table."""
     work = [float(train.batch.iloc[-1]) for train, _ in listed]
-    runs = [
-        Series(counts(train, unit), np.log(train.t.to_numpy()), np.zeros(len(train)))
+    by_itself = [
+        posterior_of(counts(train, unit), np.log(train.t.to_numpy()), np.zeros(len(train)))
         for (train, _), unit in zip(listed, work, strict=True)
     ]
-    found = weigh(runs)
+    found = weigh(by_itself)
     return [
         forecast([posterior.draws()], [1.0], [counts(asked, unit)]).interval()
         for posterior, (_, asked), unit in zip(found, listed, work, strict=True)

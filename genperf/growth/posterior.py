@@ -53,18 +53,6 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         return tuple(zip(*rounded, strict=True))
 
 
-class Series(Struct, frozen=True, eq=False):
-    """The times of a series, as arrays."""
-
-    #: Of different workers, or nodes, or work; the largest last.
-    counts: Counts
-    #: Shape (counts,). ln T, and its variance as repeats show it.
-    logarithms: Array
-    variances: Array
-    #: Shape (curves,). ln of what the prior weights are multiplied by, where something is known beside the runs.
-    tilt: Array | None = None
-
-
 class Layout:
     """The counts of a series, and what depends on them alone, whatever its times: once for all series alike.
 
@@ -158,7 +146,8 @@ def _layout(key: tuple[tuple[float, float, float], ...], variances: tuple[float,
 class Posterior(Struct, frozen=True, eq=False):
     """A series with its weighted curves."""
 
-    series: Series
+    #: Shape (counts,). ln T.
+    logarithms: Array
     layout: Layout
     #: Shape (walks, curves). Relative to the largest.
     weights: Array
@@ -193,7 +182,7 @@ class Draws(Struct, frozen=True, eq=False):
     def level(self) -> tuple[Array, Array]:
         """The level of ln T of each draw and its standard deviation, each of shape (draws,)."""
         layout = self.posterior.layout
-        away = self.posterior.series.logarithms - layout.curves[:, self.curve].T
+        away = self.posterior.logarithms - layout.curves[:, self.curve].T
         return np.sum(layout.level[self.walk] * away, axis=1), layout.precision[self.walk] ** -0.5
 
     def forecast(self, counts: Counts) -> tuple[Array, Array, Array]:
@@ -205,7 +194,7 @@ class Draws(Struct, frozen=True, eq=False):
         Each is of shape (draws, counts).
         """
         layout = self.posterior.layout
-        scales, logarithms = layout.process.scales[self.walk], self.posterior.series.logarithms
+        scales, logarithms = layout.process.scales[self.walk], self.posterior.logarithms
         process = replace(layout.process, scales=scales, logarithms=logarithms)
         at_runs, there = layout.curves[:, self.curve].T, layout.logarithms(counts, self.curve).T
         mean, variance = process.forecast(counts.columns, at_runs, there)
@@ -221,9 +210,13 @@ def forecast(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[C
     return MixtureForecast(mean, np.concatenate(weights), variance, total, None, np.concatenate(central))
 
 
-def posterior_of(series: Series) -> Posterior:
-    """Return the posterior of a series by itself."""
+def posterior_of(counts: Counts, logarithms: Array, variances: Array, tilt: Array | None = None) -> Posterior:
+    """Return the posterior of a series by itself.
+
+    Its counts differ in workers, or nodes, or work, the largest last; ln T there has variances as repeats show them.
+    The tilt is ln of what the prior weights of the curves are multiplied by, where something is known beside the runs.
+    """
     # In steps of √2, which changes no interval by its digits: series then have equal layouts.
-    variances = 2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(series.variances, LEAST_POSTERIOR_VARIANCE))))
-    layout = _layout(series.counts.key, tuple(variances.tolist()))
-    return Posterior(series, layout, *layout.weights(series.logarithms, series.tilt))
+    variances = 2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(variances, LEAST_POSTERIOR_VARIANCE))))
+    layout = _layout(counts.key, tuple(variances.tolist()))
+    return Posterior(logarithms, layout, *layout.weights(logarithms, tilt))

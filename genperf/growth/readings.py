@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_tilt
 from genperf.growth.measured import MeasuredSeries
-from genperf.growth.posterior import POSTERIOR_DRAWS, Counts, Draws, Posterior, Series, forecast, posterior_of
+from genperf.growth.posterior import POSTERIOR_DRAWS, Counts, Draws, Posterior, forecast, posterior_of
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import LIMIT_POWERS
 from genperf.prediction.bands import MixtureForecast
@@ -119,7 +119,7 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
     for reading in readings_of(series):
         counts, unit = reading.counts(series)
         if counts.key not in posteriors:
-            posteriors[counts.key] = posterior_of(Series(counts, series.logarithms, series.variances, hinted))
+            posteriors[counts.key] = posterior_of(counts, series.logarithms, series.variances, hinted)
         listed.append(Weighed(reading, posteriors[counts.key], reading.share, unit))
     evidence = np.array([candidate.posterior.log_evidence for candidate in listed])
     weights = np.exp(evidence - evidence.max()) * [candidate.share for candidate in listed]

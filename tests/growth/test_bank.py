@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
-from genperf.growth import Counts, Draws, Layout, Posterior, Series, bank, forecast, posterior_of
+from genperf.growth import Counts, Draws, Layout, Posterior, bank, forecast, posterior_of
 from genperf.growth.bank import LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, UNSEEN_DRAWN, UNSEEN_NETWORKS, prior
 from genperf.growth.cluster import combined, shown
 
@@ -16,8 +16,8 @@ INSIDE = Counts(N, np.ones(4), np.ones(4))
 BEYOND = Counts(2.0 * N, N, np.ones(4))
 
 
-def series(times: list[float], counts: Counts = INSIDE, variance: float = 0.0) -> Series:
-    return Series(counts, np.log(times), np.full(len(times), variance))
+def posterior(times: list[float], counts: Counts = INSIDE, variance: float = 0.0) -> Posterior:
+    return posterior_of(counts, np.log(times), np.full(len(times), variance))
 
 
 def test_bank_is_its_prior():
@@ -65,7 +65,7 @@ def test_densities_and_forecasts_are_those_of_a_gaussian_process():
         assert_allclose(np.diff(found[w, :16]), np.diff(density), rtol=1e-5, atol=1e-5)
         across = step**2 * np.minimum.outer(z, x) + vague
         gain = across @ np.linalg.inv(whole)
-        one = Posterior(Series(INSIDE, y, variances), layout, np.ones((4, layout.curves.shape[1])), 0.0)
+        one = Posterior(y, layout, np.ones((4, layout.curves.shape[1])), 0.0)
         mean, _, variance = Draws(one, np.full(16, w), curves).forecast(there)
         expected = layout.logarithms(there, curves) + gain @ (y[:, None] - layout.curves[:, :16])
         slope = max(SLOPE_SD * step, LEAST_SLOPE) * np.array([1.0, 3.0])
@@ -75,7 +75,7 @@ def test_densities_and_forecasts_are_those_of_a_gaussian_process():
 
 
 def test_draws_hold_the_weights():
-    one = posterior_of(series([1.0, 1.05, 1.11, 1.16], variance=1e-4))
+    one = posterior([1.0, 1.05, 1.11, 1.16], variance=1e-4)
     draws = one.draws(20000)
     shares, weights = np.bincount(draws.walk, minlength=4) / 20000.0, one.weights / one.weights.sum()
     assert_allclose(shares, weights.sum(axis=1), atol=5e-3)
@@ -83,13 +83,13 @@ def test_draws_hold_the_weights():
     assert (np.diff(rank[draws.curve]) >= 0).all()
     assert_allclose(np.mean(rank[draws.curve]), weights.sum(axis=0) @ rank, rtol=2e-3)
     # Series of equal counts share a layout.
-    other = posterior_of(series([2.0, 2.0, 2.0, 2.1], variance=1e-4))
+    other = posterior([2.0, 2.0, 2.0, 2.1], variance=1e-4)
     assert other.layout is one.layout
-    assert_allclose([posterior.weights.max() for posterior in (one, other)], 1.0)
+    assert_allclose([each.weights.max() for each in (one, other)], 1.0)
 
 
 def test_an_unseen_network_widens_upwards_only():
-    flat = posterior_of(series([1.0, 1.0, 1.0, 1.0]))
+    flat = posterior([1.0, 1.0, 1.0, 1.0])
     inside = forecast([flat.draws()], [1.0], [Counts(np.array([16.0]), np.array([1.0]), np.ones(1))]).interval()
     beyond = forecast([flat.draws()], [1.0], [Counts(np.array([16.0]), np.array([2.0]), np.ones(1))]).interval()
     # Of 14 % of the networks nothing is known. Of 40 %, as once, the upper end was above 1.5.
@@ -99,12 +99,12 @@ def test_an_unseen_network_widens_upwards_only():
 
 def test_a_table_knows_its_cluster():
     # Nineteen programs take a tenth longer on the second node; one never left its node.
-    slow = [series([1.0, 1.1 + 0.001 * k, 1.12, 1.13], BEYOND) for k in range(19)]
-    lone = series([1.0, 1.01, 1.02, 1.03])
+    slow = [posterior([1.0, 1.1 + 0.001 * k, 1.12, 1.13], BEYOND) for k in range(19)]
+    lone = posterior([1.0, 1.01, 1.02, 1.03])
     far = Counts(np.array([16.0]), np.array([2.0]), np.ones(1))
-    alone = forecast([posterior_of(lone).draws()], [1.0], [far]).interval()
-    known = combined([shown(posterior_of(each).weights, beyond=True) for each in slow])
-    shared = forecast([replace(posterior_of(lone), tilt=known.tilt).draws()], [1.0], [far]).interval()
+    alone = forecast([lone.draws()], [1.0], [far]).interval()
+    known = combined([shown(each.weights, beyond=True) for each in slow])
+    shared = forecast([replace(lone, tilt=known.tilt).draws()], [1.0], [far]).interval()
     assert shared[2][0] < alone[2][0]
     assert 1.05 < shared[0][0] < 1.25
     assert combined([]) is None
