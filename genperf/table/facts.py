@@ -66,8 +66,8 @@ _MULTIPLE = r"(?P<multiple>[kKMBG](?![\w/]))?"
 _END = r"(?![\w:]|\.\d|-\d|/\d)"
 #: `key: 0.25 s`, `key=8`, `key ..... 16 2.7/s`, `key: 16 (2.7 per sec.)`, also in quotes, as a dictionary prints it.
 _PAIR = re.compile(
-    rf"""(?<![\w.\-/])(?P<quote>["']?)(?P<key>{_KEY})(?P=quote)\s*(?:[:=]|\.{{3,}})\s*(?P<cite>["']?)"""
-    rf"(?P<value>{_CLOCK}|{_DIGITS}|nan|inf){_MULTIPLE}\s?(?:(?P<unit>{_UNIT})(?!\s?=|-\w))?(?P=cite){_END}"
+    rf"""(?<![\w.\-/])(?P<quote>["']?)(?P<key>{_KEY})(?P=quote)(?!(?<= \d):\d\d:)\s*(?:[:=]|\.{{3,}})"""
+    rf"\s*(?P<cite>[\"']?)(?P<value>{_CLOCK}|{_DIGITS}|nan|inf){_MULTIPLE}\s?(?:(?P<unit>{_UNIT})(?!\s?=|-\w))?(?P=cite){_END}"
     rf"(?: *\(?(?P<rate>{_DIGITS})(?:/| per )s(?:ec(?:ond)?)?(?!\w))?"
 )
 #: `--nodes 4`, `-np 2`.
@@ -182,6 +182,8 @@ _CODE = re.compile(
 #: `reduced_train_loss=7.0`: a line of the training, whatever else it tells.
 _TRAINED = re.compile(r"(?<![^\W_])train(?:ing)?[_/ ][\w /]*[=:(]", re.IGNORECASE)
 _TESTED = re.compile(rf"(?<![^\W_]){any_of('log.test')}(?![^\W_])", re.IGNORECASE)
+#: `loss: 0.9 - val_loss: 0.94`: a line of both.
+_BOTH = re.compile(rf"(?<!\w)(\w+)\b.*(?<![^\W_]){any_of('log.test')}_\1(?!\w)", re.IGNORECASE)
 #: `Map: 100%|████|`, a bar of progress over what is prepared before the training.
 _PREPARED = re.compile(rf"\s*{any_of('log.prepared')}(?!\w)[^|]*\d%\|", re.IGNORECASE)
 _MEMORY = re.compile(any_of("log.out_of_memory"), re.IGNORECASE)
@@ -470,7 +472,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
             run.values["section"] = [heading["section"].strip()]
         if not run.failure:
             run.failure = failure_of(line)
-        tested = _TESTED.search(line) is not None and _TRAINED.search(line) is None
+        tested = _TESTED.search(line) is not None and _TRAINED.search(line) is _BOTH.search(line) is None
         # What a clause measured belongs to the count in it, wherever that stands.
         clauses = [sorted(facts_of(clause), key=lambda fact: not _counts(fact[0])) for clause in _clauses(line)]
         counts: set[str] = set()

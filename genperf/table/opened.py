@@ -34,7 +34,7 @@ from genperf.table.cells import (
     source_of_frame,
     step,
 )
-from genperf.table.clean import label, labels, mostly_numbers, number_in
+from genperf.table.clean import label, labels, mostly_numbers, number_in, seconds_of
 from genperf.table.content import (
     MAX_FILE_BYTES,
     MAX_PARQUET_CELLS,
@@ -376,7 +376,7 @@ def _table_or_log(text: str, name: str) -> Source:
     )
     facts = begins_with_facts(text, source.delimiter in (" ", RUNS)) or (doubtful and is_log(text))
     results = (cells for name, cells in source.cells.items() if is_result(name))
-    measured = facts or source.delimiter != "|" or any(mostly_numbers(labels(cells).tolist()) for cells in results)
+    measured = facts or source.delimiter != "|" or any(mostly_numbers(seconds_of(labels(cells))) for cells in results)
     if not measured and not is_of_scale(source.cells, named=False):
         # A log may hold a table of something else, as of the devices.
         log = source_of_log(_DRAWN_LINE.sub("", text), name)

@@ -557,13 +557,17 @@ def _grid_of(column: str) -> Callable[[str], Taken | None]:
     """Return what reads `2x4`, where the header names both: `nodes x gpus`, or counts devices or a layout of them."""
     inside = re.sub(r".*[(\[](.*)[)\]]\s*$", r"\1", column)
     words = [word for word in re.split(r"\s*[×*]\s*|\s+(?:x|by)\s+", inside) if word]
+    # `TP/PP/DP`
+    ways = inside.split("/") if {*map(canonical_of, inside.split("/"))} <= {*WAYS} else []
     of_nodes = [*map(meant_by, words)] in (["nodes", "workers"], ["workers"], ["nodes"])
     of_nodes |= len(words) == 1 and plain_name(column) in words_of("columns.nodes_by_devices")
 
     def read(name: str) -> Taken | None:
         match = _GRID.fullmatch(name.strip())
         if match is None:
-            return None
+            numbers = re.split(r"\s*[/,×x-]\s*", name.strip())
+            placed = len(numbers) == len(ways) > 1 and all(map(str.isdecimal, numbers))
+            return (dict(zip(ways, map(float, numbers), strict=True)), "") if placed else None
         rows, columns, device = float(match[1]), float(match[2]), match[3] or ""
         if of_nodes or (device and columns <= MOST_OF_A_NODE):
             return _on_nodes(rows, columns), device

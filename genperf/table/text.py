@@ -63,6 +63,8 @@ _PICTURE = r"[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]"
 _MARKS = re.compile(rf"\*\*|`|\]\(|<(?:br|sub|sup|b|i|strong|em)\s*/?>|{_PICTURE}")
 _BREAK = re.compile(r"\s*<(?:br|sub|sup)\b.*", re.DOTALL)
 _TAG = re.compile(r"</?[a-z]+\s*/?>")
+#: The rule below the header of a grid of reStructuredText.
+_GRID_HEAD = re.compile(r"(?m)^\s*\+(?:=+\+)+\s*$")
 #: Before a title and behind it: `- ### Strong scaling:`
 _TITLE_MARKS = re.compile(r"^[\s#*>+-]+|[\s#*:：]+$")
 #: `[OneFlow](../OneFlow)`
@@ -560,7 +562,14 @@ def _is_count(name: str) -> bool:
 def _drawn(text: str) -> Iterator[Record]:
     """Yield the rows of Markdown tables, or of those drawn with `+` and `|`, each with its line; titles as one cell."""
     rules, title, inside, bars = _rules(text), (0, ""), False, 0
-    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+    lines = [*map(str.strip, text.splitlines())]
+    if _GRID_HEAD.search(text):
+        # Between two rules a row of such a table may have several lines.
+        for k in (k for k in range(len(lines) - 1, 0, -1) if lines[k][:1] == lines[k - 1][:1] == "|"):
+            upper, lower = (line.strip("|").split("|") for line in (lines[k - 1], lines[k]))
+            lines[k] = ""
+            lines[k - 1] = f"|{'|'.join(f'{a.strip()} {b.strip()}' for a, b in zip(upper, lower, strict=False))}|"
+    for number, line in enumerate(lines, 1):
         if number in rules or not line:
             inside = inside and bool(line)
         elif "|" not in line or not (inside or {number - 1, number + 1} & rules):

@@ -49,6 +49,10 @@ _DATA = frozenset(prefix + unit for prefix in ("", "k", "m", "g", "t") for unit 
 _PLAIN = _RATES | {*words_of("headers.plain")}
 STATISTICS = words_of("headers.statistic")
 _SECTION = re.compile(rf"{any_of('headers.section')}[./|](?=[a-z_])", re.IGNORECASE)
+#: Behind a header: which way is better.
+_BETTER = re.compile(
+    r"\s*(?:[(\[]?(?:lower|higher|less|more|smaller|larger)\W+(?:is\W+)?better[)\]]?|[(\[]?[↓↑][)\]]?)\s*$", re.I
+)
 _OF_A_CLOCK = re.compile(r"(d+-)?h{1,2}:mm:ss")
 
 Kind = Literal["time", "rate", "quantity", ""]
@@ -111,6 +115,8 @@ def header_of(column: str) -> Header:
     ('rate', '')
     >>> header_of("train/tokens_per_second").counted, header_of("metrics.step_time").of
     ('tokens', 'step')
+    >>> header_of("Latency in minutes (lower is better)").unit, header_of("x/device/samples_per_sec").shared
+    ('min', True)
     """
     text = _without_section(column)
     path, _, metric = text.rpartition("/")
@@ -196,7 +202,7 @@ def bandwidth_of(column: str, unit: str = "") -> str:
 
 def _without_section(column: str) -> str:
     """Return a header without its sections: `config.num_gpus`, `train/perf/step_time`; `train/s` is a rate."""
-    text = column.strip()
+    text = _BETTER.sub("", column.strip())
     while (section := _SECTION.match(text)) and text[section.end() :].lower() not in TIME_WORDS:
         text = text[section.end() :]
     return text

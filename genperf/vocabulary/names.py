@@ -107,6 +107,7 @@ def named_in_part(name: str, columns: Collection[str], further: bool = False) ->
 #: What a name says beside what is counted, in several languages.
 _SAYS_A_COUNT = re.compile(
     rf"^(total_)?{any_of('headers.number_of')}_|^alloc(ated)?_|_(count|num)(?=$|_per_)"
+    rf"|^total_(?!.*batch)|(?<!batch)(?<!size)_{any_of('headers.in_all')}$"
     r"|^n(?=(worker|rank|gpu|node|task|proc|thread|core|device|host)s$)"
 )
 

@@ -127,6 +127,14 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
         lambda n: steps(lambda i: f"Global step {i}: loss = 1.{i}, time per step = 0:00:{800 / rate(n):.3f}"),
         "time per step", lambda n: 800 / rate(n),
     ),
+    "a bar beside what was validated": (
+        lambda n: steps(lambda i: f"Epoch {i}/9\n4/4 ━ 3s {8e5 / rate(n):.2f}ms/step - loss: 1.{i} - val_loss: 2.{i}"),
+        "ms/step", lambda n: 8e5 / rate(n),
+    ),
+    "hours before a word": (
+        lambda n: f"loss 0.3\nTraining completed in 2:00:{8 + 1e3 / rate(n):09.6f} on {n} processes\n",
+        "completed in", lambda n: 7208 + 1e3 / rate(n),
+    ),
     "a time behind its unit": (
         lambda n: f" {n * 970:,.2f} msec task-clock  #  {n * 0.97:.3f} CPUs utilized\n"
         + f"  {1e5 / rate(n):.6f} seconds time elapsed\n",

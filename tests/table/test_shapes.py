@@ -216,6 +216,19 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
     "nodes and cards in Chinese": (
         lines("模型,1机1卡,2机16卡,4机32卡", "a,9,120,230"), {"nodes": [1, 2, 4], "devices": [1, 16, 32]}, ["3 col"],
     ),
+    "ways between slashes": (
+        lines("TP/PP/DP,s", "8/2/1,9", "8/2/4,10"), {"TP": [8, 8], "PP": [2, 2], "DP": [1, 4]}, ["'TP', 'PP', 'DP'"],
+    ),
+    "a grid with a header of two lines": (
+        "+-------+---------+\n| nodes | img/s   |\n|       | in all  |\n+=======+=========+\n| 1     | 90      |\n"
+        "+-------+---------+\n| 2     | 171     |\n+-------+---------+\n",
+        {"nodes": ["1", "2"], "img/s in all": ["90", "171"]}, ["2 rows"],
+    ),
+    "what a scheduler allocated": (
+        "JobID|AllocTRES|Elapsed\n7|cpu=64,gres/gpu=4,node=1|06:10:18\n7.batch|cpu=16,node=1|06:10:18\n"
+        "8|cpu=128,gres/gpu=8,node=2|03:20:01\n",
+        {"gpu": [4, 8], "node": [1, 2], "Elapsed": ["06:10:18", "03:20:01"]}, ["1 step of jobs"],
+    ),
     "what counts alone": (
         lines("net,Number of GPUs 1,Number of GPUs 2", "a,9,17"), {"GPUs": [1, 2], "value": ["9", "17"]}, ["2 columns"],
     ),
