@@ -2,8 +2,8 @@
 
     1 + Σ_k z_k·exp(u_k)·φ_k(n, m),   u_k = μ_k + λ_k·strength + σ_k·e_k,   z_k ~ Bernoulli(p of the class)
 
-with the overheads φ_k of `genperf.models` at their units, and z_k of classes of series: with overheads, with a cost per
-doubling, with few overheads. `prior.json` holds the numbers and where they come from.
+with the overheads φ_k of `genperf.models`, their coefficients one, and z_k of classes of series: with overheads, with a
+cost per doubling, with few overheads. `prior.json` holds the numbers and where they come from.
 """
 
 import json
