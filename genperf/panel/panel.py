@@ -464,9 +464,9 @@ class Panel(Struct, frozen=True, dict=True):
         levels = {f.name: str(run[f.name]) for f in self.factors if not f.numeric}
         return [r for r in self.runs if all(str(r[name]) == level for name, level in levels.items())]
 
-    def node_size(self, like: Mapping[str, Any] | None = None) -> float | None:
+    def node_size(self) -> float | None:
         """Return the workers of a full node: see `Machine.size`; None where workers or nodes are not counted."""
-        return None if self.workers is None or self.nodes is None else self.machine.size(like)
+        return None if self.workers is None or self.nodes is None else self.machine.size()
 
     @cached_property
     def machine(self) -> Machine:

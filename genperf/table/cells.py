@@ -435,19 +435,17 @@ def parsed_column(
         if converted is None or (durations and converted[1] not in (of_durations, "")):
             return None
         values, shown_unit, steps = converted
-        if medians:
-            values = {**values, **medians}
-            steps = (*steps, step(f"{counted(len(medians), 'list')} of '{name}' replaced by the median"))
-        if in_letters:
-            values = {**values, **in_letters}
-            steps = (*steps, step(f"numbers in letters of '{name}' replaced by digits"))
-        if points:
-            steps = (*steps, step(f"points between thousands removed from '{name}'"))
-        if durations:
-            shown_unit = of_durations
-            values |= {text: value / TIME_UNITS[shown_unit][0] for text, value in durations.items()}
-            total = counted(sum(unique[t] for t in durations), "cell")
-            steps = (*steps, step(f"{total}: hours, minutes and seconds of '{name}' converted to '{shown_unit}'"))
+        shown_unit = of_durations if durations else shown_unit
+        in_unit = {text: value / TIME_UNITS[shown_unit][0] for text, value in durations.items()}
+        total = counted(sum(unique[t] for t in durations), "cell")
+        further = (
+            (medians, f"{counted(len(medians), 'list')} of '{name}' replaced by the median"),
+            (in_letters, f"numbers in letters of '{name}' replaced by digits"),
+            (points, f"points between thousands removed from '{name}'"),
+            (durations, f"{total}: hours, minutes and seconds of '{name}' converted to '{shown_unit}'"),
+        )
+        values = {**values, **medians, **in_letters, **in_unit}
+        steps = (*steps, *(step(text) for applies, text in further if applies))
     if not steps:
         return None
     out = np.empty(len(cells), dtype=object)

@@ -38,6 +38,10 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
         "Total img/sec",
         rate,
     ),
+    "the rate of each device by its number": (
+        lambda n: steps(lambda i: f"step {i} " + " ".join(f"gpu{k}: {rate(n) / n:.2f} img/s" for k in range(n))),
+        "throughput", rate,
+    ),
     "a bare time with its unit attached": (
         lambda n: steps(lambda i: f"iter {i}: loss {9 - i / 10:.2f}, time {1e6 / rate(n):.2f}ms, mfu 30.12%"), "time",
         lambda n: 1e6 / rate(n),
