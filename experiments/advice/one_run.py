@@ -16,7 +16,7 @@ from experiments.tables.published_runs import LICENCES, LONGEST, UNUSUAL, reposi
 from genperf import datasets
 from genperf.errors import GenperfError
 from genperf.normal import runs as published
-from genperf.normal.runs import place_of_run, reference
+from genperf.normal.runs import place_of_run
 from genperf.one_run.run import run_of_row
 from genperf.one_run.utilisation import SAME, utilisation_of
 
@@ -119,9 +119,9 @@ def picture(rows: pd.DataFrame, path: Path) -> None:
 
 def run(further: Path | None = None) -> str:
     """Return the page, with docs/images/one-run.png beside it; `further` is a file of runs that are not bundled."""
-    table, known = datasets.runs(), reference()
+    table = datasets.runs()
     table["mixture"] = table["mixture"].fillna(0.0) > 0.0
-    same, inside = conventions(table), coverage(table, known)
+    same, inside = conventions(table), coverage(table, table)
     fits = same.groupby("source").agg(runs=("same", "size"), same=("same", lambda of: 100.0 * of.mean())).reset_index()
     names = same[same["same"]].groupby("source")["convention"].agg(lambda of: ", ".join(of.value_counts().index))
     fits["conventions"] = fits["source"].map(names).fillna("")
@@ -130,7 +130,7 @@ def run(further: Path | None = None) -> str:
         "Sources that are not bundled, since no licence of theirs is known, judge as well where their runs are at hand."
     )
     if further is not None:
-        rows = coverage(further_runs(further), known, left_out=False)
+        rows = coverage(further_runs(further), table, left_out=False)
         text = (
             f"Of {len(rows)} runs of {rows['source'].nunique()} sources that are not bundled, papers and threads, "
             f"{100.0 * rows['inside'].mean():.0f} % lie inside the range of all bundled sources."
@@ -148,5 +148,5 @@ def run(further: Path | None = None) -> str:
         inside_sources=by_source(inside, "inside"),
         coverage=each.reset_index(),
         further=text,
-        weights=with_weights(table, known),
+        weights=with_weights(table, table),
     )

@@ -128,7 +128,7 @@ def ask(
     work : str, optional
         The samples of a step, a formula over the columns.
     samples, deadline, budget : str or float, optional
-        A piece of work, `1.2B`, done within `5d` or seconds, for so much conditions: answered by how many that takes.
+        A piece of work, `1.2B`, done within `5d` or seconds, for so much money: answered by how many that takes.
     tokens, peak : str or float, optional
         Of a training, `300B`, and of a device, `h100` or operations per second.
     hints : mapping, optional

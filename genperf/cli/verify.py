@@ -38,7 +38,8 @@ def verify(model: str, sources: tuple[str, ...], junit: str | None, github: bool
     if junit:
         write_whole(junit, junit_report(findings))
         out.note(f"wrote {junit}")
-    if not out.written(answer):
+    is_written = out.written(answer)
+    if not is_written:
         tell_all(answer.lines)
     if github:
         held = coverage_text(answer.coverage["inside"], len(answer.runs))
@@ -46,8 +47,9 @@ def verify(model: str, sources: tuple[str, ...], junit: str | None, github: bool
         annotations += [("warning", "slower", line) for _, line, slow in findings[:-1] if slow]
         annotations += [("warning", "not compared", text) for text in answer.not_compared]
         tell_all(f"::{kind} file={sources[0]},title={title}::{text}" for kind, title, text in annotations)
-    if raised:
+    if raised and is_written:
         tell(f"error: {judged}", err=True)
+    if raised:
         raise click.exceptions.Exit(1)
 
 

@@ -6,8 +6,6 @@ size or the kind of network count less. The cumulative share of them below a uti
     F(u) = Σ w_i Φ((logit u − logit u_i)/h),   w_i ∝ Π similarity / (runs of the source alike)
 """
 
-from functools import cache
-
 import numpy as np
 import pandas as pd
 
@@ -27,14 +25,6 @@ SIZES, SIZE_WORDS = (3e9, 15e9), ("under 3 B", "of 3 to 15 B", "over 15 B")
 FEWEST_RUNS = 8
 #: Logits at which the cumulative share is computed: utilisations of 0.25 to 97 %.
 _GRID = np.linspace(-6.0, 3.5, 400)
-
-
-@cache
-def reference() -> pd.DataFrame:
-    """Return the bundled runs, `genperf.datasets.runs`, with the class of their size."""
-    table = datasets.runs()
-    size = np.digitize(table["active"].fillna(np.mean(SIZES)), SIZES)
-    return table.assign(size=size, mixture=table["mixture"].fillna(0.0) > 0.0)
 
 
 def place_of_run(
@@ -62,22 +52,27 @@ def place_of_run(
     """
     from scipy.special import expit, logit, ndtr
 
-    table = reference() if published is None else published
-    size = int(np.digitize(active or np.mean(SIZES), SIZES))
-    facts = {"family": family, "size": size, "precision_class": precision, "mixture": mixture}
-    alike = np.array([table[name] == fact for name, fact in facts.items()])
-    similar = pd.Series(np.prod(np.where(alike, 1.0, np.array([*OTHER.values()])[:, None]), axis=0))
+    table = datasets.runs() if published is None else published
+    *sizes, size = np.digitize([*table["active"].fillna(np.mean(SIZES)), active or np.mean(SIZES)], SIZES)
+    alike = {
+        "family": (table["family"] == family).to_numpy(),
+        "size": np.array(sizes) == size,
+        "precision_class": (table["precision_class"] == precision).to_numpy(),
+        "mixture": (table["mixture"].fillna(0.0) > 0.0).to_numpy() == mixture,
+    }
+    similar = pd.Series(np.prod([np.where(alike[fact], 1.0, weight) for fact, weight in OTHER.items()], axis=0))
     sources = table["repository"].to_numpy(dtype=str)
     weights = np.asarray(similar / similar.groupby(sources).transform(lambda of: of.sum() / of.max()), float)
     shares = weights / weights.sum() @ ndtr((_GRID - logit(table["mfu"].to_numpy())[:, None]) / KERNEL)
     low, median, high = (float(expit(end)) for end in np.interp([0.05, 0.5, 0.95], shares, _GRID))
     percentile = None if value is None else 100.0 * float(np.interp(logit(min(value, 0.999)), _GRID, shares))
     label, fp8 = f"{devices()[family].label} " if family else "", "" if precision == "16-bit" else f" in {precision}"
+    kind, of_family = "mixture-of-experts runs" if mixture else "runs", alike["family"]
     narrowest = (
-        (alike.all(axis=0), 2, f"{label}{'mixture-of-experts runs' if mixture else 'runs'} {SIZE_WORDS[size]}{fp8}"),
-        (alike[0] & alike[2], 2, f"{label}runs{fp8}"),
-        (alike[0], 1, f"{label}runs"),
-        (alike[0] | True, 1, "runs of all devices"),
+        (np.all([*alike.values()], axis=0), 2, f"{label}{kind} {SIZE_WORDS[size]}{fp8}"),
+        (of_family & alike["precision_class"], 2, f"{label}runs{fp8}"),
+        (of_family, 1, f"{label}runs"),
+        (np.ones(len(table), dtype=bool), 1, "runs of all devices"),
     )
     counts = ((int(rows.sum()), len({*sources[rows]}), fewest, among) for rows, fewest, among in narrowest)
     runs, count, _, among = next(of for of in counts if of[0] >= FEWEST_RUNS and of[1] >= of[2])

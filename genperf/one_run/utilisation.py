@@ -33,12 +33,9 @@ SEQUENCES = (2048.0, 4096.0, 8192.0)
 #: operations with activations computed again over those without.
 ADAPTERS, RECOMPUTED = 4.0 / 6.0, 4.0 / 3.0
 
-PLAIN, KAPLAN = "6·P", "6·P without the input embedding"
-FULL, EMBEDDED = "6·P + attention", "6·P + attention, input embedding counted"
-CAUSAL, HARDWARE = "6·P + causal attention", "HFU: 4/3 of the operations, recomputation counted"
-LORA, IMAGES = "4·P: adapters only", "6 x multiply-adds an image"
+#: Conventions that are looked for by name; what a run states or prints has none.
+FULL, HARDWARE = "6·P + attention", "HFU: 4/3 of the operations, recomputation counted"
 PRINTED, STATED = "TFLOP/s as the run prints them", "as the run states it"
-
 #: A percentile below which what usually explains less is named.
 LOW = 100.0 / 3.0
 #: Utilisations of networks for images, of which no published runs are bundled: a guess.
@@ -121,10 +118,12 @@ def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tup
     mistakes = [f"{text} (then {percent(value * of)} %)" for text, of in usual if low < value * of < high]
     if value > high:
         peak = f"one of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense"
-        parameters = "a token uses a part of the parameters: active=12.9B for experts, lora for adapters"
-        parameters = "only adapters are trained: lora" if run.network.published else parameters
         mistakes = mistakes or ["more devices ran than are counted"]
-        return (), (*mistakes, parameters, f"another precision or device than {peak}: fp8, or --peak")
+        if not run.network.published:
+            mistakes.append("a token uses a part of the parameters: active=12.9B for experts, lora for adapters")
+        elif run.network.sample == "tokens" and not run.adapters:
+            mistakes.append("only adapters are trained: lora")
+        return (), (*mistakes, f"another precision or device than {peak}: fp8, or --peak")
     if place is None or (place.percentile or 0.0) >= LOW:
         return (), ()
     causes = (
@@ -159,7 +158,8 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
     """
     network = run.network
     if network.multiply_adds or not network.parameters:
-        return {IMAGES: (6.0 * network.multiply_adds, 1.0, 1.0)} if network.multiply_adds else {}
+        images = {"6 x multiply-adds an image": (6.0 * network.multiply_adds, 1.0, 1.0)}
+        return images if network.multiply_adds else {}
     low, high = (1.0, 1.0) if network.published else (SIZE_LOW, SIZE_HIGH)
     plain, embedded = 6.0 * network.active, 6.0 * (network.published or network.active)
     products, shape = embedded - 6.0 * network.embedding * network.hidden, network.layers * network.hidden
@@ -172,12 +172,12 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
     # What is stated may show the length of its samples.
     is_length = every and shape and not attention and run.stated
     rows = (
-        (LORA, run.adapters, ADAPTERS * products, low, high),
+        ("4·P: adapters only", run.adapters, ADAPTERS * products, low, high),
         (FULL, is_full, full, half, high),
-        (PLAIN, True, plain, low, upper),
-        (KAPLAN, every and network.embedding, products, low, upper),
-        (CAUSAL, is_full, causal, low, high),
-        (EMBEDDED, is_full and network.embedding, embedded + attention, half, high),
+        ("6·P", True, plain, low, upper),
+        ("6·P without the input embedding", every and network.embedding, products, low, upper),
+        ("6·P + causal attention", is_full, causal, low, high),
+        (f"{FULL}, input embedding counted", is_full and network.embedding, embedded + attention, half, high),
         (f"{FULL} of a usual shape", every and attention and not shape, plain + attention, low, high),
         *((f"{FULL} at {tokens:,g} tokens", is_length, products + a_token * tokens, low, high) for tokens in SEQUENCES),
         (HARDWARE, every, RECOMPUTED * (full if is_full else plain), low, high),

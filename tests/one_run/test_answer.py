@@ -12,7 +12,7 @@ from msgspec import to_builtins
 import genperf as gp
 from genperf import datasets
 from genperf.facts import Training
-from genperf.normal.runs import place_of_run, reference
+from genperf.normal.runs import place_of_run
 from genperf.one_run import about, run_of_row
 from genperf.panel.words import row_of_words
 from genperf.words.published import judged_text
@@ -39,7 +39,7 @@ def test_a_run_lies_among_published_ones_of_its_device_and_size() -> None:
 
 
 def test_a_source_counts_once_whatever_its_number_of_runs() -> None:
-    published = reference()
+    published = datasets.runs()
     source = published[published["repository"] == published["repository"][0]]
     doubled = pd.concat([published, source, source], ignore_index=True)
     before, after = (place_of_run(0.4, "a100", 7e9, published=table) for table in (published, doubled))

@@ -6,7 +6,7 @@ import pytest
 from genperf.errors import GenperfError
 from genperf.networks import network_named
 from genperf.one_run import TrainingRun, run_of_row
-from genperf.one_run.utilisation import CAUSAL, EMBEDDED, FULL, LORA, PLAIN, Utilisation, utilisation_of
+from genperf.one_run.utilisation import Utilisation, utilisation_of
 from genperf.panel.words import row_of_words
 
 
@@ -63,14 +63,14 @@ def test_what_is_stated_shows_its_convention() -> None:
     # 6 · 8.03e9 = 48.18, the input embedding 6 · 128256 · 4096 = 3.15, attention 12 · 32 · 4096 · 8192 = 12.88 GFLOP.
     peak = 8 * 989.4e12 / 50_000 / 1e9
     for operations, name in [
-        (48.18, PLAIN),
-        (48.18 - 3.15 + 12.88, FULL),
-        (48.18 + 12.88, EMBEDDED),
-        (48.18 - 3.15 + 6.44, CAUSAL),
+        (48.18, "6·P"),
+        (48.18 - 3.15 + 12.88, "6·P + attention"),
+        (48.18 + 12.88, "6·P + attention, input embedding counted"),
+        (48.18 - 3.15 + 6.44, "6·P + causal attention"),
     ]:
         stated = used(f"8xh100 llama3-8b 50000tok/s seq=8192 bf16 {100 * operations / peak:.2f}%")
         assert (stated.mfu_convention, stated.mfu) == (name, pytest.approx(operations / peak, rel=0.005))
-    assert used("8xh100 7B lora 50000tok/s").mfu_convention == LORA
+    assert used("8xh100 7B lora 50000tok/s").mfu_convention == "4·P: adapters only"
 
 
 def test_a_share_of_the_sparse_peak_is_named() -> None:
@@ -118,7 +118,9 @@ def test_a_row_is_read_by_its_headers() -> None:
         ),
         ("8xh100 7B 76800 samples/s seq=2048", "1. the rate is of tokens, and not of sequences (then 41 %)"),
         ("8xh100 resnet50 120000img/s/gpu", "1. the rate is of all devices, and not of each (then 37 %); 2."),
-        ("8xh100 7B 614400tok/s", "1. more devices ran than are counted; 2."),
+        ("8xh100 7B 614400tok/s", "1. more devices ran than are counted; 2. a token uses a part of the parameters"),
+        ("8xh100 llama3-8b 250k tok/s", "1. more devices ran than are counted; 2. only adapters are trained: lora; 3."),
+        ("8xh100 resnet50 120000img/s/gpu", "(then 37 %); 2. another precision or device"),
     ],
 )
 def test_figures_that_contradict_each_other_are_refused(words: str, message: str) -> None:

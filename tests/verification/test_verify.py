@@ -42,6 +42,9 @@ def test_runs_as_before_pass_and_slower_ones_exit_with_1(shell: Shell) -> None:
     assert (status, answer["alarm"]["raised"]) == (1, True)
     assert set(answer["alarm"]["tests"]) == {"mean", "each"}
     assert "slower than predicted" in err
+    # It is said once.
+    _, out, err = shell("verify", "history.csv", "slow.csv")
+    assert (out.count("slower than predicted"), err) == (1, "")
 
 
 @pytest.mark.parametrize("header", ["Build ID", "commit_sha", "git revision", "night"])
