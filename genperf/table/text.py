@@ -269,6 +269,10 @@ def _tables(records: Sequence[Record], drawn: str) -> list[Titled]:
     lines = {line for line, _ in records} if rules else set()
     heads = {line - 1 for line in rules if line - 2 not in rules and line + 1 in lines}
     rows = [row for _, row in records]
+    # Sections whose rows have names of their own begin alike.
+    first_names = Counter(
+        below[0] for row, below in itertools.pairwise(rows) if any(row[:1]) and not any(row[1:]) and any(below[1:])
+    )
     lead = next((k for k, row in enumerate(rows[:FIRST_ROWS]) if sum(map(bool, row)) > 1), 0)
     above = lead if lead > 1 and _begins(rows[lead], rows[lead + 1 : lead + 4], [], True) else 0
     for place, (line, record) in enumerate(records[above:], above):
@@ -282,9 +286,10 @@ def _tables(records: Sequence[Record], drawn: str) -> list[Titled]:
         )
         if alone and below and (records[place + 1][0] in heads or _begins(below[0], below[1:], head, True)):
             title, section = _TITLE_MARKS.sub("", " ".join(filled)), ""
-        elif head and len(filled) == 1 and record[0] and below and _is_section(record[0], below[0]):
+        elif head and len(filled) == 1 and record[0] and below and _is_section(record[0], below[0], first_names):
             if below[0][0]:
-                tables.append((record[0], [tables[-1][1][0]]))
+                (_, (names, *above_it)) = tables[-1]
+                tables[-1:] = [*(tables[-1:] if above_it else []), (record[0], [names])]
             section = record[0]
         elif section and not record[0] and filled:
             tables[-1][1].append((line, [section, *record[1:]]))
@@ -355,9 +360,12 @@ def _is_title(head: Sequence[str], below: Sequence[str]) -> bool:
     return all(head) and not any(map(str.isdigit, "".join(below))) and headers_known == [False, True]
 
 
-def _is_section(name: str, below: Sequence[str]) -> bool:
-    """Tell whether the only cell of a row names the rows below: they leave its place empty, or begin with a number."""
-    begins = not below[0] or _is_number(below[0])
+def _is_section(name: str, below: Sequence[str], first_names: Mapping[str, int]) -> bool:
+    """Tell whether the only cell of a row names the rows below: they leave its place empty, or begin with a number.
+
+    Or they begin with a name that rows below another such cell begin with.
+    """
+    begins = not below[0] or _is_number(below[0]) or first_names[below[0]] > 1
     return parts_of(name) is None and begins and sum(map(bool, below)) > 1
 
 

@@ -229,6 +229,11 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         "8|cpu=128,gres/gpu=8,node=2|03:20:01\n",
         {"gpu": [4, 8], "node": [1, 2], "Elapsed": ["06:10:18", "03:20:01"]}, ["1 step of jobs"],
     ),
+    "sections of named rows": (
+        "| | 8 GPUs | 16 GPUs |\n|---|---|---|\n| **S** | | |\n| tokens/s | 800 | 1500 |\n| MFU | 40 % | 38 % |\n"
+        "| **L** | | |\n| tokens/s | 90 | 170 |\n| MFU | 45 % | 43 % |\n",
+        {"table": ["S", "S", "L", "L"], "GPUs": [8, 16] * 2, "tokens/s": ["800", "1500", "90", "170"]}, ["2 names of"],
+    ),
     "what counts alone": (
         lines("net,Number of GPUs 1,Number of GPUs 2", "a,9,17"), {"GPUs": [1, 2], "value": ["9", "17"]}, ["2 columns"],
     ),
