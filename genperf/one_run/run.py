@@ -188,7 +188,8 @@ def _with_rate(run: TrainingRun, cells: Mapping[str, Any], numbers: Mapping[str,
     if not rates or run.printed or run.stated:
         return run
     counted, header, _ = rates[0]
-    what = "the time of a step" if header.kind == "time" else f"{counted or 'a rate without a unit'} a second"
+    what = f"{counted} a second" if counted else "a rate without a unit"
+    what = "the time of a step" if header.kind == "time" else what
     needed = {"seq=2048": length, "gbs=256": numbers.get("global_batch", batch) if counted in STEP_WORDS else 1.0}
     lacking = [setting for setting, value in needed.items() if not value]
     message, hint = f"{what} may be of any number of {sample}", f"add {' and '.join(lacking)}, or give tok/s"

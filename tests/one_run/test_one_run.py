@@ -169,9 +169,11 @@ def test_a_name_means_a_published_network_or_a_size() -> None:
         ("8xh100 7B 1.2s/step", "seq=2048 and gbs=256"),
         ("8xh100 7B 1.2s/step gbs=64", "seq=2048"),
         ("8xh100 7B 12 samples/s", "seq=2048"),
+        ("8xh100 7B speed=12", "seq=2048"),
     ],
 )
 def test_what_is_lacking_is_asked_for(words: str, lacking: str) -> None:
     with pytest.raises(GenperfError) as error:
         used(words)
     assert f"add {lacking}, or give tok/s" in str(error.value)
+    assert "unit a second" not in str(error.value)
