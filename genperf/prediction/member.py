@@ -151,12 +151,16 @@ class Member(Struct, frozen=True, eq=False, dict=True):
         return {name: self.draws[:, j : j + 1] for j, name in enumerate(self.expression.constant_names)}
 
     def constant_interval(self, level: float = 0.9) -> Array:
-        """Return the lower and upper ends of each constant's interval, shape (n, 2)."""
+        """Return the lower and upper ends of each constant's interval, shape (n, 2); its value is in it.
+
+        A value at its bound has no draw at the bound itself where these are predictive of the constant.
+        """
         tail = (1.0 - level) / 2.0
         ordered, place = np.sort(self.draws, axis=0), np.array([[tail], [1.0 - tail]]) * (len(self.draws) - 1)
         below = place.astype(int)[:, 0]
         above = np.minimum(below + 1, len(ordered) - 1)
-        return np.asarray(ordered[below] + (place - below[:, None]) * (ordered[above] - ordered[below])).T
+        ends = ordered[below] + (place - below[:, None]) * (ordered[above] - ordered[below])
+        return np.column_stack([np.minimum(ends[0], self.constants), np.maximum(ends[1], self.constants)])
 
     def constant_rows(self, level: float = 0.9) -> list[tuple[Any, ...]]:
         """Return of each constant the member, its name, value, lower and upper end, unit and state."""

@@ -34,6 +34,16 @@ def test_intervals_of_constants_hold_those_that_made_the_table(lam: float | None
     assert np.mean(held) >= least
 
 
+def test_a_constant_that_the_law_lacks_has_an_interval_from_zero() -> None:
+    runs = pd.DataFrame(list(itertools.product(GRID["batch"], GRID["workers"])), columns=["batch", "workers"])
+    runs["t"] = 0.004 * runs.batch * (1.0 + 0.03 * runs.workers)
+    runs["t"] *= np.exp(np.random.default_rng(0).normal(0.0, 0.03, len(runs)))
+    constants = gp.fit(gp.read_table(runs, time="t", intrinsic="batch", extrinsic="workers"), "generic").constants()
+    assert (constants["lower"] <= constants["value"]).all()
+    assert (constants["value"] <= constants["upper"]).all()
+    assert constants.set_index("constant").loc["C", "lower"] == 0.0
+
+
 def test_two_values_of_a_size_do_not_determine_its_exponent() -> None:
     two = GRID | {"batch": (16.0, 64.0), "layers": (4.0, 16.0), "workers": (1.0, 4.0)}
     fitted = gp.fit(separable(two, 0, 0.01), "generic", structure="separable", draws=60).best
