@@ -480,8 +480,9 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
         if column is None:
             absent.append(name)
             continue
-        if column in source.headers and "count" in source.columns:
-            column = "count"  # `1 x Pi | 2 x Pi`: the header names the values, and is asked for as the count
+        if column in source.headers:
+            # `1 x Pi | 2 x Pi`: the header names the values, and is asked for as the count.
+            column = next((count for count in ("devices", "count") if count in source.columns), column)
         cells = labels(source.columns[column])
         if text not in cells and column in source.names:
             numbers = source.names[column].of(text) or source.names[column].of(text.strip(MARKS))

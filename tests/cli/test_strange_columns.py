@@ -23,6 +23,11 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         csv_of("executors,rows,wall_s", ((n, 500_000 * n, 50 + 4 * n) for n in COUNTS)), ("executors=16",),
         ("'rows' grows in proportion to executors", "The efficiency is"), (),
     ),
+    # The header of a count before a device names the values, and is asked for as the count.
+    "header": (
+        csv_of("model,1 x Pi,2 x Pi,4 x Pi", (("a", *(f"{t} ms" for t in (1312, 794, 494))),)),
+        ("Pi=8 x",), ("at devices=8",), (),
+    ),
     # What is paid is no scale, where names hold the devices.
     "cost": (
         csv_of("GPUs,QPS,Cost/Month", ((f"{n}x T4", q, f"${600 * n}") for n, q in ((1, 1200), (2, 2200), (4, 4000)))),
