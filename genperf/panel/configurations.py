@@ -230,7 +230,9 @@ def _missing(factors: Sequence[Factor], run: Mapping[str, Any], where: str | Non
 def divisible(panel: Panel, columns: Columns) -> Mask:
     """Return which configurations can exist: a transformer's ways divide the devices; shape (rows,)."""
     names = [f.name for way in WAYS[1:] if (f := panel.columns.get(way)) is not None]
-    if panel.workers is None or not names or not {panel.workers.name, *names} <= {*columns}:
+    # The ways of the samples are no devices that others divide.
+    of_samples = panel.workers is not None and panel.workers is panel.columns.get("data_parallel")
+    if panel.workers is None or of_samples or not names or not {panel.workers.name, *names} <= {*columns}:
         return np.ones(len(next(iter(columns.values()))), bool)
     product = np.prod([np.asarray(columns[name], float) for name in names], axis=0)
     return np.asarray(np.asarray(columns[panel.workers.name], float) % product == 0.0)

@@ -77,6 +77,12 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         csv_of("nodes,Relative runtime", ((n, 0.95 / n + 0.05) for n in COUNTS)), ("nodes=16",),
         ("Expect Relative runtime of 0.1", " x at nodes=16."), (" s at nodes", " s, unless"),
     ),
+    # Ways of the samples that tensor and pipeline ways do not divide.
+    "ways": (
+        csv_of("nodes,tp,pp,dp,mbs,gbs,iter_s", ((2 * n, 8, 2, n, 1, 64 * n, 7 + n / 20) for n in COUNTS)),
+        ("nodes=32",),
+        ("x that of dp=1", "Growing from dp=8 to dp=16"), ("Nothing smaller",),
+    ),
     # A path before a rate; the batches of a second are those of all.
     "path": (
         csv_of(
