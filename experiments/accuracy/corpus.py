@@ -66,7 +66,10 @@ class Case:
 def sources(outside: Path | None = None) -> dict[str, pd.DataFrame]:
     """Return every source: those of the corpus, DLPerf, and those of a folder outside the repository."""
     frames = {name: gp.datasets.corpus(name) for name in gp.datasets.corpus_names()}
-    for path in sorted(outside.glob("*.csv")) if outside else ():
+    tables = sorted(outside.glob("*.csv")) if outside else []
+    if outside is not None and not tables:
+        raise SystemExit(f"--outside: no CSV lies in {outside}")
+    for path in tables:
         frames.setdefault(path.stem, pd.read_csv(path))
     frames["dlperf"] = dlperf()
     return frames
