@@ -41,10 +41,19 @@ class Interval(Struct, frozen=True):
     lower: float
     upper: float
 
+    @classmethod
+    def named(cls, row: Any, name: str) -> Self:
+        """Return a number of a row with the ends that stand beside it: `cost, cost_lower, cost_upper`."""
+        return cls(*(float(row[f"{name}{end}"]) for end in ENDS))
+
     @property
     def ends(self) -> tuple[float, float, float]:
         """The number, then the ends of its interval."""
         return self.value, self.lower, self.upper
+
+    def dividing(self, number: float) -> Self:
+        """Return a number over this one, whose ends change places."""
+        return type(self)(number / self.value, number / self.upper, number / self.lower)
 
 
 class Expectation(Struct, frozen=True):
@@ -150,8 +159,7 @@ class GrowthCounts(Struct, frozen=True):
         """Return the throughput at the configuration for a predicted time; None of jobs, and of work not known."""
         if self.target.rate is None or self.whole:
             return None
-        work = self.target.rate * self.target.value
-        return Interval(self.target.rate, work / value.upper, work / value.lower)
+        return replace(value.dividing(self.target.rate * self.target.value), value=self.target.rate)
 
 
 class Part(Struct, frozen=True):

@@ -28,7 +28,6 @@ from scipy.stats import cauchy, false_discovery_control, norm
 from scipy.stats import t as student
 
 from genperf.arrays import Array, Index
-from genperf.attribution.answers import records
 from genperf.errors import GenperfError, OnlyFailuresError, TableError, attempted
 from genperf.fitting import fit, model_or_table
 from genperf.metrics import NOMINAL, coverage_probability, coverage_text
@@ -39,6 +38,7 @@ from genperf.panel.table import number_rows
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import Schema
 from genperf.result import FitResult, GroupedResult, is_model, read_as, save_model
+from genperf.table.cells import records
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary import any_of
 from genperf.vocabulary.names import plain_name

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from genperf.errors import GenperfError, counted, listed
-from genperf.facts import ENDS, Curve, Facts, GrowthCounts, Interval, Stage
+from genperf.facts import Curve, Facts, GrowthCounts, Interval, Stage
 from genperf.panel.assemble import EARLIER
 from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import QUANTITIES
@@ -271,8 +271,8 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
     reported = [n for n, q in QUANTITIES.items() if plain in (n, plain_name(q.label)) and n in facts.quantities]
     choice: tuple[str, Interval | None, str] = ("", None, "")
     if reported:
-        row, ends = QUANTITIES[reported[0]], (facts.quantities[f"{reported[0]}{end}"] for end in ENDS)
-        choice = row.label, Interval(*ends), row.unit
+        row = QUANTITIES[reported[0]]
+        choice = row.label, Interval.named(facts.quantities, reported[0]), row.unit
     elif plain == _COST:
         choice = (_COST, *(_cost(growth, value) or (None, "")))
     elif kind == "rate" and (header_of(want).counted or plain in words_of("headers.rate")):
@@ -280,7 +280,7 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
     elif kind == "time" and {of, header.of} == {"step", "job"}:
         return None
     elif kind == "time" and header.counted in STEP_WORDS:
-        choice = "step", Interval(1.0 / likeliest.value, 1.0 / likeliest.upper, 1.0 / likeliest.lower), "s"
+        choice = "step", likeliest.expected.dividing(1.0), "s"
     elif kind == "time" and facts.expected.is_time and (growth.whole or growth.of_steps):
         choice = "step" if growth.of_steps else growth.sample, value, facts.expected.unit
     elif is_relative(want) and re.search("speed|eff", plain) and efficiency is not None:
@@ -438,11 +438,10 @@ def rows_of(answer: Answer) -> Iterator[Row]:
     for name, quantity in QUANTITIES.items():
         # A throughput in tokens stands above.
         if quantity.label and name in facts.quantities and not (name == "tokens_per_s" and growth.sample == "tokens"):
-            ends = Interval(*(facts.quantities[f"{name}{end}"] for end in ("", "_lower", "_upper")))
-            yield _interval_row(quantity.label, ends, quantity.unit)
+            yield _interval_row(quantity.label, Interval.named(facts.quantities, name), quantity.unit)
     yield from _money(facts)
     for name, unit in facts.further.items():
-        ends = Interval(*(float(facts.predicted[f"{name}{end}"]) for end in ("", "_lower", "_upper")))
+        ends = Interval.named(facts.predicted, name)
         if np.isfinite(ends.value):
             yield _interval_row(name, ends, unit)
     yield from (_interval_row(amount.quantity, amount.expected, amount.unit) for amount in others)

@@ -54,7 +54,7 @@ from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import StepWork, several_nodes
 from genperf.panel.quantities import paid_for, quantities_of
 from genperf.panel.read import Recognised, count_in
-from genperf.panel.reading import Reading, column_named
+from genperf.panel.reading import Reading, column_holding, column_named
 from genperf.panel.words import level_counted, machine_in
 from genperf.peaks import device_in, devices
 from genperf.prediction import Query, predicted_columns
@@ -193,20 +193,15 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     Expect 12,800 samples/s at gpus=64: 40 x that of 1 gpu. The efficiency is 62 % (90 %: 62 to 63 %);
     a step takes 0.16 s.
     """
-    question = question or Question()
-    interval, result = question.interval, answering(result, at)
-    work, plan = work_of(result, question), None
+    question, result, plan = question or Question(), answering(result, at), None
     if question.plan is not None:
         # A machine that the question names stays; else its count follows from the plan.
-        start, about = result.query(at).single(ONE), (question.price, question.per, interval)
         named = {n: v for n, v in at.items() if not {*PLACES}.isdisjoint(parts_given(result.panel, {n: np.ones(1)}))}
-        plan = planned(result, start, question.plan, work, *about, named=named)
+        plan = planned(result, result.query(at).single(ONE), question, named)
         at = at if named else {**plan.at, **at}
     query = result.query(at)
-    curve = curve_of(result, query.single(ONE), work, interval)
-    there = forecast_at(result, curve, query)
-    predicted = (*expectation(result, query, interval, there), there)
-    return answer_of(facts_of(result, question, query, curve, predicted, work, at, plan))
+    curve = curve_of(result, query.single(ONE), work_of(result, question), question.interval)
+    return answer_of(facts_of(result, question, query, curve, at, plan))
 
 
 def facts_of(
@@ -214,14 +209,15 @@ def facts_of(
     question: Question,
     query: Query,
     curve: Scaling,
-    predicted: tuple[Expectation, Mapping[str, AnyArray], MixtureForecast | None],
-    work: StepWork,
     named: Mapping[str, Any],
     plan: Planned | None = None,
 ) -> Facts:
-    """Return the facts about one configuration, by its prediction: in numbers, in columns and by all draws."""
-    target, interval, panel = query.single(ONE), question.interval, result.panel
-    expected, row, there = predicted
+    """Return the facts about one configuration on a curve, whose forecast is the prediction there."""
+    target, interval, panel, work = query.single(ONE), question.interval, result.panel, work_of(result, question)
+    # Where measured levels replace another one there is no forecast of all draws.
+    here = np.array([curve.steps.nearest(float(query.columns[curve.along][0]))])
+    there = None if result.schema.substituted else curve.forecast.at(here)
+    expected, row = expectation(result, query, interval, there)
     values = tuple(target[f.name] for f in result.schema.factors)
     run = next((m for m in result.schema.medians if m.values == values), None)
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, question.steps)
@@ -283,12 +279,6 @@ def facts_of(
     )
 
 
-def forecast_at(result: FitResult, curve: Scaling, query: Query) -> MixtureForecast | None:
-    """Return what all draws predict at the configuration, on the curve; None where measured levels replace another."""
-    here = curve.steps.nearest(float(query.columns[curve.along][0]))
-    return None if result.schema.substituted else curve.forecast.at(np.array([here]))
-
-
 def _drawn(
     curve: Scaling,
     growth: GrowthCounts,
@@ -335,16 +325,9 @@ def plan_of(
 
 
 def planned(
-    result: FitResult,
-    at: Mapping[str, Any],
-    plan: Plan,
-    work: StepWork,
-    price: Paid | None = None,
-    per: str | None = None,
-    interval: float = 0.9,
-    named: Mapping[str, Any] | None = None,
+    result: FitResult, at: Mapping[str, Any], question: Question, named: Mapping[str, Any] | None = None
 ) -> Planned:
-    """Return the cheapest count of workers that does a piece of work in time and within the budget.
+    """Return the cheapest count of workers that does the plan of a question in time and within the budget.
 
     All counts of `ladder` are tried, those that fill whole nodes where nodes are counted. Without a price the cost is
     that of machine-hours.
@@ -366,13 +349,14 @@ def planned(
     >>> from genperf.words.growth import plan_sentence
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [0.99, 1.0, 1.02, 1.06]})
     >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="a + b*gpus")
-    >>> plan = Plan(samples=1e9, deadline=15 * 86400.0)
-    >>> work = StepWork(gp.formula.parse("100*gpus").node)
-    >>> print(plan_sentence(planned(result, {}, plan, work)))
+    >>> question = Question("100*gpus", plan=Plan(samples=1e9, deadline=15 * 86400.0))
+    >>> print(plan_sentence(planned(result, {}, question)))
     For 1 billion samples within 15 d, the cheapest count of 1 to 128 that keeps it is 9 gpus. It takes 13.8 d
     (90 %: 13.1 to 14.5) and 2,970 gpu-hours (90 %: 2,820 to 3,130). No other is cheaper with a probability of 100 %.
     The fastest that keeps it is 128 gpus: 2.05 d and 6,290 gpu-hours. Do not rely on it (extrapolating-blind).
     """
+    plan, work, price, per = question.plan, work_of(result, question), question.price, question.per
+    assert plan is not None
     Goal(deadline=plan.deadline, budget=plan.budget).check()
     if plan.budget is not None and price is None:
         raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
@@ -386,7 +370,7 @@ def planned(
     # The machine of the question is the last row.
     columns = {n: np.append(c, np.array([at[n]], c.dtype)) if named else c for n, c in steps.columns.items()}
     counts = columns[count.name]
-    predicted = result.predict_columns(source_of_columns(columns), interval)
+    predicted = result.predict_columns(source_of_columns(columns), question.interval)
     value, lower, upper = (np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper"))
     spent = "machine_hours" if price is None else "cost"
     quantities = quantities_of(result.panel, {"steps": call("divide", plan.samples, work.total)}, price, per)
@@ -409,7 +393,8 @@ def planned(
         breaks = tuple(what for what, broken in limits.items() if broken[-1])
         here = {"named": choice(len(counts) - 1), "named_at": tuple(named.items()), "breaks": breaks}
         fails[-1] = True
-    about = (plan, count.name, tried, work.unit, work.whole, paid_for(result.panel, per)[0], price, interval)
+    unit = work.unit, work.whole, paid_for(result.panel, per)[0], price
+    about = (plan, count.name, tried, *unit, question.interval)
     keeping = np.flatnonzero(~(fails | late | dear))
     if not len(keeping):
         cheapest, fastest = (choice(int(np.argmin(np.where(fails, np.inf, amount)))) for amount in (cost, total))
@@ -540,17 +525,18 @@ def _machine_apart(at: Mapping[str, str], name: str, source: Source) -> tuple[Ma
 
 
 def _place_of_value(name: str, text: str, source: Source) -> str | None:
-    """Return the column that a key means with its value: a count is none of a column of names, `accelerator`."""
+    """Return the column that a key means with its value."""
     if name in source.columns and text in labels(source.columns[name]):
         return name
-    column = place_of(name, source)
-    if column is None or column in source.names or not is_number(text):
-        return column
-    cells = {*labels(source.columns[column]).tolist()}
-    if text in cells or any(map(is_number, cells)):
-        return column
-    names = [n for n, values in source.columns.items() if not any(map(is_number, labels(values).tolist()))]
-    return place_of(name, replace(source, idle=(*source.idle, *names))) or column
+    column = column_holding(
+        text,
+        source.columns,
+        lambda some: place_of(
+            name, replace(source, idle=(*source.idle, *(n for n in source.columns if n not in some)))
+        ),
+        lambda column: () if column in source.names else {*labels(source.columns[column]).tolist()},
+    )
+    return column or place_of(name, source)
 
 
 def _cell_with(text: str, source: Source) -> tuple[str, str]:

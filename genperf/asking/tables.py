@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, Self
@@ -41,7 +42,7 @@ from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import price_of
 from genperf.panel.read import Recognised, read_with_roles, recognised
-from genperf.panel.reading import MAY_NAME, MOST_EFFICIENT, Reading, column_named
+from genperf.panel.reading import MAY_NAME, MOST_EFFICIENT, Reading, column_holding, column_named
 from genperf.peaks import peak_of
 from genperf.prediction import stack_of
 from genperf.prediction.predict import THROUGHPUT
@@ -50,7 +51,6 @@ from genperf.search.problem import models_of, most_measured_group
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
-from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import DEVICE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_devices, is_efficiency, is_relative, meant_by
 from genperf.words.numbers import join_values, rate_unit, samples_called, three_digits, with_unit
@@ -197,11 +197,9 @@ def is_model_file(source: object) -> bool:
 
 def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], question: Question | None = None) -> Answer:
     """Answer one configuration from a model; of several groups, from the one that the question names or means."""
-    groups = dict.fromkeys(fitted.group if isinstance(fitted, GroupedResult) else ())
-    levels = {level for key in (fitted.results if isinstance(fitted, GroupedResult) else ()) for level in key}
-    # `gpus=32` beside names of GPUs is a count.
+    levels = {n: {*texts} for n, texts in zip(fitted.group, zip(*fitted.results, strict=True), strict=True)}
     by_column = {
-        name if is_number(text) and text not in levels else column_named(name, groups) or name: text
+        column_holding(text, levels, partial(column_named, name), levels.__getitem__) or name: text
         for name, text in at.items()
     }
     models, named = models_of(fitted, by_column)
@@ -213,7 +211,7 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
     sample = samples_called(fitted.schema.target.throughput)
     question = question or Question()
-    question = replace(question, sample=sample, steps=question.work is not None or _is_of_steps(fitted, sample))
+    question = replace(question, sample=sample, steps=question.work is not None or fitted.schema.of_steps)
     answer = ask_model(fitted, wanted, question)
     if answer.facts is None:
         return answer
@@ -508,7 +506,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             self.question,
             work=work,
             sample=sample,
-            steps=_is_of_steps(model, sample),
+            steps=model.schema.of_steps,
             constants={**constants, **self.question.constants},
             # The framework and the network, perhaps.
             words=tuple(levels.pop() for levels in texts if len(levels) == 1),
@@ -720,22 +718,6 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         unit = self._unit(name)
         value = Value(name, unit, middle, lower, upper, answer.verdict, answer.reason, wanted)
         return _in_plain_words(value, wanted)
-
-
-def _is_of_steps(model: FitResult, sample: str) -> bool:
-    """Return whether a predicted time is that of a step, and not that of a unit of work.
-
-    Without a batch each worker does one sample, and a batch holds no tokens: that time is of no step.
-    """
-    target, panel = model.schema.target, model.panel
-    if not target.throughput or "work" in dict(model.schema.reading):
-        return True
-    factors = [*panel.counts, *([panel.axis.factor] if panel.axis.factor is not None else [])]
-    nodes = [panel.counted_node] if panel.counted_node is not None else []
-    counts = {*(quote_name(f.name) for f in factors), *map(render, nodes)}
-    sequence, read = panel.find("sequence"), parse(target.work).names if target.work else ()
-    of_a_step = sample in words_of("headers.of_a_batch") or (sequence is not None and sequence.name in read)
-    return of_a_step and target.work not in counts
 
 
 def unit_of_column(name: str, header: Header, unit: str) -> str:

@@ -13,10 +13,11 @@ from msgspec.structs import asdict
 from genperf.attribution.draws import Curves
 from genperf.attribution.ladder import Ladder
 from genperf.errors import LISTED, counted, listed
-from genperf.facts import ENDS, Interval, Turn
+from genperf.facts import Interval, Turn
 from genperf.panel.panel import Target
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
+from genperf.table.cells import records
 from genperf.words.growth import crossover_sentence, turn_sentence
 from genperf.words.numbers import (
     count_text,
@@ -28,12 +29,6 @@ from genperf.words.numbers import (
     three_digits,
 )
 from genperf.words.verdict import TRUST, trust_text
-
-
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a frame's rows as plain values; a missing value is None."""
-    plain = frame.astype(object).where(frame.notna(), None)
-    return [{str(k): v for k, v in row.items()} for row in plain.to_dict("records")]
 
 
 def described(target: Target) -> dict[str, str]:
@@ -195,8 +190,7 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
 
     def efficiency(self, count: float) -> Interval:
         """Return the efficiency at a count, of a time whose kind of scaling is known."""
-        step = self.steps.nearest(count)
-        return Interval(*(float(self.curve[f"efficiency{end}"].iloc[step]) for end in ENDS))
+        return Interval.named(self.curve.iloc[self.steps.nearest(count)], "efficiency")
 
     @property
     def refusal(self) -> str:
@@ -272,11 +266,6 @@ class Sensitivity(PrintedAnswer, frozen=True, eq=False):
     #: What is predicted.
     quantity: Target
     notes: tuple[str, ...] = ()
-
-    @property
-    def of_what(self) -> str:
-        """The quantity whose variance is shared out: `time`, `memory_gb`, or the logarithm of either."""
-        return self.quantity.name if self.of == "time" else f"ln {self.quantity.name}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from genperf.arrays import AnyArray, Array, Columns
+from genperf.arrays import AnyArray, Array, Columns, Index
 from genperf.attribution.answers import Scaling
-from genperf.attribution.ladder import steps_along_workers
+from genperf.attribution.ladder import Ladder, steps_along_workers
 from genperf.attribution.scaling import efficiency_at, scaling_along
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.facts import ENDS, Expectation, GrowthCounts, Interval, Paid, Stage, Training, ends_of
@@ -172,15 +172,27 @@ def reported_of(
     return {name: float(values[0]) for name, values in ends.items()}
 
 
-def curve_of(result: FitResult, target: Mapping[str, Any], work: StepWork, interval: float) -> Scaling:
-    """Return the predictions along the count of workers that growth to a configuration is read from."""
-    count = result.panel.along()
-    # The best count is looked for as far as a verdict trusts.
-    upto = max(float(target[count.name]), 2.0**RULES.blind * count.upper)
+def curve_of(
+    result: FitResult,
+    target: Mapping[str, Any],
+    work: StepWork,
+    interval: float,
+    along: str | None = None,
+    least: float = 2.0**RULES.blind,
+    places: Callable[[Ladder], Sequence[int] | Index] | None = None,
+) -> Scaling:
+    """Return the predictions along the count of workers up to a configuration, and so many times what was measured.
+
+    Efficiencies have intervals at some `places`: those of growth to the configuration where omitted.
+    """
+    factor = result.panel.along(along)
+    count = float(target[factor.name])
+    # Where nothing shows the work of a step, each worker keeps its own.
     kind: Kind | None = "weak" if work.known == "assumed" else None
-    steps = steps_along_workers(result, target, upto=upto, kind=kind, work=None if work.whole else work.total)
-    places = steps.of_growth(float(target[count.name]))
-    return scaling_along(result, steps, interval=interval, places=np.unique(places))
+    total = None if work.whole else work.total
+    steps = steps_along_workers(result, target, factor.name, max(count, least * factor.upper), kind, total)
+    some = steps.of_growth(count) if places is None else places(steps)
+    return scaling_along(result, steps, interval=interval, places=np.unique(some))
 
 
 def growth_of(
@@ -243,9 +255,7 @@ def _stage(curve: Scaling, place: int, follow: Mapping[str, Array]) -> Stage:
     """Return what is predicted at one count of a curve."""
     rate, cost = (float(follow[name][place]) if name in follow else None for name in ("throughput", "cost"))
     value, machines = float(curve.curve[curve.quantity.name].iloc[place]), float(follow["machines"][place])
-    efficiency = None
-    if not curve.refusal:
-        efficiency = Interval(*(float(curve.curve[f"efficiency{end}"].iloc[place]) for end in ENDS))
+    efficiency = None if curve.refusal else Interval.named(curve.curve.iloc[place], "efficiency")
     return Stage(float(curve.steps.counts[place]), value, rate, efficiency, machines, cost)
 
 

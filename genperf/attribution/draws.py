@@ -1,7 +1,7 @@
 """A result's uncertainty as curves: every member's draws by weight, each with its error of form."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from math import isqrt
 from typing import Any, ClassVar
 
@@ -203,12 +203,6 @@ def _root(covariance: bytes) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-@cache
-def _in_order(count: int) -> Array:
-    """Return so many quantiles of a standard normal, rising."""
-    return normal_quantiles((np.arange(count) + 0.5) / count)
-
-
 #: The state of a generator that was just seeded, by seed, a kilobyte each: seeding takes five times as long as to
 #: permute the draws of a member.
 _SEEDED: dict[int, Any] = {}
@@ -225,7 +219,7 @@ def _scattered(count: int, seeds: range) -> Array:
             _SEEDED[seed] = np.random.default_rng(seed).bit_generator.state
         generator.bit_generator.state = _SEEDED[seed]
         order[column] = generator.permutation(count)
-    return _in_order(count)[order.T]
+    return normal_quantiles((np.arange(count) + 0.5) / count)[order.T]
 
 
 def thinned(members: Sequence[Member], max_draws: int) -> tuple[Member, ...]:

@@ -16,15 +16,13 @@ from genperf.attribution.terms import LEAST_WEIGHT, by_label
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.formula import Node
-from genperf.panel.configurations import relative_work
-from genperf.panel.panel import POSSIBLE
 from genperf.prediction import Member, central_times, distance_beyond, forecasts
 from genperf.prediction.member import forecast_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import checked_values
 from genperf.result import FitResult, answering
 from genperf.scaling import Scaling as Kind
-from genperf.words.numbers import MOST_EFFICIENCY, scaling_question
+from genperf.words.numbers import scaling_question
 
 #: The efficiency below which a curve is past its knee. A convention: one half.
 KNEE_LEVEL = 0.5
@@ -119,27 +117,11 @@ def scaling_along(
         forecast=forecast,
         timed=result.schema.panel.timed,
     )
-    return _of_kinds(plain, result, {steps.kind: steps.work}, level, places)[0] if target.is_time else plain
+    return _with_points(plain, result, level, places) if target.is_time else plain
 
 
-def of_each_kind(result: FitResult, unknown: Scaling, places: Index) -> list[Scaling]:
-    """Return a curve of a time as each possible kind of scaling by which measured workers do no more than they can."""
-    steps, panel = unknown.steps, unknown.steps.panel.scaled_along(unknown.steps.along)
-    values = unknown.curve[unknown.quantity.name].to_numpy(float)
-    last = steps.nearest(steps.along.upper)
-    works = {kind: relative_work(panel, steps.columns, steps.counts, kind) for kind in POSSIBLE}
-    able = {
-        kind: work
-        for kind, work in works.items()
-        if work is not None and work[last] * values[0] / values[last] <= MOST_EFFICIENCY
-    }
-    return _of_kinds(unknown, result, able or works, KNEE_LEVEL, places)
-
-
-def _of_kinds(
-    plain: Scaling, result: FitResult, works: Mapping[Any, Array | None], level: float, places: Index | None
-) -> list[Scaling]:
-    """Return the curve of a time by each kind of scaling, with its efficiency where the work is known, and its points.
+def _with_points(plain: Scaling, result: FitResult, level: float, places: Index | None) -> Scaling:
+    """Return the curve of a time with its points, and with its efficiency where the work is known.
 
     The ends of an efficiency are those of the ratio of two times; that of a step that is not in `places` is NaN.
     """
@@ -153,26 +135,19 @@ def _of_kinds(
     logarithms[: None if bare else 1, runs] = measured
     turns = _ends(_turns(steps, np.exp(logarithms)), plain.curves.weights, levels)
     slower = {"what": "slower", "level": np.nan, **turns}
+    if steps.work is None:
+        return replace(plain, points=pd.DataFrame([slower], columns=list(_POINTS)))
+    efficient = _efficiencies(steps, values, plain.curves.to_first(levels, places))
+    points = _knee_and_turn(plain, np.log(steps.work) - logarithms, level, slower)
     # The verdict stands last.
     columns = dict(plain.curve)
     verdicts = {name: columns.pop(name) for name in ("verdict",) if name in columns}
-    work_of_kind = {kind: work for kind, work in works.items() if work is not None}
-    if not work_of_kind:
-        return [replace(plain, points=pd.DataFrame([slower], columns=list(_POINTS)))]
-    curves, ratios = [], plain.curves.to_first(levels, places)
-    for kind, work in work_of_kind.items():
-        efficient = _efficiencies(replace(steps, work=work), values, ratios)
-        points = _knee_and_turn(plain, np.log(work) - logarithms, level, slower)
-        scaling = replace(
-            plain,
-            kind=kind,
-            steps=replace(steps, kind=kind, work=work),
-            best=float(steps.counts[int(np.argmax(efficient["efficiency"]))]),
-            curve=pd.DataFrame({**columns, **efficient, **verdicts}),
-            points=pd.DataFrame(points, columns=list(_POINTS)),
-        )
-        curves.append(scaling)
-    return curves
+    return replace(
+        plain,
+        best=float(steps.counts[int(np.argmax(efficient["efficiency"]))]),
+        curve=pd.DataFrame({**columns, **efficient, **verdicts}),
+        points=pd.DataFrame(points, columns=list(_POINTS)),
+    )
 
 
 def _knee_and_turn(plain: Scaling, rates: Array, level: float, slower: dict[str, Any]) -> list[dict[str, Any]]:

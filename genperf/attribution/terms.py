@@ -139,7 +139,7 @@ def term_contributions(
     ]
     # The parts in the value that each member predicts come first.
     best, draws = np.array([split[0] for split in splits]), np.concatenate([split[1:] for split in splits])
-    weights = np.array([m.central_weight for m in members])
+    weights = np.array([m.weight * (1.0 if m.central is None else float(m.central.mean())) for m in members])
     weights = weights / weights.sum()
     return TermParts(names, best / of_members[:, None, :], draws, of_members, central, weights, draw_shares)
 

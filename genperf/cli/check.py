@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
-from genperf.cli.output import Output, records, tell, tell_all
+from genperf.cli.output import Output, tell, tell_all
 from genperf.cli.writing import writable, write_whole
 from genperf.errors import LISTED, TableError, counted, listed
 
@@ -41,6 +41,7 @@ def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any],
     from genperf.models import MODELS
     from genperf.panel.options import shown_phases
     from genperf.panel.table import design_notes
+    from genperf.table.cells import records
     from genperf.table.opened import as_csv
 
     opened = recognised_table(table, roles)

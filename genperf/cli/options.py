@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,7 @@ from genperf.errors import GenperfError, ModelError
 from genperf.facts import Paid, Training
 from genperf.formula.amounts import amount
 from genperf.panel.machine import PARTS
-from genperf.panel.reading import column_named
+from genperf.panel.reading import column_holding, column_named
 from genperf.peaks import peak_of
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table.cells import Source
@@ -99,12 +100,8 @@ def configuration(texts: Sequence[str], option: str, fitted: FitResult | Grouped
         text if "=" in text or not text[:1].isdigit() else f"{fitted.first.panel.along().name}={text}" for text in texts
     ]
     for given_name, text in pairs(named, option, names).items():
-        column = given_name if given_name in names else column_named(given_name, dict.fromkeys(names))
-        counts = amount(re.split("[,:]", text)[0]) is not None
-        if column not in (None, given_name) and counts and text not in (levels := _levels(column, fitted)) and levels:
-            # `gpus=32` beside names of GPUs is a count.
-            column = column_named(given_name, {n: () for n in names if _numeric(n, fitted)})
-        name = column or fitted.first.panel.meant(given_name)
+        find, levels = partial(column_named, given_name), partial(_levels, fitted=fitted)
+        name = column_holding(text, names, find, levels) or fitted.first.panel.meant(given_name)
         value = plain_amounts(text) if _numeric(name, fitted) else text
         if out.setdefault(name, value) != value:
             raise GenperfError(f"{option} gives '{name}' as {out[name]} and, by '{given_name}', as {value}")

@@ -148,12 +148,6 @@ def finite(value: Any) -> Any:
     return value
 
 
-def records(table: Shown) -> list[dict[str, Any]]:
-    """Return a row of a table as a mapping, each by itself."""
-    columns = {str(name): cells.tolist() for name, cells in table.items()}
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
 def show_predictions(table: Shown, plain: bool = False) -> None:
     """Print predictions; where the lines would not fit, the reasons of the verdicts are footnotes."""
     columns = {str(name): [cell(v) for v in cells.tolist()] for name, cells in table.items()}

@@ -9,7 +9,7 @@ import click
 
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
-from genperf.cli.output import Output, progress, records, show_predictions
+from genperf.cli.output import Output, progress, show_predictions
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def predict(
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
     from genperf.cli.options import model_or_table, paid_at, pairs, training_of, values_at
     from genperf.panel.quantities import paid_for, quantities_of
+    from genperf.table.cells import records
     from genperf.words.growth import price_text
 
     if bool(data) == bool(at):

@@ -3,7 +3,7 @@
 import itertools
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -263,7 +263,7 @@ def read_columns(
     return reading
 
 
-def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None) -> str | None:
+def column_named(name: str, columns: Collection[str], scale: str | None = None) -> str | None:
     """Return the column that a question means: by its header, however it is written, or by the field's name for it."""
     if name in columns:
         return name
@@ -281,6 +281,26 @@ def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None
     # A scale whose name says nothing counts what the question does.
     unnamed = scale is not None and re.fullmatch(_NAMELESS, plain_name(scale)) is not None
     return scale if unnamed and meant_by(name) in LEVELS else None
+
+
+def column_holding(
+    text: str,
+    columns: Collection[str],
+    find: Callable[[Collection[str]], str | None],
+    levels: Callable[[str], Collection[str]],
+) -> str | None:
+    """Return the column that `find` gives of some; a count is none of a column of names: `gpus=32` beside `GPU`.
+
+    The `levels` are the texts in a column; none of one of numbers.
+    """
+    column = find(columns)
+    if column is None or amount(re.split("[,:]", text)[0]) is None or text in levels(column):
+        return column
+
+    def holds_names(name: str) -> bool:
+        return bool(levels(name)) and all(amount(level) is None for level in levels(name))
+
+    return find([n for n in columns if not holds_names(n)]) if holds_names(column) else column
 
 
 def _role_alone(

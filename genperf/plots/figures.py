@@ -556,8 +556,8 @@ def sobol(sensitivity: Sensitivity) -> Figure:
         ax.barh(at + shift, value, height=0.36, color=color, xerr=around(value, *ends), ecolor=INK, label=what)
     ax.set_yticks(at, [shown(f) for f in indices["factor"]])
     ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
-    the_time = sensitivity.of == "time" and sensitivity.quantity.is_time
-    of = f"the {sensitivity.quantity.name}" if the_time else shown(sensitivity.of_what)
+    name = shown(sensitivity.quantity.name)
+    of = f"ln {name}" if sensitivity.of == "log" else f"the {name}" if sensitivity.quantity.is_time else name
     ax.set_xlabel(f"share of the variance of {of}")
     legend(ax, loc="lower right")
     return figure

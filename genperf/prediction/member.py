@@ -95,11 +95,6 @@ class Member(Struct, frozen=True, eq=False, dict=True):
         return dict(zip(self.expression.constant_names, map(float, self.constants), strict=True))
 
     @property
-    def central_weight(self) -> float:
-        """Its share of the ensemble for the central value."""
-        return self.weight * (1.0 if self.central is None else float(self.central.mean()))
-
-    @property
     def undetermined(self) -> tuple[Constant, ...]:
         """The constants that the data does not determine."""
         return tuple(c for c in self.expression.constants if c.name in self.unidentified)

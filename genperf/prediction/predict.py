@@ -78,11 +78,6 @@ class StandIns(Struct, frozen=True, eq=False):
     #: Shape (rows,). Measured levels of the factor with the fewest, of those with a new level.
     fewest: Index
 
-    @property
-    def unknown(self) -> Mask:
-        """Which rows have a new level, shape (rows,)."""
-        return np.asarray(np.any([np.zeros(len(self.fewest), dtype=bool), *self.new.values()], axis=0))
-
 
 def new_levels(schema: Schema, columns: Columns) -> dict[str, Mask]:
     """Return the rows in which a categorical factor has a level that was not measured, by the factor's name."""
@@ -127,7 +122,7 @@ def combined(ways: StandIns, answers: Iterable[Array], interval: float) -> list[
     deviation of ln T_l, and t Student's quantile with L − 1 degrees of freedom: a level drawn from where the measured
     ones come from.
     """
-    unknown = ways.unknown
+    unknown = np.any([np.zeros(len(ways.fewest), dtype=bool), *ways.new.values()], axis=0)
     answers_of_ways = list(answers)
     out = [answer[np.searchsorted(ways.rows, np.arange(len(unknown)))] for answer in answers_of_ways]
     if not unknown.any():

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Index, Mask
 from genperf.discrepancy.product import NotNegative
 from genperf.errors import GenperfError, Note, TableError, did_you_mean, listed, misspelt, suggest
-from genperf.formula import parse
+from genperf.formula import parse, quote_name, render
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.panel.configurations import completed
@@ -28,6 +28,8 @@ from genperf.table import Factor, Role
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import faults_of, labels, numbers
 from genperf.table.opened import open_source, understood
+from genperf.vocabulary import words_of
+from genperf.words.numbers import samples_called
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,8 +84,19 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
     @property
     def of_steps(self) -> bool:
-        """Whether the predicted value is that of a step: not where a throughput was measured and no work was given."""
-        return not self.target.throughput or "work" in dict(self.reading)
+        """Whether the predicted value is that of a step, and not that of a unit of the work of a measured throughput.
+
+        Without a batch each worker does one sample, and a batch holds no tokens: that time is of no step.
+        """
+        rate, panel, work = self.target.throughput, self.panel, self.target.work
+        if not rate or "work" in dict(self.reading):
+            return True
+        counted = [panel.axis.factor, *panel.counts]
+        counts = {quote_name(factor.name) for factor in counted if factor is not None}
+        counts |= {render(panel.counted_node)} if panel.counted_node is not None else set()
+        sequence, read = panel.find("sequence"), parse(work).names if work else ()
+        of_a_batch = samples_called(rate) in words_of("headers.of_a_batch")
+        return (of_a_batch or (sequence is not None and sequence.name in read)) and work not in counts
 
     @property
     def varying(self) -> tuple[Factor, ...]:
@@ -180,12 +193,7 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
     return source if list(mapped) == list(mapped.values()) else source.renamed(mapped)
 
 
-def read_query(
-    data: Source | str | Path | pd.DataFrame | Mapping[str, Any],
-    schema: Schema,
-    new_levels: bool = False,
-    possible: bool = True,
-) -> Query:
+def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Query:
     """Check the requested rows.
 
     Parameters
@@ -196,11 +204,6 @@ def read_query(
         of a machine and its work that the given ones settle.
     schema : Schema
         Of the table the model was fitted to.
-    new_levels : bool
-        Whether a level that was not measured is let through. One that is spelled nearly as a measured one never is, nor
-        one of a factor with a single level.
-    possible : bool
-        Whether machines that cannot exist are refused.
 
     Examples
     --------
@@ -209,13 +212,18 @@ def read_query(
     >>> read_query({"workers": [32, 64]}, Schema((workers,), Target("step_s"))).columns
     {'workers': array([32., 64.])}
     """
-    return query_of(cells_of(data, schema), schema, new_levels, refuse=possible)
+    return query_of(cells_of(data, schema), schema)
 
 
 def query_of(
     source: Source, schema: Schema, new_levels: bool = False, fill: bool = False, refuse: bool = True
 ) -> Query:
-    """Check the cells of requested rows; see `read_query`. With `fill` open factors are those of a measured run."""
+    """Check the cells of requested rows; see `read_query`.
+
+    Levels that were not measured are let through as `new_levels`, but one that is spelled nearly as a measured one, or
+    of a factor with a single level. With `fill` open factors are those of a measured run; without `refuse` machines
+    that cannot exist are let through.
+    """
     source_columns, derived, factors = source.columns, schema.panel.inputs, {f.name for f in schema.factors}
     inputs = {read for name, reads in derived.items() if name not in source_columns for read in reads}
     inputs &= {*source_columns} - factors

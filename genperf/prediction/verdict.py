@@ -155,14 +155,36 @@ class Basis(Struct, frozen=True, eq=False, dict=True):
         return tuple(factors)
 
     @cached_property
-    def corners(self) -> list[Corner]:
-        """The combinations of values that lie far from every run."""
-        return corners(self.schema, self.followers)
+    def places(self) -> list[int]:
+        """The places of the factors whose combinations count: those that vary and are set by hand."""
+        schema, left_out = self.schema, {*self.followers, *self.schema.derived}
+        # What models leave out that keep only some of their configurations may have been measured.
+        if not schema.medians or schema.configurations > len(schema.medians):
+            return []
+        return [i for i, f in enumerate(schema.factors) if f.distinct > 1 and f.name not in left_out]
 
     @cached_property
-    def places(self) -> list[int]:
-        """The places of the factors whose combinations count."""
-        return judged_places(self.schema, self.followers)
+    def corners(self) -> list[Corner]:
+        """The pairs of directions in which some point of the ranges lies far from every run."""
+        schema, out = self.schema, []
+        columns = {i: _measured(schema, i) for i in self.places}
+        towards = {i: (1, -1) if schema.factors[i].numeric else (0,) for i in self.places}
+        names = [f.name for f in schema.factors]
+        # Nodes are settled by the devices on them; any other two that were measured along a diagonal were set.
+        panel = schema.panel
+        settled = [{name, of} for name, of in panel.growing.items() if of in panel.settled_by.get(name, ())]
+        for i, j in combinations(self.places, 2):
+            if {names[i], names[j]} in settled:
+                continue
+            pair = np.unique(np.column_stack([columns[i], columns[j]]), axis=0)
+            for signs in product(towards[i], towards[j]):
+                corner = Corner((i, j), signs, pair[_staircase(pair, signs)])
+                # The shortfall grows towards the corner: the worst point of the ranges is there.
+                ends = [np.unique(pair[:, k]) if s == 0 else [(s * pair[:, k]).max() * s] for k, s in enumerate(signs)]
+                worst = shortfalls(np.array(list(product(*ends)), float), corner)
+                if worst.max() > COMBINATIONS.largest_untested:
+                    out.append(corner)
+        return out
 
 
 def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evidence] = ()) -> Basis:
@@ -365,39 +387,6 @@ def positions(factor: Factor, values: AnyArray) -> Array:
     if factor.positive and factor.lower > 0:
         return np.asarray(np.log2(numbers))
     return numbers / max(factor.upper - factor.lower, abs(factor.upper), 1e-300)
-
-
-def judged_places(schema: Schema, followers: Collection[str] = ()) -> list[int]:
-    """Return the places of the factors whose combinations count: those that vary and are set by hand."""
-    # What models leave out that keep only some of their configurations may have been measured.
-    if not schema.medians or schema.configurations > len(schema.medians):
-        return []
-    left_out = {*followers, *schema.derived}
-    return [i for i, f in enumerate(schema.factors) if f.distinct > 1 and f.name not in left_out]
-
-
-def corners(schema: Schema, followers: Collection[str] = ()) -> list[Corner]:
-    """Return the pairs of directions in which some point of the ranges lies far from every run."""
-    places = judged_places(schema, followers)
-    columns = {i: _measured(schema, i) for i in places}
-    towards = {i: (1, -1) if schema.factors[i].numeric else (0,) for i in places}
-    names = [f.name for f in schema.factors]
-    # Nodes are settled by the devices on them; any other two that were measured along a diagonal were set.
-    panel = schema.panel
-    settled = [{name, of} for name, of in panel.growing.items() if of in panel.settled_by.get(name, ())]
-    out = []
-    for i, j in combinations(places, 2):
-        if {names[i], names[j]} in settled:
-            continue
-        pair = np.unique(np.column_stack([columns[i], columns[j]]), axis=0)
-        for signs in product(towards[i], towards[j]):
-            corner = Corner((i, j), signs, pair[_staircase(pair, signs)])
-            # The shortfall grows towards the corner: the worst point of the ranges is there.
-            ends = [np.unique(pair[:, k]) if s == 0 else [(s * pair[:, k]).max() * s] for k, s in enumerate(signs)]
-            worst = shortfalls(np.array(list(product(*ends)), float), corner)
-            if worst.max() > COMBINATIONS.largest_untested:
-                out.append(corner)
-    return out
 
 
 def _measured(schema: Schema, place: int) -> Array:

@@ -5,15 +5,14 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from genperf.asking.answer import MOST_ROWS, heads_of, rows_of
 from genperf.attribution import Scaling
-from genperf.attribution.scaling import changes, of_each_kind
+from genperf.attribution.scaling import changes
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, attempted
 from genperf.facts import ENDS, Facts, Normal, Record
-from genperf.reporting.place import Place, ladder_rows, ladder_table, page_ladder, short, with_intervals
+from genperf.reporting.place import Place, ladder_rows, ladder_table, page_ladder, short
 from genperf.search import suggest
 from genperf.words.answer import decision_sentence, next_line, record_line, sentences_of, verdict_line
 from genperf.words.growth import next_sentence, pays_judged, pays_sentence, percent_text, plan_sentence, turn_sentence
@@ -53,15 +52,15 @@ def answers(place: Place) -> list[Section]:
     curve, target = place.scaling, place.result.schema.target
     if not target.is_time:
         scales = [Section(BAND, "left out", (capitalised(only_for_times("efficiency and knee", target)),))]
-    elif curve is None:
-        scales = [Section(BAND, "not known", (capitalised(place.why_not),))]
+    elif curve is None or curve.refusal:
+        scales = [Section(BAND, "not known", (capitalised(place.why_not if curve is None else curve.refusal),))]
     else:
-        scales = _of_each_kind(place, curve) if curve.refusal else [_band(place, curve), _knee(place, curve)]
-    facts, growth, expected = place.facts, place.growth, place.expected[0]
+        scales = [_band(place, curve), _knee(place, curve)]
+    facts, expected = place.facts, place.expected
     sections = scales + ([] if place.only is not None else [_largest_part(place)])
-    if growth is not None:
-        pays = (capitalised(pays_sentence(growth, expected)),)
-        sections.append(Section(PAYS, pays_judged(growth, expected.interval), pays, expected.verdict))
+    if facts is not None and facts.growth.target.rate is not None and facts.growth.grows:
+        pays = (capitalised(pays_sentence(facts.growth, expected)),)
+        sections.append(Section(PAYS, pays_judged(facts.growth, expected.interval), pays, expected.verdict))
     if facts is not None and (planned := facts.plan) is not None:
         none = planned.best is None
         short = "no count is enough" if none else count_text(planned.count, planned.name)
@@ -75,7 +74,7 @@ def answers(place: Place) -> list[Section]:
 
 def summary(place: Place) -> dict[str, Any]:
     """Return the prediction at one configuration with its efficiency, for the table of groups."""
-    expected, efficiency = place.expected[0], None
+    expected, efficiency = place.expected, None
     if place.scaling is not None and not place.scaling.refusal:
         efficiency = place.scaling.efficiency(place.count)
     return {
@@ -93,9 +92,9 @@ def glance(place: Place) -> dict[str, Any]:
     target_row, *_ = rows = [*rows_of(answer)][:MOST_ROWS]
     return {
         "decision": decision_sentence(
-            place.expected[0], facts, place.shown, target_row.name, target_row.value, target_row.beside
+            place.expected, facts, place.shown, target_row.name, target_row.value, target_row.beside
         ),
-        "fits": fits_text(place.expected[0].fits),
+        "fits": fits_text(place.expected.fits),
         "heads": heads_of(facts),
         "rows": [[*row] for row in rows],
         "why": verdict_line(answer.reason),
@@ -111,7 +110,7 @@ def ladder(place: Place) -> list[Any]:
     if scaling is None or scaling.refusal or scaling.steps.work is None:
         return []
     places = page_ladder(place.count, scaling.steps)
-    machine, rows = ladder_rows(place.result, scaling, places, place.work, place.question)
+    machine, rows = ladder_rows(place.result, scaling, places, place.question)
     hours, price = f"{machine}-hours", place.question.price
     if price is not None and "machine_hours" in rows:
         ends = [f"machine_hours{end}" for end in ENDS]
@@ -141,12 +140,14 @@ def _normal(facts: Facts) -> list[Section]:
 
 def _band(place: Place, answer: Scaling) -> Section:
     """Return the answer about the efficiency."""
-    count, largest, verdict = place.count, answer.steps.along.upper, place.expected[0].verdict
+    count, largest, verdict = place.count, answer.steps.along.upper, place.expected.verdict
     there, measured = (percent_text(answer.efficiency(n), answer.interval) for n in (count, largest))
     at, reference = (count_text(n, answer.along) for n in (largest, answer.reference))
     ratio = count / largest
     beyond = f", {ratio:.3g} times the largest measured count," if ratio > 1 else ""
-    sentences = [
+    assumption = "" if place.facts is None else place.facts.growth.assumption
+    sentences = [capitalised(assumption)] if assumption else []
+    sentences += [
         f"At {place.shown}{beyond} a worker is predicted to do {there} of the work that it does at "
         f"{reference} ({answer.kind} scaling)."
     ]
@@ -165,23 +166,6 @@ def _band(place: Place, answer: Scaling) -> Section:
         sentences.append(unknown)
     sentences += [] if record is None else [record_sentence(record, shorter=far)]
     return Section(BAND, f"{there.split(' (')[0]} at {place.shown}", tuple(sentences), verdict)
-
-
-def _of_each_kind(place: Place, unknown: Scaling) -> list[Section]:
-    """Return the answers about scaling for weak and for strong, with these names, where nothing shows which it is."""
-    along = unknown.along
-    by_kind = of_each_kind(place.result, unknown, places=with_intervals(place.count, unknown.steps))
-    why = f"Nothing shows whether scaling along {along} is weak or strong: --scaling weak or --scaling strong says it."
-    out = []
-    for answered in (_band, _knee):
-        named = {kind_answer.kind: answered(place, kind_answer) for kind_answer in by_kind}
-        section = next(iter(named.values()))
-        shorts = "; ".join(f"{kind}: {answer.short}" for kind, answer in named.items())
-        alike = set.intersection(*({*answer.sentences} for answer in named.values()))
-        differ = [f"If {kind}: {s}" for kind, answer in named.items() for s in answer.sentences if s not in alike]
-        same = [s for s in section.sentences if s in alike]
-        out.append(replace(section, short=shorts, sentences=(why, *differ, *same)))
-    return out
 
 
 def _knee(place: Place, answer: Scaling) -> Section:

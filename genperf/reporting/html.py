@@ -218,7 +218,8 @@ def _stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
     if place.scaling is not None:
         steps, rows = place.scaling.steps, slider(place.scaling.steps.counts)
         columns, drawn = {name: values[rows] for name, values in steps.columns.items()}, _drawn(steps)
-        forecast = place.forecast.at(rows) if result is place.result and place.forecast is not None else None
+        known = result is place.result and place.facts is not None and not place.facts.unmeasured
+        forecast = place.scaling.forecast.at(rows) if known else None
     if result is not place.result:
         columns = read_query(frame_of(columns), result.schema).columns
     # Verdicts are about the 90 % interval, whatever is shown.

@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,21 +13,19 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
 from genperf.asking.answer import Answer, Value, answer_of
-from genperf.asking.ask import Question, expectation, facts_of, forecast_at, plan_of, planned, work_of
+from genperf.asking.ask import Question, expectation, facts_of, plan_of, planned, work_of
 from genperf.attribution import Scaling
-from genperf.attribution.ladder import Ladder, steps_along_workers
-from genperf.attribution.scaling import scaling_along
+from genperf.attribution.derived import curve_of
+from genperf.attribution.ladder import Ladder
 from genperf.errors import GenperfError, counted
 from genperf.estimate.options import QUICK_DRAWS
-from genperf.facts import Expectation, Facts, GrowthCounts, Paid, Plan
+from genperf.facts import Expectation, Facts, Interval, Paid, Plan
 from genperf.formula import call
 from genperf.formula.amounts import amount
 from genperf.panel.configurations import most_measured, parts_given
 from genperf.panel.machine import PLACES
-from genperf.panel.panel import StepWork
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE, beside, paid_for, price_of, quantities_of
 from genperf.prediction import Query, Schema, read_query
-from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import checked_values, roles_of
 from genperf.result import FitResult, answering
@@ -43,12 +41,6 @@ from genperf.words.numbers import (
     with_article,
 )
 
-#: The options of a fit, as `FitOptions.request` writes them.
-_OPTIONS = re.compile(
-    r"structure=(?P<structure>.*) loss=(?P<loss>.*) penalty=(?P<penalty>.*) lam=(?P<lam>.*) solver=(?P<solver>.*) "
-    r"draws=(?P<draws>\d+) (?:mapping=\{.*\} )?fix=\{(?P<fix>.*?)\}(?: hints=\{(?P<hints>.*)\})?"
-    r"(?: table prior \w+)?$"
-)
 #: The defaults of the command line.
 _USUAL = {"structure": "auto", "loss": "relative", "penalty": "l2", "lam": "None", "solver": "projected"}
 _OPTION = {"lam": "lambda", "hints": "hint"}
@@ -73,34 +65,36 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     for name, further_result in result.further.items():
         words += ["--also-model", f"{name}={further_result.model}"] if further_result.model != "auto" else []
     words += [word for name, column in schema.mapping.items() for word in ("--map", f"{name}={column}")]
-    words += _changed_options(str(result.options.get("request", "")))
+    words += _changed_options(_requested(result))
     words += ["--pool"] if pooled else []
     return shlex.join([*words, "--seed", str(result.seed), "-o", "model.json"])
 
 
-def _changed_options(text: str) -> list[str]:
+def _requested(result: FitResult) -> dict[str, str]:
+    """Return the options of a fit by name, as `FitOptions.request` writes them."""
+    return dict(re.findall(r"(\w+)=(\{[^}]*\}|\S+)", str(result.options.get("request", ""))))
+
+
+def _changed_options(requested: Mapping[str, str]) -> list[str]:
     """Return the options that differ from the defaults."""
-    match = _OPTIONS.match(text)
-    if match is None:
-        return []
-    words = ["--quick"] if match["draws"] == str(QUICK_DRAWS) else []
+    words = ["--quick"] if requested.get("draws") == str(QUICK_DRAWS) else []
     for name, usual in _USUAL.items():
-        words += [f"--{_OPTION.get(name, name)}", match[name]] if match[name] != usual else []
+        value = requested.get(name, usual)
+        words += [f"--{_OPTION.get(name, name)}", value] if value != usual else []
     for name in ("fix", "hints"):
-        for key, value in _pairs(match[name]).items():
+        for key, value in _pairs(requested.get(name, "")).items():
             words += [f"--{_OPTION.get(name, name)}", f"{key}={value}"]
     return words
 
 
 def hints_of(result: FitResult) -> dict[str, str]:
     """Return the hints that a model was fitted with."""
-    match = _OPTIONS.match(str(result.options.get("request", "")))
-    return {} if match is None else _pairs(match["hints"])
+    return _pairs(_requested(result).get("hints", ""))
 
 
-def _pairs(text: str | None) -> dict[str, str]:
+def _pairs(text: str) -> dict[str, str]:
     """Return the pairs of an option of several values."""
-    return dict(pair.split(": ", 1) for pair in filter(None, (text or "").split(", ")))
+    return dict(pair.split(": ", 1) for pair in filter(None, text.strip("{}").split(", ")))
 
 
 def measured_text(schema: Schema) -> str:
@@ -179,8 +173,6 @@ class Place(Struct, frozen=True, eq=False, dict=True):
     why_not: str = ""
     #: Whether the user gave the count of workers: the advice is then about it, and about no larger one.
     target_given: bool = False
-    #: What all draws predict along the count of workers; None where other levels answer for new ones.
-    forecast: MixtureForecast | None = None
     #: What counts the workers, where one configuration is all that was measured: nothing shows how it scales.
     only: Factor | None = None
 
@@ -205,47 +197,34 @@ class Place(Struct, frozen=True, eq=False, dict=True):
         return read_query(self.values, self.result.schema)
 
     @cached_property
-    def expected(self) -> tuple[Expectation, dict[str, Any]]:
-        """The prediction there, and the columns of `predict`, of one row."""
-        there = None
-        if self.forecast is not None and self.scaling is not None:
-            there = self.forecast.at(np.array([self.scaling.steps.nearest(self.count)]))
-        return expectation(self.result, self.query, self.question.interval, there)
-
-    @cached_property
-    def work(self) -> StepWork:
-        """The samples of a step."""
-        return work_of(self.result, self.question)
-
-    @cached_property
-    def growth(self) -> GrowthCounts | None:
-        """The gain of growing to the configuration; None where that is not known."""
-        if self.scaling is None or self.scaling.refusal:
-            return None
-        growth = None if self.facts is None else self.facts.growth
-        return None if growth is None or growth.target.rate is None or not growth.grows else growth
-
-    @cached_property
     def facts(self) -> Facts | None:
-        """The facts about the configuration; None where no factor counts the workers."""
+        """The facts about the configuration as `ask` gathers them; None where no factor counts the workers."""
         if self.scaling is None:
             return None
-        named = {**self.scaling.at, self.scaling.along: self.count}
-        question = self.question
-        plan = None
+        result, question, plan = answering(self.result, self.values), self.question, None
+        query = read_query(self.values, result.schema)
         if question.plan is not None and not self.scaling.refusal:
-            about = question.plan, self.work, question.price, question.per, question.interval
             fixed = {self.scaling.along: self.count} if self.target_given else None
-            plan = planned(self.result, self.values, *about, named=fixed)
-        predicted = (*self.expected, forecast_at(self.result, self.scaling, self.query))
-        return facts_of(self.result, question, self.query, self.scaling, predicted, self.work, named, plan)
+            plan = planned(result, self.values, question, fixed)
+        named = {**self.scaling.at, self.scaling.along: self.count}
+        return facts_of(result, question, query, self.scaling, named, plan)
+
+    @cached_property
+    def expected(self) -> Expectation:
+        """The prediction there."""
+        return self._expectation[0] if self.facts is None else self.facts.expected
+
+    @cached_property
+    def _expectation(self) -> tuple[Expectation, dict[str, Any]]:
+        """The prediction where no factor counts the workers, and the columns of `predict`, of one row."""
+        return expectation(self.result, self.query, self.question.interval)
 
     @cached_property
     def answer(self) -> Answer:
         """The answer at the configuration as `ask` has it; of its value alone where no factor counts the workers."""
         if self.facts is not None:
             return answer_of(self.facts)
-        (expected, row), rated = self.expected, self.result.schema.target.throughput
+        (expected, row), rated = self._expectation, self.result.schema.target.throughput
         what, unit, ends = expected.name, expected.unit, expected.value.ends
         if rated and THROUGHPUT[0] in row:
             what, unit = THROUGHPUT[0], rate_unit(samples_called(rated))
@@ -291,15 +270,12 @@ def place_of(
         usual = {n: value for n, value in most_measured(result.panel, name).items() if n not in machine}
         configuration = {**usual, **configuration, name: ANSWERED_MULTIPLE * factor.upper}
     at = result.query(configuration).single(ONE)
-    count = float(at[name])
-    upto = max(factor.upper * EVALUATED_MULTIPLE, count)
-    answered = answering(result, at)
-    steps = steps_along_workers(answered, at, name, upto)
-    curve = scaling_along(answered, steps, interval=question.interval, places=with_intervals(count, steps))
-    row = steps.nearest(count)
+    count, answered, work = float(at[name]), answering(result, at), work_of(result, question)
+    about = name, EVALUATED_MULTIPLE, partial(with_intervals, count)
+    curve = curve_of(answered, at, work, question.interval, *about)
+    row = curve.steps.nearest(count)
     values = {name: column[row] for name, column in curve.steps.columns.items()}
-    forecast = curve.forecast if answered is result else None
-    place = Place(result, question, values, curve, target_given=counted, forecast=forecast)
+    place = Place(result, question, values, curve, target_given=counted)
     chosen = None if counted or question.plan is None or place.facts is None else place.facts.plan
     if chosen is None or chosen.count == count:
         return place
@@ -372,15 +348,13 @@ def ladder_table(rows: pd.DataFrame, hours: str, interval: float) -> tuple[list[
 
 def with_ends(row: Mapping[Any, Any], name: str, written: Callable[[float], str], unit: str = "") -> str:
     """Return a value with the ends of its interval."""
-    middle, low, high = (written(float(row[f"{name}{end}"])) for end in ("", "_lower", "_upper"))
+    middle, low, high = map(written, Interval.named(row, name).ends)
     return f"{middle}{unit}" + ("" if low == middle == high else f" ({low} to {high})")
 
 
-def ladder_rows(
-    result: FitResult, answer: Scaling, places: Index, work: StepWork, question: Question
-) -> tuple[str, pd.DataFrame]:
+def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Question) -> tuple[str, pd.DataFrame]:
     """Return what a machine is called, and the table."""
-    steps, target = answer.steps, answer.quantity
+    steps, target, work = answer.steps, answer.quantity, work_of(result, question)
     columns = {name: cells[places] for name, cells in steps.columns.items()}
     counts, curve = steps.counts[places], answer.curve.iloc[places].reset_index(drop=True)
     predicted = result.predict(frame_of(columns), question.interval)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from genperf import __version__
-from genperf.asking.ask import Question
+from genperf.asking.ask import Question, work_of
 from genperf.attribution import Scaling, scaling
 from genperf.errors import GenperfError
 from genperf.panel.panel import StepWork
@@ -59,12 +59,13 @@ def proposal_page(
     # Beyond it every verdict is blind.
     upto = max(largest * 2.0**RULES.blind, target or 0.0)
     at = place.scaling.at if target is None else place.values
-    far, formula = EVALUATED_MULTIPLE * upto, None if place.work.whole else place.work.total
+    work = work_of(result, question)
+    far, formula = EVALUATED_MULTIPLE * upto, None if work.whole else work.total
     answer = scaling(result, at, along=name, upto=far, level=limit, interval=view.interval, work=formula)
     if answer.refusal:
         raise GenperfError(answer.refusal, hint="--work '32*gpus', --scaling strong, or a column of the batch")
     machine, rows = ladder_rows(
-        result, answer, ladder_places(answer.steps, upto, target or largest, PROPOSAL_ROWS), place.work, question
+        result, answer, ladder_places(answer.steps, upto, target or largest, PROPOSAL_ROWS), question
     )
     if kind == "csv":
         return rows.to_csv(index=False, lineterminator="\n")
@@ -84,7 +85,7 @@ def proposal_page(
         parts=dict(iter(rows.groupby("kind", sort=False))),
         table=ladder_table(rows, hours, view.interval),
         figure=figure,
-        findings=_findings(answer, rows, limit, target, question, place.work, hours),
+        findings=_findings(answer, rows, limit, target, question, work, hours),
         definitions=_definitions(answer, hours),
         measured=_measured(result, answer),
     )

@@ -9,7 +9,7 @@ import pandas as pd
 from msgspec import Struct
 
 from genperf.arrays import Array, Columns, Index, Mask
-from genperf.attribution.answers import Line, PrintedAnswer, described, records
+from genperf.attribution.answers import Line, PrintedAnswer, described
 from genperf.attribution.terms import term_contributions
 from genperf.errors import GenperfError, did_you_mean
 from genperf.facts import ENDS, Paid, ends_of
@@ -27,6 +27,7 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, answering
 from genperf.search.problem import JOINT_DRAWS, models_of, most_measured_group, winners
 from genperf.search.suggest import uncertainty
+from genperf.table.cells import records
 from genperf.table.clean import label
 from genperf.vocabulary.names import canonical_of
 from genperf.words.numbers import join_values, three_digits, with_article

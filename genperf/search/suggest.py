@@ -340,8 +340,7 @@ def suggest(
     values = {n: v[0] for n, v in query.columns.items()}
     target_columns = {result.panel.meant(str(n)) for n in target}
     named = {n: v for n, v in values.items() if n in target_columns} or values
-    quantity, (value, lower, upper) = result.schema.target, now.ends
-    width = (upper - lower) / (2.0 * value)
+    quantity, width = result.schema.target, (now.upper - now.lower) / (2.0 * now.value)
     met = within is not None and width <= within and not blind
     if met:
         names = [*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"]
@@ -367,7 +366,7 @@ def suggest(
     following_run = NextRun(named, places_of(values, named, chosen), now, width, after, within, met, beyond)
     rate = None
     if rated and (samples := step.at(query.columns)) is not None:
-        rate = Interval(*(float(samples[0] / end) for end in (value, upper, lower)))
+        rate = now.dividing(float(samples[0]))
     there = (values, *now.ends, interval, width, within, met)
     return Suggestions(*there, chosen, ranked, quantity, following_run, rate, rate_unit(step.unit) if rate else "")
 

@@ -64,6 +64,12 @@ def neutral(text: str) -> str:
     return f"'{text}" if formula else text
 
 
+def records(table: pd.DataFrame | Mapping[str, Cells]) -> list[dict[str, Any]]:
+    """Return the rows of a table as plain values by name; what is missing is None."""
+    names, rows = [*map(str, table)], zip(*(cells.tolist() for _, cells in table.items()), strict=True)
+    return [{n: None if is_missing(v) else v for n, v in zip(names, row, strict=True)} for row in rows]
+
+
 def csv_pieces(table: pd.DataFrame | Mapping[str, Cells], raw: bool = False, delimiter: str = ",") -> Iterator[str]:
     r"""Yield the text of a table as CSV, some rows at a time.
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Integers, Objects
-from genperf.attribution.answers import Importance, records
+from genperf.attribution.answers import Importance, Line, PrintedAnswer
 from genperf.engine import Engine, Lost, run
 from genperf.errors import LISTED, FitError, GenperfError, ModelError, Note, did_you_mean
 from genperf.facts import check_interval
@@ -29,7 +29,7 @@ from genperf.prediction import schema_of
 from genperf.prediction.predict import combined, new_levels, stand_ins
 from genperf.result import predicting_levels
 from genperf.result.fit_result import rows_by_group
-from genperf.table.cells import with_columns
+from genperf.table.cells import records, with_columns
 from genperf.table.clean import labels
 from genperf.validation.learners import LEARNERS
 from genperf.validation.splits import Split, split
@@ -88,7 +88,7 @@ class ModelScore:
         return {name: getattr(self, name) for name in _METRICS}
 
 
-class Validation(Struct, frozen=True, eq=False):
+class Validation(PrintedAnswer, frozen=True, eq=False):
     """The scores of several models on the same held-out configurations.
 
     Examples
@@ -155,19 +155,10 @@ class Validation(Struct, frozen=True, eq=False):
         values = self.configurations.rename(columns=lambda name: name + "_" * (name in results))
         return values.join(results, how="inner")
 
-    def __str__(self) -> str:
-        lines = self.summary().to_string(index=False).splitlines()
-        notes = (f"note: {text}" for text in self._messages())
-        return "\n".join([self.headline, *(f"  {line.rstrip()}" for line in lines), *notes])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        notes = "".join(f"<li>{escape(n)}</li>" for n in self._messages())
-        table = self.summary().to_html(index=False, border=0)
-        return f"<p>{escape(self.headline)}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
+    @property
+    def content(self) -> list[Line]:
+        """The headline with the scores, and the notes."""
+        return [(self.headline, self.summary()), *(f"note: {text}" for text in self._messages())]
 
     @property
     def headline(self) -> str:

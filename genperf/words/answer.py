@@ -83,12 +83,10 @@ def measured_text(facts: Facts, places: str) -> str:
     """Return what was measured at the configuration; empty where nothing was."""
     if facts.measured is None:
         return ""
-    (ends, runs), growth = facts.measured, facts.growth
-    numbers, unit = ends.ends, facts.expected.unit
+    (ends, runs), growth, unit = facts.measured, facts.growth, facts.expected.unit
     if growth.target.rate is not None and not growth.whole:
-        work = growth.target.rate * growth.target.value
-        numbers, unit = (work / ends.value, work / ends.upper, work / ends.lower), rate_unit(growth.sample)
-    middle, low, high = map(three_digits, numbers)
+        ends, unit = ends.dividing(growth.target.rate * growth.target.value), rate_unit(growth.sample)
+    middle, low, high = map(three_digits, ends.ends)
     note = f"median of {runs} runs, {low} to {high}" if runs > 1 else "one run"
     return f"measured: {with_unit(middle, unit)} at {places} ({note})"
 

@@ -7,6 +7,7 @@ import numpy as np
 from genperf.facts import Choice, Expectation, GrowthCounts, Interval, NextRun, Plan, Planned, Training, Turn
 from genperf.formula import quote_name
 from genperf.vocabulary.names import counted_by, noun_of
+from genperf.words.limit import term_in_words
 from genperf.words.numbers import (
     LEAST_DECIDED,
     LETTERS,
@@ -197,9 +198,7 @@ def training_sentence(training: Training, numbers: Mapping[str, float], planned:
         return ""
     text = f"{_amount(numbers['tokens_per_s'])} tokens/s"
     if training.tokens is not None and not in_plan:
-        middle, least, most, unit = durations_text(
-            *(86400.0 * numbers[f"days{end}"] for end in ("", "_lower", "_upper"))
-        )
+        middle, least, most, unit = durations_text(*(86400.0 * end for end in Interval.named(numbers, "days").ends))
         text = f"{_amount(training.tokens)} tokens take {middle} {unit} ({least} to {most} {unit}) at {text}"
         if "training_cost" in numbers:
             text += f", and cost {_amount(numbers['training_cost'])}"
@@ -242,9 +241,10 @@ def turn_sentence(turn: Turn) -> str:
 
 def crossover_sentence(before: str, after: str, turn: Turn) -> str:
     """Return where the largest term changes, or that it does not."""
+    first, second = map(term_in_words, (before, after))
     if before == after:
-        return f"'{before}' stays the largest term up to {count_text(turn.upto, turn.along)}"
-    return f"the largest term changes from '{before}' to '{after}' at {count_with_note(turn.count, turn)}"
+        return f"{first} stays the largest term up to {count_text(turn.upto, turn.along)}"
+    return f"the largest term changes from {first} to {second} at {count_with_note(turn.count, turn)}"
 
 
 def count_with_note(count: Interval, turn: Turn) -> str:

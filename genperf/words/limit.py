@@ -54,6 +54,11 @@ LABELS = (SAME_WITH_COMPUTATION, SAME)
 TOGETHER = ", together"
 
 
+def term_in_words(name: str) -> str:
+    """Return what a term is in a few plain words; another model's in quotes, by its own name."""
+    return SHORT.get(name) or PLAIN.get(name, f"'{name}'")
+
+
 def sum_of_terms(labels: Sequence[str]) -> str:
     """Return the label of terms of which the data determine only the sum."""
     return " + ".join(labels) + TOGETHER

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from genperf.facts import Interval
 from genperf.panel.panel import SECONDS, Target
 from genperf.vocabulary.headers import RELATIVE, header_of, relative_unit
 from genperf.vocabulary.names import is_relative, noun_of
@@ -170,7 +171,7 @@ def further_words(units: Mapping[str, str], row: Any) -> list[str]:
 
 def with_interval(row: Any, name: str, unit: str) -> str:
     """Return a quantity of a row with the ends of its interval: `31.7 GB (29 to 34)`."""
-    value, lower, upper = (three_digits(float(row[f"{name}{end}"])) for end in ("", "_lower", "_upper"))
+    value, lower, upper = map(three_digits, Interval.named(row, name).ends)
     return f"{with_unit(value, unit)} ({lower} to {upper})"
 
 

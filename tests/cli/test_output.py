@@ -16,10 +16,10 @@ import pytest
 from helpers import Shell, done, refusal
 
 from genperf.cli.main import cli
-from genperf.cli.output import cell, records, show_json, show_predictions, show_rows
+from genperf.cli.output import cell, show_json, show_predictions, show_rows
 from genperf.cli.writing import write_whole
 from genperf.errors import GenperfError
-from genperf.table.cells import csv_pieces
+from genperf.table.cells import csv_pieces, records
 
 
 def test_written_whole_or_not_at_all(tmp_path: Path) -> None:

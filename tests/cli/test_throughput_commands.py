@@ -62,9 +62,9 @@ def test_efficiency_is_refused_until_the_scaling_is_told(shell: Shell, tmp_path:
     assert "weak or strong?" in told["refusal"]
     assert "strong scaling along gpus" in shell("explain", "m.json", "--knee", "--scaling", "strong")[1]
     shell("report", "m.json", "-o", "page.html")
-    assert "whether scaling along gpus is weak or strong" in (tmp_path / "page.html").read_text()
+    assert "is the scaling along gpus weak or strong?" in (tmp_path / "page.html").read_text()
     shell("report", "m.json", "--scaling", "strong", "-o", "page.html")
-    assert "whether scaling along gpus is weak or strong" not in (tmp_path / "page.html").read_text()
+    assert "weak or strong?" not in (tmp_path / "page.html").read_text()
     shell("fit", *times, "--scaling", "weak", "-o", "m.json")
     assert "weak scaling along gpus" in shell("explain", "m.json", "--knee")[1]
 

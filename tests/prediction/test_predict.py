@@ -17,7 +17,7 @@ from genperf.panel.panel import Target
 from genperf.prediction import Schema, central_times, forecasts, mixture_quantiles, read_query, schema_of
 from genperf.prediction.bands import POINTS
 from genperf.prediction.member import central_of_each
-from genperf.prediction.verdict import apart, corners
+from genperf.prediction.verdict import Basis, apart
 from genperf.table import Factor
 
 SCHEMA = Schema(
@@ -152,7 +152,7 @@ def doublings(schema: Schema, **at: object) -> float:
 
 def shortfalls_of(schema: Schema, at: object) -> npt.NDArray[np.float64]:
     query = read_query(at, schema)
-    return apart(schema.factors, corners(schema), query.columns, query.rows)[0]
+    return apart(schema.factors, Basis(schema).corners, query.columns, query.rows)[0]
 
 
 @pytest.fixture(scope="module")
