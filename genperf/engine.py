@@ -1,14 +1,15 @@
 """Many tasks on an engine: here, in processes of this machine, or on a cluster of Dask; and their progress.
 
-joblib schedules. Tasks are drawn as workers become free; a worker that dies loses no other tasks.
+loky's processes and Dask's workers are executors alike. Tasks are drawn as workers become free; a worker that dies
+loses no other tasks.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, partial
-from itertools import count
+from itertools import count, islice
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -16,6 +17,8 @@ from msgspec import Struct
 from genperf.errors import GenperfError, known_name
 
 ENGINES = ("local", "dask")
+#: Tasks that are handed over for each worker: one is done, and one waits. As many as joblib hands over.
+TASKS_PER_WORKER = 2
 
 
 class Engine(Struct, frozen=True):
@@ -42,17 +45,30 @@ class Engine(Struct, frozen=True):
         return self.name == "local" and self.workers == 1
 
 
-#: What makes a joblib backend, or its name; and its workers.
-Backend: TypeAlias = tuple[Callable[[], Any], int]
+class Workers(Struct, frozen=True):
+    """What does tasks."""
+
+    #: Returns the executor; a new one where the processes of the last one died.
+    executor: Callable[[], Any]
+    count: int
+    #: Whether they are processes of this machine, which end with the work.
+    here: bool = True
+
+    def stop(self, under_way: Collection[object]) -> None:
+        """End the processes of this machine, where some tasks are still under way."""
+        if self.here and under_way:
+            self.executor().shutdown(kill_workers=True)
 
 
-def _connected(engine: Engine, stack: ExitStack) -> Backend:
+def _connected(engine: Engine, stack: ExitStack) -> Workers:
     """Connect to the engine, or start one; the stack stops in the end whatever was started for it."""
     import joblib
 
     local_workers = joblib.cpu_count() if engine.workers == -1 else engine.workers
     if engine.name == "local":
-        return lambda: "loky", local_workers
+        from joblib.externals.loky import get_reusable_executor
+
+        return Workers(partial(get_reusable_executor, max_workers=local_workers), local_workers)
     try:
         from distributed import Client, LocalCluster
     except ImportError:
@@ -73,36 +89,8 @@ def _connected(engine: Engine, stack: ExitStack) -> Backend:
         raise GenperfError(
             f"the Dask cluster at '{engine.address}' has no workers", hint="start some: dask worker ADDRESS"
         )
-    return partial(_dask_backend, client), max(2, threads)
-
-
-def _dask_backend(client: Any) -> Any:
-    from joblib._dask import DaskDistributedBackend
-
-    class Reporting(DaskDistributedBackend):  # type: ignore[misc]
-        """joblib's backend waits for ever for a task whose workers died; this one reports the failure."""
-
-        def configure(self, *args: Any, **kwargs: Any) -> int:
-            # With one worker joblib would run the tasks in this process, and a task that dies would end it.
-            return max(2, int(super().configure(*args, **kwargs)))
-
-        def submit(self, func: Any, callback: Any = None) -> Any:
-            future = super().submit(func, callback)
-
-            def report(done: Any) -> None:
-                error = done.exception()
-                if error is not None and callback is not None:
-                    callback(error)
-
-            future.add_done_callback(report)
-            return future
-
-        def retrieve_result_callback(self, out: Any) -> Any:
-            if isinstance(out, BaseException):
-                raise out
-            return super().retrieve_result_callback(out)
-
-    return Reporting(client=client)
+    executor = stack.enter_context(client.get_executor(pure=False))
+    return Workers(lambda: executor, threads, here=False)
 
 
 def _first_words(error: Exception) -> str:
@@ -171,7 +159,7 @@ def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[
         if engine.in_process:
             outcomes: Iterator[tuple[int, Any]] = map(_Guarded(work), count(), tasks)
         else:
-            outcomes = _distributed(_Guarded(work), enumerate(tasks), _connected(engine, stack))
+            outcomes = _distributed(_Guarded(work), enumerate(tasks), _connected(engine, stack), stack)
         for number, outcome in outcomes:
             if isinstance(outcome, _Raised):
                 raise outcome.error from None
@@ -179,49 +167,32 @@ def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[
 
 
 def _distributed(
-    guarded: _Guarded[T, R], numbered: Iterator[tuple[int, T]], backend: Backend
+    guarded: _Guarded[T, R], numbered: Iterator[tuple[int, T]], workers: Workers, stack: ExitStack
 ) -> Iterator[tuple[int, R | Lost | _Raised]]:
-    """Do the tasks on a backend, repeating those whose worker died."""
-    under_way: dict[int, T] = {}
+    """Do the tasks on an executor; those whose worker died are repeated, each alone."""
+    from concurrent.futures import FIRST_COMPLETED, Future, wait
 
-    def drawn() -> Iterator[tuple[int, T]]:
-        for number, task in numbered:
-            under_way[number] = task
-            yield number, task
-
+    under_way: dict[Future[tuple[int, R | _Raised]], tuple[int, T]] = {}
+    # What is under way when the work is stopped is not waited for.
+    stack.callback(workers.stop, under_way)
     while True:
-        try:
-            for number, outcome in _parallel(guarded, drawn(), backend):
-                del under_way[number]
-                yield number, outcome
-        except Exception:
-            # Errors of the work do not come here, so workers have failed.
-            for number, task in list(under_way.items()):
-                yield number, _alone(guarded, number, task, backend)
-            under_way.clear()
-        else:
+        for number, task in islice(numbered, TASKS_PER_WORKER * workers.count - len(under_way)):
+            under_way[workers.executor().submit(guarded, number, task)] = number, task
+        if not under_way:
             return
+        for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+            number, task = under_way.pop(future)
+            # Errors of the work do not come here, so workers have failed.
+            yield future.result() if future.exception() is None else (number, _alone(guarded, number, task, workers))
 
 
-def _alone(guarded: _Guarded[T, R], number: int, task: T, backend: Backend) -> Any:
+def _alone(guarded: _Guarded[T, R], number: int, task: T, workers: Workers) -> Any:
     """Do one task on new workers."""
     try:
-        ((_, outcome),) = _parallel(guarded, iter([(number, task)]), backend)
+        _, outcome = workers.executor().submit(guarded, number, task).result()
     except Exception as error:
         return Lost(f"its worker process died ({type(error).__name__}: {_first_words(error)})")
     return outcome
-
-
-def _parallel(
-    guarded: _Guarded[T, R], numbered: Iterator[tuple[int, T]], backend: Backend
-) -> Iterator[tuple[int, R | _Raised]]:
-    """Do the tasks with joblib."""
-    from joblib import Parallel, delayed, parallel_config
-
-    calls = (delayed(guarded)(number, task) for number, task in numbered)
-    make, jobs = backend
-    with parallel_config(backend=make(), n_jobs=jobs):
-        yield from Parallel(return_as="generator_unordered", batch_size=1)(calls)
 
 
 #: Gets the phase in words, how much of it is done and of how much; 0 of 0 where it does not count.
