@@ -82,6 +82,14 @@ class _Part(Struct, frozen=True, eq=False):
                 out[alike] += z[alike] @ _root(covariance.tobytes()).T
         return out
 
+    def covariance(self, weights: Array) -> Array:
+        """Return the covariance between the rows by the draws' weights, shape (rows, rows)."""
+        shared = np.broadcast_to(self.shared, self.mean.shape)
+        out = (weights[:, None] * shared).T @ shared + weights.sum() * self.root @ self.root.T
+        for place, of_scale in enumerate(self.covariances):
+            out += weights[self.scale == place].sum() * of_scale
+        return np.asarray(out)
+
     def ratios(self, of: Index, to: Index) -> tuple[Array, Array]:
         """Return the mean of ln of ratios and its standard deviation, each (draws, pairs)."""
         c = self.covariances
@@ -113,6 +121,25 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
         """
         return np.vstack([ensemble.paths(k) for k, ensemble in enumerate(self.parts)])
 
+    @property
+    def mean(self) -> Array:
+        """What each draw expects, shape (draws, rows)."""
+        return np.vstack([ensemble.mean for ensemble in self.parts])
+
+    @cached_property
+    def within(self) -> Array:
+        """The covariance that the means of the draws do not hold, all draws by weight, shape (rows, rows)."""
+        sizes = np.cumsum([len(ensemble.mean) for ensemble in self.parts])[:-1]
+        parts = zip(self.parts, np.split(self.weights, sizes), strict=True)
+        return np.asarray(sum(ensemble.covariance(weights) for ensemble, weights in parts))
+
+    def joint_draws(self, count: int, seed: int) -> Array:
+        """Return random draws of ln T, each at all rows together, shape (count, rows)."""
+        generator, centre = np.random.default_rng(seed), np.zeros(len(self.within))
+        chosen = generator.choice(len(self.weights), count, p=self.weights)
+        beside = generator.multivariate_normal(centre, self.within, count, check_valid="ignore", method="eigh")
+        return np.asarray(self.mean[chosen] + beside)
+
     def ratios(self, over: Index | int, under: Index | int) -> Ratios:
         """Compare some rows with others."""
         of, to = np.broadcast_arrays(np.atleast_1d(over), np.atleast_1d(under))
@@ -133,14 +160,16 @@ def curves_of(
     members: Sequence[Member] | None = None,
     predictions: Sequence[tuple[Array, Array]] | None = None,
     smooth: bool = False,
+    exact: bool = False,
 ) -> Curves:
     """Return ln T of every draw, with the covariance between the rows of a process or of the form's error.
 
-    All rows of a draw depart together for more rows of a series than `Curves.most_rows`, and beyond the data.
+    All rows of a draw depart together for more rows of a series than `Curves.most_rows`, unless it is to be `exact`,
+    and beyond the data.
     """
     far = distance_beyond(result.schema, columns)
     members = result.members if members is None else members
-    many = len(far) > Curves.most_rows
+    many = len(far) > Curves.most_rows and not exact
     stacked, root = np.empty((0, len(far), len(far))), np.empty((len(far), 0))
     is_stack = stack_of(members) is not None
     if is_stack and many:

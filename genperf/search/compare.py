@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from genperf.arrays import Array, Columns, Index, Mask
 from genperf.attribution.answers import Line, PrintedAnswer, described
+from genperf.attribution.draws import curves_of
 from genperf.attribution.terms import term_contributions
 from genperf.errors import GenperfError, did_you_mean
 from genperf.facts import ENDS, Paid, ends_of
@@ -26,7 +27,6 @@ from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, answering
 from genperf.search.problem import JOINT_DRAWS, models_of, most_measured_group, winners
-from genperf.search.suggest import uncertainty
 from genperf.table.cells import records
 from genperf.table.clean import label
 from genperf.vocabulary.names import canonical_of
@@ -300,7 +300,7 @@ def _outcome(
     notes = [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
     ends = [predicted[end].to_numpy(float) for end in (name, "lower", "upper")]
     table = pd.concat([names, predicted.assign(**beside(panel, columns, ends))], axis=1)
-    drawn = uncertainty(result, columns).joint_draws(JOINT_DRAWS, seed) + network
+    drawn = curves_of(result, columns, exact=True).joint_draws(JOINT_DRAWS, seed) + network
     return _Outcome(result, columns, table, drawn, panel.work_of_step(work), notes)
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Columns
 from genperf.attribution.answers import Line, PrintedAnswer
-from genperf.attribution.draws import form_error, shares
+from genperf.attribution.draws import curves_of
 from genperf.discrepancy import Stack
 from genperf.errors import FormulaError, GenperfError, listed
 from genperf.errors import suggest as similar
@@ -33,7 +33,7 @@ from genperf.prediction import (
     read_query,
     stack_of,
 )
-from genperf.prediction.member import pooled, pooled_covariance, stacked
+from genperf.prediction.member import stacked
 from genperf.prediction.schema import query_of
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
@@ -134,28 +134,6 @@ class StackKnowledge(Struct, frozen=True, eq=False):
         return replace(self, stack=measured)
 
 
-class Uncertainty(Struct, frozen=True, eq=False):
-    """The parts of the uncertainty of ln T at some configurations."""
-
-    #: Shape (draws, rows). ln T of every draw of every member.
-    drawn: Array
-    #: Shape (draws,). They add up to one.
-    weights: Array
-    #: Shape (rows, rows). The covariance that the draws do not hold: that of the discrepancy, and of the distance from
-    #: the data.
-    within: Array
-    #: Shape (rows,). Variance of one measurement.
-    noise: Array
-
-    def joint_draws(self, count: int, seed: int) -> Array:
-        """Return draws of ln T, each at all configurations together, shape (count, rows)."""
-        generator = np.random.default_rng(seed)
-        chosen = generator.choice(len(self.weights), count, p=self.weights)
-        centre = np.zeros(len(self.within))
-        beside = generator.multivariate_normal(centre, self.within, count, check_valid="ignore", method="eigh")
-        return np.asarray(self.drawn[chosen] + beside)
-
-
 def knowledge(
     result: FitResult,
     columns: Mapping[str, Any],
@@ -170,12 +148,14 @@ def knowledge(
     if stack_of(result.members) is not None:
         stack, curves, places = stacked(result.members, columns)
         return StackKnowledge(stack, curves, columns, places)
-    now = uncertainty(result, columns, predictions)
-    centred = now.drawn - now.weights @ now.drawn
+    now = curves_of(result, columns, predictions=predictions, exact=True)
+    centred = now.mean - now.weights @ now.mean
     between = (now.weights[:, None] * centred).T @ centred
     far = distance_beyond(result.schema, columns)
     regime = 0.0 if contained else NEW_REGIME * REGIME_JUMP**2 * np.minimum.outer(far, far)
-    noise = now.noise
+    total = sum(member.weight for member in result.members)
+    of_runs = sum(member.weight / total * member.run_variance(result.spread).mean() for member in result.members)
+    noise = np.full(len(far), float(of_runs))
     if contained and result.panel.medians:
         # The variance of ln T of a run around the expressions that were fitted to it.
         measured = np.array([median.value for median in result.panel.medians])
@@ -187,31 +167,6 @@ def knowledge(
     # The square of a correlation two standard deviations from none.
     chance = 0.0 if len(now.weights) == 1 else float(4.0 * np.sum(now.weights**2))
     return Knowledge(between + now.within + regime, noise, chance)
-
-
-def uncertainty(
-    result: FitResult, columns: Mapping[str, Any], predictions: Sequence[tuple[Array, Array]] | None = None
-) -> Uncertainty:
-    """Return what the uncertainty of a result at some configurations consists of, see `knowledge`."""
-    rows = len(next(iter(columns.values())))
-    if stack_of(result.members) is not None:
-        centre, variance, run = pooled(result.members, columns)
-        within = pooled_covariance(result.members, columns)
-        return Uncertainty(centre[None, :], np.ones(1), within, run - variance)
-    beyond = result.spread.per_doubling * distance_beyond(result.schema, columns)
-    total = sum(m.weight for m in result.members)
-    means, within, noise = [], np.zeros((rows, rows)), np.zeros(rows)
-    predictions = forecasts(result.members, columns) if predictions is None else predictions
-    for member, (mean, _) in zip(result.members, predictions, strict=True):
-        share = member.weight / total
-        if result.spread.form > 0.0:
-            error, root = form_error(result, member, columns)
-            mean, within = mean - error, within + share * root @ root.T
-        means.append(mean)
-        form = member.discrepancy
-        within += share * (np.outer(beyond, beyond) if form is None else form.covariance(columns).mean(axis=0))
-        noise += share * member.run_variance(result.spread).mean()
-    return Uncertainty(np.vstack(means), shares(result.members), within, noise)
 
 
 class Suggestions(PrintedAnswer, frozen=True, eq=False):

@@ -12,6 +12,7 @@ from discrepancies import stacked, walk_along
 from msgspec.structs import replace
 
 import genperf as gp
+from genperf.attribution.draws import curves_of
 from genperf.discrepancy import Discrepancy, KernelAxis
 from genperf.expression import Expression, Term, coefficient, exponent
 from genperf.formula import parse
@@ -19,7 +20,7 @@ from genperf.panel.panel import Median, Target
 from genperf.prediction import Member, Schema, Spread, Status
 from genperf.result import FitResult
 from genperf.search import suggest
-from genperf.search.suggest import knowledge, places_of, uncertainty
+from genperf.search.suggest import knowledge, places_of
 from genperf.table import Factor
 
 WORKERS = Factor("gpus", "extrinsic", 1, 4, 2, 3, (), True, True)
@@ -146,7 +147,7 @@ def test_a_process_tells_of_the_configurations_near() -> None:
     known = knowledge(model(*both), columns)
     shared = np.exp(-1.0) - 0.5 * np.exp(-5.0)
     expected = [[1.0 - 0.5 * np.exp(-4.0), shared], [shared, 1.0 - 0.5 * np.exp(-6.0)]]
-    assert uncertainty(model(*both), columns).within == pytest.approx(0.04 * np.array(expected))
+    assert curves_of(model(*both), columns).within == pytest.approx(0.04 * np.array(expected))
     assert np.diag(known.covariance) == pytest.approx(0.04 * np.diag(expected))
     assert known.noise == pytest.approx(0.04)
 
