@@ -149,11 +149,6 @@ def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[
 
     Tasks are drawn as workers become free, never all at once; work and tasks must pickle. When a worker dies, the tasks
     under way are repeated, each alone on new workers. A task whose worker dies again is lost, and the others continue.
-
-    Examples
-    --------
-    >>> sorted(run(abs, [-1, 2], Engine()))
-    [(0, 1), (1, 2)]
     """
     with ExitStack() as stack:
         if engine.in_process:

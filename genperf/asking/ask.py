@@ -182,16 +182,6 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     ------
     GenperfError
         For several configurations.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [0.10, 0.11, 0.12, 0.13]})
-    >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="a + b*log2(gpus)")
-    >>> print(ask(result, {"gpus": 64}, Question(work="32*gpus")).sentences["expect"])
-    Expect 12,800 samples/s at gpus=64: 40 x that of 1 gpu. The efficiency is 62 % (90 %: 62 to 63 %);
-    a step takes 0.16 s.
     """
     question, result, plan = question or Question(), answering(result, at), None
     if question.plan is not None:
@@ -339,21 +329,6 @@ def planned(
     ------
     GenperfError
         Where the work of a step is not known, or nothing can keep such a limit.
-
-    Examples
-    --------
-    Each GPU does 100 samples a second, and each further one costs a hundredth of a step.
-
-    >>> import genperf as gp
-    >>> import pandas as pd
-    >>> from genperf.words.growth import plan_sentence
-    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [0.99, 1.0, 1.02, 1.06]})
-    >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="a + b*gpus")
-    >>> question = Question("100*gpus", plan=Plan(samples=1e9, deadline=15 * 86400.0))
-    >>> print(plan_sentence(planned(result, {}, question)))
-    For 1 billion samples within 15 d, the cheapest count of 1 to 128 that keeps it is 9 gpus. It takes 13.8 d
-    (90 %: 13.1 to 14.5) and 2,970 gpu-hours (90 %: 2,820 to 3,130). No other is cheaper with a probability of 100 %.
-    The fastest that keeps it is 128 gpus: 2.05 d and 6,290 gpu-hours. Do not rely on it (extrapolating-blind).
     """
     plan, work, price, per = question.plan, work_of(result, question), question.price, question.per
     assert plan is not None

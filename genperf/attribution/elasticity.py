@@ -209,17 +209,6 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
 
     The model is evaluated `samples·(factors + 2)` times, and for each draw at 256 of the samples. The intervals hold
     the uncertainty of the constants and families.
-
-    Examples
-    --------
-    For T = a·x + c, x makes all the variance.
-
-    >>> import genperf as gp
-    >>> runs = pd.DataFrame({"x": [1, 2, 4, 8], "seconds": [2.0, 3.0, 5.0, 9.0]})
-    >>> result = gp.fit(gp.read_table(runs, time="seconds", intrinsic="x"), model="a*x + c")
-    >>> sensitivity(result).indices[["factor", "first", "total"]].round(2)
-      factor  first  total
-    0      x    1.0    1.0
     """
     from scipy.stats import qmc
 

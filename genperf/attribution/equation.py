@@ -43,19 +43,6 @@ def written_lines(result: FitResult) -> list[str]:
 
     Each factor is divided by its mean over the runs, so that a coefficient is the term's value at the centre of the
     measured runs.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> import pandas as pd
-    >>> rows = [(batch, n, net) for net in ("resnet", "vgg") for batch in (8, 16, 32, 64) for n in (1, 2, 4)]
-    >>> runs = pd.DataFrame(rows, columns=["batch", "n", "net"])
-    >>> runs["t"] = 0.01 * runs.batch * runs.net.map({"resnet": 1.0, "vgg": 3.0}) * runs.n ** 0.1
-    >>> table = gp.read_table(runs, time="t", intrinsic="batch", extrinsic="n", categorical="net")
-    >>> for line in written_lines(gp.fit(table, "generic", structure="separable", draws=5)):
-    ...     print(line)
-    time (s) =
-      0.242 * (batch/22.6) * (n/2)^0.1 * [net: vgg 3]
     """
     expression, target = result.best.expression, result.schema.target
     if expression.family != "generic":
@@ -273,20 +260,6 @@ def equation(result: FitResult, all_digits: bool = False) -> str:
     What all terms share is printed once. Coefficients are the paper's a_i, of factors that are not normalised. A number
     has the digits that its interval leaves; a level's base is the one that multiplies by 1. Another family prints as it
     is.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> import pandas as pd
-    >>> rows = [(b, l, n) for b in (8, 16, 32) for l in (2, 4, 8) for n in (1, 2, 4)]
-    >>> runs = pd.DataFrame(rows, columns=["b", "l", "n"])
-    >>> runs["t"] = (0.1 * runs.b + 0.2 * runs.l) * runs.n**0.5
-    >>> table = gp.read_table(runs, time="t", intrinsic="b,l", extrinsic="n")
-    >>> print(equation(gp.fit(table, "generic", structure="separable", lam=0.0, draws=10)))
-    \begin{aligned}
-    T ={}& \bigl(0.1\,b + 0.2\,l\bigr)\\
-    &\times n^{0.5}
-    \end{aligned}
     """
     if not result.is_formula:
         raise GenperfError("an average of several expressions has no equation", hint="--model generic fits one")
@@ -327,15 +300,6 @@ def constants_table(result: FitResult, style: Style = "markdown", interval: floa
 
     The column `paper` has coefficients of factors that are not normalised, as in `equation`. Intervals of a `generic`
     model are those of its structure.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
-    >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
-    >>> print(constants_table(result, "csv").splitlines()[0])
-    constant,value,lower,upper,unit,state,paper
     """
     member = result.best
     frame = result.constants(interval)

@@ -180,16 +180,6 @@ def compare(
     ------
     GenperfError
         Where more than one configuration is given, both are the same, or two models predict different quantities.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
-    >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
-    >>> compare(result, {"workers": 2}, {"workers": 8}).terms[["term", "a", "b", "change"]].round(2)
-           term    a    b  change
-    0  parallel  4.0  1.0    -3.0
-    1  constant  1.0  1.0     0.0
     """
     models = (answering(result, a, b),) * 2 if other is None else (answering(result, a), answering(other, b))
     targets = [model.schema.target for model in models]

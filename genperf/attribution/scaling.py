@@ -64,16 +64,6 @@ def scaling(
     With W(n) one worker's work and n₀ the smallest measured count, the efficiency is the work done per second and
     worker, relative to that at n₀: `W(n)/W(n₀) · T(n₀)/T(n)`. With a batch per worker that stays as it is (weak
     scaling) this is T(n₀)/T(n), with work that is shared (strong scaling) n₀·T(n₀)/(n·T(n)).
-
-    Examples
-    --------
-    T = 1 + 8/n, a fixed amount of work: the efficiency 9/(n + 8) is below 0.55 from n = 9 on.
-
-    >>> import genperf as gp
-    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
-    >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
-    >>> scaling(result, {}, level=0.55, kind="strong").points["count"].tolist()[0]
-    9.0
     """
     if not 0.0 < level < 1.0:
         raise GenperfError(f"an efficiency level lies between 0 and 1, not {level:g}", hint="0.5")

@@ -155,17 +155,6 @@ def model_of(
     """Return a model: as it is, from its file, or `auto` fitted to a table whose columns are recognised.
 
     The columns that a question `at` names are settings.
-
-    Raises
-    ------
-    GenperfError
-        Where the file or the table cannot be read, or the table cannot be fitted.
-
-    Examples
-    --------
-    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "images/s": [410.2, 792.5, 1530.0, 2905.4]})
-    >>> model_of(runs).schema.factors[0].name
-    'gpus'
     """
     opened = model_or_table(source, at)
     return fit(opened) if isinstance(opened, Table) else opened
@@ -174,13 +163,7 @@ def model_of(
 def model_or_table(
     source: FitResult | GroupedResult | Table | str | Path | pd.DataFrame, at: Mapping[str, Any] | None = None
 ) -> FitResult | GroupedResult | Table:
-    """Return a model or a table: as it is, from its file, or with the columns recognised.
-
-    Raises
-    ------
-    GenperfError
-        Where the file or the table cannot be read.
-    """
+    """Return a model or a table: as it is, from its file, or with the columns recognised."""
     if isinstance(source, FitResult | GroupedResult):
         return source
     return load_model(source) if isinstance(source, str | Path) and is_model(source) else table_of(source, at)
@@ -192,27 +175,7 @@ def fit_group(
     seed: int = 0,
     hints: Mapping[str, str] | None = None,
 ) -> FitResult:
-    """Fit `auto` to one group of a table, with what the other groups show of the cluster, as `fit` of all does.
-
-    Parameters
-    ----------
-    group : tuple of str
-        Values of the group columns; none for a table without them.
-    hints : mapping of str to str, optional
-        See `fit`.
-
-    Raises
-    ------
-    FitError
-        Where the group's rows cannot be fitted.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"net": list("aaabbb"), "gpus": [1, 2, 4] * 2, "s": [1.0, 1.1, 1.2, 2.0, 2.1, 2.3]})
-    >>> fit_group(read_table(runs, time="s", extrinsic="gpus", group="net"), ("a",)).schema.rows
-    3
-    """
+    """Fit `auto` to one group of a table, with what the other groups show of the cluster, as `fit` of all does."""
     options = FitOptions(hints=hints or {})
     table = with_devices_per_node(table, options.hints)
     with one_blas_thread():

@@ -103,11 +103,6 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
 
     The logarithms of draws have shape (draws, rows), their weights (draws,) or (draws, rows), their standard deviations
     (rows,) or (draws, rows); the quantiles at k levels between 0 and 1 have shape (k, rows).
-
-    Examples
-    --------
-    >>> mixture_quantiles(np.zeros((1, 1)), np.ones(1), np.array([0.1]), np.array([0.05, 0.5, 0.95])).round(3).ravel()
-    array([0.848, 1.   , 1.179])
     """
     shares, sd = weights / weights.sum(axis=0), np.atleast_2d(sd)
     out, spread = np.empty((len(levels), logarithms.shape[1])), sd.any(axis=0)

@@ -64,15 +64,7 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The probability that a configuration fits, learned from runs that succeeded and runs that failed.
-
-    Examples
-    --------
-    >>> batch = Demand(slope=3.0, centre=8.0, logarithmic=True, more="larger")
-    >>> fits = Feasibility(2, 0.5, {"batch": batch}, {}, succeeded=((8.0,),), failed=((16.0,),))
-    >>> fits.probability({"batch": np.array([4.0, 8.0, 10.0, 12.0, 16.0, 64.0])}).round(2)
-    array([1.  , 0.99, 0.43, 0.24, 0.01, 0.  ])
-    """
+    """The probability that a configuration fits, learned from runs that succeeded and runs that failed."""
 
     #: How many runs failed.
     runs: int

@@ -116,16 +116,7 @@ def roles_of(schema: Schema) -> dict[str, str | list[str]]:
 
 
 def schema_of(table: Table) -> Schema:
-    """Describe a table.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"workers": [1, 2, 4], "seconds": [1.0, 0.6, 0.4]})
-    >>> schema_of(read_table(runs, time="seconds", extrinsic="workers")).factors[0].upper
-    4.0
-    """
+    """Describe a table."""
     panel, noise = table.panel, table.noise()
     same = ("factors", "group", "source", "sha256", "rows", "reading", "scaling")
     schema = Schema(
@@ -194,23 +185,10 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
 
 
 def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Query:
-    """Check the requested rows.
+    """Check the requested rows, a column for each factor; values by name are combined each with each.
 
-    Parameters
-    ----------
-    data : path, DataFrame, mapping or Source
-        A table with a column per factor; or values by name, lists being combined each with each. A factor with one
-        value in the model's table may be left out, as may one that was derived from columns that are given, and parts
-        of a machine and its work that the given ones settle.
-    schema : Schema
-        Of the table the model was fitted to.
-
-    Examples
-    --------
-    >>> from genperf.panel.panel import Target
-    >>> workers = Factor("workers", "extrinsic", 1, 16, distinct=5, positive=True)
-    >>> read_query({"workers": [32, 64]}, Schema((workers,), Target("step_s"))).columns
-    {'workers': array([32., 64.])}
+    A factor with one measured value may be left out, as may one that follows from columns that are given, and parts of
+    a machine and its work that the given ones settle.
     """
     return query_of(cells_of(data, schema), schema)
 

@@ -61,19 +61,6 @@ def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFra
     Measured levels replace them, as in `predict`: the value is the mean of ln T over the measured levels, and the
     draws spread as these do. Where all levels were measured, or none can replace one (a near spelling, a factor of
     one level), the model is the same.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> rows = [(n, gpu, t / n + 1.0) for gpu, t in (("A100", 8.0), ("V100", 18.0)) for n in (1, 2, 4, 8)]
-    >>> table = gp.read_table(pd.DataFrame(rows, columns=["n", "gpu", "t"]), time="t", extrinsic="n", categorical="gpu")
-    >>> result = gp.fit(table, "where(gpu == 'A100', a, b)/n + c")
-    >>> model = answering(result, {"gpu": "B200"})
-    >>> alone = {"n": np.ones(1), "gpu": np.array(["B200"])}
-    >>> [round(float(member.expression.evaluate(alone, member.values)[0])) for member in model.members]
-    [9, 19]
     """
     new: dict[str, tuple[str, ...]] = dict(result.schema.substituted)
     for factor in result.schema.factors:

@@ -318,16 +318,6 @@ def layouts(
         What the user varies or fixes, as `optimize` takes it.
     where : sequence of str
         The user's conditions, which are kept.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"dp": [1, 2, 4, 1, 2], "tp": [1, 1, 1, 2, 4], "s": [8, 4.2, 2.2, 4.5, 1.3]})
-    >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="dp,tp"), "generic", structure="separable", draws=5)
-    >>> proposed = layouts(result, 6)
-    >>> proposed.over, proposed.where
-    ({'dp': [1.0, 2.0, 3.0, 6.0], 'tp': [1.0, 2.0, 3.0, 6.0]}, ['dp*tp == 6'])
     """
     if devices < 1:
         raise GenperfError(f"{devices} devices cannot be split", hint="--devices 64")

@@ -517,15 +517,6 @@ def importance(
     -------
     Importance
         In per cent: 100·(e^x − 1) of the logarithms; `deviation` is the standard deviation of the repeats.
-
-    Examples
-    --------
-    >>> from genperf.panel import read_table
-    >>> rows = [(x, y, 2.0**y) for x in (1, 2, 3, 4) for y in (1, 2, 3)]
-    >>> runs = pd.DataFrame(rows, columns=["x", "y", "t"])
-    >>> answer = importance(read_table(runs, time="t", intrinsic="x,y"), "gaussian-process", folds=3)
-    >>> answer.scores.sort_values("importance").factor.tolist()
-    ['x', 'y']
     """
     if table.group:
         raise GenperfError(
