@@ -159,7 +159,8 @@ class GrowthCounts(Struct, frozen=True):
         """Return the throughput at the configuration for a predicted time; None of jobs, and of work not known."""
         if self.target.rate is None or self.whole:
             return None
-        return replace(value.dividing(self.target.rate * self.target.value), value=self.target.rate)
+        work = self.target.rate * self.target.value
+        return Interval(self.target.rate, work / value.upper, work / value.lower)
 
 
 class Part(Struct, frozen=True):

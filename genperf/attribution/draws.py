@@ -82,14 +82,6 @@ class _Part(Struct, frozen=True, eq=False):
                 out[alike] += z[alike] @ _root(covariance.tobytes()).T
         return out
 
-    def covariance(self, weights: Array) -> Array:
-        """Return the covariance between the rows by the draws' weights, shape (rows, rows)."""
-        shared = np.broadcast_to(self.shared, self.mean.shape)
-        out = (weights[:, None] * shared).T @ shared + weights.sum() * self.root @ self.root.T
-        for place, of_scale in enumerate(self.covariances):
-            out += weights[self.scale == place].sum() * of_scale
-        return np.asarray(out)
-
     def ratios(self, of: Index, to: Index) -> tuple[Array, Array]:
         """Return the mean of ln of ratios and its standard deviation, each (draws, pairs)."""
         c = self.covariances
@@ -129,9 +121,13 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def within(self) -> Array:
         """The covariance that the means of the draws do not hold, all draws by weight, shape (rows, rows)."""
-        sizes = np.cumsum([len(ensemble.mean) for ensemble in self.parts])[:-1]
-        parts = zip(self.parts, np.split(self.weights, sizes), strict=True)
-        return np.asarray(sum(ensemble.covariance(weights) for ensemble, weights in parts))
+        out, sizes = np.zeros(2 * self.parts[0].mean.shape[1:]), np.cumsum([len(part.mean) for part in self.parts])
+        for part, weights in zip(self.parts, np.split(self.weights, sizes[:-1]), strict=True):
+            shared = np.broadcast_to(part.shared, part.mean.shape)
+            out += (weights[:, None] * shared).T @ shared + weights.sum() * part.root @ part.root.T
+            for place, of_scale in enumerate(part.covariances):
+                out += weights[part.scale == place].sum() * of_scale
+        return out
 
     def joint_draws(self, count: int, seed: int) -> Array:
         """Return random draws of ln T, each at all rows together, shape (count, rows)."""

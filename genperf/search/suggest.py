@@ -405,7 +405,10 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
     panel, at = result.panel.scaled_along(factor), {name: cells[0] for name, cells in target.columns.items()}
     several = panel.nodes is not None and panel.nodes != factor and bool(several_nodes(at[panel.nodes.name]))
     per_node = panel.machine.size(at, as_it_is=True) if several else None
-    counts = np.append(_doublings(factor.lower, last, per_node), last)
+    doublings = 2.0 ** np.arange(np.ceil(np.log2(factor.lower) - 1e-9), 64.0)
+    if per_node is not None:
+        doublings = np.concatenate([doublings[doublings < per_node], per_node * 2.0 ** np.arange(64.0)])
+    counts = np.append(doublings[(doublings >= factor.lower) & (doublings < last)], last)
     columns = at_scale(panel, factor, counts, at, None, panel.machine.size(at, as_it_is=True))
     exists = divisible(result.panel, columns)
     feasibility, medians = result.feasibility, {median.values for median in result.schema.medians}
@@ -424,14 +427,6 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
             hint="--candidates CSV, with the configurations that could be",
         )
     return query_of(source_of_columns({k: v[proposed] for k, v in columns.items()}), result.schema)
-
-
-def _doublings(least: float, last: float, per_node: float | None) -> Array:
-    """Return powers of two from one count to below another, those on several nodes times the workers of a full node."""
-    counts = 2.0 ** np.arange(np.ceil(np.log2(least) - 1e-9), 64.0)
-    if per_node is not None:
-        counts = np.concatenate([counts[counts < per_node], per_node * 2.0 ** np.arange(64.0)])
-    return np.asarray(counts[(counts >= least) & (counts < last)])
 
 
 def _costs(result: FitResult, query: Query, predicted: Array, cost: str, work: str | None) -> Array:
