@@ -66,7 +66,9 @@ def neutral(text: str) -> str:
 
 def records(table: pd.DataFrame | Mapping[str, Cells]) -> list[dict[str, Any]]:
     """Return the rows of a table as plain values by name; what is missing is None."""
-    names, rows = [*map(str, table)], zip(*(cells.tolist() for _, cells in table.items()), strict=True)
+    names, columns = [*map(str, table)], [cells.tolist() for _, cells in table.items()]
+    # A frame without columns has rows as well.
+    rows = [*zip(*columns, strict=True)] if names else [()] * len(table)
     return [{n: None if is_missing(v) else v for n, v in zip(names, row, strict=True)} for row in rows]
 
 
