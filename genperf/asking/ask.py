@@ -172,16 +172,8 @@ ONE = "ask answers for one configuration"
 def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = None) -> Answer:
     """Answer what to expect of one configuration, how sure that is, whether it pays, what limits it, what to run next.
 
-    Parameters
-    ----------
-    at : mapping
-        The configuration; factors left out are those of a measured run (`typical_run`), the count of workers that of
-        the plan. For a level that was not measured the measured ones stand (`genperf.result.answering`).
-
-    Raises
-    ------
-    GenperfError
-        For several configurations.
+    Factors left out are those of a measured run (`typical_run`), the count of workers that of the plan. For a level
+    that was not measured the measured ones stand (`genperf.result.answering`).
     """
     question, result, plan = question or Question(), answering(result, at), None
     if question.plan is not None:
@@ -320,15 +312,8 @@ def planned(
     """Return the cheapest count of workers that does the plan of a question in time and within the budget.
 
     All counts of `ladder` are tried, those that fill whole nodes where nodes are counted. Without a price the cost is
-    that of machine-hours.
-
-    The count of the configuration `at` is not read, unless the question `named` it: how long it takes there comes
-    first. The upper ends of the intervals keep deadline and budget.
-
-    Raises
-    ------
-    GenperfError
-        Where the work of a step is not known, or nothing can keep such a limit.
+    that of machine-hours. The count of the configuration `at` is not read, unless the question `named` it: how long it
+    takes there comes first. The upper ends of the intervals keep deadline and budget.
     """
     plan, work, price, per = question.plan, work_of(result, question), question.price, question.per
     assert plan is not None

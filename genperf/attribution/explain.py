@@ -160,26 +160,8 @@ def compare(
     """Tell why T differs between configurations A and B: `change = T(B) − T(A)`, term by term.
 
     Two configurations of one model are compared, such as 64 workers with 8, or one framework with another on the same
-    network; or one configuration under two models, such as two groups of a fit.
-
-    Parameters
-    ----------
-    result : FitResult
-        The model of A.
-    a, b : mapping or DataFrame
-        One configuration each; factors left out are those of a measured run (`typical_run`).
-    other : FitResult, optional
-        The model of B; the same where omitted. It predicts the same quantity.
-    names : tuple of str, optional
-        What to call the two; what differs where omitted.
-    interval : float
-        Nominal coverage of the intervals of the changes. Under one model, the A of a draw is compared with its B;
-        under two, draws are paired at random in a fixed order.
-
-    Raises
-    ------
-    GenperfError
-        Where more than one configuration is given, both are the same, or two models predict different quantities.
+    network; or one configuration under two models of the same quantity, such as two groups of a fit (`other` is that of
+    B). Under one model, the A of a draw is compared with its B; under two, draws are paired at random in a fixed order.
     """
     models = (answering(result, a, b),) * 2 if other is None else (answering(result, a), answering(other, b))
     targets = [model.schema.target for model in models]

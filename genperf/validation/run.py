@@ -500,23 +500,10 @@ def importance(
 ) -> Importance:
     """Return by how much the error of held-out configurations grows when one factor's values are shuffled among them.
 
-    Breiman (2001). The error is the mean of |ln(predicted/measured)|. For each fold the model is fitted to the other
-    folds, and each factor is shuffled `repeats` times among the held-out configurations. Shuffled configurations may
-    never have been measured, and correlated factors share their importance.
-
-    Parameters
-    ----------
-    table : Table
-        One group's rows.
-    models : str or sequence of str
-        Learners of `genperf.validation`, and families or formulas of `genperf.fit` to compare with them.
-    folds, repeats : int
-        Of the cross-validation, and shuffles of each factor in each fold; the defaults are those of scikit-learn.
-
-    Returns
-    -------
-    Importance
-        In per cent: 100·(e^x − 1) of the logarithms; `deviation` is the standard deviation of the repeats.
+    Breiman (2001). The error is the mean of |ln(predicted/measured)|, in per cent: 100·(e^x − 1). For each fold the
+    model, a learner, a family or a formula, is fitted to the other folds, and each factor is shuffled `repeats` times
+    among the held-out configurations. Shuffled configurations may never have been measured, and correlated factors
+    share their importance. The numbers of folds and repeats are those of scikit-learn.
     """
     if table.group:
         raise GenperfError(
