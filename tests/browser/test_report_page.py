@@ -416,10 +416,10 @@ def test_the_page_says_what_the_sliders_do_not_change(browser: Browser, many: Fi
 
 
 def test_a_page_that_asks_for_the_kind_of_scaling(browser: Browser) -> None:
-    """Nothing shows the work of a worker: efficiency of weak and strong scaling, no line of perfect scaling."""
+    """Nothing shows the work of a worker: the kind of scaling is asked for, and there is no line of perfect scaling."""
     runs = pd.DataFrame({"workers": [1, 2, 4, 8], "s": [9.0, 5.0, 3.0, 2.0]})
     browser.open(page(gp.fit(gp.read_table(runs, time="s", extrinsic="workers"), "amdahl", draws=20)))
-    assert "--scaling weak or --scaling strong says it" in browser.js("return $('answers').textContent")
+    assert "is the scaling along workers weak or strong?" in browser.js("return $('answers').textContent")
     assert browser.js("return document.getElementById('efficiency-card').hidden")
     assert browser.js("return document.querySelectorAll('.curve').length") > 0
     assert "perfect" not in browser.js("return document.getElementById('scaling').textContent")
