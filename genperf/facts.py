@@ -284,12 +284,15 @@ class Planned(Struct, frozen=True):
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """The counts, `total` and `cost` with their ends, `best` and `fastest`; None where none keeps the plan."""
-        there = {} if self.named is None else {"named": {**self.named.to_dict(self.name), "breaks": [*self.breaks]}}
+        """The cheapest count with its `total` and `cost`, `best`, `fastest`, and `named` where a machine is named.
+
+        Where no count keeps the plan: `named` alone, or None.
+        """
+        named = {} if self.named is None else {"named": {**self.named.to_dict(self.name), "breaks": [*self.breaks]}}
         if self.best is None:
-            return {"plan": there or None}
+            return {"plan": named or None}
         fastest = self.fastest.to_dict(self.name)
-        return {"plan": {**self.cheapest.to_dict(self.name), "best": self.best, "fastest": fastest, **there}}
+        return {"plan": {**self.cheapest.to_dict(self.name), "best": self.best, "fastest": fastest, **named}}
 
 
 class NextRun(Struct, frozen=True):

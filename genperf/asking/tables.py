@@ -366,26 +366,27 @@ class _Series(Struct, frozen=True, eq=False):
 
 
 def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
-    """Return the series that a question means: of several that of most counts, the farthest, the first by name."""
+    """Return the series that a question means: of several that of most counts, then of the largest, then by name."""
     names = reading.roles.group
     evidence = {name: reading.columns[name] for name in names}
     rows = np.ones(len(next(iter(reading.columns.values())).texts), dtype=bool)
     for name in names:
         if name in at:
             rows &= _rows_with(evidence[name], at[name])
+    # A row per run, with its text in each group column; without group columns all runs have the key ().
     keys = np.array([column.texts.astype(str) for column in evidence.values()]).T.reshape(len(rows), len(names))
     present = sorted({*map(tuple, keys[rows].tolist())})
     if not present:
         some = "; ".join(", ".join(key) for key in list(dict.fromkeys(map(tuple, keys.tolist())))[:4])
         raise TableError(f"no run has {join_values({n: at[n] for n in names if n in at})}", hint=f"one of {some}")
     counts = np.zeros(len(rows)) if reading.scale is None else reading.columns[reading.scale].values
-    within = {key: counts[(keys == key).all(axis=1)] for key in present}
-    best = max(within, key=lambda key: (len(np.unique(within[key])), np.nanmax(within[key], initial=0.0)))
+    counts_of = {key: counts[(keys == key).all(axis=1)] for key in present}
+    best = max(counts_of, key=lambda key: (len(np.unique(counts_of[key])), np.nanmax(counts_of[key], initial=0.0)))
     free = [n for n in names if n not in at and len({key[names.index(n)] for key in present}) > 1]
     open_levels = [{n: str(key[names.index(n)]) for n in free} for key in (best, *(k for k in present if k != best))]
     levels = dict(zip(names, map(str, best), strict=True))
-    further_names = tuple(open_levels[1 : SERIES_MAX_LEVELS + 1])
-    return _Series((keys == best).all(axis=1), levels, open_levels[0], further_names)
+    others = tuple(open_levels[1 : SERIES_MAX_LEVELS + 1])
+    return _Series((keys == best).all(axis=1), levels, open_levels[0], others)
 
 
 class _SeriesAnswers(Struct, frozen=True, eq=False):

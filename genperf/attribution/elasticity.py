@@ -114,13 +114,13 @@ def _log_ratios(
     levels: tuple[float, float],
     smooth: bool = False,
 ) -> list[Array]:
-    """Return ln of what moving some columns multiplies the predicted values by, and the ends of its interval."""
+    """Return ln(predicted value with the columns `moved` / without) of each row, and the ends of its interval."""
     both = {name: np.concatenate([cells, moved.get(name, cells)]) for name, cells in columns.items()}
     with np.errstate(all="ignore"):
-        before, second = np.split(np.log(central_times(result.members, both)), 2)
+        before, after = np.split(np.log(central_times(result.members, both)), 2)
         rows = np.arange(len(before))
         return [
-            second - before,
+            after - before,
             *curves_of(result, both, smooth=smooth).ratios(rows + len(rows), rows).quantiles(levels),
         ]
 

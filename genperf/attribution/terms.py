@@ -165,7 +165,8 @@ def term_tables(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Return a row per configuration and term: part, interval and share; of all members, and of each of several labels.
 
-    Labels come with the heaviest first. Between both are the terms of all members of which only the sum is known.
+    Three tables: of all members; of the sums of terms that the draws cannot tell apart; of each label, the heaviest
+    first. The last two are empty where there are none.
     """
     members, value = result.members, term_column(result.schema.target)
     factors = [n for n in varying if n not in ("term", value, "share")]

@@ -102,7 +102,7 @@ def parse_number(
     logical: bool = True,
     max_characters: int = MAX_CHARACTERS,
 ) -> Formula:
-    """Read a formula, as `parse` does, whose value is a number, or where it may be `logical` true or false."""
+    """Read a formula, as `parse` does, whose value is a number or, with `logical`, true or false; refuse a text."""
     value: Value = "number or comparison" if logical else "number"
     return _read(
         text, *(known if known is None else frozenset(known) for known in (names, texts)), max_characters, value

@@ -159,7 +159,7 @@ def _number(value: float) -> str:
 
 
 def render(node: Node, number: Callable[[float], str] = _number, name: Callable[[str], str] = quote_name) -> str:
-    """Return an unbound tree as text that `parse` reads back to the same tree, with numbers exact unless `number` is.
+    """Return an unbound tree as text that `parse` reads back to the same tree, unless `number` rounds its numbers.
 
     Examples
     --------

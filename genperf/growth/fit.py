@@ -62,6 +62,21 @@ def _look_back(series: MeasuredSeries, cluster: Cluster | None) -> tuple[Evidenc
     return (Evidence(series.column, float(scales[-1]), doublings, *errors),)
 
 
+def _drawn_constants(one: Weighed, places: Sequence[int], level: Array) -> Array:
+    """Return the constants of every draw of a reading: the coefficients, then exponents and limits."""
+    reading, curve, shaped = one.reading, one.draws.curve, prior().shaped
+    sizes = bank().sizes[curve]
+    if reading.nodes == reading.workers:
+        # A doubling of the workers is one of the nodes.
+        sizes[:, LATENCY] += sizes[:, DOUBLING]
+    constants = np.column_stack([level / one.unit, level[:, None] * sizes[:, places]])
+    if reading.free_constant:
+        # Work that did not vary: how much of its time is a constant, the prior alone says.
+        constants[:, [0, 1 + places.index(CONSTANT)]] /= 1.0 + sizes[:, [CONSTANT]]
+    shapes = [shaped.index(place) for place in places if place in shaped]
+    return np.column_stack([constants, bank().shapes[curve][:, shapes]])
+
+
 def _member(series: MeasuredSeries, one: Weighed, central_share: float, several: bool, noise: float) -> Member:
     """Return the draws of a reading, each a curve with its walk, as a member."""
     drawn, prior_constants = one.draws, prior()
@@ -70,19 +85,9 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
     places, expression = form.places, form.expression
     mean, sd = drawn.level
     level = np.exp(mean + sd * _normal()[: len(mean)])
-    sizes = bank().sizes[drawn.curve]
-    if reading.nodes == reading.workers:
-        # A doubling of the workers is one of the nodes.
-        sizes[:, LATENCY] += sizes[:, DOUBLING]
-    constants = np.column_stack([level / one.unit, level[:, None] * sizes[:, places]])
-    if reading.free_constant:
-        # Work that did not vary: how much of its time is a constant, the prior alone says.
-        constants[:, [0, 1 + places.index(CONSTANT)]] /= 1.0 + sizes[:, [CONSTANT]]
-    # Exponents and limits follow the coefficients.
-    shapes = [prior_constants.shaped.index(place) for place in places if place in prior_constants.shaped]
-    constants = np.column_stack([constants, bank().shapes[drawn.curve][:, shapes]])
-    quarter = round(0.5 * (1.0 - SHOWN_SHARE) * len(level))
-    inner = slice(quarter, len(level) - quarter)
+    constants = _drawn_constants(one, places, level)
+    tail = round(0.5 * (1.0 - SHOWN_SHARE) * len(level))
+    inner = slice(tail, len(level) - tail)
     central = bank().central[drawn.curve]
     step, steps = float(prior_constants.walk_step.min()), prior_constants.walk_step[drawn.walk]
     variances, offsets = layout.variances, None

@@ -141,7 +141,7 @@ class Shared(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of what is shared: other series, other fits. Empty without any."""
+        """A hash of what other series share, which differs where they would make another fit; empty without any."""
         arrays = [] if self.cluster is None else [*self.cluster.sums]
         arrays += [*self.columns.values(), *(np.array(item) for listed in self.changes for item in listed)]
         return hashlib.sha256(np.concatenate(arrays).round(6).tobytes()).hexdigest()[:12] if arrays else ""
@@ -231,26 +231,27 @@ def _mixed(name: str) -> str:
 
 
 def _similar(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
-    """Return what similar series show of those that others exceed, by place."""
+    """Return what similar series show of each series that others exceed, by its place among the curves."""
     curves_by_base: dict[tuple[Count, bool, float | None], list[int]] = {}
     for k, curve in enumerate(curves):
         farther = [longer for longer in curves if longer.last[0] > curve.last[0]]
         # Series of the same names, which differ in numbers alone, are the best donors: without any, others are judged.
-        alone = all(longer.labels != curve.labels for longer in farther)
+        unlike = all(longer.labels != curve.labels for longer in farther)
         works = Counter(longer.work for longer in farther if curve.last in longer.counts)
         if works:
             work = curve.work if curve.work is not None else works.most_common(1)[0][0]
-            curves_by_base.setdefault((curve.last, alone, work), []).append(k)
+            curves_by_base.setdefault((curve.last, unlike, work), []).append(k)
     out: dict[int, Shared] = {}
-    for (base, alone, work), places in curves_by_base.items():
+    for (base, unlike, work), places in curves_by_base.items():
         reaching = (curve for curve in curves if curve.last[0] > base[0] and curve.work == work)
         donors = [curve for curve in reaching if base in curve.counts]
         if len(donors) >= FEWEST_DONORS:
-            out |= dict(zip(places, _of_donors([curves[k] for k in places], donors, base, alone), strict=False))
+            # None of them where too few donors reach any further count.
+            out |= dict(zip(places, _of_donors([curves[k] for k in places], donors, base, unlike), strict=False))
     return out
 
 
-def _of_donors(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], base: Count, alone: bool) -> list[Shared]:
+def _of_donors(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], base: Count, unlike: bool) -> list[Shared]:
     """Return what donors show of series that end at one count, at each count that enough donors reach."""
     reached = Counter(at for curve in donors for at in curve.counts if at[0] > base[0])
     # One number of nodes for each scale: the usual one.
@@ -262,7 +263,7 @@ def _of_donors(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], bas
     for at in counts:
         some = _some([curve for curve in donors if at in curve.counts], MOST_DONORS)
         labels = [tuple(sorted(curve.labels.items())) for curve in some]
-        block = np.array([labels.index(label) for label in labels]) if alone else np.arange(len(some))
+        block = np.array([labels.index(label) for label in labels]) if unlike else np.arange(len(some))
         times = _seconds(some, base), _seconds(some, at), _seconds(listed, base)
         changes.append(shown_by_donors(_distances(some, listed, base), times, _predicted(some, base, at), block))
         columns.append(_grown(listed, some, base, at))

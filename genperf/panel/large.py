@@ -138,7 +138,10 @@ class LargeSource:
         return source_of_frame(self.name, frame)
 
     def texts(self, column: str, numbers: bool) -> list[str]:
-        """Return the different texts of a column; with `numbers` also those of numbers, and no more than are judged."""
+        """Return the different texts of a column that are no numbers, sorted; with `numbers` those of all its cells.
+
+        Very many texts are cut off, or with `numbers` refused.
+        """
         cell = f"cast(rows.{_name(column)} as varchar)"
         where = "" if numbers else f"where try_cast({cell} as double) is null"
         limit = AGGREGATION_MIN_ROWS + 1

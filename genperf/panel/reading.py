@@ -289,9 +289,9 @@ def column_holding(
     find: Callable[[Collection[str]], str | None],
     levels: Callable[[str], Collection[str]],
 ) -> str | None:
-    """Return the column that `find` gives of some; a count is none of a column of names: `gpus=32` beside `GPU`.
+    """Return the column that `find` gives of some; for a count not one that holds names: `gpus=32` beside `GPU`.
 
-    The `levels` are the texts in a column; none of one of numbers.
+    `levels` gives the texts in a column, and nothing of a column of numbers.
     """
     column = find(columns)
     if column is None or amount(re.split("[,:]", text)[0]) is None or text in levels(column):

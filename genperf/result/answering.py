@@ -56,7 +56,7 @@ def read_as(source: Source, schema: Schema, unit: str | None = None, **further_r
 
 
 def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFrame | None) -> FitResult:
-    """Return a model whose members take the levels in some configurations that were not measured.
+    """Return a model that also answers for unmeasured levels, those that some configurations name.
 
     Measured levels replace them, as in `predict`: the value is the mean of ln T over the measured levels, and the
     draws spread as these do. Where all levels were measured, or none can replace one (a near spelling, a factor of

@@ -316,6 +316,7 @@ def _of_feasibility(feasibility: Feasibility, factors: tuple[Factor, ...]) -> _R
     same_factors = set(feasibility.demands) == numeric and set(feasibility.names) == numeric | texts
     yield not same_factors, "feasibility: its factors are not those of the table"
     if feasibility.need is not None:
+        # For its error alone: a formula of other names, or one whose value is no number.
         parse_number(feasibility.need.formula, numeric | texts, texts)
     kinds = [name in texts for name in feasibility.names]
     configurations = (*feasibility.succeeded, *feasibility.failed, *feasibility.contradicted)

@@ -239,12 +239,12 @@ def read_problem(
 
 
 def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
-    """Return what follows from a prediction and the job."""
+    """Return what follows from a prediction and the job; if `per_unit`, of one unit of work where it has no size."""
     counted = next((Name(f.name) for f in words.factors.counts if f.name in words.names), None)
-    nodes = {"value": Name(words.target.name), "work": words.work, "steps": ONE, "price": ONE}
-    nodes |= {name: words.factors.node(name) for name in read_columns()}
+    formulas = {"value": Name(words.target.name), "work": words.work, "steps": ONE, "price": ONE}
+    formulas |= {name: words.factors.node(name) for name in read_columns()}
     if job.steps is not None:
-        nodes["steps"] = words.count("--steps", job.steps)
+        formulas["steps"] = words.count("--steps", job.steps)
     elif job.samples is not None or per_unit:
         if words.work is None or (words.assumed and job.samples is not None):
             raise ModelError(
@@ -252,11 +252,11 @@ def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
                 hint="--work '32*workers'; or --steps FORMULA in place of --samples, for example "
                 "--steps '1e6/(32*workers)'; of epochs --steps 90",
             )
-        nodes["steps"] = call("divide", 1.0 if job.samples is None else job.samples, words.work)
-    nodes["machines"] = counted if job.per is None else words.count("--per", job.per)
+        formulas["steps"] = call("divide", 1.0 if job.samples is None else job.samples, words.work)
+    formulas["machines"] = counted if job.per is None else words.count("--per", job.per)
     if job.priced:
-        nodes["price"] = words.number(str(job.price)).node
-    return Quantities({name: node for name, node in nodes.items() if node is not None})
+        formulas["price"] = words.number(str(job.price)).node
+    return Quantities({name: node for name, node in formulas.items() if node is not None})
 
 
 def _split(node: Node) -> list[Node]:

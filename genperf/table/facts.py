@@ -339,6 +339,29 @@ def _digits(match: re.Match[str]) -> str:
     return _NUMBERS[match[0].rstrip(" \t-").lower()]
 
 
+def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value: str, unit: str, clock: bool) -> bool:
+    """Tell whether what a pattern matched is something else: part of another fact, a source file, a time of day."""
+    # `Throughput: 1 GPU: 250 img/s`
+    beside = _COUNTED.match(match.string, match.start("value"))
+    counts = not {plain_name(key), f"{plain_name(key)}s"}.isdisjoint(_COUNT_WORDS) or (" per " in key and _counts(key))
+    key_as_written = match.groupdict().get("key") or ""
+    return bool(
+        value in ("nan", "inf")
+        or (pattern in (_COUNTED, _IN_PATH) and not counts)
+        or (counts and unit and _kind_of(unit))  # `4 GPUs: 385 img/s`
+        or ("/" in unit and _kind_of(unit) and _COUNTED.search(key_as_written))  # `on 4 GPUs: 385 img/s`
+        or (pattern is _PAIR and is_result(key) and beside is not None and _counts(beside["key"]))
+        or (pattern is not _ALONE and _SOURCE_FILE.search(key))
+        or (pattern in (_OF, _ELAPSED) and header_of(key).kind != "time")
+        or (clock and _DAY_AND_HOUR.search(key))  # `I1231 01:43:56.9`
+        or (unit and canonical_time(key) is not None)  # `0.9 sec = 1.8 hours`
+        or (
+            pattern is _BARE
+            and (key.lower() in _BEFORE or canonical_time(key) is not None or not (clock or _stands_bare(key)))
+        )
+    )
+
+
 def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> tuple[str, Any, str] | None:
     """Return the key, the value and the unit that a match of a pattern holds; None where it is no fact."""
     groups = {name: text or "" for name, text in match.groupdict().items()}
@@ -359,25 +382,9 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
         key, unit = unit if unit[0] != "/" else "rate (1/s)", ""
     else:
         key = _called(groups["key"] if pattern is not _OF else " ".join(match.string[: match.start()].split()[-2:]))
+    # `1:02:03`, `3 hrs 16 minutes`
     clock = ":" in value or (value[-1].isalpha() and value not in ("nan", "inf"))
-    # `Throughput: 1 GPU: 250 img/s`
-    beside = _COUNTED.match(match.string, match.start("value"))
-    counts = not {plain_name(key), f"{plain_name(key)}s"}.isdisjoint(_COUNT_WORDS) or (" per " in key and _counts(key))
-    if (
-        value in ("nan", "inf")
-        or (pattern in (_COUNTED, _IN_PATH) and not counts)
-        or (counts and unit and _kind_of(unit))  # `4 GPUs: 385 img/s`
-        or ("/" in unit and _kind_of(unit) and _COUNTED.search(groups.get("key", "")))  # `on 4 GPUs: 385 img/s`
-        or (pattern is _PAIR and is_result(key) and beside is not None and _counts(beside["key"]))
-        or (pattern is not _ALONE and _SOURCE_FILE.search(key))
-        or (pattern in (_OF, _ELAPSED) and header_of(key).kind != "time")
-        or (clock and _DAY_AND_HOUR.search(key))  # `I1231 01:43:56.9`
-        or (unit and canonical_time(key) is not None)  # `0.9 sec = 1.8 hours`
-        or (
-            pattern is _BARE
-            and (key.lower() in _BEFORE or canonical_time(key) is not None or not (clock or _stands_bare(key)))
-        )
-    ):
+    if _is_no_fact(pattern, match, key, value, unit, clock):
         return None
     unit = unit if _kind_of(unit) or bandwidth_of(key, unit) else ""
     if unit and key_of_step(key):

@@ -554,24 +554,27 @@ def _on_nodes(nodes: float, each: float) -> dict[str, float]:
 
 
 def _grid_of(column: str) -> Callable[[str], Taken | None]:
-    """Return what reads `2x4`, where the header names both: `nodes x gpus`, or counts devices or a layout of them."""
+    """Return what reads `2x4` by its header (`nodes x gpus`, devices, or any two factors), or ways by `TP/PP/DP`."""
     inside = re.sub(r".*[(\[](.*)[)\]]\s*$", r"\1", column)
     words = [word for word in re.split(r"\s*[×*]\s*|\s+(?:x|by)\s+", inside) if word]
     # `TP/PP/DP`
     ways = inside.split("/") if {*map(canonical_of, inside.split("/"))} <= {*WAYS} else []
-    of_nodes = [*map(meant_by, words)] in (["nodes", "workers"], ["workers"], ["nodes"])
-    of_nodes |= len(words) == 1 and plain_name(column) in words_of("columns.nodes_by_devices")
+    nodes_by_devices = [*map(meant_by, words)] in (["nodes", "workers"], ["workers"], ["nodes"])
+    nodes_by_devices |= len(words) == 1 and plain_name(column) in words_of("columns.nodes_by_devices")
+
+    def read_ways(name: str) -> Taken | None:
+        numbers = re.split(r"\s*[/,×x-]\s*", name.strip())
+        one_each = len(numbers) == len(ways) > 1 and all(map(str.isdecimal, numbers))
+        return (dict(zip(ways, map(float, numbers), strict=True)), "") if one_each else None
 
     def read(name: str) -> Taken | None:
         match = _GRID.fullmatch(name.strip())
         if match is None:
-            numbers = re.split(r"\s*[/,×x-]\s*", name.strip())
-            placed = len(numbers) == len(ways) > 1 and all(map(str.isdecimal, numbers))
-            return (dict(zip(ways, map(float, numbers), strict=True)), "") if placed else None
-        rows, columns, device = float(match[1]), float(match[2]), match[3] or ""
-        if of_nodes or (device and columns <= MOST_OF_A_NODE):
-            return _on_nodes(rows, columns), device
-        return ({words[0]: rows, words[1]: columns}, device) if len(words) == 2 else None
+            return read_ways(name)
+        first, second, device = float(match[1]), float(match[2]), match[3] or ""
+        if nodes_by_devices or (device and second <= MOST_OF_A_NODE):
+            return _on_nodes(first, second), device
+        return ({words[0]: first, words[1]: second}, device) if len(words) == 2 else None
 
     return read
 

@@ -333,18 +333,22 @@ def _likeliest(tables: Sequence[Sequence[Record]]) -> int:
 
 
 def _as_one(same: Sequence[tuple[str, list[Record]]], notes: list[Note], drawn: str) -> Titled:
-    """Return several tables of the same columns, with their titles, as one; its steps and its title."""
-    (_, ((start, header), *_)), *_ = same
+    """Return several tables of the same columns, with their titles, as one; its steps and its title.
+
+    Their titles become a column `table`, unless they tell nothing or a column shows already which table a row is of.
+    """
+    start, header = same[0][1][0]
     text = f"{len(same)} tables of the same columns read as one"
     titles = [title for title, _ in same]
     if len({*titles} - {""}) < len(same):
         titles = _titles_within(drawn, [table[0][0] for _, table in same])
+    # Of each column, the different cells that each table has in it.
     columns = [[{row[k] for _, row in rows[1:] if k < len(row)} for _, rows in same] for k in range(len(header))]
-    # A column may hold another value in each table.
-    is_shown = all(len(rows) > 2 for _, rows in same) and any(
+    # Some column holds one value in each table, and another one in each.
+    column_differs = all(len(rows) > 2 for _, rows in same) and any(
         all(len(cells) == 1 for cells in column) and len(set[str]().union(*column)) == len(same) for column in columns
     )
-    if is_shown or len({*titles}) == 1 or "" in titles or "table" in header:
+    if column_differs or len({*titles}) == 1 or "" in titles or "table" in header:
         return [(start, header), *(row for _, rows in same for row in rows[1:])], [step(text), *notes], same[0][0]
     rows_of = zip(titles, same, strict=True)
     titled = [(line, [title, *row]) for title, (_, rows) in rows_of for line, row in rows[1:] if any(row)]
