@@ -400,7 +400,7 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
     if not any(c.kind for c in reading.with_role("measured")):
         return
     # Whole numbers of no known header may be names, another one in each row. A setting with another value in each run
-    # is a setting only where no count tells the runs apart.
+    # is a setting only where no count tells the runs apart, or where its values double: names do not.
     counts = [c for c in reading.with_role("setting") if c.canonical in LEVELS]
     apart = not counts or any(len(c.levels) == len(c.texts) for c in counts)
     settled = requested | {*reading.roles.by_column} | {c.name for c in reading.columns.values() if WANTED in c.reasons}
@@ -408,14 +408,11 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
         if column.header == Header("time", "s") and np.all((column.known >= LONGEST) & (column.known % 1.0 == 0.0)):
             column.header = replace(column.header, unit="ns")
     for column in reading.with_role("measured", *(() if apart else ("setting",))):
-        known_values, rows = column.known, len(column.texts)
+        known_values, rows = np.unique(column.known), len(column.texts)
         unknown = not column.kind and column.meant is None and column.name not in settled and not column.is_statistic
-        if (
-            unknown
-            and rows >= LEAST_NUMBERED
-            and np.all(known_values % 1.0 == 0.0)
-            and len(np.unique(known_values)) == rows
-        ):
+        names = rows >= LEAST_NUMBERED and len(known_values) == rows and np.all(known_values % 1.0 == 0.0)
+        doubles = column.role == "setting" and np.all(known_values[1:] >= 2.0 * known_values[:-1])
+        if unknown and names and not doubles:
             column.becomes("label", MAY_NAME)
 
 

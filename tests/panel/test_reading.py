@@ -254,3 +254,12 @@ def test_steps_of_slurm_jobs_are_no_runs() -> None:
     assert source.cells["JobID"].tolist() == ["7", "8"]
     assert source.steps[-1].text == "2 steps of jobs beside the jobs left out"
     assert understood(pd.DataFrame({**columns, "JobID": [7.0, 8.0, 9.0, 10.0]})).steps == ()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "role"), [([1, 2, 4, 8, 16], "setting"), ([4711, 4712, 4713, 4714, 4715], "label")]
+)
+def test_numbers_that_double_beside_a_count_that_stays_are_no_names(numbers: list[int], role: str) -> None:
+    reading = read_columns({"inflight": numbers, "gpus": [8] * 5, "req_per_s": [54.4, 106.0, 204.0, 384.0, 695.0]})
+    assert reading.columns["inflight"].role == role
+    assert reading.scale == ("inflight" if role == "setting" else "gpus")
