@@ -28,13 +28,14 @@ from genperf.asking.ask import (
     wanted_name,
 )
 from genperf.asking.ask import ask as ask_model
+from genperf.asking.one_run import OneRun, about
 from genperf.errors import GenperfError, TableError, counted, listed
 from genperf.facts import Training
 from genperf.fitting import fit_group, model_of
 from genperf.formula import parse, quote_name, render
 from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
-from genperf.one_run import OneRun, about, row_in, row_of_run
+from genperf.one_run import row_in, row_of_run
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.evidence import MONEY, TableColumn, is_size
@@ -181,8 +182,7 @@ def ask(
         cells = open_files([str(table)]) if is_path else open_source(table)
         row = row_of_run(cells, rate_of_device)
     if isinstance(row, dict):
-        conditions = question.price, question.hints, question.plan
-        answers = [about(row, question.training, wanted, *conditions) for wanted in places]
+        answers = [about(row, wanted, question) for wanted in places]
     else:
         opened = recognised(cells, {**(roles or {}), "work": work})
         answers = [ask_recognised(opened, wanted, want, question) for wanted in places]

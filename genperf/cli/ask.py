@@ -77,10 +77,11 @@ def ask(
     A role that is given as an option is not guessed. Without --at: a plan's count, or twice the largest.
     """
     from genperf.asking.ask import Question, plan_of
+    from genperf.asking.one_run import about
     from genperf.asking.tables import ask_fitted, ask_recognised, is_model_file
     from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
     from genperf.models.network import checked_hints
-    from genperf.one_run import about, row_in, row_of_run
+    from genperf.one_run import row_in, row_of_run
     from genperf.panel.words import source_of_words
     from genperf.result import load_model
     from genperf.table.cells import Source
@@ -103,7 +104,7 @@ def ask(
     if isinstance(run, GenperfError):
         out.note(f"note: {run}")
     elif run is not None:
-        one_run = about(run, training, _configuration(at, ()), paid, checked, plan)
+        one_run = about(run, _configuration(at, ()), question)
         if not out.written(one_run):
             tell_all(one_run.lines)
         return
