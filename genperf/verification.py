@@ -2,9 +2,10 @@
 
 Runs are compared as ln T less the mean of their configuration. The *mean* of the new runs, and *each* of them (Simes
 1986), are held against the level that earlier sessions (a day, a commit) predict, or against single runs where nothing
-names sessions; runs of a configuration that was never measured against what a model *predicted*. These tests are
-combined as Cauchy variables (Liu and Xie 2020), which loses little where they agree. The level is that of a random walk
-with a deviation of each session (the local level model of Harvey 1989), over sessions s with n_s runs:
+names sessions; a run of a configuration that was never measured is one of *each*, against its prediction by the model.
+The two tests are combined as Cauchy variables (Liu and Xie 2020), which loses little where they agree. The level is
+that of a random walk with a deviation of each session (the local level model of Harvey 1989), over sessions s with n_s
+runs:
 
     m_s = level_s + δ_s + ε_s,   level_s − level_{s−1} ~ N(0, q·σ²),   δ_s ~ N(0, d·σ²),   ε_s ~ N(0, σ²/n_s)
 
@@ -121,16 +122,16 @@ class Alarm(Struct, frozen=True):
 
 
 def alarm_of(
-    history: History, configuration: Index, logarithms: Array, predicted: tuple[Array, Array, Array], level: float
+    history: History, configuration: Index, logarithms: Array, predicted: tuple[Array, Array], level: float
 ) -> Alarm:
     """Return whether new runs are slower, at a rate `level` of false alarms.
 
-    A `configuration` is a place in the history, −1 where it was never measured; `predicted` are ln of the prediction,
-    the standard deviation of a new run, and the part of it that runs share.
+    A `configuration` is a place in the history, −1 where it was never measured: of such runs `predicted` has ln of the
+    prediction and the standard deviation of a run about it.
     """
     measured = configuration >= 0
     places, count = configuration[measured], int(measured.sum())
-    tests, single = dict[str, float](), np.ones(len(logarithms))
+    tests, single = dict[str, float](), student.sf((logarithms - predicted[0]) / predicted[1], history.freedom)
     if count:
         residuals = logarithms[measured] - history.means[places]
         single[measured] = history.slower(residuals, 1, 1.0 / history.runs[places])
@@ -138,24 +139,18 @@ def alarm_of(
             shares = np.bincount(places, minlength=len(history.runs)) / count
             of_mean = np.array([np.sum(shares**2 / history.runs)])
             tests["mean"] = float(history.slower(residuals.mean(keepdims=True), count, of_mean)[0])
-        tests["each"] = float(false_discovery_control(single[measured]).min())
-    if not measured.all():
-        centre, sd, shared = (values[~measured] for values in predicted)
-        residuals, alone = logarithms[~measured] - centre, np.maximum(sd**2 - shared**2, 0.0)
-        single[~measured] = student.sf(residuals / sd, history.freedom)
-        spread = np.sqrt(np.mean(shared) ** 2 + alone.sum() / len(residuals) ** 2)
-        tests["predicted"] = float(student.sf(residuals.mean() / spread, history.freedom))
+    tests["each"] = float(false_discovery_control(single).min())
     slower = tuple(np.flatnonzero(false_discovery_control(single) <= level).tolist())
-    probability = combined(tests, min(EACH * count, MOST_EACH))
+    probability = combined(tests, min(EACH * len(single), MOST_EACH))
     return Alarm(level, probability, tests, slower, probability <= level)
 
 
 def combined(tests: dict[str, float], each: float) -> float:
-    """Return the probability of some tests together: that of the weighted mean of their Cauchy quantiles."""
-    if len(tests) == 1:
-        return next(iter(tests.values()))
-    weights = [each if name == "each" and "mean" in tests else 1.0 - each for name in tests]
-    return float(cauchy.sf(np.average(cauchy.isf(np.minimum([*tests.values()], MOST_PROBABILITY)), weights=weights)))
+    """Return the probability of both tests: that of the mean of their Cauchy quantiles, where *each* has a weight."""
+    if "mean" not in tests:
+        return tests["each"]
+    quantiles = cauchy.isf(np.minimum([tests["mean"], tests["each"]], MOST_PROBABILITY))
+    return float(cauchy.sf(quantiles @ [1.0 - each, each]))
 
 
 class Checked(Struct, frozen=True):
@@ -266,11 +261,11 @@ def verify(
     rows, times = new.frame[known], new.measured[known]
     names = [*new.group, *(factor.name for factor in new.factors)]
     inputs, shown = rows[names], [name for name in names if schema.derived.get(name) != "1"]
-    predicted, mean = (fitted.predict_columns(inputs, NOMINAL, kind) for kind in ("prediction", "confidence"))
-    centre, deviations = np.asarray(predicted[target.name], float), float(norm.ppf(0.5 + 0.5 * NOMINAL))
-    spread, shared = (np.log(np.asarray(band["upper"], float) / centre) / deviations for band in (predicted, mean))
+    predicted = fitted.predict_columns(inputs, NOMINAL)
+    centre, upper = (np.log(np.asarray(predicted[name], float)) for name in (target.name, "upper"))
+    spread = (upper - centre) / float(norm.ppf(0.5 + 0.5 * NOMINAL))
     history, configuration = _history(earlier, schema, inputs)
-    raised = alarm_of(history, configuration, np.log(times), (np.log(centre), spread, shared), alarm)
+    raised = alarm_of(history, configuration, np.log(times), (centre, spread), alarm)
     # Answers are in what was measured: of two rates the smaller one is slower.
     quantity, unit, ends, measured = target.name, target.unit, (target.name, "lower", "upper"), times
     if target.throughput:

@@ -48,7 +48,7 @@ def judged(earlier: np.ndarray, new: np.ndarray, sessions: bool = True) -> dict[
     rows = (residuals.ravel(), np.repeat(np.arange(len(earlier)), count)) if sessions else ()
     sd = float(np.sqrt(np.sum(residuals**2) / freedom))
     history = History(earlier.mean(axis=0), np.full(count, float(len(earlier))), sd, *rows)
-    nothing = (new, np.ones(len(new)), np.zeros(len(new)))
+    nothing = (new, np.ones(len(new)))
     alarm = alarm_of(history, np.arange(len(new)) % count, new, nothing, LEVEL)
     slower = float(np.mean(new) - np.mean(earlier))
     fixed = {f"over {100 * limit:g} %": slower > np.log1p(limit) for limit in THRESHOLDS}

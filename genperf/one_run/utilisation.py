@@ -3,7 +3,8 @@
     MFU = operations of a sample · samples/s ÷ (devices · peak)
 
 Operations of a token are 6·P (Kaplan et al. 2020). With attention they are 6·P + 12·layers·hidden·T, where P lacks an
-input embedding that is looked up (PaLM, Chowdhery et al. 2022), or half of the attention where the mask is causal.
+input embedding that is looked up (PaLM, Chowdhery et al. 2022), or half of the attention where the mask is causal; or
+72·layers·hidden² in the place of 6·P, whatever the layers hold (Megatron, Narayanan et al. 2021).
 With activations computed again they are four thirds of that, and the share is called HFU.
 """
 
@@ -35,6 +36,7 @@ ADAPTERS, RECOMPUTED = 4.0 / 6.0, 4.0 / 3.0
 
 #: Conventions that are looked for by name; what a run states or prints has none.
 FULL, HARDWARE = "6·P + attention", "HFU: 4/3 of the operations, recomputation counted"
+ANY_LAYER = "72·layers·hidden² + attention and output"
 PRINTED, STATED = "TFLOP/s as the run prints them", "as the run states it"
 #: A percentile below which what usually explains less is named.
 LOW = 100.0 / 3.0
@@ -142,7 +144,9 @@ def _mistake(run: TrainingRun, by: Mapping[str, float], claim: float) -> str:
     """Return what is wrong with a stated figure that fits no convention: one usual mistake, or two, explain it."""
     peak = three_digits(run.device.sparse * run.dense_peak / 1e12)
     sparse = (f"is of the sparse peak ({peak} TFLOP/s): training uses the dense one", 1.0 / run.device.sparse)
-    usual = [sparse, *((f"fits where {text}", factor) for text, factor in run.mistakes)]
+    wide = run.device.rates["16-bit"]
+    of_16_bit = f"is of the 16-bit peak ({three_digits(wide / 1e12)} TFLOP/s)", run.dense_peak / wide
+    usual = [sparse, of_16_bit, *((f"fits where {text}", factor) for text, factor in run.mistakes)]
     for mistakes in (*combinations(usual, 1), *combinations(usual, 2)):
         factor = np.prod([factor for _, factor in mistakes])
         if factor != 1.0 and min(abs(value * factor / claim - 1.0) for value in by.values()) <= SAME:
@@ -162,7 +166,8 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
         return images if network.multiply_adds else {}
     low, high = (1.0, 1.0) if network.published else (SIZE_LOW, SIZE_HIGH)
     plain, embedded = 6.0 * network.active, 6.0 * (network.published or network.active)
-    products, shape = embedded - 6.0 * network.embedding * network.hidden, network.layers * network.hidden
+    output, shape = 6.0 * network.embedding * network.hidden, network.layers * network.hidden
+    products, of_layers = embedded - output, 72.0 * shape * network.hidden
     a_token = 12.0 * (shape or SHAPE_7B * (network.active / 6.74e9) ** SHAPE_EXPONENT)
     attention = a_token * run.sequence
     full, causal = products + attention, products + 0.5 * attention
@@ -178,6 +183,7 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
         ("6·P without the input embedding", every and network.embedding, products, low, upper),
         ("6·P + causal attention", is_full, causal, low, high),
         (f"{FULL}, input embedding counted", is_full and network.embedding, embedded + attention, half, high),
+        (ANY_LAYER, is_full and output and not network.is_mixture, of_layers + attention + output, low, high),
         (f"{FULL} of a usual shape", every and attention and not shape, plain + attention, low, high),
         *((f"{FULL} at {tokens:,g} tokens", is_length, products + a_token * tokens, low, high) for tokens in SEQUENCES),
         (HARDWARE, every, RECOMPUTED * (full if is_full else plain), low, high),

@@ -67,16 +67,20 @@ def test_what_is_stated_shows_its_convention() -> None:
         (48.18 - 3.15 + 12.88, "6·P + attention"),
         (48.18 + 12.88, "6·P + attention, input embedding counted"),
         (48.18 - 3.15 + 6.44, "6·P + causal attention"),
+        # 72 · 32 · 4096², whatever the layers hold, with attention and output.
+        (38.65 + 12.88 + 3.15, "72·layers·hidden² + attention and output"),
     ]:
         stated = used(f"8xh100 llama3-8b 50000tok/s seq=8192 bf16 {100 * operations / peak:.2f}%")
         assert (stated.mfu_convention, stated.mfu) == (name, pytest.approx(operations / peak, rel=0.005))
     assert used("8xh100 7B lora 50000tok/s").mfu_convention == "4·P: adapters only"
 
 
-def test_a_share_of_the_sparse_peak_is_named() -> None:
+def test_a_share_of_another_peak_is_named() -> None:
     (remark,) = used("8xh100 7B 76800tok/s bf16 20.4%").notes
     assert "sparse peak (1,980 TFLOP/s)" in remark
     assert "sparse peak" in used("16xh200 qwen2.5-32b bf16 420TFLOP/s 21.2%").notes[-1]
+    # 20.4 % of the fp8 peak.
+    assert "is of the 16-bit peak (989 TFLOP/s)" in used("8xh100 7B 76800tok/s fp8 40.75%").notes[-1]
     # A V100 has no products with sparse weights.
     assert "no convention" in used("8xv100 7B 9600tok/s fp16 20.4%").notes[0]
 

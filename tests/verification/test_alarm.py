@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
-from genperf.verification import History, alarm_of, combined
+from genperf.verification import Alarm, History, alarm_of, combined
 
-NOTHING = (np.zeros(4), np.ones(4), np.zeros(4))
+
+def judged(history: History, configuration: np.ndarray, logarithms: np.ndarray) -> Alarm:
+    """Return the alarm at 1 %; no model predicted the runs."""
+    unknown = np.zeros(len(logarithms)), np.ones(len(logarithms))
+    return alarm_of(history, configuration, logarithms, unknown, 0.01)
 
 
 def raised(
@@ -23,7 +27,7 @@ def raised(
         rows = (residuals.ravel(), np.repeat(np.arange(count), runs)) if sessions else ()
         sd = float(np.sqrt(np.sum(residuals**2) / freedom))
         history = History(earlier.mean(axis=0), np.full(runs, float(count)), sd, *rows)
-        alarms += alarm_of(history, np.arange(new), after, NOTHING, 0.01).raised
+        alarms += judged(history, np.arange(new), after).raised
     return alarms / worlds
 
 
@@ -48,7 +52,7 @@ def test_one_slow_run_among_many_is_named() -> None:
     history = History(np.zeros(1), np.array([50.0]), 0.01)
     times = np.zeros(8)
     times[5] = 0.05
-    alarm = alarm_of(history, np.zeros(8, dtype=int), times, NOTHING, 0.01)
+    alarm = judged(history, np.zeros(8, dtype=int), times)
     assert (alarm.raised, alarm.slower) == (True, (5,))
     assert alarm.probability == combined(alarm.tests, 0.5)
 
@@ -71,14 +75,14 @@ def test_a_run_of_a_session_whose_kind_was_measured_once_is_no_surprise() -> Non
     rng = np.random.default_rng(2)
     residuals, sessions = 0.01 * rng.normal(size=40), np.repeat(np.arange(10), 4)
     history = History(np.zeros(2), np.array([40.0, 1.0]), 0.01, residuals, sessions)
-    often, once = (alarm_of(history, np.array([place]), np.array([0.025]), NOTHING, 0.01) for place in (0, 1))
+    often, once = (judged(history, np.array([place]), np.array([0.025])) for place in (0, 1))
     assert often.probability < 0.5 * once.probability
 
 
 @pytest.mark.parametrize("sessions", [(), (np.zeros(24), np.repeat(np.arange(8), 3))])
 def test_times_that_never_differ_are_no_fault(sessions: tuple[np.ndarray, ...]) -> None:
     history = History(np.zeros(3), np.full(3, 8.0), 0.0, *sessions)
-    same, slower = (alarm_of(history, np.arange(3), np.full(3, value), NOTHING, 0.01) for value in (0.0, 0.01))
+    same, slower = (judged(history, np.arange(3), np.full(3, value)) for value in (0.0, 0.01))
     assert (same.raised, slower.raised) == (False, True)
 
 
@@ -88,4 +92,4 @@ def test_of_a_long_history_the_last_sessions_count() -> None:
     residuals = np.where(sessions < 300, -1.0, 1.0) + 0.01 * rng.normal(size=1200)
     history = History(np.zeros(2), np.full(2, 600.0), 1.0, residuals, sessions)
     for value, slow in ((1.0, False), (1.1, True)):
-        assert alarm_of(history, np.arange(2), np.full(2, value), NOTHING, 0.01).raised == slow
+        assert judged(history, np.arange(2), np.full(2, value)).raised == slow
