@@ -172,9 +172,9 @@ def _rate_of(run: TrainingRun, used: Utilisation) -> tuple[Interval, str]:
     return Interval(*(run.devices * run.dense_peak / operations * shares).tolist()), convention
 
 
-def _machine(run: TrainingRun, asked: Mapping[str, str]) -> dict[str, Any]:
+def _machine(run: TrainingRun, requested: Mapping[str, str]) -> dict[str, Any]:
     """Return the machine that a question names, under the columns of the run; its device is that of the run."""
-    machine: dict[str, Any] = {"devices" if name == SCALE else name: text for name, text in asked.items()}
+    machine: dict[str, Any] = {"devices" if name == SCALE else name: text for name, text in requested.items()}
     if others := machine.keys() - {"device", "devices", "nodes", "devices_per_node"}:
         raise GenperfError(f"--at {min(others)} is no count of devices or nodes", hint="--at 64, or --at nodes=8")
     if (device_in(machine.pop("device", "")) or run.device).name != run.device.name:
