@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import product
@@ -55,7 +55,7 @@ from genperf.table.opened import open_files, open_source
 from genperf.vocabulary.headers import DEVICE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_devices, is_efficiency, is_relative, meant_by
 from genperf.words.numbers import join_values, rate_unit, samples_called, three_digits, with_unit
-from genperf.words.verdict import trust_text
+from genperf.words.verdict import BLIND, trust_text
 
 #: The kinds of notes that an answer repeats, of the table and of the fit.
 TABLE_NOTES = (
@@ -254,7 +254,7 @@ def ask_recognised(
             raise
         return replace(answer, answers=(value, *answer.answers[1:]))
     if reading is not None:
-        answer = _measured(opened, reading)
+        answer = _measured(opened, reading, requested.notes)
         return replace(answer, notes=(*requested.notes, *answer.notes))
     reading, resolved = opened.reading, _resolved(opened.reading, opened.at)
     of_series = _SeriesAnswers(opened, reading, _series(reading, resolved), question or Question(), seed)
@@ -266,8 +266,9 @@ def ask_recognised(
     return replace(answer, notes=(*requested.notes, *notes, *answer.notes))
 
 
-def _measured(opened: Recognised, reading: Reading) -> Answer:
-    """Return what the runs of one configuration measured."""
+def _measured(opened: Recognised, reading: Reading, unheeded: Sequence[str]) -> Answer:
+    """Return what the runs of one configuration measured; it is blind to what of the question they do not show."""
+    verdict, reason = (BLIND, unheeded[0]) if unheeded else ("ok", "it was measured")
     source, at = opened.source, {k: v for k, v in opened.at.items() if k != SCALE}
     rows, answers = rows_with(reading, opened.at), []
     names = [n for n in reading.quantities if opened.want is None or n == reading.quantities[0]]
@@ -283,7 +284,7 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
             middle, low, high, how = value
             value, quantity, unit = (1.0 / middle, 1.0 / high, 1.0 / low, how), str(opened.want), "s"
         sentences = measured_sentences(quantity, unit, value, at, reading.scale)
-        answers.append(Value(quantity, unit, *value[:3], "ok", "it was measured", dict(at), sentences))
+        answers.append(Value(quantity, unit, *value[:3], verdict, reason, dict(at), sentences))
     if not answers:
         raise TableError("no run has what is asked", hint="genperf check shows the runs", where=source.name)
     notes = *(step.text for step in source.steps), *map(str, earlier_predictions(source.columns, names[0]))
@@ -308,6 +309,9 @@ def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
         column = reading.scale if name == SCALE else column_named(name, reading.columns, reading.scale)
         meaning = meant_by(name)
         made_of = column is not None and reading.columns[column].role == "consequence"
+        if meaning == "workers" and column is not None and column == reading.mapping.get("devices_per_node"):
+            # More devices than a node of the runs has are those of all nodes.
+            made_of = (amount(text) or 0.0) > max(reading.columns[column].known)
         if (column is None or made_of) and meaning and is_a_part(name, reading.columns) and amount(text) is not None:
             # No column holds it, or others do: they show what it is.
             wanted[meaning] = text

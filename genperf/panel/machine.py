@@ -332,8 +332,9 @@ class Machine(Struct, frozen=True, dict=True):
             work = given["global_batch"]
         elif "batch" in given and count is not None:
             work = given["batch"] * count
-        elif "micro_batches" in given or (
-            passes is not None and passes.distinct == 1 and "global_batch" not in self.columns
+        elif "micro_batch" in out and (
+            "micro_batches" in given
+            or (passes is not None and passes.distinct == 1 and "global_batch" not in self.columns)
         ):
             work = out["micro_batches"] * at_once if "micro_batches" in out else None
         elif "global_batch" in base and count is not None and before is not None:

@@ -95,6 +95,9 @@ _KINDS = {"": "none", "time": "a time", "rate": "a rate", "quantity": "an amount
 _NAMELESS = any_of("headers.nameless")
 #: Why a column of numbers is not predicted.
 MAY_NAME = "whole numbers without a unit, another one in each row: they may name the runs"
+#: Counts of nodes with as many devices, beside fewer on one node, from which on the devices are those of a node. A
+#: guess: of two counts the second may spread the same devices.
+FEWEST_FULL = 3
 #: Seconds of three years, which no run takes: whole numbers above it are those of a clock in nanoseconds.
 LONGEST = 1e8
 #: Seconds that no step of a training takes: of a longer time a batch is not the work. A guess.
@@ -250,11 +253,14 @@ def read_columns(
     # Nodes times the devices of each are the devices, where both vary and no column counts all devices.
     counts = {c.canonical: c for c in reading.with_role("setting") if c.name not in given_roles.by_column}
     nodes, inside = counts.get("nodes"), counts.get("devices_per_node")
-    counted_already = "workers" in {*counts, *reading.mapping} or DEVICES in read
+    if nodes is not None and inside is None and "workers" in counts and _of_one_node(counts["workers"], nodes):
+        inside = counts.pop("workers")
+    made = DEVICES if DEVICES not in read else "workers"
+    counted_already = "workers" in {*counts, *reading.mapping} or made in read
     if not counted_already and nodes is not None and inside is not None and nodes.varies and inside.varies:
-        read[DEVICES] = column_from(DEVICES, (nodes.values * inside.values).tolist(), role="made")
-        reading.derived = {DEVICES: f"{quote_name(nodes.name)}*{quote_name(inside.name)}"}
-        inside.role, inside.follows = "consequence", Consequence({DEVICES: 1, nodes.name: -1})
+        read[made] = column_from(made, (nodes.values * inside.values).tolist(), role="made")
+        reading.derived = {made: f"{quote_name(nodes.name)}*{quote_name(inside.name)}"}
+        inside.role, inside.follows = "consequence", Consequence({made: 1, nodes.name: -1})
     _find_scale(reading, at)
     pairs = [(column_named(name, columns), amount(text)) for name, text in at.items()]
     unmeasured = {n for n, value in pairs if n is not None and value is not None and value not in read[n].known}
@@ -441,6 +447,13 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
         # Something was measured, though it rises as the count does.
         for name in before:
             reading.columns[name].role, reading.columns[name].follows = "measured", None
+
+
+def _of_one_node(devices: TableColumn, nodes: TableColumn) -> bool:
+    """Tell whether fewer devices were counted on one node alone, and so many on each count of several: those of one."""
+    full = devices.values == max(devices.known, default=0.0)
+    alike = full[nodes.values > 1.0].all() and max(devices.known, default=np.inf) <= MOST_DEVICES
+    return bool(devices.varies and alike) and len(np.unique(nodes.values[full])) >= FEWEST_FULL
 
 
 def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:

@@ -20,7 +20,7 @@ from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, lists_devices, parts_of, source_of, step
 from genperf.table.clean import DURATION, number_in, seconds_of
 from genperf.vocabulary import any_of, section, words_of
-from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, bandwidth_of, canonical_time, header_of
+from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, bandwidth_of, bare, canonical_time, header_of
 from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, meant_by, plain_name
 
 #: Characters of a log that are read: some 30,000 lines, which take about ten seconds.
@@ -40,6 +40,9 @@ PATHS = ("file", "section", "folder", *(f"folder {n}" for n in range(2, 9)))
 FEWEST_OF_A_CLOCK = 5
 #: The share of the steps over which a time rises, above which it is that of a clock, which a run may set back once.
 MOST_RISES = 0.95
+#: The share of the steps over which a time rises by the same amount, above which it is that of what is computed. A
+#: guess: a header may hold a time of day under the same key.
+MOST_EQUAL = 0.8
 #: What a run has done so far: `samples`.
 _AMOUNTS = frozenset(
     word + end for name, words in section("counted").items() for word in (name, *words) for end in ("", "s")
@@ -147,6 +150,15 @@ _PATTERNS = (
     *(_LISTED, _FLAG, _IN_PATH, _PAIR, _AVERAGED, _ALONE, _TOOK, _OF, _ELAPSED),
     *(_COUNTED, _COUNTED_IN_HAN, _BARE),
 )
+#: `srun -n 64 ./solve`: processes, before the program that they run.
+_LAUNCHED = re.compile(
+    rf"(?<![\w-]){any_of('log.launcher')}(?=\s)(?:\s+-\S+(?:[ =][^\s-]\S*)?)*?\s+-(?P<key>n)[ =](?=\d)"
+)
+#: `Wall t (s)  (%)` over `Time:  700.1  98.2`: names with units over the numbers behind a key.
+_HEADS = re.compile(
+    r"\s+(?:[^\s()](?:[^()]*[^\s()])? )?\([^()\s]+\)(?:\s{2,}(?:[^\s()](?:[^()]*[^\s()])? )?\([^()\s]+\))+\s*"
+)
+_UNDER_HEADS = re.compile(rf"\s*(?P<key>[^\W\d_]\w*):(?P<values>(?:\s+(?:{_DIGITS})){{2,}})\s*")
 #: A line that is one `key: word`.
 _WORD = re.compile(
     rf"^\W*(?P<key>{_KEY})\s*(?:[:=]|\.{{3,}})\s*(?P<value>[^\W\d_][\w\-./+]*(?: [\w\-./+]+){{0,4}})\s*$"
@@ -237,7 +249,9 @@ class Run(Struct):
 
 @lru_cache(maxsize=20_000)
 def _same(key: str) -> str:
-    """Return what keys of one meaning share: `imgs/sec` is `img/sec`, and `ms/step` is `s/step`."""
+    """Return what keys of one meaning share: `imgs/sec` is `img/sec`, and `ms/step` is `s/step`; `-N` is not `-n`."""
+    if len(key) == 1:
+        return key
     what, slash, unit = key.partition("/")
     if slash and canonical_time(what) is not None:
         return f"time/{unit}"
@@ -382,6 +396,7 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
         key, unit = unit if unit[0] != "/" else "rate (1/s)", ""
     else:
         key = _called(groups["key"] if pattern is not _OF else " ".join(match.string[: match.start()].split()[-2:]))
+        key = "np" if pattern is _FLAG and key == "n" and _LAUNCHED.search(match.string) else key
     # `1:02:03`, `3 hrs 16 minutes`
     clock = ":" in value or (value[-1].isalpha() and value not in ("nan", "inf"))
     if _is_no_fact(pattern, match, key, value, unit, clock):
@@ -466,8 +481,10 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
     runs = [Run()]
     # `rank: 0`: what begins at zero numbers devices, and counts none.
     from_zero = {match["key"] for match in _FROM_ZERO.finditer(text)}
-    numbered = {_same(key) for key in from_zero if meant_by(key) in _COUNTED_IN_RUNS}
-    for number, line in enumerate(_ESCAPE.sub("", text).replace("\r", "\n").split("\n"), 1):
+    numbered = {key for key in from_zero if meant_by(key) in _COUNTED_IN_RUNS}
+    lines = _ESCAPE.sub("", text).replace("\r", "\n").split("\n")
+    for number, (above, line) in enumerate(itertools.pairwise(["", *lines]), 1):
+        line = _under_heads(above, line)
         run = runs[-1]
         if _CODE.match(line) or _PREPARED.match(line):
             continue
@@ -486,7 +503,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
         for key, value, unit in chain.from_iterable(clauses):
             # `8 GPUs are as slow as 4 GPUs` is about 8.
             if (
-                _same(key) in numbered
+                key in numbered
                 or _says_again(run, key, value)
                 or (_counts(key) and _same(key) in counts and len(clauses) == 1)
             ):
@@ -520,6 +537,28 @@ def _without_setup(runs: Sequence[Run]) -> list[Run]:
         )
         merged_runs[0].failure = following.failure
     return merged_runs
+
+
+def _under_heads(above: str, line: str) -> str:
+    r"""Return a line of numbers under the names of them as one of facts; another line as it is.
+
+    Examples
+    --------
+    >>> _under_heads("      Wall t (s)    (%)", "Time:   700.1   98.2")
+    'Wall t (s): 700.1 | Time (%): 98.2'
+    >>> _under_heads("    (ns/day)   (hour/ns)", "Performance:  12.3  1.9")
+    'Performance (ns/day): 12.3'
+    """
+    match = _UNDER_HEADS.fullmatch(line)
+    if match is None or _HEADS.fullmatch(above) is None:
+        return line
+    heads, values = re.split(r"\s{2,}", above.strip()), match["values"].split()
+    if len(heads) != len(values):
+        return line
+    # A unit alone says what the key is in.
+    named = [head if head[0] != "(" else f"{match['key']} {head}" for head in heads]
+    facts = {_same(name): f"{name}: {value}" for name, value in reversed([*zip(named, values, strict=True)])}
+    return " | ".join(fact for fact in reversed(facts.values()) if is_result(fact.partition(": ")[0]))
 
 
 def _clauses(line: str) -> list[str]:
@@ -608,6 +647,23 @@ def is_counter(key: str, values: Sequence[Any], unit: str = "") -> bool:
     of_a_calendar = CALENDAR[0] < min(numbers) and max(numbers) < CALENDAR[1]
     rises = np.diff(numbers) >= 0.0
     return len({*numbers}) > 1 and float(np.mean(rises)) > 0.7 and (of_a_calendar or not is_result(key, unit))
+
+
+def numbers_the_lines(values: Sequence[float]) -> bool:
+    """Tell whether numbers without a name are times of a calendar, also in milliseconds, or rise evenly."""
+    numbers, rises = np.asarray(values, float), np.diff(values)
+    if not np.isfinite(numbers).all():
+        return False
+    of_a_calendar = any(np.all((CALENDAR[0] < numbers / s) & (numbers / s < CALENDAR[1])) for s in (1.0, 1e3))
+    return bool(of_a_calendar or (len(rises) and np.all(rises == rises[0]) and rises[0] > 0.0 and not numbers[0] % 1.0))
+
+
+def _is_simulated(key: str, values: Sequence[Any], unit: str) -> bool:
+    """Tell whether `Time = 0.1`, `Time = 0.2`, … go on by the same amount, as no time does that is measured."""
+    if unit or bare(key) != key or plain_name(key) not in _COUNTERS or len(values) < FEWEST_OF_A_CLOCK:
+        return False
+    rises = np.round(np.diff([v for v in values if isinstance(v, float)]), 9)
+    return bool(len(rises) and rises[-1] > 0.0 and np.mean(rises == rises[-1]) > MOST_EQUAL)
 
 
 #: Cells by which a column is known to hold several facts each: all of a million would take seconds.
@@ -735,6 +791,8 @@ def source_of_rows(runs: Sequence[tuple[int, Run]], name: str, unit: str = "line
             given_unit = run.units.get(key, "")
             left = not _LEFT.isdisjoint(_words_of(key))
             if not values or left or is_counter(key, values, given_unit) or key in without:
+                continue
+            if _is_simulated(key, values, given_unit) and any(key != result for result in run.results):
                 continue
             kinds = (header_of(key).kind, given_unit and _kind_of(given_unit))
             values = values[-1:] if "time" in kinds and _is_clock(values, key) else values

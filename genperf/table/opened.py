@@ -51,11 +51,14 @@ from genperf.table.documents import drawn_tables, notebook_text, of_literals, of
 from genperf.table.facts import (
     MOST_OF_A_LOG,
     PATHS,
+    Run,
     begins_with_facts,
     is_log,
     is_result,
+    numbers_the_lines,
     read_back,
     source_of_log,
+    source_of_rows,
     source_of_settings,
     source_of_steps,
     steady_of,
@@ -73,6 +76,7 @@ from genperf.table.text import (
     keyed_lines,
     read_delimited,
     read_records,
+    ruled_table,
 )
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import Header, bare, canonical_time, header_of
@@ -102,7 +106,7 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     sources, faults = _opened(dict(zip(files, files, strict=True)), opened)
     if not sources:
         raise faults[0]
-    rows = {file: source_of_steps(source) or source for file, source in sources.items()}
+    rows = {file: _of_scalars(source, file) or source_of_steps(source) or source for file, source in sources.items()}
     # Tables with a header are put below each other, also where each has a single row.
     runs = {file: source for file, source in rows.items() if len(source) == 1 and not source.delimiter}
     data_files = [file for file in rows if file not in runs]
@@ -117,6 +121,23 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     hold = "that holds" if len(left) == 1 else "that hold"
     text = f"{counted(len(left), 'file')} {hold} no run left out: {listed(left, 3)}"
     return _beside(runs, name, [text] if left else [])
+
+
+def _of_scalars(source: Source, file: str) -> Source | None:
+    """Return numbers without a header as a run's, under the name of their file; None of another source.
+
+    They are one number, or the steps of one quantity with a time of day or a number of the step: `1709200 0.31 10`.
+    """
+    name = os.path.basename(file).partition(".")[0]
+    if [*source.cells] == ["value"] and len(source) == 1:
+        units = dict.fromkeys([name] if source.units else [], "".join(source.units.values()))
+        return replace(source, cells={name: source.cells["value"]}, units=units, delimiter="")
+    columns = {n: [number_in(cell) for cell in labels(cells)] for n, cells in source.cells.items()}
+    if not is_result(name) or not 1 <= len(columns) <= 3 or not all(re.fullmatch(r"column\d", n) for n in columns):
+        return None
+    measured = [n for n, values in columns.items() if not numbers_the_lines(values)]
+    run = Run(values={name: columns[measured[0]]}) if len(measured) == 1 else None
+    return None if run is None or len(source) < 2 else source_of_rows([(1, run)], source.name)
 
 
 def _opened(texts: Mapping[str, str], opened: Callable[[str], Source]) -> tuple[dict[str, Source], list[GenperfError]]:
@@ -356,6 +377,8 @@ def _table_or_log(text: str, name: str) -> Source:
     """Read a text as a table; one whose lines hold facts and are no rows, as a log."""
     if (keyed := keyed_lines(text)) is not None:
         return read_delimited(keyed, name, RUNS)
+    if (ruled := ruled_table(text)) is not None:
+        return read_delimited(ruled, name, "\t")
     try:
         source = read_delimited(text, name, None)
     except TableError:

@@ -495,7 +495,7 @@ def with_factors(source: Source) -> Source:
             equal = next(
                 (header for header, cells in source.columns.items() if labels(cells).tolist() == texts_of_numbers), None
             )
-            called = _spelled_out(name, column, names.columns)
+            called = _with_the_word_before(_spelled_out(name, column, names.columns), different)
             of_devices = equal is not None and meant_by(equal) in LEVELS and not counts_devices(equal)
             if of_devices and source.runs and counts_devices(called):
                 equal = None  # `processes` in the log of `gpus_8`: they are devices, and stay under this name
@@ -513,6 +513,15 @@ def with_factors(source: Source) -> Source:
             steps.append(step(f"{filled}: {listed([repr(n) for n in new], 6)} read from the names in '{column}'"))
     changed = {"read": {**source.read, **made}, "names": taken, "aliases": {**aliases, **source.aliases}}
     return replace(source, steps=(*source.steps, *steps), **changed)
+
+
+def _with_the_word_before(word: str, names: Sequence[str]) -> str:
+    """Return a word of names with the one before it, where these together are a factor: `world_size`, `batch-size`."""
+    if canonical_of(word) is not None:
+        return word
+    pairs = (re.search(rf"(?<![^\W_])({_WORD})[\s_-]{re.escape(word)}(?![^\W\d_])", name) for name in names)
+    known = {text for pair in pairs if pair and canonical_of(text := f"{pair[1]}_{word}") is not None}
+    return known.pop() if len(known) == 1 else word
 
 
 def _spelled_out(word: str, column: str, words: Collection[str]) -> str:

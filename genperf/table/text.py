@@ -410,6 +410,33 @@ def keyed_lines(text: str) -> str | None:
     return "\n".join(map("  ".join, zip(*(alike[k] for k in order), strict=True)))
 
 
+#: `------------ ---------- --------`: a rule over each column of a table in columns of fixed width.
+_RULED = re.compile(r"^[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+[ \t]*$", re.MULTILINE)
+
+
+def ruled_table(text: str) -> str | None:
+    r"""Return a table whose columns are as wide as the rules below their names, between tabs; None of another text.
+
+    Examples
+    --------
+    >>> ruled_table("  JobID NNodes    Elapsed\n------- ------ ----------\n12           2   01:10:00\n13 \n")
+    'JobID\tNNodes\tElapsed\n12\t2\t01:10:00\n13\t\t'
+    """
+    lines = [line.expandtabs().rstrip() for line in text.splitlines()]
+    rules = [k for k, line in enumerate(lines) if _RULED.match(line)]
+    if not rules or rules[0] == 0 or not lines[rules[0] - 1].strip():
+        return None
+    spans = [match.span() for match in re.finditer(r"\S+", lines[rules[0]])]
+    between = [*zip([0, *(end for _, end in spans)], [start for start, _ in spans], strict=False)]
+    below = itertools.takewhile(str.strip, (line for k, line in enumerate(lines) if k > rules[0] and k not in rules))
+    rows = [lines[rules[0] - 1], *below]
+    if len(rows) < 2 or any(row[left:right].strip() for row in rows for left, right in between):
+        return None
+    ends = [*(start for start, _ in spans[1:]), None]
+    cells = ([row[start:end].strip() for (start, _), end in zip(spans, ends, strict=True)] for row in rows)
+    return "\n".join(map("\t".join, cells))
+
+
 def cut_table(text: str, above: int = 3) -> str | None:
     r"""Return a table in columns whose cells may be empty, between tabs; None of another text.
 
@@ -927,6 +954,9 @@ def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Coun
             numbers = {n: f"{cell} {unit}" for n, cell in item.items() if type(cell) in (int, float)}
             for name, cell in numbers.items():
                 yield path if name == "value" or len(numbers) == 1 else f"{path}.{name}", cell
+        elif isinstance(item, Mapping) and {n for n, cell in item.items() if cell not in (None, "")} == {"value"}:
+            # A setting with its description: `{"desc": null, "value": 8}`.
+            yield from _flattened({key: item["value"]}, prefix, depth + 1, left_out)
         elif isinstance(item, Mapping) and depth < MAX_DEPTH:
             yield from _flattened(item, f"{path}.", depth + 1, left_out)
         elif header_of(path).kind in ("time", "rate") and _are_numbers(item):

@@ -9,7 +9,7 @@ import pytest
 from genperf.asking.tables import ask
 from genperf.errors import TableError
 from genperf.panel.read import recognised
-from genperf.table.facts import facts_of
+from genperf.table.facts import facts_of, source_of_log
 from genperf.table.opened import open_files, understood
 from genperf.vocabulary.headers import header_of
 
@@ -451,3 +451,71 @@ def test_a_device_by_its_number_counts_none(tmp_path: Path) -> None:
 
 def test_a_rate_of_each_device_is_none_of_all() -> None:
     assert [fact[2] for fact in facts_of("speed is 30/s/gpu")] == []
+
+
+def test_an_option_of_a_launcher_counts_processes_and_capitals_are_another_option(tmp_path: Path) -> None:
+    for n in (64, 128, 256):
+        (tmp_path / f"job.{n}").write_text(f"aprun -n {n} -N 64 ./solve\nTOTAL TIME : {6400 / n:.2f} seconds\n")
+    source = understood(tmp_path)
+    assert (source.columns["np"].tolist(), source.columns["N"].tolist()) == ([128, 256, 64], [64, 64, 64])
+    assert [answer.value for answer in ask(str(tmp_path), at={"ranks": "512"}).answers] == [
+        pytest.approx(12.5, rel=0.2)
+    ]
+
+
+def test_ranks_that_number_themselves_leave_the_ways_that_are_said() -> None:
+    lines = "[INFO|DP=0|TP=0]: Parallelism: dp=4, tp=8\n" + steps(lambda i: f"[INFO|DP=0|TP=0]: step_ms: {300 + i % 3}")
+    source = source_of_log(lines, "run.log")
+    assert source is not None
+    assert [source.cells[name].tolist() for name in ("dp", "tp")] == [[4], [8]]
+
+
+def test_names_with_units_stand_over_the_numbers_behind_a_key(tmp_path: Path) -> None:
+    for n in (1, 2, 4):
+        heads = "               Core t (s)   Wall t (s)        (%)\n"
+        rates = "                 (ns/day)    (hour/ns)\n"
+        times = f"       Time:    {6400.5 + n:.3f}   {100.5 / n:.3f}   {n}00.0\n"
+        text = f"Running on {n} nodes with total {n * 64} cores\n{heads}{times}"
+        (tmp_path / f"N{n}.log").write_text(f"{text}{rates}Performance:   {8.5 * n:.3f}   {24 / 8.5 / n:.3f}\n")
+    columns = understood(tmp_path).columns
+    assert columns["Wall t (s)"].tolist() == [100.5, 50.25, 25.125]
+    assert columns["Performance (ns/day)"].tolist() == [8.5, 17, 34]
+    # Of two times neither of which is named, that on the wall is of the run.
+    assert ask(str(tmp_path), at={"nodes": "8"}).answers[0].quantity == "Wall t (s)"
+
+
+def test_the_time_of_what_is_simulated_is_not_measured(tmp_path: Path) -> None:
+    header = "Date   : Mar 14 2024\nTime   : 12:12:57\nnProcs : 4\n"
+    text = header + "".join(f"Time = {k / 2}\n\nExecutionTime = {k * 1.25:.2f} s\n" for k in range(1, 12))
+    (tmp_path / "log.4").write_text(text)
+    columns = understood(tmp_path / "log.4").columns
+    assert "Time" not in columns
+    assert columns["ExecutionTime"].tolist() == [13.75]
+
+
+def test_a_setting_that_no_run_shows_makes_what_was_measured_blind(tmp_path: Path) -> None:
+    for repeat in ("a", "b"):
+        (tmp_path / f"{repeat}.log").write_text(steps(lambda i: f"tiles: 64 step_time: {0.4 + i % 3 / 1000} s"))
+    answer = ask(str(tmp_path), at={"tiles": "128"}).answers[0]
+    assert (answer.verdict, answer.reason) == (
+        "extrapolating-blind",
+        "tiles was always 64: nothing shows another one",
+    )
+
+
+def test_steps_of_accumulation_without_a_batch_leave_the_work_open(tmp_path: Path) -> None:
+    for n in (1, 2, 4, 8):
+        text = f"num_processes: {n}\nGradient Accumulation steps = 4\n"
+        (tmp_path / f"{n}.log").write_text(text + f"'train_samples_per_second': {23.0 * n**0.98:.3f}\n")
+    assert ask(str(tmp_path), at={"processes": "16"}).answers[0].value == pytest.approx(23.0 * 16**0.98, rel=0.1)
+
+
+def test_devices_that_are_as_many_on_several_counts_of_nodes_are_those_of_one(tmp_path: Path) -> None:
+    rows = [(1, 1), (1, 2), (1, 4), (2, 4), (4, 4)]
+    text = "".join(f"{nodes},{n},{26 * (nodes * n) ** 0.98:.2f}\n" for nodes, n in rows)
+    (tmp_path / "runs.csv").write_text(f"num_nodes,devices,img/s\n{text}")
+    for at in ({"nodes": "8"}, {"devices": "32"}, {"gpus": "32"}):
+        assert ask(str(tmp_path / "runs.csv"), at=at).answers[0].value == pytest.approx(26 * 32**0.98, rel=0.1)
+    # Of two counts of nodes the second may spread the same devices.
+    (tmp_path / "spread.csv").write_text("nodes,gpus,img/s\n1,2,51\n1,4,101\n2,4,97\n")
+    assert "devices" not in recognised(str(tmp_path / "spread.csv")).reading.columns

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from genperf.asking.tables import ask
 from genperf.cli.main import run
 from genperf.errors import TableError
 from genperf.table.opened import open_files, understood
@@ -268,3 +269,39 @@ def test_a_sentence_with_commas_above_columns_parted_by_blanks(tmp_path: Path) -
     columns = understood(notes).columns
     assert [*columns] == ["GPUs", "sec/epoch", "speedup"]
     assert [*map(int, columns["GPUs"])] == [1, 2, 4, 8]
+
+
+def test_files_that_hold_one_quantity_have_its_name(tmp_path: Path) -> None:
+    for number, n in enumerate((1, 2, 4, 8)):
+        for place, text in {
+            "params/num_gpus": str(n),
+            "params/lr": "0.001",
+            "metrics/samples_per_sec": "".join(f"17092000{s:05d} {100 * n + s % 2} {s}\n" for s in range(10)),
+            "metrics/loss": "".join(f"17092000{s:05d} {2 - s / 10} {s}\n" for s in range(10)),
+        }.items():
+            (path := tmp_path / f"run{number}f" / place).parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    columns = understood(tmp_path).columns
+    assert [float(text) for text in columns["num_gpus"]] == [1, 2, 4, 8]
+    assert columns["samples_per_sec"].tolist() == [101, 201, 401, 801]
+
+
+def test_the_wide_listing_of_a_scheduler(tmp_path: Path) -> None:
+    jobs = ((1, "04:00:00"), (2, "02:04:00"), (4, "01:06:00"))
+    steps_of = [(f"{n}{step}", n, text, memory) for n, text in jobs for step, memory in (("", ""), (".0", "3120K"))]
+    rows = "".join(f"{j:<8} {n:6} {'COMPLETED':>10} {text:>10} {used:>10} \n" for j, n, text, used in steps_of)
+    head = "   JobID NNodes      State    Elapsed     MaxRSS \n-------- ------ ---------- ---------- ---------- \n"
+    (tmp_path / "jobs.txt").write_text(head + rows)
+    answer = ask(str(tmp_path / "jobs.txt"), at={"nodes": "8"})
+    assert answer.answers[0].value == pytest.approx(2200.0, rel=0.15)
+
+
+def test_settings_with_descriptions_and_names_of_several_words(tmp_path: Path) -> None:
+    for n in (8, 16, 32):
+        (folder := tmp_path / f"sft_world_size_{n}").mkdir()
+        (folder / "summary.json").write_text(
+            f'{{"perf/tokens_per_sec": {n * 990}, "batch": {{"desc": null, "value": 4}}}}'
+        )
+    columns = understood(tmp_path).columns
+    assert columns["world_size"].tolist() == [16, 32, 8]
+    assert columns["batch"].tolist() == ["4", "4", "4"]
