@@ -24,8 +24,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 TABLE_OPTIONS, OTHER = "The table", "Other options"
 #: Columns of a term in the help, as click has it.
 TERM_WIDTH = 30
-#: A comma before the next NAME=, and a value that has an equals sign itself.
-_NEXT, _LABEL = re.compile(r",\s*(?=[^\d\s,=<>!()][^,=<>!()]*=(?!=))"), re.compile(r"=[^,=]*=")
+#: A comma before the next NAME=, whose name may have a unit in parentheses, and a value that has an equals sign itself.
+_NEXT = re.compile(r",\s*(?=[^\d\s,=<>!()][^,=<>!()]*(?:\([^,=<>!()]*\)[^,=<>!()]*)*=(?!=))")
+_LABEL = re.compile(r"=[^,=]*=")
 
 
 class Option(click.Option):

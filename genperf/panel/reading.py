@@ -441,7 +441,9 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
             column.follows = consequence
         elif not (proportional and column.name in before and base in before):
             # Two networks that scale alike are proportional, and neither is made from the other.
-            is_factor = name in requested or column.canonical is not None or column.role == "ratio"
+            # A data set that grew with the workers goes on to grow with them.
+            grown = proportional and column.canonical == "samples" and reading.columns[base].canonical in LEVELS
+            is_factor = name in requested or column.role == "ratio" or (column.canonical is not None and not grown)
             column.follows, column.role = consequence, column.role if is_factor else "consequence"
     if not reading.with_role("measured", "ratio"):
         # Something was measured, though it rises as the count does.

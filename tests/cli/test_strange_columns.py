@@ -23,6 +23,12 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         csv_of("executors,rows,wall_s", ((n, 500_000 * n, 50 + 4 * n) for n in COUNTS)), ("executors=16",),
         ("'rows' grows in proportion to executors", "The efficiency is"), (),
     ),
+    # So does the data set of a job, which has a name of the field.
+    "data set": (
+        csv_of("ranks,samples,times", ((n, 64 * n, 2.4 + 0.1 * n**0.3) for n in (6, 12, 24, 48, 96, 192))),
+        ("ranks=1020",),
+        ("left out: samples", "'samples' grows in proportion to ranks", "The efficiency is 8"), ("samples=12288",),
+    ),
     # The header of a count before a device names the values, and is asked for as the count.
     "header": (
         csv_of("model,1 x Pi,2 x Pi,4 x Pi", (("a", *(f"{t} ms" for t in (1312, 794, 494))),)),

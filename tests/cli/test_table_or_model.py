@@ -187,8 +187,8 @@ def test_an_option_sets_several_factors_and_a_count_alone_is_the_workers(shell: 
 
 
 def test_a_label_keeps_its_equals_signs() -> None:
-    texts = ("gpus=16,layout=tp", "layout=tp=2,pp=4", "16,net=b", "batch=8,16")
-    split = ("gpus=16", "layout=tp", "layout=tp=2,pp=4", "16", "net=b", "batch=8,16")
+    texts = ("gpus=16,layout=tp", "layout=tp=2,pp=4", "16,net=b", "batch=8,16", "time (ms)=a, memory (GB)=8")
+    split = ("gpus=16", "layout=tp", "layout=tp=2,pp=4", "16", "net=b", "batch=8,16", "time (ms)=a", "memory (GB)=8")
     assert assignments(None, None, texts) == split  # type: ignore[arg-type]
 
 
