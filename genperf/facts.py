@@ -317,9 +317,17 @@ class NextRun(Struct, frozen=True):
         return self.after > (1.0 - NOTICEABLE) * self.width
 
     def differing(self, at: Mapping[str, Any], name: str) -> Self:
-        """Return the configurations to measure without the factors that are as `at` another, but for the count."""
-        places = tuple({n: v for n, v in place.items() if n == name or v != at.get(n)} for place in self.places)
-        return replace(self, places=places)
+        """Return the configurations to measure by their count and by what does not follow from it.
+
+        What is as `at` another follows, and what the question did not name and is in proportion to the count.
+        """
+        places: list[dict[str, Any]] = []
+        for place in self.places:
+            different = {n: v for n, v in place.items() if n == name or v != at.get(n)}
+            growing = {n for n, v in different.items() if n not in {name, *self.target} and isinstance(v, int | float)}
+            grown = {n for n in growing if place[n] * at[name] == at.get(n, math.nan) * place.get(name, math.nan)}
+            places.append({n: v for n, v in different.items() if n not in grown})
+        return replace(self, places=tuple(places))
 
     def narrowed(self, value: Interval) -> Interval:
         """Return an interval of what follows from the prediction as it is expected afterwards, over the logarithm."""
@@ -436,10 +444,10 @@ class Exchange(Struct, frozen=True):
 class Record(Struct, frozen=True):
     """Predictions of one protocol, and of one verdict."""
 
-    #: `near`, `far`: counts over the largest measured one up to which a prediction is like those of the protocols near
-    #: and far of the published benchmark. Beyond, no published series was judged.
-    near: ClassVar[float] = 2.0
-    far: ClassVar[float] = 4.0
+    #: Protocol of the published benchmark → counts over the largest measured one up to which a prediction is like its
+    #: forecasts. Beyond the last no published series was judged.
+    reaches: ClassVar[Mapping[str, float]] = {"near": 2.0, "far": 4.0, "farther": 8.0, "farthest": 16.0}
+    longest: ClassVar[float] = 16.0
     protocol: str
     #: Empty for all.
     verdict: str

@@ -38,6 +38,8 @@ PROTOCOLS = {
     "far": "the largest count from at most a quarter of it",
     "node": "the first count beyond one node from those inside it",
 }
+#: How many times the largest fitted count is asked about. The criterion does not count these: few series reach so far.
+FARTHER = {"farther": 8.0, "farthest": 16.0}
 #: Cells of fewer series are not counted: a median of three says nothing.
 LEAST_SERIES = 4
 Array = npt.NDArray[np.float64]
@@ -84,38 +86,46 @@ def dlperf() -> pd.DataFrame:
     return middle.sort_values(["series", "devices"])[["source", "series", *FACTORS, "t"]]
 
 
-def questions(frame: pd.DataFrame, least: int = 3) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+def questions(
+    frame: pd.DataFrame, least: int = 3, farther: bool = False
+) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
     """Yield (protocol, rows to fit, the row asked about) for every series of a source; `least` counts are fitted.
 
-    A row with more devices on a node than any that is fitted, and than eight, is of another machine and left out.
+    The protocols are those of the criterion, or those that reach `farther`. A row with more devices on a node than any
+    that is fitted, and than eight, is of another machine and left out.
     """
-    for protocol, small, asked in _questions(frame, least):
+    for protocol, small, asked in _questions(frame, least, farther):
         held = max((small.devices / small.nodes).max(), float(USUAL_DEVICES))
         if asked.devices.iloc[0] / asked.nodes.iloc[0] <= held:
             yield protocol, small, asked
 
 
-def _questions(frame: pd.DataFrame, least: int) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+def _questions(frame: pd.DataFrame, least: int, farther: bool) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
     """Yield what `questions` yields, of all machines."""
     for _, rows in frame.groupby("series"):
         largest = rows.devices.max()
         top = rows[rows.devices == largest].iloc[[0]]
-        for name, limit in (("near", largest - 1), ("far", largest / 4)):
+        reached = {name: largest / ratio for name, ratio in FARTHER.items()}
+        for name, limit in (reached if farther else {"near": largest - 1, "far": largest / 4}).items():
             small = rows[rows.devices <= limit]
             if small.devices.nunique() >= least and np.ptp(small.t) > 0.0:
                 yield name, small, top
         one, more = rows[rows.nodes == 1], rows[rows.nodes > 1]
-        if len(more) and one.devices.nunique() >= least:
+        if not farther and len(more) and one.devices.nunique() >= least:
             yield "node", one, more[more.devices == more.devices.min()].iloc[[0]]
 
 
 def cases(
-    frames: dict[str, pd.DataFrame], every: int = 1, least: int = 3, factors: Sequence[str] = FACTORS
+    frames: dict[str, pd.DataFrame],
+    every: int = 1,
+    least: int = 3,
+    factors: Sequence[str] = FACTORS,
+    farther: bool = False,
 ) -> list[Case]:
     """Return the cases of all sources, or every so many of them; `least` counts are fitted over some columns."""
     out = []
     for source, frame in frames.items():
-        listed = list(questions(frame, least))[::every]
+        listed = list(questions(frame, least, farther))[::every]
         if not listed:
             continue
         table = _table_of([small for _, small, _ in listed], factors)
@@ -238,7 +248,7 @@ def halves(rows: pd.DataFrame) -> list[pd.DataFrame]:
 def cells(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """Yield the cells in the order of the sources and protocols."""
     for source in dict.fromkeys(rows.source):
-        for protocol in PROTOCOLS:
+        for protocol in (*PROTOCOLS, *FARTHER):
             part = rows[(rows.source == source) & (rows.protocol == protocol)]
             if len(part):
                 yield source, protocol, part
@@ -288,7 +298,7 @@ def summary(name: str, rows: pd.DataFrame) -> list[str]:
 def write_record(rows: pd.DataFrame, command: str) -> None:
     """Write how often `auto` was right, by protocol and verdict: the report page tells it."""
     records = []
-    for protocol in PROTOCOLS:
+    for protocol in dict.fromkeys(rows.protocol):
         of_protocol = rows[rows.protocol == protocol]
         for verdict in ("", *VERDICTS):
             part = of_protocol[of_protocol.verdict == verdict] if verdict else of_protocol
@@ -305,6 +315,29 @@ def write_record(rows: pd.DataFrame, command: str) -> None:
                     }
                 )
     RECORD.write_text(json.dumps({"made_by": command, "records": records}, indent=1) + "\n", encoding="utf-8")
+
+
+def farther_page(rows: pd.DataFrame) -> str:
+    """Return the forecasts that reach farther than the criterion asks, and how they lie in the mean of the sources."""
+    lines = []
+    for protocol, ratio in FARTHER.items():
+        part = rows[rows.protocol == protocol]
+        by_source = 100.0 * inside(part).groupby(part.source).mean().mean()
+        errors = [pair(error(part, name)) for name in ("time", "last point", "1 + log n", "Ernest")]
+        held = f"{100.0 * inside(part).mean():.0f}, {by_source:.0f}"
+        lines.append(
+            [
+                f"{ratio:g} times",
+                str(len(part)),
+                str(part.source.nunique()),
+                *errors,
+                held,
+                f"{width(part).median():.0f}",
+            ]
+        )
+    models = ["auto", "last point", "1 + log n", "Ernest"]
+    head = ["at least", "series", "sources", *models, "covers, by source, %", "width, %"]
+    return markdown(head, lines)
 
 
 def hidden_page(listed: Sequence[Case], frames: dict[str, pd.DataFrame]) -> str:
@@ -335,7 +368,10 @@ def run(extra_p: bool = False, hidden: bool = False, outside: Path | None = None
     judged = pd.concat([answers(listed), hands], axis=1)
     flags = " --extra-p" * extra_p + " --hidden" * hidden
     flags += " --outside FOLDER" * (outside is not None)
-    write_record(judged, COMMAND + flags)
+    far_cases = cases(frames, farther=True)
+    hands_far = pd.DataFrame([by_hand_of(case.train, case.asked) for case in far_cases])
+    farther = pd.concat([answers(far_cases), hands_far], axis=1)
+    write_record(pd.concat([judged, farther]), COMMAND + flags)
     if rows:
         judged.to_csv(rows, index=False)
     lines = [summary("series of a table share", judged)]
@@ -348,5 +384,6 @@ def run(extra_p: bool = False, hidden: bool = False, outside: Path | None = None
         protocols=by_protocol(judged, others),
         least=LEAST_SERIES,
         criterion=markdown(["auto", *CRITERION], lines),
+        farther=farther_page(farther),
         beside=hidden_page(listed, frames) if hidden else "",
     )

@@ -216,7 +216,7 @@ def facts_of(
     if options.get("approach") == "series" and options.get("pooled_share") is None:
         ratio, nodes = growth.target.count / curve.steps.along.upper, panel.only_node
         leaves = nodes is not None and bool(several_nodes(query.columns[nodes])[0])
-        record = record_like(min(ratio, Record.far), leaves, expected.verdict if ratio <= Record.far else "")
+        record = record_like(min(ratio, Record.longest), leaves, expected.verdict)
 
     def advised() -> tuple[NextRun | None, str]:
         if there is None:

@@ -29,9 +29,10 @@ def record_like(ratio: float, leaves_node: bool, verdict: str) -> Record | None:
     >>> record_like(2.0, False, "ok").protocol, record_like(2.0, True, "extrapolating-blind").protocol
     ('near', 'node')
     """
-    if not 1.0 < ratio <= Record.far:
+    if not 1.0 < ratio <= Record.longest:
         return None
-    protocol = "far" if ratio > Record.near else "node" if leaves_node else "near"
+    protocol = next(protocol for protocol, reach in Record.reaches.items() if ratio <= reach)
+    protocol = "node" if protocol == "near" and leaves_node else protocol
     records = {record.verdict: record for record in _records() if record.protocol == protocol}
     same = records.get(verdict)
     # Of too few predictions of a verdict all verdicts are counted together.
@@ -52,7 +53,7 @@ def departs(doublings: float) -> float:
     (0.0, 0.056)
     """
     clusters = next(record.clusters for record in _records() if record.protocol == "far" and not record.verdict)
-    return float(1.0 - (1.0 - 1.0 / (clusters + 2.0)) ** (max(doublings, 0.0) / math.log2(Record.far)))
+    return float(1.0 - (1.0 - 1.0 / (clusters + 2.0)) ** (max(doublings, 0.0) / math.log2(Record.reaches["far"])))
 
 
 @cache

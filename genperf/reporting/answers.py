@@ -160,7 +160,7 @@ def _band(place: Place, answer: Scaling) -> Section:
             "(too little memory, warm-up, another configuration), or a share of the work fits a cache."
         )
     # How often `auto` was right on published series that were predicted like this one.
-    record, far = None if place.facts is None else place.facts.record, ratio > Record.far
+    record, far = None if place.facts is None else place.facts.record, ratio > Record.longest
     if record is not None and far:
         unknown = f"No prediction at {ratio:.3g} times the largest measured count was ever compared with a run."
         sentences.append(unknown)

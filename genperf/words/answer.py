@@ -54,7 +54,7 @@ def sentences_of(facts: Facts) -> dict[str, str]:
     """
     growth, turn, published = facts.growth, facts.turn, facts.published
     # Beyond what was judged, the record is that of shorter forecasts.
-    unjudged = growth.target.count > Record.far * growth.start.count
+    unjudged = growth.target.count > Record.longest * growth.start.count
     places = join_values(facts.place)
     further = further_words(facts.further, facts.predicted) + [
         f"{QUANTITIES[name].label} {with_interval(facts.quantities, name, QUANTITIES[name].unit)}"
@@ -139,10 +139,10 @@ def record_line(facts: Facts) -> str:
         return ""
     measured = max((count for count, _ in facts.runs_along), default=facts.growth.smallest.count)
     error = f"median error {record.median_error:.0f} %"
-    held = f"{100.0 * record.covered / record.predictions:.0f} % of intervals held the truth"
-    if facts.growth.target.count / measured > Record.far:
-        return f"not judged so far; up to {Record.far:g} x: {error}, {held}"
-    return f"on {record.predictions} published series: {error}, {held}"
+    held = f"{100.0 * record.covered / record.predictions:.0f} % of intervals held"
+    if facts.growth.target.count / measured > Record.longest:
+        return f"no record this far; to {Record.longest:g} x: {error}, {held}"
+    return f"on {record.predictions} published series: {error}, {held} the truth"
 
 
 def next_line(facts: Facts) -> str:

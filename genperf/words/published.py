@@ -10,6 +10,8 @@ from genperf.words.numbers import count_text, prose, three_digits
 PROTOCOLS = {
     "near": "at up to twice the largest count that was given",
     "far": "at four times the largest count that was given and more",
+    "farther": "at eight times the largest count that was given and more",
+    "farthest": "at sixteen times the largest count that was given and more",
     "node": "at the first count beyond the one node that was given",
 }
 #: The largest probability that is printed: other causes than those that are listed exist.

@@ -19,6 +19,12 @@ RUNS = pd.DataFrame(
 )
 
 
+#: What each device does grows with the count: the batch of all and the nodes are in proportion to the devices.
+WEAK = pd.DataFrame({"gpus": [8, 16, 32, 64, 128], "global_batch": [512, 1024, 2048, 4096, 8192]}).assign(
+    nodes=[1, 2, 4, 8, 16], step_s=[0.412, 0.431, 0.446, 0.459, 0.481]
+)
+
+
 @pytest.fixture(scope="module")
 def answer() -> Any:
     return gp.ask(RUNS, gpus=64, price="2/h")
@@ -210,3 +216,17 @@ def test_a_speed_up_is_a_multiple_on_every_line(header: str, cells: str) -> None
     answer = gp.ask(runs, GPUs=32)
     assert answer.answers[0].unit == "x"
     assert not re.search(r"(units|samples)/s", "\n".join(line.plain for line in card(answer, 80, footer=True)))
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "next_run"), [("gpus", 2048, "1024 gpus"), ("nodes", 256, "gpus=1024, nodes=128")]
+)
+def test_the_next_run_is_named_by_what_does_not_follow_from_its_count(name: str, count: int, next_run: str) -> None:
+    lines = [line.plain for line in card(gp.ask(WEAK, **{name: count}), 80)]
+    assert any(line.startswith(f"→ next  measure {next_run}: narrows efficiency to ") for line in lines)
+
+
+def test_no_line_about_the_record_is_cut_off() -> None:
+    for gpus in (2048, 8192):
+        lines = [line.plain for line in card(gp.ask(WEAK, gpus=gpus), 80)]
+        assert sum(line.endswith(("% of intervals held", "% of intervals held the truth")) for line in lines) == 1

@@ -157,7 +157,9 @@ def test_a_server_is_least_where_the_latency_of_many_nodes_counts() -> None:
         (4.0, False, "far"),
         (4.0, True, "far"),
         (1.0, False, None),
-        (5.0, True, None),
+        (5.0, True, "farther"),
+        (16.0, False, "farthest"),
+        (17.0, True, None),
     ],
 )
 def test_which_record_a_prediction_is_like(ratio: float, leaves_node: bool, protocol: str | None) -> None:

@@ -70,8 +70,8 @@ def test_the_answers_are_at_twice_the_largest_count_exactly() -> None:
 
 
 def test_beyond_the_record_the_first_card_says_that_nobody_knows() -> None:
-    card = sheet_of(page(fitted(runs(), "auto"), View(target={"workers": 128})))["answers"][0]
-    assert "No prediction at 8 times the largest measured count was ever compared with a run." in card["sentences"]
+    card = sheet_of(page(fitted(runs(), "auto"), View(target={"workers": 512})))["answers"][0]
+    assert "No prediction at 32 times the largest measured count was ever compared with a run." in card["sentences"]
     assert card["sentences"][-1].startswith("How often shorter reaches were right elsewhere")
 
 
