@@ -181,9 +181,10 @@ def curve_of(
     least: float = 2.0**RULES.blind,
     places: Callable[[Ladder], Sequence[int] | Index] | None = None,
 ) -> Scaling:
-    """Return the predictions along the count of workers up to a configuration, and so many times what was measured.
+    """Return the predictions along the count of workers, up to a configuration and `least` times the largest run.
 
-    Efficiencies have intervals at some `places`: those of growth to the configuration where omitted.
+    Efficiencies have intervals at the `places` that are chosen among the counts: those of growth to the configuration
+    where omitted.
     """
     factor = result.panel.along(along)
     count = float(target[factor.name])
@@ -191,8 +192,8 @@ def curve_of(
     kind: Kind | None = "weak" if work.known == "assumed" else None
     total = None if work.whole else work.total
     steps = steps_along_workers(result, target, factor.name, max(count, least * factor.upper), kind, total)
-    some = steps.of_growth(count) if places is None else places(steps)
-    return scaling_along(result, steps, interval=interval, places=np.unique(some))
+    chosen = steps.of_growth(count) if places is None else places(steps)
+    return scaling_along(result, steps, interval=interval, places=np.unique(chosen))
 
 
 def growth_of(

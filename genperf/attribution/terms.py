@@ -269,16 +269,17 @@ def limit_of(
 
 
 def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return the terms of a series by label, those together that are in one ratio at every run and at some rows."""
+    """Return the terms of a series by label; those whose ratio is the same at every run and in some rows share one."""
     shapes: dict[str, Array] = {}
     for member in result.members:
         discrepancy = member.discrepancy
         if discrepancy is None:
             return {}
         unit_constants = dict.fromkeys(member.expression.constant_names, 1.0)
-        there, here = (member.expression.term_values(at, unit_constants) for at in (discrepancy.anchors, columns))
+        places = discrepancy.anchors, columns
+        at_runs, in_rows = (member.expression.term_values(place, unit_constants) for place in places)
         # Members may read a term's work in other ways: the heaviest, which comes first, decides.
-        shapes = {name: np.concatenate([there[name], here[name]]) for name in there} | shapes
+        shapes = {name: np.concatenate([at_runs[name], in_rows[name]]) for name in at_runs} | shapes
     groups: dict[str, list[str]] = {}
     for name, shape in shapes.items():
         alike = next((head for head in groups if _proportional(shapes[head], shape)), name)

@@ -13,7 +13,7 @@ from genperf.growth.hints import hint_tilt
 from genperf.growth.measured import MeasuredSeries
 from genperf.growth.posterior import POSTERIOR_DRAWS, Counts, Draws, Posterior, forecast, posterior_of
 from genperf.panel.machine import USUAL_DEVICES
-from genperf.panel.panel import LIMIT_POWERS
+from genperf.panel.panel import LIMIT_POWERS, several_nodes
 from genperf.prediction.bands import MixtureForecast
 from genperf.vocabulary.names import noun_of
 
@@ -64,36 +64,44 @@ class CountReading(Struct, frozen=True):
 
 
 def readings_of(series: MeasuredSeries) -> list[CountReading]:
-    """Return how the counts of a series may be meant, the likeliest first."""
-    factors = series.factors
-    workers = count = factors.counted_as or "nodes"
-    nodes: tuple[tuple[str, float], ...] = NODE_SIZES
-    counted, unknown = factors.has("nodes"), False
-    if counted and bool(np.all(series.values("nodes") <= series.values(workers))):
-        nodes = (("nodes", 1.0),)
-    elif not counted and (start := float(series.values(workers).min())) > USUAL_DEVICES:
-        # Fewer than the fewest that were measured are one unit too: less than one has no exchange.
-        workers = f"max(workers/{start:.15g}, 1)"
-        nodes = tuple((size.replace("workers", workers), likely) for size, likely in nodes)
-    elif not counted and float(series.values(workers).max()) <= USUAL_DEVICES:
-        unknown = re.fullmatch(DEVICE_COLUMNS, noun_of(series.column).lower()) is not None
+    """Return the ways in which the counts of a series may be meant, each with its prior probability."""
+    workers, sizes, is_unknown = _nodes_of(series)
+    count = series.factors.counted_as or "nodes"
+    waits = [(limit, power, chance * likely) for limit, chance in series.limits for power, likely in LIMIT_POWERS]
     out = []
     for work, from_table in series.works:
         varies = bool(np.ptp(np.log(series.values(work))) > 1e-9)
         share = 1.0 if len(series.works) == 1 else SHARED_WORK if varies else 1.0 - SHARED_WORK
-        waits = [(limit, power, chance * likely) for limit, chance in series.limits for power, likely in LIMIT_POWERS]
         unlimited = share * (1.0 - sum(chance for *_, chance in waits))
         free_constant = from_table and not varies
-        for size, likely in nodes:
-            one_node = unknown and size.startswith("max(") and float(series.values(size).max()) <= 1.0
-            out.append(CountReading(workers, size, work, unlimited * likely, free_constant, one_node))
-        unlimited_reading = out[-1]
+        for nodes, likely in sizes:
+            one_node = is_unknown and nodes.startswith("max(") and not np.any(several_nodes(series.values(nodes)))
+            out.append(CountReading(workers, nodes, work, unlimited * likely, free_constant, one_node))
+        # What ends is that of one machine, as the last number of nodes is.
+        of_one_machine = out[-1]
         for limit, power, chance in waits:
-            # What ends is that of one machine.
             wait = f"max(1, {count}/{limit:.4g})**{power:g}"
             text = wait if work == "1" else f"{work}*{wait}"
-            out.append(replace(unlimited_reading, work=text, share=share * chance))
+            out.append(replace(of_one_machine, work=text, share=share * chance))
     return out
+
+
+def _nodes_of(series: MeasuredSeries) -> tuple[str, tuple[tuple[str, float], ...], bool]:
+    """Return the workers, the numbers of nodes that they may lie on, and whether nobody knows if these are several.
+
+    Workers and nodes are formulas over canonical names, each number of nodes with its prior probability.
+    """
+    workers = series.factors.counted_as or "nodes"
+    if series.factors.has("nodes"):
+        is_known = bool(np.all(series.values("nodes") <= series.values(workers)))
+        return workers, (("nodes", 1.0),) if is_known else NODE_SIZES, False
+    counts = series.values(workers)
+    if (fewest := float(counts.min())) > USUAL_DEVICES:
+        # Fewer than the fewest that were measured are one unit too: less than one has no exchange.
+        workers = f"max(workers/{fewest:.15g}, 1)"
+        return workers, tuple((nodes.replace("workers", workers), likely) for nodes, likely in NODE_SIZES), False
+    are_devices = re.fullmatch(DEVICE_COLUMNS, noun_of(series.column).lower()) is not None
+    return workers, NODE_SIZES, are_devices and float(counts.max()) <= USUAL_DEVICES
 
 
 class Weighed(Struct, frozen=True, eq=False, dict=True):

@@ -152,18 +152,26 @@ ALONE = Shared()
 
 
 def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
-    """Return what the others of some series show of each and, last, what all show of any other."""
+    """Return what the other series show of each, in their order, and last what all show of one more.
+
+    Only series of several counts show something, those of the largest counts first.
+    """
     grown = [k for k, curve in enumerate(curves) if curve.counts[0][0] < curve.last[0]]
     chosen = sorted(grown, key=lambda k: (-curves[k].last[0], _mixed("|".join(curves[k].key))))[:MOST_WEIGHED_SERIES]
     beyond = {k for k in chosen if curves[k].series.nodes is not None and not curves[k].series.on_one_node}
     clusters = {}
     for k in chosen:
-        weights = [(r.share, r.posterior.weights) for r in weighed(curves[k].series)]
-        clusters[k] = shown(np.sum([share / each.sum() * each for share, each in weights], axis=0), k in beyond)
-    all_shares = Shared(combined(list(clusters.values())), len(beyond))
-    each = {k: Shared(combined([c for j, c in clusters.items() if j != k]), len(beyond - {k})) for k in clusters}
-    each |= {k: replace(one, beyond=each.get(k, all_shares).beyond) for k, one in _similar(curves).items()}
-    return [*(each.get(k, all_shares) for k in range(len(curves))), all_shares]
+        readings = [(reading.share, reading.posterior.weights) for reading in weighed(curves[k].series)]
+        of_curves = np.sum([share / weights.sum() * weights for share, weights in readings], axis=0)
+        clusters[k] = shown(of_curves, k in beyond)
+    by_all = Shared(combined([*clusters.values()]), len(beyond))
+    by_others = {
+        k: Shared(combined([cluster for other, cluster in clusters.items() if other != k]), len(beyond - {k}))
+        for k in clusters
+    }
+    by_similar = {k: replace(one, beyond=by_others.get(k, by_all).beyond) for k, one in _similar(curves).items()}
+    shares = by_others | by_similar
+    return [*(shares.get(k, by_all) for k in range(len(curves))), by_all]
 
 
 class TableShares(Struct, frozen=True):

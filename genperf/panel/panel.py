@@ -512,7 +512,7 @@ class Panel(Struct, frozen=True, dict=True):
 
     @cached_property
     def one_machine(self) -> Factor | None:
-        """The count of threads or processes that may all lie on one machine, and gained to the last; None elsewhere."""
+        """The count of threads or processes that may all lie on one machine, if its last measured step still gained."""
         factor = self.axis.factor
         if factor is None or not counts_cores(factor.name) or factor.upper > MOST_CORES:
             return None

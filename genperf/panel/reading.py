@@ -620,15 +620,16 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
 
 
 def _total_of(measured: Sequence[TableColumn]) -> str | None:
-    """Return the measured column that is the sum of all others in its unit, the phases of a step, or None.
+    """Find the measured column that is the sum of all others in its unit: a step beside its phases.
 
-    Where one of them has the name of a phase, columns without a unit are times.
+    Columns without a unit become times in seconds, where one of them has the name of a phase.
     """
     timed = [c for c in measured if c.kind in ("", "time")]
     for unit in dict.fromkeys(c.header.unit for c in timed):
         columns = [c for c in timed if c.header.unit == unit]
         values = np.stack([c.values for c in columns])
         with np.errstate(all="ignore"):
+            # All together are twice the sum.
             is_sum = np.all(np.abs(values.sum(axis=0) / values - 2.0) < CELL_ROUNDING, axis=1)
         if len(columns) > LEAST_PHASES and values.shape[1] > 1 and is_sum.any():
             if not unit and any(plain_name(c.name) in words for words in PHASES.values() for c in columns):
