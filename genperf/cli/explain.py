@@ -232,18 +232,21 @@ def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | N
 
 
 def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Output) -> None:
-    """Print an explanation below the formula, or the shares of an ensemble."""
-    from genperf.cli.fitted import formula_lines, shares_line
+    """Print an explanation below the formula, or the shares of an ensemble, and of what work the time is."""
+    from genperf.cli.fitted import formula_lines, members_line
+    from genperf.formula import quote_name
     from genperf.words.numbers import samples_called
 
     target = chosen.schema.target
-    tell_all(formula_lines(chosen) if chosen.is_formula else [f"{target.name}: the average of {shares_line(chosen)}"])
+    tell_all(formula_lines(chosen) if chosen.is_formula else [members_line(chosen)])
     tokens = samples_called(target.throughput) == "tokens" and not chosen.panel.has("sequence")
     if tokens and not chosen.schema.of_steps:
         # The throughput counts tokens, the columns samples: their ratio is no time.
         explanation = replace(explanation, terms=explanation.terms.drop(columns=["seconds", "lower", "upper"]))
         lacks = "counts tokens and no column is the sequence length"
         tell(f"no seconds: {target.throughput} {lacks}; fit with --work, the tokens of a step")
+    elif not chosen.schema.of_steps:
+        tell(f"{target.name}: {target.work} / {quote_name(target.throughput or '')}")
     read = chosen.best.expression.without_zeros(chosen.best.values).constant_names
     unknown = [name for name in chosen.best.unidentified if name in read]
     if unknown and (members or chosen.is_formula):

@@ -47,10 +47,8 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
         lines += map(str, level_exponents(result))
         lines.append(f"error on the configurations it was fitted to: {result.metrics.get('mape', float('nan')):.1f} %")
         lines += search_lines(result)
-    elif len(result.members) > 1:
-        lines.append(f"averaged: {shares_line(result)}")
     else:
-        lines.append(f"expression: {result.best.name}")
+        lines.append(members_line(result))
     return lines
 
 
@@ -110,13 +108,15 @@ def formula_lines(result: FitResult) -> list[str]:
     return [f"{heading(result.schema.target)} = {result.best.expression.text(result.best.values)}"]
 
 
-def shares_line(result: FitResult) -> str:
-    """Return the heaviest expressions of an average with their shares; the others are counted."""
+def members_line(result: FitResult) -> str:
+    """Return the name of an expression, or the heaviest of an average with their shares; the others are counted."""
+    if len(result.members) == 1:
+        return f"expression: {result.best.name}"
     shares = [(name, share) for name, share in result.shares() if share > 0.0]
     if len(shares) == 1:
-        return f"{counted(len(result.members), 'expression')}, {shares[0][0]}"
+        return f"averaged: {counted(len(result.members), 'expression')}, {shares[0][0]}"
     named = [f"{100 * share:.0f} % {name}" for name, share in shares if share >= SHARE_SHOWN][:LISTED]
-    return "; ".join(named) + (f"; {len(shares) - len(named)} more" if len(shares) > len(named) else "")
+    return "averaged: " + "; ".join(named) + (f"; {len(shares) - len(named)} more" if len(shares) > len(named) else "")
 
 
 def group_notes(result: GroupedResult) -> list[str]:

@@ -41,7 +41,7 @@ def test_a_group_may_have_a_comma_in_its_name(shell: Shell) -> None:
     rows = ((f'"Cluster A, {net}"', n, k * (1 + 0.1 * n)) for net, k in (("x", 1), ("y", 2)) for n in (1, 2, 4))
     Path("named.csv").write_text(csv_of("table,gpus,seconds", rows))
     for group in ([], ["--group", "Cluster A, y"]):
-        assert "time: " in done(shell, "explain", "named.csv", *group)
+        assert "averaged: " in done(shell, "explain", "named.csv", *group)
 
 
 def test_by_default_terms_and_elasticities(shell: Shell) -> None:
@@ -127,3 +127,9 @@ def test_tokens_of_a_step_that_nothing_counts_leave_the_shares(shell: Shell) -> 
     assert (status, errors) == (0, "")
     assert "no seconds: tokens_per_s counts tokens" in out
     assert "\nshare of each term\n" in out
+
+
+def test_the_time_of_a_throughput_is_told_as_what_it_is(shell: Shell) -> None:
+    Path("rates.csv").write_text(csv_of("gpus,img/s", [(n, 400.0 * n / (1.0 + 0.05 * n)) for n in (1, 2, 4, 8)]))
+    assert "\ntime: gpus / `img/s`\n" in done(shell, "explain", "rates.csv")
+    assert "time: " not in done(shell, "explain", "one.json", "--at", "gpus=5", "--at", "batch=16")
