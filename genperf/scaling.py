@@ -54,8 +54,3 @@ NAMES: tuple[Scaling, ...] = get_args(Scaling)
 BY_GROUP = "group"
 #: The names in a sentence.
 LISTED = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
-
-
-def is_whole(name: Scaling | None) -> bool:
-    """Return whether times are of an epoch or a whole job, whose work all workers share whatever their batch."""
-    return name is not None and KINDS[name].whole

@@ -20,9 +20,9 @@ from unittest.mock import patch
 import numpy as np
 
 from experiments.shared import markdown, page
-from genperf.asking.ask import Requested
 from genperf.asking.tables import ask
 from genperf.errors import GenperfError
+from genperf.panel.question import Requested
 from genperf.table.opened import open_files, understood
 
 #: Relative difference from the truth up to which an answer is right.
@@ -157,12 +157,12 @@ MECHANISMS: Mapping[str, Mapping[str, Any]] = {
     "keys with blocks below them": {"table.opened.of_outline": nothing},
     "records inside JSON": {"table.text._records_in": plain_records},
     "the question read as a row": {
-        "asking.tables.as_row": lambda _, at: Requested(dict(at)),
-        "asking.tables.wanted_name": as_it_is,
+        "panel.read.as_row": lambda _, at: Requested(dict(at)),
+        "panel.read.wanted_name": as_it_is,
     },
     "a column by a word of the question": {
-        "asking.ask._cell_with": lambda text, _: ("", text),
-        "asking.ask._column_of": lambda *_: "",
+        "panel.question._cell_with": lambda text, _: ("", text),
+        "panel.question._column_of": lambda *_: "",
     },
     "a rate of one or of all": {"panel.reading.counts_devices": never},
     "the cores of one machine": {"panel.panel.Panel.one_machine": property(nothing)},

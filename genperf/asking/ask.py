@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Mask
 from genperf.asking.answer import Answer, answer_of
@@ -23,7 +22,7 @@ from genperf.attribution.derived import curve_of, growth_of, reported_of
 from genperf.attribution.draws import curves_of
 from genperf.attribution.ladder import steps_along_workers
 from genperf.attribution.terms import limit_of
-from genperf.errors import GenperfError, TableError, attempted, counted, listed
+from genperf.errors import GenperfError, TableError, attempted, counted
 from genperf.facts import (
     Cause,
     Choice,
@@ -49,23 +48,19 @@ from genperf.normal.record import record_like
 from genperf.normal.runs import place_of_run
 from genperf.normal.series import among_published, series_of, trains_networks
 from genperf.panel.configurations import left_open, parts_given
-from genperf.panel.evidence import words_in
-from genperf.panel.machine import PLACES, is_a_part
+from genperf.panel.machine import PLACES
 from genperf.panel.panel import StepWork, several_nodes
 from genperf.panel.quantities import paid_for, quantities_of
-from genperf.panel.read import Recognised, count_in
-from genperf.panel.reading import Reading, column_holding, column_named
-from genperf.panel.words import level_counted, machine_in
-from genperf.peaks import device_in, devices
+from genperf.panel.read import Recognised
+from genperf.panel.reading import Reading, column_named
+from genperf.peaks import devices
 from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult, answering
 from genperf.search.problem import Goal, best_first, winners
 from genperf.search.suggest import suggest
-from genperf.table.cells import Source, parts_of, source_of_columns
-from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in
-from genperf.vocabulary.names import LEVELS, canonical_of, meant_by, named_in_part, plain_name
+from genperf.table.cells import Source, source_of_columns
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import LIKELY_TO_FIT
 
@@ -368,190 +363,6 @@ def planned(
     possible = (totals <= (plan.deadline or np.inf)) & (costs <= (plan.budget or np.inf))
     best = float((curves.weights @ winners(np.where(possible, costs, np.inf)))[0])
     return Planned(*about, float(counts[compared[0]]), choice(compared[0]), fastest, best, **here)
-
-
-# --- a question under the columns of a table --------------------------------------------------------------------------
-
-#: The name of a count that is given without one.
-SCALE = "count"
-#: Signs of Markdown around a value.
-MARKS = "`*_"
-
-
-class Requested(Struct, frozen=True):
-    """A question under the columns of a table."""
-
-    at: Mapping[str, str]
-    #: What the answer does not heed: what stands in no column, or differs from what a column was in every run.
-    notes: tuple[str, ...] = ()
-    #: The column that a word of the question names: `model=bert` of a column a network.
-    wanted: str = ""
-
-
-def as_row(source: Source, at: Mapping[str, str]) -> Requested:
-    """Return a question under the columns of a table, whose names were taken apart.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.table.opened import understood
-    >>> runs = understood(pd.DataFrame({"run": ["pipe-1", "pipe-2", "pipe-4"], "lr": 8, "s": [9.1, 5.2, 3.3]}))
-    >>> requested = as_row(runs, {"run": "pipe-8", "lr": "`16`", "colour": "red"})
-    >>> requested.at, requested.notes
-    ({'pipe': '8'}, ('asked, and found nowhere in the runs: colour', 'lr was always 8: nothing shows another one'))
-    """
-    absent: list[str] = []
-    in_words = [n for n, text in at.items() if not is_number(text) and (n == SCALE or meant_by(n) == "workers")]
-    for name in in_words:
-        at, device = _machine_apart(at, name, source)
-        absent += filter(None, [device])
-    out: dict[str, str] = {}
-    constant: dict[str, str] = {}
-    wanted = ""
-    for name, value_text in at.items():
-        text = value_text.strip()
-        column = _place_of_value(name, text, source)
-        is_word = number_text(text) == text and amount(text) is None
-        if is_word and (column is None or mostly_numbers(labels(source.columns[column]).tolist())):
-            # The column that holds a word, or has it as its name, is meant.
-            (holding, text), of_word = _cell_with(text, source), _column_of(text, source)
-            column = holding or column
-            wanted = wanted or of_word
-            if of_word:
-                continue
-        if column is None and (name == SCALE or meant_by(name) in LEVELS or is_a_part(name, source.columns)):
-            out[name] = text
-            continue
-        if column is None:
-            absent.append(name)
-            continue
-        if column in source.headers:
-            # `1 x Pi | 2 x Pi`: the header names the values, and is asked for as the count.
-            column = next((count for count in ("devices", "count") if count in source.columns), column)
-        cells = labels(source.columns[column])
-        if text not in cells and column in source.names:
-            numbers = source.names[column].of(text) or source.names[column].of(text.strip(MARKS))
-            if numbers:
-                out |= {n: label(value) for n, value in numbers.items() if n not in at and n in source.columns}
-                continue
-            # `test=fsdp`, where the names of tests were taken apart.
-            holding, cell = _cell_with(text, source)
-            of_kind = holding and holding == source.names[column].kind_column
-            # `instances=32` of `p4d.24xlarge x 8`
-            count = count_in(column, text, source)
-            column, text = (holding, cell) if of_kind and count == column else (count, text)
-            cells = labels(source.columns[column])
-        filled = {cell for cell in cells.tolist() if cell}
-        if text not in filled and mostly_numbers(list(filled)):
-            text = number_text(text)
-        if len(filled) == 1 and len(source) > 1 and is_number(text) and canonical_of(column) is None:
-            (only,) = filled
-            if number_in(only) != number_in(text):
-                constant[column] = only
-            continue
-        named = len(filled) > 0.7 * len(source) > 2 and not mostly_numbers(list(filled))
-        if named and text not in filled and column not in source.names and len(at) > 1:
-            absent.append(f"{name}={text}")
-            continue
-        if out.get(column, text) != text:
-            what = f"'{name}={text}' and '{column}={out[column]}' name the same column"
-            raise TableError(what, hint="give one of them, or the whole name of another column", where=source.name)
-        out[column] = text
-    if absent and not out and not constant:
-        # Nothing of the question is known: the caller says what there is.
-        return Requested({name: at[name] for name in absent if name in at}, wanted=wanted)
-    notes = [f"asked, and found nowhere in the runs: {listed(absent)}"] if absent else []
-    notes += [f"{name} was always {only}: nothing shows another one" for name, only in constant.items()]
-    return Requested(out, tuple(notes), wanted)
-
-
-def _machine_apart(at: Mapping[str, str], name: str, source: Source) -> tuple[Mapping[str, str], str]:
-    """Return a question whose machine, `2x8xh100`, is its counts and the cell of its device; and a device of no run."""
-    machine, rest = machine_in(at[name])
-    if name == SCALE and not machine and (several := level_counted(at[name])) is not None:
-        number, level = several
-        return {**{n: text for n, text in at.items() if n != SCALE}, level: number}, ""
-    if not machine or rest or _cell_with(at[name], source)[0]:
-        return at, ""
-    column, cell = _cell_with(machine["device"], source)
-    if not column:
-        # A device of no run, beside others that are named, is refused as `gpu=b200` is.
-        named = {n: {*labels(cells).tolist()} for n, cells in source.columns.items() if cells.dtype.kind == "O"}
-        of_devices = [n for n, cells in named.items() if all(map(device_in, cells))]
-        column, cell = next(iter(of_devices), ""), machine["device"]
-    counts = {"nodes": f"{machine['nodes']:g}"} if "nodes" in machine else {}
-    counts |= {name: f"{machine['devices']:g}", **({column: cell} if column else {})}
-    return {**at, **counts}, "" if column else machine["device"]
-
-
-def _place_of_value(name: str, text: str, source: Source) -> str | None:
-    """Return the column that a key means with its value."""
-    if name in source.columns and text in labels(source.columns[name]):
-        return name
-    column = column_holding(
-        text,
-        source.columns,
-        lambda some: place_of(
-            name, replace(source, idle=(*source.idle, *(n for n in source.columns if n not in some)))
-        ),
-        lambda column: () if column in source.names else {*labels(source.columns[column]).tolist()},
-    )
-    return column or place_of(name, source)
-
-
-def _cell_with(text: str, source: Source) -> tuple[str, str]:
-    """Return the only column of texts that holds a word, and the cell, or its only cell with it among others."""
-    columns = {n: {*labels(cells).tolist()} for n, cells in source.columns.items() if cells.dtype.kind == "O"}
-    equal = [n for n, cells in columns.items() if text.lower() in (cell.lower() for cell in cells)]
-    if equal:
-        return (equal[0] if len(equal) == 1 else "", text)
-    within = {n: [cell for cell in cells if words_in(text) <= words_in(cell)] for n, cells in columns.items()}
-    alone = [(n, cells[0]) for n, cells in within.items() if len(cells) == 1]
-    return alone[0] if len(alone) == 1 and words_in(text) else ("", text)
-
-
-def _column_of(text: str, source: Source) -> str:
-    """Return the only column of numbers whose name has a word; empty without one."""
-    named = [n for n in source.columns if words_in(text) and words_in(text) <= words_in(n)]
-    numeric = [n for n in named if mostly_numbers(labels(source.columns[n]).tolist())]
-    return numeric[0] if len(numeric) == 1 else ""
-
-
-def place_of(name: str, source: Source) -> str | None:
-    """Return the column that a key of a question means: by its name, an alias, or its words."""
-    columns = source.columns
-    named = column_named(name, columns)
-    levels = {column: {*labels(cells)} - {""} for column, cells in columns.items()}
-    varied = {column for column in columns if len(source) < 2 or len(levels[column]) > 1}
-    if named in varied:
-        return named
-    if named is not None:
-        # `n_gpu` was 1 in every run; what varied counts the same.
-        spelled = {**dict.fromkeys(columns), **source.aliases}
-        counts = {spelled[text] or text for text in spelled if meant_by(text) == meant_by(name) == "workers"}
-        counting = [text for text in counts if text in varied]
-        return counting[0] if len(counting) == 1 else named
-    for alias, column in source.aliases.items():
-        if column in columns and column_named(name, {alias: ()}) is not None:
-            return column
-    if is_a_part(name, columns):
-        # The devices are no devices of a node, however alike the words.
-        return None
-    return named_in_part(name, columns, further=True)
-
-
-def wanted_name(want: str, source: Source) -> str:
-    """Return the column of a quantity that is wanted by another of its names; any other name as it is."""
-    if plain_name(want) in map(plain_name, source.columns):
-        return want
-    return next((column for alias, column in source.aliases.items() if plain_name(alias) == plain_name(want)), want)
-
-
-def number_text(text: str) -> str:
-    """Return the number in a value that has a word or a unit beside it; another value as it is."""
-    plain = text.strip(MARKS)
-    cell = parts_of(plain) if amount(plain) is None else None
-    return plain if cell is None else cell.number.replace(",", "")
 
 
 # --- what the runs measured -------------------------------------------------------------------------------------------

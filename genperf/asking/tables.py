@@ -2,9 +2,8 @@
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, Self
@@ -16,17 +15,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
 from genperf.asking.answer import Answer, Value, answer_of, wanted_of
-from genperf.asking.ask import (
-    SCALE,
-    Question,
-    as_row,
-    measured,
-    measured_sentences,
-    only_run,
-    plan_of,
-    rows_with,
-    wanted_name,
-)
+from genperf.asking.ask import Question, measured, measured_sentences, only_run, plan_of, rows_with
 from genperf.asking.ask import ask as ask_model
 from genperf.asking.one_run import OneRun, about
 from genperf.errors import GenperfError, TableError, counted, listed
@@ -42,8 +31,9 @@ from genperf.panel.evidence import MONEY, TableColumn, is_size
 from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import price_of
+from genperf.panel.question import SCALE, column_named
 from genperf.panel.read import Recognised, read_with_roles, recognised
-from genperf.panel.reading import MAY_NAME, MOST_EFFICIENT, Reading, column_holding, column_named
+from genperf.panel.reading import MAY_NAME, MOST_EFFICIENT, Reading
 from genperf.peaks import peak_of
 from genperf.prediction import stack_of
 from genperf.prediction.predict import THROUGHPUT
@@ -197,17 +187,13 @@ def is_model_file(source: object) -> bool:
 
 def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], question: Question | None = None) -> Answer:
     """Answer one configuration from a model; of several groups, from the one that the question names or means."""
-    levels = {n: {*texts} for n, texts in zip(fitted.group, zip(*fitted.results, strict=True), strict=True)}
-    by_column = {
-        column_holding(text, levels, partial(column_named, name), levels.__getitem__) or name: text
-        for name, text in at.items()
-    }
-    models, named = models_of(fitted, by_column)
+    requested = fitted.asked(at)
+    models, named = models_of(fitted, requested.at)
     group, fitted = most_measured_group(models)
     left_open = {n: level for n, level in group.items() if any(other[n] != level for other, _ in models)}
-    if not named or SCALE in named:
+    if not named:
         count = fitted.panel.along()
-        named[count.name] = named.pop(SCALE, label(DEFAULT_MULTIPLES[0] * count.upper))
+        named = {count.name: label(DEFAULT_MULTIPLES[0] * count.upper)}
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
     sample = samples_called(fitted.schema.target.throughput)
     question = question or Question()
@@ -216,8 +202,9 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     if answer.facts is None:
         return answer
     if group:
-        series = {n: level for n, level in group.items() if n in by_column}
+        series = {n: level for n, level in group.items() if n in requested.at}
         answer = answer_of(replace(answer.facts, series=series, taken={**answer.facts.taken, **left_open}))
+    answer = replace(answer, notes=requested.notes)
     rate, row = fitted.schema.target.throughput, answer.facts.predicted if answer.facts is not None else {}
     if not rate or THROUGHPUT[0] not in row:
         return answer
@@ -236,10 +223,8 @@ def ask_recognised(
     seed: int = 0,
 ) -> Answer:
     """Answer one configuration from a table whose columns are recognised, with roles that were given."""
-    opened = opened.meant(at, want) if opened.source.tables else opened
-    requested = as_row(opened.source, at)
-    wanted = requested.wanted or (want and wanted_name(want, opened.source))
-    opened = opened.for_question(requested.at, wanted)
+    opened = opened.for_question(at, want)
+    wanted, notes_of_question = opened.want, opened.notes
     if want is None and question is not None and question.training.tokens is not None:
         # Where tokens were measured, how long many of them take follows from these and no length of a sequence.
         rates = {n: opened.reading.columns[n].header for n in opened.reading.quantities if n in opened.reading.columns}
@@ -254,8 +239,8 @@ def ask_recognised(
             raise
         return replace(answer, answers=(value, *answer.answers[1:]))
     if reading is not None:
-        answer = _measured(opened, reading, requested.notes)
-        return replace(answer, notes=(*requested.notes, *answer.notes))
+        answer = _measured(opened, reading)
+        return replace(answer, notes=(*notes_of_question, *answer.notes))
     reading, resolved = opened.reading, _resolved(opened.reading, opened.at)
     of_series = _SeriesAnswers(opened, reading, _series(reading, resolved), question or Question(), seed)
     priced, notes = of_series.priced()
@@ -263,12 +248,12 @@ def ask_recognised(
     if header_of(wanted or "").kind == "time" and reading.columns[reading.quantities[0]].kind == "rate":
         # The time of a step is wanted, and a rate was measured.
         answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
-    return replace(answer, notes=(*requested.notes, *notes, *answer.notes))
+    return replace(answer, notes=(*notes_of_question, *notes, *answer.notes))
 
 
-def _measured(opened: Recognised, reading: Reading, unheeded: Sequence[str]) -> Answer:
+def _measured(opened: Recognised, reading: Reading) -> Answer:
     """Return what the runs of one configuration measured; it is blind to what of the question they do not show."""
-    verdict, reason = (BLIND, unheeded[0]) if unheeded else ("ok", "it was measured")
+    verdict, reason = (BLIND, opened.notes[0]) if opened.notes else ("ok", "it was measured")
     source, at = opened.source, {k: v for k, v in opened.at.items() if k != SCALE}
     rows, answers = rows_with(reading, opened.at), []
     names = [n for n in reading.quantities if opened.want is None or n == reading.quantities[0]]

@@ -20,6 +20,7 @@ from genperf.prediction.verdict import VERDICTS
 from genperf.table.cells import records
 from genperf.words.growth import crossover_sentence, turn_sentence
 from genperf.words.numbers import (
+    capitalised,
     count_text,
     heading,
     join_values,
@@ -207,6 +208,8 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
         yield f"{kind}scaling along {self.along}, relative to {self.reference:g}", self.curve[doublings]
         if self.refusal:
             yield self.refusal
+        if self.steps.assumption:
+            yield capitalised(self.steps.assumption)
         # The efficiency relative to its largest repeats that relative to the first count, where that is its largest.
         again = self.best == self.reference
         yield from (turn_sentence(t) for t in self.turns if not (again and t.what == "efficiency of the best"))

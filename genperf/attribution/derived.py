@@ -23,7 +23,6 @@ from genperf.prediction import Query, read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
-from genperf.scaling import Scaling as Kind
 from genperf.table.cells import source_of_columns
 from genperf.words.numbers import heading, only_for_times
 
@@ -188,10 +187,7 @@ def curve_of(
     """
     factor = result.panel.along(along)
     count = float(target[factor.name])
-    # Where nothing shows the work of a step, each worker keeps its own.
-    kind: Kind | None = "weak" if work.known == "assumed" else None
-    total = None if work.whole else work.total
-    steps = steps_along_workers(result, target, factor.name, max(count, least * factor.upper), kind, total)
+    steps = steps_along_workers(result, target, factor.name, max(count, least * factor.upper), work=work)
     chosen = steps.of_growth(count) if places is None else places(steps)
     return scaling_along(result, steps, interval=interval, places=np.unique(chosen))
 

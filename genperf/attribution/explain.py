@@ -130,7 +130,7 @@ def explain(
         )
         if versus
         else None,
-        notes=(*(str(note) for note in query.notes), *_notes(result, elasticities)),
+        notes=tuple(_notes(result, elasticities)),
         doublings=doublings_by_level(result, at, interval),
         verdicts=pd.DataFrame({name: predicted[name] for name in dict.fromkeys(judged)} | beside_those),
     )

@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Index
 from genperf.errors import GenperfError
-from genperf.formula import Node
 from genperf.panel import Panel
 from genperf.panel.configurations import at_scale, divisible, fills_nodes, parts_given, relative_work
 from genperf.panel.machine import PLACES
-from genperf.panel.panel import kind_of_work
+from genperf.panel.panel import StepWork, kind_of_work
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.scaling import KINDS, LISTED, Scaling
@@ -44,6 +43,8 @@ class Ladder(Struct, frozen=True, eq=False, dict=True):
     panel: Panel
     #: The largest count that was measured with these levels.
     largest: float
+    #: What is assumed of the work, in words; empty where it is known.
+    assumption: str = ""
 
     @cached_property
     def measured(self) -> tuple[Index, Array]:
@@ -81,18 +82,22 @@ def steps_along_workers(
     along: str | None = None,
     upto: float | None = None,
     kind: Scaling | None = None,
-    work: Node | None = None,
+    work: StepWork | None = None,
     full_nodes: bool = False,
 ) -> Ladder:
     """Return one configuration at rising counts of workers, from the smallest count of its runs up to `upto`.
 
     What follows from the count (nodes, ways, a global batch) grows with it, but where `at`, which is checked
     (`checked_values`), gives it. The kind of scaling is `kind`, or what the work of a step or the factors of the model
-    show: a batch per worker is weak scaling; a global batch, or the samples of a job, is strong.
+    show: a batch per worker is weak scaling; a global batch, or the samples of a job, is strong. Where nothing shows
+    it, each device may be assumed to keep its own work (`StepWork.known`).
     """
     factor, schema = result.panel.along(along), result.schema
     if kind is not None and kind not in KINDS:
         raise GenperfError(f"unknown kind of scaling '{kind}'", hint=LISTED)
+    step = work or result.panel.step
+    kind_assumed = kind is None and step.known == "assumed"
+    kind = "weak" if kind_assumed else kind
     requested_count = [float(at[factor.name])] if factor.name in at else []
     counts = _counts(factor, upto, np.append(np.unique(result.panel.measured[factor.name]), requested_count))
     panel = result.panel.scaled_along(factor)
@@ -112,10 +117,12 @@ def steps_along_workers(
     if full_nodes:
         possible &= fills_nodes(result.panel, columns)
     columns, counts = {n: v[possible] for n, v in columns.items()}, counts[possible]
-    per_worker = relative_work(panel, columns, counts, kind, work)
+    total = None if work is None or work.whole else work.total
+    per_worker = relative_work(panel, columns, counts, kind, total)
     kind_shown = "unknown" if per_worker is None else kind_of_work(per_worker * counts, counts) or "mixed"
     constant = {k: v for k, v in at.items() if k != factor.name and len(set(columns.get(k, [v]))) == 1}
-    return Ladder(factor, counts, columns, per_worker, kind_shown, constant, result.panel, max(measured))
+    assumption = step.assumption if kind_assumed else ""
+    return Ladder(factor, counts, columns, per_worker, kind_shown, constant, result.panel, max(measured), assumption)
 
 
 def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:

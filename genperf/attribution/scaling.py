@@ -15,7 +15,7 @@ from genperf.attribution.ladder import Ladder, steps_along_workers
 from genperf.attribution.terms import LEAST_WEIGHT, by_label
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
-from genperf.formula import Node
+from genperf.panel.panel import StepWork
 from genperf.prediction import Member, central_times, distance_beyond, forecasts
 from genperf.prediction.member import forecast_of
 from genperf.prediction.predict import THROUGHPUT
@@ -57,7 +57,7 @@ def scaling(
     upto: float | None = None,
     kind: Kind | None = None,
     interval: float = 0.9,
-    work: Node | None = None,
+    work: StepWork | None = None,
 ) -> Scaling:
     """Return the predicted value along the count of workers; of a time also how well more workers are used.
 

@@ -30,10 +30,10 @@ from genperf.panel import Table
 from genperf.panel.configurations import devices_and_nodes
 from genperf.panel.options import phase_seconds
 from genperf.panel.panel import Median, Panel, samples_of
-from genperf.panel.reading import column_named
+from genperf.panel.question import column_named
 from genperf.prediction import PredictedFrom
 from genperf.prediction.schema import Schema, schema_of
-from genperf.scaling import KINDS, is_whole
+from genperf.scaling import KINDS
 from genperf.table.cells import measure, with_columns
 from genperf.table.clean import numbers
 from genperf.vocabulary.names import LEVELS, counts_devices
@@ -202,7 +202,7 @@ def _measured(
         np.array([_scatter(m) for m in medians]),
         np.ones(len(medians), dtype=bool),
         _exchange(panel, columns, hints or {}) if in_seconds else None,
-        is_whole(schema.scaling),
+        panel.of_jobs,
         {phase: _phase(runs, phase, chosen) for phase in _PHASES},
         tuple(join_values({n: columns[n][j] for n in varied}) for j in range(len(medians))),
         assumed is None,

@@ -122,7 +122,7 @@ WHY, NORMAL, COST = ("limit", "causes", "exchange"), ("normal", "exchange"), ("p
 def _show(answer: Answer, out: Output, full: bool, topics: Collection[str]) -> None:
     """Print an answer as JSON, as some of its sentences, as all of them, or as a card."""
     from genperf.asking.answer import card
-    from genperf.words.numbers import join_values
+    from genperf.words.numbers import taken_text
 
     if out.written(answer):
         return
@@ -134,7 +134,7 @@ def _show(answer: Answer, out: Output, full: bool, topics: Collection[str]) -> N
         if not out.quiet:
             tell_all([line for line in (answer.read_as, *answer.notes) if line])
             if answer.taken:
-                tell(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
+                tell(taken_text({name: [value] for name, value in answer.taken.items()}))
         tell(str(answer))
         return
     # A pipe has 80 columns, and not every terminal the letters of a picture.
@@ -161,13 +161,13 @@ def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
 
 def _configuration(at: tuple[str, ...], columns: Collection[str]) -> dict[str, str]:
     """Read `--at name=value` options; a value alone is the count."""
-    from genperf.asking.ask import SCALE
     from genperf.cli.options import pairs
+    from genperf.panel.question import SCALE, SEVERAL
 
     named = tuple(text if "=" in text else f"{SCALE}={text}" for text in at)
     wanted = pairs(named, "--at", columns)
     for name, text in wanted.items():
-        if re.fullmatch(r"[\d.]+[kKMBT]?([,:][\d.*]+[kKMBT]?)+", text):
+        if SEVERAL.fullmatch(text):
             raise GenperfError(
                 f"ask answers for one configuration, and {name}={text} is several",
                 hint=f"one value, such as {name}={re.split('[,:]', text)[0]}; predict and optimize take several",

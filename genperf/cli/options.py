@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +15,7 @@ from genperf.errors import GenperfError, ModelError
 from genperf.facts import Paid, Training
 from genperf.formula.amounts import amount
 from genperf.panel.machine import PARTS
-from genperf.panel.reading import column_holding, column_named
+from genperf.panel.question import SCALE
 from genperf.peaks import peak_of
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table.cells import Source
@@ -92,20 +91,15 @@ def plain_amounts(text: str) -> str:
 def configuration(texts: Sequence[str], option: str, fitted: FitResult | GroupedResult) -> dict[str, str]:
     """Read `name=value` options under the model's columns, as `ask` finds them: `gpus` is `GPUs`.
 
-    Of numeric factors the amounts (`30B`) and the ends of ranges (`16:128:*2`) become plain numbers; labels stay.
+    Of numeric factors the amounts (`30B`) and the ends of ranges (`16:128:*2`) become plain numbers; labels stay. What
+    is not heeded is told.
     """
-    names, out = names_of(fitted), dict[str, str]()
     # A value alone is the count.
-    named = [
-        text if "=" in text or not text[:1].isdigit() else f"{fitted.first.panel.along().name}={text}" for text in texts
-    ]
-    for given_name, text in pairs(named, option, names).items():
-        find, levels = partial(column_named, given_name), partial(_levels, fitted=fitted)
-        name = column_holding(text, names, find, levels) or fitted.first.panel.meant(given_name)
-        value = plain_amounts(text) if _numeric(name, fitted) else text
-        if out.setdefault(name, value) != value:
-            raise GenperfError(f"{option} gives '{name}' as {out[name]} and, by '{given_name}', as {value}")
-    return out
+    named = [text if "=" in text or not text[:1].isdigit() else f"{SCALE}={text}" for text in texts]
+    requested = fitted.asked(pairs(named, option, [*names_of(fitted), *fitted.first.schema.synonyms]))
+    for note in requested.notes:
+        tell(f"note: {note}", err=True)
+    return {n: plain_amounts(text) if _numeric(n, fitted) else text for n, text in requested.at.items()}
 
 
 def _numeric(name: str, fitted: FitResult | GroupedResult) -> bool:
@@ -175,7 +169,8 @@ def recognised_table(source: str | Source, options: dict[str, Any], *question: s
     other_column = bool((typed - stored) & {*MEASURED}) and not stored.isdisjoint(MEASURED)
     roles = {k: options[k] for k in OPTIONS if k in options and not (other_column and k in stored)}
     roles["let"] = pairs(roles.get("let", ()), "--let") or None
-    at = {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in question)}
+    named = (text if "=" in text or not text[:1].isdigit() else f"{SCALE}={text}" for text in question)
+    at = {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in named)}
     return recognised(source, roles, pairs(options.get("mapping") or (), "--map"), at)
 
 

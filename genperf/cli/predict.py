@@ -69,9 +69,11 @@ def predict(
 ) -> None:
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
     from genperf.cli.options import model_or_table, paid_at, pairs, training_of, values_at
+    from genperf.panel.configurations import left_open
     from genperf.panel.quantities import paid_for, quantities_of
     from genperf.table.cells import records
     from genperf.words.growth import price_text
+    from genperf.words.numbers import taken_text
 
     if bool(data) == bool(at):
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
@@ -86,8 +88,15 @@ def predict(
     }
     shows |= {name: name for name in quantities_of(fitted.first.panel).reported("beside")}
     paid = paid_at(price, per)
+    question = values_at(at, "--at", fitted)
     with progress(out.quiet):
-        plain = fitted.predict_columns(data or values_at(at, "--at", fitted), interval, band)
+        plain = fitted.predict_columns(data or question, interval, band)
+    if not data:
+        panel = fitted.first.panel
+        run = {factor.name: plain[factor.name][0] for factor in panel.factors if factor.name in plain}
+        open_factors = left_open(panel, {f.name: f.lower for f in panel.factors} | run, question)
+        if taken := {name: plain[name].tolist() for name in open_factors if name in plain}:
+            out.note(taken_text(taken))
     predicted = with_derived(fitted, plain, shows, paid, interval, training.given)
     if paid is not None:
         out.note(f"cost is at {price_text(paid.text, paid_for(fitted.first.panel, per)[0])}")

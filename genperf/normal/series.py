@@ -16,7 +16,7 @@ from genperf.panel import Panel
 from genperf.panel.configurations import devices_and_nodes, medians_along
 from genperf.panel.panel import several_nodes
 from genperf.prediction.bands import quantiles
-from genperf.scaling import KINDS, is_whole
+from genperf.scaling import KINDS
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import canonical_of, counts_devices
@@ -239,7 +239,7 @@ def series_of(
         work = np.ones(len(values))
     counted = np.asarray(columns[(panel.workers or count).name], float)
     rates = (counted if work is None else work) / values
-    total = work is not None and len(work) > 1 and np.ptp(work) <= 0.01 * work[0] and not is_whole(panel.scaling)
+    total = work is not None and len(work) > 1 and np.ptp(work) <= 0.01 * work[0] and not panel.of_jobs
     devices, nodes, assumed = devices_and_nodes(panel, columns)
     return MeasuredRates(
         count.name, devices, nodes, rates, assumed, "assumed" if work is None else "total" if total else ""

@@ -122,8 +122,8 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def completed(
     panel: Panel, columns: Columns, rows: int, where: str | None = None, fill: bool = False, refuse: bool = True
-) -> tuple[dict[str, AnyArray], dict[str, Any]]:
-    """Return every factor of some configurations, and what those are taken as that were left out.
+) -> tuple[dict[str, AnyArray], list[str]]:
+    """Return every factor of some configurations, and which of those that were left out follow from the given ones.
 
     The columns, of shape (rows,), are factors, what factors are derived from, or parts of a machine by the field's
     name. The machine and the work of a step are completed (`Machine.solved`), of the other factors those of one
@@ -141,7 +141,7 @@ def completed(
     if needed and not fill:
         filled, _ = completed(panel, columns, rows, fill=True, refuse=False)
         raise _missing(needed, {name: cells[0] for name, cells in filled.items()}, where)
-    values, taken = dict(columns), dict[str, Any]()
+    values, follow = dict(columns), list[str]()
     for name in computed:
         # A formula of no column, `devices_per_node=8`, is one number.
         numbers_of_it = np.asarray(evaluate(parse(panel.derived[name]).node, columns), float)
@@ -155,13 +155,11 @@ def completed(
             role = part_of.get(factor.name)
             values[factor.name] = base[factor.name] if role is None or role not in solved_parts else solved_parts[role]
             if factor not in needed and (factor.distinct > 1 or np.any(values[factor.name] != base[factor.name])):
-                taken[factor.name] = values[factor.name]
-            elif factor.distinct == 1:
-                taken[factor.name] = values[factor.name][0]
+                follow.append(factor.name)
     if requested_parts and refuse:
         settings = {name: values[name] for name in factors}
         machine.refuse_contradictions({**machine.of(settings), **requested_parts}, requested_parts, where)
-    return {name: values[name] for name in factors}, taken
+    return {name: values[name] for name in factors}, follow
 
 
 def parts_given(panel: Panel, columns: Columns) -> dict[str, Array]:

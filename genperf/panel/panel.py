@@ -34,7 +34,7 @@ from genperf.formula import (
 )
 from genperf.formula.amounts import amount
 from genperf.panel.machine import PARTS, SAME, Machine, rises_with
-from genperf.scaling import KINDS, LISTED, Scaling, is_whole
+from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
 from genperf.vocabulary import section, words_of
 from genperf.vocabulary.headers import header_of
@@ -309,6 +309,7 @@ def panel_of(
     target: Target | None = None,
     derived: Mapping[str, str] | None = None,
     medians: tuple[Median, ...] = (),
+    synonyms: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None,
 ) -> Panel:
     """Make the panel of a table, of a model's schema or of roles, whose columns are not read yet; these keep it."""
     names = [f.name for f in factors]
@@ -318,7 +319,7 @@ def panel_of(
         if column not in names:
             fault = f"'{canonical}' is mapped to '{column}', which is not a factor of the table"
             raise ModelError(fault, hint=suggest(column, names))
-    return Panel(factors, mapping, frozenset(), group, scaling, target, derived or {}, medians)
+    return Panel(factors, mapping, frozenset(), group, scaling, target, derived or {}, medians, synonyms or {})
 
 
 class Panel(Struct, frozen=True, dict=True):
@@ -339,6 +340,9 @@ class Panel(Struct, frozen=True, dict=True):
     derived: Mapping[str, str] = field(default_factory=dict)
     #: What was measured; known of a fitted model.
     medians: tuple[Median, ...] = ()
+    #: Column of the runs that is neither factor nor group → cell → what it says under those: the same names by another
+    #: header; nothing of what is the same in every run.
+    synonyms: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     #: Columns of one value that are no factors, such as the batch of a group.
     constants: Mapping[str, float] = field(default_factory=dict)
 
@@ -350,7 +354,7 @@ class Panel(Struct, frozen=True, dict=True):
     @property
     def of_jobs(self) -> bool:
         """Whether the times are of an epoch or a whole job, whose work all workers share whatever their batch."""
-        return is_whole(self.scaling)
+        return self.scaling is not None and KINDS[self.scaling].whole
 
     @property
     def workers(self) -> Factor | None:

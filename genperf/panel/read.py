@@ -17,13 +17,14 @@ from genperf.errors import Note, TableError, counted, listed, suggest
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
 from genperf.panel.options import OPTIONS, FailureRule, Roles
-from genperf.panel.reading import SCALED, Reading, by_group, column_named, measured_roles, read_columns
+from genperf.panel.question import as_row, column_named, count_in, wanted_name
+from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, read_columns
 from genperf.panel.table import Table
 from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, labels
 from genperf.table.opened import understood
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import meant_by, plain_name
+from genperf.vocabulary.names import plain_name
 
 
 def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping[str, str]) -> Table:
@@ -79,18 +80,6 @@ def _with_further(table: Table, source: Source | LargeSource, roles: Roles) -> T
     return replace(table, further=further, notes=(*table.notes, *notes), unused=unused)
 
 
-def count_in(name: str, text: str, source: Source) -> str:
-    """Return the column of the count that the names in a column hold, where a number is asked of it.
-
-    It is the only one, or the only one that means what the name of the column does: the devices of `gpu=n2g8`.
-    """
-    names = source.names.get(column_named(name, source.names) or "")
-    made = [*names.columns.values()] if names is not None else []
-    made = made if len(made) == 1 else [n for n in made if meant_by(n) == meant_by(name)]
-    cells = re.split("[,:]", text)
-    return made[0] if len(made) == 1 and made[0] in source.columns and is_number(cells[0]) else name
-
-
 class Recognised(Struct, frozen=True, eq=False, dict=True):
     """A table with the meaning of its columns, looked for where no options name what was measured and a factor."""
 
@@ -101,6 +90,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
     #: The configuration and the quantity of a question: its columns are settings.
     at: Mapping[str, str] = field(default_factory=dict)
     want: str | None = None
+    #: What of the question is not heeded.
+    notes: tuple[str, ...] = ()
     #: The files of a table that is summarised while it is read; `source` has its first rows.
     files: LargeSource | None = None
 
@@ -154,8 +145,10 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         Where a column says how each run was scaled, and the question names one kind, it is of these runs: sizes grow
         with the count in weak scaling, and stay in strong scaling.
         """
-        source = self.source
-        at = {count_in(key, text, source): text for key, text in at.items()}
+        opened = self.meant(at, want) if self.source.tables else self
+        source, requested = opened.source, as_row(opened.source, at)
+        want = requested.wanted or (None if want is None else wanted_name(want, source))
+        at = {count_in(key, text, source): text for key, text in requested.at.items()}
         for key, text in at.items() if not self.given.columns else ():
             if not SCALED.fullmatch(text.strip().lower()) or (column := column_named(key, source.cells)) is None:
                 continue
@@ -164,15 +157,15 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             if rows.any() and not rows.all() and all(map(SCALED.fullmatch, texts)):
                 left_out = step(f"{counted(int((~rows).sum()), 'row')} left out that are not of {column}={text}")
                 source = replace(source.take(np.flatnonzero(rows)), steps=(*source.steps, left_out))
-        return replace(self, source=source, at=at, want=want)
+        return replace(opened, source=source, at=at, want=want, notes=requested.notes)
 
     def table(self) -> Table:
         """Return the checked table."""
         if self.as_given:
             return read_with_roles(self.files or self.source, self.given, self.mapping)
-        return read_with_roles(
-            self.files or self.source, replace(self.roles(), skip_bad_rows=True), self.reading.mapping
-        )
+        roles = replace(self.roles(), skip_bad_rows=True)
+        table = read_with_roles(self.files or self.source, roles, self.reading.mapping)
+        return replace(table, synonyms=self.reading.synonyms) if self.reading.synonyms else table
 
     def roles(self, quantity: str | None = None) -> Roles:
         """Return the roles with a measured column, the likeliest where omitted."""
@@ -205,8 +198,7 @@ def recognised(
         large = LargeSource(str(table), delimiter)
         return Recognised(large.sample(), roles, mapping or {}, at or {}, files=large)
     units = {roles.measured["time"]: roles.measured["unit"]} if {"time", "unit"} <= {*roles.measured} else None
-    opened = Recognised(understood(table, delimiter, roles.columns, units), roles, mapping or {})
-    return (opened.meant(at or {}) if opened.source.tables else opened).for_question(at or {})
+    return Recognised(understood(table, delimiter, roles.columns, units), roles, mapping or {}).for_question(at or {})
 
 
 def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] | None = None, **roles: Any) -> Table:

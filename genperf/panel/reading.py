@@ -3,7 +3,7 @@
 import itertools
 import re
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -43,6 +43,7 @@ from genperf.panel.evidence import (
 )
 from genperf.panel.options import MEASURED, FailureRule, Roles, phase_columns
 from genperf.panel.panel import LEAST_GROWTH, growth_along
+from genperf.panel.question import column_named
 from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells
 from genperf.table.clean import label
@@ -57,7 +58,6 @@ from genperf.vocabulary.names import (
     WAYS,
     canonical_of,
     column_of,
-    counted_noun,
     counts_devices,
     is_relative,
     meant_by,
@@ -91,8 +91,6 @@ SCALED = re.compile(any_of("cells.kind_of_scaling"))
 _OF_A_STEP = ("s", "ms", "us", "ns")
 #: Kind of a header → why its column is measured.
 _KINDS = {"": "none", "time": "a time", "rate": "a rate", "quantity": "an amount of memory, energy or power"}
-#: Names of a scale that do not say what it counts.
-_NAMELESS = any_of("headers.nameless")
 #: Why a column of numbers is not predicted.
 MAY_NAME = "whole numbers without a unit, another one in each row: they may name the runs"
 #: Counts of nodes with as many devices, beside fewer on one node, from which on the devices are those of a node. A
@@ -124,6 +122,9 @@ class Reading(Struct, eq=False, dict=True):
     #: Columns to derive for `read_table`: the throughput of all workers from that of one, the time of a step from
     #: steps per second.
     derived: dict[str, str] = field(default_factory=dict)
+    #: Column in no role → cell → what it says under the factors and groups: the same names by another header, or
+    #: nothing, of what is the same in every run.
+    synonyms: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
 
     @property
     def meanings(self) -> dict[str, TableColumn]:
@@ -267,46 +268,6 @@ def read_columns(
     _order_quantities(reading, want)
     _assign_roles(reading, requested, unmeasured, given_roles, alone)
     return reading
-
-
-def column_named(name: str, columns: Collection[str], scale: str | None = None) -> str | None:
-    """Return the column that a question means: by its header, however it is written, or by the field's name for it."""
-    if name in columns:
-        return name
-    cores = words_of("headers.cores")
-    spellings = (
-        *(plain_name, lambda n: counted_noun(n).removesuffix("s"), canonical_of, plural_of),
-        lambda n: cores[0] if counted_noun(n) in cores else None,
-    )
-    meant = dict.fromkeys(spelled(name) for spelled in spellings)
-    for spelled in spellings:
-        there = {spelled(column): column for column in reversed(list(columns))}
-        matched = next((there[key] for key in meant if key is not None and key in there), None)
-        if matched is not None:
-            return matched
-    # A scale whose name says nothing counts what the question does.
-    unnamed = scale is not None and re.fullmatch(_NAMELESS, plain_name(scale)) is not None
-    return scale if unnamed and meant_by(name) in LEVELS else None
-
-
-def column_holding(
-    text: str,
-    columns: Collection[str],
-    find: Callable[[Collection[str]], str | None],
-    levels: Callable[[str], Collection[str]],
-) -> str | None:
-    """Return the column that `find` gives of some; for a count not one that holds names: `gpus=32` beside `GPU`.
-
-    `levels` gives the texts in a column, and nothing of a column of numbers.
-    """
-    column = find(columns)
-    if column is None or amount(re.split("[,:]", text)[0]) is None or text in levels(column):
-        return column
-
-    def holds_names(name: str) -> bool:
-        return bool(levels(name)) and all(amount(level) is None for level in levels(name))
-
-    return find([n for n in columns if not holds_names(n)]) if holds_names(column) else column
 
 
 def _role_alone(
@@ -855,7 +816,23 @@ def _with_series(
     elif texts:
         levels = [n for n in texts if not columns[n].is_provenance]
         roles = replace(roles, categorical=tuple(dict.fromkeys([*roles.categorical, *levels])))
+    reading.synonyms = _synonyms(reading, [columns[n] for n in (*roles.group, *roles.categorical) if n in columns])
     return replace(roles, intrinsic=tuple(dict.fromkeys([*roles.intrinsic, *(c.name for c in free)])))
+
+
+def _synonyms(reading: Reading, names: Sequence[TableColumn]) -> dict[str, dict[str, dict[str, str]]]:
+    """Return what the columns of kinds and constants in no role say under the names that have one."""
+    synonyms: dict[str, dict[str, dict[str, str]]] = {}
+    for column in reading.with_role("kind", "constant"):
+        if column in names or not column.levels:
+            continue
+        if not column.varies:
+            synonyms[column.name] = {column.levels[0]: {}}
+        for name in names:
+            pairs = dict.fromkeys(zip(column.texts.tolist(), name.texts.tolist(), strict=True))
+            if column.varies and len(pairs) == len(column.levels) == len(name.levels):
+                synonyms[column.name] = {cell: {name.name: level} for cell, level in pairs}
+    return synonyms
 
 
 def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str]) -> bool:

@@ -112,6 +112,8 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     further: Mapping[str, Table] = field(default_factory=dict)
     #: Field's name → column, for counts that have another name, such as `p`; a fit finds them by it.
     mapping: Mapping[str, str] = field(default_factory=dict)
+    #: Names in no role: see `Panel.synonyms`.
+    synonyms: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -139,7 +141,7 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         target = msgspec.structs.replace(self.target, work=work)
         derived = {name: text for name, text in self.derived.items() if name in {f.name for f in self.factors}}
         about = self.factors, self.mapping, self.group, self.scaling
-        return panel_of(*about, target, derived, self.median_runs())
+        return panel_of(*about, target, derived, self.median_runs(), self.synonyms)
 
     def mapped(self, mapping: Mapping[str, str]) -> Table:
         """Return the table in which further columns are the field's factors; its panel refuses those it lacks."""

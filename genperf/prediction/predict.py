@@ -262,23 +262,24 @@ class PredictedFrom:
 
 
 def predict(
-    model: PredictedFrom, source: Source, interval: float = 0.9, band: Band = "prediction"
+    model: PredictedFrom, source: Source, interval: float = 0.9, band: Band = "prediction", fill: bool = False
 ) -> dict[str, AnyArray]:
-    """Predict the target.
+    """Predict the target; with `fill` at the values of a measured run where factors are left open.
 
     Returns
     -------
     dict of str to ndarray of shape (rows,)
-        The factors that were given, as numbers or labels. Then the target by its name, `lower` and `upper` in its unit,
-        `verdict`, `reason`, and `fits`: the probability that such a run does not fail. Where a throughput was measured,
-        it comes before the time with its own bounds; further quantities come behind the bounds as `NAME`, `NAME_lower`
-        and `NAME_upper`.
+        The factors that were given or left open, as numbers or labels. Then the target by its name, `lower` and `upper`
+        in its unit, `verdict`, `reason`, and `fits`: the probability that such a run does not fail. Where a throughput
+        was measured, it comes before the time with its own bounds; further quantities come behind the bounds as `NAME`,
+        `NAME_lower` and `NAME_upper`.
     """
     if band not in ("prediction", "confidence"):
         raise GenperfError(f"unknown band '{band}'", hint="prediction or confidence")
-    query, names = query_of(source, model.schema, new_levels=True), model.predicted_names
+    query, names = query_of(source, model.schema, new_levels=True, fill=fill), model.predicted_names
     predicted = predicted_columns(model, query, interval, band)
-    factor_columns = {n: query.columns[n] for n in query.given if n in query.columns and n not in names}
+    alone = {f.name for f in model.schema.factors if f.distinct == 1} - {*source.columns} if fill else set()
+    factor_columns = {n: query.columns[n] for n in query.given if n in query.columns and n not in {*names, *alone}}
     return {**factor_columns, **{name: predicted[name] for name in names}}
 
 

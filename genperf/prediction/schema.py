@@ -16,17 +16,18 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Index, Mask
 from genperf.discrepancy.product import NotNegative
-from genperf.errors import GenperfError, Note, TableError, did_you_mean, listed, misspelt, suggest
+from genperf.errors import GenperfError, TableError, did_you_mean, listed, misspelt, suggest
 from genperf.formula import parse, quote_name, render
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.panel.configurations import completed
 from genperf.panel.machine import PARTS
 from genperf.panel.panel import TIME, Median, Target, panel_of
+from genperf.panel.question import column_named, of_model
 from genperf.scaling import Scaling
 from genperf.table import Factor, Role
 from genperf.table.cells import Source, source_of_columns
-from genperf.table.clean import faults_of, labels, numbers
+from genperf.table.clean import faults_of, label, labels, numbers
 from genperf.table.opened import open_source, understood
 from genperf.vocabulary import words_of
 from genperf.words.numbers import samples_called
@@ -69,6 +70,8 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     medians: tuple[Median, ...] = ()
     #: Factors by the field's names, with the columns that the user gave for them.
     mapping: dict[str, str] = {}
+    #: Names in no role: see `Panel.synonyms`.
+    synonyms: dict[str, dict[str, dict[str, str]]] = {}
     #: Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
     reading: tuple[tuple[str, str], ...] = ()
     #: As `Table.scaling`. The work of a step is the target's, a formula over the factors.
@@ -80,7 +83,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     def panel(self) -> Panel:
         """What the factors mean: which one counts the workers, what the work is, what follows what."""
         about = self.factors, self.mapping, self.group, self.scaling
-        return panel_of(*about, self.target, self.derived, self.medians)
+        return panel_of(*about, self.target, self.derived, self.medians, self.synonyms)
 
     @property
     def of_steps(self) -> bool:
@@ -124,6 +127,7 @@ def schema_of(table: Table) -> Schema:
         target=panel.target or table.target,
         derived=dict(panel.derived),
         mapping=dict(table.mapping),
+        synonyms={name: {cell: dict(said) for cell, said in cells.items()} for name, cells in table.synonyms.items()},
         configurations=len(table.medians()),
         rejected=table.rejected_rows,
         noise=noise if math.isfinite(noise) else None,
@@ -147,8 +151,6 @@ class Query(Struct, frozen=True, eq=False):
     columns: dict[str, AnyArray]
     #: The columns that were given, factors or not; other factors were filled in or derived.
     given: tuple[str, ...] = ()
-    #: What was filled in or left aside.
-    notes: tuple[Note, ...] = ()
 
     def single(self, what: str) -> dict[str, Any]:
         """Return the factors of the one configuration; `what` needs one."""
@@ -213,19 +215,8 @@ def query_of(
         as_factors = (Factor(name, "extrinsic", distinct=0, positive=True) for name in machine_parts)
         columns |= {factor.name: _checked(factor, source, schema) for factor in as_factors}
     where = source.name if source.name != "DataFrame" else None
-    columns, taken = completed(schema.panel, columns, len(source.lines), where, fill, refuse)
-    follow = [name for name, how in taken.items() if isinstance(how, np.ndarray)]
-    if fill:
-        return Query(len(source.lines), columns, tuple(columns))
-    # How each factor that was left out has its value.
-    notes = []
-    for name, value in taken.items():
-        if isinstance(value, np.ndarray):
-            how = f"{', '.join(f'{number:g}' for number in np.unique(value)[:3])}, as it follows in the runs"
-        else:
-            how = (f"'{value}'" if isinstance(value, str) else f"{value:g}") + ", its one measured value"
-        notes.append(Note(f"'{name}' is taken as {how}", "filled"))
-    return Query(len(source.lines), columns, (*source_columns, *follow), tuple(notes))
+    columns, follow = completed(schema.panel, columns, len(source.lines), where, fill, refuse)
+    return Query(len(source.lines), columns, (*columns,) if fill else (*source_columns, *follow))
 
 
 def combine(values: Mapping[str, Any]) -> dict[str, AnyArray]:
@@ -260,6 +251,14 @@ def model_names(names: Iterable[str], schema: Schema) -> dict[str, str]:
 def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """Return values by the model's names."""
     factor_names = [f.name for f in schema.factors]
+    for name in [n for n in values if not {schema.panel.meant(n)} & {*factor_names, *schema.group}]:
+        if (synonym := column_named(name, schema.synonyms)) is not None:
+            cells = values[name] if _is_list(values[name]) else [values[name]]
+            further: dict[str, Any]
+            said = [of_model(schema.panel, {synonym: label(cell)}).at for cell in cells]
+            further = {column: [of_cell[column] for of_cell in said] for column in said[0]}
+            further = further if _is_list(values[name]) else {column: cell for column, (cell,) in further.items()}
+            values = {**{n: value for n, value in values.items() if n != name}, **further}
     inputs = {name for text in schema.derived.values() for name in parse(text).names}
     # Two names of one factor with one value mean it once: 64, "64" and 64.0 are alike.
     meant = dict[tuple[str, str], str]()

@@ -60,8 +60,8 @@ def proposal_page(
     upto = max(largest * 2.0**RULES.blind, target or 0.0)
     at = place.scaling.at if target is None else place.values
     work = work_of(result, question)
-    far, formula = EVALUATED_MULTIPLE * upto, None if work.whole else work.total
-    answer = scaling(result, at, along=name, upto=far, level=limit, interval=view.interval, work=formula)
+    far = EVALUATED_MULTIPLE * upto
+    answer = scaling(result, at, along=name, upto=far, level=limit, interval=view.interval, work=work)
     if answer.refusal:
         raise GenperfError(answer.refusal, hint="--work '32*gpus', --scaling strong, or a column of the batch")
     machine, rows = ladder_rows(

@@ -15,6 +15,7 @@ from genperf.arrays import AnyArray, Index
 from genperf.errors import LISTED, Note, TableError, counted, did_you_mean, listed
 from genperf.panel import Panel
 from genperf.panel.configurations import typical_run
+from genperf.panel.question import Requested, of_model
 from genperf.prediction import Band, Evidence, Member, PredictedFrom, cells_of, predict
 from genperf.prediction.schema import Query, query_of
 from genperf.table.cells import Cells, Source, frame_of
@@ -46,7 +47,7 @@ class Result(ABC):
         ----------
         data : path, DataFrame or mapping, optional
             A column per factor, and the group columns: without these every group predicts every row. Or values by
-            name, lists being combined each with each.
+            name, lists being combined each with each; factors left open are those of a measured run, as in `ask`.
         interval : float
             Nominal coverage, above 0 and below 1.
         band : {"prediction", "confidence"}
@@ -64,7 +65,7 @@ class Result(ABC):
         Raises
         ------
         TableError
-            Where a group is unknown, a factor is missing, or a value is not one the model can take.
+            Where a group is unknown, a table lacks a factor, or a value is not one the model can take.
         """
         if (data is None) == (not values):
             what = "values are given twice" if values else "nothing is requested"
@@ -88,7 +89,7 @@ class Result(ABC):
         >>> result.predict_columns({"workers": [8, 16]})["time"].round(3)
         array([2. , 1.5])
         """
-        return self._predicted(cells_of(data, self.first.schema), interval, band)
+        return self._predicted(cells_of(data, self.first.schema), interval, band, fill=isinstance(data, Mapping))
 
     @property
     @abstractmethod
@@ -96,8 +97,12 @@ class Result(ABC):
         """The model, or that of the first group: all groups have the same columns."""
 
     @abstractmethod
-    def _predicted(self, source: Source, interval: float, band: Band) -> dict[str, Cells]:
-        """Predict the rows of a source, as `predict_columns` does."""
+    def asked(self, at: Mapping[str, str]) -> Requested:
+        """Return a question under the columns of the model: see `genperf.panel.question.of_model`."""
+
+    @abstractmethod
+    def _predicted(self, source: Source, interval: float, band: Band, fill: bool) -> dict[str, Cells]:
+        """Predict the rows of a source, as `predict_columns` does; `fill` factors that are left open."""
 
     def report(self, path: str | Path, **options: Any) -> Path:
         """Write the page: `genperf.report`."""
@@ -232,13 +237,17 @@ class FitResult(Result, PredictedFrom):
         """The model itself."""
         return self
 
+    def asked(self, at: Mapping[str, str]) -> Requested:
+        """Return a question under the model's columns."""
+        return of_model(self.panel, at)
+
     @property
     def results(self) -> dict[tuple[str, ...], FitResult]:
         """The model by its key, as of groups."""
         return {(): self}
 
-    def _predicted(self, source: Source, interval: float, band: Band) -> dict[str, Cells]:
-        return _beside(source, predict(self, source, interval, band), self.predicted_names)
+    def _predicted(self, source: Source, interval: float, band: Band, fill: bool) -> dict[str, Cells]:
+        return _beside(source, predict(self, source, interval, band, fill), self.predicted_names)
 
     def explain(self, at: Any = None, **options: Any) -> Any:
         """Return the parts of a predicted value: `genperf.explain`."""
@@ -373,6 +382,11 @@ class GroupedResult(Result):
             raise TableError(f"there is no group {key_text}", hint=hint)
         return self.results[wanted]
 
+    def asked(self, at: Mapping[str, str]) -> Requested:
+        """Return a question under the columns of the models and those that name their groups."""
+        keys = zip(*self.results, strict=True)
+        return of_model(self.first.panel, at, {name: {*texts} for name, texts in zip(self.group, keys, strict=True)})
+
     def explain(self, at: Any = None, **options: Any) -> dict[tuple[str, ...], Any]:
         """Return the parts of each group's predicted value, by the group's values: `genperf.explain`."""
         return {key: result.explain(at, **options) for key, result in self.results.items()}
@@ -390,7 +404,7 @@ class GroupedResult(Result):
             raise TableError("no group was fitted", hint="; ".join(list(self.failures.values())[:1]) or None)
         return next(iter(self.results.values()))
 
-    def _predicted(self, source: Source, interval: float, band: Band) -> dict[str, Cells]:
+    def _predicted(self, source: Source, interval: float, band: Band, fill: bool) -> dict[str, Cells]:
         """Predict each row by the model of its group."""
         groups = {g: labels(source.columns[g]) for g in self.group if g in source.columns}
         if len(groups) < len(self.group):
@@ -409,7 +423,7 @@ class GroupedResult(Result):
             groups = {g: np.array([key[g] for key, _ in left], dtype=object) for g in self.group}
             source = source.take(np.array([row for _, row in left]))
         rows = rows_by_group(groups, len(source.lines))
-        by_group = [predict(self[key], source.take(places), interval, band) for key, places in rows.items()]
+        by_group = [predict(self[key], source.take(places), interval, band, fill) for key, places in rows.items()]
         back = np.argsort(np.concatenate(list(rows.values())))
         names = dict.fromkeys(name for fit in self.results.values() for name in fit.predicted_names)
         further = dict.fromkeys(name for fit in self.results.values() for name in fit.further_names)

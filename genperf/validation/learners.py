@@ -21,7 +21,6 @@ from genperf.formula import Node, call, evaluate
 from genperf.panel import Panel, Table
 from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import ONE
-from genperf.scaling import is_whole
 from genperf.table import Factor
 
 # Numbers of the learners, chosen once and never tuned to a table.
@@ -232,7 +231,7 @@ def last_point(train: Table, data: pd.DataFrame, interval: float, seed: int) -> 
     # What a time is proportional to: a worker's batch, and 1/n of a job; else one.
     work: Node = ONE
     if train.target.unit == SECONDS:
-        workers = panel.counted_node if is_whole(train.scaling) else None
+        workers = panel.counted_node if panel.of_jobs else None
         work = (panel.node("batch") or ONE) if workers is None else call("divide", ONE, workers)
 
     def samples(frame: pd.DataFrame) -> Array:

@@ -1,7 +1,7 @@
 """Counts, intervals, durations and quantities as a person reads them."""
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,12 @@ def interval_note(level: float, lower: str, upper: str, middle: str, unit: str =
 
 #: How `--at` and the cells of a table write thousands of millions.
 LETTERS = ((1e12, "T"), (1e9, "B"), (1e6, "M"))
+
+
+def taken_text(taken: Mapping[str, Sequence[Any]]) -> str:
+    """Return what a question left open, with the values that stand for it."""
+    values = {name: " or ".join(dict.fromkeys(map(setting_text, cells))) for name, cells in taken.items()}
+    return f"not given, and taken at: {join_values(values)}; --at sets them"
 
 
 def join_values(values: Mapping[str, Any]) -> str:

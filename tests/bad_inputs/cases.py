@@ -436,7 +436,6 @@ def cases() -> dict[str, tuple[str, ...]]:
     listed["endless model"] = ("predict", "/dev/zero", "--at", "workers=4")
     listed["endless settings"] = ("--config", "/dev/zero", "models")
     listed["ask of more columns than are recognised"] = ("ask", "--full", "wide.csv", "--at", "workers=32")
-    listed["predict without two factors"] = ("predict", "t.json", "--at", "workers=4")
     listed["data without two factors"] = ("predict", "t.json", "--data", "runs.csv")
     listed["a pipe summarised"] = ("check", "pipe", "--aggregate", *TABLE)
     listed["server"] = ("check", "http://127.0.0.1:9/runs.csv", "--aggregate", *TABLE)

@@ -878,10 +878,80 @@ def test_words_of_a_factor_mean_it_at_every_door(shell: Shell) -> None:
     fitted = gp.fit(gp.read_table("runs.csv", time="Wall time (s)", extrinsic="OpenMP Threads"), seed=0)
     assert fitted.predict({"threads": 64})["time"].tolist() == fitted.predict({"OpenMP Threads": 64})["time"].tolist()
     assert "no factor 'threads of all'" in refusal(shell, "predict", "runs.csv", "--at", "threads of all=64")
-    assert "as 64 and, by 'workers', as 3" in refusal(shell, "predict", "runs.csv", *at, "--at", "workers=3")
+    assert "'threads=64' and 'workers=3' name the same column" in refusal(
+        shell, "predict", "runs.csv", *at, "--at", "workers=3"
+    )
     # A column beside it in a table is another one.
     Path("asked.csv").write_text("OpenMP Threads,threads\n64,1\n")
     assert fitted.predict("asked.csv")["time"].tolist() == fitted.predict({"threads": 64})["time"].tolist()
+
+
+def test_a_word_of_a_question_names_the_measured_column_at_every_door(shell: Shell) -> None:
+    rows = [f"{n},{10 * n**0.96:.4g},{41 * n**0.94:.4g}" for n in (1, 2, 4, 8, 16)]
+    Path("wide.csv").write_text("\n".join(["GPUs,GPT-2 (seq/s),BERT (seq/s)", *rows]) + "\n")
+    for network in ("GPT-2 (seq/s)", "BERT (seq/s)"):
+        at = ("--at", "gpus=64", "--at", f"Workload={network}")
+        expected = json.loads(done(shell, "ask", "wide.csv", *at, "--json"))["answers"][0]["value"]
+        (row,) = json.loads(done(shell, "predict", "wide.csv", *at, "--json"))["predictions"]
+        assert row["throughput"] == pytest.approx(expected)
+        done(shell, "report", "wide.csv", *at)
+        done(shell, "fit", "wide.csv", "--throughput", network, "-o", f"{network[:3]}.json")
+        for command in (("predict",), ("ask",), ("compare", "--or", "gpus=32"), ("explain",)):
+            done(shell, command[0], f"{network[:3]}.json", *at, *command[1:])
+    assert "no factor 'Workload'" in refusal(shell, "predict", "BER.json", "--at", "Workload=GPT-2 (seq/s)")
+
+
+def test_names_that_say_the_same_mean_it_at_every_door(shell: Shell) -> None:
+    names = (("pytorch", "resnet", 400), ("tf", "vgg", 300))
+    rows = [f"{a},{b},V100,{n},{of_one * n**0.96:.4g},8" for a, b, of_one in names for n in COUNTS]
+    Path("runs.csv").write_text("\n".join(["Framework,Benchmark,GPU,num_gpus,images_per_s,lr", *rows]) + "\n")
+    done(shell, "fit", "runs.csv", "-o", "model.json")
+    assert gp.load_model("model.json").group == ("Framework",)
+    at = ("--at", "num_gpus=32", "--at")
+    expected = json.loads(done(shell, "ask", "runs.csv", *at, "Framework=tf", "--json"))["answers"][0]["value"]
+    for question in ("Framework=tf", "Benchmark=VGG", "Benchmark=vgg,GPU=v100", "benchmark=vgg,lr=8"):
+        texts = [text for word in question.split(",") for text in ("--at", word)]
+        asked = json.loads(done(shell, "ask", "model.json", *at[:2], *texts, "--json"))
+        (row,) = json.loads(done(shell, "predict", "model.json", *at[:2], *texts, "--json"))["predictions"]
+        assert asked["answers"][0]["value"] == row["throughput"] == pytest.approx(expected)
+    fitted = gp.load_model("model.json")
+    both = fitted.predict({"Benchmark": ["resnet", "vgg"], "num_gpus": 32})
+    assert both["Framework"].tolist() == ["pytorch", "tf"]
+    assert fitted.predict({"Benchmark": "vgg", "num_gpus": 32})["throughput"].tolist() == [pytest.approx(expected)]
+    text = refusal(shell, "predict", "model.json", *at, "Benchmark=bert")
+    assert "no run has Benchmark=bert" in text
+    assert "one of resnet, vgg" in text
+    # Another number of a column that never changed is not heeded, and that is told.
+    for source in ("runs.csv", "model.json"):
+        notes = gp.ask(source, num_gpus=32, lr=9, Framework="tf").notes
+        assert "lr was always 8: nothing shows another one" in notes
+
+
+def test_what_a_question_leaves_open_is_taken_at_every_door_as_ask_takes_it(shell: Shell) -> None:
+    rows = [f"{b},{n},{0.02 * b + 0.1 + 0.01 * n:.4g}" for b in (8, 16, 32) for n in (1, 2, 4, 8)]
+    Path("runs.csv").write_text("\n".join(["batch_per_gpu,gpus,step_s", *rows]) + "\n")
+    at = ("--at", "gpus=32")
+    answer = gp.ask("runs.csv", gpus=32)
+    done(shell, "fit", "runs.csv", "-o", "model.json")
+    for source in ("runs.csv", "model.json"):
+        (row,) = json.loads(done(shell, "predict", source, *at, "--json"))["predictions"]
+        assert (row["batch_per_gpu"], row["time"]) == (answer.taken["batch_per_gpu"], pytest.approx(answer.value))
+        status, _, errors = shell("predict", source, *at)
+        assert status == 0
+        assert f"not given, and taken at: batch_per_gpu={answer.taken['batch_per_gpu']:g}; --at sets them" in errors
+
+
+def test_the_knee_takes_the_work_that_ask_takes(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,step_s\n1,0.5\n2,0.505\n4,0.515\n8,0.53\n16,0.56\n")
+    answer = gp.ask("runs.csv", gpus=64)
+    assert "Nothing shows the work of a step" in answer.sentences["expect"]
+    out = done(shell, "explain", "runs.csv", "--at", "gpus=64", "--knee")
+    assert "Nothing shows the work of a step, and each device is taken to keep its own." in out
+    assert "weak scaling along gpus" in out
+    (row,) = json.loads(done(shell, "predict", "runs.csv", "--at", "gpus=64", "--show", "efficiency", "--json"))[
+        "predictions"
+    ]
+    assert row["efficiency"] == pytest.approx(answer.to_dict()["efficiency"], rel=1e-6)
 
 
 def test_a_time_that_was_used_is_no_throughput(shell: Shell) -> None:

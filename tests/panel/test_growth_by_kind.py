@@ -27,7 +27,7 @@ def test_a_batch_halves_where_the_like_runs_shared_their_work_and_stays_where_ea
     assert configuration["batch_per_gpu"] == 4.0
     # What is missing is named as `ask` takes it.
     with pytest.raises(TableError, match="--at mode=strong,net=large, as ask takes them"):
-        fitted.predict(gpus=16)
+        fitted.predict(pd.DataFrame({"gpus": [16]}))
 
 
 def test_titles_of_tables_say_how_their_runs_were_scaled() -> None:

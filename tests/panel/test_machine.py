@@ -131,7 +131,8 @@ def test_nodes_are_completed_by_predict_and_unknown_factors_are_not() -> None:
     result = gp.fit(runs, time="s", extrinsic="nodes,gpus", intrinsic="layers", model="a*layers + b*gpus")
     assert result.predict({"nodes": 32, "layers": 12})["gpus"].tolist() == [256.0]
     with pytest.raises(gp.GenperfError, match="'layers' is missing"):
-        result.predict({"nodes": 32})
+        result.predict(pd.DataFrame({"nodes": [32]}))
+    assert result.predict({"nodes": 32})["layers"].tolist() == [dict(gp.ask(result, nodes=32).facts.at)["layers"]]
 
 
 UNKNOWN_NODES = "nothing shows how many devices a node has"

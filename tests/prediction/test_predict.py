@@ -43,7 +43,6 @@ def test_several_values_combine_each_with_each(values: Any) -> None:
 def test_a_question_is_completed() -> None:
     query = read_query(FULL, SCHEMA)
     assert query.columns["batch"].tolist() == [32.0]
-    assert "'batch' is taken as 32" in str(query.notes[0])
     # A derived factor is derived again; two names of one factor agree.
     assert read_query({"workers": 2, "layers": 2, "framework": "mxnet"}, SCHEMA).columns["flops"].tolist() == [20.0]
     query = read_query({**FULL, "workers": [2, 4], "gpus": [2.0, 4.0]}, SCHEMA)
@@ -261,11 +260,16 @@ def test_passes_fall_as_the_workers_grow() -> None:
 def test_a_batch_that_was_free_is_not_taken_to_follow(changed: pd.DataFrame) -> None:
     result = fitted(changed, extrinsic="gpus,global_batch")
     with pytest.raises(gp.GenperfError, match="'global_batch' is missing"):
-        result.predict({"gpus": 64})
+        result.predict(pd.DataFrame({"gpus": [64]}))
+    # A question is answered as `ask` does, at what a measured run had.
+    answer = gp.ask(result, gpus=64)
+    there = result.predict({"gpus": 64})
+    assert there["global_batch"].tolist() == [dict(answer.facts.at)["global_batch"]]
+    assert there["time"].tolist() == [pytest.approx(answer.facts.expected.value.value)]
 
 
 def test_names_are_found_however_they_are_written(tmp_path: object) -> None:
-    from genperf.panel.reading import column_named
+    from genperf.panel.question import column_named
 
     runs = {"Nodes": [1, 2, 4], "Model": ["a", "a", "b"], "Samples/sec": [10.0, 19.0, 30.0]}
     assert [column_named(name, runs) for name in ("nodes", "model", "colour")] == ["Nodes", "Model", None]
