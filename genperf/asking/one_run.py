@@ -15,7 +15,7 @@ import pandas as pd
 from msgspec import Struct, to_builtins
 from msgspec.structs import asdict, replace
 
-from genperf.asking.ask import SCALE, Question, as_row, expectation
+from genperf.asking.ask import Question, expectation
 from genperf.attribution.derived import reported_of
 from genperf.errors import GenperfError, counted
 from genperf.facts import ENDS, Interval, PublishedPlace
@@ -27,6 +27,7 @@ from genperf.one_run.run import TrainingRun, run_of_row
 from genperf.one_run.utilisation import Utilisation, conventions_of, percent, utilisation_of
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
+from genperf.panel.question import SCALE, as_row
 from genperf.panel.read import read_table
 from genperf.panel.words import number_of
 from genperf.peaks import UNKNOWN, device_in, link_rate

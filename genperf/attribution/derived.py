@@ -239,7 +239,7 @@ def growth_of(
         sample=work.unit,
         whole=work.whole,
         of_steps=of_steps,
-        assumption=work.assumption,
+        assumption=curve.steps.assumption,
         gain=gain,
         marginal=marginal,
         chance=chance,
