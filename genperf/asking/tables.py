@@ -187,7 +187,7 @@ def is_model_file(source: object) -> bool:
 
 def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], question: Question | None = None) -> Answer:
     """Answer one configuration from a model; of several groups, from the one that the question names or means."""
-    requested = fitted.asked(at)
+    requested = fitted.requested(at)
     models, named = models_of(fitted, requested.at)
     group, fitted = most_measured_group(models)
     left_open = {n: level for n, level in group.items() if any(other[n] != level for other, _ in models)}

@@ -96,7 +96,7 @@ def configuration(texts: Sequence[str], option: str, fitted: FitResult | Grouped
     """
     # A value alone is the count.
     named = [text if "=" in text or not text[:1].isdigit() else f"{SCALE}={text}" for text in texts]
-    requested = fitted.asked(pairs(named, option, [*names_of(fitted), *fitted.first.schema.synonyms]))
+    requested = fitted.requested(pairs(named, option, [*names_of(fitted), *fitted.first.schema.synonyms]))
     for note in requested.notes:
         tell(f"note: {note}", err=True)
     return {n: plain_amounts(text) if _numeric(n, fitted) else text for n, text in requested.at.items()}

@@ -192,7 +192,7 @@ def of_model(panel: Panel, at: Mapping[str, str], groups: Mapping[str, Collectio
     levels = {**{f.name: f.levels for f in panel.factors}, **{name: groups.get(name, ()) for name in panel.group}}
     out: dict[str, str] = {}
     constant: list[str] = []
-    asked_by: dict[str, str] = {}
+    names_of: dict[str, str] = {}
     for given_name, text in at.items():
         name = panel.along().name if given_name == SCALE and SCALE not in levels else given_name
         column = column_holding(text, levels, partial(column_named, name), levels.__getitem__)
@@ -202,16 +202,16 @@ def of_model(panel: Panel, at: Mapping[str, str], groups: Mapping[str, Collectio
         column = column or panel.meant(name)
         if synonym is None and column not in levels and _names_target(panel, column, text):
             continue
-        said = {column: text} if synonym is None else _said_by(panel, synonym, text)
-        if said is None:
+        columns = {column: text} if synonym is None else _of_synonym(panel, synonym, text)
+        if columns is None:
             constant.append(_always(str(synonym), *panel.synonyms[str(synonym)]))
             continue
-        for said_column, value in said.items():
-            if not _same(out.setdefault(said_column, value), value):
-                what = f"'{asked_by[said_column]}={out[said_column]}' and '{name}={text}'"
+        for meant_column, value in columns.items():
+            if not _same(out.setdefault(meant_column, value), value):
+                what = f"'{names_of[meant_column]}={out[meant_column]}' and '{name}={text}'"
                 hint = "give one of them, or the whole name of another column"
                 raise TableError(f"{what} name the same column", hint=hint)
-            asked_by[said_column] = given_name
+            names_of[meant_column] = given_name
     return Requested(out, tuple(constant))
 
 
@@ -223,16 +223,16 @@ def _names_target(panel: Panel, name: str, text: str) -> bool:
     return not is_known and amount(text) is None and bool(words_in(text)) and words_in(text) <= words_in(measured)
 
 
-def _said_by(panel: Panel, synonym: str, text: str) -> dict[str, str] | None:
+def _of_synonym(panel: Panel, synonym: str, text: str) -> dict[str, str] | None:
     """Return what cells of a column say under the columns of a model; None of a number that no run had."""
     cells = panel.synonyms[synonym]
     texts = [text] if text in cells else [value.strip() for value in text.split(",")]
-    known = [cell for value in texts for cell in cells if _same(cell, value)]
-    if len(known) < len(texts):
+    matching = [cell for value in texts for cell in cells if _same(cell, value)]
+    if len(matching) < len(texts):
         if len(cells) == 1 and is_number(text):
             return None
         raise TableError(f"no run has {synonym}={text}", hint=f"one of {listed([*cells])}")
-    return {column: ",".join(cells[cell][column] for cell in known) for column in cells[known[0]]}
+    return {column: ",".join(cells[cell][column] for cell in matching) for column in cells[matching[0]]}
 
 
 def _same(cell: str, text: str) -> bool:

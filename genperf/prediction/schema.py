@@ -127,7 +127,7 @@ def schema_of(table: Table) -> Schema:
         target=panel.target or table.target,
         derived=dict(panel.derived),
         mapping=dict(table.mapping),
-        synonyms={name: {cell: dict(said) for cell, said in cells.items()} for name, cells in table.synonyms.items()},
+        synonyms={name: {cell: dict(row) for cell, row in cells.items()} for name, cells in table.synonyms.items()},
         configurations=len(table.medians()),
         rejected=table.rejected_rows,
         noise=noise if math.isfinite(noise) else None,
@@ -254,9 +254,8 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     for name in [n for n in values if not {schema.panel.meant(n)} & {*factor_names, *schema.group}]:
         if (synonym := column_named(name, schema.synonyms)) is not None:
             cells = values[name] if _is_list(values[name]) else [values[name]]
-            further: dict[str, Any]
-            said = [of_model(schema.panel, {synonym: label(cell)}).at for cell in cells]
-            further = {column: [of_cell[column] for of_cell in said] for column in said[0]}
+            rows = [of_model(schema.panel, {synonym: label(cell)}).at for cell in cells]
+            further: dict[str, Any] = {column: [row[column] for row in rows] for column in rows[0]}
             further = further if _is_list(values[name]) else {column: cell for column, (cell,) in further.items()}
             values = {**{n: value for n, value in values.items() if n != name}, **further}
     inputs = {name for text in schema.derived.values() for name in parse(text).names}

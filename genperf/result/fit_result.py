@@ -97,7 +97,7 @@ class Result(ABC):
         """The model, or that of the first group: all groups have the same columns."""
 
     @abstractmethod
-    def asked(self, at: Mapping[str, str]) -> Requested:
+    def requested(self, at: Mapping[str, str]) -> Requested:
         """Return a question under the columns of the model: see `genperf.panel.question.of_model`."""
 
     @abstractmethod
@@ -237,7 +237,7 @@ class FitResult(Result, PredictedFrom):
         """The model itself."""
         return self
 
-    def asked(self, at: Mapping[str, str]) -> Requested:
+    def requested(self, at: Mapping[str, str]) -> Requested:
         """Return a question under the model's columns."""
         return of_model(self.panel, at)
 
@@ -382,7 +382,7 @@ class GroupedResult(Result):
             raise TableError(f"there is no group {key_text}", hint=hint)
         return self.results[wanted]
 
-    def asked(self, at: Mapping[str, str]) -> Requested:
+    def requested(self, at: Mapping[str, str]) -> Requested:
         """Return a question under the columns of the models and those that name their groups."""
         keys = zip(*self.results, strict=True)
         return of_model(self.first.panel, at, {name: {*texts} for name, texts in zip(self.group, keys, strict=True)})
