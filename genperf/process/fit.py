@@ -85,28 +85,18 @@ def _kept(medians: Table) -> tuple[Table, list[Note]]:
 
 
 def _fitted(table: Table, noise: float) -> Members:
-    """Fit every mean with its process to all rows; the first's sizes are where the others' begin."""
-    y, axes = np.log(table.measured), axes_of(table)
-    x = [axis.coordinates(table.columns) for axis in axes]
-    prior = Product(axes, LEVEL_SIZE, LOCAL_PART)
-    apart = one_at_a_time(table)
-    candidates: list[StackCandidate] = []
-    for mean in means_of(table):
-        basis = mean.basis(table.columns)
-        constants = basis.without_traces(basis.fitted(y), y)
-        residual = y - basis.log_sum(constants)
-        # A sum that fits runs of one factor at a time knows no more of two together than their product does.
-        first_fit = candidates[0].fit if candidates else None
-        fit = first_fit if apart and first_fit else fit_sizes(x, residual - residual.mean(), prior, first_fit)
-        candidates.append(StackCandidate(mean, basis, constants, y, fit, x))
+    """Fit every mean with its process to all rows, and weigh them by rows that were held out."""
+    apart, rows = one_at_a_time(table), np.arange(len(table))
+    candidates = _candidates(table, apart)
+    kinds = [candidate.mean.kind for candidate in candidates]
     growth = growth_of(table, noise)
-    anchors = None if growth is None else growth.anchors(np.arange(len(y)))
-    kinds = [c.mean.kind for c in candidates]
-    if anchors is not None:
+    if growth is not None and (anchors := growth.anchors(rows)) is not None:
         candidates.append(replace(candidates[0], anchors=anchors))
         kinds.append("growth")
+    else:
+        growth = None
     doing("weighing its means")
-    folds = predict_held_out(candidates, folds_of(len(y), np.random.default_rng([CONTENT_SEED, 3])))
+    folds = predict_held_out(candidates, folds_of(len(rows), np.random.default_rng([CONTENT_SEED, 3])))
     pseudo = np.array([MEMBER_PRIOR[kind] for kind in kinds])
     if apart and "sum" in kinds:
         # The others' effects multiply.
@@ -116,8 +106,27 @@ def _fitted(table: Table, noise: float) -> Members:
     # Nor can they show how wide two forms lie apart elsewhere.
     width = max(folds.width(weights, INSIDE_QUANTILE), NORMAL if apart else 0.0)
     order = sorted(range(len(weights)), key=lambda k: -weights[k])
-    growth = None if anchors is None else growth
     return Members(table, candidates, growth, folds, pseudo, weights, width, order, apart)
+
+
+def _candidates(table: Table, apart: bool) -> list[StackCandidate]:
+    """Return every mean with its process about the residuals; the first's sizes are where the others' begin.
+
+    Where the factors were varied `apart`, one at a time, the sizes of the first serve for all: a sum that fits such
+    runs knows no more of two factors together than their product does.
+    """
+    y, axes = np.log(table.measured), axes_of(table)
+    x = [axis.coordinates(table.columns) for axis in axes]
+    prior = Product(axes, LEVEL_SIZE, LOCAL_PART)
+    candidates: list[StackCandidate] = []
+    for mean in means_of(table):
+        basis = mean.basis(table.columns)
+        constants = basis.without_traces(basis.fitted(y), y)
+        residual = y - basis.log_sum(constants)
+        first_fit = candidates[0].fit if candidates else None
+        fit = first_fit if apart and first_fit else fit_sizes(x, residual - residual.mean(), prior, first_fit)
+        candidates.append(StackCandidate(mean, basis, constants, y, fit, x))
+    return candidates
 
 
 def _written(fitted: Members) -> Iterator[tuple[MeanProcess, Member]]:
