@@ -252,7 +252,8 @@ def _stage(curve: Scaling, place: int, follow: Mapping[str, Array]) -> Stage:
     """Return what is predicted at one count of a curve."""
     rate, cost = (float(follow[name][place]) if name in follow else None for name in ("throughput", "cost"))
     value, machines = float(curve.curve[curve.quantity.name].iloc[place]), float(follow["machines"][place])
-    efficiency = None if curve.refusal else Interval.named(curve.curve.iloc[place], "efficiency")
+    row = curve.curve.iloc[place]
+    efficiency = Interval.named(row, "efficiency") if "efficiency" in row else None
     return Stage(float(curve.steps.counts[place]), value, rate, efficiency, machines, cost)
 
 
