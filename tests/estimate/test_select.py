@@ -21,7 +21,7 @@ from genperf.estimate.candidates import (
     folds_of,
 )
 from genperf.estimate.grow import USUAL_SIZE, GrowthProblem, grow
-from genperf.estimate.outcome import RMS_OVER_MEAN, growth, resampled
+from genperf.estimate.outcome import RMS_OVER_MEAN, resampled
 from genperf.estimate.problem import problem_of
 from genperf.models import family_named
 from genperf.models.generic import MAX_TERM_LEVELS, Structure, generic, interactions, kinds_of
@@ -303,8 +303,9 @@ def test_what_a_doubling_adds_is_the_root_mean_square_of_all_look_backs() -> Non
     measured = dict(zip(part.columns["workers"].tolist(), part.measured.tolist(), strict=True))
     errors = [abs(np.log(fit["net0"].predict({"workers": n})["time"].iloc[0] / measured[n])) for n, fit in fits.items()]
     spread = gp.fit(table(frame), "amdahl", lam=0.0, draws=50)["net0"].spread
-    added = [growth(RMS_OVER_MEAN * error, spread.misfit, 1.0) for error in errors]
+    added = [RMS_OVER_MEAN * error for error in errors]
     assert spread.per_doubling == pytest.approx(np.sqrt(np.mean(np.square(added))), rel=1e-6)
+    assert spread.per_doubling > spread.misfit
 
 
 def test_constants_that_are_held_that_nothing_moves_and_that_cannot_be_finite() -> None:
