@@ -66,20 +66,19 @@ class _Part(Struct, frozen=True, eq=False):
     #: Shape (rows, k). A root of the covariance between many rows; none where `covariances` has it.
     root: Array
 
-    def paths(self, seed: int) -> Array:
-        """Return a curve of each draw, shape (draws, rows)."""
-        draws, rows = self.mean.shape
-        out = self.mean.copy()
-        if self.shared.any():
-            out += _scattered(draws, range(seed, seed + 1)) * self.shared
+    @property
+    def columns(self) -> int:
+        """The independent numbers of a draw beside the one that moves all of its rows."""
+        return max(int(self.root.shape[1]), int(self.mean.shape[1]) if len(self.covariances) else 0)
+
+    def paths(self, z: Array) -> Array:
+        """Return a curve of each draw, shape (draws, rows), by independent standard normal numbers of each draw."""
+        out = self.mean + z[:, :1] * self.shared
         if self.root.size:
-            count = self.root.shape[1]
-            out += _scattered(draws, range(seed * count + 1, (seed + 1) * count + 1)) @ self.root.T
-        if len(self.covariances):
-            z = _scattered(draws, range(seed * rows + 1, (seed + 1) * rows + 1))
-            for place, covariance in enumerate(self.covariances):
-                alike = self.scale == place
-                out[alike] += z[alike] @ _root(covariance.tobytes()).T
+            out += z[:, 1 : 1 + self.root.shape[1]] @ self.root.T
+        for place, covariance in enumerate(self.covariances):
+            alike = self.scale == place
+            out[alike] += z[alike, 1 : 1 + len(covariance)] @ _root(covariance.tobytes()).T
         return out
 
     def ratios(self, of: Index, to: Index) -> tuple[Array, Array]:
@@ -111,7 +110,10 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
 
         The z are quantiles of the normal distribution in a fixed order: nothing is random.
         """
-        return np.vstack([ensemble.paths(k) for k, ensemble in enumerate(self.parts)])
+        columns = max(part.columns for part in self.parts)
+        starts = np.cumsum([len(part.mean) for part in self.parts])[:-1]
+        z = np.split(_scattered(len(self.weights), 1 + columns), starts)
+        return np.vstack([part.paths(of_part) for part, of_part in zip(self.parts, z, strict=True)])
 
     @property
     def mean(self) -> Array:
@@ -233,17 +235,17 @@ def _root(covariance: bytes) -> Array:
 _SEEDED: dict[int, Any] = {}
 
 
-# Half a megabyte each at most: every series of a table has the same.
-@lru_cache(maxsize=32)
-def _scattered(count: int, seeds: range) -> Array:
-    """Return the quantiles of a standard normal, for each seed in its own order, shape (count, seeds)."""
-    generator, order = np.random.default_rng(0), np.empty((len(seeds), count), dtype=np.intp)
-    for column, seed in enumerate(seeds):
+# A megabyte each: series of a table have the same.
+@lru_cache(maxsize=16)
+def _scattered(count: int, columns: int) -> Array:
+    """Return the quantiles of a standard normal, in each column in an order of its own, shape (count, columns)."""
+    generator, order = np.random.default_rng(0), np.empty((columns, count), dtype=np.intp)
+    for seed, place in enumerate(order):
         # Of two threads each writes the same state.
         if seed not in _SEEDED:
             _SEEDED[seed] = np.random.default_rng(seed).bit_generator.state
         generator.bit_generator.state = _SEEDED[seed]
-        order[column] = generator.permutation(count)
+        place[:] = generator.permutation(count)
     return normal_quantiles((np.arange(count) + 0.5) / count)[order.T]
 
 
@@ -265,6 +267,4 @@ def interval_about(value: Array, drawn: Array, weights: Array, levels: Sequence[
 
 def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
     """Return weighted quantiles over the first axis, interpolated: of shape (draws, …) → (levels, …)."""
-    shares, at = weights / weights.sum(), np.asarray(levels)
-    by_column = [bands.quantiles(points, shares, at) for points in values.reshape(len(values), -1).T]
-    return np.stack(by_column, axis=-1).reshape(len(at), *values.shape[1:])
+    return bands.quantiles(values, weights / weights.sum(), np.asarray(levels))

@@ -131,7 +131,7 @@ def term_contributions(
     if drawn and departs:
         curves = curves_of(result, columns, None if stacked else members, member_forecasts)
         # Every member of a stack has the pool's curves.
-        paths = np.exp(curves.parts[0].paths(0)[: len(draw_shares)] if stacked else curves.paths)
+        paths = np.exp(curves.paths[: len(draw_shares)])
     starts = np.cumsum([len(m.draws) for m in members])[:-1]
     splits = [
         _split(member, columns, value, path if drawn else None, names)

@@ -33,6 +33,9 @@ NEAR_SHARE = 5e-4
 LARGEST_NEAR_SHARE = 5e-3
 NEAR_POINTS = 400
 SEARCH_STEPS = 40
+#: A search begins where one draw in so many has the quantile, of so many draws and more.
+THINNED = 8
+MOST_UNTHINNED = 256
 #: Factors by which the points that are put in order are taken from farther around it where the quantile lies beyond
 #: them; after these, and of more points than so many, all points of a row are put in order.
 WIDENING = (1.0, 8.0)
@@ -106,8 +109,9 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
     """
     shares, sd = weights / weights.sum(axis=0), np.atleast_2d(sd)
     out, spread = np.empty((len(levels), logarithms.shape[1])), sd.any(axis=0)
-    for row in np.flatnonzero(~spread):
-        out[:, row] = quantiles(logarithms[:, row], _of_rows(shares, row), levels)
+    if not spread.all():
+        sure = np.flatnonzero(~spread)
+        out[:, sure] = quantiles(logarithms[:, sure], _of_rows(shares, sure), levels)
     rows, block = np.flatnonzero(spread), max(BLOCK_DRAWS // len(shares), 1)
     for block_rows in (rows[start : start + block] for start in range(0, len(rows), block)):
         mixture = _Mixture(logarithms[:, block_rows], _of_rows(shares, block_rows), sd[:, block_rows])
@@ -116,10 +120,17 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
 
 
 def quantiles(points: Array, shares: Array, levels: Array) -> Array:
-    """Return quantiles of weighted points: with the points in order, read between the middles of their shares."""
-    order = np.argsort(points, kind="stable")
-    middle = np.cumsum(shares[order]) - 0.5 * shares[order]
-    return np.asarray(np.interp(levels, middle, points[order]))
+    """Return quantiles of weighted points: with the points in order, read between the middles of their shares.
+
+    Of points of shape (draws, …) and shares of that shape or (draws,), they have the shape (levels, …).
+    """
+    flat = points.reshape(len(points), -1)
+    order = np.argsort(flat, axis=0, kind="stable")
+    ordered = np.take_along_axis(flat, order, axis=0)
+    part = shares[order] if shares.ndim == 1 else np.take_along_axis(shares.reshape(flat.shape), order, axis=0)
+    middle = np.cumsum(part, axis=0) - 0.5 * part
+    columns = [np.interp(levels, places, values) for places, values in zip(middle.T, ordered.T, strict=True)]
+    return np.stack(columns, axis=1).reshape(len(levels), *points.shape[1:])
 
 
 def _of_rows(shares: Array, rows: Index | np.integer[Any]) -> Array:
@@ -152,13 +163,18 @@ class _Mixture:
         self.origin = 0.5 * NORMAL_CELLS + 1.0 - centres * self.per_cell
         self.mean = _sum(shares, centres)
         self.scale = np.sqrt(_sum(shares, np.square(centres - self.mean) + np.square(sd)))
-        self.near = min(max(NEAR_SHARE, NEAR_POINTS / (POINTS * centres.size)), LARGEST_NEAR_SHARE)
+        self.thinned: _Mixture | None = None
+        if len(centres) > MOST_UNTHINNED:
+            centres, part, sd = (of if len(of) == 1 else of[THINNED // 2 :: THINNED] for of in (centres, shares, sd))
+            if part.any(axis=0).all() and sd.any(axis=0).all():
+                self.thinned = _Mixture(centres, part / part.sum(axis=0), sd)
+        self.near = min(max(NEAR_SHARE, NEAR_POINTS / (POINTS * self.centres.size)), LARGEST_NEAR_SHARE)
 
     def quantile(self, level: float) -> Array:
         """Return a quantile of each row, shape (rows,): a search to a few points, which are put in order."""
         out = np.full(len(self.mean), np.nan)
         with np.errstate(invalid="ignore", divide="ignore"):
-            place, width = self._near(level)
+            place, width, _ = self._near(level)
             for factor in WIDENING:
                 rows = np.flatnonzero(np.isnan(out))
                 if rows.size:
@@ -169,15 +185,24 @@ class _Mixture:
             out[row] = quantiles(points.ravel(), shares, np.array([level]))[0]
         return out
 
-    def _near(self, level: float) -> tuple[Array, Array]:
-        """Return a value near a quantile of each row, and how far around it few points lie, each of shape (rows,)."""
+    def _near(self, level: float) -> tuple[Array, Array, Array]:
+        """Return a value near a quantile of each row, how far around it few points lie, and the density there.
+
+        Each is of shape (rows,).
+        """
         per_cell, origin, shares, rows = self.per_cell, self.origin, self.shares, np.arange(len(self.mean))
         away, odds = NormalDist().inv_cdf(level), np.sqrt((1.0 - level) / level)
         at, density = self.mean + away * self.scale, NormalDist().pdf(away) / self.scale
         # No quantile of a distribution lies farther from its mean (Cantelli's inequality).
         lower, upper = self.mean - odds * self.scale, self.mean + self.scale / odds
+        if self.thinned is not None:
+            there, _, slope = self.thinned._near(level)
+            # The few may lie elsewhere.
+            inside = (there > lower) & (there < upper) & (slope > 0.0) & (slope < np.inf)
+            at, density = np.where(inside, there, at), np.where(inside, slope, density)
         farthest = upper - lower
-        places, widths, before = at.copy(), np.empty(len(at)), (at, np.full(len(at), np.nan))
+        places, widths, densities = at.copy(), np.empty(len(at)), density.copy()
+        before = at, np.full(len(at), np.nan)
         for _ in range(SEARCH_STEPS):
             missing = level - _sum(shares, _counted(_BELOW, at * per_cell + origin)) / POINTS
             slope = (before[1] - missing) / (at - before[0])
@@ -186,7 +211,7 @@ class _Mixture:
             # A secant, where it stays between the ends.
             there = at + missing / density
             there = np.where((there > lower) & (there < upper), there, 0.5 * (lower + upper))
-            places[rows] = there
+            places[rows], densities[rows] = there, density
             widths[rows] = np.minimum(np.abs(there - at) + 2.0 * self.near / density, farthest[rows])
             before, at, wide = (at, missing), there, np.flatnonzero(np.abs(missing) > self.near)
             if not wide.size:
@@ -196,7 +221,7 @@ class _Mixture:
                 shares = _of_rows(shares, wide)
                 lower, upper, density, at = (of[wide] for of in (lower, upper, density, at))
                 before = before[0][wide], before[1][wide]
-        return places, widths
+        return places, widths, densities
 
     def _between(self, level: float, place: Array, width: Array, rows: Index) -> Array:
         """Return a quantile of some rows, NaN where it does not lie between two points so near to a place."""

@@ -15,14 +15,12 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Array
 from genperf.discrepancy import Discrepancy, Process, Stack
 from genperf.expression import Constant, Expression
-from genperf.prediction.bands import MixtureForecast, mixture_quantiles
+from genperf.prediction.bands import MixtureForecast, quantiles
 
 #: Size of a number that is a logarithm of a time, or its standard deviation. Times are 1e-30 to 1e30: ln T spans 140.
 LARGEST_LOGARITHM = 1000.0
 #: A standard deviation or an error of ln T.
 Deviation = Annotated[float, msgspec.Meta(ge=0.0, le=LARGEST_LOGARITHM)]
-#: ln T of draws that a member lacks beside another with more; they have no share.
-NOWHERE = -1e6
 #: The settings of a fit in a label: the number of a prior, `overheads (2)`, or the strength of a penalty, `, λ 0.001`.
 SETTING = re.compile(r" \(\d+\)|,? λ [\d.e+-]+")
 
@@ -291,15 +289,15 @@ def central_times(
 def central_of_each(
     members: Sequence[Member], columns: Mapping[str, Any], parts: Sequence[tuple[Array, Array]]
 ) -> Array:
-    """Return `central_times` of every member by itself, shape (members, rows); `parts` are their `forecasts`."""
-    if any(member.discrepancy is None for member in members):
-        return np.array([central_times([m], columns, [part]) for m, part in zip(members, parts, strict=True)])
-    # One search for all medians.
-    shape = max(len(member.draws) for member in members), len(members), parts[0][0].shape[1]
-    means, deviations, shares = np.full(shape, NOWHERE), np.zeros(shape), np.zeros(shape)
-    for place, (member, (mean, variance)) in enumerate(zip(members, parts, strict=True)):
-        some = slice(len(member.draws)), place
-        means[some], deviations[some] = mean, np.sqrt(variance)
-        shares[some] = 1.0 if member.central is None else member.central[:, None]
-    flat = means.reshape(shape[0], -1), shares.reshape(shape[0], -1), deviations.reshape(shape[0], -1)
-    return np.asarray(mixture_quantiles(*flat, np.array([0.5]))[0].reshape(shape[1:]))
+    """Return what every member predicts by itself, shape (members, rows); `parts` are their `forecasts`.
+
+    Of a series it is the median of what the draws expect: what the terms are shares of.
+    """
+    half, out = np.array([0.5]), []
+    for member, (mean, variance) in zip(members, parts, strict=True):
+        if member.discrepancy is None:
+            out.append(central_times([member], columns, [(mean, variance)]))
+        else:
+            shares = np.ones(len(mean)) if member.central is None else member.central
+            out.append(np.exp(quantiles(mean, shares / shares.sum(), half)[0]))
+    return np.array(out)

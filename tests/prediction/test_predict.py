@@ -128,14 +128,23 @@ def test_rows_searched_together_are_those_put_in_order(kind: str, draws: int, ro
     np.testing.assert_allclose(again, found, rtol=1e-9)
 
 
-def test_the_values_of_all_members_are_those_of_each():
+def test_what_each_member_predicts_lies_beside_the_median_of_its_draws():
     runs = pd.DataFrame({"gpus": [1, 2, 4, 8, 16], "s": [1.0, 1.05, 1.2, 1.25, 1.4]})
     result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"))
     columns = {"gpus": np.array([3.0, 16.0, 64.0])}
     parts = forecasts(result.members, columns)
     each = [central_times([member], columns, [part]) for member, part in zip(result.members, parts, strict=True)]
     assert len({len(member.draws) for member in result.members}) > 1
-    np.testing.assert_allclose(central_of_each(result.members, columns, parts), each, rtol=1e-9)
+    found = central_of_each(result.members, columns, parts)
+    # The farther from the runs, the more the draws differ in how sure they are, which only the median of runs counts.
+    np.testing.assert_allclose(found[:, :2], np.array(each)[:, :2], rtol=0.01)
+    np.testing.assert_allclose(found, each, rtol=0.05)
+    for value, member, (mean, _) in zip(found, result.members, parts, strict=True):
+        order = np.argsort(mean[:, 2])
+        assert member.central is not None
+        below = np.cumsum(member.central[order]) / member.central.sum()
+        # Half of the shares lie on either side.
+        assert np.interp(np.log(value[2]), mean[order, 2], below) == pytest.approx(0.5, abs=0.1)
 
 
 # --- combinations of values that were measured, and those that were not ----------------------------------------------

@@ -122,6 +122,10 @@ class Member {
     const curve = Float64Array.from(this.draws, (c) => this.log(x, c));
     return this.series ? this.series.forecast(curve, x) : [curve, new Float64Array(curve.length)];
   }
+  // The median of what the draws of a series expect: what the terms are shares of.
+  expected(x) {
+    return mixtureQuantiles(this.forecast(x)[0], this.centralShares, new Float64Array(this.draws.length), [0.5])[0];
+  }
 }
 
 // Quantiles of a mixture of normals, as genperf/prediction/bands.py has them: the points of all draws are put in
@@ -259,7 +263,7 @@ class Engine {
     }
     for (const m of this.members) {
       const [t, total] = m.split(x, m.constants);
-      const predicted = m.series ? this.central(x, [m]) : total;
+      const predicted = m.series ? m.expected(x) : total;
       t.forEach((v, j) => {
         const name = m.terms[j][0];
         seconds.set(name, (seconds.get(name) || 0) + (m.weight / whole) * (v / predicted) * time);
