@@ -185,6 +185,35 @@ def _literal(node: ast.expr) -> Any:
         return None
 
 
+#: `samples_per_second{world_size="8"} 512.1`: a metric with its labels, and when it was read.
+_SAMPLE = re.compile(r"(?P<name>[A-Za-z_:][\w:]*)(?:\{(?P<labels>[^{}]*)\})? (?P<value>[-+.\w]+)(?: \d+)?")
+_METRIC_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+
+
+def of_exposition(text: str) -> str | None:
+    r"""Return metrics with labels, as servers of metrics show them, as JSON: a record for each set of labels.
+
+    The records are those of the names of labels beside which a time, a rate or another quantity stands.
+
+    Examples
+    --------
+    >>> of_exposition('# TYPE rate gauge\nrate{gpus="8"} 3.5\nrate{gpus="16"} 6.9\nup 1\n')
+    '[{"gpus": "8", "rate": "3.5"}, {"gpus": "16", "rate": "6.9"}]'
+    """
+    if "{" not in text[:HEAD_BYTES]:
+        return None
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    samples = [_SAMPLE.fullmatch(line) for line in lines]
+    if not samples or not all(samples):
+        return None
+    records: dict[str, dict[str, str]] = {}
+    for sample in filter(None, samples):
+        labels = dict(_METRIC_LABEL.findall(sample["labels"] or ""))
+        records.setdefault(json.dumps(labels), labels)[sample["name"]] = sample["value"]
+    of_results = [r for labels, r in records.items() if any(map(is_result, r.keys() - json.loads(labels).keys()))]
+    return json.dumps(of_results or [*records.values()])
+
+
 #: `  - gpus: 8  # of one node`, `runs:`, `- adam`, `- [8, 0.2]`: a line of an outline, none of a sentence or a log.
 _OUTLINE = re.compile(
     # No anchors: what they name may stand many times.

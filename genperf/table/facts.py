@@ -21,10 +21,12 @@ from genperf.table.cells import MOST_NAMES, Source, lists_devices, parts_of, sou
 from genperf.table.clean import DURATION, number_in, seconds_of
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, bandwidth_of, bare, canonical_time, header_of
-from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, meant_by, plain_name
+from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, is_relative, meant_by, plain_name
 
-#: Characters of a log that are read: some 30,000 lines, which take about ten seconds.
-MOST_OF_A_LOG = 4_000_000
+#: Characters of a log that are looked at: some two million lines, which take about ten seconds.
+MOST_OF_A_LOG = 256_000_000
+#: Characters of them that are read, a line takes half a millisecond: of lines that differ in digits alone some, evenly.
+MOST_READ = 600_000
 #: Characters of a line that are read: dumps of configurations are longer, and each fact costs a search.
 LONGEST_LINE = 4000
 #: Share of the lines that hold a fact, from which on a text that is no table is a log. A guess: warnings and tracebacks
@@ -159,6 +161,8 @@ _HEADS = re.compile(
     r"\s+(?:[^\s()](?:[^()]*[^\s()])? )?\([^()\s]+\)(?:\s{2,}(?:[^\s()](?:[^()]*[^\s()])? )?\([^()\s]+\))+\s*"
 )
 _UNDER_HEADS = re.compile(rf"\s*(?P<key>[^\W\d_]\w*):(?P<values>(?:\s+(?:{_DIGITS})){{2,}})\s*")
+#: A rule between names and the numbers below them.
+_RULE = re.compile(r"\s*(?:-{8,}|={8,})\s*")
 #: A line that is one `key: word`.
 _WORD = re.compile(
     rf"^\W*(?P<key>{_KEY})\s*(?:[:=]|\.{{3,}})\s*(?P<value>[^\W\d_][\w\-./+]*(?: [\w\-./+]+){{0,4}})\s*$"
@@ -244,7 +248,11 @@ class Run(Struct):
 
     def settings(self) -> dict[str, list[Any]]:
         """Return what goes on in the next run of the text."""
-        return {k: v[-1:] for k, v in self.values.items() if not is_result(k, self.units.get(k, "")) and len(v) == 1}
+        return {k: v[-1:] for k, v in self.values.items() if len(v) == 1 and not self._measures(k)}
+
+    def _measures(self, key: str) -> bool:
+        """Tell whether a key is that of a result, or of a share of one: `mfu`, `Gflops`."""
+        return is_result(key, self.units.get(key, "")) or is_relative(key)
 
 
 @lru_cache(maxsize=20_000)
@@ -483,8 +491,9 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
     from_zero = {match["key"] for match in _FROM_ZERO.finditer(text)}
     numbered = {key for key in from_zero if meant_by(key) in _COUNTED_IN_RUNS}
     lines = _ESCAPE.sub("", text).replace("\r", "\n").split("\n")
-    for number, (above, line) in enumerate(itertools.pairwise(["", *lines]), 1):
-        line = _under_heads(above, line)
+    for number, (line, names_a_run) in enumerate(_with_names(lines), 1):
+        if not line:
+            continue
         run = runs[-1]
         if _CODE.match(line) or _PREPARED.match(line):
             continue
@@ -511,7 +520,9 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
             counts |= {_same(key)}
             before = run.values.get(run.spelled.get(_same(key), key))
             changed = not by_heading and before and value != before[-1]
-            if changed and (_counts(key) or (key == size and isinstance(value, float))) and run.measured:
+            of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
+            chosen = isinstance(value, float) and (key == size or of_a_row)
+            if changed and (_counts(key) or chosen) and run.measured:
                 runs.append(Run(run.settings(), dict(run.units), dict(run.spelled), line=number))
                 run = runs[-1]
             run.add(key, value, unit, tested)
@@ -537,6 +548,27 @@ def _without_setup(runs: Sequence[Run]) -> list[Run]:
         )
         merged_runs[0].failure = following.failure
     return merged_runs
+
+
+def _with_names(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yield lines, those of numbers below their names as facts, and whether such a row is of a run, not of a step."""
+    above, ruled = "", False
+    for line in lines:
+        if not line or _RULE.fullmatch(line):
+            ruled |= bool(line)
+            yield "", False
+            continue
+        names, values = above.split(), line.split()
+        named = {n: v for n, v in zip(names, values, strict=False) if re.fullmatch(_DIGITS, v)}
+        if ruled and len(names) == len(values) > 3 and 2 * len(named) > len(names) and any(map(is_result, named)):
+            yield " | ".join(f"{n}: {v}" for n, v in named.items()), not any(map(_numbers_steps, named))
+            continue
+        yield _under_heads(above, line), False
+        above, ruled = line, False
+
+
+def _numbers_steps(key: str) -> bool:
+    return plain_name(key) in words_of("log.step")
 
 
 def _under_heads(above: str, line: str) -> str:
@@ -751,13 +783,35 @@ def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
     """
     size = max(size, len(text))
     text = text if size <= MOST_OF_A_LOG else text[:MOST_OF_A_LOG].rpartition("\n")[0]
-    runs = runs_of(text)
+    thinned, stride = thinned_out(text)
+    runs = runs_of(thinned)
     if not any(run.measured or (run.failure and run.values) for run in runs):
         return None
     # Where all that is there numbers the steps, nothing is left.
     source = source_of_rows([(run.line, run) for run in runs if run.measured or run.failure], name)
-    cut = step(f"only the first {MOST_OF_A_LOG // 1_000_000} of {size / 1e6:.0f} MB of the log are read")
-    return None if not source.cells else replace(source, steps=(*source.steps, cut)) if len(text) < size else source
+    cut = f"only the first {MOST_OF_A_LOG // 1_000_000} of {size / 1e6:.0f} MB of the log are read"
+    notes = [cut] * (len(text) < size) + [f"of lines alike one of {stride} is read"] * (stride > 1)
+    return replace(source, steps=(*source.steps, *map(step, notes))) if source.cells else None
+
+
+def thinned_out(text: str) -> tuple[str, int]:
+    """Return a long text with every so many of its lines that differ in digits alone, the others empty, and how many.
+
+    Of lines that occur twice as often twice as many are left out; of each kind the first and the last stay.
+    """
+    if len(text) <= MOST_READ:
+        return text, 1
+    lines = text.split("\n")
+    alike: dict[bytes, list[int]] = {}
+    for k, line in enumerate(lines):
+        alike.setdefault(line.encode().translate(None, b"0123456789"), []).append(k)
+    lengths = {kind: len(lines[places[0]]) for kind, places in alike.items()}
+    most = 1 << len(lines).bit_length()
+    while most > 2 and sum(min(len(places), most) * lengths[kind] for kind, places in alike.items()) > MOST_READ:
+        most //= 2
+    strides = {kind: -(-len(places) // most) for kind, places in alike.items()}
+    kept = {k for kind, places in alike.items() for k in (*places[:: strides[kind]], places[-1])}
+    return "\n".join(line if k in kept else "" for k, line in enumerate(lines)), max(strides.values())
 
 
 def source_of_settings(text: str, name: str) -> Source | None:

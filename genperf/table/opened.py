@@ -36,6 +36,7 @@ from genperf.table.cells import (
 )
 from genperf.table.clean import label, labels, mostly_numbers, number_in, seconds_of
 from genperf.table.content import (
+    HEAD_BYTES,
     MAX_FILE_BYTES,
     MAX_PARQUET_CELLS,
     WEB_PAGE,
@@ -47,9 +48,10 @@ from genperf.table.content import (
     read_content,
     refuse_other_text,
 )
-from genperf.table.documents import drawn_tables, notebook_text, of_literals, of_outline, sheets_of
+from genperf.table.documents import drawn_tables, notebook_text, of_exposition, of_literals, of_outline, sheets_of
 from genperf.table.facts import (
     MOST_OF_A_LOG,
+    MOST_READ,
     PATHS,
     Run,
     begins_with_facts,
@@ -337,7 +339,7 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     if head[:4] not in (b"", b"PAR1") and is_log(head.decode("utf-8", "replace")):
         # Of a log that is too long to be read whole the beginning is read.
         with path.open("rb") as file:
-            lines = file.read(4 * MOST_OF_A_LOG).decode("utf-8", "replace")
+            lines = file.read(MOST_OF_A_LOG).decode("utf-8", "replace")
         if (log := source_of_log(lines, str(source), path.stat().st_size)) is not None:
             return log
     name, data = read_content(source)
@@ -366,7 +368,9 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     if JSON.match(text):
         text = notebook_text(text) or text
     else:
-        text = (drawn_tables(text) if WEB_PAGE.match(text) else of_literals(text) or of_outline(text)) or text
+        text = (
+            drawn_tables(text) if WEB_PAGE.match(text) else of_exposition(text) or of_literals(text) or of_outline(text)
+        ) or text
     refuse_other_text(text, name)
     if delimiter is not None:
         return read_delimited(text, name, delimiter)
@@ -375,6 +379,12 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
 
 def _table_or_log(text: str, name: str) -> Source:
     """Read a text as a table; one whose lines hold facts and are no rows, as a log."""
+    if len(text) > MOST_READ:
+        # A long text is a log where its head is one.
+        head = attempted(_table_or_log, text[:HEAD_BYTES].rpartition("\n")[0], name)
+        log = source_of_log(text, name) if not isinstance(head, GenperfError) and head.runs else None
+        if log is not None:
+            return log
     if (keyed := keyed_lines(text)) is not None:
         return read_delimited(keyed, name, RUNS)
     if (ruled := ruled_table(text)) is not None:

@@ -9,7 +9,7 @@ import pytest
 from genperf.asking.tables import ask
 from genperf.errors import TableError
 from genperf.panel.read import recognised
-from genperf.table.facts import facts_of, source_of_log
+from genperf.table.facts import facts_of, source_of_log, thinned_out
 from genperf.table.opened import open_files, understood
 from genperf.vocabulary.headers import header_of
 
@@ -519,3 +519,37 @@ def test_devices_that_are_as_many_on_several_counts_of_nodes_are_those_of_one(tm
     # Of two counts of nodes the second may spread the same devices.
     (tmp_path / "spread.csv").write_text("nodes,gpus,img/s\n1,2,51\n1,4,101\n2,4,97\n")
     assert "devices" not in recognised(str(tmp_path / "spread.csv")).reading.columns
+
+
+def test_rows_below_names_and_a_rule_are_runs_and_numbered_ones_are_steps() -> None:
+    names, rule = "Case     Size  Tasks     Time     Gflops", "-" * 44
+    rows = ((n, f"AX1      4000   {n}    {80 / n:.2f}   {26.0 * n:.3e}") for n in (1, 2, 4))
+    text = "".join(f"solver {n} begins\nchecked: 1\n{names}\n{rule}\n{row}\nresidual = 1e-9\n" for n, row in rows)
+    source = source_of_log(text, "solver.out")
+    assert source is not None
+    assert (source.cells["Tasks"].tolist(), source.cells["Gflops"].tolist()) == ([1, 2, 4], [26, 52, 104])
+    steps_of_one = f"Step  Size  Loss  Time\n{rule}\n" + steps(lambda i: f"{i}  4000  2.{i}  0.{50 + i % 2}")
+    source = source_of_log(steps_of_one, "train.out")
+    assert source is not None
+    assert source.cells["Time"].tolist() == [pytest.approx(0.5, abs=0.01)]
+
+
+def test_a_long_log_is_read_evenly_to_its_end() -> None:
+    runs = (f"nnodes: {n}\n" + steps(lambda i, n=n: f"step {i} | tok/s {1000 * n + i % 7}", 9000) for n in (1, 2, 4, 8))
+    text = "".join(runs)
+    assert len(thinned_out(text)[0].replace("\n\n", "")) < len(text) / 1.5
+    source = source_of_log(text, "train.log")
+    assert source is not None
+    assert source.cells["nnodes"].tolist() == [1, 2, 4, 8]
+    assert source.cells["tok/s"].tolist() == pytest.approx([1003, 2003, 4003, 8003], abs=3)
+    assert "of lines alike one of" in source.steps[-1].text
+
+
+def test_metrics_with_labels_are_records(tmp_path: Path) -> None:
+    for n in (2, 4, 8):
+        other = '# HELP gc collections\n# TYPE gc counter\ngc{generation="0"} 1121.0\nup 1\n'
+        (tmp_path / f"scrape{n}.prom").write_text(f'{other}tokens_per_second{{job="a",gpus="{n}"}} {n * 990.5:e}\n')
+    columns = understood(tmp_path).columns
+    assert columns["gpus"].tolist() == ["2", "4", "8"]
+    assert "generation" not in columns
+    assert ask(str(tmp_path), at={"gpus": "16"}).answers[0].value == pytest.approx(16 * 990.5, rel=0.1)
