@@ -126,8 +126,9 @@ def _trained(
         what = "how much a token takes needs the network"
         what = f"{network.name} is trained on {network.sample}, not on tokens" if network.name else what
         raise GenperfError(what, hint="--tokens is of a transformer: 7B, or llama3-8b")
-    if hints and run.rate and not run.step_seconds:
+    if hints and not run.step_seconds:
         hint = "the samples of a step of all, and their length: gbs=256 seq=2048"
+        hint = hint if run.rate else f"a run, such as 76800tok/s, with {hint}"
         raise GenperfError("a hinted network needs the time of a step", hint=hint)
     rate, convention, step, length = *_rate_of(run, used), run.step_seconds or 1.0, run.sequence or 1.0
     of_device = {"batch_per_device": rate.value * step / run.devices / length, "seq_length": length}

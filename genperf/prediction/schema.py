@@ -169,7 +169,7 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
     if isinstance(data, Source):
         return data
     if isinstance(data, Mapping):
-        return source_of_columns(combine(known_names(data, schema)))
+        return source_of_columns(combine(known_names(data, schema)), unit="")
     factors = {factor.name for factor in schema.factors}
     if isinstance(data, str | Path):
         source = understood(data, named=factors)
@@ -279,7 +279,8 @@ def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     values_by_factor = known_names(values, schema)
     for factor in schema.factors:
         if factor.name in values_by_factor and not _is_list(values_by_factor[factor.name]):
-            source = source_of_columns({factor.name: np.array([values_by_factor[factor.name]], dtype=object)})
+            cells = {factor.name: np.array([values_by_factor[factor.name]], dtype=object)}
+            source = source_of_columns(cells, unit="")
             (values_by_factor[factor.name],) = _checked(factor, source, schema).tolist()
     return values_by_factor
 

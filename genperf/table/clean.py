@@ -65,14 +65,16 @@ class Rejection(Struct, frozen=True):
     value: str
     #: What is wrong with it.
     reason: str
-    #: What `line` counts: "line" or "row".
+    #: What `line` counts: "line" or "row"; empty of a question, whose values have no rows.
     unit: str = "line"
     #: How many rows of the file are so.
     rows: int = 1
 
     @property
     def place(self) -> str:
-        """Where it is inside the file."""
+        """Where it is inside the file; of a question the name of the value."""
+        if not self.unit:
+            return self.column
         return f"{self.unit} {self.line}" + (f", column '{self.column}'" if self.column else "")
 
     @property

@@ -941,6 +941,12 @@ def test_what_a_question_leaves_open_is_taken_at_every_door_as_ask_takes_it(shel
         assert f"not given, and taken at: batch_per_gpu={answer.taken['batch_per_gpu']:g}; --at sets them" in errors
 
 
+def test_a_hint_without_a_run_is_refused(shell: Shell) -> None:
+    text = refusal(shell, "ask", "8xh100", "7B", "--tokens", "1T", "--hint", "bandwidth=50GB/s")
+    assert "a hinted network needs the time of a step" in text
+    assert "a run, such as 76800tok/s, with the samples of a step" in text
+
+
 def test_the_knee_takes_the_work_that_ask_takes(shell: Shell) -> None:
     Path("runs.csv").write_text("gpus,step_s\n1,0.5\n2,0.505\n4,0.515\n8,0.53\n16,0.56\n")
     answer = gp.ask("runs.csv", gpus=64)
