@@ -16,6 +16,7 @@ from genperf.models.network import network_of
 from genperf.panel import Panel, Table, limits
 from genperf.panel.panel import several_nodes
 from genperf.panel.table import parting_notes
+from genperf.prediction.schema import schema_of
 from genperf.vocabulary.names import LEVELS, canonical_of
 
 # Which table is a series, and what repeats of one configuration say of its noise.
@@ -62,7 +63,7 @@ class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
     variances: Array
     #: How one worker's work may change: formulas over canonical names, and whether it is a factor of the table.
     works: tuple[tuple[str, bool], ...]
-    #: Whether the values are seconds, so that their absolute size tells something.
+    #: Whether the values are the seconds of a step, beside which a hinted exchange has a size.
     in_seconds: bool = True
     #: Whether the user says how fast the network between nodes is (`--hint`).
     hinted: bool = False
@@ -145,7 +146,7 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
         np.log(medians.measured)[order],
         (noise * np.where(repeats > 2, MEDIAN_VARIANCE, 1.0) / repeats)[order],
         panel.step.of_worker,
-        table.target.true_seconds,
+        network is None or (table.target.is_time and schema_of(table).of_steps),
         network is not None,
         None if network is None else network.exchange(table),
         limits(panel, columns[column]),

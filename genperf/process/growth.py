@@ -97,7 +97,6 @@ def growth_of(table: Table, noise: float) -> FactorSeries | None:
         np.log(table.measured),
         np.full(len(table), max(noise, LEAST_RUN_NOISE) ** 2),
         works,
-        table.target.true_seconds,
     )
     if not all(np.all(rows.values(work.formula) > 0.0) for work in works):
         return None

@@ -84,6 +84,19 @@ def test_notes(frame: pd.DataFrame, roles: dict[str, str], hints: dict[str, str]
     assert text in notes[0]
 
 
+def test_a_rate_whose_work_is_known_is_held_against_the_exchange_as_its_time_is() -> None:
+    timed = runs().assign(batch_per_gpu=32)
+    rated = timed.assign(images_per_s=32 * timed["gpus"] / timed["s"]).drop(columns="s")
+    hints = {**HINTS, "bandwidth": "1Gbit/s"}
+    asked = (
+        gp.ask(frame, gpus=16, nodes=2, hints=hints, **more)
+        for frame, more in ((timed, {}), (rated, {}), (rated.drop(columns="batch_per_gpu"), {"work": "32*gpus"}))
+    )
+    by_time, *by_rate = (answer.facts.expected.value.ends for answer in asked)
+    assert by_time[0] > 0.8
+    assert by_rate == [pytest.approx(by_time, rel=1e-3)] * 2
+
+
 def test_groups_have_messages_of_their_own() -> None:
     frame = pd.concat([runs().assign(net=name, weights=size) for name, size in (("small", 5e6), ("large", 500e6))])
     result = gp.fit(
