@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -534,7 +535,8 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
 def _order_quantities(reading: Reading, want: str | None) -> None:
     """Order the measured columns, the wanted one or the likeliest first."""
     measured_column = reading.roles.measured_column
-    if measured_column is None and not reading.of("measured"):
+    kinds = {*map(attrgetter("kind"), reading.with_role("measured"))}
+    if measured_column is None and kinds <= {"quantity"}:
         _take_relative(reading)
     numeric = [c for c in reading.with_role("measured") if len(c.known)]
     total, columns = _total_of(numeric), reading.columns
@@ -601,7 +603,7 @@ def _total_of(measured: Sequence[TableColumn]) -> str | None:
 
 
 def _take_relative(reading: Reading) -> None:
-    """Take a speed-up or an efficiency for a throughput, of all devices or of one, where nothing else was measured.
+    """Take a speed-up or an efficiency for a throughput, of all devices or of one, where no other speed was measured.
 
     A bandwidth stays one.
     """

@@ -29,6 +29,11 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         ("ranks=1020",),
         ("left out: samples", "'samples' grows in proportion to ranks", "The efficiency is 8"), ("samples=12288",),
     ),
+    # The operations of a device beside its memory are its speed.
+    "operations": (
+        csv_of("gpus,TFLOPs,peak memory (MB)", ((n, 200 * n**-0.02, 30_000 + 80_000 / n) for n in (8, 16, 32))),
+        ("gpus=64",), ("TFLOP/s at gpus=64", "The efficiency is 9", "peak memory (MB): 3"), ("Expect a peak memory",),
+    ),
     # The header of a count before a device names the values, and is asked for as the count.
     "header": (
         csv_of("model,1 x Pi,2 x Pi,4 x Pi", (("a", *(f"{t} ms" for t in (1312, 794, 494))),)),
