@@ -128,6 +128,8 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     measured: str = ""
     #: Columns that no part of the answer reads.
     left_out: tuple[str, ...] = ()
+    #: Of the notes, those on what the question names and no run shows.
+    unheeded: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> dict[str, str]:
@@ -501,6 +503,7 @@ def _closing(answer: Answer) -> Iterator[Text]:
     """Yield the verdict with its reason, what such forecasts were worth elsewhere, and what to do next."""
     likeliest = answer.answers[0]
     verdict = likeliest.verdict
+    yield from (Text(f"{MARKS['caution']} {note}", style=COLORS["caution"]) for note in answer.unheeded)
     if answer.measured:
         yield Text(f"{MEASURED} {answer.measured.rstrip('.')}")
     if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):

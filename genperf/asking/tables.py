@@ -240,7 +240,7 @@ def ask_recognised(
         return replace(answer, answers=(value, *answer.answers[1:]))
     if reading is not None:
         answer = _measured(opened, reading)
-        return replace(answer, notes=(*notes_of_question, *answer.notes))
+        return replace(answer, notes=(*notes_of_question, *answer.notes), unheeded=notes_of_question)
     reading, resolved = opened.reading, _resolved(opened.reading, opened.at)
     of_series = _SeriesAnswers(opened, reading, _series(reading, resolved), question or Question(), seed)
     priced, notes = of_series.priced()
@@ -248,7 +248,7 @@ def ask_recognised(
     if header_of(wanted or "").kind == "time" and reading.columns[reading.quantities[0]].kind == "rate":
         # The time of a step is wanted, and a rate was measured.
         answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
-    return replace(answer, notes=(*notes_of_question, *notes, *answer.notes))
+    return replace(answer, notes=(*notes_of_question, *notes, *answer.notes), unheeded=notes_of_question)
 
 
 def _measured(opened: Recognised, reading: Reading) -> Answer:

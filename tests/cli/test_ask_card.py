@@ -230,3 +230,10 @@ def test_no_line_about_the_record_is_cut_off() -> None:
     for gpus in (2048, 8192):
         lines = [line.plain for line in card(gp.ask(WEAK, gpus=gpus), 80)]
         assert sum(line.endswith(("% of intervals held", "% of intervals held the truth")) for line in lines) == 1
+
+
+def test_what_is_asked_and_found_nowhere_stands_on_the_card() -> None:
+    lines = [line.plain for line in card(gp.ask(WEAK, gpus=64, colour="red"), 80)]
+    assert "⚠ asked, and found nowhere in the runs: colour" in lines
+    assert len(lines) <= MOST_LINES
+    assert not any("found nowhere" in line.plain for line in card(gp.ask(WEAK, gpus=64), 80))
