@@ -22,7 +22,16 @@ from genperf.table.cells import Source
 from genperf.table.clean import Reasons, Rejection, faults_of, labels, mostly_numbers, numbers, rows_of, seconds_of
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import COUNTED, LEVELS, WAYS, canonical_of, column_of, counted_by, noun_of, plain_name
+from genperf.vocabulary.names import (
+    COUNTED,
+    LEVELS,
+    WAYS,
+    column_of,
+    counted_by,
+    meant_by,
+    noun_of,
+    plain_name,
+)
 
 #: How the note of earlier predictions begins.
 EARLIER = "earlier predictions"
@@ -419,7 +428,7 @@ def with_job(table: Table, of_all: bool = False) -> Table:
     target, names = table.target, [*(f.name for f in table.numeric), *table.group]
     if table.scaling is not None or not target.true_seconds:
         return table
-    counts = {f.name: f.distinct for f in table.numeric if canonical_of(f.name) in COUNTED}
+    counts = {f.name: f.distinct for f in table.numeric if meant_by(f.name) in COUNTED}
     if max(counts.values(), default=1) > 1 and header_of(target.column).of == "job":
         read = f"'{target.column}' is read as the time of an epoch or a whole job"
         text = f"{read}: its work is the same at every count of workers; --scaling weak says otherwise"

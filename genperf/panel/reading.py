@@ -51,7 +51,16 @@ from genperf.table.clean import label
 from genperf.table.facts import FAILURES, failure_of
 from genperf.table.text import COUNTED
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, Header, bandwidth_of, header_of, relative_unit
+from genperf.vocabulary.headers import (
+    RELATIVE,
+    STEP_WORDS,
+    TIME_UNITS,
+    Header,
+    bandwidth_of,
+    header_of,
+    relative_unit,
+    unit_of,
+)
 from genperf.vocabulary.names import (
     LEVELS,
     PHASES,
@@ -628,6 +637,11 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     """Return the measured column that is wanted by its header, or by a kind such as `throughput`."""
     plain, header = plain_name(want), header_of(want)
     there = [n for n in reading.columns if n == want] or [n for n in reading.columns if plain_name(n) == plain]
+    if there and not any(len(reading.columns[n].known) for n in there):
+        raise TableError(
+            f"'{want}' holds no numbers",
+            hint=f"its cells are such as '{next(iter(reading.columns[there[0]].levels), '')}'",
+        )
     kind, headers = "rate" if plain == "rate" else header.kind, {n: reading.columns[n].header for n in names}
     of_steps = [
         n for n, h in headers.items()
@@ -642,6 +656,7 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
         n for n, h in headers.items()
         if kind and h.kind == kind and not named and {h.of, header.of} != {"step", "job"}
         and (h.counted == header.counted or {h.counted, header.counted} & {"", "samples"})
+        and (kind != "quantity" or "" in (h.unit, header.unit) or unit_of(h.unit)[0] == unit_of(header.unit)[0])
     ]  # fmt: skip
     letters = re.sub(r"[\W_]", "", want.lower())
     choices = (

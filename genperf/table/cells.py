@@ -330,6 +330,8 @@ _EXTRAS = {
 #: What parts thousands.
 SEPARATOR = re.compile(f"[, {_BLANKS}]")
 _SERIES = re.compile(r"[\[(][\d.eE+\-\s,;]+[\])]")
+#: `12.8–13.7`
+_RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*[–—]\s*(\d+(?:\.\d+)?)")
 _LIST = re.compile(r"\[?\s*[0-9]{1,3}(?:\s*[,;]\s*[0-9]{1,3})*\s*\]?")
 #: `hh:mm` and `min:sec` in a header, and such a cell.
 _TWO_PARTS = re.compile(r"(?<![\w:])(?:(h{1,2}|hours?)|m{1,2}|min):(?:m{1,2}|min|s{1,2}|sec)(?![\w:])")
@@ -423,7 +425,7 @@ def parsed_column(
         parts_by_text = {text: text_parts for text in unique if (text_parts := parts_of(text)) is not None}
         # A clock with a part of a second is no time of day.
         seconds = zip(odd, seconds_of(odd), strict=True)
-        medians = {t: value for t in odd if not t.isdecimal() and "." in t and (value := median_of(t)) is not None}
+        medians = {t: value for t in odd if not t.isdecimal() and (value := median_of(t)) is not None}
         durations = {t: v for t, v in seconds if not isinstance(v, str) and (":" not in t or re.search(r"\.\d", t))}
         durations |= _clock_of(name, odd)
         # `Two` in a column of GPUs.
@@ -447,7 +449,7 @@ def parsed_column(
         in_unit = {text: value / TIME_UNITS[shown_unit][0] for text, value in durations.items()}
         total = counted(sum(unique[t] for t in durations), "cell")
         further = (
-            (medians, f"{counted(len(medians), 'list')} of '{name}' replaced by the median"),
+            (medians, f"{counted(len(medians), 'cell')}: lists or ranges of '{name}' replaced by the median"),
             (in_letters, f"numbers in letters of '{name}' replaced by digits"),
             (points, f"points between thousands removed from '{name}'"),
             (durations, f"{total}: hours, minutes and seconds of '{name}' converted to '{shown_unit}'"),
@@ -549,8 +551,10 @@ def _steps(name: str, known: dict[str, Parts], unique: Counter[str], target: str
 
 
 def median_of(text: str) -> float | None:
-    """Return the median of numbers that are listed in brackets: the steps of one run."""
-    listed = text.strip("[()]").replace(";", ",").split(",") if _SERIES.fullmatch(text) else []
+    """Return the median of numbers that are listed in brackets, the steps of one run, or the middle of a range."""
+    ends = _RANGE.fullmatch(text)
+    listed = text.strip("[()]").replace(";", ",").split(",") if "." in text and _SERIES.fullmatch(text) else []
+    listed = list(ends.groups()) if ends is not None and float(ends[1]) < float(ends[2]) else listed
     numbers = [number_in(number.strip()) for number in listed]
     return statistics.median(numbers) if len(numbers) > 1 and all(map(math.isfinite, numbers)) else None
 

@@ -66,7 +66,7 @@ from genperf.table.facts import (
     steady_of,
     with_facts,
 )
-from genperf.table.shape import melted, of_all_devices, units_in, with_factors
+from genperf.table.shape import counts_beside, melted, of_all_devices, units_in, with_factors
 from genperf.table.text import (
     FIRST_ROWS,
     JSON,
@@ -639,11 +639,19 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
         stated = dict.fromkeys(numeric, in_caption[0])
     stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
     stated |= _unit_of_rows(source, stating) if stating else {}
+    in_brackets = {name: counts_beside(name, columns[name]) or {} for name in parsed}
+    beside = {n: (name, c) for name, made in in_brackets.items() for n, c in made.items() if n not in source.columns}
     return replace(
         source,
-        read={name: cells for name, (cells, _, _) in parsed.items()},
+        read={**{n: cells for n, (cells, _, _) in parsed.items()}, **{n: cells for n, (_, cells) in beside.items()}},
         units={**stated, **source.units, **{name: unit for name, (_, unit, _) in parsed.items() if unit}},
-        steps=(*source.steps, *(done for _, _, steps in parsed.values() for done in steps)),
+        steps=(
+            *(*source.steps, *(done for _, _, steps in parsed.values() for done in steps)),
+            *(
+                step(f"{counted(len(cells), 'cell')}: '{n}' read from the brackets in '{name}'")
+                for n, (name, cells) in beside.items()
+            ),
+        ),
     )
 
 

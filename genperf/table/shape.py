@@ -54,6 +54,10 @@ _PLACED = re.compile(
 )
 #: `n2g8`: the same in another order.
 _LETTERS_FIRST = re.compile(r"(?<![^\W_])n(\d+)[_\-]?g(\d+)(?![^\W_])", re.IGNORECASE)
+#: `8worker4pserver`
+_GLUED = re.compile(r"(?:\d+[^\W\d_]{3,}){2,}")
+#: `9 (36 GPUs)`
+_IN_BRACKETS = re.compile(r"\s*\d+[^()]*\(\s*(?P<number>\d+)\s*(?P<word>[^\W\d_]+)\s*\)\s*")
 _FILE_END = re.compile(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNORECASE)
 #: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16`, `v3-32` behind it.
 _NUMBER_FIRST = re.compile(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>[^\W\d_]+)(?![^\W_])")
@@ -524,6 +528,16 @@ def _with_the_word_before(word: str, names: Sequence[str]) -> str:
     return known.pop() if len(known) == 1 else word
 
 
+def counts_beside(column: str, cells: Sequence[Any]) -> dict[str, AnyArray] | None:
+    """Return what brackets in every cell of a count count as well: the GPUs of `9 (36 GPUs)`; None without them."""
+    matches = [_IN_BRACKETS.fullmatch(str(cell)) for cell in cells]
+    word = matches[0]["word"] if matches and matches[0] is not None else ""
+    alike = {match["word"].lower().removesuffix("s") if match is not None else "" for match in matches}
+    if not word or len(alike) > 1 or meant_by(word) not in LEVELS or meant_by(word) == meant_by(column):
+        return None
+    return {_plural(word): np.array([int(match["number"]) for match in matches if match is not None], dtype=object)}
+
+
 def _spelled_out(word: str, column: str, words: Collection[str]) -> str:
     """Return the word of a column's name that a letter stands for; a server that holds devices is a node."""
     begun = [name for name in re.findall(_WORD, column) if name.lower().startswith(word.lower()) and meant_by(name)]
@@ -619,7 +633,8 @@ def _multiple(name: str) -> Taken | None:
 
 
 def _counted(name: str) -> Taken | None:
-    """Read `pipeline-4`, `a100_064x.txt` and `8_worker_4_cores`."""
+    """Read `pipeline-4`, `a100_064x.txt`, `8_worker_4_cores` and `8worker4pserver`."""
+    name = re.sub(r"(?<=[^\W\d_])(?=\d)", " ", name) if _GLUED.fullmatch(name.strip()) else name
     return _taken(
         _FILE_END.sub("", _MOMENT.sub(" ", name.strip())),
         (_NUMBER_FIRST, " "),

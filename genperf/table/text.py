@@ -5,6 +5,7 @@ JSON: lines, arrays, records by name, columns by name; nested objects are flatte
 
 import contextlib
 import csv
+import html
 import io
 import itertools
 import json
@@ -60,7 +61,7 @@ _MAX_CELL = csv.field_size_limit()
 MAX_DEPTH = 8
 #: Signs of Markdown and HTML, and pictures beside numbers.
 _PICTURE = r"[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]"
-_MARKS = re.compile(rf"\*\*|`|\]\(|<(?:br|sub|sup|b|i|strong|em)\s*/?>|{_PICTURE}")
+_MARKS = re.compile(rf"\*\*|`|\]\(|<(?:br|sub|sup|b|i|strong|em)\s*/?>|&[a-z]+;|{_PICTURE}")
 _BREAK = re.compile(r"\s*<(?:br|sub|sup)\b.*", re.DOTALL)
 _TAG = re.compile(r"</?[a-z]+\s*/?>")
 #: The rule below the header of a grid of reStructuredText.
@@ -75,6 +76,7 @@ def unmarked(cell: str) -> str:
     """Return a cell without links, bold, code, HTML and pictures; what is smaller or below its value is left out."""
     if _MARKS.search(cell) is None:
         return cell
+    cell = html.unescape(cell)
     cell = _LINK.sub(r"\1", cell)
     # What stands below a number is beside it; a name goes on.
     below = "" if any(map(str.isdigit, cell.partition("<br")[0])) or "<sub" in cell or "<sup" in cell else None
@@ -977,7 +979,7 @@ def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Coun
 _TABULAR = re.compile(r"\\begin\{(tabular[x*]?|longtable)\}.*?\\end\{\1\}", re.DOTALL)
 _BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 _CAPTION = re.compile(rf"\\caption(?:\[[^\]]*\])?{_BRACED}")
-_ROW_END = re.compile(r"\\\\(?:\[[^\]]*\])?")
+_ROW_END = re.compile(r"\\\\(?:\s*\[[\d.]+\s*\w+\])?")
 #: Comments, rules, and the beginning and end of an environment with its arguments: they hold no cell.
 _NO_CELL = re.compile(
     r"(?<!\\)%.*|\\(?:top|mid|bottom|h)(?:rule|line)\b(?:\[[^\]]*\])?|\\c(?:mid)?(?:rule|line)(?:\([^)]*\))?\{[^}]*\}"

@@ -268,7 +268,8 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
         while len(numerator) > 1 and numerator[-1].endswith("ed") and numerator[-1] not in _PLAIN:
             numerator = numerator[:-1]  # samples trained, tokens processed
         counted = "" if numerator[-1] in _PLAIN or numerator[-1] in TIME_WORDS else numerator[-1]
-        multiple = {"k": "k ", "m": "M ", "b": "B "}.get(numerator[-2], "") if len(numerator) > 1 else ""
+        # `M-particle-steps` are millions as well.
+        multiple = next((f"{w.upper() if w != 'k' else w} " for w in numerator[:-1] if w in ("k", "m", "b")), "")
         return Header("rate", TIME_WORDS[timed[0]], multiple + _CALLED.get(counted, counted), shared)
     if before:
         return None

@@ -48,9 +48,10 @@ def plain_name(column: str) -> str:
 def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     """Return which column has one of the field's names for a factor; None where none has.
 
-    If no column has such a name as it is, one may have it behind `num_` or before `_count`, or in other words for a
-    batch and for what it is of (`bs_per_gpu`, `batchSize`). The batch of a pass is that of a worker, where no column
-    shows several passes, of a batch of all, or of another split than that of the samples.
+    If no column has such a name as it is, one may have it behind `num_` or before `_count`, in other words for a
+    batch and for what it is of (`bs_per_gpu`, `batchSize`), or among words for a run and its cluster. The batch of a
+    pass is that of a worker, where no column shows several passes, of a batch of all, or of another split than that of
+    the samples.
 
     Examples
     --------
@@ -58,6 +59,8 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     ('num_gpus', 'GPUs')
     >>> column_of("nodes", ["node_count"]), column_of("nodes", ["colour"])
     ('node_count', None)
+    >>> column_of("nodes", ["Compute nodes in training job"]), column_of("nodes", ["nodes in the graph"])
+    ('Compute nodes in training job', None)
     >>> column_of("batch", ["bs_per_gpu"]), column_of("global_batch", ["globalBatchSize"])
     ('bs_per_gpu', 'globalBatchSize')
     >>> column_of("batch", ["gpus", "mbs"]), column_of("batch", ["gpus", "mbs", "grad_accumulation"])
@@ -129,9 +132,15 @@ def _as_a_count(column: str) -> frozenset[str]:
     return frozenset() if plain == plain_name(column) else frozenset({plain, f"{plain}s"})
 
 
+_OF_A_RUN = re.compile(any_of("headers.of_a_run"))
+
+
 @lru_cache(maxsize=10_000)
 def _in_other_words(column: str) -> frozenset[str]:
-    """Return the name with one word for a batch and for a worker, and with capitals inside it as new words."""
+    """Return the name with one word for a batch and for a worker, with capitals as new words, and what it counts.
+
+    `Compute nodes in training job` counts nodes, and `nodes in the graph` may not.
+    """
     # `GPUs/node` is `gpus_per_node`, and `NumGPUs` is `num_gpus`.
     inside = r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z]{2})|(?<=[A-Z])(?=[A-Z][a-z]{2})"
     apart = plain_name(re.sub(inside, "_", re.sub(r"(?<=\w)\s*/\s*(?=\w+$)", " per ", column)))
@@ -139,7 +148,11 @@ def _in_other_words(column: str) -> frozenset[str]:
     name = re.sub(
         r"(?<![a-z])per_(device|gpu|rank|chip|accelerator|replica|process|card|tpu|core)(?![a-z])", "per_worker", name
     )
-    return frozenset({apart, name}) | _as_a_count(apart)
+    counted = counted_noun(column)
+    noun = "_".join(word for word in counted.split("_") if _OF_A_RUN.fullmatch(word) is None)
+    machines = {alias for canonical in (*LEVELS, "threads") for alias in ALIASES[canonical]}
+    of_a_run = {noun, f"{noun}s"} & machines if noun != counted else set()
+    return frozenset({apart, name, *of_a_run}) | _as_a_count(apart)
 
 
 #: A name as it is comes first, then the others.
@@ -159,20 +172,22 @@ def noun_of(column: str) -> str:
     ('envs', 'work_ms')
     >>> noun_of("Anzahl GPUs"), noun_of("SLURM_NTASKS"), noun_of("WORLD_SIZE"), noun_of("gpu")
     ('GPUs', 'tasks', 'workers', 'gpus')
+    >>> noun_of("GPUs used in the run"), noun_of("Number of Threads")
+    ('GPUs', 'Threads')
     """
     canonical = counted_by(column)
     if canonical is None and plural_of(column) in LEVELS:
         return noun_of(f"{column}s")
+    words = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=(node|task|proc|gpu|rank)s?$)|[ _](count|num|number)$"
     if canonical not in (*LEVELS, "servers"):
-        if canonical_of(column) is not None or not column.endswith("s") or header_of(column).kind:
+        if canonical_of(column) not in (None, "threads") or not column.endswith("s") or header_of(column).kind:
             return "workers" if column.lower() in words_of("headers.letter_of_workers") else column
-        return re.sub(r"^(n|num)_", "", column).replace("_", " ")
+        return re.sub(words, "", column, flags=re.IGNORECASE).replace("_", " ")
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", bare(column))
-    words = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=(node|task|proc|gpu|rank)s?$)|[ _](count|num)$"
-    # `Anzahl GPUs`, `SLURM_NTASKS`: the last word by itself.
-    last = re.split(r"[ _]", plain.lower() if plain.isupper() else plain)[-1]
-    counted, last = (re.sub(words, "", text, flags=re.IGNORECASE) for text in (plain, last))
-    for noun in (last, counted, f"{counted}s"):
+    # `Anzahl GPUs`, `SLURM_NTASKS`, `Nodes used in the run`: one word by itself, the last one first.
+    texts = [*reversed(re.split(r"[ _]", plain.lower() if plain.isupper() else plain)), plain]
+    alone = [re.sub(words, "", text, flags=re.IGNORECASE) for text in texts]
+    for noun in (*alone, f"{alone[-1]}s"):
         if noun.lower().endswith("s") and column_of(canonical, [noun]) is not None and " " not in noun:
             return noun
     return canonical

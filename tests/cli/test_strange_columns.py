@@ -1,5 +1,7 @@
 """Columns beside a count and a measurement: each is read for what it says, and the answer is about the count."""
 
+from pathlib import Path
+
 import pytest
 from helpers import Shell, assert_says, csv_of, done, told
 
@@ -17,6 +19,14 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
     "weak": (
         csv_of("kind,procs,wall_s", (("weak", n, t) for n, t in zip(COUNTS, (48, 31, 27, 24), strict=True))),
         ("procs=16",), ("'kind' is weak, so all are taken to keep their work",), ("share one amount of work",),
+    ),
+    # What is counted stands among words for a run; the rate of one device and its nodes are no total.
+    "phrases": (
+        csv_of("Compute nodes in training job,GPUs used in the run,tok/s/GPU", ((n, 8 * n, 900 - n) for n in COUNTS)),
+        ("nodes=16",), ("that of 8 GPUs", "at Compute nodes in training job=16, GPUs used in the run=128"), (),
+    ),
+    "millions": (
+        csv_of("FOM (M-cell-steps/sec),nodes", ((10.5 * n, n) for n in COUNTS)), ("nodes=16",), ("M steps/s",), (),
     ),
     # What is to be done grows with the executors.
     "size": (
@@ -160,3 +170,11 @@ def test_a_page_of_what_is_no_worker_needs_no_price(shell: Shell) -> None:
     table = csv_of("clients,latency_s,throughput", ((n, 0.02 * n, 1200 - n) for n in COUNTS))
     told(shell, table, "--at", "clients=16")
     done(shell, "report", "runs.csv", "--target", "clients=16", "-o", "page.html")
+
+
+def test_a_wanted_column_of_words_is_refused_and_no_other_one_is_answered(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,s/kimg,memory (GB)\n1,fast,8\n2,slow,8.5\n4,slow,8.7\n", encoding="utf-8")
+    status, _, errors = shell("ask", "runs.csv", "--want", "s/kimg", "--at", "gpus=8")
+    assert status == 1
+    assert "'s/kimg' holds no numbers" in errors
+    assert "'fast'" in errors

@@ -47,6 +47,19 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         lines("| nodes | s |", "|:-:|-|", "| 1 | 9 |", "| 2 | 5 |"), {"nodes": ["1", "2"], "s": ["9", "5"]},
         ["2 rows read from a table drawn with | and -"],
     ),
+    "counts in brackets": (
+        lines("nodes,tokens/s/GPU", "1 (8 GPUs),910", "2 (16 GPUs),890"), {"nodes": [1, 2], "GPUs": [8, 16]},
+        ["2 cells: 'GPUs' read from the brackets in 'nodes'"],
+    ),
+    "ranges": (
+        lines("| gpus | s/kimg |", "|--|--|", "| 1 | 12&ndash;14 |", "| 2 | 6.2–6.8 |"),
+        {"gpus": ["1", "2"], "s/kimg": [13, 6.5]}, ["2 cells: lists or ranges of 's/kimg'"],
+    ),
+    "glued counts in headers": (
+        lines("| what | 4worker2server | 8worker4server |", "|--|--|--|", "| s/epoch | 90 | 47 |", "|tok/s|9|17|"),
+        {"worker": [4, 8], "server": [2, 4], "s/epoch": ["90", "47"]},
+        ["2 columns: '4worker2server', '8worker4server'"],
+    ),
     "minutes and seconds beside hours": (
         lines("gpus,elapsed", "8,1:05:30", "16,35:10"), {"elapsed": [3930, 2110]}, ["2 cells: hours, minutes"],
     ),
