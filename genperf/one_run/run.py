@@ -18,7 +18,7 @@ from genperf.peaks import UNKNOWN, Device, device_in, devices, precision_in
 from genperf.table.cells import Source
 from genperf.table.clean import is_missing
 from genperf.vocabulary import any_of
-from genperf.vocabulary.headers import STEP_WORDS, header_of
+from genperf.vocabulary.headers import STEP_WORDS, Header, header_of
 from genperf.vocabulary.names import COUNTED, canonical_of, plain_name
 from genperf.words.numbers import three_digits
 
@@ -168,23 +168,14 @@ def _with_rate(run: TrainingRun, cells: Mapping[str, Any], numbers: Mapping[str,
         if value and header.kind in ("rate", "time") and header.of != "job"
     ]
     for counted, header, value in sorted(rates, key=lambda rate: rate[0] != sample):
-        if not (samples := worth.get(counted, 0.0)):
-            continue
-        timed, in_steps, unit = header.kind == "time", counted in STEP_WORDS, DURATIONS.get(header.unit, 1.0)
-        sharing = run.used_nodes if header.level == "nodes" else run.devices
-        rate = samples / (value * unit) if timed else samples * value / unit
-        rate *= sharing if header.shared else 1.0
-        of_all, noun = "global_batch" in numbers if in_steps else not header.shared, "batch" if in_steps else "rate"
-        mistakes = (
-            (of_all, f"the {noun} is of each device, and not of all", run.devices),
-            (not of_all, f"the {noun} is of all devices, and not of each", 1.0 / sharing),
-            (timed and header.unit == "ms", "the time is in seconds, and not in milliseconds", 1e-3),
-            (timed and header.unit == "s", "the time is in milliseconds, and not in seconds", 1e3),
-            (counted == "tokens", "the rate is of sequences, and not of tokens", length or 1.0),
-            (samples == length and not in_steps, "the rate is of tokens, and not of sequences", 1.0 / samples),
-        )
-        usual = tuple((text, factor) for holds, text, factor in mistakes if holds and factor != 1.0)
-        return replace(run, rate=rate, mistakes=usual, step_seconds=of_a_step / rate)
+        if samples := worth.get(counted, 0.0):
+            is_of_all = "global_batch" in numbers if counted in STEP_WORDS else not header.shared
+            sharing = run.used_nodes if header.level == "nodes" else run.devices
+            unit = DURATIONS.get(header.unit, 1.0)
+            rate = samples / (value * unit) if header.kind == "time" else samples * value / unit
+            rate *= sharing if header.shared else 1.0
+            mistakes = _usual_mistakes(header, counted, is_of_all, run.devices, sharing, length)
+            return replace(run, rate=rate, mistakes=mistakes, step_seconds=of_a_step / rate)
     if not rates or run.printed or run.stated:
         return run
     counted, header, _ = rates[0]
@@ -200,3 +191,20 @@ def _with_rate(run: TrainingRun, cells: Mapping[str, Any], numbers: Mapping[str,
         message = f"{batched}={batch:g} may be of each device or of all"
         hint = f"gbs={batch:g} of all, or batch_per_gpu={batch:g} of each"
     raise GenperfError(message, hint=hint)
+
+
+def _usual_mistakes(
+    header: Header, counted: str, is_of_all: bool, devices: float, sharing: float, length: float
+) -> tuple[tuple[str, float], ...]:
+    """Return what is usually mistaken in a rate or a step's time, and the factor on the rate that mends each."""
+    is_step, is_time, sequence = counted in STEP_WORDS, header.kind == "time", length or 1.0
+    noun = "batch" if is_step else "rate"
+    mistakes = (
+        (is_of_all, f"the {noun} is of each device, and not of all", devices),
+        (not is_of_all, f"the {noun} is of all devices, and not of each", 1.0 / sharing),
+        (is_time and header.unit == "ms", "the time is in seconds, and not in milliseconds", 1e-3),
+        (is_time and header.unit == "s", "the time is in milliseconds, and not in seconds", 1e3),
+        (counted == "tokens", "the rate is of sequences, and not of tokens", sequence),
+        (counted != "tokens" and not is_step, "the rate is of tokens, and not of sequences", 1.0 / sequence),
+    )
+    return tuple((text, factor) for holds, text, factor in mistakes if holds and factor != 1.0)
