@@ -577,7 +577,7 @@ def _under_heads(above: str, line: str) -> str:
     Examples
     --------
     >>> _under_heads("      Wall t (s)    (%)", "Time:   700.1   98.2")
-    'Wall t (s): 700.1 | Time (%): 98.2'
+    'Wall t (s): 700.1'
     >>> _under_heads("    (ns/day)   (hour/ns)", "Performance:  12.3  1.9")
     'Performance (ns/day): 12.3'
     """
@@ -589,7 +589,8 @@ def _under_heads(above: str, line: str) -> str:
         return line
     # A unit alone says what the key is in.
     named = [head if head[0] != "(" else f"{match['key']} {head}" for head in heads]
-    facts = {_same(name): f"{name}: {value}" for name, value in reversed([*zip(named, values, strict=True)])}
+    pairs = [(name, value) for name, value in zip(named, values, strict=True) if "%" not in name]
+    facts = {_same(name): f"{name}: {value}" for name, value in reversed(pairs)}
     return " | ".join(fact for fact in reversed(facts.values()) if is_result(fact.partition(": ")[0]))
 
 

@@ -403,7 +403,8 @@ def _table_or_log(text: str, name: str) -> Source:
         return read_delimited(table, name, "\t")
     # A line of a log was taken for the header.
     doubtful = (
-        source.ragged
+        not len(source)
+        or source.ragged
         or sum(any(map(label, cells)) for cells in source.cells.values()) == 1
         or alike([*source.cells], [label(cells[0]) for cells in source.cells.values()])
     )

@@ -553,3 +553,14 @@ def test_metrics_with_labels_are_records(tmp_path: Path) -> None:
     assert columns["gpus"].tolist() == ["2", "4", "8"]
     assert "generation" not in columns
     assert ask(str(tmp_path), at={"gpus": "16"}).answers[0].value == pytest.approx(16 * 990.5, rel=0.1)
+
+
+def test_a_number_of_gpus_counts_beside_a_list_of_those_of_a_node(tmp_path: Path) -> None:
+    for n in (4, 8, 16):
+        (folder := tmp_path / f"{'xyz'[n // 8]}").mkdir()
+        text = f"    GPU 0,1,2,3: NVIDIA A100\n    GPU number: {n}\n"
+        (folder / "train.log").write_text(
+            text + steps(lambda i, n=n: f"iter {i} time: {0.5 + n / 1e4:.4f}  loss: 2.{i}")
+        )
+    answer = ask(str(tmp_path), at={"gpus": "32"}).answers[0]
+    assert answer.value == pytest.approx(0.503, abs=0.01)
