@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Mask
 from genperf.asking.answer import Answer, answer_of
@@ -376,7 +377,7 @@ def only_run(opened: Recognised) -> Reading | None:
     try:
         reading = opened.reading
     except TableError:
-        alone = opened.read(alone=True)
+        alone = replace(opened, alone=True).reading
         if not opened.source.runs and len(opened.source) > 1:
             raise
         return alone

@@ -71,10 +71,8 @@ def column_holding(
     if column is None or amount(re.split("[,:]", text)[0]) is None or text in levels(column):
         return column
 
-    def holds_names(name: str) -> bool:
-        return bool(levels(name)) and all(amount(level) is None for level in levels(name))
-
-    return find([n for n in columns if not holds_names(n)]) if holds_names(column) else column
+    of_names = {n for n in columns if levels(n) and all(amount(level) is None for level in levels(n))}
+    return find([n for n in columns if n not in of_names]) if column in of_names else column
 
 
 def count_in(name: str, text: str, source: Source) -> str:
@@ -202,7 +200,8 @@ def of_model(panel: Panel, at: Mapping[str, str], groups: Mapping[str, Collectio
         column = column or panel.meant(name)
         if synonym is None and column not in levels and _names_target(panel, column, text):
             continue
-        columns = {column: text} if synonym is None else _of_synonym(panel, synonym, text)
+        of_column = {column: _levels_of(text, levels.get(column, ()))}
+        columns = of_column if synonym is None else _of_synonym(panel, synonym, text)
         if columns is None:
             constant.append(_always(str(synonym), *panel.synonyms[str(synonym)]))
             continue
@@ -221,6 +220,16 @@ def _names_target(panel: Panel, name: str, text: str) -> bool:
     measured = "" if target is None else target.throughput or target.column
     is_known = name in panel.inputs or is_a_part(name, [f.name for f in panel.factors])
     return not is_known and amount(text) is None and bool(words_in(text)) and words_in(text) <= words_in(measured)
+
+
+def _levels_of(text: str, levels: Collection[str]) -> str:
+    """Return a level, or several with commas between, as the runs write them: `TF` is `tf`; others as they are."""
+    texts = [text] if text in levels else [value.strip() for value in text.split(",")]
+    matched = []
+    for value in texts if levels else ():
+        alike = [level for level in levels if _same(level, value)]
+        matched.append(alike[0] if len(alike) == 1 and value not in levels else value)
+    return ",".join(matched) if levels else text
 
 
 def _of_synonym(panel: Panel, synonym: str, text: str) -> dict[str, str] | None:

@@ -92,6 +92,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
     want: str | None = None
     #: What of the question is not heeded.
     notes: tuple[str, ...] = ()
+    #: Whether the table may be of a single run.
+    alone: bool = False
     #: The files of a table that is summarised while it is read; `source` has its first rows.
     files: LargeSource | None = None
 
@@ -103,16 +105,12 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def reading(self) -> Reading:
         """What each column is."""
-        return self.read(alone=False)
-
-    def read(self, alone: bool) -> Reading:
-        """Find what each column is, also where the table may be of a single run: `alone`."""
         columns = Columns(self.source, Roles(derived=self.given.derived))
         further = {measured.column for measured in self.given.further.values()}
         cells = {**self.source.columns, **{name: columns.number(name) for name in columns.derived}}
         cells = {name: values for name, values in cells.items() if name not in further}
         names = {column: taken.made for column, taken in self.source.names.items()}
-        return read_columns(cells, self.given, self.mapping, self.at, self.want, self.source.units, alone, names)
+        return read_columns(cells, self.given, self.mapping, self.at, self.want, self.source.units, self.alone, names)
 
     @property
     def line(self) -> str:

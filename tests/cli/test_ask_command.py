@@ -909,7 +909,7 @@ def test_names_that_say_the_same_mean_it_at_every_door(shell: Shell) -> None:
     assert gp.load_model("model.json").group == ("Framework",)
     at = ("--at", "num_gpus=32", "--at")
     expected = json.loads(done(shell, "ask", "runs.csv", *at, "Framework=tf", "--json"))["answers"][0]["value"]
-    for question in ("Framework=tf", "Benchmark=VGG", "Benchmark=vgg,GPU=v100", "benchmark=vgg,lr=8"):
+    for question in ("Framework=tf", "framework=TF", "Benchmark=VGG", "Benchmark=vgg,GPU=v100", "benchmark=vgg,lr=8"):
         texts = [text for word in question.split(",") for text in ("--at", word)]
         asked = json.loads(done(shell, "ask", "model.json", *at[:2], *texts, "--json"))
         (row,) = json.loads(done(shell, "predict", "model.json", *at[:2], *texts, "--json"))["predictions"]
