@@ -337,10 +337,13 @@ def role_by_words(name: str, names: Collection[str] = ()) -> tuple[Literal["spre
     ['hMFU', 'TFLOPs/GPU', 'AllReduce (GB/s)', 'speed up vs 1 GPU']
     >>> [role_by_words(name)[0] for name in ("job_id", "_step", "thr_std", "stddev (ms)")], role_by_words("layers")
     (['label', 'label', 'spread', 'spread'], None)
+    >>> role_by_words("Throughput mean ± SD"), role_by_words("Scalability")[0]
+    (None, 'ratio')
     >>> role_by_words("time_std", ["n", "time_std", "time_opt"]), role_by_words("time_std", ["time_std", "time_avg"])[0]
     (None, 'spread')
     """
-    flat = plain_name(name).replace("/", "_").rstrip("_.")
+    # `Throughput ± SD` is the throughput.
+    flat = plain_name(re.split(r"\s*(?:±|\+/-)", name)[0] or name).replace("/", "_").rstrip("_.")
     if _SPREAD.fullmatch(flat):
         # The last word may be one of several variants that were measured, and no statistic.
         stem, _, last = flat.rpartition("_")
