@@ -200,8 +200,6 @@ def of_exposition(text: str) -> str | None:
     >>> of_exposition('# TYPE rate gauge\nrate{gpus="8"} 3.5\nrate{gpus="16"} 6.9\nup 1\n')
     '[{"gpus": "8", "rate": "3.5"}, {"gpus": "16", "rate": "6.9"}]'
     """
-    if "{" not in text[:HEAD_BYTES]:
-        return None
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     samples = [_SAMPLE.fullmatch(line) for line in lines]
     if not samples or not all(samples):

@@ -70,6 +70,7 @@ from genperf.table.shape import counts_beside, melted, of_all_devices, units_in,
 from genperf.table.text import (
     FIRST_ROWS,
     JSON,
+    RULED,
     RUNS,
     alike,
     column_names,
@@ -369,7 +370,9 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
         text = notebook_text(text) or text
     else:
         text = (
-            drawn_tables(text) if WEB_PAGE.match(text) else of_exposition(text) or of_literals(text) or of_outline(text)
+            drawn_tables(text)
+            if WEB_PAGE.match(text)
+            else ("{" in text[:HEAD_BYTES] and of_exposition(text)) or of_literals(text) or of_outline(text)
         ) or text
     refuse_other_text(text, name)
     if delimiter is not None:
@@ -387,7 +390,7 @@ def _table_or_log(text: str, name: str) -> Source:
             return log
     if (keyed := keyed_lines(text)) is not None:
         return read_delimited(keyed, name, RUNS)
-    if (ruled := ruled_table(text)) is not None:
+    if RULED.search(text) and (ruled := ruled_table(text)) is not None:
         return read_delimited(ruled, name, "\t")
     try:
         source = read_delimited(text, name, None)

@@ -413,7 +413,7 @@ def keyed_lines(text: str) -> str | None:
 
 
 #: `------------ ---------- --------`: a rule over each column of a table in columns of fixed width.
-_RULED = re.compile(r"^[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+[ \t]*$", re.MULTILINE)
+RULED = re.compile(r"^[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+[ \t]*$", re.MULTILINE)
 
 
 def ruled_table(text: str) -> str | None:
@@ -424,11 +424,9 @@ def ruled_table(text: str) -> str | None:
     >>> ruled_table("  JobID NNodes    Elapsed\n------- ------ ----------\n12           2   01:10:00\n13 \n")
     'JobID\tNNodes\tElapsed\n12\t2\t01:10:00\n13\t\t'
     """
-    if _RULED.search(text) is None:
-        return None
     lines = [line.expandtabs().rstrip() for line in text.splitlines()]
-    rules = [k for k, line in enumerate(lines) if _RULED.match(line)]
-    if rules[0] == 0 or not lines[rules[0] - 1].strip():
+    rules = [k for k, line in enumerate(lines) if RULED.match(line)]
+    if not rules or rules[0] == 0 or not lines[rules[0] - 1].strip():
         return None
     spans = [match.span() for match in re.finditer(r"\S+", lines[rules[0]])]
     between = [*zip([0, *(end for _, end in spans)], [start for start, _ in spans], strict=False)]
