@@ -244,7 +244,10 @@ def _spread(long: Source, count: str, value: str) -> Source:
     for name, texts in key_columns.items():
         units = dict(zip(texts.tolist(), unit_of, strict=True))
         measured = {text for text, unit in units.items() if unit} if len({*units.values()} - {""}) > 1 else set()
-        of_headers = [header_of(text).kind or is_relative(text) if text else None for text in units]
+        # `13.3 GB` is a number, and names no memory.
+        of_headers = [
+            parts_of(text) is None and (header_of(text).kind or is_relative(text)) if text else None for text in units
+        ]
         kinds[name] = [
             kind or text in measured for kind, text in zip(of_headers, units, strict=True) if any(of_headers)
         ]

@@ -55,6 +55,11 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         lines("| gpus | s/kimg |", "|--|--|", "| 1 | 12&ndash;14 |", "| 2 | 6.2–6.8 |"),
         {"gpus": ["1", "2"], "s/kimg": [13, 6.5]}, ["2 cells: lists or ranges of 's/kimg'"],
     ),
+    "memory beside wide counts": (
+        lines("net,1 GPU,2 GPUs,mem", "a,9 h,5 h,8.5 GB", "b,7 h,4 h,6.5 GB"),
+        {"GPUs": [1, 2, 1, 2], "net": ["a", "a", "b", "b"], "mem": [8.5, 8.5, 6.5, 6.5]},
+        ["2 columns: '1 GPU', '2 GPUs'"],
+    ),
     "glued counts in headers": (
         lines("| what | 4worker2server | 8worker4server |", "|--|--|--|", "| s/epoch | 90 | 47 |", "|tok/s|9|17|"),
         {"worker": [4, 8], "server": [2, 4], "s/epoch": ["90", "47"]},
