@@ -253,7 +253,7 @@ def _stage(curve: Scaling, place: int, follow: Mapping[str, Array]) -> Stage:
     rate, cost = (float(follow[name][place]) if name in follow else None for name in ("throughput", "cost"))
     value, machines = float(curve.curve[curve.quantity.name].iloc[place]), float(follow["machines"][place])
     row = curve.curve.iloc[place]
-    efficiency = Interval.named(row, "efficiency") if "efficiency" in row else None
+    efficiency = Interval.named(row, "efficiency") if "efficiency_lower" in row else None
     return Stage(float(curve.steps.counts[place]), value, rate, efficiency, machines, cost)
 
 

@@ -278,7 +278,9 @@ def predict(
         raise GenperfError(f"unknown band '{band}'", hint="prediction or confidence")
     query, names = query_of(source, model.schema, new_levels=True, fill=fill), model.predicted_names
     predicted = predicted_columns(model, query, interval, band)
-    alone = {f.name for f in model.schema.factors if f.distinct == 1} - {*source.columns} if fill else set()
+    # A factor of one value is no answer to what was left open, unless it follows to another one.
+    single = (f for f in model.schema.factors if fill and f.distinct == 1 and f.name not in source.columns)
+    alone = {f.name for f in single if not f.numeric or np.all(query.columns[f.name] == f.upper)}
     factor_columns = {n: query.columns[n] for n in query.given if n in query.columns and n not in {*names, *alone}}
     return {**factor_columns, **{name: predicted[name] for name in names}}
 

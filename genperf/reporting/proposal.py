@@ -29,7 +29,7 @@ from genperf.reporting.place import (
     with_ends,
 )
 from genperf.result import FitResult, GroupedResult
-from genperf.words.numbers import count_text, join_values, range_text, three_digits, whole_percent
+from genperf.words.numbers import capitalised, count_text, join_values, range_text, three_digits, whole_percent
 
 FORMATS = ("html", "tex", "csv")
 #: The least efficiency of a count that is asked for. Committees name 0.5 to 0.8; most often three quarters.
@@ -132,6 +132,7 @@ def _definitions(answer: Scaling, hours: str) -> tuple[str, ...]:
         f"R(n)/R({reference:g}).",
         f"Efficiency: the speed-up times {reference:g}/n.",
         kinds.get(answer.kind, "The work of a step changes with the count; rates of work are compared."),
+        *([capitalised(answer.steps.assumption)] if answer.steps.assumption else []),
         f"Intervals cover {100 * answer.interval:g} % nominally: of speed-up and efficiency those of the mean, "
         f"of {hours} those of a new run.",
         "Verdict: predictions that are ok or caution are trusted; extrapolating-blind ones are not.",

@@ -75,9 +75,11 @@ def test_the_three_formats_have_the_same_numbers(shell: Shell) -> None:
     assert proposal(shell, "html", *options) == page
 
 
-def test_an_unknown_work_is_requested(shell: Shell) -> None:
+def test_an_unknown_work_is_assumed_and_told(shell: Shell) -> None:
     Path("runs.csv").write_text("gpus,step_s\n1,0.2\n2,0.21\n4,0.22\n")
-    assert "--scaling" in refusal(shell, "report", "runs.csv", "--proposal")
+    told = "Nothing shows the work of a step, and each device is taken to keep its own."
+    assert told in proposal(shell, "html")
+    assert told not in proposal(shell, "html", "--scaling", "weak")
 
 
 def test_groups_have_a_proposal_each(shell: Shell) -> None:
