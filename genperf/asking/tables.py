@@ -144,6 +144,9 @@ def ask(
     >>> round(ask("8xh100", model="7B", tokens_per_s=76800).to_dict()["mfu"], 3)
     0.408
     """
+    if not isinstance(want, str | None) or not isinstance(at, Mapping | None):
+        what = f"a quantity is named in a text and a configuration in a mapping, not {(want if at is None else at)!r}"
+        raise GenperfError(what, hint="ask(table, gpus=64), or ask(table, at={'gpus': 64})")
     rate_of_device = None if peak is None else peak_of(str(peak))
     is_path = isinstance(table, str | Path)
     spoken = row_in([str(table)]) if is_path and not ((at or configuration) and Path(str(table)).is_file()) else {}

@@ -237,3 +237,9 @@ def test_what_is_asked_and_found_nowhere_stands_on_the_card() -> None:
     assert "⚠ asked, and found nowhere in the runs: colour" in lines
     assert len(lines) <= MOST_LINES
     assert not any("found nowhere" in line.plain for line in card(gp.ask(WEAK, gpus=64), 80))
+
+
+@pytest.mark.parametrize("wrong", [{"want": {"gpus": 64}}, {"want": 5}, {"at": "gpus=64"}])
+def test_a_configuration_that_is_no_mapping_is_refused_in_words(wrong: dict[str, Any]) -> None:
+    with pytest.raises(gp.GenperfError, match="a quantity is named in a text and a configuration in a mapping, not "):
+        gp.ask(WEAK, **wrong)
