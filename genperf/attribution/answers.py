@@ -211,14 +211,16 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
         if self.steps.assumption:
             yield capitalised(self.steps.assumption)
         # The efficiency relative to its largest repeats that relative to the first count, where that is its largest.
-        again = self.best == self.reference
-        yield from (turn_sentence(t) for t in self.turns if not (again and t.what == "efficiency of the best"))
+        again = {"efficiency of the best"} if self.best == self.reference else set()
+        # With work that grows with the workers every step gets longer.
+        untold = {*again, "slower"} if self.kind == "weak" else again
+        yield from (turn_sentence(turn) for turn in self.turns if turn.what not in untold)
         blind = self.curve["verdict"] == VERDICTS[-1]
         if blind.any():
             largest = self.curve.loc[~blind, self.along].max()
             where = "at every count" if blind.all() else f"beyond {count_text(float(largest), self.along)}"
             yield f"{where} the verdict is {VERDICTS[-1]}: {TRUST[VERDICTS[-1]]}"
-        yield from self.crossover_sentences
+        yield from dict.fromkeys(self.crossover_sentences)
 
     def turn(self, what: str) -> Turn | None:
         """Return one of the points; None where there is none."""
@@ -237,10 +239,11 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
 
     @property
     def crossover_sentences(self) -> list[str]:
-        """Where the largest term changes, of each label."""
+        """Where the largest term changes, of each label where labels differ."""
         rows = self.crossovers.to_dict("records")
-        several = len({row["member"] for row in rows}) > 1
-        return [f"{row['member']}: {self.crossover(row)}" if several else self.crossover(row) for row in rows]
+        texts = [self.crossover(row) for row in rows]
+        several = len({row["member"] for row in rows}) > 1 and len({*texts}) > 1
+        return [f"{row['member']}: {text}" if several else text for row, text in zip(rows, texts, strict=True)]
 
     def crossover(self, row: Mapping[Any, Any]) -> str:
         """Return a change of the largest term as a sentence."""
