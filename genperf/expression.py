@@ -159,13 +159,14 @@ class Expression(Struct, frozen=True, dict=True):
         return self.text()
 
     def text(self, constants: Mapping[str, float] | None = None, digits: int = 4) -> str:
-        """Return the expression as text, with the values of constants in their place and of so many significant digits.
+        """Return the expression as text: `a + b/n`, or `0.5 + 2/n` with the constants' values, rounded to `digits`.
 
-        Terms of a sum that are zero are then left out.
+        With values, the terms of a sum that are zero are left out.
         """
         written = f"{{:.{digits}g}}".format
         if constants is None or not all(value >= 0.0 for value in constants.values()):
             return render(self.filled(constants), written)
+        # Expressions of many groups differ in their values alone: the text between these is rendered once.
         pieces = _marked(self.without_zeros(constants).node, tuple(constants), digits).split("\0")
         pieces[1::2] = [written(constants[name]) for name in pieces[1::2]]
         return "".join(pieces)

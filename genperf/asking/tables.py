@@ -542,12 +542,12 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         notes += [note.text for note in table.notes if note.kind in TABLE_NOTES]
         notes += [note.text for note in model.notes if note.kind in FIT_NOTES]
         if not self.opened.given.scaling and reading.roles.scaling and model.schema.scaling:
-            kind_shown, why = reading.scaling_by(name)
-            why = why or f"'{name}' falls as {reading.scale} grows"
-            work, other = (
-                ("keep their work", "strong") if kind_shown == "weak" else ("share one amount of work", "weak")
-            )
-            notes.append(f"{why}, so all are taken to {work}; --scaling {other} says otherwise")
+            # The user gave no scaling: what was assumed, why, and the option for the other one.
+            assumed, reason = reading.scaling_by(name)
+            reason = reason or f"'{name}' falls as {reading.scale} grows"
+            is_weak = assumed == "weak"
+            work, other = ("keep their work", "strong") if is_weak else ("share one amount of work", "weak")
+            notes.append(f"{reason}, so all are taken to {work}; --scaling {other} says otherwise")
         return notes
 
     def _measured(self, name: str, at: Mapping[str, str]) -> str:

@@ -74,10 +74,10 @@ def derived_columns(
 
 
 def _formula(name: str, text: str, paths: _Paths) -> Formula:
-    """Read the formula of a column."""
+    """Parse the formula of a new column: a number, from predicted, derived (`FOLLOWING`) and earlier new columns."""
     schema = paths.result.schema
-    texts = tuple(f.name for f in schema.factors if not f.numeric)
-    formula = parse(with_amounts(text), [*paths.columns, *FOLLOWING], texts)
+    text_factors = tuple(f.name for f in schema.factors if not f.numeric)
+    formula = parse(with_amounts(text), [*paths.columns, *FOLLOWING], text_factors)
     if formula.logical or isinstance(formula.node, Text):
         what = f"'{name}' is to be a number, not a {'comparison' if formula.logical else 'text'}"
         hint = f'--show "{name}={schema.target.name}*2"'

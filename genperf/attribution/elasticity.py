@@ -150,20 +150,21 @@ def doublings_at(result: FitResult, columns: Mapping[str, AnyArray]) -> tuple[Do
 def doublings_by_level(
     result: FitResult, at: Mapping[str, Any] | pd.DataFrame | None = None, interval: float = 0.9
 ) -> pd.DataFrame:
-    """Return by what doubling a factor multiplies the predicted value, for each level of each categorical one.
+    """Return by what the predicted value is multiplied when a factor doubles, at each level of each categorical one.
 
-    A row differs from a measured run (`typical_run`), but for what `at` names, in its level alone.
+    All rows are of one configuration, a measured run (`typical_run`) with the values of `at`; only the level differs.
     """
     configuration = {} if at is None else dict(at.iloc[0] if isinstance(at, pd.DataFrame) else at)
-    here = result.query({n: v if np.isscalar(v) else v[0] for n, v in configuration.items()} or None).columns
+    typical = result.query({n: v if np.isscalar(v) else v[0] for n, v in configuration.items()} or None).columns
     rows = []
     for categorical in (f for f in result.schema.factors if len(f.levels) > 1):
         levels = categorical.levels[:MAX_MOVED_LEVELS]
-        columns = {name: np.repeat(cells[:1], len(levels)) for name, cells in here.items()}
+        columns = {name: np.repeat(cells[:1], len(levels)) for name, cells in typical.items()}
         columns[categorical.name] = np.array(levels, dtype=object)
         for name, changes in each_doubled(result.panel, columns).items():
-            cells = (columns[name], levels, *np.exp(_effects(result, columns, changes, ends_of(interval))))
-            rows += [(name, start, categorical.name, *values) for start, *values in zip(*cells, strict=True)]
+            times, lower, upper = np.exp(_effects(result, columns, changes, ends_of(interval)))
+            for start, level, *ratios in zip(columns[name], levels, times, lower, upper, strict=True):
+                rows.append((name, start, categorical.name, level, *ratios))
     return pd.DataFrame(rows, columns=["factor", "from", "categorical", "level", "times", "lower", "upper"])
 
 

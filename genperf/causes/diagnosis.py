@@ -186,7 +186,7 @@ def _measured(
     if not counts_devices(count.name):
         text = f"'{count.name}' counts no devices, and the causes are of steps that several devices make together"
         raise GenperfError(text, hint="a column such as gpus or nodes")
-    chosen = _chosen(panel, dict(at or {}))
+    chosen = _configurations_at(panel, dict(at or {}))
     medians = [panel.medians[j] for j in chosen]
     columns = {name: cells[chosen] for name, cells in panel.measured.items()}
     devices, nodes, assumed = devices_and_nodes(panel, columns)
@@ -224,25 +224,29 @@ def _scaled(panel: Panel) -> list[str]:
     return [name for node in nodes if node is not None for name in sorted(names_in(node))]
 
 
-def _chosen(panel: Panel, at: dict[str, Any]) -> list[int]:
-    """Return the places of the configurations at some levels, the most frequent ones where a factor is left open."""
+def _configurations_at(panel: Panel, at: dict[str, Any]) -> list[int]:
+    """Return the positions of the configurations at given levels, at most `MOST_RUNS` of them.
+
+    Of the factors left open, but those that are scaled, only the most frequent combination of levels is taken.
+    """
     names = [f.name for f in panel.factors]
-    chosen_values: dict[str, Any] = {}
+    requested: dict[str, Any] = {}
     for name, value in at.items():
         column = column_named(panel.column(name), dict.fromkeys(names))
         if column is None:
             raise GenperfError(f"no factor is called '{name}'", hint=suggest(name, names))
-        chosen_values[column] = value
+        requested[column] = value
     rows = panel.runs
-    fits = [j for j, row in enumerate(rows) if all(_same(row[n], value) for n, value in chosen_values.items())]
-    if not fits:
-        raise GenperfError(f"no run has {join_values(chosen_values)}", hint="measured values of the factors")
+    matching = [j for j, row in enumerate(rows) if all(_same(row[n], value) for n, value in requested.items())]
+    if not matching:
+        raise GenperfError(f"no run has {join_values(requested)}", hint="measured values of the factors")
     scaled = {*_scaled(panel), panel.along().name}
-    held = [f.name for f in panel.factors if f.distinct > 1 and f.name not in scaled]
-    levels = {j: tuple(rows[j][name] for name in held) for j in fits}
-    most = Counter(levels.values()).most_common(1)[0][0]
-    places = [j for j in fits if levels[j] == most]
+    fixed = [f.name for f in panel.factors if f.distinct > 1 and f.name not in scaled]
+    levels = {j: tuple(rows[j][name] for name in fixed) for j in matching}
+    most_frequent = Counter(levels.values()).most_common(1)[0][0]
+    places = [j for j in matching if levels[j] == most_frequent]
     if len(places) > MOST_RUNS:
+        # From the smallest to the largest scale, evenly.
         places.sort(key=lambda j: [float(rows[j][name]) for name in names if name in scaled])
         places = [places[int(k)] for k in np.linspace(0, len(places) - 1, MOST_RUNS).round()]
     return places

@@ -48,7 +48,7 @@ def estimate(
         fitted = _fitted(best_of(candidates), medians, options, seed)
         fitted = replace(fitted, chosen=len(usable) > 1 or growth is not NO_GROWTH)
         if choice == "laws":
-            fitted = _reaching(fitted, candidates, medians, options, seed)
+            fitted = _better_at_the_largest(fitted, candidates, medians, options, seed)
             notes += _chosen_total(fitted.expression, usable)
     status = fitted.status(options.solver)
     if status.population and not status.agreed:
@@ -111,13 +111,16 @@ def _chosen_total(chosen: Expression, usable: Sequence[Expression]) -> list[Note
     return [Note(f"{how}: T = {total}", "overlap_chosen")]
 
 
-def _reaching(best: Fitted, candidates: Sequence[Candidate], medians: Table, options: FitOptions, seed: int) -> Fitted:
-    """Return the best law, or the best of the smallest ones where that predicts the largest scales better."""
+def _better_at_the_largest(
+    best: Fitted, candidates: Sequence[Candidate], medians: Table, options: FitOptions, seed: int
+) -> Fitted:
+    """Return the best law, or the best of those with fewest constants if it predicts the largest scales better."""
     fewest = min(c.expression.freedom for c in candidates)
     if best.expression.freedom == fewest:
         return best
-    smallest = best_of([c for c in candidates if c.expression.freedom == fewest])
-    smaller = _fitted(smallest, medians, options, seed)
-    # The mean error at the largest scales, predicted from the smaller ones; 0 where there are too few scales.
-    errors = [[e.error for e in at_the_largest(law.look_back(medians))] or [0.0] for law in (smaller, best)]
-    return smaller if np.mean(errors[0]) < np.mean(errors[1]) else best
+    simplest = best_of([c for c in candidates if c.expression.freedom == fewest])
+    simple = _fitted(simplest, medians, options, seed)
+    # Errors at the largest scales, predicted from the smaller ones; 0 where there are too few scales.
+    looked_back = [[e.error for e in at_the_largest(law.look_back(medians))] or [0.0] for law in (simple, best)]
+    simple_error, best_error = map(np.mean, looked_back)
+    return simple if simple_error < best_error else best

@@ -37,10 +37,18 @@ def bandwidth(text: str) -> float | None:
 
 
 def with_amounts(text: str) -> str:
-    """Return a formula in which amounts are written as numbers; texts and quoted names stay."""
+    """Return a formula in which amounts are written as numbers; texts and quoted names stay.
 
-    def written(match: re.Match[str]) -> str:
-        return repr(float(match[1]) * UNITS[match[2]])
+    Examples
+    --------
+    >>> with_amounts("`30B run` * 80GB / 2h")
+    '`30B run` * 80000000000.0 / 7200.0'
+    """
+
+    def as_number(amount: re.Match[str]) -> str:
+        return repr(float(amount[1]) * UNITS[amount[2]])
 
     pieces = _QUOTED.split(text)
-    return "".join(piece if place % 2 else _WITHIN.sub(written, piece) for place, piece in enumerate(pieces))
+    # Every second piece is quoted.
+    pieces[::2] = [_WITHIN.sub(as_number, piece) for piece in pieces[::2]]
+    return "".join(pieces)

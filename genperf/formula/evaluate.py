@@ -71,11 +71,11 @@ def values_of_each(nodes: Iterable[Node], columns: Mapping[str, Any]) -> list[Ar
 
 
 def _stacked(values: Iterable[Any]) -> Array:
-    """Return numbers and arrays of shape (sets, 1) as one array of shape (sets, values); (1, values) of numbers."""
+    """Return values, each a number or of shape (sets, 1), as columns of one array; of numbers alone, it has one row."""
     arrays = [np.asarray(value, float) for value in values]
-    stacked = np.empty((max(p.shape[0] if p.ndim else 1 for p in arrays), len(arrays)))
-    for k, p in enumerate(arrays):
-        stacked[:, k] = p[:, 0] if p.ndim else p
+    stacked = np.empty((max(a.shape[0] if a.ndim else 1 for a in arrays), len(arrays)))
+    for k, array in enumerate(arrays):
+        stacked[:, k] = array[:, 0] if array.ndim else array
     return stacked
 
 

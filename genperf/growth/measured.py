@@ -90,7 +90,7 @@ class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
         return some
 
     def extended(self, anchors: Anchors) -> MeasuredSeries:
-        """Return the series with what others show of larger counts beside its runs."""
+        """Return the series with anchors, ln T at larger counts by other series, behind its measured configurations."""
         return replace(
             self,
             columns={name: np.concatenate([values, anchors.columns[name]]) for name, values in self.columns.items()},

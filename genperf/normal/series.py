@@ -212,7 +212,7 @@ def trains_networks(panel: Panel, words: Iterable[str]) -> bool:
 def series_of(
     panel: Panel, along: Mapping[str, AnyArray], work_at: Callable[[Mapping[str, Array]], Array | None]
 ) -> MeasuredRates | None:
-    """Return the measured configurations along the count as a series; None where these are no times of devices.
+    """Return the work per second of the configurations along the count; None unless a time is measured over devices.
 
     Parameters
     ----------
@@ -224,26 +224,26 @@ def series_of(
     count = panel.along()
     if panel.target is None or not panel.target.is_time or not counts_devices(count.name):
         return None
-    place = panel.factors.index(count)
+    count_position = panel.factors.index(count)
     medians = medians_along(panel, count.name, along)
     if len(medians) < LEAST_COUNTS:
-        everything = medians_along(panel, count.name, {})
+        all_medians = medians_along(panel, count.name, {})
         # One configuration a count: the rows are one series, whatever else grows along it.
-        alone = len({m.values[place] for m in everything}) == len(everything)
-        medians = everything if alone else medians
+        one_per_count = len({m.values[count_position] for m in all_medians}) == len(all_medians)
+        medians = all_medians if one_per_count else medians
     if not medians:
         return None
     columns = {f.name: np.array([m.values[j] for m in medians]) for j, f in enumerate(panel.factors)}
     work, values = work_at(columns), np.array([m.value for m in medians])
     if work is None and panel.scaling is not None and KINDS[panel.scaling].shared:
         work = np.ones(len(values))
-    counted = np.asarray(columns[(panel.workers or count).name], float)
-    rates = (counted if work is None else work) / values
-    total = work is not None and len(work) > 1 and np.ptp(work) <= 0.01 * work[0] and not panel.of_jobs
+    workers = np.asarray(columns[(panel.workers or count).name], float)
+    # Of unknown work, a unit for each worker is assumed.
+    rates = (workers if work is None else work) / values
+    is_shared = work is not None and len(work) > 1 and np.ptp(work) <= 0.01 * work[0] and not panel.of_jobs
     devices, nodes, assumed = devices_and_nodes(panel, columns)
-    return MeasuredRates(
-        count.name, devices, nodes, rates, assumed, "assumed" if work is None else "total" if total else ""
-    )
+    known = "assumed" if work is None else "total" if is_shared else ""
+    return MeasuredRates(count.name, devices, nodes, rates, assumed, known)
 
 
 def among_published(series: MeasuredRates, target: float, words: Iterable[str]) -> AmongPublished | None:

@@ -607,8 +607,9 @@ class Panel(Struct, frozen=True, dict=True):
         return self.columns.get(canonical)
 
     def named(self, canonical: str) -> Factor | None:
-        """Return the column that is the factor, of numbers or of names, or None."""
+        """Return the factor of a canonical name: its numeric column, else its column of text; None without either."""
         numeric = self.find(canonical)
+        # A name that the mapping gives is that column or none.
         if numeric is not None or canonical in self.mapping:
             return numeric
         texts = {f.name: f for f in self.factors if not f.numeric}

@@ -734,27 +734,27 @@ def by_group(reading: Reading, roles: Roles, name: str) -> Roles:
 def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], given: Roles, single: bool) -> None:
     """Give the columns the roles of `read_table` for the first quantity.
 
-    The only batch, where an `unmeasured` value of it is asked, is a factor and names no series.
+    The only column of batches is a factor, and names no series, where a value of it that is `unmeasured` is requested.
     """
     columns, roles, mapped = reading.columns, reading.roles, reading.mapping
     roles = replace(roles, repeat=roles.repeat or next(iter(reading.of("repeat")), ""))
-    # Of one count of nodes the devices of each are those of the run; beside threads, or another count, the same machine
-    # in every run is no part of what the runs are scaled by.
+    # Counts of the machine that are no settings while they are constant: of one number of nodes, the devices of each
+    # are those of the run; where threads or the like are scaled, all counts of nodes and devices are the machine's.
     of_machine: tuple[str, ...] = ()
-    counted = None if reading.scale is None else canonical_of(reading.scale)
-    if counted == "devices_per_node":
+    canonical_scale = None if reading.scale is None else canonical_of(reading.scale)
+    if canonical_scale == "devices_per_node":
         of_machine = ("nodes",)
-    if reading.scale is not None and mapped.get("workers") == reading.scale and counted not in LEVELS:
+    if reading.scale is not None and mapped.get("workers") == reading.scale and canonical_scale not in LEVELS:
         of_machine = (*LEVELS, "devices_per_node")
-    free = {*requested, *roles.extrinsic, reading.scale}
+    always_settings = {*requested, *roles.extrinsic, reading.scale}
     settings = reading.with_role("made", "setting")
-    settings = [c for c in settings if c.varies or c.name in free or c.canonical not in of_machine]
-    named = {n: c for n in [*roles.extrinsic, *(c.name for c in settings)] if (c := canonical_of(n)) in EXTRINSIC}
-    named |= {column: name for name, column in mapped.items() if column in {c.name for c in settings}}
-    ways = [n for n in named if named[n] in WAYS]
-    of_ways = len(ways) > 1 and not {*LEVELS} & {*named.values(), *mapped} and DEVICES not in columns
+    settings = [c for c in settings if c.varies or c.name in always_settings or c.canonical not in of_machine]
+    canonical = {n: c for n in [*roles.extrinsic, *(c.name for c in settings)] if (c := canonical_of(n)) in EXTRINSIC}
+    canonical |= {column: name for name, column in mapped.items() if column in {c.name for c in settings}}
+    ways = [n for n in canonical if canonical[n] in WAYS]
+    scaled_by_ways = len(ways) > 1 and not {*LEVELS} & {*canonical.values(), *mapped} and DEVICES not in columns
     if roles.measured_column is None:
-        scale = None if of_ways else reading.scale
+        scale = None if scaled_by_ways else reading.scale
         measured, derived = measured_roles(reading, reading.quantities[0], scale, given)
         reading.derived = {**reading.derived, **derived}
         roles = roles.of_measured({**measured, **roles.measured})
@@ -763,24 +763,24 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
         name = roles.measured["time"]
         unit = (columns[name].header if name in columns else header_of(name)).unit
         roles = replace(roles, measured={**roles.measured, **({"unit": unit} if unit not in ("", "s") else {})})
-    if of_ways:
+    if scaled_by_ways:
         # The ways of a layout multiply to its devices.
-        none = next((columns[n] for n in ways if columns[n].lowest <= 0.0), None)
-        if none is not None:
-            what = f"column '{none.name}' goes down to {none.lowest:g}, and the ways of a layout multiply"
+        faulty = next((columns[n] for n in ways if columns[n].lowest <= 0.0), None)
+        if faulty is not None:
+            what = f"column '{faulty.name}' goes down to {faulty.lowest:g}, and the ways of a layout multiply"
             raise TableError(f"{what} to its devices", hint="write 1 where nothing is split that way")
         cells = np.prod([columns[n].values for n in ways], axis=0).tolist()
         columns[DEVICES] = column_from(DEVICES, cells, role="made")
         reading.derived[DEVICES] = "*".join(map(quote_name, ways))
-        named[DEVICES], reading.scale = "workers", DEVICES
+        canonical[DEVICES], reading.scale = "workers", DEVICES
         settings = [columns[DEVICES], *settings]
     scale = reading.scale
     if scale is None and not roles.extrinsic and not single:
         texts, numeric = reading.with_role("kind", "label", "constant"), [c.name for c in settings]
         hint = f"name the one that does: --extrinsic {shlex.quote(numeric[0]) if numeric else 'COLUMN'}"
-        inside = next((c.name for c in texts if c.levels and all(map(COUNTED.match, c.levels))), None)
-        if inside is not None:
-            hint = f"'{inside}' tells counts among words: write them as numbers in another column, such as gpus"
+        worded_counts = next((c.name for c in texts if c.levels and all(map(COUNTED.match, c.levels))), None)
+        if worded_counts is not None:
+            hint = f"'{worded_counts}' tells counts among words: write them as numbers in another column, such as gpus"
         what = f"no column is known to count the workers ({', '.join(numeric) or 'no numbers'})"
         raise TableError(what, hint=hint)
     if scale is not None and scale not in reading.derived and (follows := columns[scale].follows) is not None:
@@ -793,7 +793,7 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
             product = np.prod([c.values for c in factors], axis=0)
             if np.allclose(product, columns[scale].values):
                 reading.derived[scale] = "*".join(quote_name(c.name) for c in factors)
-    counts = [c.name for c in settings if c.name in named or (c.name == scale and not is_size(c.name))]
+    counts = [c.name for c in settings if c.name in canonical or (c.name == scale and not is_size(c.name))]
     roles = replace(roles, extrinsic=tuple(dict.fromkeys([*roles.extrinsic, *counts])))
     reading.roles = _with_series(reading, roles, settings, requested, unmeasured)
     if reading.roles.group:

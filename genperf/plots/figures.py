@@ -121,16 +121,17 @@ def ticks_between(lowest: float, highest: float) -> list[float]:
 
 
 def plain_numbers(ax: Axes, across: bool = False) -> None:
-    """Make the vertical axis logarithmic, with plain numbers; or the one across."""
+    """Make the vertical axis, or with `across` the horizontal one, logarithmic, with ticks as `0.5`, `20`, `1000`."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axis = ax.xaxis if across else ax.yaxis
     (ax.set_xscale if across else ax.set_yscale)("log")
     low, high = axis.get_view_interval()
-    subs: tuple[float, ...] = (1.0, 2.0, 5.0) if high / low < 1000 else (1.0,)
+    # The longer an axis, the fewer ticks in a decade.
+    ticks: tuple[float, ...] = (1.0, 2.0, 5.0) if high / low < 1000 else (1.0,)
     if high / low < 6 and not across:
-        subs = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
-    axis.set_major_locator(LogLocator(base=10, subs=subs))
+        ticks = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
+    axis.set_major_locator(LogLocator(base=10, subs=ticks))
     axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
     axis.set_minor_formatter(NullFormatter())
 

@@ -95,7 +95,7 @@ def stand_ins(schema: Schema, columns: Columns, new: dict[str, Mask]) -> StandIn
         ways = np.where(where, ways * len(levels[name]), ways)
         fewest = np.where(where, np.minimum(fewest, len(levels[name])), fewest)
     row = int(ways.argmax())
-    _refuse_many([name for name, where in new.items() if where[row]], int(ways[row]))
+    _refuse_many_stand_ins([name for name, where in new.items() if where[row]], int(ways[row]))
     rows, out = np.arange(count), dict(columns)
     for name, where in new.items():
         times = np.where(where[rows], len(levels[name]), 1)
@@ -106,10 +106,11 @@ def stand_ins(schema: Schema, columns: Columns, new: dict[str, Mask]) -> StandIn
     return StandIns(new, out, rows, fewest)
 
 
-def _refuse_many(names: Sequence[str], ways: int) -> None:
-    if ways > MOST_STAND_INS:
+def _refuse_many_stand_ins(names: Sequence[str], combinations: int) -> None:
+    """Refuse a row whose new levels have more than `MOST_STAND_INS` combinations of measured levels in their place."""
+    if combinations > MOST_STAND_INS:
         of_names = f"levels that were never measured, of {' and '.join(names)}"
-        fault = f"{of_names}, and {ways} ways to put measured ones in their place"
+        fault = f"{of_names}, and {combinations} ways to put measured ones in their place"
         raise TableError(fault, hint="give measured levels for all but one of them")
 
 
@@ -177,7 +178,7 @@ def substituted_members(schema: Schema, members: Sequence[Member], new: Levels) 
         return tuple(members)
     levels = {f.name: f.levels for f in schema.factors}
     count = math.prod(len(levels[name]) for name in new)
-    _refuse_many(list(new), count)
+    _refuse_many_stand_ins(list(new), count)
     out = []
     for k, way in enumerate(product(*(levels[name] for name in new))):
         by = dict[str, Node]()

@@ -174,10 +174,11 @@ class _Density:
 
 
 def fit_sizes(x: Sequence[AnyArray], y: Array, prior: Product, start: Fit | None = None) -> Fit:
-    """Return the most probable sizes of a process of mean zero, its noise Student's.
+    """Return the most probable sizes θ of a process of mean zero, y ~ N(0, K(θ; x) + noise²·diag(factors)).
 
-    The sizes of the prior are the medians. The search begins at the sizes of another member or, without one, at the
-    medians and at odd values. x and y have a row each, of which `MOST_SEARCHED` determine the sizes.
+    The sizes of `prior` are the medians of θ. The search begins at `start`, the fit of another mean; without it, at the
+    medians, and with `ODD_VALUES`. At most `MOST_SEARCHED` rows determine θ. Noise is Student's: the search takes the
+    factors of `start` (1 without it), and the result has those of the residuals (`_student`).
     """
     # It takes a tenth of a second to import, and a series does not need it.
     from scipy.optimize import minimize
@@ -187,22 +188,22 @@ def fit_sizes(x: Sequence[AnyArray], y: Array, prior: Product, start: Fit | None
     density = _Density(prior, [a[rows] for a in x], y[rows], factors[rows])
     if start is None:
         odd = replace(prior, axes=tuple(replace(a, each=ODD_VALUES) if a.each else a for a in prior.axes))
-        begins = [density.logarithms(kernel, CONFIGURATION_NOISE) for kernel in dict.fromkeys([prior, odd])]
+        initial = [density.logarithms(kernel, CONFIGURATION_NOISE) for kernel in dict.fromkeys([prior, odd])]
     else:
-        begins = [density.logarithms(start.kernel, start.noise)]
+        initial = [density.logarithms(start.kernel, start.noise)]
     steps = SIZE_STEPS if start is None else FURTHER_SIZE_STEPS
     bounds = [(m - 7.0, m + 5.0) for m in density.median]
     optima = [
         minimize(
             density, at, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps, "ftol": GAIN_TOLERANCE}
         )
-        for at in begins
+        for at in initial
     ]
     theta = np.asarray(min(optima, key=lambda optimum: float(optimum.fun)).x)
     kernel, noise = density.kernel_at(theta), float(np.exp(theta[-1]))
-    covariance, further = kernel.between([(a, a) for a in x]), np.ones(len(y))
-    further[rows] = _student(covariance[np.ix_(rows, rows)], noise**2 * factors[rows], y[rows], factors[rows])
-    return Fit(kernel, noise, further, covariance)
+    covariance, student_factors = kernel.between([(a, a) for a in x]), np.ones(len(y))
+    student_factors[rows] = _student(covariance[np.ix_(rows, rows)], noise**2 * factors[rows], y[rows], factors[rows])
+    return Fit(kernel, noise, student_factors, covariance)
 
 
 def _student(covariance: Array, noise: Array, y: Array, factors: Array) -> Array:

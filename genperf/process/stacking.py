@@ -71,22 +71,27 @@ class StackCandidate(Struct, frozen=True, eq=False):
         return level, residual - level, variance
 
     def held_out(self, split: Split, anchors: Anchors | None) -> tuple[Array, Array]:
-        """Return the mean and standard deviation of ln T of new runs at test rows, the sizes of the process kept."""
+        """Return the mean and standard deviation of ln T of new runs at test rows, the sizes of the process kept.
+
+            mean = f(x) + θ + kᵀ·C⁻¹·r,   sd² = k(x, x) − kᵀ·C⁻¹·k + noise²,   C = K + diag(variance)
+
+        with f + θ the mean fitted to the training rows and r the residuals about it, there and at the anchors.
+        """
         (train, test), kernel = split, self.fit.kernel
         constants = self.basis.take(train).fitted(self.y[train], self.constants)
         level, residual, variance = self.residuals(train, constants, anchors)
         if anchors is None:
-            K, across = (self.fit.covariance[np.ix_(train, rows)] for rows in split)
+            K, k = (self.fit.covariance[np.ix_(train, rows)] for rows in split)
         else:
             ahead = [axis.coordinates(anchors.columns) for axis in kernel.axes]
             points = [np.concatenate([x[train], z]) for x, z in zip(self.x, ahead, strict=True)]
             K = kernel.between([(z, z) for z in points])
-            across = kernel.between([(z, x[test]) for z, x in zip(points, self.x, strict=True)])
+            k = kernel.between([(z, x[test]) for z, x in zip(points, self.x, strict=True)])
         lower = cholesky(K + np.diag(variance), lower=True, check_finite=False)
-        solved = solve_triangular(lower, np.column_stack([residual, across]), lower=True, check_finite=False)
+        solved = solve_triangular(lower, np.column_stack([residual, k]), lower=True, check_finite=False)
         mean = self.basis.take(test).log_sum(constants) + level + solved[:, 0] @ solved[:, 1:]
-        left = np.diag(self.fit.covariance)[test] - np.sum(solved[:, 1:] ** 2, axis=0)
-        return mean, np.sqrt(np.maximum(left, 0.0) + self.fit.noise**2)
+        remaining = np.diag(self.fit.covariance)[test] - np.sum(solved[:, 1:] ** 2, axis=0)
+        return mean, np.sqrt(np.maximum(remaining, 0.0) + self.fit.noise**2)
 
 
 class HeldOut(Struct, frozen=True, eq=False):

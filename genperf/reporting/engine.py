@@ -167,21 +167,25 @@ def _member(member: Member, model: PageModel, discrepancies: Sequence[Discrepanc
 
 
 def _discrepancy(discrepancy: Discrepancy, model: PageModel) -> dict[str, Any]:
-    """Return a discrepancy as data: its anchors, and what depends on them alone."""
-    walk, beyond, (whiten, variances, row_sums) = discrepancy.kernel, discrepancy.extrapolation, discrepancy.geometry
+    """Return a discrepancy as data, with the whitened directions of its anchors, which the page need not compute."""
+    walk, extrapolation = discrepancy.kernel, discrepancy.extrapolation
+    whiten, whitened_variances, whitened_ones = discrepancy.geometry
     return {
         "kernel": {**msgspec.structs.asdict(walk), "axes": [model.formula(axis) for axis in walk.axes]},
         "anchors": _anchors(discrepancy.anchors, model),
         "noise": discrepancy.noise,
         "scales": packed(discrepancy.scales),
         "extrapolation": {
-            "axes": [model.formula(text) for text in (*beyond.axes, beyond.work)],
-            "slope": beyond.slope,
-            "quietest": beyond.quietest,
-            "mean": beyond.mean,
-            "nodes": model.formula(beyond.nodes),
+            "axes": [model.formula(text) for text in (*extrapolation.axes, extrapolation.work)],
+            "slope": extrapolation.slope,
+            "quietest": extrapolation.quietest,
+            "mean": extrapolation.mean,
+            "nodes": model.formula(extrapolation.nodes),
         },
-        **{"logarithms": discrepancy.logarithms, "whiten": whiten, "variances": variances, "ones": row_sums},
+        "logarithms": discrepancy.logarithms,
+        "whiten": whiten,
+        "variances": whitened_variances,
+        "ones": whitened_ones,
         "offsets": None if discrepancy.offsets is None else packed(discrepancy.offsets),
     }
 

@@ -288,19 +288,19 @@ def _outcome(
     interval: float,
     seed: int,
 ) -> _Outcome:
-    """Predict the alternatives of one model."""
-    called, frame, rates = _alternatives(result, at, column, changes)
-    columns, name = read_query(frame, result.schema).columns, result.schema.target.name
+    """Predict the alternatives of one model: their table, joint draws of ln T, and notes on what may not fit."""
+    alternatives, frame, rates = _alternatives(result, at, column, changes)
+    columns, target = read_query(frame, result.schema).columns, result.schema.target.name
     panel = result.panel.within(group)
-    network = _of_network(result, columns, rates, seed)
-    predicted = result.predict(frame, interval)[[name, "lower", "upper", "verdict", "reason", "fits"]]
-    predicted = _on_network(predicted, name, rates != 1.0, network, interval).reset_index(drop=True)
-    names = pd.DataFrame([{**group, **({column: alternative} if column else {})} for alternative in called])
+    ln_network_ratio = _ln_network_ratio(result, columns, rates, seed)
+    predicted = result.predict(frame, interval)[[target, "lower", "upper", "verdict", "reason", "fits"]]
+    predicted = _on_network(predicted, target, rates != 1.0, ln_network_ratio, interval).reset_index(drop=True)
+    names = pd.DataFrame([{**group, **({column: alternative} if column else {})} for alternative in alternatives])
     texts = [fits_text(probability) for probability in predicted.pop("fits").tolist()]
     notes = [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
-    ends = [predicted[end].to_numpy(float) for end in (name, "lower", "upper")]
+    ends = [predicted[end].to_numpy(float) for end in (target, "lower", "upper")]
     table = pd.concat([names, predicted.assign(**beside(panel, columns, ends))], axis=1)
-    drawn = curves_of(result, columns, exact=True).joint_draws(JOINT_DRAWS, seed) + network
+    drawn = curves_of(result, columns, exact=True).joint_draws(JOINT_DRAWS, seed) + ln_network_ratio
     return _Outcome(result, columns, table, drawn, panel.work_of_step(work), notes)
 
 
@@ -430,7 +430,7 @@ def _rate(network: Mapping[str, Any]) -> float:
     return link_rate(str(next(iter(network.values())))) if network else 1.0
 
 
-def _of_network(result: FitResult, columns: Mapping[str, Any], rates: Array, seed: int) -> Array:
+def _ln_network_ratio(result: FitResult, columns: Mapping[str, Any], rates: Array, seed: int) -> Array:
     """Return ln of what another network multiplies the time by at the alternatives, shape (draws, rows).
 
         T'/T = 1 − s·(1 − r^−e),   s the share of what arises between nodes, r the ratio of rates, e in [0, 1]
@@ -440,17 +440,17 @@ def _of_network(result: FitResult, columns: Mapping[str, Any], rates: Array, see
     generator, changed = np.random.default_rng((result.seed, seed)), rates != 1.0
     if not changed.any():
         return np.zeros((JOINT_DRAWS, len(changed)))
-    term_parts = term_contributions(result, columns)
-    between = [j for j, name in enumerate(term_parts.names) if name in BETWEEN or "between nodes" in name]
-    share = term_parts.drawn[:, between].sum(axis=1) / term_parts.drawn.sum(axis=1)
+    contributions = term_contributions(result, columns)
+    between = [j for j, name in enumerate(contributions.names) if name in BETWEEN or "between nodes" in name]
+    share = contributions.drawn[:, between].sum(axis=1) / contributions.drawn.sum(axis=1)
     if np.any(share[:, changed].max(axis=0, initial=0.0) <= 0.0):
         raise GenperfError(
             "the model has nothing between nodes at this configuration, which another network would change",
             hint="runs on several nodes, with a column of nodes; before: genperf ask --hint bandwidth=100Gbit/s",
         )
-    chosen = generator.choice(len(term_parts.draw_shares), JOINT_DRAWS, p=term_parts.draw_shares)
+    draws = generator.choice(len(contributions.draw_shares), JOINT_DRAWS, p=contributions.draw_shares)
     exponent = generator.uniform(size=(JOINT_DRAWS, 1))
-    return np.asarray(np.log1p(np.clip(share[chosen], 0.0, 1.0) * (rates**-exponent - 1.0)))
+    return np.asarray(np.log1p(np.clip(share[draws], 0.0, 1.0) * (rates**-exponent - 1.0)))
 
 
 def _bandwidth(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:

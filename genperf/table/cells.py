@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Index, Integers, Objects
 from genperf.errors import Note, counted
-from genperf.table.clean import MISSING, Rejection, all_plain, is_missing, is_number, label, number_in, seconds_of
+from genperf.table.clean import MISSING, Rejection, is_missing, is_number, label, number_in, seconds_of, text_numbers
 from genperf.vocabulary import section
 from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, canonical_time, header_of, is_other_word, unit_of
 from genperf.vocabulary.names import LEVELS, meant_by
@@ -406,7 +406,7 @@ def parsed_column(
     missing = {*MISSING, ""}
     grouped = [text for text in unique if "." in text]
     points = points and bool(grouped) and all(map(EUROPEAN_GROUPS.fullmatch, grouped))
-    plain_cells = all_plain(list(unique)) is not None and not points
+    plain_cells = text_numbers(list(unique)) is not None and not points
     odd = (
         grouped
         if points

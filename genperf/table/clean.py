@@ -130,7 +130,7 @@ def numbers(cells: Iterable[Any]) -> tuple[Array, Reasons]:
     Where a cell is not a finite number, the value is NaN and the reasons have its position with why.
     """
     cells = list(cells)
-    values = all_plain(cells)
+    values = text_numbers(cells)
     if values is None:
         values = np.array([number_in(cell) for cell in cells], dtype=float)
     bad = np.flatnonzero(~np.isfinite(values)).tolist()
@@ -200,9 +200,10 @@ def mostly_numbers(cells: Sequence[Any]) -> bool:
     return bool(filled) and 2 * numeric >= len(filled)
 
 
-def all_plain(cells: list[Any]) -> Array | None:
-    """Return the numbers of cells that are all texts and numbers as `number_in` reads them; None where one is not."""
+def text_numbers(cells: list[Any]) -> Array | None:
+    """Return the numbers of cells at once, as `number_in` reads them; None unless all are texts and numbers."""
     try:
+        # `join` raises TypeError at a cell that is no text.
         together = "".join(cells)
         return np.array(cells, dtype=object).astype(float) if together.isascii() and "_" not in together else None
     except (TypeError, ValueError):

@@ -572,7 +572,7 @@ def _numbers_steps(key: str) -> bool:
 
 
 def _under_heads(above: str, line: str) -> str:
-    r"""Return a line of numbers under the names of them as one of facts; another line as it is.
+    r"""Return a line of numbers, below the line of their names, as `name: value | name: value`; another line as it is.
 
     Examples
     --------
@@ -587,9 +587,10 @@ def _under_heads(above: str, line: str) -> str:
     heads, values = re.split(r"\s{2,}", above.strip()), match["values"].split()
     if len(heads) != len(values):
         return line
-    # A unit alone says what the key is in.
+    # Where a name is a unit alone, the key before the numbers is what it measures.
     named = [head if head[0] != "(" else f"{match['key']} {head}" for head in heads]
     pairs = [(name, value) for name, value in zip(named, values, strict=True) if "%" not in name]
+    # Of names that mean the same the first counts: in reverse order it is assigned last.
     facts = {_same(name): f"{name}: {value}" for name, value in reversed(pairs)}
     return " | ".join(fact for fact in reversed(facts.values()) if is_result(fact.partition(": ")[0]))
 
@@ -780,7 +781,7 @@ def _with_progress(run: Run) -> bool:
 def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
     """Return the runs of a text as rows; None where nothing was measured and none failed.
 
-    Of a long log, of so many bytes in all, the beginning is read, and a step says so.
+    Of a log of more than `MOST_OF_A_LOG` characters only the beginning is read; `size` is that of the whole file.
     """
     size = max(size, len(text))
     text = text if size <= MOST_OF_A_LOG else text[:MOST_OF_A_LOG].rpartition("\n")[0]
@@ -788,10 +789,12 @@ def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
     runs = runs_of(thinned)
     if not any(run.measured or (run.failure and run.values) for run in runs):
         return None
-    # Where all that is there numbers the steps, nothing is left.
+    # A run that logs nothing but the numbers of its steps has no cells.
     source = source_of_rows([(run.line, run) for run in runs if run.measured or run.failure], name)
     cut = f"only the first {MOST_OF_A_LOG // 1_000_000} of {size / 1e6:.0f} MB of the log are read"
-    notes = [cut] * (len(text) < size) + [f"of lines alike one of {stride} is read"] * (stride > 1)
+    notes = [cut] if len(text) < size else []
+    if stride > 1:
+        notes.append(f"of lines alike one of {stride} is read")
     return replace(source, steps=(*source.steps, *map(step, notes))) if source.cells else None
 
 

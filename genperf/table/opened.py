@@ -127,20 +127,23 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
 
 
 def _of_scalars(source: Source, file: str) -> Source | None:
-    """Return numbers without a header as a run's, under the name of their file; None of another source.
+    """Return a file of numbers without a header as one run, its quantity named as the file; None for other files.
 
-    They are one number, or the steps of one quantity with a time of day or a number of the step: `1709200 0.31 10`.
+    The file has one number, or a line for each step, in which a time of day or the number of the step may stand beside
+    the quantity: `1709200 0.31 10` in `step_time.txt` is 0.31 at step 10.
     """
     name = os.path.basename(file).partition(".")[0]
     if [*source.cells] == ["value"] and len(source) == 1:
         units = dict.fromkeys([name] if source.units else [], "".join(source.units.values()))
         return replace(source, cells={name: source.cells["value"]}, units=units, delimiter="")
-    columns = {n: [number_in(cell) for cell in labels(cells)] for n, cells in source.cells.items()}
-    if not is_result(name) or not 1 <= len(columns) <= 3 or not all(re.fullmatch(r"column\d", n) for n in columns):
+    unnamed = all(re.fullmatch(r"column\d", n) for n in source.cells)
+    if not is_result(name) or not 1 <= len(source.cells) <= 3 or not unnamed:
         return None
+    columns = {n: [number_in(cell) for cell in labels(cells)] for n, cells in source.cells.items()}
     measured = [n for n, values in columns.items() if not numbers_the_lines(values)]
-    run = Run(values={name: columns[measured[0]]}) if len(measured) == 1 else None
-    return None if run is None or len(source) < 2 else source_of_rows([(1, run)], source.name)
+    if len(measured) != 1 or len(source) < 2:
+        return None
+    return source_of_rows([(1, Run(values={name: columns[measured[0]]}))], source.name)
 
 
 def _opened(texts: Mapping[str, str], opened: Callable[[str], Source]) -> tuple[dict[str, Source], list[GenperfError]]:

@@ -239,6 +239,7 @@ def last_point(train: Table, data: pd.DataFrame, interval: float, seed: int) -> 
         return np.broadcast_to(np.asarray(evaluate(work, columns), dtype=float), (len(frame),))
 
     def logarithms(frame: pd.DataFrame, apart: bool = False) -> Array:
+        """Return ln(T'·b/b') of rows; `apart`: of the training rows, each from its nearest other one."""
         nearest = _nearest(train, panel, frame, apart)
         with np.errstate(all="ignore"):
             ratio = samples(frame) / samples(train.frame)[nearest]
