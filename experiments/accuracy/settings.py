@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import force_setattr
 
 import genperf as gp
 from experiments.accuracy.bundled_cases import CASES, Case, queries
@@ -153,7 +154,7 @@ def set_to(setting: Setting, value: Any) -> None:
     """Change a setting everywhere in this process."""
     if isinstance(setting.value, Constant):
         for name, bound in value.items():
-            object.__setattr__(setting.value, name, bound)
+            force_setattr(setting.value, name, bound)
     else:
         for name, module in [*sys.modules.items()]:
             if name.startswith("genperf") and getattr(module, setting.name, None) is setting.value:

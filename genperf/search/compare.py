@@ -108,7 +108,7 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
 def compare(
     source: FitResult | GroupedResult | Table | str | Path | pd.DataFrame,
     at: Mapping[str, Any] | None = None,
-    over: str | Sequence[Mapping[str, Any]] | None = None,
+    over: str | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     *,
     maximize: bool = False,
     price: Paid | None = None,
@@ -126,10 +126,10 @@ def compare(
     at : mapping, optional
         The configuration, also as keywords; factors left out are those of a measured run. For a level that was not
         measured the measured ones stand.
-    over : str or sequence of mapping, optional
+    over : str, mapping or sequence of mapping, optional
         A categorical factor whose levels are alternatives; the only one where omitted and there are no groups. Or
-        changes of the configuration, as `[{"gpus": 16}, {"batch": 64}]`, which stand beside it as it is: factors,
-        another group, and the `bandwidth` of another network where `at` has that of the runs.
+        changes of the configuration, `{"gpus": 16}` or `[{"gpus": 16}, {"batch": 64}]`, which stand beside it as it is:
+        factors, another group, and the `bandwidth` of another network where `at` has that of the runs.
     maximize : bool
         Whether the largest value is the best; else the smallest.
     price : Paid, optional
@@ -157,7 +157,7 @@ def compare(
     0       jax  3.00
     1     mxnet  3.25
     """
-    at = {**(at or {}), **configuration}
+    at, over = {**(at or {}), **configuration}, [over] if isinstance(over, Mapping) else over
     factor, changes = (over, ()) if over is None or isinstance(over, str) else (None, tuple(over))
     fitted = model_of(source, {**({factor: ""} if factor else {}), **at})
     models, levels = models_of(fitted, at)

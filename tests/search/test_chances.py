@@ -53,3 +53,11 @@ def test_alternatives_that_tie_share_what_adds_up_to_one() -> None:
     assert best.sum() == pytest.approx(1.0)
     assert best["a"] < 0.05
     assert abs(best["b"] - best["c"]) < 0.2
+
+
+def test_one_change_needs_no_list() -> None:
+    runs = pd.DataFrame({"workers": COUNTS, "s": law(COUNTS)})
+    fitted = gp.fit(gp.read_table(runs, time="s", extrinsic="workers"), "ernest", draws=100)
+    one, listed = (gp.compare(fitted, {"workers": 4}, change) for change in ({"workers": 8}, [{"workers": 8}]))
+    pd.testing.assert_frame_equal(one.table, listed.table)
+    assert len(one.table) == 2
