@@ -447,7 +447,7 @@ class Record(Struct, frozen=True):
     #: Protocol of the published benchmark → counts over the largest measured one up to which a prediction is like its
     #: forecasts. Beyond the last no published series was judged.
     reaches: ClassVar[Mapping[str, float]] = {"near": 2.0, "far": 4.0, "farther": 8.0, "farthest": 16.0}
-    longest: ClassVar[float] = 16.0
+    longest: ClassVar[float] = max(reaches.values())
     protocol: str
     #: Empty for all.
     verdict: str

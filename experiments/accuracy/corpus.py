@@ -22,6 +22,7 @@ from experiments.accuracy.extra_p import extra_p_python, fit_extra_p
 from experiments.accuracy.scores import SMALL_ERROR, error, inside, interval_score, pair, width
 from experiments.shared import markdown, page
 from genperf.estimate import FitOptions
+from genperf.facts import Record
 from genperf.fitting.auto import AUTO, Auto
 from genperf.growth.fit import fit_series
 from genperf.growth.measured import MeasuredSeries, series_of
@@ -39,7 +40,7 @@ PROTOCOLS = {
     "node": "the first count beyond one node from those inside it",
 }
 #: How many times the largest fitted count is asked about. The criterion does not count these: few series reach so far.
-FARTHER = {"farther": 8.0, "farthest": 16.0}
+FARTHER = {name: reach for name, reach in Record.reaches.items() if name not in PROTOCOLS}
 #: Cells of fewer series are not counted: a median of three says nothing.
 LEAST_SERIES = 4
 Array = npt.NDArray[np.float64]
