@@ -54,6 +54,9 @@ LEAST_NAME = 12
 PICTURE_ROWS = 4
 #: Rows of the table at most: with header, picture, verdict and next step they fill the card.
 MOST_ROWS = 5
+_JOB = ("whole job", "job's cost")
+#: Rows that answer an amount of work in the question: they stand before what follows from the step.
+ASKED = {*_JOB, *(QUANTITIES[name].label for name in ("days", "training_cost"))}
 #: Numbers of a unit of time from which on they are written in seconds.
 LARGE = 1e5
 #: Further measured quantities of a card at most: the others are in `--full`.
@@ -316,10 +319,6 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     """Return the lines of the card, each with its styles."""
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     facts = answer.facts
-    # What is wanted stands first, and once: with what was measured beside it.
-    rows = dict[tuple[str, str], Row]()
-    for row in sorted(rows_of(answer), key=lambda row: (row.name != answer.answers[0].quantity, not row.beside)):
-        rows.setdefault((row.name, row.value), row)
     # What the question left open, its last words on the line of the heads of the columns where there is room.
     series = {**({} if facts is None else facts.series), **answer.taken}
     taken = wrap(f"of {join_values(series)}", width) if series else [""]
@@ -327,7 +326,7 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     left = taken.pop() if len(taken[-1]) < room else ""
     titles = left.ljust(room) + interval.rjust(COLUMNS[2]) + beside.rjust(COLUMNS[3])
     heads = [_header(answer, width), *(Text(line, style="dim") for line in (*taken, titles))]
-    lines = [*(line for line in heads if line.plain.strip()), *map(_row, list(rows.values())[:MOST_ROWS])]
+    lines = [*(line for line in heads if line.plain.strip()), *map(_row, rows_of(answer))]
     read = [Text(f"read: {answer.read_back}", style="dim")] if footer and answer.read_back else []
     notes = f"{counted(len(answer.notes), 'note')}, " if answer.notes else ""
     read += [Text(f"{notes}all: --full · {answer.read_as}", style="dim")] if footer and answer.reading else []
@@ -385,8 +384,16 @@ def _row(row: Row) -> Text:
     )
 
 
-def rows_of(answer: Answer) -> Iterator[Row]:
-    """Yield the rows of the card's table, of which it has `MOST_ROWS`: the quantities that are known."""
+def rows_of(answer: Answer) -> list[Row]:
+    """Return the rows of the card and of the page: what is wanted, the amounts that are asked about, what is compared."""
+    wanted, rows = answer.answers[0].quantity, dict[tuple[str, str], Row]()
+    for row in sorted(_known_rows(answer), key=lambda row: (row.name != wanted, row.name not in ASKED, not row.beside)):
+        rows.setdefault((row.name, row.value), row)
+    return list(rows.values())[:MOST_ROWS]
+
+
+def _known_rows(answer: Answer) -> Iterator[Row]:
+    """Yield a row of each quantity that is known."""
     facts, (likeliest, *others) = answer.facts, answer.answers
     if facts is None or likeliest.facts is None:
         # What follows from the facts by arithmetic comes before them.
@@ -484,8 +491,8 @@ def _money(facts: Facts) -> Iterator[Row]:
         paid, named = facts.plan.price, facts.plan.named
         chosen = facts.plan.cheapest if named is None else named
         middle, lower, upper, unit = durations_text(*chosen.total.ends)
-        yield Row("whole job", with_unit(middle, unit), f"{lower} – {upper}", f"at {chosen.count:g}")
-        row = _interval_row("job's cost", chosen.cost, f"{facts.plan.paid}-hours" if paid is None else paid.currency)
+        yield Row(_JOB[0], with_unit(middle, unit), f"{lower} – {upper}", f"at {chosen.count:g}")
+        row = _interval_row(_JOB[1], chosen.cost, f"{facts.plan.paid}-hours" if paid is None else paid.currency)
         yield row._replace(beside="" if paid is None else f"at {paid.text}"[: COLUMNS[3] - 1])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from genperf.asking.answer import MOST_ROWS, heads_of, rows_of
+from genperf.asking.answer import heads_of, rows_of
 from genperf.attribution import Scaling
 from genperf.attribution.scaling import changes
 from genperf.attribution.terms import limit_of
@@ -89,7 +89,7 @@ def summary(place: Place) -> dict[str, Any]:
 def glance(place: Place) -> dict[str, Any]:
     """Return what the first screen shows: the decision, and the card of `ask` as texts."""
     facts, answer = place.facts, place.answer
-    target_row, *_ = rows = [*rows_of(answer)][:MOST_ROWS]
+    target_row, *_ = rows = rows_of(answer)
     return {
         "decision": decision_sentence(
             place.expected, facts, place.shown, target_row.name, target_row.value, target_row.beside
