@@ -385,7 +385,7 @@ def _row(row: Row) -> Text:
 
 
 def rows_of(answer: Answer) -> list[Row]:
-    """Return the rows of the card and of the page: what is wanted, the amounts that are asked about, what is compared."""
+    """Return the rows of the card and of the page: what is wanted, the amounts that are asked about, the others."""
     wanted, rows = answer.answers[0].quantity, dict[tuple[str, str], Row]()
     for row in sorted(_known_rows(answer), key=lambda row: (row.name != wanted, row.name not in ASKED, not row.beside)):
         rows.setdefault((row.name, row.value), row)

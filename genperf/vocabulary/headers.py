@@ -48,6 +48,7 @@ _NEVER_A_TIME = frozenset({*_COUNTED, *_COUNTED.values()} - {*words_of("headers.
 _DATA = frozenset(prefix + unit for prefix in ("", "k", "m", "g", "t") for unit in words_of("headers.data")) - {"b"}
 _PLAIN = _RATES | {*words_of("headers.plain")}
 STATISTICS = words_of("headers.statistic")
+_PER = re.compile(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
 _SECTION = re.compile(rf"{any_of('headers.section')}[./|](?=[a-z_])", re.IGNORECASE)
 #: Behind a header: which way is better.
 _BETTER = re.compile(
@@ -237,7 +238,7 @@ def _chain(text: str) -> list[list[str]]:
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", text).lower()
     # A speed-up is no speed.
     apart = re.sub(r"speed[\s_\-]+up(?![a-z])", "speedup", apart)
-    ratio_texts = re.split(r"/|(?:^|[\s_\-])per(?=[\s_\-])", apart)
+    ratio_texts = _PER.split(apart)
     words = [[_MULTIPLES.get(w, w) for w in re.split(r"[\s_\-.,:()\[\]]+", run) if w] for run in ratio_texts]
     # `s/1 epoch` is `s/epoch`.
     words[1:] = [run[1:] if len(run) > 1 and run[0] == "1" else run for run in words[1:]]

@@ -146,7 +146,9 @@ def _in_other_words(column: str) -> frozenset[str]:
     apart = plain_name(re.sub(inside, "_", re.sub(r"(?<=\w)\s*/\s*(?=\w+$)", " per ", column)))
     name = re.sub(r"(?<![a-z])(mini_?)?(bs|bsz|batch_?size|batch)(?![a-z])", "batch_size", apart)
     name = re.sub(
-        r"(?<![a-z])per_(device|gpu|rank|chip|accelerator|replica|process|card|tpu|core)(?![a-z])", "per_worker", name
+        rf"(?<![a-z]){any_of('headers.per')}_(device|gpu|rank|chip|accelerator|replica|process|card|tpu|core)(?![a-z])",
+        "per_worker",
+        name,
     )
     counted = counted_noun(column)
     noun = "_".join(word for word in counted.split("_") if _OF_A_RUN.fullmatch(word) is None)
