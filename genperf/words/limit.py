@@ -27,6 +27,7 @@ PLAIN = {
     "tensor latency": "the latency between tensor-parallel devices",
     "tensor between nodes": "tensor parallelism across nodes",
     "data": "the exchange of gradients inside a node",
+    "data latency": "the latency of exchanging gradients",
     "data between nodes": "the exchange of gradients between nodes",
     "gather": "gathering the weights",
     "update": "the update of the weights",
@@ -39,6 +40,10 @@ SHORT = {
     "per doubling": "a cost of each doubling",
     "one after another": "sequential work",
     "divided among all": "divided work",
+    "matrix": "matrix multiplication",
+    "kernels": "small products",
+    "data": "the exchange of gradients",
+    "tensor": "tensor parallelism",
 }
 #: Terms about nodes, where a count that is not in the plural (a pipeline) takes the place of the nodes.
 ALONG = {
@@ -50,6 +55,8 @@ ALONG = {
 SAME_WITH_COMPUTATION = "computation and fixed costs"
 SAME = "fixed costs"
 LABELS = (SAME_WITH_COMPUTATION, SAME)
+#: Parts of a sum in a sentence: a reader of one keeps no more in mind.
+MOST_NAMED = 3
 #: How the label of a sum ends.
 TOGETHER = ", together"
 
@@ -70,8 +77,10 @@ def in_words(label: str, terms: Sequence[str], counts_nodes: bool, worker: str) 
     words = PLAIN if counts_nodes or several else PLAIN | {name: text.format(worker) for name, text in ALONG.items()}
     if label.endswith(TOGETHER):
         parts = label.removesuffix(TOGETHER).replace(SAME_WITH_COMPUTATION, f"computation + {SAME}").split(" + ")
-        *others, last = [SHORT.get(part, part) for part in parts]
-        text = f"{', '.join(others)} and {last}{TOGETHER}"
+        named = [SHORT.get(part, part) for part in parts]
+        if len(named) > MOST_NAMED:
+            named[MOST_NAMED - 1 :] = [f"{len(named) - MOST_NAMED + 1} more parts"]
+        text = f"{', '.join(named[:-1])} and {named[-1]}{TOGETHER}"
     else:
         text = label if label in LABELS else " and ".join(words.get(term, term) for term in terms)
     return text if counts_nodes else text.replace("second node", f"second {singular(worker)}").replace("nodes", worker)
