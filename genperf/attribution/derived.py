@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from genperf.arrays import AnyArray, Array, Columns, Index
+from genperf.arrays import AnyArray, Array, Columns
 from genperf.attribution.answers import Scaling
-from genperf.attribution.ladder import Ladder, steps_along_workers
+from genperf.attribution.ladder import steps_along_workers
 from genperf.attribution.scaling import efficiency_at, scaling_along
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.facts import ENDS, Expectation, GrowthCounts, Interval, Paid, Stage, Training, ends_of
@@ -171,25 +171,15 @@ def reported_of(
     return {name: float(values[0]) for name, values in ends.items()}
 
 
-def curve_of(
-    result: FitResult,
-    target: Mapping[str, Any],
-    work: StepWork,
-    interval: float,
-    along: str | None = None,
-    least: float = 2.0**RULES.blind,
-    places: Callable[[Ladder], Sequence[int] | Index] | None = None,
-) -> Scaling:
-    """Return the predictions along the count of workers, up to a configuration and `least` times the largest run.
+def curve_of(result: FitResult, target: Mapping[str, Any], work: StepWork, interval: float) -> Scaling:
+    """Return the predictions along the count of workers, up to a configuration and to where every verdict is blind.
 
-    Efficiencies have intervals at the `places` that are chosen among the counts: those of growth to the configuration
-    where omitted.
+    Efficiencies have intervals at the counts of growth to the configuration.
     """
-    factor = result.panel.along(along)
+    factor = result.panel.along()
     count = float(target[factor.name])
-    steps = steps_along_workers(result, target, factor.name, max(count, least * factor.upper), work=work)
-    chosen = steps.of_growth(count) if places is None else places(steps)
-    return scaling_along(result, steps, interval=interval, places=np.unique(chosen))
+    steps = steps_along_workers(result, target, factor.name, max(count, 2.0**RULES.blind * factor.upper), work=work)
+    return scaling_along(result, steps, interval=interval, places=np.unique(steps.of_growth(count)))
 
 
 def growth_of(

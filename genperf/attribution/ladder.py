@@ -68,7 +68,7 @@ class Ladder(Struct, frozen=True, eq=False, dict=True):
         base = self.nearest(self.largest) if count > self.largest else 0
         return [0, base, *(self.nearest(count / divisor) for divisor in (1.0, 2.0, 4.0))]
 
-    def taken(self, places: list[int]) -> Ladder:
+    def taken(self, places: list[int] | Index) -> Ladder:
         """Return some of the steps."""
         columns = {name: cells[places] for name, cells in self.columns.items()}
         return replace(

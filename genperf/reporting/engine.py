@@ -28,7 +28,7 @@ from genperf.prediction.bands import POINTS
 from genperf.prediction.feasibility import SAME
 from genperf.prediction.verdict import COMBINATIONS
 from genperf.result import FitResult
-from genperf.result.arrays import packed
+from genperf.result.arrays import encoded
 from genperf.words.verdict import REASONS
 
 
@@ -159,9 +159,9 @@ def _member(member: Member, model: PageModel, discrepancies: Sequence[Discrepanc
         "terms": [[t.name, formula(t.node, model.factors, constants)] for t in expression.terms],
         "total": None if expression.total is None else formula(expression.total, model.factors, constants, terms),
         "constants": [float(v) for v in member.constants],
-        "draws": packed(member.draws),
+        "draws": encoded(member.draws),
         "count": len(member.draws),
-        "central": None if member.central is None else packed(member.central),
+        "central": None if member.central is None else encoded(member.central),
         "discrepancy": places[0] if places else None,
     }
 
@@ -174,7 +174,7 @@ def _discrepancy(discrepancy: Discrepancy, model: PageModel) -> dict[str, Any]:
         "kernel": {**msgspec.structs.asdict(walk), "axes": [model.formula(axis) for axis in walk.axes]},
         "anchors": _anchors(discrepancy.anchors, model),
         "noise": discrepancy.noise,
-        "scales": packed(discrepancy.scales),
+        "scales": encoded(discrepancy.scales),
         "extrapolation": {
             "axes": [model.formula(text) for text in (*extrapolation.axes, extrapolation.work)],
             "slope": extrapolation.slope,
@@ -186,7 +186,7 @@ def _discrepancy(discrepancy: Discrepancy, model: PageModel) -> dict[str, Any]:
         "whiten": whiten,
         "variances": whitened_variances,
         "ones": whitened_ones,
-        "offsets": None if discrepancy.offsets is None else packed(discrepancy.offsets),
+        "offsets": None if discrepancy.offsets is None else encoded(discrepancy.offsets),
     }
 
 
@@ -203,8 +203,8 @@ def _stack(stack: Stack | None, model: PageModel) -> dict[str, Any] | None:
         "parts": [
             {
                 "kernel": {"axes": axes[k], "size": process.kernel.size, "local": process.kernel.local},
-                "dual": packed(stack.dual(k)),
-                "noises": packed(process.noise**2 * process.factors),
+                "dual": encoded(stack.dual(k)),
+                "noises": encoded(process.noise**2 * process.factors),
                 "noise": process.noise,
                 "unsure": process.unsure,
                 "weight": process.weight,
@@ -225,7 +225,7 @@ def _anchors(anchors: Mapping[str, npt.NDArray[Any]], model: PageModel) -> list[
     for name, values in anchors.items():
         labels = np.unique(values.astype(str)) if values.dtype == object else np.empty(0)
         numbers = np.searchsorted(labels, values.astype(str)) if len(labels) else values
-        columns.append([model.places[name], labels.tolist(), packed(np.asarray(numbers, float))])
+        columns.append([model.places[name], labels.tolist(), encoded(np.asarray(numbers, float))])
     return columns
 
 

@@ -4,10 +4,12 @@ import hashlib
 import platform
 import re
 from base64 import b64encode
+from bisect import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from genperf.attribution.answers import FORM, doublings_for_people
 from genperf.attribution.elasticity import doublings_by_level
 from genperf.attribution.equation import equation, written_lines
 from genperf.attribution.ladder import Ladder
-from genperf.attribution.terms import HIDDEN, by_label, term_contributions
+from genperf.attribution.terms import HIDDEN, by_label
 from genperf.discrepancy import kernel_script
 from genperf.engine import Engine, Lost, doing, listening, run
 from genperf.errors import GenperfError, TableError, counted
@@ -31,8 +33,7 @@ from genperf.formula import JAVASCRIPT, Name, Node, call, render
 from genperf.formula.amounts import amount
 from genperf.panel import Table
 from genperf.panel.quantities import ONE, QUANTITIES, REPORTED_BESIDE, paid_for, quantities_of
-from genperf.prediction import discrepancies_of, read_query
-from genperf.prediction.predict import central_and_band, known_rows
+from genperf.prediction import discrepancies_of
 from genperf.reporting.answers import answers, glance, ladder, summary
 from genperf.reporting.engine import PageFormula, PageModel, engine, fitting, formula, judging, rules, with_formulas
 from genperf.reporting.place import (
@@ -54,7 +55,6 @@ from genperf.reporting.proposal import asset, filled
 from genperf.result import FitResult, GroupedResult
 from genperf.search.problem import Goal, capacity_constraints, models_of, most_measured_group
 from genperf.search.space import split_columns
-from genperf.table.cells import frame_of
 from genperf.validation import Validation, validate
 from genperf.validation.splits import split
 from genperf.vocabulary.names import column_of
@@ -70,11 +70,11 @@ MAX_MEASURED = 300
 MAX_VALUES = 40
 #: Constants in the table.
 MAX_PAGE_CONSTANTS = 60
-#: Bytes of draws and anchors. Where the groups need more, sliders stop at predictions that are in the page: 500
-#: groups then take less than 5 MB.
-MAX_DRAW_BYTES = 3_000_000
+#: Bytes of draws and anchors: of the groups that exceed them, those after the first have a line in the table of groups
+#: alone.
+MAX_DRAW_BYTES = 1_500_000
 #: Bytes of a draw of a constant as text, and of an anchor's coordinate.
-BYTES_PER_DRAW = 6
+BYTES_PER_DRAW = 3
 BYTES_PER_ANCHOR = 11
 #: Columns of groups that a title names.
 MOST_NAMED = 2
@@ -89,23 +89,31 @@ LEAST_SCALES = 4
 PAGE_FOLDS = 5
 
 
-def sheet(place: Place, live: bool, group: Mapping[str, str], view: View) -> dict[str, Any]:
-    """Return the contents of the page for one model; where it is not live, with predictions at the slider's counts."""
+def line(place: Place, group: Mapping[str, str], view: View) -> dict[str, Any]:
+    """Return what the table of groups shows of one model."""
+    names = [factor.name for factor in place.result.schema.factors]
+    return {
+        "summary": summary(place),
+        "at": [place.values[n] for n in names],
+        "counted": None if place.counted is None else names.index(place.counted.name),
+        "measures": _measures(PageModel(place.result), group, view),
+    }
+
+
+def sheet(place: Place) -> dict[str, Any]:
+    """Return the contents of the page for one model, beside its line."""
     result, interval, model = place.result, place.question.interval, PageModel(place.result)
     names, target = [*model.places], result.schema.target
     symbol = "T" if target.is_time else target.name
     return {
-        **_predicting(result, place, live),
+        **_predicting(result, interval),
         "model": result.model,
         "formula": "\n".join(written_lines(result)) or f"{symbol} = {result.best.expression.text(result.best.values)}",
         "latex": equation(result) if result.is_formula else None,
         "answers": [msgspec.structs.asdict(a) for a in answers(place)],
-        "summary": summary(place),
         "glance": glance(place),
         "ladder": ladder(place),
-        "at": [place.values[n] for n in names],
         "along": None if place.along is None else names.index(place.along.name),
-        "counted": None if place.counted is None else names.index(place.counted.name),
         "path": None if place.scaling is None else _path(place.scaling.steps, names),
         "efficiency": _efficiency(place.scaling),
         "constants": _constants(result, interval),
@@ -113,10 +121,9 @@ def sheet(place: Place, live: bool, group: Mapping[str, str], view: View) -> dic
         "members": [[entry.label, round(entry.weight, 4)] for entry in by_label(result.members)],
         "facts": _facts(result),
         "notes": [str(n) for n in result.notes],
-        "measures": _measures(model, group, view),
         "feasibility": fitting(model),
         "further": [
-            {"name": name, "unit": further_result.schema.target.unit, **_predicting(further_result, place, live)}
+            {"name": name, "unit": further_result.schema.target.unit, **_predicting(further_result, interval)}
             for name, further_result in result.further.items()
         ],
         "splits": _splits(model),
@@ -154,19 +161,16 @@ def _finite(value: float | None) -> float | None:
     return None if value is None or not np.isfinite(value) else short(value, 4)
 
 
-def _predicting(result: FitResult, place: Place, live: bool) -> dict[str, Any]:
-    """Return what the page needs to predict a quantity, live or at the slider's counts, and what was measured."""
-    model, interval, medians = PageModel(result), place.question.interval, result.schema.medians
-    is_measured = result is place.result or bool(known_rows(result, place.query.columns, 1).all())
-    factors = []
+def _predicting(result: FitResult, interval: float) -> dict[str, Any]:
+    """Return what the page needs to predict a quantity, and what was measured."""
+    model, medians, factors = PageModel(result), result.schema.medians, []
     for index, factor in enumerate(result.schema.factors):
         measured = sorted({float(m.values[index]) for m in medians})[:MAX_VALUES] if factor.numeric else []
         factors.append({**msgspec.structs.asdict(factor), "numeric": factor.numeric, "measured": measured})
     return {
         "factors": factors,
         "measured": [[*m.values, *shorts([m.value, m.lowest, m.highest]), m.repeats] for m in medians[:MAX_MEASURED]],
-        "engine": engine(model, interval) if live else None,
-        "stops": _stops(result, place, interval) if is_measured and not live else None,
+        "engine": engine(model, interval),
         "judging": judging(model),
     }
 
@@ -209,31 +213,6 @@ def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
         "upper": shorts(rows_of_curve["efficiency_upper"], 4),
         "knees": [[short(c), level] for c, level in points[["count", "level"]].dropna().to_numpy().tolist()],
         "reference": scaling.reference,
-    }
-
-
-def _stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
-    """Return the predictions at the counts of the slider with the terms of those drawn, or at the one place."""
-    columns, drawn, forecast = place.query.columns, np.arange(1), None
-    if place.scaling is not None:
-        steps, rows = place.scaling.steps, slider(place.scaling.steps.counts)
-        columns, drawn = {name: values[rows] for name, values in steps.columns.items()}, _drawn(steps)
-        known = result is place.result and place.facts is not None and not place.facts.unmeasured
-        forecast = place.scaling.forecast.at(rows) if known else None
-    if result is not place.result:
-        columns = read_query(frame_of(columns), result.schema).columns
-    # Verdicts are about the 90 % interval, whatever is shown.
-    value, lower, upper, log_width = central_and_band(result, columns, interval, forecast=forecast)
-    columns_drawn = {name: values[drawn] for name, values in columns.items()}
-    term_parts = term_contributions(
-        result, columns_drawn, None if forecast is None else forecast.at(drawn), drawn=False
-    )
-    return {
-        "value": shorts(value, 12),
-        "lower": shorts(np.minimum(lower, value), 7),
-        "upper": shorts(np.maximum(upper, value), 7),
-        "logWidth": shorts(log_width, 7),
-        "terms": {n: shorts(row, 4) for n, row in zip(term_parts.names, term_parts.amounts, strict=True) if row.any()},
     }
 
 
@@ -478,7 +457,7 @@ def page(
         plain_groups=[
             {"name": g["name"], **{name: g["sheet"][name] for name in ("answers", "glance")}}
             for g in groups[:PLAIN_GROUPS]
-            if "sheet" in g
+            if "answers" in g.get("sheet", {})
         ],
         validated=data["validation"] is not None,
         rejected=rejected[:MAX_REJECTED],
@@ -492,15 +471,22 @@ def _groups(
     fitted: FitResult | GroupedResult, view: View, workers: int, first: tuple[str, ...] | None
 ) -> list[dict[str, Any]]:
     """Return the groups, one that is asked about first, then the least efficient, and those without a page last."""
-    live = sum(map(_bytes, fitted.results.values())) <= MAX_DRAW_BYTES
-    contents: dict[int, dict[str, Any]] = {}
-    doing("answering for groups", 0, len(fitted.results))
-    work = partial(_group, names=fitted.group, view=view, live=live, alone=len(fitted.results) == 1)
-    for number, outcome in run(work, fitted.results.items(), Engine(workers=workers)):
-        contents[number] = {"failed": outcome.reason} if isinstance(outcome, Lost) else outcome
-        doing("answering for groups", len(contents), len(fitted.results))
+    alone = len(fitted.results) == 1
+
+    def answered(results: Mapping[tuple[str, ...], FitResult], whole: bool) -> dict[tuple[str, ...], dict[str, Any]]:
+        """Return the contents of some groups."""
+        keys, contents = [*results], dict[tuple[str, ...], dict[str, Any]]()
+        doing("answering for groups", 0, len(keys))
+        work = partial(_group, names=fitted.group, view=view, whole=whole, alone=alone)
+        for number, outcome in run(work, results.items(), Engine(workers=workers)):
+            contents[keys[number]] = {"failed": outcome.reason} if isinstance(outcome, Lost) else outcome
+            doing("answering for groups", len(contents), len(keys))
+        return {key: contents[key] for key in keys}
+
+    sizes = {key: _bytes(result) for key, result in fitted.results.items()}
+    all_whole = alone or sum(sizes.values()) <= MAX_DRAW_BYTES
     groups: dict[tuple[str, ...], dict[str, Any]] = {key: {"failed": why} for key, why in fitted.failures.items()}
-    groups |= {key: contents[number] for number, key in enumerate(fitted.results)}
+    groups |= answered(fitted.results, all_whole)
     summaries = {key: group["sheet"]["summary"] for key, group in groups.items() if "sheet" in group}
     if not summaries:
         key, group = next(iter(groups.items()))
@@ -513,6 +499,9 @@ def _groups(
         return key != first, efficiency is None, last
 
     order = [*sorted(summaries, key=place), *(key for key in groups if key not in summaries)]
+    if not all_whole:
+        room = max(1, bisect(list(accumulate(sizes[key] for key in order if key in summaries)), MAX_DRAW_BYTES))
+        groups |= answered({key: fitted.results[key] for key in order[:room]}, True)
     differing = [len(levels) > 1 for levels in map(set, zip(*groups, strict=True))]
 
     def name(key: tuple[str, ...]) -> str:
@@ -527,15 +516,16 @@ def _groups(
 
 
 def _group(
-    group: tuple[tuple[str, ...], FitResult], names: tuple[str, ...], view: View, live: bool, alone: bool
+    group: tuple[tuple[str, ...], FitResult], names: tuple[str, ...], view: View, whole: bool, alone: bool
 ) -> dict[str, Any]:
-    """Return the contents of the page for one group; a group without an answer is named, the only one is an error."""
+    """Return the line of one group, or its whole contents; one without an answer is named, the only one is an error."""
     key, result = group
     try:
         # What one group takes is not reported: it is a small part of the whole.
         with listening(None):
-            place = place_of(result, question_of(result, names, key, view), view.target, view.along)
-            return {"sheet": sheet(place, live, dict(zip(names, key, strict=True)), view)}
+            place = place_of(result, question_of(result, names, key, view), view.target, view.along, whole)
+            told = line(place, dict(zip(names, key, strict=True)), view)
+            return {"sheet": told | sheet(place) if whole else told}
     except GenperfError as error:
         if alone:
             raise

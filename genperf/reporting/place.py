@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from genperf.arrays import Array, Index
 from genperf.asking.answer import Answer, Value, answer_of
 from genperf.asking.ask import Question, expectation, facts_of, plan_of, planned, work_of
 from genperf.attribution import Scaling
-from genperf.attribution.derived import curve_of
-from genperf.attribution.ladder import Ladder
+from genperf.attribution.ladder import Ladder, steps_along_workers
+from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError, counted
 from genperf.estimate.options import QUICK_DRAWS
 from genperf.facts import Expectation, Facts, Interval, Paid, Plan
@@ -249,9 +249,16 @@ def question_of(result: FitResult, names: tuple[str, ...], key: tuple[str, ...],
 
 
 def place_of(
-    result: FitResult, question: Question, target: Mapping[str, Any] | None = None, along: str | None = None
+    result: FitResult,
+    question: Question,
+    target: Mapping[str, Any] | None = None,
+    along: str | None = None,
+    whole: bool = True,
 ) -> Place:
-    """Choose a configuration: the target, or where most was measured at a plan's count, or twice the largest one."""
+    """Choose a configuration: the target, or where most was measured at a plan's count, or twice the largest one.
+
+    Unless the curve is to be `whole`, it has the counts of growth to the configuration alone.
+    """
     configuration = checked_values(target or {}, result.schema)
     try:
         factor = result.panel.along(along)
@@ -271,15 +278,17 @@ def place_of(
         configuration = {**usual, **configuration, name: ANSWERED_MULTIPLE * factor.upper}
     at = result.query(configuration).single(ONE)
     count, answered, work = float(at[name]), answering(result, at), work_of(result, question)
-    about = name, EVALUATED_MULTIPLE, partial(with_intervals, count)
-    curve = curve_of(answered, at, work, question.interval, *about)
+    steps = steps_along_workers(answered, at, name, max(count, EVALUATED_MULTIPLE * factor.upper), work=work)
+    steps = steps if whole else steps.taken(np.unique(steps.of_growth(count)))
+    curve = scaling_along(answered, steps, interval=question.interval, places=with_intervals(count, steps))
     row = curve.steps.nearest(count)
     values = {name: column[row] for name, column in curve.steps.columns.items()}
     place = Place(result, question, values, curve, target_given=counted)
     chosen = None if counted or question.plan is None or place.facts is None else place.facts.plan
     if chosen is None or chosen.count == count:
         return place
-    return replace(place_of(result, question, {**configuration, name: chosen.count}, along), target_given=False)
+    at_count = {**configuration, name: chosen.count}
+    return replace(place_of(result, question, at_count, along, whole), target_given=False)
 
 
 def thinned(counts: Array, steps: int, keep: Array) -> Index:

@@ -272,26 +272,19 @@ def result_of(record: layout.ModelRecord) -> FitResult:
 def _member(model: layout.ModelRecord, place: int, discrepancies: Sequence[Discrepancy]) -> Member:
     """Return the member at a place of a record."""
     record, factors = model.members[place], {f.name: f.numeric for f in model.schema.factors}
-    texts = tuple(name for name, numeric in factors.items() if not numeric)
-    names = {*factors, *(c.name for c in record.constants)}
-
-    def read(text: str, more: Iterable[str] = ()) -> Node:
-        return parse_number(text, names | {*more}, texts, max_characters=LONGEST_TERM).node
-
-    terms = tuple(Term(t.name, read(t.formula)) for t in record.terms)
-    constants = [
+    constants = tuple(
         Constant(lower=c.bounds[0], upper=c.bounds[1], **{name: getattr(c, name) for name in OF_CONSTANT})
         for c in record.constants
-    ]
-    total = None if record.total is None else read(record.total, (t.name for t in terms))
+    )
+    expression = _expression(record.family, record.terms, constants, record.total, tuple(factors.items()))
     discrepancy = None if record.discrepancy is None else discrepancies[record.discrepancy]
     if discrepancy is not None:
         # The terms are evaluated at the anchors of a series.
-        lacking = {n for term in terms for n in term.names} & {*factors} - {*discrepancy.anchors}
+        lacking = {n for term in expression.terms for n in term.names} & {*factors} - {*discrepancy.anchors}
         name = min(lacking, default="")
         layout.refused([(lacking, f"discrepancies.anchors: '{name}' is not among them, and a term reads it")])
     return Member(
-        Expression(record.family, terms, tuple(constants), total),
+        expression,
         np.array([c.value for c in record.constants]),
         **{name: getattr(record, name) for name in OF_MEMBER},
         at_bound=tuple(c.name for c in record.constants if c.at_bound),
@@ -299,6 +292,26 @@ def _member(model: layout.ModelRecord, place: int, discrepancies: Sequence[Discr
         discrepancy=discrepancy,
         process=None if model.stack is None else Process(model.stack, place),
     )
+
+
+# Members of many groups have the same expression: what it keeps of itself is then made once.
+@lru_cache(maxsize=1024)
+def _expression(
+    family: str,
+    terms: tuple[layout.TermRecord, ...],
+    constants: tuple[Constant, ...],
+    total: str | None,
+    factors: tuple[tuple[str, bool], ...],
+) -> Expression:
+    """Return the expression of a record, over factors of which each is a number or not."""
+    names = {*(name for name, _ in factors), *(c.name for c in constants)}
+    texts = tuple(name for name, numeric in factors if not numeric)
+
+    def read(text: str, more: Iterable[str] = ()) -> Node:
+        return parse_number(text, names | {*more}, texts, max_characters=LONGEST_TERM).node
+
+    of_terms = tuple(Term(t.name, read(t.formula)) for t in terms)
+    return Expression(family, of_terms, constants, None if total is None else read(total, (t.name for t in terms)))
 
 
 def _encode_hook(value: object) -> object:

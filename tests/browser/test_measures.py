@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import NARROW, Browser
+from chromium import Browser
 from test_report_page import fitted, runs
 
 import genperf as gp
@@ -167,20 +167,6 @@ def test_two_groups_side_by_side(browser: Browser, groups: GroupedResult) -> Non
     # The same group beside itself is none.
     browser.js("choose(state.beside)")
     assert browser.js("return [state.beside, $('beside-result').hidden]") == [None, True]
-    assert not browser.complaints()
-
-
-def test_groups_side_by_side_without_an_engine(
-    browser: Browser, groups: GroupedResult, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from genperf.reporting import html
-
-    monkeypatch.setattr(html, "MAX_DRAW_BYTES", 10)
-    browser.open(page(groups), NARROW)
-    browser.js(BESIDE_QUICK)
-    browser.settle()
-    assert "quick takes " in plain_text(browser, "beside-sentence")
-    assert browser.js("return document.documentElement.scrollWidth") <= NARROW
     assert not browser.complaints()
 
 

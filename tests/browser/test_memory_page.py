@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 import genperf as gp
 from genperf.panel.panel import Target
-from genperf.reporting import html, page
+from genperf.reporting import page
 from genperf.result import FitResult
 
 
@@ -22,12 +22,7 @@ def memory() -> FitResult:
     )
 
 
-@pytest.mark.parametrize("live", [True, False])
-def test_name_and_unit_stand_everywhere(
-    browser: Browser, memory: FitResult, monkeypatch: pytest.MonkeyPatch, live: bool
-) -> None:
-    if not live:
-        monkeypatch.setattr(html, "MAX_DRAW_BYTES", 0)
+def test_name_and_unit_stand_everywhere(browser: Browser, memory: FitResult) -> None:
     browser.open(page(memory))
     browser.js("document.querySelectorAll('details').forEach((d) => (d.open = true))")
     text = browser.js("return document.body.innerText + [...document.querySelectorAll('svg')].map((e) => "

@@ -313,12 +313,7 @@ def test_page_of_a_table_shows_the_baselines(browser: Browser) -> None:
     assert not browser.complaints()
 
 
-@pytest.mark.parametrize("written_down", [False, True])
-def test_one_factor_that_counts_no_workers(
-    browser: Browser, monkeypatch: pytest.MonkeyPatch, written_down: bool
-) -> None:
-    if written_down:
-        monkeypatch.setattr(html, "MAX_DRAW_BYTES", 0)
+def test_one_factor_that_counts_no_workers(browser: Browser) -> None:
     frame = runs().query("framework == 'mxnet' and workers == 2")
     result = fitted(frame, "a*batch + c", extrinsic="", intrinsic="batch")
     browser.open(page(result))
@@ -329,23 +324,25 @@ def test_one_factor_that_counts_no_workers(
     assert not browser.complaints()
 
 
-def test_predictions_written_down_where_there_are_too_many_draws(
+def test_a_group_beyond_the_room_has_its_line_and_the_command_for_the_rest(
     browser: Browser, groups: GroupedResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(html, "MAX_DRAW_BYTES", 10)
     browser.open(page(groups))
-    assert browser.js("return engine") is None
-    counts = browser.js("return sheet.path.counts")
-    found = browser.js("return sheet.path.counts.map((c) => predict(along(c)))")
-    expected = groups[HOSTILE[0]].predict({"workers": counts})
-    np.testing.assert_allclose([f["value"] for f in found], expected["time"], rtol=1e-9)
-    np.testing.assert_allclose([f["upper"] for f in found], expected["upper"], rtol=1e-6)
-    assert [f["reason"] for f in found] == expected["reason"].tolist()
-    slider = browser.driver.find_element("css selector", "input[type=range]")
-    shown = browser.js("return $('value').dataset.value")
-    slider.send_keys("\ue012")  # arrow left
-    browser.settle()
-    assert browser.js("return $('value').dataset.value") != shown
+    # The very last one failed.
+    last = browser.js("return PAGE.groups.length") - 2
+    assert browser.js("return PAGE.groups.map((g) => whole(g))") == [True] + [False] * (last + 1)
+    predicted = browser.js(f"return PAGE.groups[{last}].sheet.summary.value")
+    key = browser.js(f"return PAGE.groups[{last}].key[0]")
+    at = browser.js(f"return PAGE.groups[{last}].sheet.at")
+    there = dict(zip((f.name for f in groups[key].schema.factors), at, strict=True))
+    assert predicted == pytest.approx(groups[key].predict(there)["time"].iloc[0], rel=1e-6)
+    browser.js(f"choose({last})")
+    assert browser.js("return $('sheet').hidden")
+    assert f"genperf report MODEL --only '{key}'" in browser.js("return $('failed').textContent")
+    assert browser.js("return $('beside').options.length") == 1
+    browser.js("choose(0)")
+    assert not browser.js("return $('sheet').hidden")
     assert not browser.complaints()
 
 

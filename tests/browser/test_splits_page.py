@@ -7,7 +7,7 @@ from chromium import Browser
 from layouts import CAPACITY_GIB, layout_runs
 
 import genperf as gp
-from genperf.reporting import View, html, page
+from genperf.reporting import View, page
 from genperf.result import FitResult
 from genperf.search import layouts
 
@@ -86,17 +86,6 @@ def test_another_capacity_changes_what_fits_and_stays_in_the_address(browser: Br
     assert "capacity.memory=2" in browser.js("return location.hash")
     browser.js("const e = $('capacity-memory'); e.value = ''; e.dispatchEvent(new Event('change'))")
     assert browser.js("return document.querySelector('.keeps')") is None
-
-
-def test_without_draws_the_page_holds_the_memory_along_the_scale(
-    browser: Browser, fitted: FitResult, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(html, "MAX_DRAW_BYTES", 0)
-    browser.open(page(fitted, View(AT, capacity={"memory": CAPACITY_GIB})))
-    expected = fitted.predict(AT).iloc[0]
-    assert float(browser.js("return $('further-0').dataset.value")) == pytest.approx(expected.memory, rel=1e-6)
-    assert browser.js("return $('splits-card').hidden")
-    assert not browser.complaints()
 
 
 def test_what_a_layout_needs_decides_what_fits(browser: Browser) -> None:

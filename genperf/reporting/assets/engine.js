@@ -87,11 +87,16 @@ function fitsText(p) {
 // What `predict` computes, in the page: members × draws → target, interval, verdict. Mirrors genperf/prediction/.
 const LN2 = Math.log(2);
 
-function unpacked(packed) {
-  const short = "float32" in packed, text = atob(short ? packed.float32 : packed.float64);
-  const raw = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) raw[i] = text.charCodeAt(i);
-  return short ? Float64Array.from(new Float32Array(raw.buffer)) : new Float64Array(raw.buffer);
+// Numbers as genperf/result/arrays.py writes them; those in half precision are in units of their column's largest.
+const HALF_RANGE = 2 ** 14;
+const half = (h) => (h >> 15 ? -1 : 1) * (h & 0x7c00 ? 2 ** (((h >> 10) & 31) - 25) * (1024 + (h & 1023)) : 2 ** -24 * (h & 1023));
+function unpacked(written) {
+  if (Array.isArray(written)) return Float64Array.from(written.flat());
+  const { buffer } = Uint8Array.from(atob(written.float16 || written.float32 || written.float64), (c) => c.charCodeAt(0));
+  if (written.float64) return new Float64Array(buffer);
+  if (written.float32) return Float64Array.from(new Float32Array(buffer));
+  const largest = unpacked(written.largest);
+  return Float64Array.from(new Uint16Array(buffer), (h, i) => (half(h) / HALF_RANGE) * largest[i % largest.length]);
 }
 
 class Member {
@@ -273,10 +278,12 @@ class Engine {
   }
 }
 
-// The engine of a group or of a further quantity, made once; null where the page holds predictions.
+// Whether a group has its answers, and not a line in the table of groups alone.
+const whole = (group) => Boolean(group.sheet && group.sheet.engine);
+
+// The engine of a group or of a further quantity, made once.
 const engines = new Map();
 function engineOf(s) {
-  if (!s.engine) return null;
   if (!engines.has(s)) engines.set(s, new Engine(s.engine, s.factors, s.judging));
   return engines.get(s);
 }

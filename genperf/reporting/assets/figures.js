@@ -66,7 +66,7 @@ function picturing(id, name) {
 function curve(x = state.x) {
   const { counts, drawn } = sheet.path;
   const xs = drawn.map((i) => counts[i]);
-  const at = xs.map((count) => along(count, engine ? x : sheet.at));
+  const at = xs.map((count) => along(count, x));
   return { xs, at, rows: at.map(predict) };
 }
 
@@ -183,7 +183,7 @@ function workAt(count) {
 }
 
 function drawStack(xs) {
-  const stack = xs.map((c) => parts(engine ? along(c) : along(c, sheet.at)));
+  const stack = xs.map((c) => parts(along(c)));
   const names = [...stack[0].terms.keys()].filter((n) => !PAGE.beside.includes(n));
   const largest = (n) => Math.max(...stack.map((p) => p.terms.get(n)));
   const ranked = names.slice().sort((a, b) => largest(b) - largest(a));
@@ -255,11 +255,11 @@ function carried(x, other) {
 }
 function predictBeside(x) {
   const other = besideSheet(), there = carried(x, other);
-  return [predictWith(other, engineOf(other), there), there, other];
+  return [predictWith(engineOf(other), there), there, other];
 }
 
 function setUpBeside() {
-  const usable = PAGE.groups.map((g, i) => [g, i]).filter(([g]) => !g.failed);
+  const usable = PAGE.groups.map((g, i) => [g, i]).filter(([g]) => whole(g));
   if (usable.length < 2) return;
   const select = $("beside");
   select.addEventListener("change", () => {
@@ -273,7 +273,7 @@ function fillBeside() {
   const select = $("beside");
   if (!select) return;
   if (state.beside === state.group) state.beside = null;
-  const others = PAGE.groups.map((g, i) => [g, i]).filter(([g, i]) => !g.failed && i !== state.group);
+  const others = PAGE.groups.map((g, i) => [g, i]).filter(([g, i]) => whole(g) && i !== state.group);
   select.replaceChildren(h("option", { value: "", selected: state.beside === null }, "no other"),
     ...others.map(([g, i]) => h("option", { value: i, selected: i === state.beside }, nameOf(g))));
 }

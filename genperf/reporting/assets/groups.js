@@ -9,7 +9,7 @@ const overview = (g) => inMeasure(g.sheet.summary, g.sheet.at, g.sheet, overview
 const countOf = (g) => (g.sheet.counted === null ? null : g.sheet.at[g.sheet.counted]);
 function countColumn() {
   const known = PAGE.groups.filter((g) => !g.failed && g.sheet.counted !== null);
-  return new Set(known.map(countOf)).size > 1 ? [[`at ${known[0].sheet.factors[known[0].sheet.counted].name}`, countOf]] : [];
+  return new Set(known.map(countOf)).size > 1 ? [[`at ${PAGE.groups[0].sheet.factors[known[0].sheet.counted].name}`, countOf]] : [];
 }
 const groupColumns = () => [
   ["group", (g) => nameOf(g)],

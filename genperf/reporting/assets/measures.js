@@ -117,8 +117,7 @@ function inFactorsOf(one, x) {
 }
 function predictFurther(one, x) {
   const there = inFactorsOf(one, x);
-  if (!there || !(one.engine || one.stops)) return null;
-  return predictWith({ ...one, path: sheet.path, along: sheet.along }, engineOf(one), there);
+  return there && predictWith(engineOf(one), there);
 }
 // The measured configuration of a quantity at x; nothing where x was not run.
 const measuredAt = (s, x) => s.measured.find((m) => s.factors.every((f, i) => (f.numeric ? +m[i] === +x[i] : m[i] === x[i])));
@@ -166,7 +165,7 @@ function setUpCapacity() {
       e.target.value = CAPACITY[name] ? compact(CAPACITY[name]) : "";
       measureChanged();
     };
-    const unit = name === QUANTITY.name ? QUANTITY.unit : (PAGE.groups.flatMap((g) => (g.failed ? [] : g.sheet.further)).find((f) => f.name === name) || {}).unit;
+    const unit = name === QUANTITY.name ? QUANTITY.unit : (PAGE.groups.flatMap((g) => (whole(g) ? g.sheet.further : [])).find((f) => f.name === name) || {}).unit;
     return h("div", { class: "control" }, h("label", { for: id }, `Capacity: ${name}${unit ? ` (${unit})` : ""}`),
       h("input", { type: "text", id, inputmode: "decimal", autocomplete: "off", placeholder: "none", value: CAPACITY[name] ? compact(CAPACITY[name]) : "", onchange: read }));
   }));
@@ -201,7 +200,7 @@ function splitsAt(x) {
 }
 
 function showSplits() {
-  const card = $("splits-card"), rows = engine && sheet.splits ? splitsAt(state.x) : [];
+  const card = $("splits-card"), rows = sheet.splits ? splitsAt(state.x) : [];
   card.hidden = rows.length < 2;
   if (card.hidden) return;
   // 2: fits; 1: may fit; 0: does not. What is bounded and not known may fit.

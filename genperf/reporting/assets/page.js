@@ -4,7 +4,7 @@
 function remember() {
   const words = new URLSearchParams(), group = PAGE.groups[state.group];
   if (state.group) for (const part of group.key) words.append("group", part);
-  if (sheet && !group.failed) sheet.factors.forEach((f, i) => {
+  if (sheet && whole(group)) sheet.factors.forEach((f, i) => {
     if (state.x[i] !== sheet.at[i]) words.append(`at.${f.name}`, state.x[i]);
   });
   if (state.sort) words.append("sort", state.sort.join(","));
@@ -33,7 +33,7 @@ function recall() {
   }
   state.measure = words.get("show") in MEASURES ? words.get("show") : null;
   const other = words.getAll("beside").join("\n");
-  const beside = PAGE.groups.findIndex((g) => !g.failed && words.has("beside") && g.key.join("\n") === other);
+  const beside = PAGE.groups.findIndex((g) => whole(g) && words.has("beside") && g.key.join("\n") === other);
   state.beside = beside < 0 ? null : beside;
   state.sort = groupColumns()[column] && Math.abs(sign) === 1 ? [column, sign] : null;
   choose(Math.max(0, index), words);
@@ -44,10 +44,10 @@ function configure(words) {
   const order = sheet.factors.map((_, i) => i).sort((a, b) => (b === sheet.along) - (a === sheet.along) || a - b);
   for (const i of order) {
     const f = sheet.factors[i], given = words.get(`at.${f.name}`);
-    if (given === null || (!engine && i !== sheet.along)) continue;
+    if (given === null) continue;
     const value = f.numeric ? Number(given) : given;
     if (f.numeric ? !Number.isFinite(value) || (f.positive && value <= 0) : !f.levels.includes(value)) continue;
-    if (i === sheet.along) state.x = along(engine ? value : sheet.path.counts[nearest(sheet.path.counts, value)]);
+    if (i === sheet.along) state.x = along(value);
     else if (state.x[i] !== value) {
       state.linked.delete(i);
       state.x[i] = value;
@@ -74,28 +74,17 @@ const put = (id, ...children) => $(id).replaceChildren(...children.flat().filter
 
 // ---------------------------------------------------------------- predictions
 
-// Value, interval and verdict at a configuration. Without an engine, the page holds them at the counts of the slider.
-const predict = (x) => predictWith(sheet, engine, x);
-function predictWith(s, e, x) {
-  if (e) {
-    const { time: value, ...interval } = e.predict(x);
-    return { value, ...interval };
-  }
-  const i = s.path ? nearest(s.path.counts, x[s.along]) : 0;
-  const [verdict, reason] = judged(s, x, s.stops.logWidth[i]);
-  return { value: s.stops.value[i], lower: s.stops.lower[i], upper: s.stops.upper[i], verdict, reason };
+// Value, interval and verdict at a configuration.
+const predict = (x) => predictWith(engine, x);
+function predictWith(e, x) {
+  const { time: value, ...interval } = e.predict(x);
+  return { value, ...interval };
 }
 
 // The predicted value and the part of each term in it.
 function parts(x) {
-  if (engine) {
-    const { time: value, seconds: terms } = engine.parts(x);
-    return { value, terms };
-  }
-  // Without an engine, the terms are those of the counts that are drawn.
-  const stop = sheet.path ? Math.max(0, sheet.path.counts.indexOf(x[sheet.along])) : 0;
-  const i = sheet.path ? Math.max(0, sheet.path.drawn.indexOf(stop)) : 0;
-  return { value: sheet.stops.value[stop], terms: new Map(Object.entries(sheet.stops.terms).map(([k, v]) => [k, v[i]])) };
+  const { time: value, seconds: terms } = engine.parts(x);
+  return { value, terms };
 }
 
 // The configuration with the count of workers set, and what follows it unless it was set by hand.
@@ -120,7 +109,7 @@ function along(count, x = state.x) {
 }
 
 function derived(x) {
-  if (engine) for (const [place, f] of engine.derived) if (state.linked.has(place)) x[place] = FORMULAS[f](x);
+  for (const [place, f] of engine.derived) if (state.linked.has(place)) x[place] = FORMULAS[f](x);
   return x;
 }
 
@@ -152,12 +141,9 @@ const nearest = (stops, value) =>
 
 function control(f, place) {
   const id = `factor-${place}`, linked = Boolean(sheet.path) && String(place) in sheet.path.follow;
-  const single = f.distinct <= 1 && !linked && place !== sheet.counted;
-  const fixed = !engine && place !== sheet.along;
-  if (single || fixed) {
-    const why = single ? "the only value measured" : "fixed here: a report of this group alone moves it too";
+  if (f.distinct <= 1 && !linked && place !== sheet.counted) {
     const value = h("span", { class: "fixed", id }, String(f.numeric ? compact(state.x[place]) : state.x[place]));
-    return h("div", { class: "control" }, h("span", { class: "label" }, f.name), value, " ", h("span", { class: "note" }, `(${why})`));
+    return h("div", { class: "control" }, h("span", { class: "label" }, f.name), value, " ", h("span", { class: "note" }, "(the only value measured)"));
   }
   if (!f.numeric) {
     const select = h("select", { id, onchange: (e) => { state.x[place] = e.target.value; moved(); } },
@@ -170,7 +156,7 @@ function control(f, place) {
     id, type: "range", min: 0, max: stops.length - 1, step: 1, value: nearest(stops, state.x[place]), "aria-describedby": hint,
     "aria-valuetext": plain(state.x[place]), oninput: (e) => set(place, stops[+e.target.value], "range"),
   });
-  const typed = engine && h("input", {
+  const typed = h("input", {
     id: `${id}-value`, type: "text", inputmode: "decimal", autocomplete: "off", value: compact(state.x[place]),
     title: String(state.x[place]), "aria-label": `${f.name}, exact value`,
     onfocus: (e) => (e.target.value = state.x[place]), onblur: (e) => (e.target.value = compact(state.x[place])),
@@ -180,9 +166,8 @@ function control(f, place) {
       else e.target.value = state.x[place];
     },
   });
-  const output = typed || h("output", { id: `${id}-value`, for: id, class: "fixed" }, compact(state.x[place]));
   const follows = linked ? `; follows ${sheet.factors[sheet.along].name} until it is moved` : "";
-  return h("div", { class: "control" }, h("label", { for: id }, f.name), h("div", { class: "row" }, range, output),
+  return h("div", { class: "control" }, h("label", { for: id }, f.name), h("div", { class: "row" }, range, typed),
     h("p", { class: "note", id: hint }, `measured ${f.distinct > 1 ? `from ${compact(f.lower)} to ${compact(f.upper)}` : `at ${compact(f.lower)} only`}${follows}`));
 }
 
@@ -204,8 +189,7 @@ function showControls() {
     const stops = stopsOf(f, place);
     range.value = nearest(stops, value);
     range.setAttribute("aria-valuetext", plain(value));
-    if (typed.tagName === "INPUT") typed.value = typed === document.activeElement ? value : compact(value);
-    else typed.textContent = compact(value);
+    typed.value = typed === document.activeElement ? value : compact(value);
     typed.title = String(value);
   });
 }
@@ -244,15 +228,15 @@ const repeatsText = (count) => (count === 1 ? "one run" : `median of ${count} ru
 function show(index, words = new URLSearchParams()) {
   state.group = index;
   const group = PAGE.groups[index];
-  const failed = group.failed;
-  $("sheet").hidden = Boolean(failed);
-  put("failed", failed ? h("p", {}, `This group is not shown: ${failed}`) : null);
-  if (failed) return;
+  $("sheet").hidden = !whole(group);
+  put("failed", whole(group) ? null : h("p", {}, group.failed ? `This group is not shown: ${group.failed}` : ["The table above has what is predicted for this group; ",
+    h("code", {}, `genperf report MODEL --only '${group.key.join(",")}'`), " answers the rest."]));
+  if (!whole(group)) return;
   sheet = group.sheet;
   text("first", (PAGE.groups.length > 1 ? `${nameOf(group)}: ` : "") + tidy(sheet.glance.decision));
   engine = engineOf(sheet);
   state.x = sheet.at.slice();
-  state.linked = new Set([...Object.keys(sheet.path ? sheet.path.follow : {}).map(Number), ...(engine ? engine.derived.map(([p]) => p) : [])]);
+  state.linked = new Set([...Object.keys(sheet.path ? sheet.path.follow : {}).map(Number), ...engine.derived.map(([p]) => p)]);
   configure(words);
   showGlance();
   showAnswers();
