@@ -1,4 +1,4 @@
-"""How fast the engine is, beside what one would use instead, and how far from what the machine could do.
+"""How fast the engine is, beside what one would use instead.
 
     python -m experiments benchmark_engine [--quick] [--only NAME,…]
 
@@ -24,7 +24,7 @@ import pandas as pd
 import genperf as gp
 from experiments.accuracy.extra_p import extra_p_python, fit_extra_p
 from experiments.shared import markdown
-from experiments.speed.benchmark_search import limit, replicates, search
+from experiments.speed.benchmark_search import replicates, search
 from experiments.speed.benchmarking import OUT, QUICK, Row, Sizes, log_of, machine, median_time, show, timed
 from genperf.estimate import FitOptions, estimate_alike
 from genperf.models import family_named
@@ -245,7 +245,6 @@ PARTS: dict[str, Callable[[Sizes], Iterator[Row]]] = {
     "workers": two_workers,
     "large": large,
     "start-up": start_up,
-    "limit": limit,
 }
 
 

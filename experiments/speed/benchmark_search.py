@@ -1,6 +1,6 @@
-"""One fit of `generic`: the search beside plain differential evolution, its replicates, and how far from the limit.
+"""One fit of `generic`: the search beside plain differential evolution, and its replicates.
 
-The rows of `benchmark_engine.py` named `search`, `replicates` and `limit`.
+The rows of `benchmark_engine.py` named `search` and `replicates`.
 """
 
 from __future__ import annotations
@@ -161,41 +161,4 @@ def replicates(sizes: Sizes) -> Iterator[Row]:
             f"{many / one:.1f} × one fit",
             "< 20 ×",
             many / one < 20,
-        )
-
-
-def limit(sizes: Sizes) -> Iterator[Row]:
-    """Compare a search with the plain numpy arithmetic of the evaluations that it made."""
-    for structure in STRUCTURES:
-        _, problem = cpu_problem(structure)
-        seconds = median_time(lambda p=problem: solve(p), sizes.repeats)
-        evaluations = solve(problem).evaluations
-        rows, n = problem.measured.size, problem.start.size
-        terms = int(problem.coefficient.sum())
-        free = n - terms
-        rng = np.random.default_rng(0)
-        block = 200
-        exponents, logarithms = rng.normal(size=(block, 2)), rng.normal(size=(2, rows))
-        basis, jacobian = rng.random((block, rows, terms)), rng.random((block, rows, n))
-
-        def one_block() -> None:
-            for _ in range(terms):  # noqa: B023
-                np.exp(exponents @ logarithms)  # noqa: B023
-            np.swapaxes(basis, 1, 2) @ basis  # noqa: B023
-
-        def derivatives() -> None:
-            np.swapaxes(jacobian, 1, 2) @ jacobian  # noqa: B023
-
-        # Every evaluation needs its terms and their products; every second one of a polish its derivatives too.
-        plain = (median_time(one_block, 5) + 0.5 * median_time(derivatives, 5)) * evaluations / block
-        work = evaluations * rows * (terms * (20 + 4 + 2 * terms) + n * n)
-        moved = evaluations * rows * 8 * (2 * terms + n)
-        yield Row(
-            f"the limit of the {structure} search: {evaluations} evaluations of {rows} rows, {terms} terms, {free} "
-            f"non-linear constants; {work / 1e9:.2g} Gflop, {moved / 1e9:.2g} GB",
-            show(seconds),
-            f"{show(plain)} of plain numpy of that shape on one core ({work / plain / 1e9:.1f} Gflop/s)",
-            f"{seconds / plain:.1f} × the limit",
-            "reported",
-            None,
         )

@@ -1,10 +1,12 @@
 """What tools print, a file a run or all in one: each form is read by its shape, and the law behind it is found."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from helpers import csv_of
 
 from genperf.asking.tables import ask
 from genperf.errors import TableError
@@ -299,36 +301,133 @@ def test_one_file_of_all_runs(tmp_path: Path, form: str) -> None:
     assert answer.answers[0].value == pytest.approx(law, rel=0.15)
 
 
-def test_the_errors_of_a_job_are_part_of_its_log(tmp_path: Path) -> None:
-    for count in (*COUNTS, 16):
-        crashed = count == 16
-        (tmp_path / f"job-{count}.out").write_text(
-            f"SLURM_NTASKS={count}\n"
-            + ("" if crashed else steps(lambda i, n=count: f"step {i} images/sec: {rate(n)}")),
-            encoding="utf-8",
+def many(name: str, text: Callable[[int], str | bytes], counts: Iterable[int] = COUNTS) -> dict[str, str | bytes]:
+    """Return a file for each count."""
+    return {name.format(n=n): text(n) for n in counts}
+
+
+CRASH = "CUDA out of memory. Tried to allocate 2 GiB\n"
+PERFORMANCE = (
+    "Running on {n} nodes with total {cores} cores\n               Core t (s)   Wall t (s)        (%)\n"
+    "       Time:    {core:.3f}   {wall:.3f}   {n}00.0\n                 (ns/day)    (hour/ns)\n"
+    "Performance:   {rate:.3f}   {each:.3f}\n"
+)
+SCRAPE = '# HELP gc collections\n# TYPE gc counter\ngc{{generation="0"}} 1121.0\nup 1\n'
+NUMBERED = "    GPU 0,1,2,3: NVIDIA A100\n    GPU number: {n}\n"
+#: Nodes, and the devices of each.
+SPREAD = ((1, 1), (1, 2), (1, 4), (2, 4), (4, 4))
+#: What files say → the files, the columns that are read (or are not there: None), and a question with its answer.
+FILES: Mapping[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], dict[str, str], float]] = {
+    "a time in another unit is that of the first": (
+        {"run.md": "With (--gpus 1):\n**450ms/step 3803s/epoch**\nThen (--gpus 4):\n**2s/step 3471s/epoch**\n"},
+        {"gpus": [1, 4], "ms/step": [450, 2000]}, {}, 0,
+    ),
+    "a title over lines of results is no header": (
+        {"notes.txt": "A network:\n" + "\n".join(f"{n} nodes give {2 * n + 1} tx/s" for n in (50, 100, 200))},
+        {"nodes": [50, 100, 200]}, {}, 0,
+    ),
+    "what a shell traces is no line of a table": (
+        {"run.log": "++ NNODES=8\n+-----+\n| GPU | Name |\n|-----+------|\n| 0 | A100 |\n| 1 | A100 |\n+-----+\n"
+         + steps(lambda i: f"iteration {i} | elapsed time per iteration (ms): 5{i}.1")},
+        {"NNODES": [8]}, {}, 0,
+    ),
+    "a device by its number counts none": (
+        {"run.log": "W0205 dev.cc:484] NOTE: device: 0, Runtime API Version: 11.2\nips: 44.5 img/s\n"},
+        {"device": None}, {}, 0,
+    ),
+    "ranks that number themselves leave the ways that are said": (
+        {"run.log": "[INFO|DP=0|TP=0]: Parallelism: dp=4, tp=8\n"
+         + steps(lambda i: f"[INFO|DP=0|TP=0]: step_ms: {300 + i % 3}")},
+        {"dp": [4], "tp": [8]}, {}, 0,
+    ),
+    "the time of what is simulated is not measured": (
+        {"log.4": "Date   : Mar 14 2024\nTime   : 12:12:57\nnProcs : 4\n"
+         + "".join(f"Time = {k / 2}\n\nExecutionTime = {k * 1.25:.2f} s\n" for k in range(1, 12))},
+        {"Time": None, "ExecutionTime": [13.75]}, {}, 0,
+    ),
+    "rows below names and a rule are runs": (
+        {"solver.out": "".join(
+            f"solver {n} begins\nchecked: 1\nCase     Size  Tasks     Time     Gflops\n{'-' * 44}\n"
+            f"AX1      4000   {n}    {80 / n:.2f}   {26.0 * n:.3e}\nresidual = 1e-9\n" for n in (1, 2, 4))},
+        {"Tasks": [1, 2, 4], "Gflops": [26, 52, 104]}, {}, 0,
+    ),
+    "numbered rows below names and a rule are steps": (
+        {"train.out": f"Step  Size  Loss  Time\n{'-' * 44}\n" + steps(lambda i: f"{i}  4000  2.{i}  0.{50 + i % 2}")},
+        {"Time": [pytest.approx(0.5, abs=0.01)]}, {}, 0,
+    ),
+    "the errors of a job are part of its log": (
+        {**many("job-{n}.out", lambda n: f"SLURM_NTASKS={n}\n" + steps(lambda i: f"step {i} images/sec: {rate(n)}")),
+         "job-1.err": "warning: none\n", "job-16.out": "SLURM_NTASKS=16\n", "job-16.err": CRASH},
+        {"SLURM_NTASKS": [1, 16, 2, 4, 8], "status": ["", "out of memory", "", "", ""]}, {}, 0,
+    ),
+    "errors that are no text lose no run": (
+        {**many("job-{n}.out", lambda n: f"gpus: {n}\n" + steps(lambda i: f"step {i} images/sec: {rate(n)}")),
+         **many("job-{n}.err", lambda n: b"\x00\xff\xfe" * 9)},
+        {"gpus": [*COUNTS]}, {}, 0,
+    ),
+    "an option of a launcher counts processes, and a capital is another option": (
+        many("job.{n}", lambda n: f"aprun -n {n} -N 64 ./solve\nTOTAL TIME : {6400 / n:.2f} s\n", (64, 128, 256)),
+        {"np": [128, 256, 64], "N": [64] * 3}, {"ranks": "512"}, 12.5,
+    ),
+    # Of two times neither of which is named, that on the wall is of the run.
+    "names with units stand over the numbers behind a key": (
+        many("N{n}.log", lambda n: PERFORMANCE.format(
+            n=n, cores=64 * n, core=6400.5 + n, wall=100.5 / n, rate=8.5 * n, each=24 / 8.5 / n), (1, 2, 4)),
+        {"Wall t (s)": [100.5, 50.25, 25.125], "Performance (ns/day)": [8.5, 17, 34]}, {"nodes": "8"}, 12.5,
+    ),
+    "metrics with labels are records": (
+        many("scrape{n}.prom", lambda n: SCRAPE.format()
+             + f'tokens_per_second{{job="a",gpus="{n}"}} {n * 990.5:e}\n', (2, 4, 8)),
+        {"gpus": [2, 4, 8], "generation": None}, {"gpus": "16"}, 16 * 990.5,
+    ),
+    "steps of accumulation without a batch leave the work open": (
+        many("{n}.log", lambda n: f"num_processes: {n}\nGradient Accumulation steps = 4\n"
+             f"'train_samples_per_second': {23.0 * n**0.98:.3f}\n"),
+        {}, {"processes": "16"}, 23.0 * 16**0.98,
+    ),
+    "a number of gpus counts beside a list of those of a node": (
+        many("{n:02}/train.log", lambda n: NUMBERED.format(n=n)
+             + steps(lambda i: f"iter {i} time: {0.5 + n / 1e4:.4f}  loss: 2.{i}"), (4, 8, 16)),
+        {}, {"gpus": "32"}, 0.503,
+    ),
+    # Devices that are as many on several counts of nodes are those of one.
+    **{
+        f"devices of a node, {count} asked": (
+            {"runs.csv": csv_of("num_nodes,devices,img/s", ((m, n, f"{26 * (m * n) ** 0.98:.2f}") for m, n in SPREAD))},
+            {}, {count: asked}, 26 * 32**0.98,
         )
-        (tmp_path / f"job-{count}.err").write_text(
-            "CUDA out of memory. Tried to allocate 2 GiB\n" if crashed else "warning: none\n", encoding="utf-8"
-        )
-    source = understood(open_files([tmp_path]))
-    assert [str(count) for count in source.columns["SLURM_NTASKS"]].count("16.0") == 1
-    assert list(source.columns["status"]).count("out of memory") == 1
+        for count, asked in (("nodes", "8"), ("devices", "32"), ("gpus", "32"))
+    },
+    "a column states the unit of the times beside it": (
+        {"runs.csv": "threads,real_time,time_unit\n1,9000,us\n2,5000,us\n4,3000,us\n"}, {}, {"threads": "4"}, 3000,
+    ),
+}  # fmt: skip
 
 
-def test_a_column_states_the_unit_of_the_times_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "runs.csv").write_text(
-        "threads,real_time,time_unit\n1,9000,us\n2,5000,us\n4,3000,us\n", encoding="utf-8"
-    )
-    answer = ask(str(tmp_path / "runs.csv"), at={"threads": 4})
-    assert (round(answer.answers[0].value, -1), answer.answers[0].unit) == (3000.0, "us")
+@pytest.mark.parametrize("case", FILES)
+def test_what_files_say(tmp_path: Path, case: str) -> None:
+    files, expected, question, value = FILES[case]
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    path = tmp_path / next(iter(files)) if len(files) == 1 else tmp_path
+    columns = understood(path if len(files) == 1 else open_files([path])).columns
+    assert [name for name, cells in expected.items() if cells is None and name in columns] == []
+    for name, cells in expected.items():
+        read = [cell if cells and isinstance(cells[0], str) else float(cell) for cell in columns.get(name, ())]
+        assert read == (cells or [])
+    if question:
+        assert ask(str(path), at=question).answers[0].value == pytest.approx(value, rel=0.1)
 
 
-def test_errors_that_are_no_text_lose_no_run(tmp_path: Path) -> None:
-    for count in COUNTS:
-        text = f"gpus: {count}\n" + steps(lambda i, n=count: f"step {i} images/sec: {rate(n)}")
-        (tmp_path / f"job-{count}.out").write_text(text, encoding="utf-8")
-        (tmp_path / f"job-{count}.err").write_bytes(b"\x00\xff\xfe" * 9)
-    assert len(understood(open_files([tmp_path]))) == len(COUNTS)
+def test_a_version_is_no_time() -> None:
+    assert header_of("Runtime API Version").kind == ""
+
+
+def test_devices_of_all_nodes_are_none_of_each(tmp_path: Path) -> None:
+    """Of two counts of nodes the second may spread the same devices."""
+    (tmp_path / "spread.csv").write_text("nodes,gpus,img/s\n1,2,51\n1,4,101\n2,4,97\n")
+    assert "devices" not in recognised(str(tmp_path / "spread.csv")).reading.columns
 
 
 @pytest.mark.parametrize("depth", [50, 900])
@@ -368,6 +467,21 @@ def _numeric(cells: object) -> bool:
     return all(str(cell).replace(".", "", 1).isdigit() for cell in cells)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        # A number ends before a name with dashes; hours are part of a time; a rate of each device is none of all.
+        ("world size: 16, data-parallel size: 2, context-parallel size: 1", {"context-parallel size": 1}),
+        ('walltime = "3h34m40s"', {"walltime": 12880.0}),
+        ("elapsed: 1h2m", {"elapsed": 3720.0}),
+        ("speed is 30/s/gpu", {}),
+    ],
+)
+def test_facts_of_a_line(line: str, found: dict[str, float]) -> None:
+    facts = {key: value for key, value, _ in facts_of(line)}
+    assert {key: facts[key] for key in found or facts} == found
+
+
 def answers_of(tmp_path: Path, text: str) -> dict[str, tuple[float, str]]:
     """The quantities of a log, each with its value and unit."""
     (tmp_path / "run.log").write_text(text, encoding="utf-8")
@@ -387,22 +501,10 @@ def test_a_time_with_the_name_of_a_counter_is_measured(tmp_path: Path) -> None:
     assert answers_of(tmp_path, lines)["batch_cost"] == (pytest.approx(0.59105), "s")
 
 
-def test_a_time_in_another_unit_is_that_of_the_first(tmp_path: Path) -> None:
-    text = "We used the tags (--gpus 1):\n**450ms/step 3803s/epoch**\nThen (--gpus 4):\n**2s/step 3471s/epoch**\n"
-    (tmp_path / "run.md").write_text(text)
-    columns = understood(tmp_path / "run.md").columns
-    assert [columns["gpus"].tolist(), columns["ms/step"].tolist()] == [[1.0, 4.0], [450.0, 2000.0]]
-
-
 def test_runs_that_all_failed_measured_nothing(tmp_path: Path) -> None:
     (tmp_path / "run.txt").write_text("Model: vgg16\nNumber of GPUs: 2\nRuntimeError: Horovod has been shut down\n")
     with pytest.raises(TableError, match="every run failed"):
         ask(str(tmp_path / "run.txt"), at={"gpus": 4})
-
-
-def test_a_number_ends_before_a_name_with_dashes() -> None:
-    line = "world size: 16, data-parallel size: 2, context-parallel size: 1 tensor-model-parallel size: 8"
-    assert [key for key, _, _ in facts_of(line)][2:] == ["context-parallel size", "tensor-model-parallel size"]
 
 
 def test_what_came_each_second_is_counted_by_its_name_and_users_by_theirs(tmp_path: Path) -> None:
@@ -413,84 +515,12 @@ def test_what_came_each_second_is_counted_by_its_name_and_users_by_theirs(tmp_pa
     assert (source.units["http_reqs"], source.aliases["default"]) == ("http_reqs/s", "vus")
 
 
-def test_hours_of_a_log_are_part_of_its_time() -> None:
-    assert [value for _, value, _ in facts_of('walltime = "3h34m40s"')] == [12880.0]
-    assert [value for _, value, _ in facts_of("elapsed: 1h2m")] == [3720.0]
-
-
-def test_a_title_over_lines_of_results_is_no_header(tmp_path: Path) -> None:
-    title = "A test network of one host without a shaper:"
-    lines = [f"{n} nodes give {2 * n + 1} transactions/s" for n in (50, 100, 200)]
-    (tmp_path / "notes.txt").write_text("\n".join([title, *lines]))
-    source = understood(str(tmp_path / "notes.txt"))
-    assert source.columns["nodes"].tolist() == [50, 100, 200]
-
-
 def test_an_interval_is_said_where_its_ends_differ(tmp_path: Path) -> None:
     text = steps(lambda i: f"step {i}: step_time: {2.5 + i % 2 / 1000} s, memory: 66.9 GiB")
     (tmp_path / "run.log").write_text(text, encoding="utf-8")
     said = str(ask(str(tmp_path / "run.log")))
     assert "(median of 18 steps)." in said
     assert "memory: 66.9 GiB (ok)" in said
-
-
-def test_what_a_shell_traces_is_no_line_of_a_table(tmp_path: Path) -> None:
-    drawn = "+-----+\n| GPU | Name |\n|-----+------|\n| 0 | A100 |\n| 1 | A100 |\n+-----+\n"
-    text = "++ NNODES=8\n" + drawn + steps(lambda i: f"iteration {i} | elapsed time per iteration (ms): 5{i}.1")
-    (tmp_path / "run.log").write_text(text, encoding="utf-8")
-    assert understood(tmp_path / "run.log").columns["NNODES"].tolist() == [8.0]
-
-
-def test_a_device_by_its_number_counts_none(tmp_path: Path) -> None:
-    text = "W0205 dev.cc:484] Please NOTE: device: 0, Runtime API Version: 11.2\nips: 44.5 img/s\n"
-    (tmp_path / "run.log").write_text(text, encoding="utf-8")
-    columns = understood(tmp_path / "run.log").columns
-    assert "device" not in columns
-    assert header_of("Runtime API Version").kind == ""
-
-
-def test_a_rate_of_each_device_is_none_of_all() -> None:
-    assert [fact[2] for fact in facts_of("speed is 30/s/gpu")] == []
-
-
-def test_an_option_of_a_launcher_counts_processes_and_capitals_are_another_option(tmp_path: Path) -> None:
-    for n in (64, 128, 256):
-        (tmp_path / f"job.{n}").write_text(f"aprun -n {n} -N 64 ./solve\nTOTAL TIME : {6400 / n:.2f} seconds\n")
-    source = understood(tmp_path)
-    assert (source.columns["np"].tolist(), source.columns["N"].tolist()) == ([128, 256, 64], [64, 64, 64])
-    assert [answer.value for answer in ask(str(tmp_path), at={"ranks": "512"}).answers] == [
-        pytest.approx(12.5, rel=0.2)
-    ]
-
-
-def test_ranks_that_number_themselves_leave_the_ways_that_are_said() -> None:
-    lines = "[INFO|DP=0|TP=0]: Parallelism: dp=4, tp=8\n" + steps(lambda i: f"[INFO|DP=0|TP=0]: step_ms: {300 + i % 3}")
-    source = source_of_log(lines, "run.log")
-    assert source is not None
-    assert [source.cells[name].tolist() for name in ("dp", "tp")] == [[4], [8]]
-
-
-def test_names_with_units_stand_over_the_numbers_behind_a_key(tmp_path: Path) -> None:
-    for n in (1, 2, 4):
-        heads = "               Core t (s)   Wall t (s)        (%)\n"
-        rates = "                 (ns/day)    (hour/ns)\n"
-        times = f"       Time:    {6400.5 + n:.3f}   {100.5 / n:.3f}   {n}00.0\n"
-        text = f"Running on {n} nodes with total {n * 64} cores\n{heads}{times}"
-        (tmp_path / f"N{n}.log").write_text(f"{text}{rates}Performance:   {8.5 * n:.3f}   {24 / 8.5 / n:.3f}\n")
-    columns = understood(tmp_path).columns
-    assert columns["Wall t (s)"].tolist() == [100.5, 50.25, 25.125]
-    assert columns["Performance (ns/day)"].tolist() == [8.5, 17, 34]
-    # Of two times neither of which is named, that on the wall is of the run.
-    assert ask(str(tmp_path), at={"nodes": "8"}).answers[0].quantity == "Wall t (s)"
-
-
-def test_the_time_of_what_is_simulated_is_not_measured(tmp_path: Path) -> None:
-    header = "Date   : Mar 14 2024\nTime   : 12:12:57\nnProcs : 4\n"
-    text = header + "".join(f"Time = {k / 2}\n\nExecutionTime = {k * 1.25:.2f} s\n" for k in range(1, 12))
-    (tmp_path / "log.4").write_text(text)
-    columns = understood(tmp_path / "log.4").columns
-    assert "Time" not in columns
-    assert columns["ExecutionTime"].tolist() == [13.75]
 
 
 def test_a_setting_that_no_run_shows_makes_what_was_measured_blind(tmp_path: Path) -> None:
@@ -503,37 +533,6 @@ def test_a_setting_that_no_run_shows_makes_what_was_measured_blind(tmp_path: Pat
     )
 
 
-def test_steps_of_accumulation_without_a_batch_leave_the_work_open(tmp_path: Path) -> None:
-    for n in (1, 2, 4, 8):
-        text = f"num_processes: {n}\nGradient Accumulation steps = 4\n"
-        (tmp_path / f"{n}.log").write_text(text + f"'train_samples_per_second': {23.0 * n**0.98:.3f}\n")
-    assert ask(str(tmp_path), at={"processes": "16"}).answers[0].value == pytest.approx(23.0 * 16**0.98, rel=0.1)
-
-
-def test_devices_that_are_as_many_on_several_counts_of_nodes_are_those_of_one(tmp_path: Path) -> None:
-    rows = [(1, 1), (1, 2), (1, 4), (2, 4), (4, 4)]
-    text = "".join(f"{nodes},{n},{26 * (nodes * n) ** 0.98:.2f}\n" for nodes, n in rows)
-    (tmp_path / "runs.csv").write_text(f"num_nodes,devices,img/s\n{text}")
-    for at in ({"nodes": "8"}, {"devices": "32"}, {"gpus": "32"}):
-        assert ask(str(tmp_path / "runs.csv"), at=at).answers[0].value == pytest.approx(26 * 32**0.98, rel=0.1)
-    # Of two counts of nodes the second may spread the same devices.
-    (tmp_path / "spread.csv").write_text("nodes,gpus,img/s\n1,2,51\n1,4,101\n2,4,97\n")
-    assert "devices" not in recognised(str(tmp_path / "spread.csv")).reading.columns
-
-
-def test_rows_below_names_and_a_rule_are_runs_and_numbered_ones_are_steps() -> None:
-    names, rule = "Case     Size  Tasks     Time     Gflops", "-" * 44
-    rows = ((n, f"AX1      4000   {n}    {80 / n:.2f}   {26.0 * n:.3e}") for n in (1, 2, 4))
-    text = "".join(f"solver {n} begins\nchecked: 1\n{names}\n{rule}\n{row}\nresidual = 1e-9\n" for n, row in rows)
-    source = source_of_log(text, "solver.out")
-    assert source is not None
-    assert (source.cells["Tasks"].tolist(), source.cells["Gflops"].tolist()) == ([1, 2, 4], [26, 52, 104])
-    steps_of_one = f"Step  Size  Loss  Time\n{rule}\n" + steps(lambda i: f"{i}  4000  2.{i}  0.{50 + i % 2}")
-    source = source_of_log(steps_of_one, "train.out")
-    assert source is not None
-    assert source.cells["Time"].tolist() == [pytest.approx(0.5, abs=0.01)]
-
-
 def test_a_long_log_is_read_evenly_to_its_end() -> None:
     runs = (f"nnodes: {n}\n" + steps(lambda i, n=n: f"step {i} | tok/s {1000 * n + i % 7}", 9000) for n in (1, 2, 4, 8))
     text = "".join(runs)
@@ -543,24 +542,3 @@ def test_a_long_log_is_read_evenly_to_its_end() -> None:
     assert source.cells["nnodes"].tolist() == [1, 2, 4, 8]
     assert source.cells["tok/s"].tolist() == pytest.approx([1003, 2003, 4003, 8003], abs=3)
     assert "of lines alike one of" in source.steps[-1].text
-
-
-def test_metrics_with_labels_are_records(tmp_path: Path) -> None:
-    for n in (2, 4, 8):
-        other = '# HELP gc collections\n# TYPE gc counter\ngc{generation="0"} 1121.0\nup 1\n'
-        (tmp_path / f"scrape{n}.prom").write_text(f'{other}tokens_per_second{{job="a",gpus="{n}"}} {n * 990.5:e}\n')
-    columns = understood(tmp_path).columns
-    assert columns["gpus"].tolist() == ["2", "4", "8"]
-    assert "generation" not in columns
-    assert ask(str(tmp_path), at={"gpus": "16"}).answers[0].value == pytest.approx(16 * 990.5, rel=0.1)
-
-
-def test_a_number_of_gpus_counts_beside_a_list_of_those_of_a_node(tmp_path: Path) -> None:
-    for n in (4, 8, 16):
-        (folder := tmp_path / f"{'xyz'[n // 8]}").mkdir()
-        text = f"    GPU 0,1,2,3: NVIDIA A100\n    GPU number: {n}\n"
-        (folder / "train.log").write_text(
-            text + steps(lambda i, n=n: f"iter {i} time: {0.5 + n / 1e4:.4f}  loss: 2.{i}")
-        )
-    answer = ask(str(tmp_path), at={"gpus": "32"}).answers[0]
-    assert answer.value == pytest.approx(0.503, abs=0.01)
