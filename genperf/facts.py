@@ -442,7 +442,7 @@ class Exchange(Struct, frozen=True):
 
 
 class Record(Struct, frozen=True):
-    """Predictions of one protocol, and of one verdict."""
+    """Predictions of one protocol, and of one verdict: each cluster is one vote, as the next one is one cluster."""
 
     #: Protocol of the published benchmark → counts over the largest measured one up to which a prediction is like its
     #: forecasts. Beyond the last no published series was judged.
@@ -453,8 +453,8 @@ class Record(Struct, frozen=True):
     verdict: str
     predictions: int
     clusters: int
-    #: Predictions whose 90 % interval held.
-    covered: int
+    #: In %, of 90 % intervals that held.
+    coverage: float
     #: `median_error`, `nine_in_ten`: |predicted/measured − 1| in %, of which half and nine in ten lay below.
     median_error: float
     nine_in_ten: float

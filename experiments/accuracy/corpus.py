@@ -297,22 +297,24 @@ def summary(name: str, rows: pd.DataFrame) -> list[str]:
 
 
 def write_record(rows: pd.DataFrame, command: str) -> None:
-    """Write how often `auto` was right, by protocol and verdict: the report page tells it."""
+    """Write how often `auto` was right, by protocol and verdict, each source one vote: the report page tells it."""
     records = []
     for protocol in dict.fromkeys(rows.protocol):
         of_protocol = rows[rows.protocol == protocol]
         for verdict in ("", *VERDICTS):
             part = of_protocol[of_protocol.verdict == verdict] if verdict else of_protocol
             if len(part):
+                votes = 1.0 / part.groupby("source").source.transform("size")
+                half, nine = np.quantile(error(part), [0.5, 0.9], weights=votes, method="inverted_cdf")
                 records.append(
                     {
                         "protocol": protocol,
                         "verdict": verdict,
                         "predictions": len(part),
                         "clusters": int(part.source.nunique()),
-                        "covered": int(inside(part).sum()),
-                        "median_error": round(float(error(part).median()), 1),
-                        "nine_in_ten": round(float(error(part).quantile(0.9)), 1),
+                        "coverage": round(100.0 * float(np.average(inside(part), weights=votes)), 1),
+                        "median_error": round(float(half), 1),
+                        "nine_in_ten": round(float(nine), 1),
                     }
                 )
     RECORD.write_text(json.dumps({"made_by": command, "records": records}, indent=1) + "\n", encoding="utf-8")

@@ -1,10 +1,14 @@
 """The benchmark: its questions by hand, and the figures that must be kept on a subset."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import genperf as gp
+from experiments.accuracy import corpus
 from experiments.accuracy.corpus import answers, by_hand, cases, cell, interval_score, questions, sources
 
 
@@ -30,6 +34,17 @@ def test_the_interval_score_by_hand() -> None:
     # ln width 1; the second lies 0.5 above: 1 + 20·0.5 = 11. Mean 6.
     frame = pd.DataFrame({"measured": np.exp([0.5, 1.5]), "lower": 1.0, "upper": np.exp(1.0)})
     assert interval_score(frame) == pytest.approx(600.0)
+
+
+def test_each_source_is_one_vote_of_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # 18 forecasts of one cluster err by 1 % and hold, two of another by 50 % and do not.
+    monkeypatch.setattr(corpus, "RECORD", tmp_path / "record.json")
+    times = np.repeat([1.01, 1.5], [18, 2])
+    frame = pd.DataFrame({"time": times, "measured": 1.0, "lower": times - 0.1, "upper": times + 0.1})
+    frame = frame.assign(source=np.repeat(["a", "b"], [18, 2]), protocol="near", verdict="ok")
+    corpus.write_record(frame, "")
+    told = json.loads(corpus.RECORD.read_text(encoding="utf-8"))["records"][0]
+    assert (told["predictions"], told["clusters"], told["coverage"], told["nine_in_ten"]) == (20, 2, 50.0, 50.0)
 
 
 def test_the_corpus_reads() -> None:

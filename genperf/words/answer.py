@@ -139,10 +139,10 @@ def record_line(facts: Facts) -> str:
         return ""
     measured = max((count for count, _ in facts.runs_along), default=facts.growth.smallest.count)
     error = f"median error {record.median_error:.0f} %"
-    held = f"{100.0 * record.covered / record.predictions:.0f} % of intervals held"
+    held = f"{record.coverage:.0f} % of intervals held"
     if facts.growth.target.count / measured > Record.longest:
         return f"no record this far; to {Record.longest:g} x: {error}, {held}"
-    return f"on {record.predictions} published series: {error}, {held} the truth"
+    return f"on {record.clusters} published clusters: {error}, {held} the truth"
 
 
 def next_line(facts: Facts) -> str:

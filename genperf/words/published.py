@@ -87,7 +87,7 @@ def record_sentence(record: Record, shorter: bool = False) -> str:
     return prose(
         f"how often {what} right elsewhere: {record.predictions} series of {record.clusters} other clusters were "
         f"predicted {PROTOCOLS[record.protocol]}{verdict}",
-        f"the 90 % interval held {100.0 * record.covered / record.predictions:.0f} % of them",
+        f"each cluster counted alike, the 90 % interval held {record.coverage:.0f} % of them",
         f"half erred by less than {record.median_error:.0f} %, nine in ten by less than {record.nine_in_ten:.0f} %",
     )
 
@@ -97,7 +97,7 @@ def worth_text(record: Record | None) -> str:
     if record is None:
         return ""
     return (
-        f"of {record.predictions} such forecasts of published series nine in ten erred by less than "
+        f"of such forecasts on {record.clusters} published clusters nine in ten erred by less than "
         f"{record.nine_in_ten:.0f} %"
     )
 
