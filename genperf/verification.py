@@ -14,13 +14,11 @@ Student's t of the next session is averaged over the ratios d and q by their pos
 
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import msgspec
 import numpy as np
 import pandas as pd
 from msgspec import Struct
@@ -29,6 +27,7 @@ from scipy.stats import cauchy, false_discovery_control, norm
 from scipy.stats import t as student
 
 from genperf.arrays import Array, Index
+from genperf.attribution.answers import PrintedAnswer
 from genperf.errors import GenperfError, OnlyFailuresError, TableError, attempted
 from genperf.fitting import fit, model_or_table
 from genperf.metrics import NOMINAL, coverage_probability, coverage_text
@@ -111,7 +110,7 @@ class History(Struct, frozen=True, eq=False, dict=True):
         return *(part[:, None] for part in level), weight / weight.sum()
 
 
-class Alarm(Struct, frozen=True):
+class Alarm(PrintedAnswer, frozen=True, eq=False):
     """Whether runs are slower; the fields of the JSON."""
 
     level: float  #: The rate of false alarms that is kept.
@@ -119,6 +118,15 @@ class Alarm(Struct, frozen=True):
     tests: dict[str, float]  #: The probability of each test by its name.
     slower: tuple[int, ...]  #: The runs that are slower by themselves: Benjamini and Hochberg at the level.
     raised: bool
+
+    @property
+    def content(self) -> tuple[str, ...]:
+        """The verdict in a sentence."""
+        tests = ", ".join(f"{name} p = {value:.2g}" for name, value in self.tests.items())
+        judged = f"p = {self.probability:.2g} ({tests}); the alarm is at {100 * self.level:g} %"
+        alone = "themselves: runs" if len(self.slower) > 1 else "itself: run"
+        slower = f"; by {alone} {', '.join(str(row + 1) for row in self.slower)}" if self.slower else ""
+        return (f"slower than predicted: {judged}{slower}" if self.raised else f"not slower: {judged}",)
 
 
 def alarm_of(
@@ -139,10 +147,10 @@ def alarm_of(
             shares = np.bincount(places, minlength=len(history.runs)) / count
             of_mean = np.array([np.sum(shares**2 / history.runs)])
             tests["mean"] = float(history.slower(residuals.mean(keepdims=True), count, of_mean)[0])
-    tests["each"] = float(false_discovery_control(single).min())
-    slower = tuple(np.flatnonzero(false_discovery_control(single) <= level).tolist())
+    adjusted = false_discovery_control(single)
+    tests["each"] = float(adjusted.min())
     probability = combined(tests, min(EACH * len(single), MOST_EACH))
-    return Alarm(level, probability, tests, slower, probability <= level)
+    return Alarm(level, probability, tests, tuple(np.flatnonzero(adjusted <= level).tolist()), probability <= level)
 
 
 def combined(tests: dict[str, float], each: float) -> float:
@@ -153,71 +161,48 @@ def combined(tests: dict[str, float], each: float) -> float:
     return float(cauchy.sf(quantiles @ [1.0 - each, each]))
 
 
-class Checked(Struct, frozen=True):
-    """One new run beside its prediction, whose verdict is ok, caution or extrapolating-blind."""
-
-    at: dict[str, Any]
-    verdict: str
-    measured: float
-    predicted: float
-    lower: float
-    upper: float
-    place: str  #: inside the interval, faster or slower.
-
-
-def _named(at: dict[str, Any]) -> str:
-    """Return a configuration in words."""
-    return join_values(at) or "the run"
-
-
-class Verification(Struct, frozen=True):
+class Verification(PrintedAnswer, frozen=True, eq=False):
     """New runs beside their predictions, how many intervals held, and the alarm: the fields of the JSON."""
 
     model: str
     quantity: str
     unit: str
-    runs: tuple[Checked, ...]
+    runs: (
+        pd.DataFrame
+    )  #: `at`, `verdict`, `measured`, `predicted`, `lower`, `upper`, `place`: inside, faster or slower.
     alarm: Alarm
-    moved: tuple[dict[str, Any], ...]  #: `at`, `before`, `after`: the predictions since the model was fitted again.
+    moved: pd.DataFrame  #: `at`, `before`, `after`: the predictions since the model was fitted again.
     not_compared: tuple[str, ...]  #: New runs of a new group, those that failed, and rows that cannot be used.
     coverage: dict[str, Any]  #: How many of the `runs` are `inside`, and the probability of that where intervals hold.
 
     @property
     def findings(self) -> list[tuple[str, str, bool]]:
         """The name, the line and whether it is slower of each run, and of all at the end: the cases of a report."""
-        alarm, findings, inside = self.alarm, [], 0
-        for number, run in enumerate(self.runs, 1):
-            inside, slow = inside + (run.place == "inside"), number - 1 in alarm.slower
-            value, predicted, lower, upper = map(three_digits, (run.measured, run.predicted, run.lower, run.upper))
-            name = f"{number}. {_named(run.at)}"
-            place = f"{run.place}, slow" if slow and run.place == "inside" else run.place
+        findings, inside = list[tuple[str, str, bool]](), 0
+        for number, (at, _, *numbers, place) in enumerate(self.runs.itertuples(index=False), 1):
+            inside, slow = inside + (place == "inside"), number - 1 in self.alarm.slower
+            value, predicted, lower, upper = map(three_digits, numbers)
+            name, of_all = f"{number}. {_named(at)}", f"{inside} of {number}"
+            place += ", slow" if slow and place == "inside" else ""
             line = f"{name}: {with_unit(value, self.unit)}, predicted {predicted} ({lower} – {upper}): {place}"
-            findings.append((name, f"{line} · {inside} of {number}", slow))
-        tests = ", ".join(f"{name} p = {value:.2g}" for name, value in alarm.tests.items())
-        judged = f"p = {alarm.probability:.2g} ({tests}); the alarm is at {100 * alarm.level:g} %"
-        if alarm.raised and alarm.slower:
-            alone = "themselves: runs" if len(alarm.slower) > 1 else "itself: run"
-            judged += f"; by {alone} {', '.join(str(row + 1) for row in alarm.slower)}"
-        verdict = "slower than predicted" if alarm.raised else "not slower"
-        return [*findings, ("all runs", f"{verdict}: {judged}", alarm.raised)]
+            findings.append((name, f"{line} · {of_all}", slow))
+        return [*findings, ("all runs", str(self.alarm), self.alarm.raised)]
 
     @property
-    def lines(self) -> list[str]:
-        """The answer in lines: a row a run with the running coverage, the coverage, the alarm, and what moved."""
+    def content(self) -> list[str]:
+        """A row a run with the running coverage, the coverage, the alarm, and what moved."""
         *rows, judged = (line for _, line, _ in self.findings)
         rows += [f"not compared: {text}" for text in self.not_compared]
         rows += [coverage_text(self.coverage["inside"], len(self.runs)), judged]
-        for at, before, after in (moved.values() for moved in self.moved):
+        for at, before, after in self.moved.itertuples(index=False):
             there = f"{with_unit(three_digits(after), self.unit)} ({100 * (after / before - 1):+.1f} %)"
             rows.append(f"moved: {_named(at)}: {three_digits(before)} becomes {there}")
         return rows
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
-        return dict(msgspec.to_builtins(self, enc_hook=lambda number: number.item()))
 
-    def __str__(self) -> str:
-        return "\n".join(self.lines)
+def _named(at: dict[str, Any]) -> str:
+    """Return a configuration in words."""
+    return join_values(at) or "the run"
 
 
 def verify(
@@ -244,8 +229,9 @@ def verify(
     Examples
     --------
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8] * 2, "step_s": [1.0, 1.1, 1.2, 1.3, 1.01, 1.09, 1.21, 1.3]})
-    >>> verify(runs, pd.DataFrame({"gpus": [4, 8], "step_s": [1.5, 1.62]})).alarm.raised
-    True
+    >>> answer = verify(runs, pd.DataFrame({"gpus": [4, 8], "step_s": [1.5, 1.62]}))
+    >>> answer.alarm.raised, answer.runs["place"].tolist()
+    (True, ['slower', 'slower'])
     """
     if not 0.0 < alarm < 0.5:
         raise GenperfError(f"the alarm is a rate of false alarms, and {alarm:g} is none", hint="--alarm 0.01")
@@ -271,23 +257,24 @@ def verify(
     if target.throughput:
         quantity, unit, ends = target.throughput, rate_unit(samples_called(target.throughput)), THROUGHPUT
         measured = rows[quantity].to_numpy(float)
-    values = [measured, *(np.asarray(predicted[end], float) for end in ends)]
+    columns = {"at": records(inputs[shown]), "verdict": predicted["verdict"], "measured": measured}
+    columns |= {name: predicted[end] for name, end in zip(("predicted", "lower", "upper"), ends, strict=True)}
+    runs = pd.DataFrame(columns)
     outside = ("slower", "faster") if target.throughput else ("faster", "slower")
-    place = np.select([measured < values[2], measured > values[3]], outside, "inside").tolist()
-    columns = records(inputs[shown]), map(str, predicted["verdict"]), *(column.tolist() for column in values), place
-    moved: list[dict[str, Any]] = []
+    runs["place"] = np.select([measured < runs["lower"], measured > runs["upper"]], outside, "inside")
+    moved = pd.DataFrame()
     if update:
         again, places = _fitted_again(fitted, earlier, new, seed), inputs.drop_duplicates()
         if earlier is None and isinstance(model, str | Path):
             save_model(again, model)
-        both = (np.asarray(m.predict_columns(places)[ends[0]], float).tolist() for m in (fitted, again))
-        moved = [{"at": at, "before": b, "after": a} for at, b, a in zip(records(places[shown]), *both, strict=True)]
+        before, after = (m.predict_columns(places)[ends[0]] for m in (fitted, again))
+        moved = pd.DataFrame({"at": records(places[shown]), "before": before, "after": after})
     aside = {"new, nothing to compare with": new.frame[~known], "the run failed": new.failures}
     missing = [f"{_named(at)}: {why}" for why, of in aside.items() for at in records(of.reindex(columns=shown))]
     missing += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
-    runs, inside, count = tuple(map(Checked, *columns)), place.count("inside"), len(place)
+    inside, count = int((runs["place"] == "inside").sum()), len(runs)
     held = {"inside": inside, "runs": count, "nominal": NOMINAL, "probability": coverage_probability(inside, count)}
-    return Verification(fitted.first.model, quantity, unit, runs, raised, tuple(moved), tuple(missing), held)
+    return Verification(fitted.first.model, quantity, unit, runs, raised, moved, tuple(missing), held)
 
 
 def _opened(model: Model | Table | str | Path | pd.DataFrame) -> Model | Table:
@@ -296,22 +283,19 @@ def _opened(model: Model | Table | str | Path | pd.DataFrame) -> Model | Table:
         return model_or_table(model)
     cells = open_source(model)
     roles = {"repeat": session_column(cells.cells), "skip_bad_rows": True}
-    try:
-        return recognised(cells, roles).table()
-    except GenperfError:
-        # Benchmarks may have names alone.
-        with suppress(GenperfError):
-            return recognised(cells, {**roles, "let": "workers=1"}).table()
-        raise
+    table = attempted(lambda: recognised(cells, roles).table())
+    # Benchmarks may have names alone.
+    return table if isinstance(table, Table) else recognised(cells, {**roles, "let": "workers=1"}).table()
 
 
 def _new_runs(sources: Sequence[str | Path | pd.DataFrame], schema: Schema) -> Table:
     """Return new runs as a table of the model's columns."""
     if not sources:
         raise GenperfError("no new runs are named", hint="genperf verify MODEL new.csv")
-    if len(sources) > 1 and not all(isinstance(source, str | Path) for source in sources):
+    paths = [source for source in sources if isinstance(source, str | Path)]
+    if len(sources) > max(len(paths), 1):
         raise TableError("several DataFrames are new runs", hint="verify(model, pandas.concat(frames))")
-    source = open_source(sources[0]) if len(sources) == 1 else open_files([str(source) for source in sources])
+    source = open_files(paths) if paths else open_source(sources[0])
     try:
         return read_as(source, schema, **ending_column(source.cells))
     except OnlyFailuresError as error:
@@ -339,8 +323,8 @@ def _history(earlier: Table | None, schema: Schema, new: pd.DataFrame) -> tuple[
         if (session := session_column(map(str, before.columns))) is not None:
             # A configuration of one run shows nothing of how runs vary.
             repeated = runs[place] > 1.0
-            sessions = pd.factorize(before[session].astype(str))[0][repeated]
-            history = replace(history, residuals=residuals[repeated], sessions=pd.factorize(sessions, sort=True)[0])
+            sessions = pd.factorize(before[session][repeated].astype(str))[0]
+            history = replace(history, residuals=residuals[repeated], sessions=sessions)
     if not history.runs.size or history.freedom < FEWEST_FREEDOM:
         return History(), np.full(len(new), -1)
     number = number_rows(pd.concat([before[new.columns], new]), [*new.columns])[len(before) :]

@@ -40,7 +40,7 @@ def verify(model: str, sources: tuple[str, ...], junit: str | None, github: bool
         out.note(f"wrote {junit}")
     is_written = out.written(answer)
     if not is_written:
-        tell_all(answer.lines)
+        tell_all(answer.content)
     if github:
         held = coverage_text(answer.coverage["inside"], len(answer.runs))
         annotations = [("error" if raised else "notice", "genperf verify", f"{judged}; {held}")]

@@ -95,7 +95,7 @@ def test_a_configuration_that_was_never_measured_is_held_against_the_model() -> 
         new = pd.DataFrame({"gpus": [2, 2], "step_s": [1.1 * slower, 1.11 * slower]})
         answer = gp.verify(history, new)
         assert ([*answer.alarm.tests], answer.alarm.raised) == (["each"], found)
-        assert answer.runs[0].place == ("slower" if found else "inside")
+        assert answer.runs["place"][0] == ("slower" if found else "inside")
 
 
 def test_update_fits_again_and_writes_the_model(shell: Shell) -> None:
