@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from msgspec import Struct, to_builtins
+from msgspec import to_builtins
 from msgspec.structs import asdict, replace
 
 from genperf.asking.ask import Question, expectation
+from genperf.attribution.answers import PrintedAnswer
 from genperf.attribution.derived import reported_of
 from genperf.errors import GenperfError, counted
 from genperf.facts import ENDS, Interval, PublishedPlace
@@ -48,29 +49,24 @@ _BETWEEN = "sockets in the place of RDMA (NCCL_DEBUG=INFO prints NET/Socket), on
 _ABOVE = "more than the link carries: another link than the hinted one, several of them, or a sum in the switch (SHARP)"
 
 
-class OneRun(Struct, frozen=True):
+class OneRun(PrintedAnswer, frozen=True, eq=False):
     """The answer about one run, or about a test of collectives."""
 
     rows: tuple[tuple[str, str], ...]  #: Labels and texts of the card.
     numbers: dict[str, Any]  #: What is known, by name: the fields of the JSON.
 
     @property
-    def lines(self) -> list[str]:
+    def content(self) -> list[str]:
         """The card: at most 14 lines of 80 columns."""
-        lines = list[tuple[str, str]]()
-        for label, text in self.rows:
-            head = label.ljust(LABEL) if label else ""
-            wrapped = textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
-            lines += [(label, line) for line in wrapped]
+        heads = [(label.ljust(LABEL) if label else "", text) for label, text in self.rows if text]
+        wrapped = [(h, textwrap.wrap(h + text, WIDTH, subsequent_indent=" " * len(h))) for h, text in heads]
+        lines = [(head, line) for head, lines in wrapped for line in lines]
         # A long card can do without what usually explains it.
-        return [line for label, line in lines if len(lines) <= MOST_LINES or not label.endswith(" by")][:MOST_LINES]
+        return [line for head, line in lines if len(lines) <= MOST_LINES or " by " not in head][:MOST_LINES]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         return {**self.numbers, "sentences": {"card": str(self)}}
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines)
 
 
 def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question: Question | None = None) -> OneRun:
@@ -81,10 +77,10 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
     Examples
     --------
     >>> from genperf.panel.words import row_of_words
-    >>> print(about(row_of_words(("8xh100", "7B", "76800tok/s", "bf16"))).lines[1])
+    >>> print(about(row_of_words(("8xh100", "7B", "76800tok/s", "bf16"))).content[1])
     MFU       40.8 % (37.9 – 61.1 %): 6·P, of 989 TFLOP/s dense
     >>> hinted = Question(hints={BANDWIDTH: "25Gbit/s"})
-    >>> about(row_of_words(("2x8xh100", "all_reduce", "3.8GB/s")), question=hinted).lines[1]
+    >>> about(row_of_words(("2x8xh100", "all_reduce", "3.8GB/s")), question=hinted).content[1]
     'bus       3.8 GB/s: 122 % of 25Gbit/s (3.12 GB/s each way)'
     """
     question = question or Question()

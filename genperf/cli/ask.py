@@ -106,7 +106,7 @@ def ask(
     elif run is not None:
         one_run = about(run, _configuration(at, ()), question)
         if not out.written(one_run):
-            tell_all(one_run.lines)
+            tell_all(one_run.content)
         return
     opened = recognised_table(what, roles)
     wanted = _configuration(at, opened.source.columns)

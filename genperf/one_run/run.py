@@ -63,7 +63,7 @@ class TrainingRun(Struct, frozen=True):
 
 def row_in(texts: Sequence[str]) -> dict[str, Any]:
     """Return the row of one run in words, or of the test in a file of nccl-tests; empty for anything else."""
-    if not Path(texts[0]).is_file():
+    if not Path(texts[0]).exists():
         return row_of_words(texts)
     # Only here: the formats of other tools are read by nobody else.
     from genperf.importers.nccl_tests import plateau_in

@@ -18,27 +18,31 @@ from genperf.vocabulary.names import ALIASES, COUNTED, LEVELS, canonical_of, mea
 #: What a column of a run means beside the factors, and what of these and the factors is no number.
 RUN_WORDS = section("one_run")
 NAMES = ("device", "network", "precision", "recomputation", "adapters", "collective")
-#: `8xh100`, `2x8xA100`, `2 nodes of 8 x a100`, `8 h100s`, `4x4090`; `h100x8`.
+#: `8xh100`, `2x8xA100`, `2 nodes of 8 x a100`, `8 NVIDIA H100 PCIe`, `1 x RTX 4090`; `h100x8`, `h100:8`.
 _MACHINE = re.compile(
-    r"(?i)(?:([1-9]\d*)(?: ?[x×*] ?| nodes? (?:of |with )?))??([1-9]\d*)( ?[x×*] ?| ?(?=[a-wyz]\S*\d))"
-    r"((?:[a-z]|[2-5]0[6-9]0)[\w+-]*)(?!\S)|([a-z][\w+-]*?)[x×*]([1-9]\d*)(?!\S)"
+    r"(?i)(?:([1-9]\d*)(?: ?[x×*] ?| nodes? (?:of |with |[x×*] ?)?))??([1-9]\d*)( ?[x×*] ?| ?(?={0}[a-wyz]\S*\d))"
+    r"({0}(?:[a-z]|[2-5]0[6-9]0)[\w+-]*(?: (?:sxm\d?|pcie|nvl|hbm\d\w?|\d+ ?gi?b)(?!\S))*)(?!\S)"
+    r"|({0}[a-z][\w+-]*?)( ?[x×*:] ?)([1-9]\d*)(?!\S)".format("(?:(?:nvidia|amd|geforce|rtx|tesla|instinct) )*")
 )
+_MFU = any_of("one_run.mfu")
 _N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
-_UNIT = r"[a-z][\w.-]*(?:(?: ?/ ?| per )[a-z]+)*"
+_EACH = r"(?:(?: ?/ ?| per )[a-z]+)*"
+_UNIT = rf"[a-z][\w.-]*{_EACH}"
 #: What words say of a run, each with its column and its cell, in the order in which they are looked for.
 _PHRASES = [
     (re.compile(rf"(?i)(?<!\S)(?:{words})(?!\S)"), column, cell)
     for words, column, cell in (
-        (rf"(?:{any_of('one_run.mfu')}(?: of|:)? )?({_N} ?%)(?: ?{any_of('one_run.mfu')})?", "mfu", r"\1"),
-        (rf"({_N}) ?tflops?(?:/s(?:ec)?)?(?:/[a-z]+)?", "tflops", r"\1"),
-        (rf"({_N}) ?pflops?(?:/s(?:ec)?)?(?:/[a-z]+)?", "tflops", r"\1e3"),
+        (rf"(?:{_MFU}(?: of|:)? )?({_N} ?%)(?: ?{_MFU})?", "mfu", r"\1"),
+        (rf"(0?\.\d+) ?{_MFU}", "mfu", r"\1"),
+        (rf"({_N}) ?tflops?{_EACH}", "tflops", r"\1"),
+        (rf"({_N}) ?pflops?{_EACH}", "tflops", r"\1e3"),
         (rf"({_N} ?(?-i:[kMGT]?(?:bit|[bB]))(?:/s|ps))", "busbw", r"\1"),
         *((words, "collective", name) for name, (words,) in section("collectives").items()),
         *((any_of(f"one_run.{name}"), name, r"\g<0>") for name in ("adapters", "recomputation")),
         (rf"{any_of(*map('precisions.{}'.format, section('precisions')))}(?:[^a-z0-9\s]\S*)?", "precision", r"\g<0>"),
         (rf"({_N}[kMB]?) ?({_UNIT})", r"\2", r"\1"),
         (r"([a-z_][\w./-]*)=(\S*)", r"\1", r"\2"),
-        *((rf"({name}):? ({_N}[kMB]?)", r"\1", r"\2") for name in (r"[a-z_]\w* [a-z]\w*", r"[a-z_]\w*")),
+        *((rf"({name})(?::| of)? ({_N}[kMB]?)", r"\1", r"\2") for name in (r"[a-z_]\w* [a-z]\w*", r"[a-z_]\w*")),
         (rf"{any_of('one_run.training')}|\d+ ?gi?b", "", ""),
     )
 ]
@@ -49,9 +53,12 @@ _BARE = re.compile(rf"\d[\d,]{{2,}}(\.\d+)?k?|{_N}(k|[kM]?/s)")
 def machine_in(text: str) -> tuple[dict[str, Any], str]:
     """Return the device, the devices and the nodes that a text begins with, `2x8xh100`, and what follows."""
     match = _MACHINE.match(text)
-    if match is None or (match[4] and not match[3].strip() and device_in(match[4]) is None):
+    if match is None:
         return {}, text
-    nodes, count, _, device, named, times = match.groups()
+    nodes, count, by, device, named, times_by, times = match.groups()
+    # `8 h100` and `h100:8` are one where the device is known; `resnet50` behind a number is none.
+    if not (times_by in ("x", "×", "*") if named else by.strip()) and device_in(device or named) is None:
+        return {}, text
     machine = {"device": device or named, "devices": float(count or times) * float(nodes or 1.0)}
     return machine | ({"nodes": float(nodes)} if nodes else {}), text[match.end() :]
 
@@ -67,9 +74,13 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
 
     What may be two things is asked back.
     """
-    row, rest = machine_in(" ".join(re.sub(r",(?!\S)", " ", " ".join(words)).split()))
+    text = " ".join(re.sub(r",(?!\S)", " ", " ".join(words)).split())
+    row, rest = machine_in(text)
     if not row:
-        return {}
+        # A device without its count is one; a word alone may be a file that is not there.
+        row, rest = machine_in(f"1x{text}")
+        if not rest or device_in(row.get("device", "")) is None:
+            return {}
     device, count, is_open = row["device"], row["devices"], "nodes" not in row
     for pattern, column, cell in _PHRASES:
         rest = pattern.sub(partial(_taken, row, column, cell), rest)

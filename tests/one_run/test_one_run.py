@@ -49,6 +49,17 @@ def used(text: str) -> Utilisation:
         ("8 H100 80GB, 7B, 76.8k tokens/sec, bf16", 0.4075),
         ("2x8 h100 7B 153600 tok/s", 0.4075),
         ("4x4090 llama2-7b MFU: 38%", 0.38),
+        # As they are written elsewhere; an H100 PCIe has another peak: 6 · 7e9 · 57600 / (8 · 756e12)
+        ("8 x H100 SXM5 80GB 7B 76.8k tok/s", 0.4075),
+        ("8 NVIDIA H100 80GB HBM3 7b 76.8k tok/s at bf16", 0.4075),
+        ("8 x H100 PCIe 7B 57600 tok/s", 0.4),
+        ("h100:8 7b 76.8k tok/s", 0.4075),
+        ("H100 x 8 7b 9600 tok/s/gpu", 0.4075),
+        ("4 nodes x 8 h100 7b 307.2k tok/s", 0.4075),
+        ("h100 7b 9600 tok/s", 0.4075),
+        ("rtx 4090 gpt2 124M 90.5 TFLOPs per GPU", 0.5478),
+        ("8xh100 7B 0.45 mfu", 0.45),
+        ("8xh100 7B 1.706667 s/it with global batch of 64, seq 2048", 0.4075),
         # 64 samples a step: of one pass each, of four passes of two, and of eight passes over two ways to split.
         ("8xh100 7B 1.706667 s sequence length 2048 gbs 64", 0.4075),
         ("8xh100 7B step_time 1.706667 mbs=2 accum=4 seq=2048", 0.4075),
@@ -149,8 +160,14 @@ def test_a_percentage_is_a_share_whatever_its_size() -> None:
             used(f"8xh100 7B {share}")
 
 
-def test_no_devices_are_no_machine() -> None:
-    assert not row_of_words(("0xh100", "7B", "9600tok/s"))
+@pytest.mark.parametrize("words", ["0xh100 7B 9600tok/s", "h100", "h100.csv 7B", "runs 7B", "foo:8 7B"])
+def test_what_names_no_machine_is_none(words: str) -> None:
+    assert not row_of_words(words.split())
+
+
+def test_a_network_has_no_part_of_the_device_in_its_name() -> None:
+    for device in ("8 x H100 SXM", "8 H100 PCIe", "8xh100 80GB HBM3"):
+        assert run_in(f"{device} llama3-8b 9600 tok/s").network == network_named("llama3-8b")
 
 
 @pytest.mark.parametrize(
