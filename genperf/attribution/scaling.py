@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import Scaling
-from genperf.attribution.draws import DEEPEST, curves_of, shares
+from genperf.attribution.draws import DEEPEST, Curves, curves_of, shares
 from genperf.attribution.ladder import Ladder, steps_along_workers
 from genperf.attribution.terms import LEAST_WEIGHT, by_label
 from genperf.errors import GenperfError
@@ -45,6 +45,7 @@ class Knee(Struct, frozen=True):
 #: which it is not below it: rounding errors of sums of logarithms.
 SAME_TIME, AT_LEVEL = 1e-12, 1e-9
 _CHANGES = ("member", "weight", "before", "after", "count", "lower", "upper", "reached")
+_NO_CHANGES = pd.DataFrame(columns=list(_CHANGES))
 _POINTS = ("what", "level", "count", "lower", "upper", "reached", "of")
 
 
@@ -90,73 +91,61 @@ def scaling_along(
         predicted = result.predict_columns(steps.source, interval, "confidence")
         reported = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
         values |= {**{n: np.asarray(predicted[n], float) for n in reported}, "verdict": predicted["verdict"]}
-    plain = Scaling(
+    best, points = None, list[dict[str, Any]]()
+    if target.is_time:
+        times, levels = values[target.name], ends_of(interval)
+        points = _points(result, steps, curves, times, level, levels)
+        if steps.work is not None:
+            # The verdict stands last.
+            verdicts = {"verdict": values.pop("verdict")} if "verdict" in values else {}
+            values |= {**_efficiencies(steps, times, curves.to_first(levels, places)), **verdicts}
+            best = float(counts[int(np.argmax(values["efficiency"]))])
+    return Scaling(
         along=name,
         kind=steps.kind,
         at=steps.at,
         reference=float(counts[0]),
-        best=None,
+        best=best,
         upto=float(counts[-1]),
         interval=interval,
         curve=pd.DataFrame(values),
-        points=pd.DataFrame(columns=list(_POINTS)),
-        crossovers=pd.DataFrame(columns=list(_CHANGES)),
+        points=pd.DataFrame(points, columns=list(_POINTS)),
+        crossovers=_NO_CHANGES,
         quantity=target,
         steps=steps,
         curves=curves,
         forecast=forecast,
         timed=result.schema.panel.timed,
     )
-    return _with_points(plain, result, level, places) if target.is_time else plain
 
 
-def _with_points(plain: Scaling, result: FitResult, level: float, places: Index | None) -> Scaling:
-    """Return the curve of a time with its points, and with its efficiency where the work is known.
+def _points(
+    result: FitResult, steps: Ladder, curves: Curves, times: Array, level: float, ends: tuple[float, float]
+) -> list[dict[str, Any]]:
+    """Return the rows of `Scaling.points` of a time: beyond which count it rises, and the others where work is known.
 
-    The ends of an efficiency are those of the ratio of two times; that of a step that is not in `places` is NaN.
+    Of work that is known: where the efficiency is below a level, and which count has most throughput.
     """
-    steps, values, levels = plain.steps, plain.curve[plain.quantity.name].to_numpy(float), ends_of(plain.interval)
-    runs, measured = steps.measured
+    counts, (runs, measured), weights = steps.counts, steps.measured, curves.weights
     # First the predicted value. All curves pass through what was measured, but the draws of a process, which know how
     # noisy the runs are; those of a bare expression may miss them all.
-    central = np.log(np.maximum(values, values.max() * np.exp(-DEEPEST)))
-    logarithms = np.vstack([central, plain.curves.paths])
+    central = np.log(np.maximum(times, times.max() * np.exp(-DEEPEST)))
+    logarithms = np.vstack([central, curves.paths])
     bare = all(m.process is None and m.discrepancy is None for m in result.members)
     logarithms[: None if bare else 1, runs] = measured
-    turns = _ends(_turns(steps, np.exp(logarithms)), plain.curves.weights, levels)
-    slower = {"what": "slower", "level": np.nan, **turns}
+    slower = {"what": "slower", "level": np.nan, **_ends(_turns(steps, np.exp(logarithms)), weights, ends)}
     if steps.work is None:
-        return replace(plain, points=pd.DataFrame([slower], columns=list(_POINTS)))
-    efficient = _efficiencies(steps, values, plain.curves.to_first(levels, places))
-    points = _knee_and_turn(plain, np.log(steps.work) - logarithms, level, slower)
-    # The verdict stands last.
-    columns = dict(plain.curve)
-    verdicts = {name: columns.pop(name) for name in ("verdict",) if name in columns}
-    return replace(
-        plain,
-        best=float(steps.counts[int(np.argmax(efficient["efficiency"]))]),
-        curve=pd.DataFrame({**columns, **efficient, **verdicts}),
-        points=pd.DataFrame(points, columns=list(_POINTS)),
-    )
-
-
-def _knee_and_turn(plain: Scaling, rates: Array, level: float, slower: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of `Scaling.points`: where the efficiency is below a level, and which count has most throughput.
-
-    `rates` is ln W(n)/T(n), shape (1 + draws, steps): of the predicted values, then of each draw. `slower` is the row
-    of the count beyond which a step takes longer.
-    """
-    counts, ends = plain.steps.counts, ends_of(plain.interval)
+        return [slower]
+    rates = np.log(steps.work) - logarithms
     efficiency = rates - rates[:, :1]
     of_best = efficiency - efficiency.max(axis=1, keepdims=True)
-    best, integer = counts[int(np.argmax(efficiency[0]))], plain.steps.along.integer
+    best, integer = counts[int(np.argmax(efficiency[0]))], steps.along.integer
     falls = [
         ("efficiency", first_below(counts, efficiency, np.log(level), integer), counts[0]),
         ("efficiency of the best", first_below(counts, of_best, np.log(level), integer, from_largest=True), best),
     ]
-    weights = plain.curves.weights
     rows = [{"what": what, "level": level, **_ends(below, weights, ends), "of": of} for what, below, of in falls]
-    turns = _ends(_turns(plain.steps, np.exp(-efficiency) / counts), weights, ends)
+    turns = _ends(_turns(steps, np.exp(-efficiency) / counts), weights, ends)
     return [*rows, slower, {"what": "throughput", "level": np.nan, **turns}]
 
 

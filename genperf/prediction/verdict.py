@@ -12,7 +12,7 @@ everywhere inside a full factorial design.
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations, product
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -22,6 +22,7 @@ from msgspec import Struct, field
 
 from genperf.arrays import AnyArray, Array, Columns, Index, Integers, Mask
 from genperf.discrepancy.product import NotNegative
+from genperf.expression import Expression
 from genperf.formula import Node, Number, evaluate, parse, quote_name, substitute
 from genperf.prediction.member import Deviation, Member, stack_of
 from genperf.prediction.schema import Schema
@@ -33,6 +34,8 @@ Verdict = Literal["ok", "caution", "extrapolating-blind"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 #: The term that appears with the second node.
 STEP = "leaving the node"
+#: Expressions at some anchors whose terms are kept.
+KEPT_TERMS = 256
 #: What may end where the count of threads or processes passes the cores of the one machine that was measured.
 CORES = "one machine"
 
@@ -218,19 +221,29 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
 
 def _unmeasured(members: Sequence[Member]) -> dict[str, Node]:
     """Return the terms that are zero at every measured count, whose constants nothing shows: each is 1 here."""
+    terms: dict[str, Node] = {}
     measured: set[str] = set()
     for member in members:
         if member.discrepancy is not None:
-            unit_constants = dict.fromkeys(member.expression.constant_names, 1.0)
-            there = member.expression.term_values(member.discrepancy.anchors, unit_constants)
-            measured |= {name for name, values in there.items() if values.any()}
-    terms: dict[str, Node] = {}
-    for member in members:
-        if member.discrepancy is not None:
-            numbers = {name: Number(1.0) for name in member.expression.constant_names}
-            left = [term for term in member.expression.terms if term.name not in measured]
-            terms |= {term.name: substitute(term.node, numbers) for term in left}
-    return terms
+            anchors = tuple((name, tuple(values.tolist())) for name, values in member.discrepancy.anchors.items())
+            zero, reached = _at_anchors(member.expression, anchors)
+            terms |= zero
+            measured |= reached
+    return {name: node for name, node in terms.items() if name not in measured}
+
+
+# Members of many groups have the same terms at the same counts.
+@lru_cache(maxsize=KEPT_TERMS)
+def _at_anchors(
+    expression: Expression, anchors: tuple[tuple[str, tuple[Any, ...]], ...]
+) -> tuple[dict[str, Node], frozenset[str]]:
+    """Return the terms that are zero at every anchor where each constant is 1, and the names of the others."""
+    columns = {name: np.array(values) for name, values in anchors}
+    there = expression.term_values(columns, dict.fromkeys(expression.constant_names, 1.0))
+    reached = frozenset(name for name, values in there.items() if values.any())
+    numbers = {name: Number(1.0) for name in expression.constant_names}
+    zero = {t.name: substitute(t.node, numbers) for t in expression.terms if t.name not in reached}
+    return zero, reached
 
 
 class _Grades(Struct):

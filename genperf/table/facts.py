@@ -458,10 +458,18 @@ def begins_with_facts(text: str, in_blanks: bool = False) -> bool:
     pairs = [bool(_PAIR.search(line) or _WORD.match(line) or failure_of(line)) for line in short]
     if pairs[0] and 2 * sum(pairs) > len(pairs):
         return True
-    results = [any(is_result(key, unit) for key, _, unit in facts_of(line)) for line in short]
+    begins = _TIME_OF_DAY.search(short[0]) is not None or _has_result(short[0])
+    if not (begins or in_blanks):
+        return False
+    results = [*map(_has_result, short)]
     if in_blanks and 2 * sum(pair and result for pair, result in zip(pairs, results, strict=True)) > len(short):
         return True
-    return (results[0] or _TIME_OF_DAY.search(short[0]) is not None) and 2 * sum(results) > len(results)
+    return begins and 2 * sum(results) > len(results)
+
+
+def _has_result(line: str) -> bool:
+    """Tell whether a line has a result among its facts."""
+    return any(is_result(key, unit) for key, _, unit in facts_of(line))
 
 
 def runs_of(text: str) -> list[Run]:
