@@ -125,8 +125,17 @@ def _picture(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 
 def assignments(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
     """Return `NAME=VALUE` texts of which each sets one factor, as click's callback: `gpus=16,32,batch=64` is two."""
-    # A label that has an equals sign itself, `layout=tp=2,pp=4`, stays as it is.
-    return tuple(one for text in texts for one in ([text] if _LABEL.search(text) else _NEXT.split(text)))
+    out: list[str] = []
+    for text in texts:
+        start = 0
+        # A label that has an equals sign itself, `layout=tp=2,pp=4`, stays as it is, and so does a name with a comma.
+        for comma in () if _LABEL.search(text) else _NEXT.finditer(text):
+            before = text[start : comma.start()]
+            if "=" in before or before[:1].isdigit():
+                out.append(before)
+                start = comma.end()
+        out.append(text[start:])
+    return tuple(out)
 
 
 def _show_table_options(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:

@@ -130,7 +130,7 @@ def _roles(table: Imported) -> list[str]:
         numeric = all(is_number(cell) for cell in cells)
         of_number = "--extrinsic" if canonical_of(name) in COUNTED else "--intrinsic"
         columns_by_role[of_number if numeric else "--categorical"].append(name)
-    words = ["--throughput" if table.rate else "--time", table.time]
+    words = ["--time", table.time]
     for role, names in {**columns_by_role, "--group": series}.items():
         words += [role, ",".join(names)] if names else []
     words += ["--repeat", table.repeat]

@@ -12,16 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from genperf.errors import GenperfError, Note, TableError, listed, suggest
-from genperf.importers import (
-    extra_p,
-    hyperfine,
-    mlperf,
-    nccl_tests,
-    nsight,
-    pytest_benchmark,
-    pytorch_profiler,
-    tensorboard,
-)
+from genperf.importers import extra_p, hyperfine, nccl_tests, nsight, pytorch_profiler
 from genperf.importers.imported import SOURCE, Imported, csv_lines, factors_from_name, joined
 from genperf.table.cells import Source
 from genperf.table.clean import is_number
@@ -47,20 +38,16 @@ class Format(NamedTuple):
 
 _TRACES = "torch.profiler's Chrome traces: a row a step, with its phases"
 _EXPORTS = "Nsight Systems' SQLite exports: a row a step, with its phases"
-_EVENTS = "TensorBoard's event files: a row a logged step"
 #: A signature stands with the reader, or where a table's own reader names the format.
 FORMATS = {
     "hyperfine": Format("hyperfine --export-json, with parameter scans", hyperfine.read, hyperfine.SIGNATURE),
     "extra-p": Format("Extra-P's text, JSON and JSON Lines", extra_p.read, extra_p.SIGNATURE),
     "pytorch-profiler": Format(_TRACES, pytorch_profiler.read, SIGNATURES["pytorch-profiler"]),
-    "mlperf": Format("logs of MLPerf training", mlperf.read, SIGNATURES["mlperf"]),
     "nccl-tests": Format("what nccl-tests print: times of collectives", nccl_tests.read, nccl_tests.SIGNATURE),
-    "pytest-benchmark": Format("pytest-benchmark's JSON", pytest_benchmark.read, pytest_benchmark.SIGNATURE),
-    "tensorboard": Format(_EVENTS, tensorboard.read, tensorboard.SIGNATURE, True),
     "nsight": Format(_EXPORTS, nsight.read, nsight.SIGNATURE, True),
 }
 #: Formats that had an importer, and are read by their shape now: naming one stays possible.
-READ_BY_SHAPE = ("training-log", "trainer-state", "lightning", "serving")
+READ_BY_SHAPE = ("training-log", "trainer-state", "lightning", "serving", "mlperf", "tensorboard", "pytest-benchmark")
 
 
 def import_sources(

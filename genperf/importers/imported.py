@@ -29,7 +29,7 @@ class Imported(Struct, frozen=True, eq=False):
     """Measurements of one file or several."""
 
     rows: tuple[Row, ...]
-    #: The column of times, in seconds, or of a throughput.
+    #: The column of times, in seconds.
     time: str
     #: The column that numbers the repeats of a configuration.
     repeat: str
@@ -40,8 +40,6 @@ class Imported(Struct, frozen=True, eq=False):
     #: Measurements that cannot be used: where, and why.
     left_out: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
-    #: Whether `time` is a throughput.
-    rate: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -71,9 +69,9 @@ class Imported(Struct, frozen=True, eq=False):
 class Rows(list[Row]):
     """The rows of a file, whose repeats are numbered among those of the same factors."""
 
-    def __init__(self, time: str, group: Iterable[str] = (), rate: bool = False) -> None:
+    def __init__(self, time: str, group: Iterable[str] = ()) -> None:
         super().__init__()
-        self.time, self.group, self.rate = time, tuple(group), rate
+        self.time, self.group = time, tuple(group)
         self.left_out: list[str] = []
         self.repeats: Counter[tuple[Cell, ...]] = Counter()
         #: The columns that a time may depend on.
@@ -97,7 +95,7 @@ class Rows(list[Row]):
         if not self:
             raise TableError(empty, where=where, hint=hint)
         left_out, factors = tuple(self.left_out), tuple(self.factors)
-        return Imported(tuple(self), self.time, REPEAT, factors, self.group, left_out, tuple(notes), self.rate)
+        return Imported(tuple(self), self.time, REPEAT, factors, self.group, left_out, tuple(notes))
 
 
 def joined(parts: Sequence[Imported]) -> Imported:
@@ -198,20 +196,20 @@ _KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false",
 _KINDS |= dict.fromkeys((int, float), "a number")
 
 
-def read_json(text: str, name: str, line: int | None = None) -> Json:
-    """Read JSON of one value; of a file with a value a line, its line."""
-    value, *further_values = read_values(text, name, line)
+def read_json(text: str, name: str) -> Json:
+    """Read JSON of one value."""
+    value, *further_values = read_values(text, name)
     if further_values:
         raise TableError("holds several values of JSON in the place of one", where=name)
     return value
 
 
-def read_values(text: str, name: str, line: int | None = None) -> list[Json]:
+def read_values(text: str, name: str) -> list[Json]:
     """Read JSON of one value or several, each of which has its line."""
-    values = json_values(text, name, line=line or 1)
+    values = json_values(text, name)
     if not values:
         raise TableError("the file is empty", where=name, hint="export it again")
-    return [Json(value, name, f"line {at}" if line or len(values) > 1 else "") for value, at in values]
+    return [Json(value, name, f"line {at}" if len(values) > 1 else "") for value, at in values]
 
 
 def export_of(text: str, name: str, key: str, what: str, hint: str) -> Json:

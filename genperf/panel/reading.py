@@ -314,7 +314,7 @@ def _role_alone(
         (texts and column.names_kinds, "kind", f"{len(levels)} levels"),
         (texts, "label", "a text for almost each row"),
         (set(levels) == {"0", "1"}, "kind", "a switch, 0 or 1"),
-        (bool(np.mean(column.texts == "") > MAX_EMPTY_CELLS), "empty", "many cells are empty"),
+        (sum(column.texts == "") > MAX_EMPTY_CELLS * len(column.texts), "empty", "many cells are empty"),
         (not column.varies and meant is None, "constant", "one number"),
         (meant is None and score < 0.0 and numbers_rows, "label", "it numbers the rows"),
     )

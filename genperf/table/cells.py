@@ -332,6 +332,8 @@ SEPARATOR = re.compile(f"[, {_BLANKS}]")
 _SERIES = re.compile(r"[\[(][\d.eE+\-\s,;]+[\])]")
 #: `12.8–13.7`
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*[–—]\s*(\d+(?:\.\d+)?)")
+#: `62.65*2`: what one of several gave, and how many.
+_PRODUCT = re.compile(r"(\d+\.\d+)\s?[*×]\s?(\d+)")
 _LIST = re.compile(r"\[?\s*[0-9]{1,3}(?:\s*[,;]\s*[0-9]{1,3})*\s*\]?")
 #: `hh:mm` and `min:sec` in a header, and such a cell.
 _TWO_PARTS = re.compile(r"(?<![\w:])(?:(h{1,2}|hours?)|m{1,2}|min):(?:m{1,2}|min|s{1,2}|sec)(?![\w:])")
@@ -449,7 +451,7 @@ def parsed_column(
         in_unit = {text: value / TIME_UNITS[shown_unit][0] for text, value in durations.items()}
         total = counted(sum(unique[t] for t in durations), "cell")
         further = (
-            (medians, f"{counted(len(medians), 'cell')}: lists or ranges of '{name}' replaced by the median"),
+            (medians, f"{counted(len(medians), 'cell')}: lists, ranges or products of '{name}' replaced by one number"),
             (in_letters, f"numbers in letters of '{name}' replaced by digits"),
             (points, f"points between thousands removed from '{name}'"),
             (durations, f"{total}: hours, minutes and seconds of '{name}' converted to '{shown_unit}'"),
@@ -551,7 +553,9 @@ def _steps(name: str, known: dict[str, Parts], unique: Counter[str], target: str
 
 
 def median_of(text: str) -> float | None:
-    """Return the median of numbers that are listed in brackets, the steps of one run, or the middle of a range."""
+    """Return the median of numbers listed in brackets, the steps of one run; the middle of a range; a product."""
+    if (product := _PRODUCT.fullmatch(text)) is not None:
+        return float(product[1]) * float(product[2])
     ends = _RANGE.fullmatch(text)
     listed = text.strip("[()]").replace(";", ",").split(",") if "." in text and _SERIES.fullmatch(text) else []
     listed = list(ends.groups()) if ends is not None and float(ends[1]) < float(ends[2]) else listed

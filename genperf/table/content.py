@@ -158,12 +158,8 @@ def refuse_other_text(text: str, name: str) -> None:
         raise TableError("is a model, not a table of runs", hint=hint, where=name)
     for importer, signature in SIGNATURES.items():
         if re.search(signature, start):
-            raise _to_import(importer, name)
-
-
-def _to_import(importer: str, name: str) -> TableError:
-    hint = f"genperf import {importer} {shlex.quote(name)} -o table.csv"
-    return TableError(f"is a file for 'genperf import {importer}', not a table", hint=hint, where=name)
+            hint = f"genperf import {importer} {shlex.quote(name)} -o table.csv"
+            raise TableError(f"is a file for 'genperf import {importer}', not a table", hint=hint, where=name)
 
 
 def of_windows(data: bytes) -> bool:
@@ -192,8 +188,6 @@ def decoded(data: bytes, name: str) -> str:
         begins = tuple(magic.encode("latin-1") for magic in kind["begins"])
         if data.startswith(begins, kind.get("at", 0)) and kind.get("holds", "").encode() in data:
             raise TableError(f"is {kind['is']}", hint=kind["try"], where=name)
-    if b"brain.Event:" in data[:64]:
-        raise _to_import("tensorboard", name)
     encoding = next((e for mark, e in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8-sig")
     try:
         text = data.decode(encoding)

@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import io
+import itertools
 import json
 import re
 import warnings
@@ -10,6 +11,8 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from typing import Any
+
+from msgspec import Struct
 
 from genperf.errors import TableError
 from genperf.table.cells import csv_pieces
@@ -299,3 +302,114 @@ def sheets_of(data: bytes, name: str) -> dict[str, str]:
     if not texts:
         raise TableError("is a workbook without a filled cell", where=name)
     return texts
+
+
+#: Near the beginning of TensorBoard's files.
+EVENTS = b"brain.Event:"
+
+
+def logged_scalars(path: str) -> dict[str, list[float]]:
+    """Return the values of each scalar in a file of TensorBoard, in order; the times between steps where none is.
+
+    Raises
+    ------
+    TableError
+        Where TensorBoard is not installed, or the file holds no scalar.
+    """
+    try:
+        from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+        from tensorboard.util.tensor_util import make_ndarray
+    except ImportError:
+        hint = 'pip install "genperf[tensorboard]"'
+        raise TableError("reading TensorBoard's events needs tensorboard", hint=hint, where=path) from None
+    scalars: dict[str, list[float]] = {}
+    clock: dict[int, float] = {}
+    for event in EventFileLoader(path).Load():
+        for entry in event.summary.value:
+            if entry.metadata.plugin_data.plugin_name == "scalars":
+                clock.setdefault(int(event.step), float(event.wall_time))
+                # The shortest number that is the same single-precision one.
+                scalars.setdefault(str(entry.tag), []).append(float(str(make_ndarray(entry.tensor)[()])))
+    if not scalars:
+        hint = "name a file events.out.tfevents.… that has scalars"
+        raise TableError("holds no scalar of TensorBoard", where=path, hint=hint)
+    pairs = itertools.pairwise(sorted(clock.items()))
+    times = [(later - at) / (following - step) for (step, at), (following, later) in pairs if later > at]
+    return scalars if not times or any(map(is_result, scalars)) else {**scalars, "step time (s)": times}
+
+
+#: `:::MLLOG {"key": "epoch_start", "time_ms": 1, …}`, `:::MLL 0.001 epoch_start: {…}`, `:::SYSJSON {…}`: an event.
+_EVENT = re.compile(r":::[A-Z]+\s+(?:(?P<seconds>[\d.]+) (?P<key>\w+): )?(?P<fields>\{.*\})")
+_INTERVAL = re.compile(r"(?P<name>\w+)_(?:(?P<start>start)|stop|end)")
+#: Intervals of the training by which its throughput is known, the finest first.
+_OF_TRAINING = ("epoch", "block")
+
+
+class _Interval(Struct):
+    """What began at some milliseconds, and how many of them evaluations took."""
+
+    began: float
+    fields: dict[str, Any]
+    evaluated: float = 0.0
+
+
+def of_events(text: str) -> str | None:
+    r"""Return a log of events, an object each, with their values and how long it was from a start to its stop, as text.
+
+    An epoch, or else a block, has its throughput as well where none is logged and its samples are known: without the
+    evaluations in it.
+
+    Examples
+    --------
+    >>> event = ':::MLLOG {{"key": "{}", "time_ms": {}, "value": {}}}'.format
+    >>> lines = event("train_samples", 0, 80), event("epoch_start", 0, "null"), event("epoch_stop", 5000, "null")
+    >>> print(of_events("\n".join(lines)))
+    train_samples: 80
+    epoch time: 5 s
+    """
+    if _EVENT.search(text) is None:
+        return None
+    finest = next((name for name in _OF_TRAINING if f"{name}_start" in text and '"throughput"' not in text), "")
+    begun: dict[str, _Interval] = {}
+    samples = 0.0
+    lines: list[str] = []
+    for line in text.splitlines():
+        fields: Any = None
+        if (event := _EVENT.search(line)) is not None:
+            # Two processes may have written into one line.
+            with contextlib.suppress(ValueError, RecursionError):
+                fields = json.loads(event["fields"])
+        if event is None or not isinstance(fields, dict):
+            lines.append("" if event else line)
+            continue
+        key, value = event["key"] or str(fields.get("key", "")), fields.get("value")
+        at, further = float(event["seconds"] or 0.0) * 1e3 or fields.get("time_ms"), fields.get("metadata")
+        further = further if isinstance(further, dict) else {}
+        samples = value if key == "train_samples" and isinstance(value, int) else samples
+        interval = _INTERVAL.fullmatch(key)
+        if interval is None or not isinstance(at, int | float):
+            # The system is described by an object without a key.
+            told = fields if not key else value if isinstance(value, dict) else {key: value}
+            lines += [f"{n}: {v}" for n, v in told.items() if v and isinstance(v, str | int | float)]
+        elif interval["start"]:
+            # Of several processes the first one begins.
+            begun.setdefault(interval["name"], _Interval(at, further))
+        elif (started := begun.pop(interval["name"], None)) is not None:
+            took = at - started.began
+            for around in begun.values() if interval["name"] == "eval" else ():
+                around.evaluated += took
+            lines.append(f"{interval['name']} time: {took / 1e3:.9g} s")
+            trained = (took - started.evaluated) / 1e3
+            if interval["name"] == finest and trained > 0 and (count := _samples(started.fields, further, samples)) > 0:
+                lines.append(f"throughput: {count / trained:.9g} samples/s")
+    return "\n".join(lines)
+
+
+def _samples(begun: Mapping[str, Any], ended: Mapping[str, Any], of_epoch: float) -> float:
+    """Return the samples between two events: those counted, or else whole epochs, unless one was stopped on its way."""
+    first, last = begun.get("samples_count"), ended.get("samples_count")
+    if isinstance(first, int | float) and isinstance(last, int | float):
+        return float(last - first)
+    epochs = begun.get("epoch_count", 1 if "epoch_num" in begun else 0)
+    stopped = begun.get("epoch_num") != ended.get("epoch_num") or not isinstance(epochs, int | float)
+    return 0.0 if stopped else float(of_epoch * epochs)

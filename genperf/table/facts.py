@@ -78,7 +78,7 @@ _PAIR = re.compile(
 #: `--nodes 4`, `-np 2`.
 _FLAG = re.compile(rf"(?<![^\s(`])--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}){_END}")
 #: `Time 0.26 (0.31)`: the value of a step, and the mean so far.
-_AVERAGED = re.compile(rf"(?<![\w.])(?P<key>[^\W\d_]\w*)\s+(?P<value>{_DIGITS})\s?\(\s*(?:{_DIGITS})\s*\)")
+_AVERAGED = re.compile(rf"(?<![\w./])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+(?P<value>{_DIGITS})\s?\(\s*(?:{_DIGITS})\s*\)")
 #: `350.2 images/sec`, `1.44 ms per sample`, `0.3-0.4 steps/s`: only the unit says what it is.
 _ALONE = re.compile(
     rf"(?<![A-Za-z0-9_.:=\-/^])(?P<value>{_DIGITS})(?:[-–~](?P<upto>\d+(?:\.\d+)?))?{_MULTIPLE}\s?"
@@ -94,7 +94,7 @@ _COUNT_WORDS = frozenset(
 _NOUNS = "|".join(sorted({w.removesuffix("s") for w in _COUNT_WORDS}, key=len, reverse=True))
 #: `16 procs`, `on 8 GPUs`, `3 graphics cards`, `8 GPUs per node`, `2x8 GPUs` on two nodes.
 _COUNTED = re.compile(
-    rf"(?<![\w.:=\-/])(?:(?P<nodes>\d+) ?[x×] ?)?(?P<value>\d+)\s{{1,2}}"
+    rf"(?<![\w.:=\-/])(?<!\d,)(?:(?P<nodes>\d+) ?[x×] ?)?(?P<value>\d{{1,3}}(?:,\d{{3}})+|\d+)\s{{1,2}}"
     rf"(?:graphics )?"
     rf"(?P<key>[^\W\d_]{{3,}}(?: per {any_of('headers.node')})?)(?:\(s\))?(?!\w)(?!(?<!s) \d)(?! ?per[ -])"
 )
@@ -140,7 +140,8 @@ _TOOK = re.compile(
 )
 #: `loss 3.2 step_time 0.42 s`: only a key that names a quantity or a counter stands bare beside its number.
 _BARE = re.compile(
-    rf"(?<![\w.\-/])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+~?(?P<value>{_CLOCK}|{_DIGITS}){_MULTIPLE}"
+    rf"(?<![\w.\-/])(?P<key>(?i:{any_of('log.step', 'headers.so_far')} )?[^\W\d_]\w*(?:/\w+)?)"
+    rf"\s+~?(?P<value>{_CLOCK}|{_DIGITS}){_MULTIPLE}"
     rf"(?:(?=\s?(?P<unit>{_UNIT})(?![\w:]))|{_END})"
 )
 #: `Loop time of 61.5 on 4 procs`, and at the end of a line `3.12 seconds time elapsed`.
@@ -172,6 +173,8 @@ _ENUMERATED = re.compile(
     rf"(?P<values>(?:(?:{_DIGITS}), )+(?:(?:{_DIGITS}),? )?(?:and |& )?(?:{_DIGITS})) (?P<unit>(?!and )[^\W\d_][\w/]*)"
 )
 _BETWEEN_CLAUSES = re.compile(r"[,;](?!\d)|[，；。]|\.\s|\s(?:and|while|whereas|vs\.?|versus)\s")
+#: `samples / sec: 512`
+_APART = re.compile(r"(?<=[^\W\d_]) / (?=s(?:ec(?:ond)?)?(?!\w))")
 _RESULT = re.compile(rf"{any_of('columns.result', 'columns.relative', 'columns.efficiency')}/")
 _LEFT, _SO_FAR = frozenset(words_of("headers.left")), frozenset(words_of("headers.so_far"))
 _JOINTS = frozenset(words_of("log.joint"))
@@ -184,7 +187,7 @@ _OTHER_FACTS = re.compile(
     re.IGNORECASE,
 )
 _TIME_OF_DAY = re.compile(r"\b\d\d:\d\d\b")
-_FROM_ZERO = re.compile(rf"(?<![\w.\-/])(?P<key>{_KEY})\s*[:=]\s*0(?![\w.:]|,\d)")
+_FROM_ZERO = re.compile(rf"(?<![\w.\-/])(?P<key>{_KEY})\s*[:=]\s*[\"']?0(?![\w.:]|,\d)")
 _LETTER = re.compile(r"[^\W\d_]")
 _DAY_AND_HOUR = re.compile(r"(?:^|[ \dT])\d\d$")
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
@@ -319,6 +322,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     ([('forward', 43.4, 'ms'), ('backward', 90.7, 'ms')], [('ms per sample', 22.39, ''), ('procs', 16.0, '')])
     """
     line = line[:LONGEST_LINE]
+    if " / s" in line:
+        line = _APART.sub("/", line)
     if _LETTER.search(line):
         line = _in_digits(line)
     of_line = _UNIT_OF_LINE.search(line)
@@ -334,7 +339,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
             if fact is not None:
                 taken.append((start, max(end, match.end("unit")) if pattern is _PAIR and fact[2] else end))
                 yield fact
-                if pattern is _COUNTED and match["nodes"] and float(match["value"]) <= MOST_OF_A_NODE:
+                if pattern is _COUNTED and match["nodes"] and _number(match["value"]) <= MOST_OF_A_NODE:
                     yield "nodes", float(match["nodes"]), ""
     if not taken and (word := _WORD.match(line)) is not None:
         yield _called(word["key"]), word["value"], ""

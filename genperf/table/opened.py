@@ -48,7 +48,17 @@ from genperf.table.content import (
     read_content,
     refuse_other_text,
 )
-from genperf.table.documents import drawn_tables, notebook_text, of_exposition, of_literals, of_outline, sheets_of
+from genperf.table.documents import (
+    EVENTS,
+    drawn_tables,
+    logged_scalars,
+    notebook_text,
+    of_events,
+    of_exposition,
+    of_literals,
+    of_outline,
+    sheets_of,
+)
 from genperf.table.facts import (
     MOST_OF_A_LOG,
     MOST_READ,
@@ -349,6 +359,11 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     name, data = read_content(source)
     if data[:4] == b"PAR1":
         return _from_parquet(data, name)
+    if EVENTS in data[:64]:
+        run = Run(values=dict[str, list[Any]](logged_scalars(name)))
+        if not run.measured:
+            raise TableError("holds no time, no rate and no two steps to measure a time between", where=name)
+        return source_of_rows([(1, run)], name, "record")
     if b"xl/" in data and zipfile.is_zipfile(io.BytesIO(data)):
         return _from_workbook(data, name)
     opened = _from_text(decoded(data, name), name, delimiter)
@@ -369,6 +384,8 @@ _FRAMES = (
 
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     text = text.translate(_FRAMES)
+    if delimiter is None and (events := of_events(text)) is not None and (log := source_of_log(events, name)):
+        return log
     if JSON.match(text):
         text = notebook_text(text) or text
     else:

@@ -44,7 +44,7 @@ _AFTER = re.compile(rf"(?<![^\W_])(?P<word>{_WORD})(?P<joint>\s*[=:]\s*|[\s_\-]*
 _VALUE, _COUNT, _RUN = "value", "count", "repeat"
 _PAIR = re.compile(r"(?<![\w.])(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?)(?![\w.])")
 _FLAG = re.compile(r"(?<!\S)--?(?P<word>[^\W\d_][\w\-]*)[ =](?P<number>\d+)(?!\S)")
-_MULTIPLE = re.compile(r"(?:^|(?<=[\s(]))(\d+)\s*[x×]\s*(?=[^\W\d_])|(?<=\w)\s+[x×]\s?(\d+)(?!\w)")
+_MULTIPLE = re.compile(r"(?:^|(?<=[\s(]))(\d+)\s*[x×]\s*(?=[^\W\d_])|(?<=\w)\s+[x×]\s?(\d+)(?!\w)|\((\d+) ?[x×]\)")
 #: Nodes × devices of each, alone or before the name of the device: `2x8 A100`.
 _GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)(?:\s*[\sx×*]\s*(\S*[A-Z].*))?")
 _PLACED = re.compile(
@@ -655,7 +655,7 @@ def _of_all_kinds(name: str) -> Taken | None:
             word = match["word"] if pattern is not _MULTIPLE else "devices"
             if word in values:
                 return None
-            values[word] = float(match["number"] if pattern is not _MULTIPLE else match[1] or match[2])
+            values[word] = float(match["number"] if pattern is not _MULTIPLE else match[1] or match[2] or match[3])
         left = pattern.sub(" ", left)
     return (values, _left(left)) if values else None
 
@@ -688,7 +688,9 @@ def _hold_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
     smallest = [min(n) for n in numbers]
     multiples = all(low >= 1 and not any(one % low for one in n) for n, low in zip(numbers, smallest, strict=True))
     sizes = {"v", "b", "m", "k", "gb", "bit", "fp", "bf"} & {column.lower() for column in columns}
-    shared = len({kind for _, kind in parsed.values()}) < len(parsed)
+    # A count of devices may be beside one of nodes; a batch has its own word.
+    named = all(canonical_of(column) is not None and meant_by(column) not in LEVELS for column in columns)
+    shared = named or len({kind for _, kind in parsed.values()}) < len(parsed)
     return shared and multiples and not sizes and any(len(n) > 1 for n in numbers)
 
 

@@ -797,29 +797,27 @@ def _pairs(line: str) -> dict[str, str] | None:
     return None
 
 
-def json_values(text: str, name: str, hint: str | None = None, line: int = 1) -> list[tuple[Any, int]]:
+def json_values(text: str, name: str, hint: str | None = None) -> list[tuple[Any, int]]:
     r"""Return the values of a JSON text, control characters in their strings included, each with its line.
 
     Parameters
     ----------
     hint : str, optional
         What to try where the text is no JSON.
-    line : int
-        Of the first line of the text.
 
     Raises
     ------
     TableError
         Naming the place at fault.
     """
-    values, first_line, before, decoder = list[tuple[Any, int]](), line, 0, json.JSONDecoder(strict=False)
+    values, line, before, decoder = list[tuple[Any, int]](), 1, 0, json.JSONDecoder(strict=False)
     at = _after_blanks(text, 0)
     while at < len(text):
         line += text.count("\n", before, at)
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            place = f"{name}: line {first_line + error.lineno - 1}, column {error.colno}"
+            place = f"{name}: line {error.lineno}, column {error.colno}"
             # Python names the start of a string that has no end.
             if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
                 raise TableError("the file is cut off here", where=place, hint="export it again") from None
@@ -945,6 +943,9 @@ def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Coun
     """Yield the scalars of a record, and lists of devices, under their paths; other lists are counted."""
     for key, item in value.items():
         path = f"{prefix}{' '.join(str(key).split())}"
+        codes = value.get("exit_codes")
+        if isinstance(item, list) and isinstance(codes, list) and len(codes) == len(item):
+            item = [cell for cell, code in zip(item, codes, strict=True) if code == 0]  # of a failed run nothing
         if isinstance(item, Mapping) and key in words_of("log.machine"):
             continue  # what there was, and not what was used
         facts = [_as_fact(entry) for entry in item if isinstance(entry, Mapping)] if isinstance(item, list) else []

@@ -272,6 +272,14 @@ def test_four_throughputs_get_seven_sentences(shell: Shell) -> None:
     assert int(low) <= int(share) <= int(high)
 
 
+def test_a_name_with_a_comma_is_one_setting(shell: Shell) -> None:
+    rows = "".join(f'{n},"16 , 8",{n}\n{n},"64 , 32",{2 * n}\n' for n in (1, 2, 4))
+    Path("runs.csv").write_text(f'nodes,"batch: AMP, FP32",samples/s\n{rows}')
+    question = at("nodes=8", "batch: AMP, FP32=64 , 32")
+    (answer,) = json.loads(done(shell, "ask", "runs.csv", *question, "--json"))["answers"]
+    assert answer["lower"] < 16 < answer["upper"]
+
+
 #: A table and a question → words of the error, which name the option that answers it.
 REFUSED: dict[str, tuple[str, list[str], list[str]]] = {
     "several values": (FOUR, at("gpus=64,128"), ["gpus=64,128 is several", "such as gpus=64;"]),

@@ -16,7 +16,6 @@ DATA = Path(__file__).parents[1] / "importers" / "data"
         ("hyperfine", ["hyperfine_scan.json"], []),
         ("extra-p", ["extra_p.txt"], []),
         ("pytorch-profiler", ["single*.json", "ddp*"], ["--from-name", "*_workers{workers}*"]),
-        ("mlperf", ["mlperf_throughput.txt", "mlperf_blocks.txt"], []),
     ],
 )
 def test_the_commands_it_prints_run(format: str, files: list[str], more: list[str], shell: Shell) -> None:

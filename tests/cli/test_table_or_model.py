@@ -187,8 +187,25 @@ def test_an_option_sets_several_factors_and_a_count_alone_is_the_workers(shell: 
 
 
 def test_a_label_keeps_its_equals_signs() -> None:
-    texts = ("gpus=16,layout=tp", "layout=tp=2,pp=4", "16,net=b", "batch=8,16", "time (ms)=a, memory (GB)=8")
-    split = ("gpus=16", "layout=tp", "layout=tp=2,pp=4", "16", "net=b", "batch=8,16", "time (ms)=a", "memory (GB)=8")
+    texts = (
+        "gpus=16,layout=tp",
+        "layout=tp=2,pp=4",
+        "16,net=b",
+        "batch=8,16",
+        "time (ms)=a, memory (GB)=8",
+        "b: AMP, FP32=8 , 4",
+    )
+    split = (
+        "gpus=16",
+        "layout=tp",
+        "layout=tp=2,pp=4",
+        "16",
+        "net=b",
+        "batch=8,16",
+        "time (ms)=a",
+        "memory (GB)=8",
+        "b: AMP, FP32=8 , 4",
+    )
     assert assignments(None, None, texts) == split  # type: ignore[arg-type]
 
 

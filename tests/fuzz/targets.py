@@ -177,11 +177,10 @@ TARGETS = {
     ),
     "model": Target(model, _models(), _JSON),
     **{
-        f"import-{name}": Target(importer(name), _seeds(*patterns), (*_JSON, b"PARAMETER", b"DATA", b":::MLL", b"\n"))
+        f"import-{name}": Target(importer(name), _seeds(*patterns), (*_JSON, b"PARAMETER", b"DATA", b"\n"))
         for name, patterns in {
             "extra-p": ("extra_p*",),
             "hyperfine": ("hyperfine*",),
-            "mlperf": ("mlperf*",),
             "pytorch-profiler": ("single*", "stopped*"),
             "nsight": ("nsight.sqlite",),
         }.items()

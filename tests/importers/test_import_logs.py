@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -16,17 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genperf.errors import GenperfError, TableError
-from genperf.importers import (
-    FORMATS,
-    Imported,
-    csv_lines,
-    factors_from_name,
-    import_files,
-    nccl_tests,
-    pytest_benchmark,
-)
+from genperf.importers import FORMATS, READ_BY_SHAPE, Imported, csv_lines, factors_from_name, import_files, nccl_tests
 from genperf.importers.hyperfine import read as read_hyperfine
-from genperf.importers.mlperf import read
+from genperf.table.documents import of_events
 from genperf.table.facts import source_of_log
 from genperf.table.opened import open_source
 
@@ -110,19 +102,6 @@ def test_a_collective_without_a_time_is_named() -> None:
     assert table.left_out == ("all_reduce.txt: line 2: no time out of place ('N/A')",)
 
 
-def test_rounds_of_a_benchmark_are_repeats() -> None:
-    table = pytest_benchmark.read((DATA / "pytest_benchmark.json").read_text(), "bench.json")
-    assert [(row["workers"], row["repeat"]) for row in table.rows] == [*product((1, 2), (0, 1, 2))]
-    assert [row["time_s"] for row in table.rows] == [0.42, 0.41, 0.43, 0.24, 0.23, 0.23]
-    assert table.group == ("test",)
-
-
-def test_a_benchmark_without_rounds_says_how_to_keep_them() -> None:
-    with pytest.raises(TableError, match="holds no round") as caught:
-        pytest_benchmark.read('{"benchmarks": [{"name": "t", "stats": {"min": 1.0}}]}', "bench.json")
-    assert "--benchmark-save-data" in str(caught.value.hint)
-
-
 # --- several files as one table, factors from outside, and a CSV that reads back exactly -----------------------------
 
 #: A file of each format.
@@ -130,10 +109,7 @@ EXAMPLES = {
     "hyperfine": "hyperfine_scan.json",
     "extra-p": "extra_p.json",
     "pytorch-profiler": "single_workers1.pt.trace.json",
-    "mlperf": "mlperf_throughput.txt",
     "nccl-tests": "all_reduce_perf.txt",
-    "pytest-benchmark": "pytest_benchmark.json",
-    "tensorboard": "events.out.tfevents.example",
     "nsight": "nsight.sqlite",
 }
 Cells = st.one_of(st.text(), st.integers(-(10**15), 10**15), st.floats(allow_nan=False, allow_infinity=False))
@@ -225,7 +201,7 @@ def test_a_pattern_that_names_no_factor_is_refused(pattern: str) -> None:
     ("format", "files", "settings", "pattern", "said"),
     [
         ("hyprfine", ["x"], {}, None, "did you mean 'hyperfine'?"),
-        ("csv", ["x"], {}, None, "one of hyperfine, extra-p, pytorch-profiler, mlperf"),
+        ("csv", ["x"], {}, None, "one of hyperfine, extra-p, pytorch-profiler, nccl-tests"),
         ("hyperfine", ["none.json"], {}, None, "none.json: no such file"),
         ("hyperfine", ["none*.json"], {}, None, "no file matches"),
         ("hyperfine", [SCAN], {"time_s": "1"}, None, "'time_s' is a column of the table itself"),
@@ -240,7 +216,7 @@ def test_what_cannot_be_imported_is_said(
     assert said in str(caught.value)
 
 
-# --- mLPerf logs: throughputs as they are logged, and otherwise from the samples and times of the intervals ----------
+# --- formats that had an importer, and are read by their shape -------------------------------------------------------
 
 
 def line(key: str, value: Any = None, ms: float = 0, **metadata: Any) -> str:
@@ -248,73 +224,70 @@ def line(key: str, value: Any = None, ms: float = 0, **metadata: Any) -> str:
     return f":::MLLOG {json.dumps({**entry, 'metadata': metadata})}"
 
 
+def logged(*lines: str, **columns: Any) -> None:
+    source = source_of_log(str(of_events("\n".join(lines))), "log.txt")
+    assert source is not None
+    assert {name: source.columns[name][0] if name in source.columns else None for name in columns} == columns
+
+
 BATCH = line("global_batch_size", 100)
 
 
-def test_logged_throughputs_are_rows() -> None:
+def test_events_tell_the_throughput_that_is_logged() -> None:
     text = (DATA / "mlperf_throughput.txt").read_text()
-    table = read(text, "log.txt")
-    logged = [float(found) for found in re.findall(r'"throughput": ([\d.e+]+)', text)]
-    assert len(logged) == 3
-    assert [row["throughput"] for row in table.rows] == logged
-    assert [row["step_time_s"] for row in table.rows] == [32 / x for x in logged]
-    assert table.rows[0]["benchmark"] == "resnet"
-    assert table.values("global_batch_size") == {32}
-    assert not table.notes
+    throughputs = [float(found) for found in re.findall(r'"throughput": ([\d.e+]+)', text)]
+    source = open_source(str(DATA / "mlperf_throughput.txt"))
+    assert source.columns["throughput"].tolist() == [median(throughputs[1:])]
+    assert (source.columns["global_batch_size"][0], source.columns["submission_benchmark"][0]) == (32, "resnet")
 
 
 def test_blocks_give_their_samples_over_their_time_less_the_evaluations() -> None:
-    text = (DATA / "mlperf_blocks.txt").read_text()
-    (note,) = read(text, "log.txt").notes
-    assert "no throughput is logged" in note.text
-    # Worked by hand: 800 samples in 10 s, of which 2 s are an evaluation: 100 a second, 1 s for a step of 100.
-    lines = [
+    # Worked by hand: 800 samples in 10 s, of which 2 s are an evaluation: 100 a second.
+    logged(
         BATCH,
         line("block_start", ms=1000, samples_count=0),
         line("eval_start", ms=5000),
         line("eval_stop", ms=7000),
         line("block_stop", ms=11000, samples_count=800),
         line("block_start", ms=11000),
-        line("block_stop", ms=12000),
-    ]
-    table = read("\n".join(lines), "log.txt")
-    assert [(row["throughput"], row["step_time_s"]) for row in table.rows] == [(100.0, 1.0)]
-    assert table.left_out == ("log.txt: line 6: block_start: how many samples it took is not known",)
+        line("block_stop", ms=21000),
+        **{"throughput": 100.0, "block time": 10.0, "eval time": 2.0, "global_batch_size": 100.0},
+    )
 
 
 def test_epochs_take_the_training_set_unless_they_were_stopped() -> None:
-    lines = [
+    logged(
         BATCH,
         line("train_samples", 1000),
         *(line("epoch_start", ms=0, epoch_num=n) for n in (1, 1)),
         line("epoch_stop", ms=5000, epoch_num=1),
         line("epoch_start", ms=5000, epoch_num=2),
-        line("epoch_stop", ms=6000, epoch_num=1.3),
-    ]
-    table = read("\n".join(lines), "log.txt")
-    assert [row["throughput"] for row in table.rows] == [200.0]
-    assert len(table.left_out) == 1
-
-
-def test_the_system_description_tells_the_scale() -> None:
-    system = {"number_of_nodes": "64", "accelerators_per_node": "8", "accelerator_model_name": "H100", "framework": ""}
-    text = f":::SYSJSON {json.dumps(system)}\n0: {BATCH}\nnoise\n0: " + line(
-        "tracked_stats", {"throughput": 50, "loss": 1}
+        line("epoch_stop", ms=10000, epoch_num=1.3),
+        **{"throughput": 200.0, "epoch time": 5.0},
     )
-    (row,) = read(text, "log").rows
-    assert (row["nodes"], row["accelerators"], row["accelerator_model_name"]) == (64, 512, "H100")
-    assert "framework" not in row
 
 
-#: What is no log of MLPerf, and what is said of it.
-NO_LOGS = (
-    ("", "holds no ':::MLLOG' line"),
-    ("step 1: 0.5 s", "holds no ':::MLLOG' line"),
-    (line("tracked_stats", {"throughput": 50}), "logs no 'global_batch_size'"),
-    (BATCH, "logs neither a throughput nor the samples"),
-    (BATCH + "\n" + line("tracked_stats", {"throughput": float("inf")}), "logs neither a throughput"),
-    (BATCH + "\n" + line("tracked_stats", {"throughput": "fast"}), "logs neither a throughput"),
-)
+def test_events_of_two_versions_between_other_lines_tell_the_scale() -> None:
+    system = {"number_of_nodes": "64", "accelerators_per_node": "8", "accelerator_model_name": "H100", "framework": ""}
+    torn = line("run_start", ms=0)[:-9]
+    logged(
+        f":::SYSJSON {json.dumps(system)}\n0: {BATCH}\nnoise\n{torn}",
+        "0: " + line("tracked_stats", {"throughput": 50, "loss": 1}),
+        *(f':::MLL {at} epoch_{end}: {{"value": null}}' for at, end in ((1.5, "start"), (4.0, "stop"))),
+        **{"throughput": 50.0, "number_of_nodes": 64.0, "accelerators_per_node": 8.0, "epoch time": 2.5},
+        **{"framework": None, "run time": None},
+    )
+
+
+def test_times_of_runs_that_failed_are_left_out(tmp_path: Path) -> None:
+    result = {"command": "train", "times": [0.5, 0.1, 0.7, 0.25], "exit_codes": [0, 1, 0, None]}
+    (tmp_path / "runs.json").write_text(json.dumps({"results": [result]}))
+    assert open_source(str(tmp_path / "runs.json")).columns["times"].tolist() == ["0.7"]
+
+
+@pytest.mark.parametrize("format", READ_BY_SHAPE)
+def test_naming_a_format_that_is_read_by_its_shape_stays_possible(format: str, shell: Shell) -> None:
+    assert shell("import", format, SCAN)[0] == 0
 
 
 # --- hyperfine's exports: what is in them, and what is said of those that are none -----------------------------------
@@ -377,11 +350,8 @@ NO_EXPORTS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("reader", "text", "said"),
-    [*((read, *case) for case in NO_LOGS), *((read_hyperfine, *case) for case in NO_EXPORTS)],
-)
-def test_what_is_no_log_is_said_to_be_none(reader: Callable[[str, str], object], text: str, said: str) -> None:
+@pytest.mark.parametrize(("text", "said"), NO_EXPORTS)
+def test_what_is_no_export_is_said_to_be_none(text: str, said: str) -> None:
     with pytest.raises(TableError) as caught:
-        reader(text, "runs.json")
+        read_hyperfine(text, "runs.json")
     assert said in str(caught.value)

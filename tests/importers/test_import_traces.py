@@ -16,6 +16,7 @@ from genperf.errors import GenperfError, TableError
 from genperf.importers import import_files, nsight
 from genperf.importers.extra_p import read as read_import_extra_p
 from genperf.importers.pytorch_profiler import read
+from genperf.table.opened import open_source
 
 DATA = Path(__file__).parent / "data"
 Event = dict[str, Any]
@@ -147,48 +148,33 @@ def write_events(folder: Path, *steps: tuple[int, Scalars]) -> str:
     return str(file)
 
 
-def test_scalars_that_frameworks_log_are_rows(tmp_path: Path) -> None:
-    logged = [(10 * i, [("iteration-time", 0.5 + i), ("batch-size", 64.0), ("lm-loss", 3.0)]) for i in (1, 2, 3)]
-    table = import_files("tensorboard", [write_events(tmp_path, *logged)], {"gpus": "8"})
-    assert table.time == "step_time_s"
-    assert [row["step_time_s"] for row in table.rows] == [2.5, 3.5]
-    assert {row["global_batch"] for row in table.rows} == {64}
-    assert table.factors == ("gpus", "global_batch")
+def test_scalars_that_frameworks_log_are_a_run(tmp_path: Path) -> None:
+    scalars = [(10 * i, [("iteration-time", 0.5 + i), ("batch-size", 64.0), ("lm-loss", 3.0)]) for i in (1, 2, 3)]
+    source = open_source(write_events(tmp_path, *scalars))
+    assert (source.columns["iteration-time"].tolist(), source.columns["batch-size"].tolist()) == ([3.0], [64.0])
 
 
-def test_a_throughput_in_tensorboard_is_a_rate(tmp_path: Path) -> None:
-    logged = [(i, [("throughput(tps)", 7000.0 + i)]) for i in range(3)]
-    table = import_files("tensorboard", [write_events(tmp_path, *logged)])
-    assert (table.time, table.rate) == ("tokens_per_s_per_gpu", True)
-    assert [row[table.time] for row in table.rows] == [7001.0, 7002.0]
+def test_a_folder_of_event_files_is_answered(tmp_path: Path, shell: Shell) -> None:
+    for n in (1, 2, 4, 8):
+        write_events(tmp_path / f"gpus{n}", *((i, [("throughput(tps)", 7000.0 * n**0.9)]) for i in range(3)))
+    (answer,) = json.loads(done(shell, "ask", str(tmp_path), "--at", "gpus=16", "--json"))["answers"]
+    assert answer["lower"] < 7000 * 16**0.9 < answer["upper"]
 
 
 def test_the_clock_of_entries_is_used_where_no_time_is_logged(tmp_path: Path) -> None:
-    table = import_files("tensorboard", [write_events(tmp_path, *((i, [("loss", 1.0 / (i + 1))]) for i in range(4)))])
-    assert len(table.rows) == 2
-    assert all(0.0 < float(row["step_time_s"]) < 10.0 for row in table.rows)
-    assert "clock" in {note.kind for note in table.notes}
+    source = open_source(write_events(tmp_path, *((i, [("loss", 1.0 / (i + 1))]) for i in range(4))))
+    assert 0.0 < source.columns["step time (s)"][0] < 10.0
 
 
 def test_one_entry_is_no_time(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="no two steps"):
-        import_files("tensorboard", [write_events(tmp_path, (1, [("loss", 1.0)]))])
+        open_source(write_events(tmp_path, (1, [("loss", 1.0)])))
 
 
-def test_another_file_is_no_event_file(tmp_path: Path) -> None:
-    pytest.importorskip("tensorboard")
-    other = tmp_path / "runs.csv"
-    other.write_text("gpus,time_s\n1,9\n")
-    with pytest.raises(TableError, match="no scalar"):
-        import_files("tensorboard", [str(other)])
-
-
-def test_a_table_command_names_the_importer(tmp_path: Path, shell: Shell) -> None:
-    events = write_events(tmp_path, (1, [("loss", 1.0)]))
-    for file, importer in ((events, "tensorboard"), (str(DATA / "nsight.sqlite"), "nsight")):
-        status, _, errors = shell("ask", "--full", file)
-        assert status == 1
-        assert f"genperf import {importer}" in errors
+def test_a_table_command_names_the_importer(shell: Shell) -> None:
+    status, _, errors = shell("ask", "--full", str(DATA / "nsight.sqlite"))
+    assert status == 1
+    assert "genperf import nsight" in errors
 
 
 def test_a_step_of_an_export_has_phases_by_its_kernels() -> None:

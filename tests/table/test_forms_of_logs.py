@@ -544,3 +544,24 @@ def test_a_long_log_is_read_evenly_to_its_end(monkeypatch: pytest.MonkeyPatch) -
     assert source.cells["nnodes"].tolist() == [1, 2, 4, 8]
     assert source.cells["tok/s"].tolist() == pytest.approx([1003, 2003, 4003, 8003], abs=3)
     assert "of lines alike one of" in source.steps[-1].text
+
+
+@pytest.mark.parametrize(
+    ("line", "facts"),
+    [
+        ("Time 0.07 (0.09)\tTok/s 76535 (83279)", {"Time": 0.07, "Tok/s": 76535.0}),
+        ("avg. samples / sec: 4393.87", {"avg. samples/sec": 4393.87}),
+        ("epoch time  215.30", {"epoch time": 215.3}),
+        ("on 1,024 GPUs: 385 img/s", {"img/s": 385.0, "GPUs": 1024.0}),
+        ("2024-06-18 18:20:29,524 Node[0] Speed: 11 samples/sec", {"Speed": 11.0}),
+    ],
+)
+def test_names_with_blanks_and_counts_with_commas(line: str, facts: dict[str, float]) -> None:
+    assert {key: value for key, value, _ in facts_of(line)} == facts
+
+
+def test_processes_that_quote_their_number_are_of_one_run() -> None:
+    lines = [f"Namespace(gpus='{k}', lr=0.1)\nSpeed: {900 + k} samples/sec" for k in range(8)]
+    source = source_of_log("\n".join(lines), "train.log")
+    assert "gpus" not in source.columns
+    assert len(source) == 1

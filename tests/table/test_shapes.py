@@ -53,7 +53,20 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
     ),
     "ranges": (
         lines("| gpus | s/kimg |", "|--|--|", "| 1 | 12&ndash;14 |", "| 2 | 6.2–6.8 |"),
-        {"gpus": ["1", "2"], "s/kimg": [13, 6.5]}, ["2 cells: lists or ranges of 's/kimg'"],
+        {"gpus": ["1", "2"], "s/kimg": [13, 6.5]}, ["2 cells: lists, ranges or products of 's/kimg'"],
+    ),
+    "products": (
+        lines("gpus,tok/s", "8,62.5*2", "16,120.25 × 2"), {"tok/s": [125, 240.5]},
+        ["2 cells: lists, ranges or products of 'tok/s'"],
+    ),
+    "counts in brackets of names": (
+        lines("setup,s", "Single GPU,9", "Multi-GPU (2×),5", "Multi-GPU (4×),3"),
+        {"devices": [1, 2, 4], "setup kind": ["Single GPU", "Multi-GPU", "Multi-GPU"]},
+        ["3 cells: 'devices', 'setup kind' read"],
+    ),
+    "a count of its own in names that differ": (
+        lines("run,s", "baseline_batch1,9", "sweep_batch2,12"),
+        {"batch": [1, 2], "run kind": ["baseline_batch", "sweep_batch"]}, ["2 cells: 'batch', 'run kind' read"],
     ),
     "memory beside wide counts": (
         lines("net,1 GPU,2 GPUs,mem", "a,9 h,5 h,8.5 GB", "b,7 h,4 h,6.5 GB"),
@@ -522,7 +535,6 @@ REFUSED = {
         "its lines are sentences",
     ),
     "a trace": ('{"traceEvents": [{"ph": "X", "ts": 1}]}', "genperf import pytorch-profiler"),
-    "a log of MLPerf": (lines(':::MLLOG {"key": "a"}', ':::MLLOG {"key": "b"}'), "genperf import mlperf"),
     "JSON of lists only": ('[{"a": [1.5, 2.5]}]', "is JSON without a number or a text"),
     "JSON of a number without end": (f'[{{"a": {"1" * 5000}}}]', "holds a number that cannot be read"),
     "broken JSON": ('{"a": 1}\n{"a": }\n', "line 2, column 7: is JSON with a fault"),
