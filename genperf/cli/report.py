@@ -26,6 +26,7 @@ from genperf.errors import GenperfError
     shared.SAMPLES,
     shared.DEADLINE,
     shared.BUDGET,
+    shared.TOKENS,
     option("--capacity", metavar="NAME=X", multiple=True, help="memory=80: the page shows which runs keep it."),
     shared.INTERVAL,
 )
@@ -59,6 +60,7 @@ def report(
     samples: str | None,
     deadline: str | None,
     budget: str | None,
+    tokens: str | None,
     capacity: tuple[str, ...],
     interval: float,
     title: str | None,
@@ -109,7 +111,7 @@ def report(
         fitted = one_group(fitted, only, source, "--only")
     # A page cannot contain a byte that is no text.
     heading = None if title is None else title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    job = price, per, samples, deadline, budget
+    job = price, per, samples, deadline, budget, tokens
     view = View(wanted, along, interval, heading, *job, capacities(capacity, fitted))
     with progress(out.quiet):
         if proposal:

@@ -42,7 +42,7 @@ QUANTITIES: dict[str, Quantity] = {
     "spending": Quantity("price*machines"),
     "cost": Quantity("machines*total*price"),
     "days": Quantity("tokens/tokens_per_s/86400", "d", "days", "training"),
-    "training_cost": Quantity("spending*tokens/tokens_per_s", "", "cost of the training", "training"),
+    "training_cost": Quantity("spending*tokens/tokens_per_s", "", "training cost", "training"),
 }
 REPORTED_BESIDE = tuple(name for name, row in QUANTITIES.items() if row.reported == "beside")
 #: What a formula needs and nothing gives → what is missing, and what to try.

@@ -1,5 +1,6 @@
 """A question under the columns of a table or of a model: which column each of its names means, with its value."""
 
+import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -33,6 +34,8 @@ SCALE = "count"
 _NAMELESS = any_of("headers.nameless")
 #: Several values of a question: `8,16` or `16:128:*2`.
 SEVERAL = re.compile(r"[\d.]+[kKMBT]?([,:][\d.*]+[kKMBT]?)+")
+#: Between a value of a question and the nearest measured one: `1k` of 8 workers is seven, `13B` of 70 twenty-seven.
+MOST_DOUBLINGS = 20.0
 #: Signs of Markdown around a value.
 MARKS = "`*_"
 
@@ -150,12 +153,12 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
             count = count_in(column, text, source)
             column, text = (holding, cell) if of_kind and count == column else (count, text)
             cells = labels(source.columns[column])
+        filled = {cell for cell in cells.tolist() if cell}
+        if text not in filled and mostly_numbers(list(filled)):
+            text = number_text(text, [number_in(cell) for cell in filled])
         if SEVERAL.fullmatch(text) and text not in cells:
             out[column] = text
             continue
-        filled = {cell for cell in cells.tolist() if cell}
-        if text not in filled and mostly_numbers(list(filled)):
-            text = number_text(text)
         if len(filled) == 1 and len(source) > 1 and is_number(text) and canonical_of(column) is None:
             (only,) = filled
             if number_in(only) != number_in(text):
@@ -188,6 +191,7 @@ def of_model(panel: Panel, at: Mapping[str, str], groups: Mapping[str, Collectio
     """
     groups = groups or {}
     levels = {**{f.name: f.levels for f in panel.factors}, **{name: groups.get(name, ()) for name in panel.group}}
+    ends = {f.name: (f.lower, f.upper) for f in panel.factors if f.numeric}
     out: dict[str, str] = {}
     constant: list[str] = []
     names_of: dict[str, str] = {}
@@ -200,6 +204,8 @@ def of_model(panel: Panel, at: Mapping[str, str], groups: Mapping[str, Collectio
         column = column or panel.meant(name)
         if synonym is None and column not in levels and _names_target(panel, column, text):
             continue
+        if column in ends:
+            text = number_text(text, ends[column])
         of_column = {column: _levels_of(text, levels.get(column, ()))}
         columns = of_column if synonym is None else _of_synonym(panel, synonym, text)
         if columns is None:
@@ -331,8 +337,30 @@ def wanted_name(want: str, source: Source) -> str:
     return next((column for alias, column in source.aliases.items() if plain_name(alias) == plain_name(want)), want)
 
 
-def number_text(text: str) -> str:
-    """Return the number in a value that has a word or a unit beside it; another value as it is."""
+def number_text(text: str, measured: Collection[float] = ()) -> str:
+    """Return the number in a value that has a word or a unit beside it, each of several; another value as it is.
+
+    A multiple, `13B`, is written out or not as the values that were measured are.
+
+    Examples
+    --------
+    >>> number_text("13B", [7.0, 70.0]), number_text("13b", [7e9, 70e9]), number_text("80 GB", [16.0, 32.0])
+    ('13', '13000000000', '80')
+    >>> number_text("7B,13B", [7.0]), number_text("1,024 MB"), number_text("8:64:*2"), number_text("13B")
+    ('7,13', '1024', '8:64:*2', '13B')
+    """
     plain = text.strip(MARKS)
-    cell = parts_of(plain) if amount(plain) is None else None
-    return plain if cell is None else cell.number.replace(",", "")
+    cell = parts_of(plain)
+    if cell is None or ("," in cell.number and not cell.unit):
+        several = plain.split(",")
+        return plain if len(several) == 1 else ",".join(number_text(one, measured) for one in several)
+    number, whole = cell.number.replace(",", ""), amount(plain) or amount(plain.upper())
+    values = [value for value in measured if value > 0.0]
+    if whole is None or not values or not number_in(number) > 0.0:
+        return number if amount(plain) is None else plain
+
+    def is_far(text: str) -> bool:
+        return min(abs(math.log2(float(text) / value)) for value in values) > MOST_DOUBLINGS
+
+    written_out = f"{whole:.15g}"
+    return min((number, written_out) if amount(plain) is None else (written_out, number), key=is_far)

@@ -405,12 +405,14 @@ def page(
         what = replace(what, results={tuple(group.values()): result for group, result in left})
     result, groups = what.first, _groups(what, view, workers, question_group)
     quantity, paid, plan = quantity_of(result), view.paid, view.plan
+    # Tokens without a limit are the work in all where the throughput counts them.
+    work = plan.samples if plan is not None else view.training.tokens if _rate_unit(result) == "tokens/s" else None
     data = {
         "rules": rules(),
         "interval": view.interval,
         "beside": [HIDDEN, FORM],
         "quantity": quantity,
-        "job": {"price": paid and paid.per_second * 3600.0, "size": plan and plan.samples},
+        "job": {"price": paid and paid.per_second * 3600.0, "size": work},
         "currency": "" if paid is None else paid.currency,
         "capacity": capacity_of(result, view.capacity),
         "likelyToFit": LIKELY_TO_FIT,

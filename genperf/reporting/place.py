@@ -1,5 +1,6 @@
 """What a page is about: how its model was fitted, what is asked, and the predictions along the count of workers."""
 
+import math
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +20,7 @@ from genperf.attribution.ladder import Ladder, steps_along_workers
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError, counted
 from genperf.estimate.options import QUICK_DRAWS
-from genperf.facts import Expectation, Facts, Interval, Paid, Plan
+from genperf.facts import Expectation, Facts, Interval, Paid, Plan, Training
 from genperf.formula import call
 from genperf.formula.amounts import amount
 from genperf.panel.configurations import most_measured, parts_given
@@ -146,6 +147,8 @@ class View(Struct, frozen=True):
     samples: str | None = None
     deadline: str | None = None
     budget: str | None = None
+    #: The tokens of a training, `1T`, in the place of the work in all: the page shows its days and its cost.
+    tokens: str | None = None
     #: Predicted quantities by name, each with the most that a run may have: the page then shows what fits.
     capacity: Mapping[str, float] = field(default_factory=dict)
 
@@ -157,7 +160,15 @@ class View(Struct, frozen=True):
     @property
     def plan(self) -> Plan | None:
         """The work to do, by when and for how much; None where nothing says how much there is."""
-        return plan_of(self.samples, self.deadline, self.budget)
+        return plan_of(self.samples, self.deadline, self.budget, self.tokens)
+
+    @property
+    def training(self) -> Training:
+        """The training that is asked about."""
+        tokens = None if self.tokens is None else amount(self.tokens)
+        if self.tokens is not None and (tokens is None or not 0.0 < tokens < math.inf):
+            raise GenperfError(f"'{self.tokens}' is no number of tokens", hint="--tokens 300B")
+        return Training(tokens)
 
 
 class Place(Struct, frozen=True, eq=False, dict=True):
@@ -245,7 +256,8 @@ def question_of(result: FitResult, names: tuple[str, ...], key: tuple[str, ...],
     sample = samples_called(result.schema.target.throughput) if result.schema.target.throughput else "samples"
     constants = {name: value for name, value in values.items() if value is not None}
     about = constants, view.interval, result.schema.of_steps
-    return Question(None, sample, view.paid, view.per, *about, plan=view.plan, hints=hints_of(result))
+    question = Question(None, sample, view.paid, view.per, *about, plan=view.plan, hints=hints_of(result))
+    return replace(question, training=view.training)
 
 
 def place_of(

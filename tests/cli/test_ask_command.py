@@ -665,7 +665,7 @@ def test_tokens_are_asked_of_their_measured_throughput(shell: Shell) -> None:
     assert answer["days"] == pytest.approx(1e12 / answer["throughput"] / 86400.0, rel=1e-6)
     # The card has what was asked, however many quantities are known.
     lines = told(shell, text, *at("gpus=256"), "--tokens", "1T", "--price", "2/h").splitlines()
-    assert [line.partition("  ")[0] for line in lines][2:4] == ["days", "cost of the training"]
+    assert [line.partition("  ")[0] for line in lines][2:4] == ["days", "training cost"]
     # Tokens in time are a plan where tokens were measured.
     text = "gpus,tokens/s\n8,25000\n16,48600\n32,94400\n64,182000\n"
     question = (*at("gpus=256"), "--price", "2/h", "--deadline", "30d", "--full")

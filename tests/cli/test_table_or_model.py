@@ -245,3 +245,33 @@ def test_the_columns_of_a_model_have_their_roles(shell: Shell, command: tuple[st
     # What the settings say of tables is not about a model.
     Path("genperf.toml").write_text('throughput = "images_per_s"\n')
     assert shell(name, "model.json", *rest)[0] == 0
+
+
+@pytest.mark.parametrize(("sizes", "named"), [("7b 13b", "13B"), ("7B 13B", "13b"), ("7b 13b", "13b"), ("7 13", "13B")])
+def test_a_multiple_is_that_of_the_measured_values_at_every_door(shell: Shell, sizes: str, named: str) -> None:
+    rows = [
+        (n, size, 500 * n ** (0.95 - k / 50) / (k + 1)) for k, size in enumerate(sizes.split()) for n in (8, 16, 32)
+    ]
+    Path("runs.csv").write_text("gpus,model,tokens_per_s\n" + "".join(f"{n},{size},{rate}\n" for n, size, rate in rows))
+    written = dict(zip("ab", sizes.split(), strict=True))["b"]
+    assert shell("fit", "runs.csv", "-o", "model.json")[0] == 0
+    for source in ("runs.csv", "model.json"):
+        for command, ask in (("ask", ("--json",)), ("predict", ()), ("explain", ("--json",))):
+            answers = [shell(command, source, "--at", "gpus=64", "--at", f"model={m}", *ask) for m in (written, named)]
+            assert answers[0][:2] == answers[1][:2], (command, source)
+            assert answers[0][0] == 0
+
+
+def test_a_page_shows_the_days_of_tokens(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,tokens_per_s\n8,25000\n16,48600\n32,94400\n64,182000\n")
+    options = ("--at", "gpus=128", "--tokens", "1T")
+    assert shell("report", "runs.csv", *options, "--price", "2/h", "-o", "page.html")[0] == 0
+    _, card, _ = shell("ask", "runs.csv", *options, "--price", "2/h")
+    days, cost = (
+        next(line.split()[k] for line in card.splitlines() if line.startswith(name))
+        for name, k in (("days", 1), ("training cost", 2))
+    )
+    page = Path("page.html").read_text()
+    assert f'["days","{days} d"' in page
+    assert f'["training cost","{cost}"' in page
+    assert '"size":1000000000000' in page
