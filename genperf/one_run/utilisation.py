@@ -40,8 +40,6 @@ ANY_LAYER = "72·layers·hidden² + attention and output"
 PRINTED, STATED = "TFLOP/s as the run prints them", "as the run states it"
 #: A percentile below which what usually explains less is named.
 LOW = 100.0 / 3.0
-#: Utilisations of networks for images, of which no published runs are bundled: a guess.
-USUAL_OF_IMAGES = (0.03, 0.6)
 
 
 def percent(share: float, decimals: int = 0) -> str:
@@ -115,7 +113,7 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
 
 def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what usually explains a utilisation that is low among published ones, and one that is high."""
-    low, high = USUAL_OF_IMAGES if place is None else (place.low, place.high)
+    low, high = (0.0, 1.0) if place is None else (place.low, place.high)
     usual = run.mistakes if run.rate else (("recomputation is counted in it", 1.0 / RECOMPUTED),)
     mistakes = [f"{text} (then {percent(value * of)} %)" for text, of in usual if low < value * of < high]
     if value > high:

@@ -17,6 +17,7 @@ from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.scaling import Scaling
 from genperf.table.clean import label
 from genperf.vocabulary.headers import header_of, in_another_unit
+from genperf.vocabulary.names import plain_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,10 @@ def read_as(source: Source, schema: Schema, unit: str | None = None, **further_r
 
     reading, lets = dict(schema.reading), dict(schema.derived)
     lets |= dict(text.split("=", 1) for option, text in schema.reading if option == "let")
+    # `gpus` of a model of `GPUs` is the same column.
+    spelt = {plain_name(name): name for name in source.columns}
+    lacking = {*schema.group, *(factor.name for factor in schema.factors)} - {*source.columns}
+    source = source.renamed({spelt[plain]: name for name in lacking if (plain := plain_name(name)) in spelt})
     measured = schema.target.throughput or schema.target.column
     near = None if measured in {*source.columns, *lets} else in_another_unit(measured, source.columns)
     if near is not None and header_of(near).kind == "time":

@@ -163,18 +163,20 @@ def time_called(column: str, usual: str) -> str:
 
 
 def in_another_unit(column: str, others: Iterable[str]) -> str | None:
-    """Return the one column that measures what a column does in another unit of time; None where none or several do.
+    """Return the one column that measures what a column does, spelt or in a unit of time otherwise; None of several.
 
     Examples
     --------
     >>> in_another_unit("step_s", ["gpus", "step_ms"]), in_another_unit("images/s", ["images_per_min", "tokens/min"])
     ('step_ms', 'images_per_min')
+    >>> in_another_unit("tokens/s", ["gpus", "tok/s"])
+    'tok/s'
     >>> in_another_unit("step_s", ["forward_ms"]), in_another_unit("step_s", ["step_ms", "step_min"])
     (None, None)
     """
 
     def meaning(name: str) -> tuple[Header, set[str]]:
-        words = {word for unit_words in _chain(bare(name)) for word in unit_words}
+        words = {_CALLED.get(word, word) for unit_words in _chain(bare(name)) for word in unit_words}
         return replace(header_of(name), unit=""), words - {*TIME_WORDS, *_TIMES, *_RATES}
 
     alike = [candidate for candidate in others if header_of(candidate).unit and meaning(candidate) == meaning(column)]

@@ -159,6 +159,15 @@ def test_times_in_another_unit_are_read_by_it(shell: Shell) -> None:
     assert "no column 'step_s'" in shell("verify", "history.csv", "ms.csv")[2]
 
 
+def test_a_column_may_be_spelt_otherwise(shell: Shell) -> None:
+    rates = runs_of(8).assign(**{"tokens/s": lambda of: 2048.0 / of["step_s"]}).drop(columns="step_s")
+    rates.to_csv("rates.csv", index=False)
+    new = rates[-3:].drop(columns="build")
+    for columns in (["gpus", "tokens/s"], ["GPUs", "tok/s"], ["GPUs ", "tokens_per_sec"]):
+        new.set_axis(columns, axis=1).to_csv("spelt.csv", index=False)
+        assert "3 of 3 inside" in done(shell, "verify", "rates.csv", "spelt.csv")
+
+
 def test_update_of_a_history_with_sessions_needs_no_session_of_the_new_runs(shell: Shell) -> None:
     status, out, _ = shell("verify", "history.csv", "slow.csv", "--update")
     assert (status, out.count("moved: gpus=")) == (1, 3)
