@@ -188,10 +188,8 @@ def _why(run: TrainingRun, devices: float, nodes: float, is_hinted: bool) -> tup
     if run.used_nodes < 2.0 <= nodes:
         unknown = "the interval holds networks of which nothing is known"
         unknown = "what the second costs rests on the hint" if is_hinted else unknown
-        return (
-            f"no run beyond one node: {unknown}",
-            f"measure {count:g} devices{' on 2 nodes' if count < devices else ''}",
-        )
+        second = f"measure {count:g} devices{' on 2 nodes' if count < devices else ''}"
+        return f"no run beyond one node: {unknown}", second
     if devices == run.devices:
         return "one run: how much its repeats differ is that of published ones", "measure it again"
     return "one run: what another count costs is that of published series", f"measure {count:g} devices"

@@ -157,7 +157,8 @@ def _with_rate(run: TrainingRun, cells: Mapping[str, Any], numbers: Mapping[str,
     splits = float(np.prod([numbers.get(way, 1.0) for way in SPLITS]))
     length, batch = run.sequence if sample == "tokens" else 1.0, numbers.get("batch", passes / splits)
     is_open = run.devices > 1.0 and "global_batch" not in numbers and plain_name(batched) in ("batch", "batch_size")
-    of_a_step = length * numbers.get("global_batch", 0.0 if is_open else batch * run.devices)
+    global_batch = numbers.get("global_batch", 0.0 if is_open else batch * run.devices)
+    of_a_step = length * global_batch
     #: Samples of the network in one of what is counted.
     worth = dict.fromkeys(("", "samples", "sequences", "sentences"), length) | dict.fromkeys(STEP_WORDS, of_a_step)
     worth |= dict.fromkeys(("tokens",) if sample == "tokens" else ("images", "frames"), 1.0)
@@ -179,18 +180,17 @@ def _with_rate(run: TrainingRun, cells: Mapping[str, Any], numbers: Mapping[str,
     if not rates or run.printed or run.stated:
         return run
     counted, header, _ = rates[0]
-    what = f"{counted} a second" if counted else "a rate without a unit"
-    what = "the time of a step" if header.kind == "time" else what
-    needed = {"seq=2048": length, "gbs=256": numbers.get("global_batch", batch) if counted in STEP_WORDS else 1.0}
-    lacking = [setting for setting, value in needed.items() if not value]
-    message, hint = f"{what} may be of any number of {sample}", f"add {' and '.join(lacking)}, or give tok/s"
     if counted in ("tokens", "images"):
-        message = f"{run.network.name} is trained on {sample}, and the rate is of {counted}"
-        hint = f"a rate in {sample}/s, or another network"
-    elif counted in STEP_WORDS and is_open:
-        message = f"{batched}={batch:g} may be of each device or of all"
-        hint = f"gbs={batch:g} of all, or batch_per_gpu={batch:g} of each"
-    raise GenperfError(message, hint=hint)
+        what = f"{run.network.name} is trained on {sample}, and the rate is of {counted}"
+        raise GenperfError(what, hint=f"a rate in {sample}/s, or another network")
+    if counted in STEP_WORDS and is_open:
+        what = f"{batched}={batch:g} may be of each device or of all"
+        raise GenperfError(what, hint=f"gbs={batch:g} of all, or batch_per_gpu={batch:g} of each")
+    speed = f"{counted} a second" if counted else "a rate without a unit"
+    needed = {"seq=2048": length, "gbs=256": global_batch if counted in STEP_WORDS else 1.0}
+    lacking = " and ".join(setting for setting, value in needed.items() if not value)
+    what = f"{'the time of a step' if header.kind == 'time' else speed} may be of any number of {sample}"
+    raise GenperfError(what, hint=f"add {lacking}, or give tok/s")
 
 
 def _usual_mistakes(
