@@ -131,8 +131,6 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     measured: str = ""
     #: Columns that no part of the answer reads.
     left_out: tuple[str, ...] = ()
-    #: Of the notes, those on what the question names and no run shows.
-    unheeded: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> dict[str, str]:
@@ -330,7 +328,7 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     read = [Text(f"read: {answer.read_back}", style="dim")] if footer and answer.read_back else []
     notes = f"{counted(len(answer.notes), 'note')}, " if answer.notes else ""
     read += [Text(f"{notes}all: --full · {answer.read_as}", style="dim")] if footer and answer.reading else []
-    closing = [*_closing(answer), *read]
+    closing = [*_closing(answer, width), *read]
     if picture and facts is not None:
         room = min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
         # Drawn is what all devices do together.
@@ -506,18 +504,19 @@ def _cost(growth: GrowthCounts, value: Interval) -> tuple[Interval, str] | None:
     return ends, f"{growth.price.currency} {per}".strip()
 
 
-def _closing(answer: Answer) -> Iterator[Text]:
+def _closing(answer: Answer, width: int) -> Iterator[Text]:
     """Yield the verdict with its reason, what such forecasts were worth elsewhere, and what to do next."""
     likeliest = answer.answers[0]
     verdict = likeliest.verdict
-    yield from (Text(f"{MARKS['caution']} {note}", style=COLORS["caution"]) for note in answer.unheeded)
     if answer.measured:
         yield Text(f"{MEASURED} {answer.measured.rstrip('.')}")
     if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):
         yield Text(f"{MARKS[BLIND]} {fails}", style=f"bold {COLORS[BLIND]}")
     else:
         mark = f"{MARKS[verdict]} {verdict}"
-        yield Text.assemble((mark, f"bold {COLORS[verdict]}"), "  ", verdict_line(likeliest.reason))
+        first, *rest = wrap(verdict_line(likeliest.reason), width - len(mark) - 2) or [""]
+        yield Text.assemble((mark, f"bold {COLORS[verdict]}"), "  ", first)
+        yield from (Text(f"  {line}") for line in wrap(" ".join(rest), width - 2))
     if answer.others:
         yield Text.assemble(("  other series", "bold"), "  ", "; ".join(answer.others))
     if answer.facts is None:

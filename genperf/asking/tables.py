@@ -191,7 +191,7 @@ def is_model_file(source: object) -> bool:
 def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], question: Question | None = None) -> Answer:
     """Answer one configuration from a model; of several groups, from the one that the question names or means."""
     requested = fitted.requested(at)
-    models, named = models_of(fitted, requested.at)
+    models, named = models_of(fitted.blind_by(requested.notes), requested.at)
     group, fitted = most_measured_group(models)
     left_open = {n: level for n, level in group.items() if any(other[n] != level for other, _ in models)}
     if not named:
@@ -243,7 +243,7 @@ def ask_recognised(
         return replace(answer, answers=(value, *answer.answers[1:]))
     if reading is not None:
         answer = _measured(opened, reading)
-        return replace(answer, notes=(*notes_of_question, *answer.notes), unheeded=notes_of_question)
+        return replace(answer, notes=(*notes_of_question, *answer.notes))
     reading, resolved = opened.reading, _resolved(opened.reading, opened.at)
     of_series = _SeriesAnswers(opened, reading, _series(reading, resolved), question or Question(), seed)
     priced, notes = of_series.priced()
@@ -251,7 +251,7 @@ def ask_recognised(
     if header_of(wanted or "").kind == "time" and reading.columns[reading.quantities[0]].kind == "rate":
         # The time of a step is wanted, and a rate was measured.
         answer = replace(answer, answers=(wanted_of(answer, str(wanted)) or answer.answers[0], *answer.answers[1:]))
-    return replace(answer, notes=(*notes_of_question, *notes, *answer.notes), unheeded=notes_of_question)
+    return replace(answer, notes=(*notes_of_question, *notes, *answer.notes))
 
 
 def _measured(opened: Recognised, reading: Reading) -> Answer:
@@ -599,7 +599,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         table = read_with_roles(source, replace(roles, skip_bad_rows=True), self.reading.mapping)
         if key and key not in dict(table.groups()):
             raise TableError(f"no run of {', '.join(key)} ended with a value", where=table.source)
-        return fit_group(table, key, self.seed, self.question.hints), table
+        return fit_group(table, key, self.seed, self.question.hints).blind_by(self.opened.notes), table
 
     def _configuration(self, model: FitResult, at: Mapping[str, str]) -> dict[str, Any]:
         """Return the question over the factors of a model; twice the largest count where it goes beyond nothing."""

@@ -54,10 +54,11 @@ def compare(
     fitted = model_or_table(model, roles, *at, *filter(None, [over]))
     if over is not None and changes:
         raise click.UsageError("give either --over or --or")
-    changed = [configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted) for text in changes]
+    fitted, wanted = configuration(at, "--at", fitted)
+    changed = [configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted)[1] for text in changes]
     ranking = search.compare(
         fitted,
-        configuration(at, "--at", fitted),
+        wanted,
         changed or over,
         maximize=maximize,
         price=paid_at(price, per),

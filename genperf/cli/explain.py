@@ -131,7 +131,7 @@ def explain(
         _show_causes(model, roles, group, at, versus, hints, out)
         return
     fitted = model_or_table(model, roles, *at, *versus)
-    values = values_at(at, "--at", fitted)
+    fitted, values = values_at(at, "--at", fitted)
     group = group_at(fitted, group, values)
     chosen = one_group(fitted, group, model)
     if to is not None:
@@ -141,10 +141,10 @@ def explain(
         write_whole(out.output or "-", constants_table(chosen, constants, interval) + "\n")
         return
     here = {name: cells for name, cells in values.items() if name not in fitted.group} or None
-    compared = configuration(versus, "--versus", fitted)
+    _, compared = configuration(versus, "--versus", fitted)
     across = any(name in chosen.schema.group for name in compared)
     upto = number(up_to, "--up-to") if up_to is not None else None
-    domain = values_at(within, "--within", fitted)
+    _, domain = values_at(within, "--within", fitted)
     explanation = attribution.explain(
         chosen,
         here,

@@ -105,9 +105,8 @@ def optimize(
         raise click.UsageError("give either --steps or --samples")
     least, most, count = (None if text is None else with_amounts(text) for text in (minimize, maximize, steps))
     loaded = model_or_table(model, roles, *over)
-    fitted = loaded if group is None else one_group(loaded, group, model)
-    limits = capacities(capacity, fitted)
-    varied: dict[str, Any] = {**configuration(over, "--over", fitted)}
+    fitted, texts = configuration(over, "--over", loaded if group is None else one_group(loaded, group, model))
+    limits, varied = capacities(capacity, fitted), dict[str, Any](texts)
     conditions = [with_amounts(text) for text in where]
     if devices is not None:
         proposed = search.layouts(fitted.first, devices, varied, conditions)

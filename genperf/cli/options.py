@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from genperf.panel import Table
     from genperf.panel.read import Recognised
 
+Fitted: TypeAlias = FitResult | GroupedResult
 #: The options one of which names the measured column, and so describes a table.
 MEASURED = ("time", "throughput", "quantity")
 #: The options that give the columns of a table roles.
 ROLES = (*MEASURED, "extrinsic", "intrinsic", "categorical")
 
 
-def names_of(fitted: FitResult | GroupedResult) -> list[str]:
+def names_of(fitted: Fitted) -> list[str]:
     """Return the names of a model's factors and groups, which options give values."""
     return [*(f.name for f in fitted.first.schema.factors), *fitted.first.schema.group]
 
@@ -88,27 +89,31 @@ def plain_amounts(text: str) -> str:
     return "".join(map(plain, re.split(r"([,:]\s*\*?)", text)))
 
 
-def configuration(texts: Sequence[str], option: str, fitted: FitResult | GroupedResult) -> dict[str, str]:
+def with_scale(texts: Sequence[str]) -> list[str]:
+    """Return `name=value` options, of which a value alone is the count."""
+    return [text if "=" in text or not text[:1].isdigit() else f"{SCALE}={text}" for text in texts]
+
+
+def configuration(texts: Sequence[str], option: str, fitted: Fitted) -> tuple[Fitted, dict[str, str]]:
     """Read `name=value` options under the model's columns, as `ask` finds them: `gpus` is `GPUs`.
 
     Of numeric factors the amounts (`30B`) and the ends of ranges (`16:128:*2`) become plain numbers; labels stay. What
-    is not heeded is told.
+    no run shows is told, and the model that is returned is blind by it.
     """
-    # A value alone is the count.
-    named = [text if "=" in text or not text[:1].isdigit() else f"{SCALE}={text}" for text in texts]
-    requested = fitted.requested(pairs(named, option, [*names_of(fitted), *fitted.first.schema.synonyms]))
+    requested = fitted.requested(pairs(with_scale(texts), option, [*names_of(fitted), *fitted.first.schema.synonyms]))
     for note in requested.notes:
         tell(f"note: {note}", err=True)
-    return {n: plain_amounts(text) if _numeric(n, fitted) else text for n, text in requested.at.items()}
+    values = {n: plain_amounts(text) if _numeric(n, fitted) else text for n, text in requested.at.items()}
+    return fitted.blind_by(requested.notes), values
 
 
-def _numeric(name: str, fitted: FitResult | GroupedResult) -> bool:
+def _numeric(name: str, fitted: Fitted) -> bool:
     """Return whether a name is that of a numeric factor."""
     schema = fitted.first.schema
     return schema.panel.column(name) in {f.name for f in schema.factors if f.numeric} or name in PARTS
 
 
-def _levels(name: str, fitted: FitResult | GroupedResult) -> set[str]:
+def _levels(name: str, fitted: Fitted) -> set[str]:
     """Return the levels of a group column or of a categorical factor."""
     if name in fitted.group:
         return {key[fitted.group.index(name)] for key in fitted.results}
@@ -116,10 +121,10 @@ def _levels(name: str, fitted: FitResult | GroupedResult) -> set[str]:
     return {level for f in schema.factors if f.name == schema.panel.column(name) for level in f.levels}
 
 
-def values_at(texts: Sequence[str], option: str, fitted: FitResult | GroupedResult) -> dict[str, list[str]]:
-    """Read `name=v1,v2` options into lists of values; ranges of numeric factors are written out."""
-    values = {}
-    for name, text in configuration(texts, option, fitted).items():
+def values_at(texts: Sequence[str], option: str, fitted: Fitted) -> tuple[Fitted, dict[str, list[str]]]:
+    """Read as `configuration` does, into lists of values; ranges of numeric factors are written out."""
+    values, (fitted, texts_by_name) = {}, configuration(texts, option, fitted)
+    for name, text in texts_by_name.items():
         # A level may hold a comma.
         values[name] = [text] if text in _levels(name, fitted) else [value.strip() for value in text.split(",")]
         if ":" in text and _numeric(name, fitted):
@@ -127,10 +132,10 @@ def values_at(texts: Sequence[str], option: str, fitted: FitResult | GroupedResu
 
             ranges = [read_grid({name: v})[name] if ":" in v else [v] for v in values[name]]
             values[name] = [str(value) for values_of_range in ranges for value in values_of_range]
-    return values
+    return fitted, values
 
 
-def capacities(texts: Sequence[str], fitted: FitResult | GroupedResult) -> dict[str, float]:
+def capacities(texts: Sequence[str], fitted: Fitted) -> dict[str, float]:
     """Read `--capacity memory=80` options: in the unit of the quantity, which may follow the number."""
     result, most = fitted.first, {}
     for name, text in pairs(texts, "--capacity").items():
@@ -169,8 +174,7 @@ def recognised_table(source: str | Source, options: dict[str, Any], *question: s
     other_column = bool((typed - stored) & {*MEASURED}) and not stored.isdisjoint(MEASURED)
     roles = {k: options[k] for k in OPTIONS if k in options and not (other_column and k in stored)}
     roles["let"] = pairs(roles.get("let", ()), "--let") or None
-    named = (text if "=" in text or not text[:1].isdigit() else f"{SCALE}={text}" for text in question)
-    at = {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in named)}
+    at = {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in with_scale(question))}
     return recognised(source, roles, pairs(options.get("mapping") or (), "--map"), at)
 
 
@@ -182,7 +186,7 @@ def read(source: str | Recognised, options: dict[str, Any], *question: str) -> T
     return table.table()
 
 
-def model_or_table(path: str, roles: Mapping[str, Any], *question: str) -> FitResult | GroupedResult:
+def model_or_table(path: str, roles: Mapping[str, Any], *question: str) -> Fitted:
     """Load a model, or fit `auto` to a table that the options describe, the columns of a question as settings."""
     if is_model(path):
         refuse_roles(path)
@@ -203,9 +207,7 @@ def refuse_roles(model: str) -> None:
         raise GenperfError(f"--{named} gives a column of a table its role, and this is a model", where=model, hint=hint)
 
 
-def group_at(
-    fitted: FitResult | GroupedResult, group: str | None, at: Mapping[str, Any], only: bool = False
-) -> str | None:
+def group_at(fitted: Fitted, group: str | None, at: Mapping[str, Any], only: bool = False) -> str | None:
     """Return the group that is given, or that which `ask` takes of those that a configuration leaves; or the `only`."""
     if group is not None or not fitted.group:
         return group
@@ -220,7 +222,7 @@ def group_at(
     return ",".join(chosen.values())
 
 
-def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str, option: str = "--group") -> FitResult:
+def one_group(fitted: Fitted, group: str | None, model: str, option: str = "--group") -> FitResult:
     """Return the model of a group (its values, with commas between), or the only model."""
     if not fitted.group:
         if group is not None:

@@ -88,7 +88,7 @@ def predict(
     }
     shows |= {name: name for name in quantities_of(fitted.first.panel).reported("beside")}
     paid = paid_at(price, per)
-    question = values_at(at, "--at", fitted)
+    fitted, question = values_at(at, "--at", fitted)
     with progress(out.quiet):
         plain = fitted.predict_columns(data or question, interval, band)
     if not data:

@@ -104,7 +104,7 @@ def report(
     else:
         refuse_roles(source)
         fitted, table, checked = with_scaling(load_model(source), roles["scaling"]), None, None
-    wanted = configuration(target, "--at (--target)", fitted)
+    fitted, wanted = configuration(target, "--at (--target)", fitted)
     if proposal:
         only = group_at(fitted, only, wanted, only=True)
     if only:

@@ -63,7 +63,7 @@ def suggest(
     percent = within is not None and within.strip().endswith("%")
     share = None if within is None else number(within.strip().removesuffix("%").strip(), "--within")
     every = model_or_table(model, roles, *target)
-    wanted = configuration(target, "--at (--target)", every)
+    every, wanted = configuration(target, "--at (--target)", every)
     fitted = one_group(every, group_at(every, group, wanted), model)
     suggestion = search.suggest(
         fitted,

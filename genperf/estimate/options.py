@@ -53,16 +53,12 @@ class FitOptions(Struct, frozen=True):
     def request(self) -> str:
         """All options as one line of text, which the model file keeps."""
         # Requests of earlier versions have no hints.
-        options = [(name, getattr(self, name)) for name in self.__struct_fields__ if name != "hints" or self.hints]
-        return " ".join(f"{name}={_plain(value)}" for name, value in options)
+        options = {name: getattr(self, name) for name in self.__struct_fields__ if name != "hints" or self.hints}
+        pairs = {"fix": self.fix, **({"hints": self.hints} if self.hints else {})}
+        options |= {n: f"{{{', '.join(f'{k}: {of[k]}' for k in sorted(of))}}}" for n, of in pairs.items()}
+        return " ".join(f"{name}={value}" for name, value in options.items())
 
     @property
     def strength(self) -> float:
         """The given λ, or the default one."""
         return DEFAULT_LAMBDA if self.lam is None or self.lam == "cv" else float(self.lam)
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{k}: {value[k]}" for k in sorted(value)) + "}"
-    return str(value)

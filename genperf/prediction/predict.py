@@ -239,6 +239,8 @@ class PredictedFrom:
     feasibility: Feasibility | None = field(default=None, kw_only=True)
     #: Models of further quantities with the same factors (`--also`), by name.
     further: Mapping[str, PredictedFrom] = field(default_factory=dict, kw_only=True)
+    #: What a question names and no run shows, in words: no prediction is to be relied on then.
+    unheeded: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def further_names(self) -> list[str]:
@@ -254,7 +256,7 @@ class PredictedFrom:
     @cached_property
     def basis(self) -> Basis:
         """What its verdicts rest on."""
-        return basis_of(self.members, self.schema, self.evidence)
+        return replace(basis_of(self.members, self.schema, self.evidence), unheeded=self.unheeded)
 
     @property
     def floor(self) -> float:

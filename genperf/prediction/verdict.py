@@ -138,6 +138,8 @@ class Basis(Struct, frozen=True, eq=False, dict=True):
     #: Values of the factors at which measurements were borrowed from other groups.
     borrowed: Mapping[str, Array] = field(default_factory=dict)
     evidence: Sequence[Evidence] = ()
+    #: What a question names and no run shows, in words.
+    unheeded: Sequence[str] = ()
 
     @cached_property
     def settled(self) -> dict[str, str]:
@@ -272,6 +274,8 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
     nearest = nearest_runs(schema, basis.places, columns, np.flatnonzero(short > RULES.near))
     terms = {name: np.asarray(evaluate(node, columns), float) > 0.0 for name, node in basis.unmeasured.items()}
     grades = _Grades(np.zeros(rows, int))
+    for text in basis.unheeded:
+        grades.mark(np.ones(rows, bool), 2, "unheeded", text=text)
     scales = [f for f in basis.reach if f.numeric and f.distinct != 1 and f.name not in together]
     if CORES in terms:
         grades.mark(terms.pop(CORES), 1, "one_machine")

@@ -116,11 +116,15 @@ def fitting(model: PageModel) -> dict[str, Any] | None:
     }
 
 
+#: What the page has of a basis as it is.
+OF_BASIS = ("several_forms", "series", "followers", "settled", "unidentified", "unheeded")
+
+
 def judging(model: PageModel) -> dict[str, Any]:
     """Return what the verdicts need of a model, see `genperf.prediction.verdict`."""
     basis = model.result.basis
     return {
-        **{name: getattr(basis, name) for name in ("several_forms", "series", "followers", "settled", "unidentified")},
+        **{name: getattr(basis, name) for name in OF_BASIS},
         "unmeasured": [[name, formula(node, model.factors)] for name, node in basis.unmeasured.items()],
         "evidence": [[e.factor, e.held_out, e.error, e.last_point] for e in basis.evidence],
         # Ranges up to what was borrowed from other groups; nothing where the group was fitted by itself.

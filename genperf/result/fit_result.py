@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -246,6 +246,10 @@ class FitResult(Result, PredictedFrom):
         """The model by its key, as of groups."""
         return {(): self}
 
+    def blind_by(self, notes: tuple[str, ...]) -> FitResult:
+        """Return the model that answers a question of which no run shows something."""
+        return replace(self, unheeded=notes) if notes else self
+
     def _predicted(self, source: Source, interval: float, band: Band, fill: bool) -> dict[str, Cells]:
         return _beside(source, predict(self, source, interval, band, fill), self.predicted_names)
 
@@ -386,6 +390,10 @@ class GroupedResult(Result):
         """Return a question under the columns of the models and those that name their groups."""
         keys = zip(*self.results, strict=True)
         return of_model(self.first.panel, at, {name: {*texts} for name, texts in zip(self.group, keys, strict=True)})
+
+    def blind_by(self, notes: tuple[str, ...]) -> GroupedResult:
+        """Return the models that answer a question of which no run shows something."""
+        return replace(self, results={key: result.blind_by(notes) for key, result in self.results.items()})
 
     def explain(self, at: Any = None, **options: Any) -> dict[tuple[str, ...], Any]:
         """Return the parts of each group's predicted value, by the group's values: `genperf.explain`."""

@@ -12,7 +12,7 @@ from genperf.arrays import Array, Columns, Index, Mask
 from genperf.attribution.answers import Line, PrintedAnswer, described
 from genperf.attribution.draws import curves_of
 from genperf.attribution.terms import term_contributions
-from genperf.errors import GenperfError, did_you_mean
+from genperf.errors import GenperfError, attempted, did_you_mean
 from genperf.facts import ENDS, Paid, ends_of
 from genperf.fitting import model_of
 from genperf.formula import call, values_of
@@ -454,7 +454,11 @@ def _ln_network_ratio(result: FitResult, columns: Mapping[str, Any], rates: Arra
 
 
 def _bandwidth(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the bandwidth of a network, by the name it is given; nothing where a factor has that name."""
+    """Return the bandwidth of a network, by the name it is given; nothing where a factor has that name.
+
+    What is called a network or a link is one where it has a rate: `network=vgg` may be of another column.
+    """
     factors = {f.name for f in result.schema.factors}
-    words = (BANDWIDTH, *HINTS[BANDWIDTH])
-    return {n: v for n, v in at.items() if n in words and result.schema.panel.column(n) not in factors}
+    named = {n: v for n, v in at.items() if n in (BANDWIDTH, *HINTS[BANDWIDTH])}
+    rates = {n: v for n, v in named.items() if "bandwidth" in n or isinstance(attempted(link_rate, str(v)), float)}
+    return {n: v for n, v in rates.items() if result.panel.column(n) not in factors}

@@ -36,8 +36,6 @@ from genperf.words.numbers import (
 from genperf.words.published import causes_sentence, exchange_sentence, normal_text, worth_text
 from genperf.words.verdict import BLIND, fits_text
 
-#: Words of a reason that a card has room for.
-MOST_WORDS = 12
 #: A verdict → its colour, and its mark where there is no colour.
 COLORS = {"ok": "green", "caution": "yellow", "extrapolating-blind": "red"}
 MARKS = {"ok": "✓", "caution": "⚠", "extrapolating-blind": "✗"}
@@ -126,10 +124,8 @@ def _next(facts: Facts) -> str:
 
 
 def verdict_line(reason: str) -> str:
-    """Return the first of some reasons, in at most twelve words."""
-    reason_shown = reason.split(";")[0].strip()
-    words = reason_shown.split()
-    return reason_shown if len(words) < MOST_WORDS else " ".join(words[: MOST_WORDS - 1]).rstrip(",") + " …"
+    """Return the first of some reasons."""
+    return reason.partition(";")[0].strip()
 
 
 def record_line(facts: Facts) -> str:

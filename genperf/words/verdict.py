@@ -10,6 +10,7 @@ import numpy.typing as npt
 #: Reasons by what they are about. A value in braces is written as it is, one with `:g` with six significant digits.
 REASONS: dict[str, str] = {
     "inside": "inside the measured range",
+    "unheeded": "{text}",
     "one_value": "{name} was always {value:g}: its effect was not measured",
     "outside": "{name}={value:g} is {far} beyond the {known} {lower:g} to {upper:g}",
     "known": "measured",

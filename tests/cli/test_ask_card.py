@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import Shell, done
+from msgspec.structs import replace
 
 import genperf as gp
 from genperf.asking.answer import MOST_LINES, card
@@ -234,9 +235,18 @@ def test_no_line_about_the_record_is_cut_off() -> None:
 
 def test_what_is_asked_and_found_nowhere_stands_on_the_card() -> None:
     lines = [line.plain for line in card(gp.ask(WEAK, gpus=64, colour="red"), 80)]
-    assert "⚠ asked, and found nowhere in the runs: colour" in lines
+    assert "✗ extrapolating-blind  asked, and found nowhere in the runs: colour" in lines
     assert len(lines) <= MOST_LINES
     assert not any("found nowhere" in line.plain for line in card(gp.ask(WEAK, gpus=64), 80))
+
+
+def test_a_long_reason_of_a_verdict_stands_whole_on_the_card() -> None:
+    reason = "predicting gpus=64 from smaller scales, the model erred by 14 %, and 'as at the largest scale' by 6 %"
+    answer = gp.ask(WEAK, gpus=256)
+    answer = replace(answer, answers=(replace(answer.answers[0], verdict="caution", reason=f"{reason}; more"),))
+    lines = [line.plain for line in card(answer, 80)]
+    assert f"⚠ caution  {reason}" in " ".join(map(str.strip, lines))
+    assert len(lines) <= MOST_LINES
 
 
 @pytest.mark.parametrize("wrong", [{"want": {"gpus": 64}}, {"want": 5}, {"at": "gpus=64"}])

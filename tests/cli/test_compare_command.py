@@ -143,6 +143,10 @@ def test_changes_are_ranked_by_time_and_by_cost(nodes: Shell) -> None:
 
 def test_another_network_changes_what_arises_between_nodes(nodes: Shell) -> None:
     Path("nodes.csv").write_text("\n".join(line for line in NODES.split() if ",64," not in line))
+    # What is no rate is no network between nodes, but another column that the model lacks.
+    status, _, errors = nodes("compare", "nodes.csv", "--at", "gpus=32,network=vgg", "--or", "gpus=64")
+    assert status == 1
+    assert "the model has no factor 'network'" in errors
     at = ["--at", "gpus=32", "--at", "bandwidth=10Gbit/s"]
     rows = rows_of(
         nodes, *at, "--or", "bandwidth=40Gbit/s", "--or", "bandwidth=2500Mbit/s", "--or", "bandwidth=10Gbit/s"

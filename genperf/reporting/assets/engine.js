@@ -112,6 +112,8 @@ class Member {
     this.series = discrepancy;
     // What a draw's share is multiplied by for the central value.
     this.centralShares = data.central ? unpacked(data.central) : new Float64Array(data.count).fill(1);
+    // Its share of the central value, as of the terms.
+    this.centralWeight = (this.weight * this.centralShares.reduce((a, b) => a + b)) / data.count;
     if (this.series) this.series.condition(this.draws.map((c) => this.series.anchors.map((x) => this.log(x, c))));
   }
   // The value of each term, and of their total.
@@ -259,7 +261,7 @@ class Engine {
   // Seconds of each term, all members by weight; what is left of the time is what overlap hides and form misses.
   parts(x) {
     const time = this.central(x), seconds = new Map();
-    const whole = this.members.reduce((a, m) => a + m.weight, 0);
+    const whole = this.members.reduce((a, m) => a + m.centralWeight, 0);
     if (this.pool) {
       // The expression of one member serves as mean; the rest of the time is what no expression explains.
       const served = this.members[this.serves], [t] = served.split(x, served.constants);
@@ -271,7 +273,7 @@ class Engine {
       const predicted = m.series ? m.expected(x) : total;
       t.forEach((v, j) => {
         const name = m.terms[j][0];
-        seconds.set(name, (seconds.get(name) || 0) + (m.weight / whole) * (v / predicted) * time);
+        seconds.set(name, (seconds.get(name) || 0) + (m.centralWeight / whole) * (v / predicted) * time);
       });
     }
     return { time, seconds };
@@ -309,6 +311,7 @@ function judged(model, x, logWidth) {
     grade = Math.max(grade, level);
     reasons.set(text, Math.max(level, reasons.get(text) ?? 0));
   };
+  model.judging.unheeded.forEach((text) => mark(2, text));
   // Nodes and data-parallel copies go as far as the workers do: only what exceeds that is news.
   const together = [...followers, ...Object.keys(settled)], leader = (name) => reached.findIndex((f) => f.name === settled[name]);
   const outside = allDoublings(model.factors, x, together) > 0;
