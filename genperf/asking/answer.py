@@ -331,8 +331,10 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     closing = [*_closing(answer, width), *read]
     if picture and facts is not None:
         room = min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
-        # Drawn is what all devices do together.
-        lines += _picture(facts.curve, width, room) if room >= 2 and answer.answers[0].unit != "%" else []
+        # Drawn is what all devices do together, which no share of each is.
+        first = answer.answers[0]
+        of_each = first.facts is not None and first.facts.column is not None and facts.growth.sample == RELATIVE
+        lines += _picture(facts.curve, width, room) if room >= 2 and first.unit != "%" and not of_each else []
     for line in (lines := [*lines, *closing]):
         line.truncate(width, overflow="ellipsis")
         line.rstrip()

@@ -21,7 +21,7 @@ from genperf.asking.one_run import OneRun, about
 from genperf.errors import GenperfError, TableError, counted, listed
 from genperf.facts import Training
 from genperf.fitting import fit_group, model_of
-from genperf.formula import parse, quote_name, render
+from genperf.formula import evaluate, parse, quote_name, render
 from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
 from genperf.one_run import row_in, row_of_run
@@ -35,7 +35,7 @@ from genperf.panel.question import SCALE, column_named
 from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, MOST_EFFICIENT, Reading
 from genperf.peaks import peak_of
-from genperf.prediction import stack_of
+from genperf.prediction import Schema, stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, is_model
 from genperf.search.problem import models_of, most_measured_group
@@ -215,7 +215,28 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     value, lower, upper = (float(row[name]) for name in THROUGHPUT)
     unit = unit_of_column(rate, header_of(rate), "")
     measured_rate = replace(answer.answers[0], quantity=rate, unit=unit, value=value, lower=lower, upper=upper)
-    return replace(answer, answers=(measured_rate, *answer.answers[1:]))
+    return with_share(replace(answer, answers=(measured_rate, *answer.answers[1:])), fitted.schema)
+
+
+def with_share(answer: Answer, schema: Schema) -> Answer:
+    """Return an answer of a throughput that was made of shares of the devices with the share; any other as it is."""
+    if schema.share is None or answer.facts is None:
+        return answer
+    (name, unit, of_all), first = schema.share, answer.answers[0]
+    factor = float(evaluate(of_all, {n: v for n, v in first.at.items() if is_number(v)}))
+    value, lower, upper = (float(answer.facts.predicted[end]) / factor for end in THROUGHPUT)
+    share = replace(first, quantity=name, unit=unit, value=value, lower=lower, upper=upper, facts=answer.facts)
+    return replace(answer, answers=(_of_column(share, first.at, factor), *answer.answers[1:]))
+
+
+def _of_column(value: Value, at: Mapping[str, Any], factor: float) -> Value:
+    """Return a value of a column that is no total with its sentences; a throughput over the factor is the value."""
+    told = _in_plain_words(value, at)
+    if told.facts is None or told.facts.column is not None:
+        # Of the facts of a time of no step the next run is told.
+        return replace(told, only=("next",))
+    in_unit = replace(told.facts, column=(value.quantity, value.unit, 1.0 / factor))
+    return replace(told, facts=in_unit, only=("pays", "limit", "normal", "nodes", "next"))
 
 
 def ask_recognised(
@@ -660,12 +681,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if facts is not None and facts.column is None and not relative:
             return value
         levels = {n: level for n, level in self.series.levels.items() if n in self.opened.at}
-        value = _in_plain_words(value, {**configuration, **levels})
-        if facts is not None and facts.column is None:
-            in_unit = replace(facts, column=(name, unit, 1.0 / factor))
-            return replace(value, facts=in_unit, only=("pays", "limit", "normal", "nodes", "next"))
-        # Of the facts of a time of no step the next run is told.
-        return replace(value, only=("next",))
+        return _of_column(value, {**configuration, **levels}, factor)
 
     def _column_of_no_step(self, name: str, model: FitResult) -> tuple[str, str, float] | None:
         """Return the name, the unit and a second of what is no step of workers; None of one.

@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Index, Mask
 from genperf.discrepancy.product import NotNegative
 from genperf.errors import GenperfError, TableError, did_you_mean, listed, misspelt, suggest
-from genperf.formula import parse, quote_name, render
+from genperf.formula import Node, names_in, parse, quote_name, render, substitute
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.panel.configurations import completed
 from genperf.panel.machine import PARTS
-from genperf.panel.panel import TIME, Median, Target, panel_of
+from genperf.panel.panel import ONE, TIME, Median, Target, panel_of
 from genperf.panel.question import column_named, of_model
 from genperf.scaling import Scaling
 from genperf.table import Factor, Role
@@ -30,6 +30,7 @@ from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import faults_of, label, labels, numbers
 from genperf.table.opened import open_source, understood
 from genperf.vocabulary import words_of
+from genperf.vocabulary.headers import RELATIVE
 from genperf.words.numbers import samples_called
 
 if TYPE_CHECKING:
@@ -100,6 +101,20 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         sequence, read = panel.find("sequence"), parse(work).names if work else ()
         of_a_batch = samples_called(rate) in words_of("headers.of_a_batch")
         return (of_a_batch or (sequence is not None and sequence.name in read)) and work not in counts
+
+    @property
+    def share(self) -> tuple[str, str, Node] | None:
+        """The column of a share of each device, as of the peak, its unit, and what makes the fitted throughput of it.
+
+        That is `mfu`, `x` and `gpus` where `mfu*gpus` was fitted; None where another rate was measured.
+        """
+        rate = self.target.throughput or ""
+        lets = dict(text.split("=", 1) for option, text in self.reading if option == "let")
+        if rate not in lets or samples_called(rate) != RELATIVE:
+            return None
+        node = parse(lets[rate]).node
+        column = next(iter(names_in(node) - {factor.name for factor in self.factors}), None)
+        return None if column is None else (column, "%" if "%" in column else "x", substitute(node, {column: ONE}))
 
     @property
     def varying(self) -> tuple[Factor, ...]:

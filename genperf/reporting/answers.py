@@ -14,7 +14,7 @@ from genperf.errors import GenperfError, attempted
 from genperf.facts import ENDS, Facts, Normal, Record
 from genperf.reporting.place import Place, ladder_rows, ladder_table, page_ladder, short
 from genperf.search import suggest
-from genperf.words.answer import decision_sentence, next_line, record_line, sentences_of, verdict_line
+from genperf.words.answer import decision_sentence, next_line, record_line, verdict_line
 from genperf.words.growth import next_sentence, pays_judged, pays_sentence, percent_text, plan_sentence, turn_sentence
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, only_for_times, prose
@@ -68,7 +68,7 @@ def answers(place: Place) -> list[Section]:
     sections += [_next(place), *([] if facts is None else _normal(facts))]
     # What earlier predictions were worth, and the sentences that no other section has.
     texts = [capitalised(str(note)) for note in place.result.notes if note.kind == "earlier_predictions"]
-    texts += [text for name, text in ({} if facts is None else sentences_of(facts)).items() if name not in SECTIONED]
+    texts += [text for name, text in ({} if facts is None else place.answer.sentences).items() if name not in SECTIONED]
     return [*sections, *([Section(ALSO, "", tuple(texts))] if texts else [])]
 
 
@@ -207,7 +207,7 @@ def _next(place: Place) -> Section:
         why = "" if refusal is None else prose(refusal.message, f"try: {refusal.hint}" if refusal.hint else "")
         text = why if run is None else next_sentence(run, place.result.schema.target.unit)
     else:
-        run, text = place.facts.advice[0], sentences_of(place.facts)["next"]
+        run, text = place.facts.advice[0], place.answer.sentences["next"]
     if run is None:
         return Section(NEXT, "no advice", (prose(text),))
     if run.met or not run.places:

@@ -132,7 +132,7 @@ def sheet(place: Place) -> dict[str, Any]:
 
 def quantity_of(result: FitResult) -> dict[str, Any]:
     """Return what the page needs of the predicted quantity: of a measured throughput, that it comes first."""
-    target = result.schema.target
+    target, share = result.schema.target, result.schema.share
     return {
         "name": target.name,
         "unit": target.unit,
@@ -140,7 +140,8 @@ def quantity_of(result: FitResult) -> dict[str, Any]:
         "isTime": target.is_time,
         "ofSteps": result.schema.of_steps,
         "rate": _rate_unit(result),
-        "column": target.throughput or target.column,
+        "column": share[0] if share is not None else target.throughput or target.column,
+        "called": "throughput" if share is None else share[0],
         "first": "throughput" if target.work else "value",
         "beside": {name: [QUANTITIES[name].label, QUANTITIES[name].unit] for name in REPORTED_BESIDE},
     }
@@ -149,6 +150,8 @@ def quantity_of(result: FitResult) -> dict[str, Any]:
 def _rate_unit(result: FitResult) -> str:
     """Return the unit of the throughput: `images/s` of `images_per_s`, else samples, or the steps of one worker."""
     schema = result.schema
+    if schema.share is not None:
+        return schema.share[1]
     if schema.target.throughput:
         return rate_unit(samples_called(schema.target.throughput))
     of_group = {column_of(name, schema.group) for name in ("batch", "global_batch")}
@@ -278,16 +281,18 @@ def _measures(model: PageModel, group: Mapping[str, str], view: View) -> dict[st
         formulas["steps"] = call("divide", Name("samples"), work)
     quantities = quantities_of(panel, {**formulas, "machines": paid})
 
-    def written(name: str, needs: Node | None = work) -> PageFormula | None:
+    def written(name: str, needs: Node | None = work, over: Node = ONE) -> PageFormula | None:
         """Return a formula where it is known."""
         if needs is None or not quantities.has(name):
             return None
-        return formula(quantities.node(name), model.factors, GIVEN)
+        node = quantities.node(name)
+        return formula(node if over is ONE else call("divide", node, over), model.factors, GIVEN)
 
+    share = model.result.schema.share
     of_samples = _rate_unit(model.result) == "samples/s"
     name = "" if paid is None else render(paid).replace("`", "")
     return {
-        "throughput": written("throughput"),
+        "throughput": written("throughput", over=ONE if share is None else share[-1]),
         "tokens": written("tokens_per_s") if of_samples else None,
         "cost": written("cost"),
         "duration": written("total"),

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from genperf.arrays import Array, Index
 from genperf.asking.answer import Answer, Value, answer_of
 from genperf.asking.ask import Question, expectation, facts_of, plan_of, planned, work_of
+from genperf.asking.tables import with_share
 from genperf.attribution import Scaling
 from genperf.attribution.ladder import Ladder, steps_along_workers
 from genperf.attribution.scaling import scaling_along
@@ -101,6 +102,8 @@ def _pairs(text: str) -> dict[str, str]:
 def measured_text(schema: Schema) -> str:
     """Return what was measured, and in which column."""
     target = schema.target
+    if schema.share is not None:
+        return f"what each device reaches (column {schema.share[0]})"
     if target.throughput:
         return f"the throughput (column {target.throughput})"
     what = f"the time of {with_article(schema.panel.timed)}" if target.is_time else target.name
@@ -234,7 +237,7 @@ class Place(Struct, frozen=True, eq=False, dict=True):
     def answer(self) -> Answer:
         """The answer at the configuration as `ask` has it; of its value alone where no factor counts the workers."""
         if self.facts is not None:
-            return answer_of(self.facts)
+            return with_share(answer_of(self.facts), self.result.schema)
         (expected, row), rated = self._expectation, self.result.schema.target.throughput
         what, unit, ends = expected.name, expected.unit, expected.value.ends
         if rated and THROUGHPUT[0] in row:

@@ -69,6 +69,21 @@ def test_a_measured_throughput_is_what_the_page_speaks(browser: Browser, rates: 
     assert not browser.complaints()
 
 
+@pytest.mark.parametrize(("column", "whole"), [("mfu", 1.0), ("MFU (%)", 100.0)])
+def test_a_share_of_the_peak_is_one_number_at_every_door(browser: Browser, column: str, whole: float) -> None:
+    frame = pd.DataFrame({"gpus": [8, 16, 32, 64], column: whole * np.array([0.42, 0.40, 0.37, 0.33])})
+    result = gp.fit(gp.read_table(frame))
+    of_table, of_model = (gp.ask(source, gpus=128).answers[0] for source in (frame, result))
+    assert 0.2 * whole < of_table.value < 0.33 * whole
+    assert (of_model.quantity, of_model.unit) == (of_table.quantity, of_table.unit)
+    assert of_model.expected.ends == pytest.approx(of_table.expected.ends)
+    browser.open(page(result, View({"gpus": 128})))
+    label, unit, value = browser.js(
+        "return [measure().label, measure().unit(), measure().of(sheet.summary.value, sheet.at, sheet)]"
+    )
+    assert (label, unit, value) == (of_table.quantity, of_table.unit, pytest.approx(of_table.value, rel=1e-6))
+
+
 def test_the_axis_is_switched_and_kept_in_the_address(browser: Browser, groups: GroupedResult) -> None:
     result = groups["slow"]
     browser.open(page(groups))

@@ -15,7 +15,7 @@ function timeUnit() {
 // known: whether a sheet has it; of: from the predicted value at x; falls: whether it falls where the value rises.
 const MEASURES = {
   value: { label: QUANTITY.name, unit: () => QUANTITY.unit, known: () => true, of: (v) => v },
-  throughput: { label: "throughput", unit: () => QUANTITY.rate, falls: true, known: (s) => s.measures.throughput !== null,
+  throughput: { label: QUANTITY.called, unit: () => QUANTITY.rate, falls: true, known: (s) => s.measures.throughput !== null,
     of: (v, x, s) => follows("throughput", s, x, v) },
   tokens: { label: "tokens", unit: () => "tokens/s", falls: true, known: (s) => s.measures.tokens !== null,
     of: (v, x, s) => follows("tokens", s, x, v) },

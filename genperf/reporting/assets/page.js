@@ -286,7 +286,7 @@ function showAnswers() {
 function measuredFact(facts) {
   if (QUANTITY.first !== "throughput" || !sheet.measured.length) return [`${QUANTITY.name} (column ${facts.column})`, `${amount(facts.smallest)} to ${amount(facts.largest)}`];
   const k = sheet.factors.length, rates = sheet.measured.map((m) => MEASURES.throughput.of(m[k], m, sheet));
-  return [`throughput (column ${QUANTITY.column})`, `${people(Math.min(...rates))} to ${people(Math.max(...rates))} ${QUANTITY.rate}`];
+  return [`${QUANTITY.called} (column ${QUANTITY.column})`, `${people(Math.min(...rates))} to ${people(Math.max(...rates))} ${QUANTITY.rate}`];
 }
 
 function showTables() {
