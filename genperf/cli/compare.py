@@ -26,6 +26,11 @@ from genperf.cli.output import Output
     ),
     shared.PRICE,
     shared.PER,
+)
+@shared.gathered(
+    "about",
+    dict,
+    "The question",
     shared.WORK,
     option("--maximize", is_flag=True, help="The largest value is the best, not the smallest."),
     shared.INTERVAL,
@@ -38,9 +43,7 @@ def compare(
     changes: tuple[str, ...],
     price: str | None,
     per: str | None,
-    work: str | None,
-    maximize: bool,
-    interval: float,
+    about: dict[str, Any],
     roles: dict[str, Any],
     out: Output,
 ) -> None:
@@ -56,15 +59,7 @@ def compare(
         raise click.UsageError("give either --over or --or")
     fitted, wanted = configuration(at, "--at", fitted)
     changed = [configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted)[1] for text in changes]
-    ranking = search.compare(
-        fitted,
-        wanted,
-        changed or over,
-        maximize=maximize,
-        price=paid_at(price, per),
-        work=work,
-        interval=interval,
-    )
+    ranking = search.compare(fitted, wanted, changed or over, price=paid_at(price, per), **about)
     if out.written(ranking, ranking.table):
         return
     out.lines(ranking.lines)

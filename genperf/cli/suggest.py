@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -10,8 +10,15 @@ from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
 from genperf.cli.output import Output, tell
 
-if TYPE_CHECKING:
-    from genperf.prediction.bands import Band
+
+def _share(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
+    """Return `10%` or `0.1` as a share, as click's callback."""
+    from genperf.cli.options import number
+
+    if text is None:
+        return None
+    value = number(text.strip().removesuffix("%").strip(), "--within")
+    return value / 100.0 if text.strip().endswith("%") else value
 
 
 @shared.command("suggest")
@@ -20,6 +27,12 @@ if TYPE_CHECKING:
 @shared.option_group(
     "The question",
     shared.TARGET(required=True, help="The configuration to decide about: gpus=64; other factors are as measured."),
+    shared.GROUP,
+)
+@shared.gathered(
+    "about",
+    dict,
+    "The question",
     option(
         "--cost",
         metavar="FORMULA",
@@ -27,8 +40,8 @@ if TYPE_CHECKING:
         help="Cost of a second, over the factors; workers: machine-seconds. A formula with time is the whole cost.",
     ),
     option("--candidates", metavar="CSV", help="What could be measured; powers of two below the target where omitted."),
-    option("-k", "--count", default=1, type=click.IntRange(min=1), help="How many to choose."),
-    option("--within", metavar="10%|0.1", help="The half width of the target's interval to reach."),
+    option("-k", "--count", "k", default=1, type=click.IntRange(min=1), help="How many to choose."),
+    option("--within", metavar="10%|0.1", callback=_share, help="The half width of the target's interval to reach."),
     shared.WORK,
     shared.INTERVAL,
     option(
@@ -37,45 +50,26 @@ if TYPE_CHECKING:
         type=click.Choice(["confidence", "prediction"]),
         help="Of the mean, or of a new run.",
     ),
-    shared.GROUP,
 )
 @shared.shown(*shared.RESULT, shared.output("CSV", "Write what to measure here."), shared.RAW)
 def suggest(
     model: str,
     target: tuple[str, ...],
-    cost: str,
-    candidates: str | None,
-    count: int,
-    within: str | None,
-    work: str | None,
-    interval: float,
-    band: Band,
     group: str | None,
+    about: dict[str, Any],
     roles: dict[str, Any],
     out: Output,
 ) -> None:
     """Choose what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
     from genperf import search
     from genperf.attribution.answers import for_people
-    from genperf.cli.options import configuration, group_at, model_or_table, number, one_group
+    from genperf.cli.options import configuration, group_at, model_or_table, one_group
 
-    # `10%` or `0.1`.
-    percent = within is not None and within.strip().endswith("%")
-    share = None if within is None else number(within.strip().removesuffix("%").strip(), "--within")
     every = model_or_table(model, roles, *target)
     every, wanted = configuration(target, "--at (--target)", every)
     fitted = one_group(every, group_at(every, group, wanted), model)
-    suggestion = search.suggest(
-        fitted,
-        {name: value for name, value in wanted.items() if name not in every.group},
-        within=share / 100.0 if share is not None and percent else share,
-        cost=cost,
-        candidates=candidates,
-        k=count,
-        interval=interval,
-        work=work,
-        band=band,
-    )
+    wanted = {name: value for name, value in wanted.items() if name not in every.group}
+    suggestion = search.suggest(fitted, wanted, **about)
     if out.written(suggestion, suggestion.chosen):
         return
     if len(suggestion.candidates):
