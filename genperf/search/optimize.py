@@ -432,10 +432,9 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> tuple[Search, St
     if goal.maximize is not None:
         minimize = f"-({goal.maximize})"
     aim = schema.target.name if minimize is None else in_model_names(minimize, schema)
-    further = tuple(result.further)
-    words = Vocabulary(schema.target, result.panel, space.names, space.texts, further, work, step.known == "assumed")
     by_work = bool(schema.target.throughput) or "throughput" in aim
-    problem = read_problem(words, constraints, aim, job, per_unit=not job.sized and by_work and work is not None)
+    per_unit = not job.sized and by_work and work is not None
+    problem = read_problem(Vocabulary(result, space, step), constraints, aim, job, per_unit=per_unit)
     return Search(result, space, problem, task.interval, goal), step, chosen
 
 

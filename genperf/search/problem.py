@@ -11,8 +11,7 @@ from genperf.arrays import Array, Index, Mask
 from genperf.attribution.draws import curves_of, shares
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, Number, call, parse, parse_number, render, substitute
-from genperf.panel import Panel
-from genperf.panel.panel import Target
+from genperf.panel.panel import StepWork
 from genperf.panel.quantities import ONE, QUANTITIES, Quantities, beside, read_columns
 from genperf.prediction import Query, Schema, central_times, predicted_columns
 from genperf.prediction.predict import THROUGHPUT, central_values
@@ -141,35 +140,28 @@ def value(formula: Formula, columns: Columns) -> Array:
 
 
 class Vocabulary(Struct, frozen=True):
-    """The names that formulas may read."""
+    """The names that formulas may read: what a configuration has, and what follows from its prediction."""
 
-    #: What the model predicts; `time` by default.
-    target: Target
-    #: Factors of the model, by the field's names.
-    factors: Panel
-    #: `names`, `texts`: what a configuration has, and which of it is text.
-    names: tuple[str, ...]
-    texts: tuple[str, ...]
-    #: The further quantities that it predicts beside.
-    further: tuple[str, ...] = ()
-    #: The work of a step, where it is known, or what it is assumed to be in proportion to.
-    work: Node | None = None
-    assumed: bool = False
+    result: FitResult
+    space: Space
+    #: The work of a step.
+    step: StepWork
 
     @property
     def predicted(self) -> tuple[str, ...]:
         """The names of the values that come from a model: the predicted one, that on one worker, and the further."""
-        return (self.target.name, f"{self.target.name}_1", *self.further)
+        name = self.result.schema.target.name
+        return (name, f"{name}_1", *self.result.further)
 
     @property
     def quantities(self) -> list[str]:
         """The quantities that follow from a prediction; a factor of such a name stays the factor."""
-        return [q for q in (*self.predicted, "machines", *QUANTITIES) if q not in self.names]
+        return [q for q in (*self.predicted, "machines", *QUANTITIES) if q not in self.space.names]
 
     def number(self, text: str, quantities: bool = False) -> Formula:
         """Read a formula that is a number; if `quantities`, it may also read what follows from a prediction."""
-        names = [*self.names, *(self.quantities if quantities else [])]
-        return parse_number(text, names, self.texts, logical=False)
+        names = [*self.space.names, *(self.quantities if quantities else [])]
+        return parse_number(text, names, self.space.texts, logical=False)
 
     def count(self, option: str, text: str) -> Node:
         """Read a number of steps or machines."""
@@ -183,8 +175,9 @@ def read_problem(
     words: Vocabulary, where: Sequence[str], minimize: str, job: Job, *, per_unit: bool = False
 ) -> SearchProblem:
     """Read the formulas."""
-    target, (predicted, on_one_worker, *_) = words.target, words.predicted
-    for name in {predicted, on_one_worker} & set(words.names):
+    (predicted, on_one_worker, *_), names = words.predicted, words.space.names
+    target, panel = words.result.schema.target, words.result.panel
+    for name in {predicted, on_one_worker} & {*names}:
         raise ModelError(f"'{name}' is what the model predicts, and a factor is named so", hint="rename the column")
     if not target.is_time and (job.sized or job.priced):
         raise ModelError(
@@ -196,7 +189,7 @@ def read_problem(
     objective = total if minimize == predicted else words.number(minimize, quantities=True)
     comparisons = []
     for text in where:
-        formula = parse(text, [*words.names, *words.quantities], words.texts)
+        formula = parse(text, [*names, *words.quantities], words.space.texts)
         if not formula.logical:
             hint = f"{text} <= 64"
             raise FormulaError("a constraint is a comparison", text=text, column=0, width=len(text), hint=hint)
@@ -210,8 +203,8 @@ def read_problem(
         )
     for name in sorted(read & {"throughput", "machines", "cost"}):
         follow.node(name)
-    ones = (*words.factors.counts, words.factors.find("devices_per_node"))
-    one_worker = tuple(f.name for f in ones if f is not None and f.name in words.names)
+    ones = (*panel.counts, panel.find("devices_per_node"))
+    one_worker = tuple(f.name for f in ones if f is not None and f.name in names)
     if on_one_worker in read and not one_worker:
         what = "and no factor that is varied counts the workers"
         raise ModelError(f"{on_one_worker} is the {predicted} on one worker, {what}")
@@ -240,19 +233,20 @@ def read_problem(
 
 def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
     """Return what follows from a prediction and the job; if `per_unit`, of one unit of work where it has no size."""
-    counted = next((Name(f.name) for f in words.factors.counts if f.name in words.names), None)
-    formulas = {"value": Name(words.target.name), "work": words.work, "steps": ONE, "price": ONE}
-    formulas |= {name: words.factors.node(name) for name in read_columns()}
+    panel, work = words.result.panel, words.step.proportional
+    counted = next((Name(f.name) for f in panel.counts if f.name in words.space.names), None)
+    formulas = {"value": Name(words.predicted[0]), "work": work, "steps": ONE, "price": ONE}
+    formulas |= {name: panel.node(name) for name in read_columns()}
     if job.steps is not None:
         formulas["steps"] = words.count("--steps", job.steps)
     elif job.samples is not None or per_unit:
-        if words.work is None or (words.assumed and job.samples is not None):
+        if work is None or (words.step.known == "assumed" and job.samples is not None):
             raise ModelError(
                 "the work of a step is not known: no throughput was measured, and no column is a batch",
                 hint="--work '32*workers'; or --steps FORMULA in place of --samples, for example "
                 "--steps '1e6/(32*workers)'; of epochs --steps 90",
             )
-        formulas["steps"] = call("divide", 1.0 if job.samples is None else job.samples, words.work)
+        formulas["steps"] = call("divide", 1.0 if job.samples is None else job.samples, work)
     formulas["machines"] = counted if job.per is None else words.count("--per", job.per)
     if job.priced:
         formulas["price"] = words.number(str(job.price)).node
