@@ -101,18 +101,15 @@ def _errors(predicted: pd.DataFrame) -> pd.DataFrame:
     """Return a row per framework and one for all: errors in % of genperf and of last point, and the coverage."""
     import pandas as pd
 
-    from genperf.metrics import coverage, mape, median_ape
     from genperf.panel.panel import TIME
+    from genperf.validation import ModelScore
 
-    rows = []
-    framework = predicted["framework"].map(FRAMEWORKS)
+    rows, framework = [], predicted["framework"].map(FRAMEWORKS)
     for name in (*dict.fromkeys(FRAMEWORKS.values()), "all"):
-        predicted_rows = predicted if name == "all" else predicted[framework == name]
-        measured = predicted_rows["measured"]
-        errors = {
-            name: f"{median_ape(predicted_rows[column], measured):.1f} ({mape(predicted_rows[column], measured):.1f}) %"
-            for name, column in (("genperf", TIME), ("last point", "last_point"))
-        }
-        covered = f"{coverage(predicted_rows['lower'], predicted_rows['upper'], measured):.0f} %"
-        rows.append({"framework": name, "series": len(predicted_rows), **errors, "90 % interval covers": covered})
+        some = predicted if name == "all" else predicted[framework == name]
+        columns = {"genperf": TIME, "last point": "last_point"}
+        scores = {model: ModelScore(model, some.assign(predicted=some[column])) for model, column in columns.items()}
+        errors = {model: f"{score.median_ape:.1f} ({score.mape:.1f}) %" for model, score in scores.items()}
+        covered = f"{scores['genperf'].coverage:.0f} %"
+        rows.append({"framework": name, "series": len(some), **errors, "90 % interval covers": covered})
     return pd.DataFrame(rows)
