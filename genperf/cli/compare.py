@@ -58,7 +58,10 @@ def compare(
     if over is not None and changes:
         raise click.UsageError("give either --over or --or")
     fitted, wanted = configuration(at, "--at", fitted)
-    changed = [configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted)[1] for text in changes]
+    changed = list[dict[str, str]]()
+    for text in changes:
+        fitted, change = configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted)
+        changed.append(change)
     ranking = search.compare(fitted, wanted, changed or over, price=paid_at(price, per), **about)
     if out.written(ranking, ranking.table):
         return

@@ -101,6 +101,9 @@ def configuration(texts: Sequence[str], option: str, fitted: Fitted) -> tuple[Fi
     no run shows is told, and the model that is returned is blind by it.
     """
     requested = fitted.requested(pairs(with_scale(texts), option, [*names_of(fitted), *fitted.first.schema.synonyms]))
+    if texts and not requested.at and option in ("--or", "--versus"):
+        # Nothing is left of a change.
+        raise GenperfError(requested.notes[0], hint="a change of what the runs show")
     for note in requested.notes:
         tell(f"note: {note}", err=True)
     values = {n: plain_amounts(text) if _numeric(n, fitted) else text for n, text in requested.at.items()}

@@ -933,25 +933,22 @@ def test_names_that_say_the_same_mean_it_at_every_door(shell: Shell) -> None:
     assert "no run has Benchmark=bert" in text
     assert "one of resnet, vgg" in text
     # Another number of a column that never changed is not heeded: every command tells it, and is blind by it.
-    always, asked = "lr was always 8: nothing shows another one", ("--at", "num_gpus=32,lr=9,Framework=tf")
-    optimized = ("--over", "num_gpus=32,lr=9,Framework=tf")
+    always, asked = "lr was always 8: nothing shows another one", "num_gpus=32,lr=9,Framework=tf"
+    commands = (
+        ("predictions", "predict", "--at", asked),
+        ("ranking", "compare", "--or", "num_gpus=64", "--at", asked),
+        ("verdicts", "explain", "--at", asked),
+        ("best", "optimize", "--over", asked),
+    )
     for source in ("runs.csv", "model.json"):
         answer = gp.ask(source, num_gpus=32, lr=9, Framework="tf")
         assert always in answer.notes
         judged = [(answer.answers[0].verdict, answer.answers[0].reason)]
-        for command, key in (
-            ("predict", "predictions"),
-            ("compare", "ranking"),
-            ("explain", "verdicts"),
-            ("optimize", "best"),
-        ):
-            words = [
-                *(asked if command != "optimize" else optimized),
-                *(["--or", "num_gpus=64"] * (command == "compare")),
-            ]
+        for key, command, *words in commands:
             plain = json.loads(done(shell, command, source, *words, "--json"))
             judged += [(row["verdict"], row["reason"]) for row in plain[key]]
         assert all(verdict == "extrapolating-blind" and reason.startswith(always) for verdict, reason in judged)
+        assert always in refusal(shell, "compare", source, "--at", "num_gpus=32,Framework=tf", "--or", "lr=9")
 
 
 def test_what_a_question_leaves_open_is_taken_at_every_door_as_ask_takes_it(shell: Shell) -> None:
