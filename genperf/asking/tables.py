@@ -231,12 +231,12 @@ def with_share(answer: Answer, schema: Schema) -> Answer:
 
 def _of_column(value: Value, at: Mapping[str, Any], factor: float) -> Value:
     """Return a value of a column that is no total with its sentences; a throughput over the factor is the value."""
-    told = _in_plain_words(value, at)
-    if told.facts is None or told.facts.column is not None:
+    worded = _in_plain_words(value, at)
+    if worded.facts is None or worded.facts.column is not None:
         # Of the facts of a time of no step the next run is told.
-        return replace(told, only=("next",))
-    in_unit = replace(told.facts, column=(value.quantity, value.unit, 1.0 / factor))
-    return replace(told, facts=in_unit, only=("pays", "limit", "normal", "nodes", "next"))
+        return replace(worded, only=("next",))
+    in_unit = replace(worded.facts, column=(value.quantity, value.unit, 1.0 / factor))
+    return replace(worded, facts=in_unit, only=("pays", "limit", "normal", "nodes", "next"))
 
 
 def ask_recognised(
