@@ -56,7 +56,7 @@ PICTURE_ROWS = 4
 MOST_ROWS = 5
 _JOB = ("whole job", "job's cost")
 #: Rows that answer an amount of work in the question: they stand before what follows from the step.
-ASKED = {*_JOB, *(QUANTITIES[name].label for name in ("days", "training_cost"))}
+OF_THE_QUESTION = {*_JOB, *(QUANTITIES[name].label for name in ("days", "training_cost"))}
 #: Numbers of a unit of time from which on they are written in seconds.
 LARGE = 1e5
 #: Further measured quantities of a card at most: the others are in `--full`.
@@ -387,7 +387,9 @@ def _row(row: Row) -> Text:
 def rows_of(answer: Answer) -> list[Row]:
     """Return the rows of the card and of the page: what is wanted, the amounts that are asked about, the others."""
     wanted, rows = answer.answers[0].quantity, dict[tuple[str, str], Row]()
-    for row in sorted(_known_rows(answer), key=lambda row: (row.name != wanted, row.name not in ASKED, not row.beside)):
+    for row in sorted(
+        _known_rows(answer), key=lambda row: (row.name != wanted, row.name not in OF_THE_QUESTION, not row.beside)
+    ):
         rows.setdefault((row.name, row.value), row)
     return list(rows.values())[:MOST_ROWS]
 

@@ -531,8 +531,8 @@ def _group(
         # What one group takes is not reported: it is a small part of the whole.
         with listening(None):
             place = place_of(result, question_of(result, names, key, view), view.target, view.along, whole)
-            told = line(place, dict(zip(names, key, strict=True)), view)
-            return {"sheet": told | sheet(place) if whole else told}
+            contents = line(place, dict(zip(names, key, strict=True)), view)
+            return {"sheet": contents | sheet(place) if whole else contents}
     except GenperfError as error:
         if alone:
             raise
