@@ -17,7 +17,6 @@ import msgspec
 import numpy as np
 
 from genperf import __version__
-from genperf.arrays import Index
 from genperf.attribution import Scaling
 from genperf.attribution.answers import FORM, doublings_for_people
 from genperf.attribution.elasticity import doublings_by_level
@@ -181,23 +180,18 @@ def _predicting(result: FitResult, interval: float) -> dict[str, Any]:
 def _path(path: Ladder, names: list[str]) -> dict[str, Any]:
     """Return the counts at which the slider stops, and the factors that follow them."""
     rows = slider(path.counts)
+    counts = path.counts[rows]
+    drawn = thinned(counts, DRAWN_STEPS, np.array([path.along.upper]))
     return {
-        "counts": path.counts[rows].tolist(),
+        "counts": counts.tolist(),
         "follow": {
             str(names.index(n)): values[rows].tolist()
             for n, values in path.columns.items()
             if n != path.along.name and n in names and len({*values.tolist()}) > 1
         },
         "work": None if path.work is None else shorts(path.work[rows], 9),
-        "drawn": _drawn(path).tolist(),
+        "drawn": drawn[counts[drawn] <= path.along.upper * DRAWN_MULTIPLE * 1.0001].tolist(),
     }
-
-
-def _drawn(path: Ladder) -> Index:
-    """Return which stops of the slider are in the figures."""
-    counts = path.counts[slider(path.counts)]
-    drawn = thinned(counts, DRAWN_STEPS, np.array([path.along.upper]))
-    return np.asarray(drawn[counts[drawn] <= path.along.upper * DRAWN_MULTIPLE * 1.0001])
 
 
 def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
