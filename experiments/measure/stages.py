@@ -19,6 +19,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from work import Stopwatch
+
 #: When gradients leave: DistributedDataParallel with a bucket a layer (or what is like it elsewhere), with one bucket
 #: for all, and `no_sync` with an exchange by hand after the backward pass.
 LAYERS, ONE_BUCKET, AFTERWARDS = "layers", "one bucket", "afterwards"
@@ -66,6 +68,15 @@ class Loader:
 
     def copy(self) -> None:
         wait(self.waiting.h2d)
+
+    def timed(self) -> Stopwatch:
+        """Read a batch and copy it, and return the stopwatch that timed both."""
+        watch = Stopwatch()
+        self.read()
+        watch.lap("io")
+        self.copy()
+        watch.lap("h2d")
+        return watch
 
     def batch(self) -> None:
         if self._next is None:

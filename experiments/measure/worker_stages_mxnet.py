@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from framework_mxnet import JOB, MEETING, RANK, mx, store
 from stages import LAYERS, Loader, wait, waits
-from work import Case, Profiled, Stopwatch, serve
+from work import Case, Profiled, serve
 
 
 class Step(Profiled):
@@ -46,11 +46,7 @@ class Step(Profiled):
         return {}
 
     def profile(self) -> dict[str, float]:
-        watch = Stopwatch()
-        self.loader.read()
-        watch.lap("io")
-        self.loader.copy()
-        watch.lap("h2d")
+        watch = self.loader.timed()
         self._forward()
         watch.lap("forward")
         self._backward(lambda layer: None)

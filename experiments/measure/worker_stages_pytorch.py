@@ -14,7 +14,7 @@ from framework_pytorch import RANK, WORKERS, gather, measure
 from stages import AFTERWARDS, LAYERS, ONE_BUCKET, Loader, wait, waits
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
-from work import Case, Profiled, Stopwatch
+from work import Case, Profiled
 
 _MIB = 1 << 20
 
@@ -164,11 +164,7 @@ class Step(Profiled):
         return {}
 
     def profile(self) -> dict[str, float]:
-        watch = Stopwatch()
-        self.loader.read()
-        watch.lap("io")
-        self.loader.copy()
-        watch.lap("h2d")
+        watch = self.loader.timed()
         self.optimizer.zero_grad()
         with self.exchange.unshared():
             loss = self.exchange.model(self.x).sum()

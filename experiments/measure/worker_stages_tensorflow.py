@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from framework_tensorflow import JOB, MEETING, RANK, STRATEGY, WORKERS, tf
 from stages import LAYERS, Loader, wait, waits
-from work import Case, Profiled, Stopwatch, serve
+from work import Case, Profiled, serve
 
 
 def waited(seconds: float, before: tf.Tensor) -> tf.Tensor:
@@ -59,11 +59,7 @@ class Step(Profiled):
         return {}
 
     def profile(self) -> dict[str, float]:
-        watch = Stopwatch()
-        self.loader.read()
-        watch.lap("io")
-        self.loader.copy()
-        watch.lap("h2d")
+        watch = self.loader.timed()
         self.graphs["forward"]().numpy()
         watch.lap("forward")
         gradients = self.graphs["backward"]()

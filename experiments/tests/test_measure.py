@@ -67,37 +67,31 @@ def test_a_table_knows_what_it_holds_and_times_have_six_digits(tmp_path: Path) -
     assert path.read_text() == "workers,repeat,step_time_s\n2,0,0.123457\n2,1,0.123457\n"
 
 
-@pytest.mark.parametrize("cut", ["4,0,0.5\n", "4,0,0.5\n4,1,0.", "4,0", "4"])
-def test_what_a_crash_cut_off_is_taken_away_and_measured_again(tmp_path: Path, cut: str) -> None:
+HEADER = "workers,repeat,step_time_s\n"
+WHOLE = f"{HEADER}2,0,0.1\n2,1,0.1\n"
+
+
+@pytest.mark.parametrize(
+    ("kept", "cut"),
+    [*((WHOLE, cut) for cut in ("4,0,0.5\n", "4,0,0.5\n4,1,0.", "4,0", "4")), (HEADER, ""), ("", "workers,rep")],
+)
+def test_what_a_crash_cut_off_is_taken_away_and_measured_again(tmp_path: Path, kept: str, cut: str) -> None:
     path = tmp_path / "t.csv"
-    whole = "workers,repeat,step_time_s\n2,0,0.1\n2,1,0.1\n"
-    path.write_text(whole + cut)
+    path.write_text(kept + cut)
     found = recorder(path)
-    assert (found.has({"workers": 2}), found.has({"workers": 4})) == (True, False)
-    assert path.read_text() == whole
+    assert (found.has({"workers": 2}), found.has({"workers": 4})) == (kept == WHOLE, False)
+    assert path.read_text() == (kept or HEADER)
 
 
-def test_a_table_of_another_campaign_is_refused_and_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"a,b\n1,2\n", "other columns"), (b"\xff\xfe\x00", "not a table of a c")]
+)
+def test_a_table_of_another_campaign_is_refused_and_left_alone(tmp_path: Path, content: bytes, said: str) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("a,b\n1,2\n")
-    with pytest.raises(MeasureError, match="other columns"):
+    path.write_bytes(content)
+    with pytest.raises(MeasureError, match=said):
         recorder(path)
-    assert path.read_text() == "a,b\n1,2\n"
-
-
-@pytest.mark.parametrize("cut", ["", "workers,rep"])
-def test_a_header_that_a_crash_cut_off_is_begun_again(tmp_path: Path, cut: str) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text(cut)
-    assert not recorder(path).has({"workers": 2})
-    assert path.read_text() == "workers,repeat,step_time_s\n"
-
-
-def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(MeasureError, match="not a table of a campaign"):
-        recorder(path)
+    assert path.read_bytes() == content
 
 
 # --- a worker --------------------------------------------------------------------------------------------------------

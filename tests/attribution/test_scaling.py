@@ -16,10 +16,7 @@ from worked_models import BATCH, GLOBAL, NODES, WORKERS, member, model
 import genperf as gp
 from genperf.asking import Question, ask
 from genperf.attribution import Knee, Scaling, scaling
-from genperf.attribution.answers import doublings_for_people
-from genperf.attribution.draws import curves_of
 from genperf.attribution.elasticity import doublings, doublings_by_level
-from genperf.prediction import Spread
 from genperf.table import Factor
 from genperf.words.growth import turn_sentence
 
@@ -218,27 +215,6 @@ def test_every_level_is_doubled_at_one_configuration() -> None:
 
 # --- ratios of predictions: what both share cancels, and the interval is that of the draws ---------------------------
 
-LEVELS = (0.05, 0.95)
-
-
-@pytest.mark.parametrize(
-    ("term", "draws", "counts", "spread", "ends"),
-    [
-        # T = a·n with a uncertain by a factor: T(8)/T(2) is 4 in every draw.
-        ("a*workers", [[a] for a in np.geomspace(0.5, 2.0, 101)], [2.0, 8.0], 0.0, np.log([4.0, 4.0])),
-        # One doubling beyond 16 adds 10 %, two add 20 %, by one z: the ratio has 10 %, its ends are 1.645 of it away.
-        ("a", [[1.0]] * 50, [32.0, 64.0], 0.1, [-0.1645, 0.1645]),
-    ],
-    ids=["an error of the level cancels", "distance moves both rows of a draw"],
-)
-def test_what_both_rows_of_a_ratio_share(
-    term: str, draws: list[list[float]], counts: list[float], spread: float, ends: list[float]
-) -> None:
-    result = model(member({"all": term}, {"a": 1.0}, draws), spread=Spread(per_doubling=spread))
-    ratio = curves_of(result, {"workers": np.array(counts)}).ratios(1, 0)
-    assert ratio.quantiles(LEVELS).ravel() == pytest.approx(ends, rel=0.02)
-    assert ratio.chance_below(np.array([ends[0] - 0.3, ends[1] + 0.3])) == pytest.approx([0.0, 1.0], abs=0.01)
-
 
 @pytest.fixture(scope="module")
 def uncounted() -> gp.FitResult:
@@ -331,15 +307,3 @@ def test_efficiency_is_the_ratio_of_throughputs(serial: float, growing: float, w
     answer = knee_of(COUNTS, speeds, "gpus" if weak else "1", "auto")
     # `auto` smooths: where the time turns at the last count but one, the last one is up to 11 % off the measured value.
     assert_agreement(answer, COUNTS, speeds, 0.5, tolerance=0.15)
-
-
-def test_levels_within_each_others_intervals_share_a_row() -> None:
-    rows = [("a", 2.0, 1.9, 2.1), ("b", 1.0, 0.9, 1.1), ("c", 2.05, 1.95, 2.2), ("a", 1.0, 1.0, 1.0)]
-    frame = pd.DataFrame(rows, columns=["level", "times", "lower", "upper"])
-    frame = pd.concat([frame[:3], frame[3:].assign(level="x"), frame[3:].assign(level="y")])
-    shown = doublings_for_people(frame.assign(factor="n", categorical=[*["net"] * 3, *["site"] * 2]))
-    assert shown.to_numpy().tolist() == [
-        ["net = a, c", "2.02 (1.90–2.20)"],
-        ["net = b", "1.00 (0.90–1.10)"],
-        ["any site", "1.00 (1.00–1.00)"],
-    ]

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.discrepancy import form
 
 
 def separable(values: dict[str, tuple[float, ...]], seed: int, noise: float) -> gp.Table:
@@ -60,17 +59,6 @@ def test_two_values_of_a_size_do_not_determine_its_exponent() -> None:
     ends = dict(zip(fitted.expression.constant_names, fitted.constant_interval(0.9), strict=True))
     assert ends["p_batch"][0] < 0.8 < ends["p_batch"][1]
     assert ends["p_batch"][1] - ends["p_batch"][0] > 0.15
-
-
-def test_the_error_of_a_form_is_found_in_neighbours_that_depart_together() -> None:
-    places = np.linspace(0.0, 8.0, 80)[:, None] / form.LENGTH
-    slopes = np.ones((80, 1))
-    noise = 0.02 * np.random.default_rng(0).standard_normal(80)
-    assert form.deviation(noise, slopes, places) < 0.01
-    wave = (
-        0.1 * np.linalg.cholesky(form.covariance(places) + 1e-9 * np.eye(80)) @ np.random.default_rng(1).normal(size=80)
-    )
-    assert form.deviation(wave + noise, slopes, places) == pytest.approx(0.1, rel=0.4)
 
 
 @pytest.mark.parametrize("seed", range(2))

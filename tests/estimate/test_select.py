@@ -20,11 +20,10 @@ from genperf.estimate.candidates import (
     candidates_of,
     folds_of,
 )
-from genperf.estimate.grow import USUAL_SIZE, GrowthProblem, grow
 from genperf.estimate.outcome import RMS_OVER_MEAN, resampled
 from genperf.estimate.problem import problem_of
 from genperf.models import family_named
-from genperf.models.generic import MAX_TERM_LEVELS, Structure, generic, interactions, kinds_of
+from genperf.models.generic import MAX_TERM_LEVELS, Structure, generic
 from genperf.prediction import central_times
 from genperf.result import GroupedResult, dump_model
 from genperf.solver import solve
@@ -121,26 +120,6 @@ def runs_of_grow(slow: float = 1.0, noise: float = 0.01) -> gp.Table:
     return gp.read_table(frame.assign(t=time), time="t", intrinsic="batch", categorical="net,precision")
 
 
-def growing_of(table: gp.Table) -> tuple[GrowthProblem, np.ndarray]:
-    """Return the growth of a product on a table, and its start."""
-    base = generic(table.factors, Structure("product", 1))
-    problem = problem_of(base, table, FitOptions())
-    start = problem.projected(problem.start[None, :])[0]
-    return GrowthProblem(base, problem, interactions(table.factors, table.columns), table), start
-
-
-def test_the_arrays_are_the_values_of_the_expression() -> None:
-    table = runs_of_grow(1.5)
-    growing, start = growing_of(table)
-    grown = grow(growing, start, np.ones((1, len(table)), bool))[0]
-    expression = growing.expression(grown)
-    values = dict(zip(expression.constant_names, grown.constants, strict=True))
-    predicted = expression.evaluate(table.columns, values)
-    assert grown.problem.predict(grown.constants[None, :])[0] == pytest.approx(predicted, rel=1e-12)
-    _, exact = expression.bind(table.columns).jacobian(grown.constants[None, :])
-    assert grown.problem.jacobian(grown.constants[None, :])[1] == pytest.approx(exact, rel=1e-9, abs=1e-12)
-
-
 def test_a_combination_that_differs_grows_and_is_predicted() -> None:
     table = runs_of_grow(1.5)
     # A constant that is fixed stays.
@@ -156,35 +135,6 @@ def test_a_combination_that_differs_grows_and_is_predicted() -> None:
     # Without categories it is a product.
     plain = read(runs(20))
     assert all(c.size == 1.0 for c in gp.fit(plain, "generic", structure="grown", draws=2).best.expression.constants)
-
-
-def test_what_explains_nothing_is_pruned() -> None:
-    table = runs_of_grow()
-    growing, start = growing_of(table)
-    grown = grow(growing, start, np.ones((1, len(table)), bool))[0]
-    assert len(grown.kept) < len(growing.offered)
-    assert np.all(grown.sizes < 2.0 * USUAL_SIZE)
-
-
-def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> None:
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame(rng.choice([1.0, 2.0, 4.0, 8.0, 16.0], (120, 3)), columns=["batch", "hidden", "idle"])
-    frame["kernel"] = rng.choice(["a", "b", "c", "d"], 120)
-    frame["t"] = (0.1 * frame.batch**0.8 + 0.3 * frame.hidden**1.1) * np.exp(rng.normal(0.0, 0.1, 120))
-    table = gp.read_table(frame, time="t", intrinsic="batch,hidden,idle", categorical="kernel")
-    base = generic(table.factors, Structure("product", 2))
-    problem = problem_of(base, table, FitOptions())
-    kinds = kinds_of(base)
-    start = solve(problem, seed=0).constants
-    growing = GrowthProblem(base, problem, (), table)
-    grown = grow(growing, start[None], np.ones((1, len(table)), bool))[0]
-    plain = [c.size for c in growing.expression(grown).constants]
-    size = dict(zip(kinds, plain, strict=True))
-    assert size["p_idle"] < 0.1 < 0.3 < min(size["p_batch"], size["p_hidden"])
-    assert max(size["d1_kernel[]"], size["d2_kernel[]"]) < 0.1
-    # A coefficient keeps its size, and the noise gives λ.
-    assert [s for kind, s in zip(kinds, plain, strict=True) if not kind] == [1.0] * kinds.count("")
-    assert grown.problem.penalty.strength == pytest.approx(2.0 * 0.1**2 / len(table), rel=0.5)
 
 
 # --- linear families solved many at once: exact, and the same numbers whatever is solved beside them -----------------

@@ -74,20 +74,6 @@ def test_densities_and_forecasts_are_those_of_a_gaussian_process():
         assert_allclose(variance[0], left + slope**2 + (step * noise) ** 2, rtol=1e-4, atol=1e-6)
 
 
-def test_draws_hold_the_weights():
-    one = posterior([1.0, 1.05, 1.11, 1.16], variance=1e-4)
-    draws = one.draws(20000)
-    shares, weights = np.bincount(draws.walk, minlength=4) / 20000.0, one.weights / one.weights.sum()
-    assert_allclose(shares, weights.sum(axis=1), atol=5e-3)
-    rank = np.argsort(one.layout.order)
-    assert (np.diff(rank[draws.curve]) >= 0).all()
-    assert_allclose(np.mean(rank[draws.curve]), weights.sum(axis=0) @ rank, rtol=2e-3)
-    # Series of equal counts share a layout.
-    other = posterior([2.0, 2.0, 2.0, 2.1], variance=1e-4)
-    assert other.layout is one.layout
-    assert_allclose([each.weights.max() for each in (one, other)], 1.0)
-
-
 def test_an_unseen_network_widens_upwards_only():
     flat = posterior([1.0, 1.0, 1.0, 1.0])
     inside = forecast([flat.draws()], [1.0], [Counts(np.array([16.0]), np.array([1.0]), np.ones(1))]).interval()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
 from itertools import product
 
@@ -14,12 +13,10 @@ from helpers import panel_with, runs_of
 import genperf as gp
 from genperf.errors import FitError, ModelError
 from genperf.formula import Call, Name, Number, parse
-from genperf.models import ALIASES, MODELS, family_named
-from genperf.models.jobs import cntk
+from genperf.models import MODELS
 from genperf.models.network import checked_hints, network_of, with_devices_per_node
 from genperf.panel import Table
-from genperf.panel.panel import DERIVED, UNITS
-from genperf.table import Factor
+from genperf.panel.panel import UNITS
 from genperf.table.cells import measure
 
 ALL = list(MODELS.values())
@@ -163,22 +160,6 @@ def test_columns_may_be_named_as_a_constant_or_in_any_way(family, table):
         assert set(expression.constant_names).isdisjoint([*letters, *named.values()])
         assert parse(str(expression)).node == expression.node
         assert expression.family == "generic" or set(expression.factors) <= {*named.values(), *letters}
-
-
-@pytest.mark.parametrize(
-    ("columns", "wanted", "formula"),
-    [
-        (["gpus", "global_batch"], "batch", "global_batch/gpus"),
-        (["workers", "samples", "batch"], "iterations", "samples/(batch*workers)"),
-        (["workers", "gpus_per_node"], "nodes", "ceil(workers/gpus_per_node)"),
-        (["params"], "bytes", "4*params"),
-        (["workers"], "batch", None),  # batch from global batch from batch: no circle
-    ],
-)
-def test_derived_factors(columns, wanted, formula):
-    node = panel_with(Factor(name, "extrinsic") for name in columns).node(wanted)
-    assert node == (None if formula is None else parse(formula).node)
-    assert {*DERIVED} <= set(ALIASES)
 
 
 def test_a_column_of_servers_with_zeros_is_not_divided_by():
@@ -430,15 +411,6 @@ def test_the_law_of_the_measured_steps_is_chosen_and_extrapolates(hides: bool) -
     assert times == pytest.approx(asked.measured, rel=0.02)
 
 
-def test_a_batch_that_is_always_the_same_shows_nothing_to_hide_behind() -> None:
-    workers = Factor("workers", "extrinsic", lower=2, upper=8, distinct=3, positive=True, integer=True)
-    batch = Factor("batch", "intrinsic", lower=4, upper=4, distinct=1, positive=True, integer=True)
-    several = Factor("batch", "intrinsic", lower=4, upper=8, distinct=2, positive=True, integer=True)
-    family = family_named("ring-allreduce")
-    assert [e.is_sum for e in family.expressions(panel_with([workers, batch]))] == [False]
-    assert [e.is_sum for e in family.expressions(panel_with([workers, several]))] == [False, False, True]
-
-
 def test_one_of_four_layers_follows() -> None:
     """By layers of equal length: each is exchanged once it is computed and the one before it has been exchanged."""
     table = rings(True)
@@ -481,29 +453,6 @@ def test_the_server_is_chosen_by_held_out_jobs(law, maxima):
     asked = runs_of(law, {**JOBS, "workers": [32]})
     predicted = result.predict(asked.drop(columns="s")).time
     assert np.abs(predicted / asked.s - 1).max() < 0.1
-
-
-def simulated(workers: int, computation: float, service: float, iterations: int) -> float:
-    """The time at which the last worker has done its iterations at a server that takes one after another."""
-    waiting = [(computation, worker, 0) for worker in range(workers)]
-    free = 0.0
-    while waiting:
-        came, worker, done = heapq.heappop(waiting)
-        free = max(free, came) + service
-        if done + 1 < iterations:
-            heapq.heappush(waiting, (free + computation, worker, done + 1))
-    return free
-
-
-@pytest.mark.parametrize("workers", [1, 2, 5, 6, 7, 20])
-@pytest.mark.parametrize("iterations", [1, 4])
-def test_workers_that_start_together_are_in_step_for_one_round(workers, iterations):
-    """With 0.5 s of computation and 0.1 s of service the server has no pause from 6 workers on."""
-    factors = panel_with(Factor(name, "extrinsic") for name in ("workers", "iterations", "batch"))
-    law = cntk(factors, "started queue")
-    columns = {"workers": np.array([float(workers)]), "iterations": np.array([float(iterations)]), "batch": np.ones(1)}
-    values = {"i0": 0.0, "i1": 0.0, "q": 1.0, "a": 0.5, "c": 0.0, "s": 0.1, "rounds": 1.0}
-    assert law.evaluate(columns, values)[0] == pytest.approx(simulated(workers, 0.5, 0.1, iterations))
 
 
 def started(f):

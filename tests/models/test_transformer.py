@@ -8,9 +8,11 @@ from helpers import panel_with
 import genperf as gp
 from genperf.errors import ModelError, TableError
 from genperf.formula import parse
+from genperf.models import ALIASES
 from genperf.models.transformer import build, build_memory
 from genperf.models.transformer_layout import OFFLOAD, RECOMPUTATION, ZERO
 from genperf.panel import read_table
+from genperf.panel.panel import DERIVED
 from genperf.panel.reading import read_columns
 from genperf.table import Factor
 from genperf.table.cells import measure
@@ -253,8 +255,15 @@ def test_the_parts_worked_by_hand():
     assert memory["constant"] == 1.0
 
 
-def test_one_replica_exchanges_no_gradients():
+def test_what_a_layout_changes_in_the_parts():
+    # One replica exchanges no gradients, 8 samples fill a pipeline in part, offloaded states are not on the device.
     assert parts(dp=1.0)["buckets"] == 0.0
+    assert parts(gbs=8.0)["activations"] == pytest.approx(parts()["activations"] / 4)
+    assert parts(zero_stage=2.0, offload=1.0)["optimizer"] == 0.0
+    # Logits are of a single stage: 2 samples × 1000 tokens × 32000 words over 2 tensor ways.
+    assert "logits" not in parts()
+    assert parts(pp=1.0, vocab_size=32000.0)["logits"] == pytest.approx(2 * 1000 * 32000 / 2)
+    assert parts(vocab_size=32000.0)["logits"] == 0.0
 
 
 def test_expert_ways_divide_the_experts_and_nothing_else():
@@ -262,10 +271,6 @@ def test_expert_ways_divide_the_experts_and_nothing_else():
     assert one.pop("experts") == pytest.approx(dense["states"])
     assert four.pop("experts") == pytest.approx(dense["states"] / 4)
     assert one == four == dense
-
-
-def test_few_micro_batches_fill_a_pipeline_only_in_part():
-    assert parts(gbs=8.0)["activations"] == pytest.approx(parts()["activations"] / 4)
 
 
 @pytest.mark.parametrize(
@@ -298,17 +303,6 @@ def test_selective_recomputation_leaves_out_the_scores_alone():
     assert terms["inputs"][1] == 0.0
 
 
-def test_logits_are_of_a_single_stage():
-    assert "logits" not in parts()
-    # 2 samples × 1000 tokens × 32000 words over 2 tensor ways.
-    assert parts(pp=1.0, vocab_size=32000.0)["logits"] == pytest.approx(2 * 1000 * 32000 / 2)
-    assert parts(vocab_size=32000.0)["logits"] == 0.0
-
-
-def test_offloaded_states_are_not_on_the_device():
-    assert parts(zero_stage=2.0, offload=1.0)["optimizer"] == 0.0
-
-
 def test_auto_takes_it_for_a_memory_and_not_for_a_time():
     rng = np.random.default_rng(0)
     ways = rng.choice([1.0, 2.0, 4.0], (3, 50))
@@ -330,43 +324,31 @@ def test_auto_takes_it_for_a_memory_and_not_for_a_time():
 
 # --- the names of a transformer's layout in the spellings of the frameworks, and what follows from them --------------
 
-MEGATRON = {
-    "--tensor-model-parallel-size": "tensor_parallel",
-    "--pipeline-model-parallel-size": "pipeline_parallel",
-    "--micro-batch-size": "micro_batch",
-    "--seq-length": "sequence",
-    "--num-attention-heads": "heads",
-}
-DEEPSPEED = {
-    "train_micro_batch_size_per_gpu": "micro_batch",
-    "train_batch_size": "global_batch",
-    "gradient_accumulation_steps": "micro_batches",
-    "zero_optimization.stage": "zero",
-}
-FSDP = {"sharding_strategy": "zero", "cpu_offload": "offload", "mixed_precision": "precision"}
-NANOTRON = {
-    "parallelism.dp": "data_parallel",
-    "parallelism.tp": "tensor_parallel",
-    "parallelism.pp": "pipeline_parallel",
-    "tokens.batch_accumulation_per_replica": "micro_batches",
-    "tokens.sequence_length": "sequence",
-}
-NEMO = {
-    "model.tensor_model_parallel_size": "tensor_parallel",
-    "model.virtual_pipeline_model_parallel_size": "virtual_stages",
-    "model.encoder_seq_length": "sequence",
-    "model.activations_checkpoint_granularity": "recomputation",
-    "trainer.accumulate_grad_batches": "micro_batches",
-}
+#: A name of the field → its spellings in Megatron-LM, DeepSpeed, FSDP, nanotron and NeMo.
+SPELLINGS = {
+    "data_parallel": ("parallelism.dp",),
+    "tensor_parallel": ("--tensor-model-parallel-size", "parallelism.tp", "model.tensor_model_parallel_size"),
+    "pipeline_parallel": ("--pipeline-model-parallel-size", "parallelism.pp"),
+    "virtual_stages": ("model.virtual_pipeline_model_parallel_size",),
+    "micro_batch": ("--micro-batch-size", "train_micro_batch_size_per_gpu"),
+    "micro_batches": ("gradient_accumulation_steps", "tokens.batch_accumulation_per_replica",
+                      "trainer.accumulate_grad_batches"),
+    "global_batch": ("train_batch_size",),
+    "sequence": ("--seq-length", "tokens.sequence_length", "model.encoder_seq_length"),
+    "heads": ("--num-attention-heads",),
+    "zero": ("zero_optimization.stage", "sharding_strategy"),
+    "offload": ("cpu_offload",),
+    "precision": ("mixed_precision",),
+    "recomputation": ("model.activations_checkpoint_granularity",),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("spellings", [MEGATRON, DEEPSPEED, FSDP, NANOTRON, NEMO])
-def test_each_framework_is_understood(spellings):
-    texts = {"zero", "offload", "precision", "recomputation"}
-    for column, canonical in spellings.items():
-        role = "categorical" if canonical in texts else "extrinsic"
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_each_framework_is_understood(name):
+    role = "categorical" if name in ("zero", "offload", "precision", "recomputation") else "extrinsic"
+    for column in SPELLINGS[name]:
         factor = Factor(column, role, 1.0, 8.0, distinct=2, positive=True, levels=("a", "b"))
-        assert panel_with([factor]).named(canonical) == factor
+        assert panel_with([factor]).named(name) == factor
 
 
 @pytest.mark.parametrize(
@@ -376,16 +358,21 @@ def test_each_framework_is_understood(spellings):
         (["dp", "tp"], "workers", "dp*tp"),
         (["gpus", "tp", "pp"], "data_parallel", "gpus/(tp*pp)"),
         (["gbs", "mbs", "dp"], "micro_batches", "gbs/(dp*mbs)"),
+        (["gpus", "global_batch"], "batch", "global_batch/gpus"),
         (["gpus", "tp", "mbs", "gas"], "global_batch", "mbs*gas*(gpus/tp)"),
         (["params_b"], "parameters", "1e9*params_b"),
         (["num_layers", "hidden_size"], "parameters", "12*num_layers*hidden_size**2"),
         (["n_layer", "n_embd", "n_vocab"], "parameters", "12*n_layer*n_embd**2 + n_vocab*n_embd"),
         (["tp"], "workers", None),
+        (["workers", "samples", "batch"], "iterations", "samples/(batch*workers)"),
+        (["params"], "bytes", "4*params"),
+        (["workers"], "batch", None),  # batch from global batch from batch: no circle
     ],
 )  # fmt: skip
 def test_what_follows_from_the_columns(columns, wanted, formula):
     node = panel_with(Factor(name, "extrinsic") for name in columns).node(wanted)
     assert node == (None if formula is None else parse(formula).node)
+    assert {*DERIVED} <= set(ALIASES)
 
 
 def test_ways_are_extrinsic_and_switches_are_names_of_kinds():

@@ -158,21 +158,6 @@ def test_phase_columns_are_recognised_by_name_and_numbers():
     assert table.phases == {"forward": "Forward_S", "exchange": "comm_s", "input": "io_s"}
 
 
-@pytest.mark.parametrize(
-    ("values", "centre"),
-    [
-        ([1.0, 4.0, 16.0], 4.0),  # geometric
-        ([0.0, 1.0, 5.0], 2.0),  # a zero: arithmetic
-        ([-3.0, 1.0], 2.0),  # a negative: of the absolute values
-        ([0.0, 0.0], 1.0),  # nothing to divide by
-        ([3.0, 3.0, 3.0], 3.0),
-        ([1.7e308, 0.0, 1.7e308], 2 * (1.7e308 / 3)),
-    ],
-)
-def test_centre(values, centre):
-    assert measure("n", "intrinsic", values).centre == pytest.approx(centre, rel=1e-14)
-
-
 def test_what_a_factor_is():
     for values, of in (([1.0, 2.0, 2.0], (True, True, 2)), ([1.0, 2.5], (False, True, 2)), ([0.0], (True, False, 1))):
         factor = measure("n", "extrinsic", values)

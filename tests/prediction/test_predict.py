@@ -14,9 +14,8 @@ import genperf as gp
 from genperf.asking import Question, ask
 from genperf.errors import TableError
 from genperf.panel.panel import Target
-from genperf.prediction import Schema, central_times, forecasts, mixture_quantiles, read_query, schema_of
+from genperf.prediction import Schema, mixture_quantiles, read_query, schema_of
 from genperf.prediction.bands import POINTS
-from genperf.prediction.member import central_of_each
 from genperf.prediction.verdict import Basis, apart
 from genperf.table import Factor
 
@@ -128,25 +127,6 @@ def test_rows_searched_together_are_those_put_in_order(kind: str, draws: int, ro
     np.testing.assert_allclose(again, found, rtol=1e-9)
 
 
-def test_what_each_member_predicts_lies_beside_the_median_of_its_draws():
-    runs = pd.DataFrame({"gpus": [1, 2, 4, 8, 16], "s": [1.0, 1.05, 1.2, 1.25, 1.4]})
-    result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"))
-    columns = {"gpus": np.array([3.0, 16.0, 64.0])}
-    parts = forecasts(result.members, columns)
-    each = [central_times([member], columns, [part]) for member, part in zip(result.members, parts, strict=True)]
-    assert len({len(member.draws) for member in result.members}) > 1
-    found = central_of_each(result.members, columns, parts)
-    # The farther from the runs, the more the draws differ in how sure they are, which only the median of runs counts.
-    np.testing.assert_allclose(found[:, :2], np.array(each)[:, :2], rtol=0.01)
-    np.testing.assert_allclose(found, each, rtol=0.05)
-    for value, member, (mean, _) in zip(found, result.members, parts, strict=True):
-        order = np.argsort(mean[:, 2])
-        assert member.central is not None
-        below = np.cumsum(member.central[order]) / member.central.sum()
-        # Half of the shares lie on either side.
-        assert np.interp(np.log(value[2]), mean[order, 2], below) == pytest.approx(0.5, abs=0.1)
-
-
 # --- combinations of values that were measured, and those that were not ----------------------------------------------
 
 
@@ -161,33 +141,6 @@ def doublings(schema: Schema, **at: object) -> float:
 def shortfalls_of(schema: Schema, at: object) -> npt.NDArray[np.float64]:
     query = read_query(at, schema)
     return apart(schema.factors, Basis(schema).corners, query.columns, query.rows)[0]
-
-
-@pytest.fixture(scope="module")
-def models() -> Schema:
-    """Return models of 1, 8 and 32 units; the larger a model, the smaller its largest micro-batch: 128, 16, 2."""
-    rows = [(p, m, g) for p, most in ((1, 128), (8, 16), (32, 2)) for m in (1, 2, 4, 16, 128) if m <= most
-            for g in (8, 16, 32)]  # fmt: skip
-    return schema_of_runs(
-        pd.DataFrame(rows, columns=["params", "micro", "gpus"]), intrinsic="params,micro", extrinsic="gpus"
-    )
-
-
-@pytest.mark.parametrize(
-    ("params", "micro", "expected"),
-    [
-        (8, 16, 0.0),  # measured
-        (6, 12, 0.0),  # 8 with 16 reaches further in both
-        (8, 32, 1.0),  # one doubling from 8 with 16
-        (32, 8, 2.0),  # from 32 with 2, as far as from 8 with 16
-        (32, 32, 3.0),  # from 8 with 16: 2 + 1
-        (32, 128, 5.0),  # from 1 with 128: 5; from 8 with 16: 2 + 3
-        (64, 2, 0.0),  # beyond the range of one factor only: that is judged by its range
-        (64, 128, 5.0),
-    ],
-)
-def test_distance_from_the_runs(models: Schema, params: float, micro: float, expected: float) -> None:
-    assert doublings(models, params=params, micro=micro, gpus=8) == expected
 
 
 def test_levels_that_never_met() -> None:
