@@ -11,11 +11,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.shell_completion import ShellComplete
-from helpers import Shell, done, refusal
+from helpers import Shell, done, refusal, runs_of
 
 import genperf
+import genperf as gp
 from genperf.cli.commands import COMMANDS, commented
 from genperf.cli.main import cli
+from genperf.reporting.place import command_of
 
 RUNS = """workers,batch,run,seconds
 1,32,0,9.02
@@ -250,3 +252,27 @@ def test_names_of_columns_are_found_in_small_letters(shell: Shell) -> None:
     for command in ("compare", "predict"):
         done(shell, command, "m.json", "--at", "gpus=16")
         assert "apples" in refusal(shell, command, "m.json", "--at", "apples=16")
+
+
+# --- the first look of `fit --quick` ---
+
+
+def test_a_first_look_is_told_apart_and_repeated_by_its_command(shell: Shell) -> None:
+    levels = {"workers": (1, 2, 4, 8), "batch": (8, 16, 32), "layers": (2, 4)}
+    runs_of(lambda f: 0.02 * f.batch + 0.1 * f.layers + 1 / f.workers, levels, noise=0.02).to_csv(
+        "runs.csv", index=False
+    )
+    fit = ("fit", "runs.csv", "--time", "s", "--extrinsic", "workers", "--intrinsic", "batch,layers")
+    assert shell(*fit, "--model", "generic", "--quick", "-o", "quick.json")[0] == 0
+    assert shell(*fit, "--model", "generic", "-o", "whole.json")[0] == 0
+    quick, whole = (gp.load_model(f"{name}.json") for name in ("quick", "whole"))
+    assert len(quick.best.draws) < len(whole.best.draws)
+    assert "--quick" in command_of(quick).split()
+    assert "--quick" not in command_of(whole).split()
+    # The page's command makes the same bytes again.
+    again = [word.replace("model.json", "again.json") for word in command_of(quick).split()[1:]]
+    assert shell(*again)[0] == 0
+    assert Path("again.json").read_bytes() == Path("quick.json").read_bytes()
+    rows = [json.loads(shell("predict", f"{n}.json", "--at", "workers=8", "--at", "batch=16", "--at", "layers=4",
+                             "--json")[1])["predictions"][0]["time"] for n in ("quick", "whole")]  # fmt: skip
+    assert rows[0] == pytest.approx(rows[1], rel=0.3)
