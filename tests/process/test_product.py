@@ -49,18 +49,6 @@ def test_a_product_of_one_plus_each_holds_every_interaction() -> None:
     assert two.covariance(ROWS, ROWS) == pytest.approx(4.0 + parts[0] + parts[1] + parts[0] * parts[1] / 4.0)
 
 
-def test_the_gradient_is_that_of_the_density() -> None:
-    x = [axis.coordinates(ROWS) for axis in AXES]
-    y = RNG.normal(0.0, 0.3, 40)
-    density = _Density(KERNEL, x, y, RNG.uniform(0.8, 2.0, 40))
-    theta = density.median + 0.3 + 0.1 * RNG.normal(size=len(density.median))
-    theta[-1] = np.log(0.1)
-    _, gradient = density(theta)
-    step = 1e-5 * np.eye(len(theta))
-    numeric = [(density(theta + e)[0] - density(theta - e)[0]) / 2e-5 for e in step]
-    assert gradient == pytest.approx(np.array(numeric), abs=1e-5)
-
-
 def test_sizes_that_drew_the_rows_are_near_the_optimum() -> None:
     # One level effect of 0.5 between two nets and noise of 0.02: both within a factor of two.
     nets = {"net": np.repeat(np.array(list("abcdefgh"), dtype=object), 8)}

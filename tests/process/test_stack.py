@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from discrepancies import stacked
 from msgspec.structs import replace
 from scipy.stats import t as student
 
@@ -61,19 +60,6 @@ def test_weights_and_width_move_over_the_first_doubling() -> None:
     # Half a doubling beyond: half way.
     assert width == pytest.approx([1.5, 1.5, 1.5, 2.0, 2.5, 2.5], rel=0.01)
     assert common == pytest.approx([1.0, 1.0, 1.0, 0.6, 0.2, 0.2], rel=0.01)
-
-
-def test_the_pool_of_equals_is_one_of_them() -> None:
-    processes = stacked({"n": [1.0, 8.0]}, [0.3, -0.3], [KernelAxis("n", "ln", 0.0, 1.0)], weights=(0.5, 0.5))
-    whole = processes[0].stack
-    curves = np.zeros((2, 3))
-    columns = {"n": np.array([1.0, 2.0, 64.0])}
-    centre, variance, run = whole.pooled(curves, columns, (0, 1))
-    mean, each = whole.forecast(columns)
-    assert centre == pytest.approx(mean[0])
-    assert variance == pytest.approx(each[0])
-    assert run == pytest.approx(each[0] + 1e-12)
-    assert whole.width == NORMAL
 
 
 def held_out(mean: Array, sd: Array) -> HeldOut:
