@@ -13,7 +13,7 @@ from genperf.arrays import AnyArray, Array, Columns
 from genperf.formula import parse, values_of
 from genperf.panel.panel import several_nodes
 
-#: Share of a configuration's noise at a borrowed anchor, which is none: nothing but a safeguard of rounding.
+#: Share of a configuration's noise at an anchor that every draw passes through: nothing but a safeguard of rounding.
 EXACT = 1e-6
 #: Layouts of series whose whitened directions are kept.
 KEPT_GEOMETRIES = 64
@@ -125,8 +125,9 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     #: Shape (draws,). s.
     scales: Array
     extrapolation: Extrapolation
-    #: How many anchors, the last ones, are borrowed from other series: they have their own variances and no noise.
-    borrowed_anchors: int = 0
+    #: Shape (draws, borrowed). Where the last anchors are borrowed from other series: what is added to their ln T in
+    #: each draw. Every draw passes through them exactly, so that there the draws spread as what was borrowed.
+    offsets: Array | None = None
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -142,7 +143,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         total, near, gain, mean_weight, precision = self._solved(there, self.scales)
         # A curve that is zero at an anchor has no level: NaN.
         with np.errstate(invalid="ignore"):
-            residual = (self.logarithms - at_anchors) @ whiten.T
+            residual = (self._targets - at_anchors) @ whiten.T
             level = (residual / total) @ row_sums / precision
             mean = curve + level[:, None]
             mean += (gain * (residual - level[:, None] * row_sums)) @ near
@@ -177,13 +178,20 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
     def kept(self, draws: AnyArray) -> Discrepancy:
         """Return the discrepancy of some of the draws, by position or mask."""
-        return msgspec.structs.replace(self, scales=self.scales[draws])
+        offsets = None if self.offsets is None else self.offsets[draws]
+        return msgspec.structs.replace(self, scales=self.scales[draws], offsets=offsets)
 
     @property
     def borrowed(self) -> dict[str, Array]:
         """The factors at the borrowed anchors; nothing without such."""
-        last = len(self.logarithms) - self.borrowed_anchors
-        return {name: values[last:] for name, values in self.anchors.items()} if self.borrowed_anchors else {}
+        if self.offsets is None:
+            return {}
+        return {name: values[self._measured :] for name, values in self.anchors.items()}
+
+    @property
+    def _measured(self) -> int:
+        """The number of anchors that are not borrowed."""
+        return len(self.logarithms) - (0 if self.offsets is None else self.offsets.shape[1])
 
     @property
     def geometry(self) -> tuple[Array, Array, Array]:
@@ -192,7 +200,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         They are of shape (anchors, anchors). Beside them the own variances in these directions, in units of s², and a
         level of 1 at every anchor, both of shape (anchors,).
         """
-        return _geometry(*self._layout, self.variances.tobytes(), self.noise, self.borrowed_anchors)
+        return _geometry(*self._layout, self.variances.tobytes(), self.noise, self._measured)
 
     @cached_property
     def _layout(self) -> tuple[RandomWalk, Cells]:
@@ -202,6 +210,13 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     def _at(self, columns: Columns) -> PlacedRows:
         """Return where some rows lie."""
         return _rows(*self._layout, self.extrapolation, _cells(columns, self.anchors))
+
+    @cached_property
+    def _targets(self) -> Array:
+        """The logarithms at the anchors, shape (anchors,), or (draws, anchors) where some are borrowed."""
+        if self.offsets is None:
+            return self.logarithms
+        return self.logarithms + np.pad(self.offsets, ((0, 0), (self._measured, 0)))
 
     def _solved(self, there: PlacedRows, scales: Array) -> tuple[Array, Array, Array, Array, Array]:
         """Return variances of whitened residuals, covariances with the rows, gains, what a level keeps, its precision.
@@ -260,11 +275,11 @@ def _rows(kernel: RandomWalk, at_anchors: Cells, extrapolation: Extrapolation, a
 
 @lru_cache(maxsize=KEPT_GEOMETRIES)
 def _geometry(
-    kernel: RandomWalk, at_anchors: Cells, variances: bytes, noise: float, borrowed: int
+    kernel: RandomWalk, at_anchors: Cells, variances: bytes, noise: float, measured: int
 ) -> tuple[Array, Array, Array]:
-    """Return `Discrepancy.geometry`, of which so many anchors are borrowed."""
+    """Return `Discrepancy.geometry`, of which so many anchors were measured."""
     anchors, at_variances = {name: np.frombuffer(cells) for name, cells in at_anchors}, np.frombuffer(variances)
-    exact = np.where(np.arange(len(at_variances)) < len(at_variances) - borrowed, 1.0, EXACT)
+    exact = np.where(np.arange(len(at_variances)) < measured, 1.0, EXACT)
     covariance = kernel.covariance(anchors, anchors) + np.diag(noise**2 * exact)
     lower = np.linalg.inv(np.linalg.cholesky(covariance))
     sizes, Q = np.linalg.eigh(lower @ (at_variances[:, None] * lower.T))

@@ -5,18 +5,16 @@ For donors j that were measured at both counts, v_j = g(T_j(n*)) − g(T_j(n₀)
     v ~ GP(μ₀, sp²·[c₀ + s²·exp(−Σ_c w_c·d_c) + σ²] + r²·l·l′)
 
 with d_c 0 or 1 between names and the squared difference of standardised numbers, l = ln T(n₀) less its mean (r is 0 but
-for the last g), and μ₀, sp the mean and standard deviation of v among the donors.
+for the last g), and μ₀, sp the median and spread of v that the bank predicts for donors from their own runs to n₀.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
 from genperf.arrays import Array, Index
-from genperf.discrepancy.stack import NORMAL
-from genperf.gaussian import normal_quantiles
-from genperf.prediction.bands import quantiles
 
 # Priors of the process over series, and how the ways to count a change are weighed.
 #: Log-normal priors of c₀, s², σ² and w: median, and standard deviation of the logarithm.
@@ -38,10 +36,6 @@ ENOUGH_BLOCKS = 10.0
 CALIBRATING_BLOCKS = 20.0
 #: Bounds of the logarithms of all parameters.
 PARAMETER_REACH = 9.0
-#: Equally likely values that stand for the distribution of a change.
-QUANTILE_POINTS = 31
-#: Of T(n₀), below which no T(n*) lies.
-LEAST_SHARE = 1e-3
 
 
 class Change(Struct, frozen=True):
@@ -70,16 +64,16 @@ CHANGES = (
 class DonorProcess:
     """The process over donors, at its largest posterior density.
 
-    `distances` are d_c between the donors, shape (columns, donors, donors), and `size` is r·l of each donor: zero where
-    a change does not go with the time.
+    `distances` are d_c between the donors, shape (columns, donors, donors), `middle` and `spread` μ₀ and sp, and `size`
+    is r·l of each donor: zero where a change does not go with the time.
     """
 
-    def __init__(self, distances: Array, values: Array, size: Array) -> None:
+    def __init__(self, distances: Array, values: Array, middle: float, spread: float, size: Array) -> None:
         # It takes a tenth of a second to import, and only groups need it.
         from scipy.optimize import minimize
 
-        self.middle, self.spread = float(values.mean()), max(float(values.std()), 1e-12)
-        self.distances, self.size, self.away = distances, size, (values - self.middle) / self.spread
+        self.distances, self.middle, self.spread, self.size = distances, middle, spread, size
+        self.away = (values - middle) / spread
         columns, count = distances.shape[:2]
         narrow = WEIGHT_PRIOR[1] * min(1.0, (count / ENOUGH_DONORS) ** 0.5)
         self._mean = np.log([LEVEL_PRIOR[0], LIKENESS_PRIOR[0], NOISE_PRIOR[0], *[WEIGHT_PRIOR[0]] * columns])
@@ -135,32 +129,54 @@ class DonorProcess:
         return self.middle + self.spread * mean, self.spread * sd
 
 
-def shown_by_donors(distances: Array, times: tuple[Array, Array, Array], block: Index) -> tuple[Array, Array, Array]:
-    """Return the centre and variance of ln T(n*) of some series, and what share of the variance donors took away.
+class DonorChange(NamedTuple):
+    """What the donors show of a series' change, by one way to count it: one term of a mixture."""
+
+    #: Place in `CHANGES`.
+    change: int
+    #: Of the mixture.
+    share: float
+    #: `mean`, `sd`: of the change, by the donors.
+    mean: float
+    sd: float
+    #: `middle`, `prior_sd`: the same before any donor is known.
+    middle: float
+    prior_sd: float
+
+    def log_ratio(self, first: float, logarithms: Array) -> Array:
+        """Return ln of the density by the donors over that before them, at values of ln T of the larger count."""
+        v = CHANGES[self.change].of(np.full(len(logarithms), first), np.exp(logarithms))
+        after, before = ((v - self.mean) / self.sd) ** 2, ((v - self.middle) / self.prior_sd) ** 2
+        return np.asarray(0.5 * (before - after) + np.log(self.prior_sd / self.sd))
+
+
+def shown_by_donors(
+    distances: Array, times: tuple[Array, Array, Array], predicted: Sequence[tuple[float, float]], block: Index
+) -> list[list[DonorChange]]:
+    """Return what donors show of the changes of some series, a term for each way to count.
 
     `distances` has the shape (columns, donors + series, donors); `times` are T(n₀), T(n*) of the donors and T(n₀) of
-    the series. Donors of one number in `block` are held out together.
+    the series; `predicted` is (μ₀, sp) for each of `CHANGES`. Donors of one number in `block` are held out together.
     """
     start, last, base = times
     among, across = np.split(distances, [len(start)], axis=1)
     blocks = len(np.unique(block))
     power = ERROR_POWER * min(1.0, blocks / ENOUGH_BLOCKS)
-    levels = normal_quantiles((np.arange(QUANTILE_POINTS) + 0.5) / QUANTILE_POINTS)
-    logarithms, taken, weights = [], [], []
-    for change in CHANGES:
+    answers, weights = [], []
+    for change, (middle, spread) in zip(CHANGES, predicted, strict=True):
         sizes = [(TIME_POWER if change.sized else 0.0) * (np.log(t) - np.log(start).mean()) for t in (start, base)]
         values = change.of(start, last)
-        process = DonorProcess(among, values, sizes[0])
+        process = DonorProcess(among, values, middle, spread, sizes[0])
         mean, sd = process.held_out(block)
         errors = np.abs(change.onto(start, mean) / last - 1.0)
         weights.append(float(np.exp(np.mean(np.log(errors + LEAST_BLOCK_ERROR)))) ** -power)
-        far = float(np.quantile(np.abs(values - mean) / sd, 0.9)) / NORMAL
+        far = float(np.quantile(np.abs(values - mean) / sd, 0.9)) / 1.645
         widened = max(far, 1.0) ** (blocks / (blocks + CALIBRATING_BLOCKS))
         mean, sd, before = process.predict(across, sizes[1])
-        there = change.onto(base, mean + widened * sd * levels[:, None])
-        logarithms.append(np.log(np.maximum(there, LEAST_SHARE * base)))
-        taken.append(1.0 - np.minimum(widened * sd / before, 1.0) ** 2)
+        answers.append((mean, sd * widened, np.full(len(base), middle), before))
     shares = np.array(weights) / sum(weights)
-    of_points = np.repeat(shares / QUANTILE_POINTS, QUANTILE_POINTS)
-    low, centre, high = quantiles(np.concatenate(logarithms), of_points, np.array([0.05, 0.5, 0.95]))
-    return centre, ((high - low) / (2.0 * NORMAL)) ** 2, shares @ np.array(taken)
+    terms = [
+        [DonorChange(k, share, *map(float, row)) for row in zip(*answer, strict=True)]
+        for k, (share, answer) in enumerate(zip(shares.tolist(), answers, strict=True))
+    ]
+    return [list(term) for term in zip(*terms, strict=True)]

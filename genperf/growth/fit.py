@@ -16,8 +16,8 @@ from genperf.gaussian import normal_quantiles
 from genperf.growth.bank import CONSTANT, DOUBLING, LATENCY, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_notes
-from genperf.growth.measured import MeasuredSeries, notes_of
-from genperf.growth.posterior import LEAST_POSTERIOR_VARIANCE, POSTERIOR_DRAWS, SHOWN_SHARE
+from genperf.growth.measured import Anchors, MeasuredSeries, notes_of
+from genperf.growth.posterior import POSTERIOR_DRAWS, SHOWN_SHARE
 from genperf.growth.readings import CountReading, Weighed, as_wide_as_one_node, forecast_of, weighed
 from genperf.growth.sharing import ALONE, Shared
 from genperf.models import Overhead
@@ -41,7 +41,7 @@ def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> 
     notes = [*notes_of(table, series), *hint_notes(series)]
     more, notes_of_shared = shared.notes(", ".join(table.key), series)
     evidence = _look_back(series, shared.cluster)
-    # What was borrowed is passed through more nearly than a run.
+    # Draws that pass through what was borrowed are another forecast.
     fitted = None if joint.anchors is not None else (forecast_of(readings, series).central(), np.exp(series.logarithms))
     return Ensemble(members, Spread(noise=noise), evidence, options | more, (*notes, *notes_of_shared), fitted)
 
@@ -90,11 +90,11 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
     inner = slice(tail, len(level) - tail)
     central = bank().central[drawn.curve]
     step, steps = float(prior_constants.walk_step.min()), prior_constants.walk_step[drawn.walk]
-    variances, borrowed = layout.variances, 0
+    variances, offsets = layout.variances, None
     if series.anchors is not None:
-        # What similar series show holds the noise of a run, which a forecast adds again.
-        run, borrowed = float(np.mean((prior_constants.noise * steps) ** 2)) + noise**2, len(series.anchors.centre)
-        variances = np.r_[variances[:-borrowed], np.maximum(series.anchors.variance - run, LEAST_POSTERIOR_VARIANCE)]
+        # Each draw passes through one quantile of what similar series show, flat curves through the low ones.
+        offsets = _offsets(series.anchors, len(level), float(np.mean((prior_constants.noise * steps) ** 2)) + noise**2)
+        variances = np.r_[variances[: -offsets.shape[1]], np.zeros(offsets.shape[1])]
     slope = SLOPE_SD * step
     discrepancy = Discrepancy(
         walk_from(form.axes, step, series.columns),
@@ -104,7 +104,7 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
         float(prior_constants.noise) * step,
         steps / step,
         Extrapolation(form.axes, form.work, slope, form.nodes, LEAST_SLOPE / slope, MEAN_SLOPE),
-        borrowed,
+        offsets,
     )
     return Member(
         expression,
@@ -115,8 +115,18 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
         unidentified=expression.constant_names[:2] if reading.free_constant else (),
         label=_label(series, reading) if several else "overheads",
         discrepancy=discrepancy,
-        central=central / central.mean() * (central_share / one.share),
+        central=None if offsets is not None else central / central.mean() * (central_share / one.share),
     )
+
+
+def _offsets(anchors: Anchors, draws: int, run: float) -> Array:
+    """Return what is added to ln T of anchors in each draw; `run` is the variance of a run, which they hold already."""
+    assert anchors.points is not None
+    count = anchors.points.shape[1]
+    share = np.sqrt(np.maximum(1.0 - run / np.maximum(anchors.variance, 1e-300), 0.0))
+    away = share[:, None] * (anchors.points - anchors.centre[:, None])
+    ranks, levels = (np.arange(draws) + 0.5) / draws, (np.arange(count) + 0.5) / count
+    return np.stack([np.interp(ranks, levels, deviations) for deviations in away], axis=1)
 
 
 def _label(series: MeasuredSeries, reading: CountReading) -> str:

@@ -44,6 +44,8 @@ class Anchors(Struct, frozen=True, eq=False):
     #: Shape (anchors,). Of ln T of a run.
     centre: Array
     variance: Array
+    #: Shape (anchors, k). Equally likely values of ln T, rising, where its distribution is not a normal one.
+    points: Array | None = None
 
 
 class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):

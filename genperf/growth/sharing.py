@@ -16,12 +16,14 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
 from genperf.errors import GenperfError, Note
-from genperf.growth.alike import shown_by_donors
+from genperf.gaussian import normal_quantiles
+from genperf.growth.alike import CHANGES, DonorChange, shown_by_donors
 from genperf.growth.cluster import Cluster, combined, shown
 from genperf.growth.measured import Anchors, MeasuredSeries, series_of
-from genperf.growth.readings import weighed
+from genperf.growth.readings import forecast_of, weighed
 from genperf.panel import Table
 from genperf.panel.table import number_rows
+from genperf.prediction.bands import mixture_quantiles, quantiles
 
 Key = tuple[str, ...]
 T = TypeVar("T")
@@ -30,16 +32,19 @@ Count = tuple[float, float]
 
 
 # Of which series a series learns.
-#: Series that are weighed for the cluster, those of the largest scales first, of which no more than 15 count.
+#: Series that are weighed for the cluster, those of the largest scales first, of which no more than 15 count, and
+#: donors whose growth the bank predicts, to know what it says before any donor is known.
 MOST_WEIGHED_SERIES = 24
-#: Donors without which only the cluster is shared. With eight the score of 26 sources is 66.1 and not 65.9.
-FEWEST_DONORS = 12
+#: Donors without which only the cluster is shared.
+FEWEST_DONORS = 8
 #: Donors that count at most: a process over them takes the cube of their number.
 MOST_DONORS = 200
 #: Counts at which a series is told from others at most.
 MOST_COUNTS = 6
 #: Numbers whose standardised difference is below this are one.
 SAME_STANDARDISED = 1e-9
+#: Equally likely values that stand for a distribution of ln T.
+QUANTILE_POINTS = 31
 
 
 class NamedSeries(Struct, frozen=True, eq=False, dict=True):
@@ -83,29 +88,47 @@ class Shared(Struct, frozen=True, eq=False, dict=True):
     cluster: Cluster | None = None
     #: How many were measured on several nodes.
     beyond: int = 0
-    #: ln T at larger counts by similar series, and what share of its variance at the largest they took away.
-    anchors: Anchors | None = None
-    pooled_share: float = 0.0
+    #: The numeric factors at larger counts, and what similar series show of the change to each.
+    columns: Mapping[str, Array] = field(default_factory=dict)
+    changes: tuple[list[DonorChange], ...] = ()
     #: `nearest`, `donors`: the keys of the series most like it, and the number of all.
     nearest: tuple[str, ...] = ()
     donors: int = 0
 
     def beside(self, series: MeasuredSeries) -> MeasuredSeries:
-        """Return the series with ln T at larger counts, where similar series show it."""
-        return series if self.anchors is None else series.extended(self.anchors)
+        """Return the series with ln T at larger counts: as its runs and similar series together have it."""
+        if not self.changes:
+            return series
+        readings = weighed(series)
+        levels = (np.arange(QUANTILE_POINTS) + 0.5) / QUANTILE_POINTS
+        columns = {name: self.columns[name] for name in series.columns}
+        alone = forecast_of(readings, replace(series, columns=columns, logarithms=np.zeros(len(self.changes))))
+        points = []
+        for mean, variance, listed in zip(alone.mean.T, alone.total.T, self.changes, strict=True):
+            x = (mean[:, None] + np.sqrt(variance)[:, None] * normal_quantiles(levels)).ravel()
+            share = np.zeros(len(x))
+            for candidate in listed:
+                log = candidate.log_ratio(float(np.exp(series.logarithms[-1])), x)
+                weights = np.exp(log - log.max()) * np.repeat(alone.shares, len(levels))
+                share += candidate.share * weights / weights.sum()
+            points.append(quantiles(x, share, levels))
+        values = np.stack(points)
+        return series.extended(Anchors(columns, np.median(values, axis=1), values.var(axis=1), values))
 
     def notes(self, name: str, series: MeasuredSeries) -> tuple[dict[str, str | float | None], list[Note]]:
         """Return what a model file keeps of similar series, and from which the growth and the network are."""
         notes: list[Note] = []
         options: dict[str, str | float | None] = {}
-        if self.anchors is not None:
-            reached = self.anchors.columns[series.column]
-            options = {"pooled_share": round(self.pooled_share, 3), "borrowed_to": float(reached[-1])}
+        if self.changes:
+            reached = self.columns[series.column]
+            # Of the variance of the change to the largest count, the part that similar series took away.
+            share = 1.0 - sum(change.share * min(change.sd / change.prior_sd, 1.0) ** 2 for change in self.changes[-1])
+            options = {"pooled_share": round(share, 3), "borrowed_to": float(reached[-1])}
             options["donors"] = "; ".join(self.nearest)
             text = (
                 f"not measured beyond {series.column}={series.values(series.scale)[-1]:g}: at "
                 f"{', '.join(f'{n:g}' for n in reached)} the growth is estimated from {self.donors} similar groups "
-                f"(most like it: {'; '.join(self.nearest[:3])}); pooled share {100.0 * self.pooled_share:.0f} %"
+                f"(most like it: {'; '.join(self.nearest[:3])}); pooled share {100.0 * share:.0f} %"
             )
             notes.append(Note(text, "pooled"))
         if self.beyond and series.on_one_node:
@@ -120,8 +143,7 @@ class Shared(Struct, frozen=True, eq=False, dict=True):
     def fingerprint(self) -> str:
         """A hash of what other series share, which differs where they would make another fit; empty without any."""
         arrays = [] if self.cluster is None else [*self.cluster.sums]
-        if self.anchors is not None:
-            arrays += [*self.anchors.columns.values(), self.anchors.centre, self.anchors.variance]
+        arrays += [*self.columns.values(), *(np.array(item) for listed in self.changes for item in listed)]
         return hashlib.sha256(np.concatenate(arrays).round(6).tobytes()).hexdigest()[:12] if arrays else ""
 
 
@@ -245,22 +267,21 @@ def _of_donors(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], bas
     counts = _some(sorted(at for at in usual if reached[at] >= FEWEST_DONORS), MOST_COUNTS)
     if not counts:
         return []
-    columns, shown_there = [], []
+    columns, changes = [], []
     for at in counts:
         some = _some([curve for curve in donors if at in curve.counts], MOST_DONORS)
         labels = [tuple(sorted(curve.labels.items())) for curve in some]
         block = np.array([labels.index(label) for label in labels]) if unlike else np.arange(len(some))
         times = _seconds(some, base), _seconds(some, at), _seconds(listed, base)
-        shown_there.append(shown_by_donors(_distances(some, listed, base), times, block))
+        changes.append(shown_by_donors(_distances(some, listed, base), times, _predicted(some, base, at), block))
         columns.append(_grown(listed, some, base, at))
     there = {name: np.stack([of_donor[name] for of_donor in columns]) for name in columns[0]}
-    centre, variance, taken = (np.stack(values) for values in zip(*shown_there, strict=True))
     near = _some(donors, MOST_DONORS)
     order = np.argsort(_distances(near, listed, base)[:, len(near) :].sum(axis=0), axis=1, kind="stable")
     return [
         Shared(
-            anchors=Anchors({name: values[:, i] for name, values in there.items()}, centre[:, i], variance[:, i]),
-            pooled_share=float(taken[-1, i]),
+            columns={name: values[:, i] for name, values in there.items()},
+            changes=tuple(of_donor[i] for of_donor in changes),
             nearest=tuple(", ".join(near[j].key) for j in order[i, :5]),
             donors=len(donors),
         )
@@ -276,6 +297,24 @@ def _some(listed: Sequence[T], most: int) -> list[T]:
 def _seconds(curves: Sequence[NamedSeries], count: Count) -> Array:
     """Return the measured times of some series at a count."""
     return np.exp([curve.series.logarithms[curve.counts.index(count)] for curve in curves])
+
+
+def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> list[tuple[float, float]]:
+    """Return the median and spread of the donors' changes that the bank predicts from their runs up to a count."""
+    some = _some(donors, MOST_WEIGHED_SERIES)
+    levels = np.array([(k + 0.5) / 15.0 for k in range(15)])
+    last = []
+    for curve in some:
+        earlier = weighed(curve.series.take(curve.series.values(curve.series.scale) <= base[0]))
+        there = curve.series.take(np.array([count == at for count in curve.counts]))
+        alone = forecast_of(earlier, there)
+        last.append(mixture_quantiles(alone.mean, alone.shares, np.sqrt(alone.total), levels)[:, 0])
+    base_seconds = np.repeat(_seconds(some, base), len(levels))
+    out = []
+    for change in CHANGES:
+        low, middle, high = np.quantile(change.of(base_seconds, np.concatenate(last)), [0.16, 0.5, 0.84])
+        out.append((float(middle), max(0.5 * float(high - low), 1e-12)))
+    return out
 
 
 def _distances(donors: Sequence[NamedSeries], listed: Sequence[NamedSeries], base: Count) -> Array:
