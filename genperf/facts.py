@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -532,6 +532,14 @@ class Curve(Struct, frozen=True):
     measured: tuple[tuple[float, float], ...]
 
 
+Fact = TypeVar("Fact")
+
+
+def _once(finder: Callable[["Facts"], Callable[[], Fact]]) -> cached_property[Fact]:
+    """Return a fact that is computed once, where an answer shows it."""
+    return cached_property(lambda facts: finder(facts)())
+
+
 class Facts(Struct, frozen=True, eq=False, dict=True):
     """What is known of one configuration: numbers with names, each computed once."""
 
@@ -549,7 +557,8 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     growth: GrowthCounts
     #: The measured counts along the workers, each with what is reported first: a throughput where these are known.
     runs_along: tuple[tuple[float, float], ...]
-    #: How what not every answer shows is computed where one does; of the next run with why none is proposed.
+    #: How what not every answer shows is computed where one does: the prediction along the workers, what to measure
+    #: next or why nothing is proposed, where more workers do less, what limits it, how the series compares.
     find_curve: Callable[[], Curve]
     find_advice: Callable[[], tuple[NextRun | None, str]]
     find_turn: Callable[[], Turn | None]
@@ -581,27 +590,8 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
         named = {n: v for n, v in self.at.items() if n in self.given or n == self.growth.name}
         return {**named, **self.series}
 
-    @cached_property
-    def curve(self) -> Curve:
-        """The prediction along the workers."""
-        return self.find_curve()
-
-    @cached_property
-    def advice(self) -> tuple[NextRun | None, str]:
-        """What to measure next, or why nothing is proposed."""
-        return self.find_advice()
-
-    @cached_property
-    def turn(self) -> Turn | None:
-        """Where more workers do less."""
-        return self.find_turn()
-
-    @cached_property
-    def limit(self) -> Limit:
-        """What limits the configuration."""
-        return self.find_limit()
-
-    @cached_property
-    def published(self) -> Published:
-        """How the series compares with published ones."""
-        return self.find_published()
+    curve = _once(lambda facts: facts.find_curve)
+    advice = _once(lambda facts: facts.find_advice)
+    turn = _once(lambda facts: facts.find_turn)
+    limit = _once(lambda facts: facts.find_limit)
+    published = _once(lambda facts: facts.find_published)

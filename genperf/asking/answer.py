@@ -27,6 +27,7 @@ from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, bare, header_of, time_called
 from genperf.vocabulary.names import is_efficiency, is_relative, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, verdict_line
+from genperf.words.growth import cost_unit
 from genperf.words.numbers import (
     count_text,
     durations_text,
@@ -494,7 +495,7 @@ def _money(facts: Facts) -> Iterator[Row]:
         chosen = facts.plan.cheapest if named is None else named
         middle, lower, upper, unit = durations_text(*chosen.total.ends)
         yield Row(_JOB[0], with_unit(middle, unit), f"{lower} – {upper}", f"at {chosen.count:g}")
-        row = _interval_row(_JOB[1], chosen.cost, f"{facts.plan.paid}-hours" if paid is None else paid.currency)
+        row = _interval_row(_JOB[1], chosen.cost, cost_unit(facts.plan))
         yield row._replace(beside="" if paid is None else f"at {paid.text}"[: COLUMNS[3] - 1])
 
 

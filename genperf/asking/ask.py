@@ -65,6 +65,8 @@ from genperf.table.cells import Source, source_of_columns
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import LIKELY_TO_FIT
 
+#: Relative difference up to which a count is the one that was measured: rounding errors.
+EXACTLY = 1e-9
 #: The cheapest counts that are compared with each other in every draw.
 COMPARED = 10
 
@@ -98,7 +100,7 @@ def work_of(result: FitResult, question: Question) -> StepWork:
     """Return the work of a step: what the user says, what a throughput was divided into, or what columns show."""
     panel = result.panel.within(question.constants) if question.constants else result.panel
     if not question.sample:
-        return StepWork(of_worker=panel.step.of_worker)
+        return StepWork()
     return panel.work_of_step(question.work, question.sample)
 
 
@@ -395,13 +397,7 @@ def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
             raise TableError(
                 what, hint=f"measure a second scale and name both: genperf ask RUN1 RUN2 --at {name}={text}"
             )
-        evidence, value = reading.columns[column], amount(text)
-        if value is None or not evidence.numeric:
-            same = np.array(
-                [level.strip().lower() == text.strip().lower() for level in evidence.texts.tolist()], dtype=bool
-            )
-        else:
-            same = np.isclose(evidence.values, value, rtol=1e-9)
+        same = reading.columns[column].rows_with(text, EXACTLY)
         if not same.any():
             levels = ", ".join(reading.columns[column].levels[:4]) or "nothing"
             what = f"{column} was {levels} in every run: nothing shows how {column}={text} does"

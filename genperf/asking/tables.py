@@ -62,8 +62,6 @@ FIT_NOTES = ("hint", "hint_contradicted", "outlier", "mixture")
 
 
 # Which series of a table answer a question, and how many answers there are.
-#: Relative difference up to which a number is the requested level of a series: 30B for 29.97B. A guess.
-SAME_LEVEL = 0.05
 #: Relative difference up to which the prices of runs are the same.
 SAME_PRICE = 0.01
 #: Levels that a message lists, and other series whose answers are shown.
@@ -330,28 +328,11 @@ def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
             raise TableError(f"the table has no setting '{name}'", hint=f"--at with one of {settings}")
         evidence = reading.columns[column]
         value = amount(text) if evidence.numeric else None
-        rows = _rows_with(evidence, text)
+        rows = evidence.rows_with(text)
         if (value is None and not rows.any()) or (column == reading.scale and (value or 0.0) <= 0.0):
             raise _no_level(column, text, evidence)
         wanted[column] = text if evidence.numeric else str(evidence.texts[rows][0])
     return wanted
-
-
-def _rows_with(evidence: TableColumn, text: str) -> Mask:
-    """Return which rows have a level: by its text, or words of only one; else the number it stands for, the nearest."""
-    plain = text.strip().lower()
-    same = np.char.lower(np.char.strip(evidence.texts.astype(str))) == plain
-    if plain and not same.any() and not evidence.numeric:
-        words = re.compile(rf"(?<![^\W_]){re.escape(plain)}(?![^\W_])")
-        alike = [level for level in evidence.levels if words.search(level.lower())]
-        same = evidence.texts == alike[0] if len(alike) == 1 else same
-    value = amount(text)
-    if same.any() or value is None or not evidence.numeric:
-        return np.asarray(same)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        away = np.abs(np.log(evidence.values / value)) if value > 0.0 else np.abs(evidence.values - value)
-    nearest = np.nanmin(away, initial=np.inf)
-    return np.asarray((away <= SAME_LEVEL) & (away == nearest) & np.isfinite(away))
 
 
 def _no_level(name: str, text: str, evidence: TableColumn) -> TableError:
@@ -385,7 +366,7 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
     rows = np.ones(len(next(iter(reading.columns.values())).texts), dtype=bool)
     for name in names:
         if name in at:
-            rows &= _rows_with(evidence[name], at[name])
+            rows &= evidence[name].rows_with(at[name])
     # A row per run, with its text in each group column; without group columns all runs have the key ().
     keys = np.array([column.texts.astype(str) for column in evidence.values()]).T.reshape(len(rows), len(names))
     present = sorted({*map(tuple, keys[rows].tolist())})
@@ -711,7 +692,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         # It follows within one combination of kinds.
         for kind in self.reading.of("kind"):
             if kind in wanted:
-                rows = rows & _rows_with(evidence[kind], str(wanted[kind]))
+                rows = rows & evidence[kind].rows_with(str(wanted[kind]))
         if not rows.any():
             return None
         constant = np.log(evidence[name].values) - power * np.log(evidence[base].values)

@@ -15,7 +15,7 @@ from genperf.errors import GenperfError
 from genperf.panel import Panel
 from genperf.panel.configurations import at_scale, divisible, fills_nodes, parts_given, relative_work
 from genperf.panel.machine import PLACES
-from genperf.panel.panel import StepWork, kind_of_work
+from genperf.panel.panel import StepWork
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.scaling import KINDS, LISTED, Scaling
@@ -118,8 +118,7 @@ def steps_along_workers(
         possible &= fills_nodes(result.panel, columns)
     columns, counts = {n: v[possible] for n, v in columns.items()}, counts[possible]
     total = None if work is None or work.whole else work.total
-    per_worker = relative_work(panel, columns, counts, kind, total)
-    kind_shown = "unknown" if per_worker is None else kind_of_work(per_worker * counts, counts) or "mixed"
+    per_worker, kind_shown = relative_work(panel, columns, counts, kind, total)
     constant = {k: v for k, v in at.items() if k != factor.name and len(set(columns.get(k, [v]))) == 1}
     assumption = step.assumption if kind_assumed else ""
     return Ladder(factor, counts, columns, per_worker, kind_shown, constant, result.panel, max(measured), assumption)

@@ -145,7 +145,7 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
         {name: values[order] for name, values in columns.items()},
         np.log(medians.measured)[order],
         (noise * np.where(repeats > 2, MEDIAN_VARIANCE, 1.0) / repeats)[order],
-        panel.step.of_worker,
+        panel.work_of_worker,
         network is None or (table.target.is_time and schema_of(table).of_steps),
         network is not None,
         None if network is None else network.exchange(table),

@@ -426,7 +426,8 @@ def with_job(table: Table, of_all: bool = False) -> Table:
     whatever the batch of each.
     """
     target, names = table.target, [*(f.name for f in table.numeric), *table.group]
-    if table.scaling is not None or not target.true_seconds:
+    # What was made from a throughput has the unit of the work, and no seconds.
+    if table.scaling is not None or not target.is_time or target.throughput:
         return table
     counts = {f.name: f.distinct for f in table.numeric if meant_by(f.name) in COUNTED}
     if max(counts.values(), default=1) > 1 and header_of(target.column).of == "job":

@@ -68,19 +68,22 @@ def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
     ]
     with_sizes = [(run, times) for run, times in with_levels if all(run[n] == size for n, size in sizes.items())]
     numbers = [f.name for f in panel.factors if f.numeric and f.name in given]
-    repeats: Counter[tuple[str, ...]] = Counter()
-    values: dict[tuple[str, ...], set[tuple[Any, ...]]] = {}
+    # Levels → the given numbers and the repeats of each of their configurations.
+    configurations: dict[tuple[str, ...], list[tuple[tuple[float, ...], int]]] = {}
     for run, times in with_sizes or with_levels:
         levels = tuple(str(run[f.name]) for f in factors)
-        repeats[levels] += times
-        values.setdefault(levels, set()).add(tuple(run[name] for name in numbers))
-    if not repeats:
+        configurations.setdefault(levels, []).append((tuple(float(run[name]) for name in numbers), times))
+    if not configurations:
         return {f.name: f.levels[0] for f in factors} | fixed
-    # The levels of a factor are in order of their runs.
-    order = {run: tuple(f.levels.index(v) for f, v in zip(factors, run, strict=True)) for run in repeats}
-    farthest = {run: [-float(number) for number in max(values[run])] for run in repeats}
-    most = min(repeats, key=lambda run: (-len(values[run]), farthest[run], -repeats[run], order[run]))
-    return {f.name: level for f, level in zip(factors, most, strict=True)}
+
+    def rank(levels: tuple[str, ...]) -> tuple[Any, ...]:
+        values, repeats = zip(*configurations[levels], strict=True)
+        # The levels of a factor are in order of their runs.
+        order = [f.levels.index(level) for f, level in zip(factors, levels, strict=True)]
+        return -len({*values}), [-number for number in max(values)], -sum(repeats), order
+
+    chosen = min(configurations, key=rank)
+    return {f.name: level for f, level in zip(factors, chosen, strict=True)}
 
 
 def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -305,8 +308,10 @@ def at_scale(
 
 def relative_work(
     panel: Panel, columns: Columns, counts: Array, kind: Scaling | None, given: Node | None = None
-) -> Array | None:
-    """Return one worker's work W(n)/W(n₀), relative to that at the first count; None where nothing shows it.
+) -> tuple[Array | None, str]:
+    """Return one worker's work W(n)/W(n₀), relative to that at the first count, and the kind of scaling that it is.
+
+    None where nothing shows it.
 
     W is the work of a step that is given or was divided by a throughput, over n. Without one it is `samples/workers`
     for times of whole jobs, then the operations or the samples of one worker's step (`share`). Where no column shows
@@ -316,24 +321,22 @@ def relative_work(
     given = given or panel.measured_work
     if given is not None:
         work = evaluated(given, columns, len(counts)) / counts
-        work = np.asarray(work / work[0])
-        by_work = kind_of_work(work * counts, counts) or "mixed"
-        if kind is not None and len(counts) > 1 and by_work != kind:
-            raise GenperfError(
-                f"the scaling is given as {kind}, and with the work '{render(given)}' of a step it is {by_work}",
-                hint="leave --scaling out",
-            )
-        return work
-    kind, worker_share = kind or panel.kind, share(panel, job=True)
-    if kind is not None and (KINDS[kind].whole or not worker_share.known):
-        return KINDS[kind].relative(counts)
-    if not worker_share.known:
-        return None
-    node = panel.over_columns(worker_share.per_worker)
-    if not names_in(node) <= {*columns}:
-        return KINDS["strong"].relative(counts)
-    work = values_of(node, columns)
-    return np.asarray(work / work[0])
+    else:
+        kind, worker_share = kind or panel.kind, share(panel, job=True)
+        node = panel.over_columns(worker_share.per_worker)
+        if kind is not None and (KINDS[kind].whole or not worker_share.known):
+            work = KINDS[kind].relative(counts)
+        elif not worker_share.known:
+            return None, "unknown"
+        else:
+            work = values_of(node, columns) if names_in(node) <= {*columns} else KINDS["strong"].relative(counts)
+    work = np.asarray(work / work[0])
+    by_work = kind_of_work(work * counts, counts) or "mixed"
+    if given is not None and kind is not None and len(counts) > 1 and by_work != kind:
+        text = render(given)
+        what = f"the scaling is given as {kind}, and with the work '{text}' of a step it is {by_work}"
+        raise GenperfError(what, hint="leave --scaling out")
+    return work, by_work
 
 
 def doubled(panel: Panel, columns: Columns, name: str) -> dict[str, Array]:

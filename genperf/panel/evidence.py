@@ -13,9 +13,10 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.arrays import Array, Index, Objects
+from genperf.arrays import Array, Index, Mask, Objects
 from genperf.errors import TableError
 from genperf.formula import quote_name
+from genperf.formula.amounts import amount
 from genperf.panel.options import says_failed
 from genperf.panel.panel import LEAST_GROWTH
 from genperf.table.cells import Cells
@@ -72,6 +73,8 @@ LEAST_CHANGE_OF_RATIO = 0.025
 #: Rows beyond the first from which it is no chance that a formula with a free constant holds, or that no two cells
 #: are equal. One row and four answer as many questions (experiments/results/settings.md).
 MORE_ROWS = 2
+#: Relative difference up to which a number is the level that is requested: 30B for 29.97B. A guess.
+SAME_LEVEL = 0.05
 #: Rows and columns that are looked at for arithmetic: more of them take seconds.
 ARITHMETIC_ROWS = 64
 ARITHMETIC_COLUMNS = 60
@@ -131,6 +134,21 @@ class TableColumn(Struct, eq=False):
     def kind(self) -> Literal["rate", "time", "quantity", ""]:
         """What its header says that it measures."""
         return self.header.kind
+
+    def rows_with(self, text: str, tolerance: float = SAME_LEVEL) -> Mask:
+        """Return which rows have a value: a number by the nearest one within a tolerance, relative to it.
+
+        A text is meant by itself or by whole words of one level alone: `h100` is `NVIDIA H100`.
+        """
+        plain, value = text.strip().lower(), amount(text) if self.numeric else None
+        if value is not None:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                away = np.abs(np.log(self.values / value)) if value > 0.0 else np.abs(self.values - value)
+            return np.asarray(np.isfinite(away) & (away <= tolerance) & (away == np.nanmin(away, initial=np.inf)))
+        same = np.char.lower(np.char.strip(self.texts.astype(str))) == plain
+        words = re.compile(rf"(?<![^\W_]){re.escape(plain)}(?![^\W_])")
+        levels = [level for level in self.levels if plain and words.search(level.lower())]
+        return np.asarray(self.texts == levels[0] if len(levels) == 1 and not (same.any() or self.numeric) else same)
 
     def score(self) -> tuple[float, list[str]]:
         """Return the log odds that the numbers were chosen rather than measured, by the cells alone, with reasons."""

@@ -113,17 +113,12 @@ class Machine(Struct, frozen=True, dict=True):
         placed = {"nodes", "devices_per_node"} <= {*self.columns}
         return placed or not {"workers", *WAYS}.isdisjoint(self.columns)
 
-    @cached_property
-    def counts_samples(self) -> bool:
-        """Whether the columns show the samples of a step."""
-        names = {*self.columns}
-        return not {"batch", "global_batch"}.isdisjoint(names) or {"micro_batch", "micro_batches"} <= names
-
     def means(self, name: str) -> bool:
         """Return whether a part without a column has a meaning here: the others show it."""
         if name in LEVELS or name in ("devices_per_node", "data_parallel"):
             return self.counts_devices or "nodes" in self.columns
-        return name in ("batch", "global_batch") and self.counts_samples
+        shows_samples = "batch" in self.columns or {"micro_batch", "micro_batches"} <= {*self.columns}
+        return name in ("batch", "global_batch") and (shows_samples or "global_batch" in self.columns)
 
     def of(self, columns: Columns) -> dict[str, Array]:
         """Return the parts of configurations whose columns are known, with the devices and the samples of a step."""

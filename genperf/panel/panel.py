@@ -239,11 +239,6 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_
         """Whether it is a time in seconds, so that work per second, efficiency, phases and cost have a meaning."""
         return self.unit == SECONDS
 
-    @property
-    def true_seconds(self) -> bool:
-        """Whether its values are the seconds of a step: those of a throughput depend on the unit of the work."""
-        return self.is_time and not self.throughput
-
     def __str__(self) -> str:
         return f"{self.name} '{self.column}'" + (f", {self.unit}" if self.unit else "")
 
@@ -282,8 +277,6 @@ class StepWork(Struct, frozen=True):
     #: How it is known: `given` by a user, `measured` with a throughput, of the `columns`, by the kind of `scaling`,
     #: `shared` by all workers, or `assumed`: nothing shows it, and each worker is taken to keep its own.
     known: str = ""
-    #: What one worker may do, the most specific first; a single formula where the table decides.
-    of_worker: tuple[WorkFormula, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -558,29 +551,29 @@ class Panel(Struct, frozen=True, dict=True):
     @cached_property
     def step(self) -> StepWork:
         """The work of a step, as far as a throughput, the columns, the group or the kind of scaling show it."""
-        of_worker, target = _of_worker(self.with_axis), self.target
+        target, unknown = self.target, StepWork()
         if target is None or not target.is_time:
-            return StepWork(of_worker=of_worker)
+            return unknown
         constants = {name: Number(value) for name, value in self.constants.items()}
         origin, node = ("columns", samples_of(self, constants)) if not target.work else ("measured", self.measured_work)
         if node is not None:
             node = substitute(node, constants)
-            return StepWork(node, node, known=origin, of_worker=of_worker)
+            return StepWork(node, node, known=origin)
         if self.scaling is not None and KINDS[self.scaling].shared:
-            return StepWork(ONE, None, self.timed, "shared", of_worker)
+            return StepWork(ONE, None, self.timed, "shared")
         if self.workers is None or target.throughput or (self.kind is not None and KINDS[self.kind].shared):
-            return StepWork(of_worker=of_worker)
+            return unknown
         if self.kind is None:
             # Workers that are devices, whose times do not fall as those of shared work do, may scale weakly.
             if not counts_devices(self.workers.name) or len({m.values for m in self.medians}) < 2:
-                return StepWork(of_worker=of_worker)
+                return unknown
             counts, times = self.measured[self.workers.name], np.array([median.value for median in self.medians])
             smallest, last = (np.median(times[counts == end]) for end in (counts.min(), counts.max()))
             if smallest / last >= LEAST_FALL:
-                return StepWork(of_worker=of_worker)
+                return unknown
         count, power = Name(self.workers.name), KINDS[self.kind or "weak"].power
         node = count if power == 0.0 else call("power", count, 1.0 + power)
-        return StepWork(None, node, known="assumed" if self.kind is None else "scaling", of_worker=of_worker)
+        return StepWork(None, node, known="assumed" if self.kind is None else "scaling")
 
     def work_of_step(self, given: str | None = None, unit: str = "samples") -> StepWork:
         """Return the work of a step: the formula that a user gives, or else what the table shows."""
@@ -593,7 +586,28 @@ class Panel(Struct, frozen=True, dict=True):
             what = f"'{unknown}' of the work of a step is no factor of the model"
             raise FormulaError(what, text=given, column=max(given.find(unknown), 0), width=len(unknown), hint=hint)
         node = substitute(node, {name: Number(value) for name, value in self.constants.items()})
-        return replace(self.step, total=node, proportional=node, unit=unit, known="given")
+        return StepWork(node, node, unit, "given")
+
+    @cached_property
+    def work_of_worker(self) -> tuple[WorkFormula, ...]:
+        """What one worker may do in a step, the most specific formula first; a single one where the table decides.
+
+        That of an epoch or a whole job is shared; else the batch of all over the workers, or the batch of one; else by
+        the kind of scaling constant, `1`, or shared, `1/workers`, and either where nothing shows the kind. A node takes
+        the place of a worker where nodes alone are counted; along nodes a worker does what it did.
+        """
+        panel = self.with_axis
+        fixed_workers, counted = panel.axis.canonical != "workers" and panel.workers is not None, panel.counted_as
+        # A batch of one pass alone does not say how many passes a step has.
+        batched = panel.find("batch") is not None and panel.has("batch")
+        if counted is not None and panel.of_jobs and not fixed_workers:
+            return (WorkFormula(f"1/{counted}", True),)
+        if counted is not None and panel.find("global_batch") is not None:
+            return (WorkFormula(f"global_batch/{counted}", True),)
+        if batched or counted is None or fixed_workers:
+            return (WorkFormula("batch" if batched else "1", batched),)
+        kinds = POSSIBLE if panel.kind is None else (panel.kind,)
+        return tuple(WorkFormula(KINDS[name].over(counted), False) for name in kinds)
 
     @property
     def timed(self) -> str:
@@ -711,36 +725,6 @@ def samples_of(panel: Panel, values: Mapping[str, Node]) -> Node | None:
     if node is None and batch_of_one is not None and panel.workers is not None:
         node = call("multiply", values[batch_of_one], Name(panel.workers.name))
     return node
-
-
-def _of_worker(panel: Panel) -> tuple[WorkFormula, ...]:
-    """Return what one worker's work may be, the most specific first; a single entry where the table decides.
-
-    That of an epoch or a whole job is shared, `1/workers`. Otherwise it is decided in this order:
-
-    1. a column of the global batch: `global_batch/workers`;
-    2. a column of one worker's batch: `batch`;
-    3. a group column with one of the names of a global batch: every group shares a fixed amount, `1/workers`;
-    4. a group column with one of the names of one worker's batch: it is constant, `1`;
-    5. otherwise the kind of scaling, where it is known;
-    6. otherwise both constant work, `1`, and shared work, `1/workers`, are possible.
-
-    Where only nodes are counted, a node takes the place of a worker. Along nodes, one of workers that stay as they are
-    does what it did.
-    """
-    fixed_workers = panel.axis.canonical != "workers" and panel.workers is not None
-    counted = panel.counted_as or "nodes"
-    if panel.of_jobs and panel.has(counted) and not fixed_workers:
-        return (WorkFormula(f"1/{counted}", True),)
-    if panel.find("global_batch") is not None and panel.has(counted):
-        return (WorkFormula(f"global_batch/{counted}", True),)
-    # A batch of one pass alone does not say how many passes a step has.
-    if panel.find("batch") is not None and panel.has("batch"):
-        return (WorkFormula("batch", True),)
-    if fixed_workers or not panel.has(counted):
-        return (WorkFormula("1", False),)
-    kinds = POSSIBLE if panel.kind is None else (panel.kind,)
-    return tuple(WorkFormula(KINDS[name].over(counted), False) for name in kinds)
 
 
 class Share(Struct, frozen=True):

@@ -112,71 +112,76 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
     >>> requested.at, requested.notes
     ({'pipe': '8'}, ('asked, and found nowhere in the runs: colour', 'lr was always 8: nothing shows another one'))
     """
-    absent: list[str] = []
-    in_words = [n for n, text in at.items() if not is_number(text) and (n == SCALE or meant_by(n) == "workers")]
-    for name in in_words:
+    absent, constant, wanted = list[str](), list[str](), ""
+    for name in [n for n, text in at.items() if not is_number(text) and (n == SCALE or meant_by(n) == "workers")]:
         at, device = _machine_apart(at, name, source)
-        absent += filter(None, [device])
+        absent += [device] if device else []
     out: dict[str, str] = {}
-    constant: list[str] = []
-    wanted = ""
     for name, value_text in at.items():
-        text = value_text.strip()
-        column = _place_of_value(name, text, source)
-        is_word = number_text(text) == text and amount(text) is None
-        if is_word and (column is None or mostly_numbers(labels(source.columns[column]).tolist())):
-            # The column that holds a word, or has it as its name, is meant.
-            (holding, text), of_word = _cell_with(text, source), _column_of(text, source)
-            column = holding or column
-            wanted = wanted or of_word
-            if of_word:
-                continue
-        if column is None and (name == SCALE or meant_by(name) in LEVELS or is_a_part(name, source.columns)):
-            out[name] = text
+        column, text, measured = _meant(name, value_text.strip(), source)
+        if measured or column is None:
+            wanted = wanted or measured
+            absent += [] if measured else [name]
             continue
-        if column is None:
-            absent.append(name)
-            continue
-        if column in source.headers:
-            # `1 x Pi | 2 x Pi`: the header names the values, and is asked for as the count.
-            column = next((count for count in ("devices", "count") if count in source.columns), column)
-        cells = labels(source.columns[column])
-        if text not in cells and column in source.names:
-            numbers = source.names[column].of(text) or source.names[column].of(text.strip(MARKS))
-            if numbers:
-                out |= {n: label(value) for n, value in numbers.items() if n not in at and n in source.columns}
+        if column in source.names and text not in labels(source.columns[column]):
+            if whole_name := source.names[column].of(text) or source.names[column].of(text.strip(MARKS)):
+                out |= {n: label(value) for n, value in whole_name.items() if n not in at and n in source.columns}
                 continue
-            # `test=fsdp`, where the names of tests were taken apart.
-            holding, cell = _cell_with(text, source)
-            of_kind = holding and holding == source.names[column].kind_column
-            # `instances=32` of `p4d.24xlarge x 8`
-            count = count_in(column, text, source)
-            column, text = (holding, cell) if of_kind and count == column else (count, text)
-            cells = labels(source.columns[column])
-        filled = {cell for cell in cells.tolist() if cell}
-        if text not in filled and mostly_numbers(list(filled)):
-            text = number_text(text, [number_in(cell) for cell in filled])
-        if SEVERAL.fullmatch(text) and text not in cells:
+            column, text = _within_names(column, text, source)
+        cells = {*labels(source.columns[column]).tolist()} if column in source.columns else set()
+        levels, numeric = cells - {""}, mostly_numbers(list(cells))
+        if numeric and text not in levels:
+            text = number_text(text, [number_in(cell) for cell in levels])
+        several = SEVERAL.fullmatch(text) is not None and text not in cells
+        if several or column not in source.columns:
             out[column] = text
-            continue
-        if len(filled) == 1 and len(source) > 1 and is_number(text) and canonical_of(column) is None:
-            (only,) = filled
-            if number_in(only) != number_in(text):
-                constant.append(_always(column, only))
-            continue
-        named = len(filled) > 0.7 * len(source) > 2 and not mostly_numbers(list(filled))
-        if named and text not in filled and column not in source.names and len(at) > 1:
+        elif len(levels) == 1 and len(source) > 1 and is_number(text) and canonical_of(column) is None:
+            (only,) = levels
+            constant += [] if number_in(only) == number_in(text) else [_always(column, only)]
+        elif (
+            # A name of a run that nearly each row has another of, beside settings that say which run is meant.
+            text not in levels
+            and (len(levels) > 0.7 * len(source) > 2 and not numeric)
+            and (column not in source.names and len(at) > 1)
+        ):
             absent.append(f"{name}={text}")
-            continue
-        if out.get(column, text) != text:
+        elif out.setdefault(column, text) != text:
             what = f"'{name}={text}' and '{column}={out[column]}' name the same column"
             raise TableError(what, hint="give one of them, or the whole name of another column", where=source.name)
-        out[column] = text
     if absent and not out and not constant:
         # Nothing of the question is known: the caller says what there is.
         return Requested({name: at[name] for name in absent if name in at}, wanted=wanted)
     notes = [f"asked, and found nowhere in the runs: {listed(absent)}"] if absent else []
     return Requested(out, (*notes, *constant), wanted)
+
+
+def _meant(name: str, text: str, source: Source) -> tuple[str | None, str, str]:
+    """Return the column of a name with its value, and the measured column that the value is a word of.
+
+    The name itself is the column of a part of the machine that has none; None of what nothing in the table is.
+    """
+    column, measured = _place_of_value(name, text, source), ""
+    is_word = number_text(text) == text and amount(text) is None
+    if is_word and (column is None or mostly_numbers(labels(source.columns[column]).tolist())):
+        # The column that holds a word, or has it as its name, is meant.
+        (holding, text), measured = _cell_with(text, source), _column_of(text, source)
+        column = holding or column
+    if column is None and (name == SCALE or meant_by(name) in LEVELS or is_a_part(name, source.columns)):
+        return name, text, measured
+    if column in source.headers:
+        # `1 x Pi | 2 x Pi`: the header names the values, and is asked for as the count.
+        column = next((count for count in ("devices", "count") if count in source.columns), column)
+    return column, text, measured
+
+
+def _within_names(column: str, text: str, source: Source) -> tuple[str, str]:
+    """Return the column of what a column of names that were taken apart holds, with its value.
+
+    That of their words for `test=fsdp`, and that of their count for `instances=32` of `p4d.24xlarge x 8`.
+    """
+    (holding, cell), count = _cell_with(text, source), count_in(column, text, source)
+    of_words = holding and holding == source.names[column].kind_column
+    return (holding, cell) if of_words and count == column else (count, text)
 
 
 def _always(name: str, only: str) -> str:

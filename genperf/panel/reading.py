@@ -178,15 +178,13 @@ class Reading(Struct, eq=False, dict=True):
         size = next((n for n in grown if not words_in(n).isdisjoint(words_of("headers.size"))), None)
         if size is not None:
             return "weak", f"'{size}' grows in proportion to {scale}"
-        shown_by = {"speed": {"strong": {name: -1}, "weak": {scale: 1, name: -1}}}
-        shown_by["eff"] = {"weak": {name: -1}, "strong": {scale: -1, name: -1}}
-        for column in self.with_role("ratio"):
-            factors = column.follows.factors if column.follows is not None else {}
-            for kind, powers in next(
-                (k for word, k in shown_by.items() if word in plain_name(column.name)), {}
-            ).items():
-                if factors == powers and not (grown and kind == "strong"):
-                    return kind, f"'{column.name}' is {column.follows}"
+        # Of one amount of work a speed-up is T(1)/T and an efficiency T(1)/nT; of work that grows n times as much.
+        shown_by = {("speed", "strong"): {name: -1}, ("speed", "weak"): {scale: 1, name: -1}}
+        shown_by |= {("eff", "weak"): {name: -1}, ("eff", "strong"): {scale: -1, name: -1}}
+        for column, ((word, kind), powers) in itertools.product(self.with_role("ratio"), shown_by.items()):
+            shows = word in plain_name(column.name) and column.follows == Consequence(powers)
+            if shows and not (grown and kind == "strong"):
+                return kind, f"'{column.name}' is {column.follows}"
         return "", ""
 
     def growths(self, name: str, series: Index) -> Array:
@@ -432,60 +430,31 @@ def _of_one_node(devices: TableColumn, nodes: TableColumn) -> bool:
 def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     """Find the column by which the runs are scaled: workers, nodes, or what the question goes beyond."""
     columns, settings, mapped = reading.columns, reading.with_role("made", "setting"), reading.mapping
+    # Column → the field's name for it; a count in the singular, such as `gpu`, is mapped as its plural.
     names = {c.name: c.canonical for c in settings if c.canonical is not None}
-    if not {*LEVELS} & {*names.values(), *mapped}:
-        names |= {c.name: level for c in settings if (level := plural_of(c.name)) in LEVELS}
-        mapped |= {names[c.name]: c.name for c in settings if names.get(c.name) in LEVELS and c.canonical is None}
-    pairs = [(c, text) for key, text in at.items() for c in settings if c.name == column_named(key, columns)]
-    values = [(c, amount(text)) for c, text in pairs if len(c.known)]
-    beyond = [c.name for c, value in values if value is not None and not min(c.known) <= value <= max(c.known)]
-    by_name = [mapped[level] for level in LEVELS if level in mapped]
-    by_name += [c.name for level in LEVELS for c in settings if names.get(c.name) == level]
-    by_name = [n for n in by_name if n in columns]
-    varied = [n for n in by_name if columns[n].varies]
-    devices = [n for n in by_name if n not in varied and names.get(n) == "workers"]
-    few = [n for n in devices if max(columns[n].known) <= MOST_DEVICES]
-    if "nodes" in map(names.get, varied) and len(devices) == len(few) == 1 and "devices_per_node" not in names.values():
-        # So few devices on every count of nodes are those of one.
-        mapped["devices_per_node"] = devices[0]
-        by_name.remove(devices[0])
-    ways = [c.name for c in settings if names.get(c.name) in WAYS]
-    # Of devices and nodes the devices are the scale, whichever a question names.
-    beyond_named = [] if {names.get(n) for n in varied} >= {*LEVELS} else [n for n in by_name if n in beyond]
-    split = ways if len(ways) == 1 and columns[ways[0]].varies else []
-    choices = [beyond_named, varied, by_name if at and not beyond else [], split]
-    if not any(choices):
-        # The ways of a layout multiply to its devices, and none of them is the scale.
-        setting_names = [c.name for c in settings]
-        extrinsic = [n for n in reading.roles.extrinsic if n in setting_names]
-        requested = [c.name for c, _ in pairs if c.varies]
-        # What may count it without a name of the field is the only setting.
-        plain = [c.name for c in settings if c.varies]
-        unnamed = [n for n in plain if columns[n].canonical is None and columns[n].lowest > 0.0]
-        loads = [n for n in plain if not words_in(n).isdisjoint(words_of("log.counted"))]
-        # A letter counts what the question does by another name: `processes=4` of `N` and `P`.
-        absent = any(meant_by(key) in LEVELS and column_named(key, columns) is None for key in at)
-        letters = [n for n in unnamed if absent and n not in requested and noun_of(n) == "workers"]
-        only = next((names_of for names_of in (unnamed, plain, loads) if len(names_of) == 1), [])
-        choices = [by_name] if len(ways) > 1 else [letters, beyond, extrinsic, requested, only, by_name]
-    scale = next((candidates[0] for candidates in choices if candidates), None)
+    if {*LEVELS}.isdisjoint({*names.values(), *mapped}):
+        singular = {c.name: level for c in settings if (level := plural_of(c.name)) in LEVELS}
+        mapped |= {level: name for name, level in singular.items() if columns[name].canonical is None}
+        names |= singular
+    requested = {c: amount(text) for key, text in at.items() for c in settings if c.name == column_named(key, columns)}
+    values = [(c, value) for c, value in requested.items() if value is not None and len(c.known)]
+    outside = [c.name for c, value in values if not min(c.known) <= value <= max(c.known)]
+    scale = _scale_of(reading, names, [*requested], outside, at)
     if scale is None:
         return
-    others = [] if scale in {c.name for c, _ in pairs} else [n for n in beyond if columns[n].canonical is None]
+    others = [] if scale in [c.name for c in requested] else [n for n in outside if columns[n].canonical is None]
     twin = next((n for n in others if columns[scale].follows == Consequence({n: 1})), None)
     if twin is not None:
         # The question counts in another column, of which the scale is a multiple.
         columns[scale].role, scale = "consequence", twin
     # Of two columns of one count, `gpus` and `world_size`, the first is read, whichever a question names.
     level = names.get(scale)
-    counts = [
-        c for c in settings if level in LEVELS and names.get(c.name) == level and c.name not in reading.roles.columns
-    ]
-    first, *again = [c for c in counts if np.array_equal(c.values, columns[scale].values)] or [columns[scale]]
-    scale = first.name
+    counts = [c for c in settings if level in LEVELS and names.get(c.name) == level]
+    counts = [c for c in counts if np.array_equal(c.values, columns[scale].values)]
+    first, *again = [c for c in counts if c.name not in reading.roles.columns] or [columns[scale]]
+    reading.scale = scale = first.name
     for column in again:
         column.role, column.follows = "consequence", Consequence({scale: 1})
-    reading.scale = scale
     nameless = scale not in mapped.values() and canonical_of(scale) is None
     # What has no name of a count, with which every time grows much, is a size.
     times = [c.name for c in reading.with_role("measured") if c.kind == "time"]
@@ -499,6 +468,50 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     of_all = None if sized or "global_batch" in mapped else _batch_of_all(reading, scale)
     if of_all is not None:
         mapped["global_batch"] = of_all
+
+
+def _scale_of(
+    reading: Reading,
+    names: Mapping[str, str],
+    requested: Sequence[TableColumn],
+    outside: list[str],
+    at: Collection[str],
+) -> str | None:
+    """Return the likeliest scale of settings that have `names` of the field; None where several may be it.
+
+    The question names the `requested` columns, and of these some with a value `outside` of their runs.
+    """
+    columns, mapped, settings = reading.columns, reading.mapping, reading.with_role("made", "setting")
+    counts = [mapped[level] for level in LEVELS if mapped.get(level) in columns]
+    counts += [c.name for level in LEVELS for c in settings if names.get(c.name) == level]
+    varied = [n for n in counts if columns[n].varies]
+    devices = [n for n in counts if n not in varied and names.get(n) == "workers"]
+    alone = len(devices) == 1 and "nodes" in map(names.get, varied) and "devices_per_node" not in names.values()
+    if alone and max(columns[devices[0]].known) <= MOST_DEVICES:
+        # So few devices on every count of nodes are those of one.
+        mapped["devices_per_node"] = devices[0]
+        counts.remove(devices[0])
+    ways = [c.name for c in settings if names.get(c.name) in WAYS]
+    # Of devices and nodes the devices are the scale, whichever a question names.
+    beyond = [] if {names.get(n) for n in varied} >= {*LEVELS} else [n for n in counts if n in outside]
+    split = ways if len(ways) == 1 and columns[ways[0]].varies else []
+    choices = [beyond, varied, counts if at and not outside else [], split]
+    if not any(choices) and len(ways) > 1:
+        # The ways of a layout multiply to its devices, and none of them is the scale.
+        choices = [counts]
+    elif not any(choices):
+        plain = [c.name for c in settings if c.varies]
+        extrinsic = [n for n in reading.roles.extrinsic if n in {c.name for c in settings}]
+        varying = [c.name for c in requested if c.varies]
+        # A letter counts what the question does by another name: `processes=4` of `N` and `P`.
+        unnamed = [n for n in plain if columns[n].canonical is None and columns[n].lowest > 0.0]
+        absent = any(meant_by(key) in LEVELS and column_named(key, columns) is None for key in at)
+        letters = [n for n in unnamed if absent and n not in varying and noun_of(n) == "workers"]
+        # What may count it without a name of the field is the only setting.
+        loads = [n for n in plain if not words_in(n).isdisjoint(words_of("log.counted"))]
+        only = next((some for some in (unnamed, plain, loads) if len(some) == 1), [])
+        choices = [letters, outside, extrinsic, varying, only, counts]
+    return next((candidates[0] for candidates in choices if candidates), None)
 
 
 def _batch_of_all(reading: Reading, scale: str) -> str | None:
@@ -736,23 +749,24 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
 
     The only column of batches is a factor, and names no series, where a value of it that is `unmeasured` is requested.
     """
-    columns, roles, mapped = reading.columns, reading.roles, reading.mapping
+    columns, roles, of_machine = reading.columns, reading.roles, tuple[str, ...]()
     roles = replace(roles, repeat=roles.repeat or next(iter(reading.of("repeat")), ""))
-    # Counts of the machine that are no settings while they are constant: of one number of nodes, the devices of each
-    # are those of the run; where threads or the like are scaled, all counts of nodes and devices are the machine's.
-    of_machine: tuple[str, ...] = ()
+    # Constant counts of the machine are no settings: the nodes, where the devices of each are scaled; all counts of
+    # nodes and devices, where threads or the like are.
     canonical_scale = None if reading.scale is None else canonical_of(reading.scale)
     if canonical_scale == "devices_per_node":
         of_machine = ("nodes",)
-    if reading.scale is not None and mapped.get("workers") == reading.scale and canonical_scale not in LEVELS:
+    if reading.scale is not None and reading.mapping.get("workers") == reading.scale and canonical_scale not in LEVELS:
         of_machine = (*LEVELS, "devices_per_node")
-    always_settings = {*requested, *roles.extrinsic, reading.scale}
-    settings = reading.with_role("made", "setting")
-    settings = [c for c in settings if c.varies or c.name in always_settings or c.canonical not in of_machine]
-    canonical = {n: c for n in [*roles.extrinsic, *(c.name for c in settings)] if (c := canonical_of(n)) in EXTRINSIC}
-    canonical |= {column: name for name, column in mapped.items() if column in {c.name for c in settings}}
-    ways = [n for n in canonical if canonical[n] in WAYS]
-    scaled_by_ways = len(ways) > 1 and not {*LEVELS} & {*canonical.values(), *mapped} and DEVICES not in columns
+    kept, settings = {*requested, *roles.extrinsic, reading.scale}, reading.with_role("made", "setting")
+    settings = [c for c in settings if c.varies or c.name in kept or c.canonical not in of_machine]
+    names = [*roles.extrinsic, *(c.name for c in settings)]
+    # Column → the factor of how a run is executed that it is, by its name or by the mapping.
+    execution = {n: c for n in names if (c := canonical_of(n)) in EXTRINSIC}
+    execution |= {n: c for c, n in reading.mapping.items() if n in {c.name for c in settings}}
+    ways = [n for n, canonical in execution.items() if canonical in WAYS]
+    counted = not {*LEVELS}.isdisjoint({*execution.values(), *reading.mapping}) or DEVICES in columns
+    scaled_by_ways = len(ways) > 1 and not counted
     if roles.measured_column is None:
         scale = None if scaled_by_ways else reading.scale
         measured, derived = measured_roles(reading, reading.quantities[0], scale, given)
@@ -764,40 +778,53 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
         unit = (columns[name].header if name in columns else header_of(name)).unit
         roles = replace(roles, measured={**roles.measured, **({"unit": unit} if unit not in ("", "s") else {})})
     if scaled_by_ways:
-        # The ways of a layout multiply to its devices.
-        faulty = next((columns[n] for n in ways if columns[n].lowest <= 0.0), None)
-        if faulty is not None:
-            what = f"column '{faulty.name}' goes down to {faulty.lowest:g}, and the ways of a layout multiply"
-            raise TableError(f"{what} to its devices", hint="write 1 where nothing is split that way")
-        cells = np.prod([columns[n].values for n in ways], axis=0).tolist()
-        columns[DEVICES] = column_from(DEVICES, cells, role="made")
-        reading.derived[DEVICES] = "*".join(map(quote_name, ways))
-        canonical[DEVICES], reading.scale = "workers", DEVICES
-        settings = [columns[DEVICES], *settings]
-    scale = reading.scale
-    if scale is None and not roles.extrinsic and not single:
-        texts, numeric = reading.with_role("kind", "label", "constant"), [c.name for c in settings]
-        hint = f"name the one that does: --extrinsic {shlex.quote(numeric[0]) if numeric else 'COLUMN'}"
-        worded_counts = next((c.name for c in texts if c.levels and all(map(COUNTED.match, c.levels))), None)
-        if worded_counts is not None:
-            hint = f"'{worded_counts}' tells counts among words: write them as numbers in another column, such as gpus"
-        what = f"no column is known to count the workers ({', '.join(numeric) or 'no numbers'})"
-        raise TableError(what, hint=hint)
-    if scale is not None and scale not in reading.derived and (follows := columns[scale].follows) is not None:
-        # A count may be a product of settings, such as processes and threads. Nodes, their devices and the ways of a
-        # layout are completed by the machine.
-        factors = [columns[n] for n in follows.factors]
-        of_layout = any(c.canonical in (*LEVELS, *WAYS, "devices_per_node") for c in factors)
-        are_settings = len(factors) > 1 and not of_layout and all(c.role == "setting" and c.numeric for c in factors)
-        if are_settings and {*follows.factors.values()} == {1}:
-            product = np.prod([c.values for c in factors], axis=0)
-            if np.allclose(product, columns[scale].values):
-                reading.derived[scale] = "*".join(quote_name(c.name) for c in factors)
-    counts = [c.name for c in settings if c.name in canonical or (c.name == scale and not is_size(c.name))]
+        reading.scale = _devices_of_ways(reading, [columns[n] for n in ways])
+        execution[DEVICES], settings = "workers", [columns[DEVICES], *settings]
+    if reading.scale is None and not roles.extrinsic and not single:
+        raise _nothing_scaled(reading, [c.name for c in settings])
+    column = columns.get(reading.scale or "")
+    if column is not None and column.follows is not None and column.name not in reading.derived:
+        reading.derived |= _product_of_settings(reading, column, column.follows)
+    counts = [n for c in settings if (n := c.name) in execution or (n == reading.scale and not is_size(n))]
     roles = replace(roles, extrinsic=tuple(dict.fromkeys([*roles.extrinsic, *counts])))
-    reading.roles = _with_series(reading, roles, settings, requested, unmeasured)
-    if reading.roles.group:
-        reading.roles = by_group(reading, reading.roles, reading.quantities[0])
+    roles = _with_series(reading, roles, settings, requested, unmeasured)
+    reading.roles = by_group(reading, roles, reading.quantities[0]) if roles.group else roles
+
+
+def _devices_of_ways(reading: Reading, ways: Sequence[TableColumn]) -> str:
+    """Add the devices that the ways of a layout multiply to, and return their name."""
+    faulty = next((way for way in ways if way.lowest <= 0.0), None)
+    if faulty is not None:
+        what = f"column '{faulty.name}' goes down to {faulty.lowest:g}, and the ways of a layout multiply"
+        raise TableError(f"{what} to its devices", hint="write 1 where nothing is split that way")
+    cells = np.prod([way.values for way in ways], axis=0).tolist()
+    reading.columns[DEVICES] = column_from(DEVICES, cells, role="made")
+    reading.derived[DEVICES] = "*".join(quote_name(way.name) for way in ways)
+    return DEVICES
+
+
+def _nothing_scaled(reading: Reading, numeric: Sequence[str]) -> TableError:
+    """Return the error of a table in which no column counts the workers."""
+    texts = reading.with_role("kind", "label", "constant")
+    hint = f"name the one that does: --extrinsic {shlex.quote(numeric[0]) if numeric else 'COLUMN'}"
+    worded_counts = next((c.name for c in texts if c.levels and all(map(COUNTED.match, c.levels))), None)
+    if worded_counts is not None:
+        hint = f"'{worded_counts}' tells counts among words: write them as numbers in another column, such as gpus"
+    return TableError(f"no column is known to count the workers ({', '.join(numeric) or 'no numbers'})", hint=hint)
+
+
+def _product_of_settings(reading: Reading, column: TableColumn, follows: Consequence) -> dict[str, str]:
+    """Return a count as the product of settings that it is, such as `processes*threads`; nothing of another one.
+
+    Nodes, their devices and the ways of a layout are completed by the machine instead.
+    """
+    factors = [reading.columns[n] for n in follows.factors]
+    of_machine = any(c.canonical in (*LEVELS, *WAYS, "devices_per_node") for c in factors)
+    are_settings = not of_machine and all(c.role == "setting" and c.numeric for c in factors)
+    if len(factors) < 2 or not are_settings or {*follows.factors.values()} != {1}:
+        return {}
+    is_product = np.allclose(np.prod([c.values for c in factors], axis=0), column.values)
+    return {column.name: "*".join(quote_name(c.name) for c in factors)} if is_product else {}
 
 
 def _with_series(

@@ -88,7 +88,7 @@ def growth_of(table: Table, noise: float) -> FactorSeries | None:
         return None
     if max(f.distinct for f in scaled) < 2 or min(f.lower for f in (*scaled, *machine_factors)) < 1.0:
         return None
-    works = panel.step.of_worker
+    works = panel.work_of_worker
     rows = MeasuredSeries(
         panel,
         panel.counted_as or "workers",

@@ -6,6 +6,7 @@ from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import (
+    cost_unit,
     expect_sentence,
     next_sentence,
     pays_judged,
@@ -26,7 +27,6 @@ from genperf.words.numbers import (
     join_values,
     prose,
     rate_unit,
-    singular,
     three_digits,
     whole_percent,
     with_article,
@@ -202,8 +202,7 @@ def _plan_decision(planned: Planned) -> str:
     if chosen.verdict == BLIND:
         return f"do not decide on {count} yet: the forecast of the whole job cannot be relied on"
     middle, unit = durations_text(chosen.total.value)
-    paid = planned.price.currency if planned.price is not None else f"{singular(planned.paid)}-hours"
-    takes = f"{middle} {unit} and {with_unit(three_digits(chosen.cost.value), paid)}"
+    takes = f"{middle} {unit} and {with_unit(three_digits(chosen.cost.value), cost_unit(planned))}"
     if planned.named is None:
         return f"take {count}, the cheapest: the whole job takes {takes}"
     return f"the whole job takes {takes} on {count}{': the plan is not kept' if planned.breaks else ''}"

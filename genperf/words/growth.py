@@ -297,7 +297,7 @@ def _named_text(planned: Planned, one: Choice) -> str:
     )
 
 
-def _cost_unit(planned: Planned) -> str:
+def cost_unit(planned: Planned) -> str:
     """Return the unit of what a choice costs: money, or hours of the machines."""
     return f"{singular(planned.paid)}-hours" if planned.price is None else planned.price.currency
 
@@ -308,7 +308,7 @@ def _choice_text(planned: Planned, one: Choice, notes: bool = False) -> str:
     costs = [three_digits(value) for value in one.cost.ends]
     intervals = (interval_note(planned.interval, low, high, middle) for middle, low, high in (times, costs))
     of_time, of_cost = intervals if notes else ("", "")
-    return f"{times[0]} {unit}{of_time} and {with_unit(costs[0], _cost_unit(planned))}{of_cost}"
+    return f"{times[0]} {unit}{of_time} and {with_unit(costs[0], cost_unit(planned))}{of_cost}"
 
 
 def _why_none(planned: Planned) -> list[str]:
@@ -322,7 +322,7 @@ def _why_none(planned: Planned) -> list[str]:
     if planned.dear:
         least, _, most = map(three_digits, planned.cheapest.cost.ends)
         texts.append(
-            f"the cheapest, {planned.cheapest.count:g}, costs {with_unit(least, _cost_unit(planned))} and up to {most}"
+            f"the cheapest, {planned.cheapest.count:g}, costs {with_unit(least, cost_unit(planned))} and up to {most}"
         )
     return texts or ["none keeps both limits at once"]
 

@@ -48,6 +48,7 @@ def test_without_a_count_the_answer_is_about_the_plan(shell: Shell) -> None:
     out = done(shell, *job)
     assert "1.2 billion images within 5 d, the cheapest count of 1 to 128 that keeps it is 8 gpus. It takes 4.7" in out
     assert "gpu-hours" in out
+    assert "gpu-hours" in done(shell, *(word for word in job if word != "--full"))
     assert "images/s at gpus=8:" in out
     assert "images/s at gpus=64:" in shell(*job, "--at", "64")[1]
 

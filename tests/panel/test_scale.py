@@ -150,7 +150,7 @@ def test_nodes_are_a_formula_over_the_columns(columns: dict[str, list[float]], n
 def test_what_one_worker_does(
     columns: dict[str, list[float]], group: tuple[str, ...], works: tuple[WorkFormula, ...]
 ) -> None:
-    assert replace(panel(columns), group=group).step.of_worker == works
+    assert replace(panel(columns), group=group).work_of_worker == works
 
 
 # --- where it may end ---------------------------------------------------------------------------------------------
