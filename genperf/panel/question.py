@@ -361,7 +361,7 @@ def number_text(text: str, measured: Collection[float] = ()) -> str:
         return plain if len(several) == 1 else ",".join(number_text(one, measured) for one in several)
     number, whole = cell.number.replace(",", ""), amount(plain) or amount(plain.upper())
     values = [value for value in measured if value > 0.0]
-    if whole is None or not values or not number_in(number) > 0.0:
+    if not cell.unit or whole is None or not values or not number_in(number) > 0.0:
         return number if amount(plain) is None else plain
 
     def is_far(text: str) -> bool:
