@@ -65,11 +65,6 @@ def _product(parts: Parts, names: Collection[str]) -> Array:
     return np.asarray(np.prod([np.ones(rows), *(parts[name] for name in names if name in parts)], axis=0))
 
 
-def _all_equal(values: Array) -> bool:
-    """Return whether all values are the same number, but for rounding errors."""
-    return bool(np.ptp(values) <= SAME * np.max(values))
-
-
 class Machine(Struct, frozen=True, dict=True):
     """The parts of a machine and of its work that the columns of a table hold, and how each follows from others."""
 
@@ -161,8 +156,9 @@ class Machine(Struct, frozen=True, dict=True):
             alike = [*rows]
             if np.ptp(count[alike]) > 0.0:
                 samples = work[alike]
-                of_a_device = samples / count[alike]
-                growths[key] = "strong" if _all_equal(samples) else "weak" if _all_equal(of_a_device) else None
+                # All equal but for rounding errors: the samples of a step, or those of a device.
+                stay, grow = (np.ptp(of) <= SAME * np.max(of) for of in (samples, samples / count[alike]))
+                growths[key] = "strong" if stay else "weak" if grow else None
         return names, growths
 
     @cached_property
@@ -200,7 +196,11 @@ class Machine(Struct, frozen=True, dict=True):
         if len(counts) < 2 or min(counts[0], work.min()) <= 0.0:
             return None
         of_one, exponent = work[place] / counts, np.polyfit(np.log(counts), np.log(work[place]), 1)[0]
-        return None if _all_equal(of_one) or exponent <= LEAST_SAMPLES_GROWTH + SAME else (counts, of_one)
+        return (
+            None
+            if np.ptp(of_one) <= SAME * np.max(of_one) or exponent <= LEAST_SAMPLES_GROWTH + SAME
+            else (counts, of_one)
+        )
 
     def size(self, like: Mapping[str, Any] | None = None, as_it_is: bool = False) -> float | None:
         """Return the devices of a full node, by the largest scale of the runs, or of those `like` a configuration.
