@@ -389,8 +389,8 @@ def of_events(text: str) -> str | None:
         interval = _INTERVAL.fullmatch(key)
         if interval is None or not isinstance(at, int | float):
             # The system is described by an object without a key.
-            told = fields if not key else value if isinstance(value, dict) else {key: value}
-            lines += [f"{n}: {v}" for n, v in told.items() if v and isinstance(v, str | int | float)]
+            described = fields if not key else value if isinstance(value, dict) else {key: value}
+            lines += [f"{n}: {v}" for n, v in described.items() if v and isinstance(v, str | int | float)]
         elif interval["start"]:
             # Of several processes the first one begins.
             begun.setdefault(interval["name"], _Interval(at, further))
