@@ -21,7 +21,7 @@ from genperf.result import FitResult
 
 
 def test_numbers_of_a_pooled_group(browser: Browser) -> None:
-    # Twelve series to 32 workers: as many as it takes to learn from; the thirteenth ends at 8.
+    # Twelve series to 32 workers, more than it takes to learn from; the thirteenth ends at 8.
     rows = [
         (f"net{k}", n, -(-n // 4), 0.1 * (k + 1) + 0.02 * (1 + k % 3) * np.log2(n))
         for k in range(13)

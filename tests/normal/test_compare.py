@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from genperf.normal.exchange import least_exchange
-from genperf.normal.record import record_like
+from genperf.normal.record import FEWEST_VOTES, record_like
 from genperf.normal.series import (
     FEWEST_CLUSTERS,
     FEWEST_SERIES,
@@ -165,3 +165,11 @@ def test_a_server_is_least_where_the_latency_of_many_nodes_counts() -> None:
 def test_which_record_a_prediction_is_like(ratio: float, leaves_node: bool, protocol: str | None) -> None:
     record = record_like(ratio, leaves_node, "caution")
     assert (record.protocol if record else None) == protocol
+
+
+def test_a_verdict_of_few_clusters_has_the_record_of_all_verdicts() -> None:
+    far, near = (record_like(ratio, False, "ok") for ratio in (4.0, 2.0))
+    assert far is not None
+    assert near is not None
+    assert (far.verdict, near.verdict) == ("", "ok")
+    assert min(far.clusters, near.clusters) >= FEWEST_VOTES
