@@ -167,9 +167,8 @@ class Verification(PrintedAnswer, frozen=True, eq=False):
     model: str
     quantity: str
     unit: str
-    runs: (
-        pd.DataFrame
-    )  #: `at`, `verdict`, `measured`, `predicted`, `lower`, `upper`, `place`: inside, faster or slower.
+    #: `at`, `verdict`, `measured`, `predicted`, `lower`, `upper`, and `place`: inside, faster or slower.
+    runs: pd.DataFrame
     alarm: Alarm
     moved: pd.DataFrame  #: `at`, `before`, `after`: the predictions since the model was fitted again.
     not_compared: tuple[str, ...]  #: New runs of a new group, those that failed, and rows that cannot be used.
@@ -284,8 +283,13 @@ def _opened(model: Model | Table | str | Path | pd.DataFrame) -> Model | Table:
     cells = open_source(model)
     roles = {"repeat": session_column(cells.cells), "skip_bad_rows": True}
     table = attempted(lambda: recognised(cells, roles).table())
-    # Benchmarks may have names alone.
-    return table if isinstance(table, Table) else recognised(cells, {**roles, "let": "workers=1"}).table()
+    if isinstance(table, Table):
+        return table
+    # Benchmarks may have names alone; of another table the first error tells what is wrong.
+    named = attempted(lambda: recognised(cells, {**roles, "let": "workers=1"}).table())
+    if isinstance(named, Table):
+        return named
+    raise table
 
 
 def _new_runs(sources: Sequence[str | Path | pd.DataFrame], schema: Schema) -> Table:

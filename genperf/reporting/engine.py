@@ -31,6 +31,9 @@ from genperf.result import FitResult
 from genperf.result.arrays import encoded
 from genperf.words.verdict import REASONS
 
+#: What the page has of a basis as it is.
+OF_BASIS = ("several_forms", "series", "followers", "settled", "unidentified", "unheeded")
+
 
 class PageFormula(Struct, frozen=True):
     """JavaScript over the factors x, the constants c and the terms t; in the page's data it is a number."""
@@ -114,10 +117,6 @@ def fitting(model: PageModel) -> dict[str, Any] | None:
         "need": None if need is None else [model.formula(need.formula), need.slope],
         "same": SAME,
     }
-
-
-#: What the page has of a basis as it is.
-OF_BASIS = ("several_forms", "series", "followers", "settled", "unidentified", "unheeded")
 
 
 def judging(model: PageModel) -> dict[str, Any]:

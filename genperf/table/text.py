@@ -941,9 +941,9 @@ def _are_numbers(item: Any) -> bool:
 
 def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Counter[str]) -> Iterator[tuple[str, Any]]:
     """Yield the scalars of a record, and lists of devices, under their paths; other lists are counted."""
+    codes = next((item for key, item in value.items() if key in words_of("log.exit_codes")), None)
     for key, item in value.items():
         path = f"{prefix}{' '.join(str(key).split())}"
-        codes = value.get("exit_codes")
         if isinstance(item, list) and isinstance(codes, list) and len(codes) == len(item):
             item = [cell for cell, code in zip(item, codes, strict=True) if code == 0]  # of a failed run nothing
         if isinstance(item, Mapping) and key in words_of("log.machine"):

@@ -60,6 +60,13 @@ def test_the_decision_is_one_sentence_of_at_most_three_numbers(browser: Browser,
         assert len(decision.split()) < 25
 
 
+def test_counts_of_the_axis_are_written_out(browser: Browser, one: FitResult) -> None:
+    browser.open(page(one, View({"workers": 2048})))
+    ticks = browser.js("return [...document.querySelectorAll('svg text')].map((t) => t.textContent)")
+    assert "1024" in ticks
+    assert "1,020" not in ticks
+
+
 def test_the_table_is_that_of_the_terminals_card(browser: Browser, one: FitResult) -> None:
     browser.open(page(one, VIEW))
     cells = browser.js(f"return {CELLS}")

@@ -74,6 +74,8 @@ def test_benchmarks_that_have_names_alone_are_compared(shell: Shell) -> None:
     assert "1. the run: 0.012 s, predicted 0.0099" in shell("verify", "alone.csv", "one.csv")[1]
     Path("words.csv").write_text("commit,benchmark\n1,fast\n2,slow\n")
     assert "no column is known to be a time" in shell("verify", "words.csv", "one.csv")[2]
+    Path("counted.csv").write_text("workers,note\n1,fast\n2,slow\n")
+    assert "no column is known to be a time" in shell("verify", "counted.csv", "one.csv")[2]
 
 
 def test_a_new_benchmark_has_nothing_to_be_compared_with(shell: Shell) -> None:

@@ -76,10 +76,12 @@ function chart(width, { x, y, draw, title, ratio = 0.56 }) {
       s("text", { x: left - 8, y: Y(t) + 4, "text-anchor": "end" }, people(t)),
     );
   }
+  // A count is written out: 2048, and not 2,050.
+  const counted = (v) => (Number.isInteger(v) && v < 1e6 ? String(v) : people(v));
   for (const t of ticksOf(x, Math.max(3, Math.floor(w / 62)))) {
     svg.append(
       s("line", { class: "grid", x1: X(t), x2: X(t), y1: top, y2: hgt - bottom }),
-      s("text", { x: X(t), y: hgt - bottom + 18, "text-anchor": "middle" }, people(t)),
+      s("text", { x: X(t), y: hgt - bottom + 18, "text-anchor": "middle" }, counted(t)),
     );
   }
   svg.append(s("line", { class: "axis", x1: left, x2: w - right, y1: hgt - bottom, y2: hgt - bottom }));
