@@ -235,8 +235,9 @@ def of_outline(text: str) -> str | None:
     >>> of_outline("runs:\n  - gpus: 8\n    step: 0.2 # s\n  - gpus: 16"), of_outline("gpus: 8\nstep: 0.2")
     ('{"runs": [{"gpus": 8, "step": "0.2 s"}, {"gpus": 16}]}', None)
     """
-    lines = [line.rstrip() for line in text.splitlines() if line.strip(" -") and not line.lstrip().startswith("#")]
-    matches = [_OUTLINE.fullmatch(line) for line in lines[: _LONGEST_OUTLINE + 1]]
+    filled = (line.rstrip() for line in text.splitlines() if line.strip(" -") and not line.lstrip().startswith("#"))
+    lines = [*itertools.islice(filled, _LONGEST_OUTLINE + 1)]
+    matches = [_OUTLINE.fullmatch(line) for line in lines]
     if len(lines) > _LONGEST_OUTLINE or not all(matches) or not any(line["lead"] for line in filter(None, matches)):
         return None
     # Lines that number runs or steps have blocks of a log below them.

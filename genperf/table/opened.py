@@ -87,6 +87,7 @@ from genperf.table.text import (
     cut_table,
     is_of_scale,
     keyed_lines,
+    plain_table,
     read_delimited,
     read_records,
     ruled_table,
@@ -403,11 +404,12 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
 def _table_or_log(text: str, name: str) -> Source:
     """Read a text as a table; one whose lines hold facts and are no rows, as a log."""
     if len(text) > MOST_READ:
-        # A long text is a log where its head is one.
+        # A long text is what its head is.
         head = attempted(_table_or_log, text[:HEAD_BYTES].rpartition("\n")[0], name)
-        log = source_of_log(text, name) if not isinstance(head, GenperfError) and head.runs else None
-        if log is not None:
-            return log
+        if not isinstance(head, GenperfError):
+            whole = source_of_log(text, name) if head.runs else plain_table(text, head)
+            if whole is not None:
+                return whole
     if (keyed := keyed_lines(text)) is not None:
         return read_delimited(keyed, name, RUNS)
     if RULED.search(text) and (ruled := ruled_table(text)) is not None:

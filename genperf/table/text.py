@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from genperf.errors import GenperfError, Note, TableError, UnclearTableError, attempted, counted, listed
@@ -129,6 +130,32 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     further = [attempted(_of_rows, table, name, separator, [], drawn) for table in others[:MOST_TABLES]]
     tables = [t for t in further if not isinstance(t, GenperfError) and any(map(is_result, t.cells))]
     return replace(source, caption=caption or source.caption, tables=tuple(tables))
+
+
+def plain_table(text: str, head: Source) -> Source | None:
+    """Return a long text as a table with the columns of its first lines; None where other lines are not like them.
+
+    Every line has as many cells as the header, without quotes, comments or marks, and where the first ones have numbers
+    all have.
+    """
+    lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
+    delimiter, names, rows = head.delimiter, [*head.cells], len(lines) - 1
+    changed = head.steps or head.ragged or head.tables or head.caption
+    if changed or delimiter not in DELIMITERS or head.lines.tolist() != [*range(2, len(head) + 2)]:
+        return None
+    if any(sign in text for sign in '"#') or len(text.splitlines()) != len(lines) or _MARKS.search(text):
+        return None
+    if {line.count(delimiter) for line in lines} != {len(names) - 1}:
+        return None
+    flat = [cell.strip() for cell in delimiter.join(lines[1:]).split(delimiter)]
+    cells = dict(zip(names, np.array(flat, dtype=object).reshape(rows, len(names)).T, strict=True))
+    try:
+        for name, column in cells.items():
+            if all(map(is_number, head.cells[name])):
+                column.astype(float)
+    except ValueError:
+        return None
+    return replace(head, cells=cells, lines=np.arange(2, rows + 2))
 
 
 def _of_rows(table: Titled, name: str, separator: str, steps: list[Note], drawn: bool) -> Source:
