@@ -27,7 +27,7 @@ from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, bare, header_of, time_called
 from genperf.vocabulary.names import is_efficiency, is_relative, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, verdict_line
-from genperf.words.growth import cost_unit
+from genperf.words.growth import cost_unit, doubted_efficiency
 from genperf.words.numbers import (
     count_text,
     durations_text,
@@ -526,6 +526,8 @@ def _closing(answer: Answer, width: int) -> Iterator[Text]:
         yield Text.assemble(("  other series", "bold"), "  ", "; ".join(answer.others))
     if answer.facts is None:
         return
+    if doubt := doubted_efficiency(answer.facts.growth):
+        yield from (Text(f"  {line}") for line in wrap(f"such an efficiency is {doubt}", width - 2))
     earlier = (note for note in answer.notes if note.startswith(EARLIER))
     if worth := next(earlier, record_line(answer.facts)):
         yield Text("  " + worth)

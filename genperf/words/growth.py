@@ -75,9 +75,15 @@ def efficiency_text(growth: GrowthCounts, expected: Expectation) -> str:
     if efficiency is None:
         return "the efficiency is not known"
     text = f"the efficiency is {percent_text(efficiency, expected.interval)}"
-    if efficiency.value > MOST_EFFICIENCY:
-        text += f", which is hardly so: the runs show little of what {noun_of(growth.name)} alone change"
-    return text
+    return ", which is ".join(filter(None, (text, doubted_efficiency(growth))))
+
+
+def doubted_efficiency(growth: GrowthCounts) -> str:
+    """Return why an efficiency is doubted that runs cannot have; empty of any other."""
+    efficiency = growth.target.efficiency
+    if efficiency is None or efficiency.value <= MOST_EFFICIENCY:
+        return ""
+    return f"hardly so: the runs show little of what {noun_of(growth.name)} alone change"
 
 
 def percent_text(share: Interval, interval: float) -> str:

@@ -159,6 +159,10 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
         "gpus,images_per_s\n1,100\n2,290\n4,850\n8,2500\n", ["--full", *at("gpus=16")],
         [r"efficiency is \d+ % .*, which is hardly so: the runs show little of what gpus alone change"],
     ),
+    "and on the card": (
+        "gpus,images_per_s\n1,100\n2,290\n4,850\n8,2500\n", at("gpus=16"),
+        ["such an efficiency is hardly so: the runs show little of what gpus"],
+    ),
     "in proportion is not doubted": (FOUR, ["--full", *at("gpus=16")], ["!hardly so"]),
     # The ways settle the devices: nothing of the machine is left open.
     "the ways of a layout tell its devices": (
