@@ -40,7 +40,8 @@ _PHRASES = [
         *((words, "collective", name) for name, (words,) in section("collectives").items()),
         *((any_of(f"one_run.{name}"), name, r"\g<0>") for name in ("adapters", "recomputation")),
         (rf"{any_of(*map('precisions.{}'.format, section('precisions')))}(?:[^a-z0-9\s]\S*)?", "precision", r"\g<0>"),
-        (rf"({_N}[kMB]?) ?({_UNIT})", r"\2", r"\1"),
+        # `1700ms` are no million seconds, and `2Mtok` two million tokens.
+        (rf"({_N}(?:(?-i:[kKMB])|[mb](?![a-z]))?) ?({_UNIT})", r"\2", r"\1"),
         (r"([a-z_][\w./-]*)=(\S*)", r"\1", r"\2"),
         *((rf"({name})(?::| of)? ({_N}[kMB]?)", r"\1", r"\2") for name in (r"[a-z_]\w* [a-z]\w*", r"[a-z_]\w*")),
         (rf"{any_of('one_run.training')}|\d+ ?gi?b", "", ""),

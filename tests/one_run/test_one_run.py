@@ -64,6 +64,9 @@ def used(text: str) -> Utilisation:
         ("8xh100 7B 1.706667 s sequence length 2048 gbs 64", 0.4075),
         ("8xh100 7B step_time 1.706667 mbs=2 accum=4 seq=2048", 0.4075),
         ("8xh100 7B 1.706667 s/it mbs=2 accum=8 tp=2 seq=2048", 0.4075),
+        # An m before a letter is no million, an M is.
+        ("8xh100 7B 1706.667ms/step gbs=64 seq=2048", 0.4075),
+        ("8xh100 7B 4.608Mtok/min", 0.4075),
     ],
 )
 def test_a_run_in_words_has_its_utilisation(words: str, value: float) -> None:

@@ -11,6 +11,7 @@ from genperf.attribution import scaling
 from genperf.errors import TableError
 from genperf.panel import read_table
 from genperf.panel.panel import Target
+from genperf.panel.quantities import quantities_of
 from genperf.table.cells import measure
 from genperf.validation import LEARNERS
 
@@ -146,6 +147,12 @@ def test_last_point_of_a_job_shares_the_work() -> None:
     table = read_table(runs, time="epoch_s", extrinsic="gpus", intrinsic="batch_per_gpu")
     asked = pd.DataFrame({"gpus": [32], "batch_per_gpu": [32]})
     assert LEARNERS["last-point"](table, asked, 0.9, 0).predicted == pytest.approx([2.0])
+
+
+def test_iterations_of_each_device_are_no_samples_of_tokens() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4], "seq_length": 2048})
+    for header, known in (("it/s/gpu", False), ("samples/s/gpu", True), ("tokens/s/gpu", True)):
+        assert quantities_of(read_table(runs.assign(**{header: [0.6, 0.59, 0.58]})).panel).has("tokens_per_s") == known
 
 
 RUNS_PHASE_COLUMNS = pd.DataFrame(
