@@ -28,27 +28,26 @@ _MFU = any_of("one_run.mfu")
 _N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _EACH = r"(?:(?: ?/ ?| per )[a-z]+)*"
 _UNIT = rf"[a-z][\w.-]*{_EACH}"
-#: What words say of a run, each with its column and its cell, in the order in which they are looked for.
+#: What words say of a run, each with its column and its cell, in the order in which they are looked for. `1700ms` are
+#: no million seconds, `2Mtok` two million tokens; of `global batch size of 64` the most words that have a meaning.
 _PHRASES = [
     (re.compile(rf"(?i)(?<!\S)(?:{words})(?!\S)"), column, cell)
     for words, column, cell in (
-        (rf"(?:{_MFU}(?: of|:)? )?({_N} ?%)(?: ?{_MFU})?", "mfu", r"\1"),
-        (rf"(0?\.\d+) ?{_MFU}", "mfu", r"\1"),
+        (rf"(?:{_MFU}(?: of|:)? )?({_N} ?%|0?\.\d+(?= ?{_MFU}))(?: ?{_MFU})?", "mfu", r"\1"),
         (rf"({_N}) ?tflops?{_EACH}", "tflops", r"\1"),
         (rf"({_N}) ?pflops?{_EACH}", "tflops", r"\1e3"),
         (rf"({_N} ?(?-i:[kMGT]?(?:bit|[bB]))(?:/s|ps))", "busbw", r"\1"),
         *((words, "collective", name) for name, (words,) in section("collectives").items()),
         *((any_of(f"one_run.{name}"), name, r"\g<0>") for name in ("adapters", "recomputation")),
         (rf"{any_of(*map('precisions.{}'.format, section('precisions')))}(?:[^a-z0-9\s]\S*)?", "precision", r"\g<0>"),
-        # `1700ms` are no million seconds, and `2Mtok` two million tokens.
         (rf"({_N}(?:(?-i:[kKMB])|[mb](?![a-z]))?) ?({_UNIT})", r"\2", r"\1"),
         (r"([a-z_][\w./-]*)=(\S*)", r"\1", r"\2"),
-        *((rf"({name})(?::| of)? ({_N}[kMB]?)", r"\1", r"\2") for name in (r"[a-z_]\w* [a-z]\w*", r"[a-z_]\w*")),
+        *((rf"((?:[a-z_]\w* ){{{n}}}[a-z_][\w/]*)(?::| of)? ({_N}[kMB]?)", r"\1", r"\2") for n in (3, 2, 1, 0)),
         (rf"{any_of('one_run.training')}|\d+ ?gi?b", "", ""),
     )
 ]
-#: A number that may be a rate: 76800, 76.8k or 76800/s; the 3.1 of a network's name is none, nor is 124M.
-_BARE = re.compile(rf"\d[\d,]{{2,}}(\.\d+)?k?|{_N}(k|[kM]?/s)")
+#: A number that may be a rate: 76800, 76.8k, 76800/s, the 76 of 76 800; the 3.1 of a network's name is none, nor 124M.
+_BARE = re.compile(rf"\d[\d,]+(\.\d+)?k?|{_N}(k|[kM]?/s)")
 
 
 def machine_in(text: str) -> tuple[dict[str, Any], str]:
@@ -132,7 +131,7 @@ def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) ->
         raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
     is_time, is_unit = canonical_time(name) in ("s", "ms"), match[0][0].isdigit()
     # `micro_batch 4 seq 4096`: behind a number stands its unit, or what it counts.
-    is_named = meaning in COUNTED or header.kind == "rate" if is_unit else meaning not in (None, *NAMES) or header.kind
+    is_named = meaning in COUNTED or header.counted if is_unit else meaning not in (None, *NAMES) or header.kind
     if is_set or is_named or is_time or column.isalpha():
         row[f"{canonical_time(name)}/step" if is_time else name] = value
         return " "

@@ -67,6 +67,10 @@ def used(text: str) -> Utilisation:
         # An m before a letter is no million, an M is.
         ("8xh100 7B 1706.667ms/step gbs=64 seq=2048", 0.4075),
         ("8xh100 7B 4.608Mtok/min", 0.4075),
+        ("8xh100 7B 1.706667 s/it batch size per gpu 8 context length 2048", 0.4075),
+        ("8xh100 7B 1.706667 s/it global batch size of 64 seq 2048", 0.4075),
+        ("8xh100 7B throughput 76800 tokens/s", 0.4075),
+        ("8xh100 7B tokens/s: 76800", 0.4075),
     ],
 )
 def test_a_run_in_words_has_its_utilisation(words: str, value: float) -> None:
@@ -179,6 +183,11 @@ def test_a_network_has_no_part_of_the_device_in_its_name() -> None:
 def test_the_kind_of_training_is_no_part_of_the_name(word: str) -> None:
     run = run_in(f"8xa100 llama2-7b {word} 13100tok/s")
     assert run.network == network_named("llama2-7b")
+
+
+def test_a_number_with_a_blank_is_asked_back() -> None:
+    with pytest.raises(GenperfError, match="^'76' could be tokens or samples a second"):
+        run_in("8xh100 7B 76 800 tok/s")
 
 
 def test_a_name_means_a_published_network_or_a_size() -> None:
