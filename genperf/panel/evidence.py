@@ -397,6 +397,9 @@ def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
     ]
     of_known = sum(bool(c.header.of) for c in times)
     certain = len(times) == 1 or of_known == 1
+    # Beside phases whatever is none of a whole is one.
+    plain = [plain_name(c.name) for c in times]
+    has_phases = sum(bool(_PHASE.search(name)) and not _WHOLE.search(name) for name in plain) > 1
     preferred = "time" if batched and certain and of_known else "rate"
     kinds = (preferred, "rate" if preferred == "time" else "time", "", "quantity")
 
@@ -407,8 +410,11 @@ def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
         tail = bool(re.search(r"(^|_)p\d\d", apart))
         steps = header.kind == "rate" and header.counted in STEP_WORDS
         of_a_part = header.kind == "time" and name not in of_a_whole
+        # A speed, or the time of a sample, tells more than a phase, and that more than a memory.
+        is_speed = header.kind in ("time", "rate") or header.unit.partition("/")[0] in TIME_UNITS
         empty = len(column.texts) - len(column.known)
-        return (tail, kinds.index(header.kind), steps, header.shared, of_a_part, not header.of, statistic, empty)
+        kind = (not is_speed, of_a_part and has_phases, kinds.index(header.kind))
+        return (tail, *kind, steps, header.shared, of_a_part, not header.of, statistic, empty)
 
     return [column.name for column in sorted(measured, key=key)]
 

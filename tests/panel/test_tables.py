@@ -118,6 +118,11 @@ CASES = {
         "threads,serial (s),openmp (s),mpi (s)\n1,53.223,54.56,53.04\n2,53.223,25.82,26.79\n4,53.223,12.81,\n",
         {"threads": "8"}, "threads", ("openmp (s)", "mpi (s)", "serial (s)"),
     ),
+    "a phase is less than the time of a sample": Case(
+        "gpus,forward_ms,optimizer_ms,loader_ms,memory_GiB,ms per sample\n1,43.4,24.1,1.6,8.1,22.4\n"
+        "2,53.9,10.6,2.8,5.5,11.3\n4,54.2,10.9,2.9,5.4,5.9\n",
+        {"gpus": "8"}, "gpus", ("ms per sample", "forward_ms", "optimizer_ms", "loader_ms", "memory_GiB"),
+    ),
     "a column with the fewest empty cells comes first": Case(
         "gpus,one (ms),copies (ms),ring (ms)\n1,0.52,,0.54\n2,,0.31,0.28\n4,,0.18,0.15\n8,,0.14,0.08\n", {"gpus": "16"},
         "gpus", ("ring (ms)", "copies (ms)", "one (ms)"),
