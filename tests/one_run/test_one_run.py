@@ -186,7 +186,7 @@ def test_the_kind_of_training_is_no_part_of_the_name(word: str) -> None:
 
 
 def test_a_number_with_a_blank_is_asked_back() -> None:
-    with pytest.raises(GenperfError, match="^'76' could be tokens or samples a second"):
+    with pytest.raises(GenperfError, match=r"^'76' could be tokens or samples a second"):
         run_in("8xh100 7B 76 800 tok/s")
 
 
