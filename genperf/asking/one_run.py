@@ -26,7 +26,6 @@ from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
 from genperf.normal.runs import place_of_test
 from genperf.one_run.run import TrainingRun, run_of_row
 from genperf.one_run.utilisation import Utilisation, conventions_of, percent, utilisation_of
-from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
 from genperf.panel.question import SCALE, as_row
 from genperf.panel.read import read_table
@@ -128,7 +127,7 @@ def _trained(
         raise GenperfError("a hinted network needs the time of a step", hint=hint)
     rate, convention, step, length = *_rate_of(run, used), run.step_seconds or 1.0, run.sequence or 1.0
     of_device = {"batch_per_device": rate.value * step / run.devices / length, "seq_length": length}
-    row = {"device": run.device.label, "devices": run.devices, "nodes": run.used_nodes, **of_device, "step_s": step}
+    row = {"device": run.device.label, "devices": run.devices, "nodes": run.nodes, **of_device, "step_s": step}
     frame = pd.DataFrame([row])
     table = read_table(frame, time="step_s", intrinsic=[*of_device], extrinsic="devices,nodes", scaling="weak")
     message = {} if MESSAGE in hints else {PARAMETERS: f"{network.parameters:g}"}
@@ -178,14 +177,14 @@ def _machine(run: TrainingRun, requested: Mapping[str, str]) -> dict[str, Any]:
     if (device_in(machine.pop("device", "")) or run.device).name != run.device.name:
         hint = "without --at and without a rate it is answered from published runs"
         raise GenperfError(f"the run is on {run.device.label}, and --at names another device", hint=hint)
-    of_node = max(run.devices / run.nodes if run.nodes else min(run.devices, USUAL_DEVICES), 1.0)
-    return machine if "devices" in machine or not machine else {"devices_per_node": of_node, **machine}
+    of_node = {"devices_per_node": np.ceil(run.devices / run.nodes)}
+    return machine if "devices" in machine or not machine else of_node | machine
 
 
 def _why(run: TrainingRun, devices: float, nodes: float, is_hinted: bool) -> tuple[str, str]:
     """Return why the interval of a training at some counts is no narrower, and the run to make next."""
     count = min(2.0 * run.devices, devices)
-    if run.used_nodes < 2.0 <= nodes:
+    if run.nodes < 2.0 <= nodes:
         unknown = "the interval holds networks of which nothing is known"
         unknown = "what the second costs rests on the hint" if is_hinted else unknown
         second = f"measure {count:g} devices{' on 2 nodes' if count < devices else ''}"

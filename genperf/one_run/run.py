@@ -34,7 +34,7 @@ class TrainingRun(Struct, frozen=True):
     device: Device  #: With the peak that was given in the place of its rates.
     devices: float
     network: TrainedNetwork
-    nodes: float = 0.0
+    nodes: float  #: Of the usual number of devices where they are not known.
     rate: float = 0.0  #: Samples (tokens or images) a second of all devices.
     mistakes: tuple[tuple[str, float], ...] = ()  #: Usual mistakes in the given rate, and the factor that mends each.
     step_seconds: float = 0.0
@@ -49,11 +49,6 @@ class TrainingRun(Struct, frozen=True):
     def dense_peak(self) -> float:
         """Operations per second of a device, dense."""
         return self.device.rate(self.precision or "16-bit")
-
-    @property
-    def used_nodes(self) -> float:
-        """Its nodes: of the usual number of devices where they are not known."""
-        return self.nodes or float(np.ceil(max(self.devices, 1.0) / USUAL_DEVICES))
 
     @property
     def label(self) -> str:
@@ -107,16 +102,16 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
         what = f"'{text}' is no device whose peak is known" if text else "the device is not named"
         raise GenperfError(what, hint=did_you_mean(text.lower(), [*devices()], otherwise=hint))
     count, nodes, per_node = (numbers.get(name, 0.0) for name in ("workers", "nodes", "devices_per_node"))
-    count = count or nodes * per_node
+    count = count or nodes * per_node or 1.0
     if device.name == "mi250x" and per_node == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
         peak = 0.5 * (peak or device.rate(precision or "16-bit"))
     flags = {name: str(named[name]).strip().lower() not in RUN_WORDS["none"] for name in _FLAGS if name in named}
     run = TrainingRun(
         replace(device, rates={"16-bit": peak}, sparse=1.0) if peak else device,
-        count or 1.0,
+        count,
         _network(named, numbers),
-        nodes or (max(count / per_node, 1.0) if count and per_node else 0.0),
+        nodes or float(np.ceil(count / (per_node or USUAL_DEVICES))),
         printed=1e12 * numbers.get("tflops", 0.0),
         # A share above 2 is in per cent.
         stated=stated / 100.0 if stated > 2.0 and "%" not in str(named["mfu"]) else stated,
@@ -171,7 +166,7 @@ def _with_rate(run: TrainingRun, cells: Mapping[str, Any], numbers: Mapping[str,
     for counted, header, value in sorted(rates, key=lambda rate: rate[0] != sample):
         if samples := worth.get(counted, 0.0):
             is_of_all = "global_batch" in numbers if counted in STEP_WORDS else not header.shared
-            sharing = run.used_nodes if header.level == "nodes" else run.devices
+            sharing = run.nodes if header.level == "nodes" else run.devices
             unit = DURATIONS.get(header.unit, 1.0)
             rate = samples / (value * unit) if header.kind == "time" else samples * value / unit
             rate *= sharing if header.shared else 1.0

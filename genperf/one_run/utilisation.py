@@ -128,7 +128,7 @@ def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tup
         return (), ()
     causes = (
         *((value < low, text) for text in mistakes),
-        (run.devices > 8.0 or several_nodes(run.nodes or 1.0), "an exchange between nodes that nothing hides"),
+        (several_nodes(run.nodes), "an exchange between nodes that nothing hides"),
         (run.network.is_mixture, "the exchange of experts"),
         (0.0 < run.network.active < 1e9, "products too small for the device"),
         (run.recomputed is not False and RECOMPUTED * value > low, "activations computed again (a quarter)"),

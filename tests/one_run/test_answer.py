@@ -173,6 +173,12 @@ def test_what_is_high_or_low_among_published_runs_is_explained(words: str, label
     assert [len(numbers[name]) for name in ("less_by", "more_by") if name != label] == [0]
 
 
+def test_an_exchange_between_nodes_is_named_of_several_alone() -> None:
+    for nodes, named in ((2, True), (1, False)):
+        row = {"gpu": "A100", "gpus": 16, "nodes": nodes, "params": 70e9, "mfu": "20 %"}
+        assert ("an exchange between nodes that nothing hides" in about(row).numbers["less_by"]) == named
+
+
 def test_the_middle_third_needs_no_explanation() -> None:
     numbers = about(row_in("8xh100 7B bf16 42%")).numbers
     assert not numbers["less_by"]
