@@ -21,7 +21,7 @@ from typing import Any
 
 from cluster import Link
 from jobs import counts, finish, guarded, measure, speeds
-from launch import Case, Job, Report, Windows
+from launch import Case, Job, Windows
 from networks import BASE, BYTES_PER_PARAMETER, Network, forward_flops, parameter_count, sample
 from partition_design import DEVICES, FULL, TINY, of_case
 from partition_design import cases as layouts_of
@@ -400,13 +400,13 @@ def unlinked(jobs: Sequence[Job]) -> list[Job]:
     return out
 
 
-def run(campaign: Campaign, jobs: Sequence[Job], out: Path, windows: Windows) -> Report:
+def run(campaign: Campaign, jobs: Sequence[Job], out: Path, windows: Windows) -> list[str]:
     """Measure the jobs that the table lacks; those on links of another latency on a cluster of their own."""
     recorder = Recorder(out, campaign.columns, campaign.factors, windows.repeats)
-    report = Report()
+    report = []
     for _, some in groupby(jobs, key=lambda job: link_of(job) and link_of(job).latency_ms):  # type: ignore[union-attr]
         group = list(some)
-        report.lines += measure(group, recorder, described, link=link_of(group[0]), windows=windows).lines
+        report += measure(group, recorder, described, link_of(group[0]), windows)
     return report
 
 

@@ -14,10 +14,12 @@ down, and nothing else of the machine's network is touched.
 from __future__ import annotations
 
 import argparse
+import errno
 import fcntl
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -99,7 +101,7 @@ class Cluster:
         """Return what to write before a command so that it runs on a host."""
         return ("ip", "netns", "exec", self.name(host))
 
-    def check_port(self, host: int, port: int) -> None:
+    def check_port(self, port: int) -> None:
         """Do nothing: in a namespace of its own every port is free."""
 
     def shape(self, mbit: float, hosts: Sequence[int] | None = None) -> None:
@@ -141,6 +143,40 @@ class Cluster:
             raise MeasureError(
                 "links with a latency need /dev/net/tun, which this kernel does not offer; use a latency of 0"
             )
+
+
+class ThisMachine:
+    """Every host is this machine: the workers differ by their ports, and each keeps to one core."""
+
+    interface = "lo"
+
+    def address(self, host: int) -> str:
+        return "127.0.0.1"
+
+    def command(self, host: int) -> Sequence[str]:
+        """Return what keeps a command to one core: the last for the first worker, the system likes the others."""
+        if shutil.which("taskset") is None:
+            return ()
+        cores = sorted(os.sched_getaffinity(0), reverse=True)
+        return ("taskset", "--cpu-list", str(cores[host % len(cores)]))
+
+    def check_port(self, port: int) -> None:
+        """Raise MeasureError if something listens there already."""
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((self.address(0), port))
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE:
+                    raise MeasureError(f"port {port} is in use; free it") from error
+                raise
+
+    def shape(self, mbit: float) -> None:
+        raise MeasureError("the loopback interface has no bandwidth to set: measure on an emulated cluster")
+
+
+#: Where the workers of a job run.
+Hosts = Cluster | ThisMachine
 
 
 def check_machine() -> None:

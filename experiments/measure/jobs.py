@@ -6,56 +6,50 @@ import argparse
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import click
-from cluster import Cluster, Link
-from hosts import Hosts, ThisMachine
-from launch import Case, Job, Limits, Report, Windows, run
+from cluster import Cluster, Link, ThisMachine
+from launch import Case, Job, Windows, run
 from problems import MeasureError
 from record import Recorder
 
 
 def counts(text: str) -> tuple[int, ...]:
     """Read whole numbers above 0 with commas between them, as an argument."""
-    return tuple(int(number) for number in _positive(text, int))
+    return _positive(text, int)
 
 
 def speeds(text: str) -> tuple[float, ...]:
     """Read numbers above 0 with commas between them, as an argument."""
-    return tuple(_positive(text, float))
+    return _positive(text, float)
 
 
-def _positive(text: str, kind: Callable[[str], float]) -> list[float]:
-    try:
-        found = [kind(part) for part in text.split(",")]
-    except ValueError:
-        found = [0]
-    if not all(0 < number < float("inf") for number in found):
-        raise argparse.ArgumentTypeError(f"'{text}' is not one or more numbers above 0 with commas between them")
-    return found
+def _positive(text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
+    with suppress(ValueError):
+        found = tuple(kind(part) for part in text.split(","))
+        if all(0 < number < float("inf") for number in found):
+            return found
+    raise argparse.ArgumentTypeError(f"'{text}' is not one or more numbers above 0 with commas between them")
 
 
 def measure(
     jobs: Sequence[Job],
     recorder: Recorder,
     describe: Callable[[Job, Case], Mapping[str, Any]],
-    *,
-    link: Link | None = None,
-    windows: Windows | None = None,
-    limits: Limits | None = None,
-    port: int = 29500,
-) -> Report:
+    link: Link | None,
+    windows: Windows,
+) -> list[str]:
     """Measure every case that the table lacks, and return what could not be measured.
 
     On an emulated cluster whose hosts hang on `link`, or on this machine's loopback interface. `describe` gives the
     factors of a case as columns.
     """
-    report = Report()
+    report: list[str] = []
     lacking = [
         replace(job, cases=cases)
         for job in jobs
@@ -64,36 +58,25 @@ def measure(
     total = sum(len(job.cases) for job in lacking)
     if not total:
         return report
-    cluster = Cluster(max(job.hosts for job in lacking), link) if link is not None else nullcontext()
+    cluster = Cluster(max(job.hosts for job in lacking), link) if link else nullcontext(ThisMachine())
     bar = click.progressbar(length=total, file=sys.stderr, hidden=not sys.stderr.isatty())
-    with cluster as emulated, bar:
-        hosts: Hosts = emulated or ThisMachine()
+    with cluster as hosts, bar:
         for job in lacking:
             bar.label = f"{job.framework} {job.workers}" + (f"+{job.servers}" if job.servers else "")
             try:
-                done = run(
-                    job,
-                    hosts,
-                    shape=_unshaped if emulated is None else emulated.shape,
-                    windows=windows or Windows(),
-                    limits=limits or Limits(),
-                    port=port,
-                    report=report,
-                )
-                for case, rows in done:
+                for case, rows in run(job, hosts, windows, report):
                     recorder.add({**describe(job, case), **row} for row in rows)
                     bar.update(1)
             except MeasureError as error:
-                if str(error) not in report.lines:
-                    report.lines.append(str(error))
+                report += [] if str(error) in report else [str(error)]
     return report
 
 
-def finish(report: Report, path: Path) -> None:
+def finish(report: Sequence[str], path: Path) -> None:
     """Say what was left out, and leave with status 1 if something was."""
-    for line in report.lines:
+    for line in report:
         print(f"error: {line}", file=sys.stderr)
-    if report.lines:
+    if report:
         sys.exit(1)
     print(f"{path}: complete")
 
@@ -111,7 +94,3 @@ def guarded(main: Callable[[], None]) -> None:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
         sys.exit("stopped; what was measured is in the table, and the same command goes on from there")
-
-
-def _unshaped(mbit: float) -> None:
-    raise MeasureError("the loopback interface has no bandwidth to set: measure on an emulated cluster")

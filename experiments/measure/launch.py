@@ -9,20 +9,22 @@ import json
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cluster import Hosts
 from environments import interpreter
-from hosts import Hosts
 from meeting import STOP, Meeting
 
 Case = dict[str, Any]
 Row = dict[str, Any]
 
 _EVERY = 0.005
+#: The first port of a job on its hosts.
+PORT = 29500
 #: Every worker is a core. Frameworks read this when they are imported.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _HERE = Path(__file__).parent
@@ -67,45 +69,32 @@ class Job:
         return self.script or f"worker_{self.framework}.py"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Limits:
-    """How long the launcher waits."""
+    """How long the launcher waits, seconds: for a job's workers to be ready, and for a case."""
 
-    #: For a job's workers to be ready.
     start_s: float = 300.0
-    #: For a case.
     case_s: float = 300.0
 
 
-@dataclass
-class Report:
-    """What did not work, a line each."""
-
-    lines: list[str] = field(default_factory=list)
+LIMITS = Limits()
 
 
 def run(
-    job: Job,
-    hosts: Hosts,
-    *,
-    shape: Callable[[float], None],
-    windows: Windows,
-    limits: Limits,
-    port: int,
-    report: Report,
+    job: Job, hosts: Hosts, windows: Windows, report: list[str], limits: Limits = LIMITS, port: int = PORT
 ) -> Iterator[tuple[Case, list[Row]]]:
-    """Measure the cases of a job, handing on each as it is done."""
+    """Measure the cases of a job, handing on each as it is done; `report` gets a line for what did not work."""
     python = interpreter(job.framework)
     left = list(job.cases)
     while left:
-        hosts.check_port(0, port)
+        hosts.check_port(port)
         done = 0
         try:
             with _started(replace(job, cases=left), hosts, python, windows, port) as crew:
                 crew.until_ready(limits.start_s)
                 for case in left:
                     if "link_mbit" in case:
-                        shape(case["link_mbit"])
+                        hosts.shape(case["link_mbit"])
                     rows = crew.measure(done, limits.case_s)
                     done += 1
                     yield case, rows
@@ -113,9 +102,9 @@ def run(
             return
         except _LostError as lost:
             if not crew.ready:
-                report.lines.append(f"{_named(job)}: {lost}; none of its {len(left)} cases was measured")
+                report.append(f"{_named(job)}: {lost}; none of its {len(left)} cases was measured")
                 return
-            report.lines.append(f"{_named(job)}: {lost}; left out: {_shown(left[done])}")
+            report.append(f"{_named(job)}: {lost}; left out: {json.dumps(left[done], sort_keys=True)}")
             done += 1
         left = left[done:]
 
@@ -240,7 +229,3 @@ def _environment(extra: Mapping[str, str]) -> list[str]:
 def _named(job: Job) -> str:
     servers = f", {job.servers} servers" if job.servers else ""
     return f"{job.framework}, {job.workers} workers{servers}"
-
-
-def _shown(case: Case) -> str:
-    return json.dumps(case, sort_keys=True)

@@ -85,22 +85,18 @@ def layouts(shape: Shape, devices: int) -> Iterator[Layout]:
                     yield Layout(replicas, stages, shards, micro)
 
 
+#: Columns of a case → sizes of its shape, and ways of its layout.
+SIZES = {"num_layers": "layers", "hidden_size": "width", "num_heads": "heads", "seq_length": "sequence",
+         "vocab_size": "vocabulary", "global_batch": "batch"}  # fmt: skip
+WAYS = {"data_parallel": "replicas", "pipeline_parallel": "stages", "tensor_parallel": "shards", "micro_batch": "micro"}
+
+
 def cases(shapes: Sequence[Shape], devices: int) -> list[dict[str, Any]]:
     """Return the cases of so many devices, as columns of a table."""
     return [
-        {
-            "model": shape.name,
-            "num_layers": shape.layers,
-            "hidden_size": shape.width,
-            "num_heads": shape.heads,
-            "seq_length": shape.sequence,
-            "vocab_size": shape.vocabulary,
-            "global_batch": shape.batch,
-            "data_parallel": layout.replicas,
-            "pipeline_parallel": layout.stages,
-            "tensor_parallel": layout.shards,
-            "micro_batch": layout.micro,
-        }
+        {"model": shape.name}
+        | {column: getattr(shape, size) for column, size in SIZES.items()}
+        | {column: getattr(layout, way) for column, way in WAYS.items()}
         for shape in shapes
         for layout in layouts(shape, devices)
     ]
@@ -108,6 +104,5 @@ def cases(shapes: Sequence[Shape], devices: int) -> list[dict[str, Any]]:
 
 def of_case(case: dict[str, Any]) -> tuple[Shape, Layout]:
     """Return what a case's columns stand for."""
-    sizes = ("num_layers", "hidden_size", "num_heads", "seq_length", "vocab_size", "global_batch")
-    ways = ("data_parallel", "pipeline_parallel", "tensor_parallel", "micro_batch")
-    return Shape(case["model"], *(case[name] for name in sizes)), Layout(*(case[name] for name in ways))
+    shape = Shape(case["model"], **{size: case[column] for column, size in SIZES.items()})
+    return shape, Layout(**{way: case[column] for column, way in WAYS.items()})

@@ -9,7 +9,7 @@ whole in every shard.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from pace import Pace
 from partition_design import Layout, Shape
 from torch import nn
 from torch.nn import functional
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 
 class Groups:
@@ -80,37 +81,27 @@ class Device:
         if self._shards is None:
             return x
         x = x.contiguous().clone()
-        self.pace.end()
-        dist.all_reduce(x, group=self._shards)
-        self.pace.begin()
+        self._unpaced(dist.all_reduce, x, group=self._shards)
         return x
 
     def mean_of_replicas(self, parameters: Sequence[nn.Parameter]) -> None:
         """Replace gradients by their means over the replicas."""
         if self._replicas is None:
             return
-        flat = torch.cat([p.grad.flatten() for p in parameters])
-        self.pace.end()
-        dist.all_reduce(flat, group=self._replicas)
-        self.pace.begin()
-        flat /= self.layout.replicas
-        parts = flat.split([p.numel() for p in parameters])
-        for p, part in zip(parameters, parts, strict=True):
-            p.grad.copy_(part.view_as(p))
+        gradients = [p.grad for p in parameters]
+        flat = parameters_to_vector(gradients)
+        self._unpaced(dist.all_reduce, flat, group=self._replicas)
+        vector_to_parameters(flat / self.layout.replicas, gradients)
 
     def send(self, x: torch.Tensor, stages: int) -> None:
         """Send a tensor so many stages ahead (1) or back (−1), without waiting for its arrival."""
         x = x.contiguous()
-        self.pace.end()
-        self._sent.append((dist.isend(x, self._at(stages), group=self._direction(stages)), x))
-        self.pace.begin()
+        self._sent.append((self._unpaced(dist.isend, x, self._at(stages), group=self._direction(stages)), x))
 
     def receive(self, shape: Sequence[int], stages: int) -> torch.Tensor:
         """Wait for a tensor from so many stages ahead (1) or back (−1)."""
         x = torch.empty(tuple(shape), device=self.where)
-        self.pace.end()
-        dist.recv(x, self._at(stages), group=self._direction(-stages))
-        self.pace.begin()
+        self._unpaced(dist.recv, x, self._at(stages), group=self._direction(-stages))
         return x
 
     def arrived(self) -> None:
@@ -120,6 +111,13 @@ class Device:
             work.wait()
         self._sent.clear()
         self.pace.begin()
+
+    def _unpaced(self, exchange: Callable[..., Any], *arguments: Any, **group: Any) -> Any:
+        """Return what an exchange does: its time is no computation of the device."""
+        self.pace.end()
+        done = exchange(*arguments, **group)
+        self.pace.begin()
+        return done
 
     def _at(self, stages: int) -> int:
         return self.layout.rank(self.stage + stages, self.replica, self.shard)

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from work import Stopwatch
+from work import Step, Stopwatch
 
 #: When gradients leave: DistributedDataParallel with a bucket a layer (or what is like it elsewhere), with one bucket
 #: for all, and `no_sync` with an exchange by hand after the backward pass.
@@ -90,3 +91,49 @@ class Loader:
     def _load(self) -> None:
         self.read()
         self.copy()
+
+
+class Staged:
+    """A step of a case. A framework adds `train`, which does it with a batch that is there, and the stages.
+
+    These are `forward`, `backward`, `exchange`, before which the workers `meet`, and `update`: each returns when its
+    result is there. Workers that are alone share nothing, and servers that exchange also update.
+    """
+
+    def __init__(self, case: Case, shares: bool, updates: bool = True) -> None:
+        self.case, self.shares, self.updates = case, shares, updates
+        self.waiting, self.at_once = waits(case), case["exchange"] == LAYERS
+        self.loader = Loader(self.waiting, bool(case.get("prefetch", 1)))
+
+    def __call__(self) -> dict[str, float]:
+        self.loader.batch()
+        self.train()
+        return {}
+
+    def profile(self) -> dict[str, float]:
+        """Do the stages of a step one after another, and return the seconds of each."""
+        watch = self.loader.timed()
+        with self.unshared():
+            self.forward()
+            watch.lap("forward")
+            self.backward()
+        watch.lap("backward")
+        if self.shares:
+            # What the slowest worker is waited for is no part of the exchange.
+            self.meet()
+            watch.skip()
+            self.exchange()
+            watch.lap("exchange")
+        if self.updates:
+            self.update()
+            watch.lap("update")
+        return watch.seconds
+
+    def unshared(self) -> AbstractContextManager[Any]:
+        """Return a context in which the backward pass exchanges nothing."""
+        return nullcontext()
+
+
+def built(step: Staged) -> Step:
+    """Return a step for windows, with its stages where the case asks for them."""
+    return step if step.case.get("phases") else step.__call__

@@ -2,7 +2,7 @@
 
 A framework hands over `build(case) -> step`. A step returns when its result is there, with the seconds of its phases
 where the framework tells them cheaply (an empty dict where not). Where phases go on at the same time, they are timed
-in steps of their own, one after another (`Profiled`).
+by the `profile` of the step, one after another.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -23,18 +22,6 @@ Rows = list[dict[str, float]]
 STARTED = time.perf_counter()
 #: Steps of a window whose phases are timed one after another: they take as long as other steps, and scatter less.
 PROFILED_STEPS = 1
-
-
-class Profiled(ABC):
-    """A step that can also do its phases one after another."""
-
-    @abstractmethod
-    def __call__(self) -> dict[str, float]:
-        """Do a step."""
-
-    @abstractmethod
-    def profile(self) -> dict[str, float]:
-        """Do the phases of a step one after another, and return the seconds of each."""
 
 
 def job() -> tuple[Meeting, dict[str, Any], int]:
@@ -90,7 +77,7 @@ def window(step: Step, steps: int) -> dict[str, float]:
     """Time some steps; the medians are of single steps."""
     times: list[float] = []
     phases: list[dict[str, float]] = []
-    profiled = [step.profile() for _ in range(PROFILED_STEPS)] if isinstance(step, Profiled) else []
+    profiled = [step.profile() for _ in range(PROFILED_STEPS)] if hasattr(step, "profile") else []
     # What was read ahead while the phases were timed is used up by steps that are not.
     for _ in profiled:
         step()

@@ -10,16 +10,16 @@ import torch.distributed as dist
 from framework_pytorch import OPTIMIZERS, WORKERS, gather, measure, network
 from pace import Pace
 from torch import nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from work import Case, Step, Stopwatch
 
 
 def exchange(parameters: list[nn.Parameter]) -> None:
     """Replace the gradients by their mean over the workers: one all-reduce of all."""
-    flat = torch.cat([p.grad.flatten() for p in parameters])
+    gradients = [p.grad for p in parameters]
+    flat = parameters_to_vector(gradients)
     dist.all_reduce(flat)
-    flat /= WORKERS
-    for p, part in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
-        p.grad.copy_(part.view_as(p))
+    vector_to_parameters(flat / WORKERS, gradients)
 
 
 def build(number: int, case: Case) -> Step:

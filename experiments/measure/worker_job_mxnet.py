@@ -8,8 +8,8 @@ from __future__ import annotations
 import time
 
 from framework_mxnet import JOB, MEETING, RANK, mx, store
-from reading import Storage
 from stages import wait
+from storage import Storage
 from work import Case, serve_cases
 
 #: Who waits for whom at the server: all workers for each other in every iteration, or nobody.

@@ -12,14 +12,26 @@ from framework_pytorch import OPTIMIZERS, RANK, WORKERS, gather, measure, networ
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.nn.parallel import DistributedDataParallel
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from work import Case, Step, Stopwatch
 
 
-class Ring:
+class Alone:
+    """One worker: nothing is exchanged."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model = model
+
+    def backward(self, loss: torch.Tensor, watch: Stopwatch) -> None:
+        loss.backward()
+        watch.lap("backward")
+
+
+class Ring(Alone):
     """DistributedDataParallel; notes when the last bucket of gradients was handed to the all-reduce."""
 
     def __init__(self, model: nn.Module) -> None:
-        self.model = DistributedDataParallel(model)
+        super().__init__(DistributedDataParallel(model))
         self.model.register_comm_hook(None, self._hook)
         self.last_bucket = 0.0
 
@@ -34,38 +46,21 @@ class Ring:
         watch.lap("exchange")
 
 
-class PeerToPeer:
+class PeerToPeer(Alone):
     """Each worker sends its gradients to each other one, and takes the mean of all."""
 
-    def __init__(self, model: nn.Module) -> None:
-        self.model = model
-        self.parameters = list(model.parameters())
-
     def backward(self, loss: torch.Tensor, watch: Stopwatch) -> None:
-        loss.backward()
-        watch.lap("backward")
-        own = torch.cat([p.grad.flatten() for p in self.parameters])
+        super().backward(loss, watch)
+        gradients = [p.grad for p in self.model.parameters()]
+        own = parameters_to_vector(gradients)
         others = [rank for rank in range(WORKERS) if rank != RANK]
         came = [torch.empty_like(own) for _ in others]
         pending = [dist.irecv(where, rank) for where, rank in zip(came, others, strict=True)]
         pending += [dist.isend(own, rank) for rank in others]
         for work in pending:
             work.wait()
-        mean = torch.stack([own, *came]).mean(0)
-        for p, part in zip(self.parameters, mean.split([p.numel() for p in self.parameters]), strict=True):
-            p.grad.copy_(part.view_as(p))
+        vector_to_parameters(torch.stack([own, *came]).mean(0), gradients)
         watch.lap("exchange")
-
-
-class Alone:
-    """One worker: nothing is exchanged."""
-
-    def __init__(self, model: nn.Module) -> None:
-        self.model = model
-
-    def backward(self, loss: torch.Tensor, watch: Stopwatch) -> None:
-        loss.backward()
-        watch.lap("backward")
 
 
 EXCHANGES = {"ring-allreduce": Ring, "peer-to-peer": PeerToPeer}

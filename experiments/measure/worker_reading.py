@@ -9,7 +9,7 @@ import itertools
 import os
 import time
 
-from reading import Storage
+from storage import Storage
 from work import STARTED, Case, job, serve_cases
 
 MEETING, JOB, RANK = job()

@@ -4,17 +4,17 @@ worker_stages_pytorch.py FOLDER RANK
 """
 
 # No postponed annotations here: torch reads those of its functions.
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from framework_pytorch import RANK, WORKERS, gather, measure
-from stages import AFTERWARDS, LAYERS, ONE_BUCKET, Loader, wait, waits
+from stages import AFTERWARDS, LAYERS, ONE_BUCKET, Staged, built, wait, waits
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
-from work import Case, Profiled
+from work import Case
 
 _MIB = 1 << 20
 
@@ -49,42 +49,59 @@ class Network(nn.Module):
         return x
 
 
-class Alone:
+class Alone(Staged):
     """One worker: nothing is exchanged."""
 
-    def __init__(self, model: Network, case: Case) -> None:
-        self.model: nn.Module = model
-        self.parameters = list(model.parameters())
+    def __init__(self, case: Case) -> None:
+        super().__init__(case, shares=WORKERS > 1)
+        torch.manual_seed(0)
+        self.model: nn.Module = Network(case)
+        self.parameters = list(self.model.parameters())
+        self.optimizer = torch.optim.SGD(self.parameters, lr=1e-6)
+        self.x = torch.randn(case["batch_per_worker"], case["hidden"])
 
-    def unshared(self) -> AbstractContextManager[Any]:
-        return nullcontext()
+    def train(self) -> None:
+        self.optimizer.zero_grad()
+        self.gradients()
+        self.update()
 
-    def train(self, x: torch.Tensor) -> None:
-        self.model(x).sum().backward()
+    def gradients(self) -> None:
+        """Compute the gradients of a step, and exchange them."""
+        self.model(self.x).sum().backward()
 
-    def exchange(self) -> None:
-        """Exchange gradients that are there."""
+    def forward(self) -> None:
+        self.optimizer.zero_grad()
+        self.loss = self.model(self.x).sum()
+
+    def backward(self) -> None:
+        self.loss.backward()
+
+    def meet(self) -> None:
+        dist.barrier()
+
+    def update(self) -> None:
+        self.optimizer.step()
 
 
 class Ring(Alone):
     """DistributedDataParallel."""
 
-    def __init__(self, model: Network, case: Case) -> None:
-        super().__init__(model, case)
+    def __init__(self, case: Case) -> None:
+        super().__init__(case)
         sizes = [4 * p.numel() for p in self.parameters]
         self.when = case["exchange"]
         # A bucket is full as soon as it holds so much: a layer, or more than there is.
         bucket = 0.99 * min(sizes) if self.when == LAYERS else 2 * sum(sizes)
-        self.model = self.parallel = DistributedDataParallel(model, bucket_cap_mb=bucket / _MIB)
+        self.model = DistributedDataParallel(self.model, bucket_cap_mb=bucket / _MIB)
 
     def unshared(self) -> AbstractContextManager[Any]:
-        return self.parallel.no_sync()
+        return self.model.no_sync()
 
-    def train(self, x: torch.Tensor) -> None:
+    def gradients(self) -> None:
         if self.when != AFTERWARDS:
-            return super().train(x)
+            return super().gradients()
         with self.unshared():
-            super().train(x)
+            super().gradients()
         self.exchange()
 
     def exchange(self) -> None:
@@ -102,12 +119,11 @@ class Ring(Alone):
 class Peers(Alone):
     """Each worker sends a layer's gradients to each other one, and takes the mean of all."""
 
-    def __init__(self, model: Network, case: Case) -> None:
-        super().__init__(model, case)
+    def __init__(self, case: Case) -> None:
+        super().__init__(case)
         self.others = [rank for rank in range(WORKERS) if rank != RANK]
         self.came = [[torch.empty_like(p) for _ in self.others] for p in self.parameters]
         self.pending: list[dist.Work] = []
-        self.at_once = case["exchange"] == LAYERS
         self.hooked = True
         for number, parameter in enumerate(self.parameters):
             parameter.register_post_accumulate_grad_hook(lambda p, number=number: self._ready(number))
@@ -116,9 +132,9 @@ class Peers(Alone):
         self.hooked = False
         return nullcontext()
 
-    def train(self, x: torch.Tensor) -> None:
+    def gradients(self) -> None:
         self.hooked = self.at_once
-        super().train(x)
+        super().gradients()
         self._finish(() if self.at_once else reversed(range(len(self.parameters))))
 
     def exchange(self) -> None:
@@ -146,46 +162,5 @@ class Peers(Alone):
 
 EXCHANGES = {"ring-allreduce": Ring, "peer-to-peer": Peers}
 
-
-class Step(Profiled):
-    def __init__(self, case: Case) -> None:
-        torch.manual_seed(0)
-        model = Network(case)
-        self.exchange: Alone = EXCHANGES[case["architecture"]](model, case) if WORKERS > 1 else Alone(model, case)
-        self.optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
-        self.x = torch.randn(case["batch_per_worker"], case["hidden"])
-        self.loader = Loader(model.waiting, bool(case.get("prefetch", 1)))
-
-    def __call__(self) -> dict[str, float]:
-        self.loader.batch()
-        self.optimizer.zero_grad()
-        self.exchange.train(self.x)
-        self.optimizer.step()
-        return {}
-
-    def profile(self) -> dict[str, float]:
-        watch = self.loader.timed()
-        self.optimizer.zero_grad()
-        with self.exchange.unshared():
-            loss = self.exchange.model(self.x).sum()
-            watch.lap("forward")
-            loss.backward()
-        watch.lap("backward")
-        if WORKERS > 1:
-            # What the slowest worker is waited for is no part of the exchange.
-            dist.barrier()
-            watch.skip()
-            self.exchange.exchange()
-            watch.lap("exchange")
-        self.optimizer.step()
-        watch.lap("update")
-        return watch.seconds
-
-
-def build(number: int, case: Case) -> Callable[[], dict[str, float]]:
-    step = Step(case)
-    return step if case.get("phases") else step.__call__
-
-
 gather()
-measure(build)
+measure(lambda number, case: built((EXCHANGES[case["architecture"]] if WORKERS > 1 else Alone)(case)))

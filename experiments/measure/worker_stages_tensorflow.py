@@ -5,12 +5,11 @@ worker_stages_tensorflow.py FOLDER RANK
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
-from framework_tensorflow import JOB, MEETING, RANK, STRATEGY, WORKERS, tf
-from stages import LAYERS, Loader, wait, waits
-from work import Case, Profiled, serve
+from framework_tensorflow import STRATEGY, WORKERS, measure, tf
+from stages import Staged, built, wait
+from work import Case, Step
 
 
 def waited(seconds: float, before: tf.Tensor) -> tf.Tensor:
@@ -32,15 +31,13 @@ def reduced(gradient: tf.Tensor) -> tf.Tensor:
     return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, of_replica) / WORKERS
 
 
-class Step(Profiled):
+class Graphs(Staged):
     def __init__(self, case: Case) -> None:
+        super().__init__(case, shares=WORKERS > 1)
         width = case["hidden"]
         self.count = case["layers"]
         self.weights = [tf.Variable(tf.random.normal((width, width)) * 0.01) for _ in range(self.count)]
         self.x = tf.random.normal((case["batch_per_worker"], width))
-        self.waiting = waits(case)
-        self.at_once = case["exchange"] == LAYERS
-        self.loader = Loader(self.waiting, bool(case.get("prefetch", 1)))
         self.graphs = {
             name: tf.function(graph)
             for name, graph in {
@@ -53,32 +50,25 @@ class Step(Profiled):
             }.items()
         }
 
-    def __call__(self) -> dict[str, float]:
-        self.loader.batch()
+    def train(self) -> None:
         self.graphs["whole"]().numpy()
-        return {}
 
-    def profile(self) -> dict[str, float]:
-        watch = self.loader.timed()
+    def forward(self) -> None:
         self.graphs["forward"]().numpy()
-        watch.lap("forward")
-        gradients = self.graphs["backward"]()
-        gradients[0].numpy()
-        watch.lap("backward")
-        if WORKERS > 1:
-            # What the slowest worker is waited for is no part of the exchange.
-            self.graphs["barrier"]().numpy()
-            watch.skip()
-            gradients = self.graphs["exchange"](gradients)
-            gradients[0].numpy()
-            watch.lap("exchange")
-        self.graphs["update"](gradients).numpy()
-        watch.lap("update")
-        return watch.seconds
 
-    def warm(self) -> None:
-        """Trace every graph: the first profile would time that."""
-        self.profile()
+    def backward(self) -> None:
+        self.gradients = self.graphs["backward"]()
+        self.gradients[0].numpy()
+
+    def meet(self) -> None:
+        self.graphs["barrier"]().numpy()
+
+    def exchange(self) -> None:
+        self.gradients = self.graphs["exchange"](self.gradients)
+        self.gradients[0].numpy()
+
+    def update(self) -> None:
+        self.graphs["update"](self.gradients).numpy()
 
     def _forward(self, token: tf.Tensor) -> tf.Tensor:
         for _ in range(self.count):
@@ -116,14 +106,12 @@ class Step(Profiled):
             return tf.zeros(())
 
 
-def build(number: int, case: Case) -> Callable[[], dict[str, float]]:
-    step = Step(case)
-    if not case.get("phases"):
-        return step.__call__
-    step.warm()
-    return step
+def build(number: int, case: Case) -> Step:
+    step = Graphs(case)
+    if case.get("phases"):
+        # Every graph is traced once: the first profile would time that.
+        step.profile()
+    return built(step)
 
 
-serve(MEETING, JOB, RANK, tf.__version__, build)
-# A worker that leaves in the usual way waits for collectives that nobody answers any more.
-os._exit(0)
+measure(build)

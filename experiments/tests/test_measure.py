@@ -9,17 +9,18 @@ from pathlib import Path
 import campaigns
 import pace
 import pytest
+from cluster import ThisMachine
 from environments import variable
-from hosts import ThisMachine
-from launch import Job, Limits, Report, Windows, run
+from launch import Job, Limits, Windows, run
 from networks import BASE, FACTORS, forward_flops, grid, parameter_count, sample
 from problems import MeasureError
 from record import Recorder
 from stages import Loader, Waits, waits
-from work import Profiled, Stopwatch, steps_of, window
+from work import Stopwatch, steps_of, window
 
 CAMPAIGNS = Path(campaigns.__file__)
 WORKER = str(Path(__file__).parent / "workers" / "framework.py")
+LONG = Limits(30, 30)
 QUICK = Windows(repeats=2, seconds=0.01, steps=(2, 4))
 
 
@@ -118,7 +119,7 @@ def test_a_lap_that_ended_before_the_last_one_is_empty() -> None:
     assert list(watch.seconds) == ["forward", "backward", "exchange"]
 
 
-class Fed(Profiled):
+class Fed:
     """A step that takes as long as its batch lets it; its phases take a hundredth of a second."""
 
     def __init__(self, prefetch: bool) -> None:
@@ -225,16 +226,12 @@ def framework(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable("pytorch"), sys.executable)
 
 
-def launched(hidden: list[int], workers: int = 2, limits: Limits | None = None) -> tuple[list[int], Report]:
+def launched(hidden: list[int], workers: int = 2, limits: Limits = LONG) -> tuple[list[int], list[str]]:
     """Run cases of the worker that computes nothing; return those that gave rows, and the report."""
-    report = Report()
+    report: list[str] = []
     job = Job("pytorch", workers, 0, [{"hidden": h} for h in hidden], WORKER)
-    done = run(
-        job, ThisMachine(), shape=lambda mbit: None, windows=QUICK, limits=limits or Limits(30, 30), port=29871,
-        report=report,
-    )  # fmt: skip
     measured = []
-    for case, rows in done:
+    for case, rows in run(job, ThisMachine(), QUICK, report, limits, 29871):
         assert [row["repeat"] for row in rows] == [0, 1]
         assert all(2 <= row["steps"] <= 4 and row["step_time_s"] >= 0.001 for row in rows)
         assert all(row["framework_version"] == "1.0" and row["startup_s"] > 0 for row in rows)
@@ -245,9 +242,9 @@ def launched(hidden: list[int], workers: int = 2, limits: Limits | None = None) 
 HANGS = "pytorch, 1 workers: worker 0 has not finished the case within 0.5 s"
 #: What the cases of a job do → workers, limits, the cases that are measured, and what is said of the others.
 JOBS: dict[str, tuple[list[int], int, Limits, list[int], list[str]]] = {
-    "every case is measured": ([1, 1, 1], 2, Limits(30, 30), [1, 1, 1], []),
+    "every case is measured": ([1, 1, 1], 2, LONG, [1, 1, 1], []),
     "a worker that dies costs its case only, and its last words are kept": (
-        [1, 2, 1], 2, Limits(30, 30), [1, 1], ["worker 1 died (out of luck)", '{"hidden": 2}'],
+        [1, 2, 1], 2, LONG, [1, 1], ["worker 1 died (out of luck)", '{"hidden": 2}'],
     ),
     "a worker that hangs costs its case only": ([3, 1], 1, Limits(30, 0.5), [1], [HANGS]),
     "workers that never get ready cost the job and no more": (
@@ -262,8 +259,8 @@ def test_the_cases_of_a_job(job: str) -> None:
     hidden, workers, limits, expected, said = JOBS[job]
     measured, report = launched(hidden, workers, limits)
     assert measured == expected
-    assert len(report.lines) == bool(said)
-    assert all(words in report.lines[0] for words in said)
+    assert len(report) == bool(said)
+    assert all(words in report[0] for words in said)
 
 
 @pytest.mark.usefixtures("framework")
