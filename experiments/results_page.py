@@ -22,13 +22,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from statistics import geometric_mean
 
 from experiments.__main__ import experiments
-from experiments.shared import RESULTS, ROOT
+from experiments.shared import RESULTS, ROOT, markdown, tables
 
 SUMMARY = ROOT / "docs" / "results.md"
 TEMPLATE = Path(__file__).with_name("results_summary.md")
@@ -46,47 +45,6 @@ PAGES = (
 LONGEST_PAGE, LONGEST_LINE = 150, 400
 REFERENCE = re.compile(r"\{([\w-]+) ([>~]) ([^}]+)\}")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of a page: the heading it stands under, the line before it, its head and its rows."""
-
-    heading: str
-    lead: str
-    head: list[str]
-    rows: list[list[str]]
-
-    def starts(self, section: str, lead: str) -> bool:
-        """Tell whether heading and lead start like this; the first cell of the head may stand for the lead."""
-        return self.heading.startswith(section) and (self.lead.startswith(lead) or self.head[0] == lead)
-
-
-def cells(line: str) -> list[str]:
-    """Return the cells of a line of a Markdown table."""
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
-
-
-def tables(text: str) -> Iterator[Table]:
-    r"""Yield the tables of a page.
-
-    >>> page = "## P1 (64 series)\n\n| model | error |\n| --- | --- |\n| auto | 2.9 |\n"
-    >>> [t.heading for t in tables(page)], [t.rows for t in tables(page)]
-    (['P1 (64 series)'], [[['auto', '2.9']]])
-    """
-    heading = lead = ""
-    lines: list[str] = []
-    for line in [*text.splitlines(), ""]:
-        if line.startswith("|"):
-            lines.append(line)
-            continue
-        if lines:
-            yield Table(heading, lead, cells(lines[0]), [cells(row) for row in lines[2:]])
-            lines = []
-        if line.startswith("#"):
-            heading, lead = line.lstrip("# "), ""
-        elif line:
-            lead = line
 
 
 def column_of(page: str, section: str, row: str, column: str) -> list[str]:
@@ -200,18 +158,12 @@ def beside_prototype() -> str:
     page = next(tables((RESULTS / "process.md").read_text(encoding="utf-8")))
     ours = {(r[0], r[2]): float(r[page.head.index("process")]) for r in page.rows}
     ratios = {key: ours[key] / error for key, error in theirs.items()}
-    lines = [
+    larger = sorted((ratio, key) for key, ratio in ratios.items() if ratio > 1.05)[::-1]
+    rows = [[*key, f"{theirs[key]:g}", f"{ours[key]:.1f}", f"{ratio:.2f}"] for ratio, key in larger]
+    return (
         f"Of the process, {len(ratios)} rows of [process](process.md) have a figure of the prototype: the errors here "
-        f"are {geometric_mean(ratios.values()):.2f} of its in the geometric mean. Larger by more than 5 %:",
-        "",
-        "| table | predicted | prototype | here | ratio |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for (table, predicted), ratio in sorted(ratios.items(), key=lambda pair: -pair[1]):
-        if ratio > 1.05:
-            key = table, predicted
-            lines.append(f"| {table} | {predicted} | {theirs[key]:g} | {ours[key]:.1f} | {ratio:.2f} |")
-    return "\n".join(lines)
+        f"are {geometric_mean(ratios.values()):.2f} of its in the geometric mean. Larger by more than 5 %:\n\n"
+    ) + markdown(["table", "predicted", "prototype", "here", "ratio"], rows)
 
 
 def filled(text: str) -> str:

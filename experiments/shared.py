@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import re
+import io
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +54,78 @@ def page(name: str, **figures: object) -> str:
     return environment.get_template(f"{name}.md.j2").render(figures) + "\n"
 
 
+@dataclass(frozen=True)
+class Table:
+    """A table of a page: the heading it stands under, the line before it, its head and its rows."""
+
+    heading: str
+    lead: str
+    head: list[str]
+    rows: list[list[str]]
+
+    def starts(self, section: str, lead: str) -> bool:
+        """Tell whether heading and lead start like this; the first cell of the head may stand for the lead."""
+        return self.heading.startswith(section) and (self.lead.startswith(lead) or self.head[0] == lead)
+
+
+def tables(text: str) -> Iterator[Table]:
+    r"""Yield the tables of a page.
+
+    >>> page = "## P1 (64 series)\n\n| model | error |\n| --- | --- |\n| auto | 2.9 |\n"
+    >>> [t.heading for t in tables(page)], [t.rows for t in tables(page)]
+    (['P1 (64 series)'], [[['auto', '2.9']]])
+    """
+    heading = lead = ""
+    lines: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("|"):
+            lines.append(line)
+            continue
+        if lines:
+            head, _, *rows = ([cell.strip() for cell in row.strip().strip("|").split("|")] for row in lines)
+            yield Table(heading, lead, head, rows)
+            lines = []
+        if line.startswith("#"):
+            heading, lead = line.lstrip("# "), ""
+        elif line:
+            lead = line
+
+
 def rows_of_page(name: str) -> list[dict[str, str]]:
     """Return the rows of a page's first table, without what is bold; none where there is no page."""
     path = RESULTS / f"{name}.md"
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    lines = re.split(r"\n(?!\|)", text[text.find("\n|") + 1 :], maxsplit=1)[0].splitlines() if "\n|" in text else []
-    cells = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines]
-    return [dict(zip(cells[0], row, strict=False)) for row in cells[2:]]
+    first = [*tables(path.read_text(encoding="utf-8"))][:1] if path.exists() else []
+    return [dict(zip(t.head, (cell.strip(" *") for cell in row), strict=False)) for t in first for row in t.rows]
+
+
+PageRow = dict[str, str]
+
+
+def beside_page(made: Iterable[PageRow], name: str, keys: Sequence[str]) -> dict[tuple[str, ...], PageRow]:
+    """Return rows by some of their cells: those of a page, with the cells that are made now in the place of its own."""
+    known = {tuple(row[key] for key in keys): row for row in rows_of_page(name)}
+    for row in made:
+        at = tuple(row[key] for key in keys)
+        known[at] = known.get(at, {}) | row
+    return known
+
+
+def command_line(*words: str) -> tuple[int, str, str]:
+    """Run a command of genperf in this process, and return its status, its output and its errors."""
+    from genperf.cli.main import run
+
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = run([*words])
+    return status, out.getvalue(), err.getvalue()
+
+
+def pyplot() -> Any:
+    """Return matplotlib's interface for pictures without a window."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    return import_module("matplotlib.pyplot")
 
 
 def chromium(*flags: str) -> Any:

@@ -11,7 +11,7 @@ out together, on a page of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 
@@ -49,7 +49,6 @@ class Protocol:
     group: list[str]
     extrinsic: list[str]
     work: str | None = None
-    options: dict[str, object] = field(default_factory=dict)
 
     @property
     def scale(self) -> str:
@@ -74,10 +73,10 @@ def with_scales(frame: pd.DataFrame, group: list[str], scale: str, least: int) -
 
 
 def largest_from_smaller(
-    name: str, frame: pd.DataFrame, group: list[str], extrinsic: list[str], back: int = 1, work: str | None = None
+    name: str, table: str, group: list[str], extrinsic: list[str], back: int = 1, work: str | None = None
 ) -> Protocol:
     """Predict the largest scale of each series from the others, the `back − 1` before it left out too."""
-    frame = with_scales(frame, group, extrinsic[0], 3 if back == 1 else 5)
+    frame = with_scales(gp.datasets.frame(table), group, extrinsic[0], 3 if back == 1 else 5)
     rank = frame.groupby(group)[extrinsic[0]].rank(method="dense", ascending=False)
     asks = "the largest scale from the smaller ones" if back == 1 else f"the same from {back} scales back"
     return Protocol(name, asks, frame[rank > back], frame[rank == 1], group, extrinsic, work)
@@ -109,31 +108,28 @@ def synthetic() -> Protocol:
 
 
 def insightface() -> Protocol:
-    frame = gp.datasets.frame("dlperf_insightface")
-    return largest_from_smaller("InsightFace", frame, ["config", "batch_per_device"], ["devices", "nodes"])
+    group = ["config", "batch_per_device"]
+    return largest_from_smaller("InsightFace", "dlperf_insightface", group, ["devices", "nodes"])
 
 
 def wide_deep(name: str, fixed: str) -> Protocol:
-    frame = gp.datasets.frame("dlperf_widedeep")
     program = ["implementation", "framework_version", "campaign", "test", "vocab_size", "hidden_layers"]
     group = [*program, "embedding_dim", fixed]
-    return largest_from_smaller(name, frame, group, ["devices", "nodes"], work="batch_per_device")
+    return largest_from_smaller(name, "dlperf_widedeep", group, ["devices", "nodes"], work="batch_per_device")
 
 
 def gpt() -> Protocol:
     """Let data parallelism grow; the global batch grows with it, or not."""
-    frame = gp.datasets.frame("dlperf_gpt")
-    group = [
-        "implementation", "hidden_size", "num_layers", "tensor_parallel", "pipeline_parallel", "micro_batch",
-        "optimizer_sharding",
-    ]  # fmt: skip
-    frame = frame.assign(each=frame.global_batch / frame.devices)
-    return largest_from_smaller("GPT", frame, group, ["devices", "nodes", "global_batch"], work="each")
+    layout = ["tensor_parallel", "pipeline_parallel", "micro_batch", "optimizer_sharding"]
+    group = ["implementation", "hidden_size", "num_layers", *layout]
+    protocol = largest_from_smaller("GPT", "dlperf_gpt", group, ["devices", "nodes", "global_batch"], work="each")
+    each = (rows.assign(each=rows.global_batch / rows.devices) for rows in (protocol.train, protocol.held_out))
+    return replace(protocol, **dict(zip(("train", "held_out"), each, strict=True)))
 
 
 def pytorch_cpu(name: str, back: int = 1) -> Protocol:
     group = ["batch_per_worker", "layers", "filters", "kernel_size", "hidden"]
-    return largest_from_smaller(name, gp.datasets.frame("pytorch_cpu"), group, ["workers"], back=back)
+    return largest_from_smaller(name, "pytorch_cpu", group, ["workers"], back=back)
 
 
 PROTOCOLS: dict[str, Callable[[], Protocol]] = {
@@ -155,8 +151,7 @@ Forecasts = dict[Key, pd.DataFrame]
 
 def auto(protocol: Protocol) -> Forecasts:
     """Fit `auto` to every series and predict, from the table as a user would give it."""
-    roles = {"time": TIME, "group": protocol.group, "extrinsic": protocol.extrinsic, **protocol.options}
-    result = gp.fit(gp.read_table(protocol.train, **roles))
+    result = gp.fit(gp.read_table(protocol.train, time=TIME, group=protocol.group, extrinsic=protocol.extrinsic))
     asked = protocol.held_out[[*protocol.group, *protocol.extrinsic]].drop_duplicates()
     found = result.predict(asked)
     texts = found[protocol.group].astype(str)
@@ -267,31 +262,17 @@ def by_model(rows: pd.DataFrame, others: pd.DataFrame) -> str:
 # --- sizes far beyond ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class FarSizes:
-    """A table, and which networks and counts are fitted: those up to a size and a count, both."""
-
-    table: str
-    #: Formula over the columns: the size of a network, in parameters or in proportion.
-    size: str
-    largest_size: float
-    largest_count: float
-    fitted: str
-    options: dict[str, str] = field(default_factory=dict)
-
-
+#: A table → the size of a network over its columns, in parameters or in proportion, the largest size and the largest
+#: count that are fitted: about a quarter of the largest. bigscience's 52 billion were run on 64 V100, libai's 48 layers
+#: on eight devices alone, and of GPT two nodes are among the runs: nothing else shows what a node holds.
+FAR_SIZES = {
+    "bigscience": ("params_billion", 40.0, 32.0, "≤ 39 billion parameters on ≤ 32 V100"),
+    "libai": ("num_layers", 24.0, 4.0, "24 layers on ≤ 4 devices"),
+    "rubick": ("params", 8e9, 16.0, "≤ 6.7 billion parameters on ≤ 16 devices"),
+    "dlperf_gpt": ("num_layers*hidden_size**2", 16.0 * 1536.0**2, 16.0, "hidden size ≤ 1,536 on ≤ 16 devices"),
+}
 #: The A100 of bigscience ran one large network alone.
 V100 = {"where": "layout_stated == 'yes' and hardware == 'v100-32gb'", "categorical": ""}
-#: About a quarter of the largest size and of the largest count; bigscience's 52 billion were run on 64 V100, libai's 48
-#: layers on eight devices alone, and of GPT two nodes are among the runs: nothing else shows what a node holds.
-FAR_SIZES = (
-    FarSizes("bigscience", "params_billion", 40.0, 32.0, "≤ 39 billion parameters on ≤ 32 V100", V100),
-    FarSizes("libai", "num_layers", 24.0, 4.0, "24 layers on ≤ 4 devices"),
-    FarSizes("rubick", "params", 8e9, 16.0, "≤ 6.7 billion parameters on ≤ 16 devices"),
-    FarSizes("dlperf_gpt", "num_layers*hidden_size**2", 16.0 * 1536.0**2, 16.0, "hidden size ≤ 1,536 on ≤ 16 devices"),
-)
-
-
 #: Runs that are fitted at least, and asked about, where a table is cut at each of its sizes and counts.
 FEWEST_FITTED, FEWEST_ASKED = 12, 4
 
@@ -299,15 +280,15 @@ FEWEST_FITTED, FEWEST_ASKED = 12, 4
 def far_sizes() -> str:
     """Fit the small networks on few devices, and predict the large ones on many; then at every other cut of a table."""
     lines, of_cuts = [], []
-    for case in FAR_SIZES:
-        table = gp.datasets.load(case.table, **case.options)
-        size, count = (table.frame.eval(text).to_numpy(float) for text in (case.size, "devices"))
-        row, fitted, asked = beyond(table, size, count, case.largest_size, case.largest_count)
+    for name, (of, largest_size, largest_count, fitted_rows) in FAR_SIZES.items():
+        table = gp.datasets.load(name, **(V100 if name == "bigscience" else {}))
+        size, count = (table.frame.eval(text).to_numpy(float) for text in (of, "devices"))
+        row, fitted, asked = beyond(table, size, count, largest_size, largest_count)
         ratios = (f"{v[asked].max() / v[fitted].max():.{digits}f}" for v, digits in ((size, 1), (count, 0)))
         lines.append(
             {
-                "table": case.table,
-                "fitted": case.fitted,
+                "table": name,
+                "fitted": fitted_rows,
                 "runs": int(fitted.sum()),
                 "asked": len(row),
                 "times the size, the count": ", ".join(ratios),
@@ -328,7 +309,7 @@ def far_sizes() -> str:
         covered = np.array([100.0 * inside(row).mean() for row in cuts])
         of_cuts.append(
             {
-                "table": case.table,
+                "table": name,
                 "cuts": len(cuts),
                 "refused": len(answers) - len(cuts),
                 "median error, geometric mean, %": f"{gmean([error(row).median() for row in cuts]):.1f}",

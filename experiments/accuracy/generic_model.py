@@ -84,13 +84,10 @@ def solvers() -> pd.DataFrame:
                     "table": name,
                     "structure": structure,
                     "constants": len(fits["de"].best.expression.constants),
-                    "cost, de": f"{cost['de'].cost:.6f}",
-                    "cost, projected": f"{cost['projected'].cost:.6f}",
+                    **{f"cost, {s}": f"{status.cost:.6f}" for s, status in cost.items()},
                     "difference %": f"{100 * abs(cost['de'].cost / cost['projected'].cost - 1):.4f}",
-                    "agreed, de": f"{cost['de'].agreed} of {cost['de'].restarts}",
-                    "agreed, projected": f"{cost['projected'].agreed} of {cost['projected'].restarts}",
-                    "sets tried, de": cost["de"].evaluations,
-                    "sets tried, projected": cost["projected"].evaluations,
+                    **{f"agreed, {s}": f"{status.agreed} of {status.restarts}" for s, status in cost.items()},
+                    **{f"sets tried, {s}": status.evaluations for s, status in cost.items()},
                 }
             )
     return pd.DataFrame(rows)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from experiments.accuracy import extrapolation
 from experiments.accuracy.corpus import CRITERION, by_hand_of, cell, cells, halves, questions, sources, summary
-from experiments.accuracy.scores import error, pair
+from experiments.accuracy.scores import error, inside, pair
 from experiments.shared import markdown, page
 from genperf.growth import Counts, Posterior, bank, forecast, posterior_of
 from genperf.growth.cluster import combined, shown
@@ -88,12 +88,12 @@ def protocol_line(name: str, gate: str, weigh: Weigh) -> list[str]:
         tuple(part.assign(batch=1.0, t=part[extrapolation.TIME]) for part in (train, held))
         for _, train, held in protocol.series()
     ]
-    errors, covered = [], []
-    for (_, held), (value, lower, upper) in zip(listed, predicted(weigh, listed), strict=True):
-        truth = held.t.to_numpy()
-        errors.append(100.0 * float(np.mean(np.abs(value / truth - 1.0))))
-        covered += list((lower <= truth) & (truth <= upper))
-    return [protocol.name, pair(pd.Series(errors)), gate, f"{100.0 * np.mean(covered):.0f}"]
+    rows = pd.concat(
+        pd.DataFrame({"series": at, "measured": held.t.to_numpy(), "time": value, "lower": lower, "upper": upper})
+        for at, ((_, held), (value, lower, upper)) in enumerate(zip(listed, predicted(weigh, listed), strict=True))
+    )
+    errors = error(rows).groupby(rows.series).mean()
+    return [protocol.name, pair(errors), gate, f"{100.0 * inside(rows).mean():.0f}"]
 
 
 def lines_of(rows: pd.DataFrame) -> list[list[str]]:

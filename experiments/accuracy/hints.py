@@ -103,12 +103,9 @@ def answers(listed: list[tuple[Case, float]], times: float | None, learned: bool
 def table(results: dict[str, pd.DataFrame], protocol: str) -> str:
     """Return a line per source and kind of hint."""
     lines = []
-    kinds = list(results)
-    names = [*dict.fromkeys(results[kinds[0]].source), "all"]
-    for source in names:
-        for kind in kinds:
-            rows = results[kind]
-            rows = rows[(rows.protocol == protocol) & ((rows.source == source) | (source == "all"))]
+    for source in [*dict.fromkeys(results["none"].source), "all"]:
+        for kind, every in results.items():
+            rows = every[(every.protocol == protocol) & ((every.source == source) | (source == "all"))]
             figures = [pair(error(rows)), f"{100.0 * inside(rows).mean():.0f}", f"{width(rows).median():.0f}"]
             lines.append([source, str(len(rows)), kind, *figures, f"{interval_score(rows):.0f}"])
     return markdown(["source", "series", "hint", "error, %", "covers, %", "width, %", "score"], lines)

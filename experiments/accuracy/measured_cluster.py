@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
+from experiments.accuracy.scores import error, inside, pair, width
 from experiments.shared import page
 
 #: The servers' links without the workers': with fewer workers than servers the workers' links are full.
@@ -38,52 +39,43 @@ def series(where: str, extrinsic: str = "workers") -> gp.Table:
     )
 
 
-def split(table: gp.Table, below: float, at: float) -> tuple[gp.Table, gp.Table]:
-    """Return the configurations with fewer workers than `below`, and those with `at`."""
-    medians = table.medians()
-    workers = medians.columns["workers"]
-    return medians.take(workers < below), medians.take(workers == at)
-
-
-def errors(model: str, known: gp.Table, asked: gp.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return |predicted/measured − 1| of each configuration, whether the interval covers it, and its relative width."""
-    found = gp.fit(known, model, seed=0).predict(pd.DataFrame(dict(asked.columns)))
-    time, lower, upper = (found[name].to_numpy() for name in ("time", "lower", "upper"))
-    covered = (lower <= asked.measured) & (asked.measured <= upper)
-    return np.abs(time / asked.measured - 1), covered, (upper - lower) / time
+def largest(model: str, where: str, extrinsic: str = "workers") -> pd.DataFrame:
+    """Return what configurations of 8 hosts and fewer predict of those of 16 at both speeds, with what was measured."""
+    rows = []
+    for speed in SPEEDS:
+        medians = series(f"{where} and link_mbit == {speed}", extrinsic).medians()
+        known, asked = (medians.take(at) for at in (medians.columns["workers"] < 9, medians.columns["workers"] == 16))
+        found = gp.fit(known, model, seed=0).predict(pd.DataFrame(dict(asked.columns)))
+        rows.append(found.assign(measured=asked.measured))
+    return pd.concat(rows)
 
 
 def far() -> pd.DataFrame:
     """Return how well 16 hosts follow from 8 and fewer."""
     rows = []
     for title, where, family in SETS:
-        row = {"measured": title}
-        for model in ("auto", family):
-            each = [errors(model, *split(series(f"{where} and link_mbit == {speed}"), 9, 16)) for speed in SPEEDS]
-            error, covered, width = (np.concatenate(part) for part in zip(*each, strict=True))
-            name = "auto" if model == "auto" else "its family"
-            row[f"{name}: median (mean) %"] = f"{100 * np.median(error):.1f} ({100 * error.mean():.1f})"
-            if model == "auto":
-                row["covered"] = f"{int(covered.sum())} of {len(covered)}"
-                row["width %"] = f"{100 * np.median(width):.0f}"
-        rows.append(row)
+        auto = largest("auto", where)
+        rows.append(
+            {
+                "measured": title,
+                "auto: median (mean) %": pair(error(auto)),
+                "covered": f"{inside(auto).sum()} of {len(auto)}",
+                "width %": f"{width(auto, 'time').median():.0f}",
+                "its family: median (mean) %": pair(error(largest(family, where))),
+            }
+        )
     return pd.DataFrame(rows)
 
 
 def any_servers() -> pd.DataFrame:
     """Return how well 16 workers follow from at most 8 when workers may be fewer than servers, and when not."""
-    rows = []
-    for title, where in (
-        ("as many workers as servers or more", "servers > 0 and servers <= workers"),
-        ("any", "servers > 0"),
-    ):
-        row = {"workers known": title}
-        for name, model in (("parameter-server", "parameter-server"), ("the servers' links alone", SERVERS_LINKS)):
-            tables = [series(f"{where} and link_mbit == {speed}", "workers,servers") for speed in SPEEDS]
-            error = 100 * np.concatenate([errors(model, *split(table, 9, 16))[0] for table in tables])
-            row[f"{name}: median (mean) %"] = f"{np.median(error):.1f} ({error.mean():.1f})"
-        rows.append(row)
-    return pd.DataFrame(rows)
+    known = {"as many workers as servers or more": "servers > 0 and servers <= workers", "any": "servers > 0"}
+    models = {"parameter-server": "parameter-server", "the servers' links alone": SERVERS_LINKS}
+    return pd.DataFrame(
+        {"workers known": title}
+        | {f"{n}: median (mean) %": pair(error(largest(m, where, "workers,servers"))) for n, m in models.items()}
+        for title, where in known.items()
+    )
 
 
 def bandwidths() -> pd.DataFrame:
@@ -96,13 +88,14 @@ def bandwidths() -> pd.DataFrame:
             table = series(f"{where} and link_mbit == {speed}", extrinsic)
             found = gp.fit(table, family, seed=0).constants().set_index("constant").loc["beta"]
             mbit = [8e-6 / found[end] * FRAME / PAYLOAD for end in ("value", "upper", "lower")]
+            off = 100 * (mbit[0] / speed - 1)
             rows.append(
                 {
                     "measured": title,
                     "told, Mbit/s": speed,
                     "found": f"{mbit[0]:.1f}",
                     "90 %": f"{mbit[1]:.1f} to {mbit[2]:.1f}",
-                    "off by %": shown(100 * (mbit[0] / speed - 1), bold=abs(mbit[0] / speed - 1) > 0.10),
+                    "off by %": f"**{off:.1f}**" if abs(off) > 10 else f"{off:.1f}",
                 }
             )
     return pd.DataFrame(rows)
@@ -147,10 +140,6 @@ def single() -> pd.DataFrame:
             covered = f"{found.loc['auto', 'coverage']:.0f}"
             rows.append({"framework": framework, "described by": title, **errs, "auto covers, %": covered})
     return pd.DataFrame(rows)
-
-
-def shown(value: float, *, bold: bool) -> str:
-    return f"**{value:.1f}**" if bold else f"{value:.1f}"
 
 
 def run() -> str:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 import genperf as gp
+from experiments.accuracy.scores import held_out_errors
 from experiments.shared import RESULTS, page
 
 Array = npt.NDArray[Any]
@@ -47,8 +48,7 @@ def roles(**changed: str | None) -> dict[str, Any]:
 
 def from_a_fifth(frame: pd.DataFrame, rng: np.random.Generator) -> tuple[dict[str, float], list[dict[str, Any]]]:
     """Draw a fifth of the layouts, predict the others, and choose among all."""
-    known = np.zeros(len(frame), dtype=bool)
-    known[rng.permutation(len(frame))[: round(SHARE * len(frame))]] = True
+    known = fifth(frame, rng)
     measured = frame["step_time_s"].to_numpy(dtype=float)
     errors, predicted = {}, {}
     table = gp.read_table(frame[known].reset_index(drop=True), **roles())
@@ -56,14 +56,31 @@ def from_a_fifth(frame: pd.DataFrame, rng: np.random.Generator) -> tuple[dict[st
         predicted[name] = gp.fit(table, name, draws=REPLICATES).predict(frame)["time"].to_numpy(dtype=float)
         errors[name] = 100 * float(np.mean(np.abs(predicted[name] / measured - 1)[~known]))
     split = gp.read_table(frame.assign(**{DRAWN: np.where(known, 0, 1)}), **roles())
-    for score in gp.validate(split, LEARNERS, f"extrapolate:{DRAWN}:0").models:
-        errors[score.model] = float(score.mape) if score.mape is not None else float("nan")
-    groups = frame.groupby(["model", "devices"]).indices
-    rows = []
-    for (model, devices), members in groups.items():
-        if len(members) >= LEAST:
-            rows.append({"group": f"{model}, {devices} hosts"} | regrets(measured, members, known, predicted, rng))
-    return errors, rows
+    errors |= held_out_errors(split, LEARNERS, f"extrapolate:{DRAWN}:0")
+    return errors, choices(frame, measured, known, predicted, rng)
+
+
+def fifth(frame: pd.DataFrame, rng: np.random.Generator) -> Array:
+    """Draw the layouts that are known."""
+    known = np.zeros(len(frame), dtype=bool)
+    known[rng.permutation(len(frame))[: round(SHARE * len(frame))]] = True
+    return known
+
+
+def choices(
+    frame: pd.DataFrame, measured: Array, known: Array, predicted: Mapping[str, Array], rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    """Return by how many % each choice is slower than the best, in every group of a network and a count."""
+    return [
+        {"group": f"{model}, {float(devices):.0f}"} | regrets(measured, members, known, predicted, rng)
+        for (model, devices), members in frame.groupby(["model", "devices"]).indices.items()
+        if len(members) >= LEAST
+    ]
+
+
+def middle_and_ninth(rows: pd.DataFrame) -> dict[str, str]:
+    """Return the median and the ninth tenth of each column of figures."""
+    return {name: f"{rows[name].median():.1f}, {rows[name].quantile(0.9):.1f}" for name in rows if name != "group"}
 
 
 def regrets(
@@ -83,17 +100,17 @@ def between_and_beyond() -> pd.DataFrame:
     for name in TABLES:
         frame = frame_of(name)
         for scheme in ("kfold:5", "extrapolate:devices:4"):
-            scores = gp.validate(gp.read_table(frame, **roles()), (*FITTED, *LEARNERS), scheme).models
-            rows.append({"table": name, "quantity": "time", "predicted": scheme} | _errors(scores))
+            found = _errors(gp.read_table(frame, **roles()), FITTED, scheme)
+            rows.append({"table": name, "quantity": "time", "predicted": scheme} | found)
         memory = gp.read_table(frame, **roles(time=None, quantity="memory_mb:MB"))
-        scores = gp.validate(memory, ("transformer-memory", "auto", *LEARNERS), "kfold:5").models
-        found = {"transformer" if k == "transformer-memory" else k: v for k, v in _errors(scores).items()}
+        found = _errors(memory, ("transformer-memory", "auto"), "kfold:5")
         rows.append({"table": name, "quantity": "memory", "predicted": "kfold:5"} | found)
     return pd.DataFrame(rows)
 
 
-def _errors(scores: Any) -> dict[str, str]:
-    return {score.model: "" if score.mape is None else f"{score.mape:.1f}" for score in scores}
+def _errors(table: gp.Table, models: tuple[str, ...], scheme: str) -> dict[str, str]:
+    found = held_out_errors(table, (*models, *LEARNERS), scheme)
+    return {m.removesuffix("-memory"): "" if np.isnan(error) else f"{error:.1f}" for m, error in found.items()}
 
 
 def drawn(draws: int) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -103,18 +120,15 @@ def drawn(draws: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         frame, rng = frame_of(name), np.random.default_rng(0)
         outcomes = [from_a_fifth(frame, rng) for _ in range(draws)]
         errors = pd.DataFrame([errors for errors, _ in outcomes])
-        cells = {model: f"{errors[model].median():.1f}, {errors[model].quantile(0.9):.1f}" for model in errors}
-        error_rows.append({"table": name, "layouts": str(len(frame))} | cells)
-        choices = pd.DataFrame([row for _, rows in outcomes for row in rows])
-        for group, rows in choices.groupby("group"):
-            ways = [way for way in rows if way != "group"]
-            cells = {way: f"{rows[way].median():.1f}, {rows[way].quantile(0.9):.1f}" for way in ways}
-            choice_rows.append({"fitted to": name, "chosen for": str(group)} | cells)
+        error_rows.append({"table": name, "layouts": str(len(frame))} | middle_and_ninth(errors))
+        chosen = pd.DataFrame([row for _, rows in outcomes for row in rows])
+        for group, rows in chosen.groupby("group"):
+            choice_rows.append({"fitted to": name, "chosen for": f"{group} hosts"} | middle_and_ninth(rows))
     return pd.DataFrame(error_rows), pd.DataFrame(choice_rows)
 
 
 def run(draws: int = DRAWS) -> str:
     """Draw fifths of the layouts, predict the others and choose among all."""
-    errors, choices = drawn(draws)
+    errors, chosen = drawn(draws)
     beyond = between_and_beyond()
-    return page("partitioned", command=COMMAND, draws=draws, errors=errors, choices=choices, beyond=beyond)
+    return page("partitioned", command=COMMAND, draws=draws, errors=errors, choices=chosen, beyond=beyond)

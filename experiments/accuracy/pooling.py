@@ -86,7 +86,7 @@ PREDICTED = ["time", "lower", "upper", "verdict"]
 # --- by hand ---------------------------------------------------------------------------------------------------------
 
 
-def by_hand(table: gp.Table, found: pd.DataFrame, levels: list[str], within: bool, base: int, target: int) -> pd.Series:
+def by_hand(table: gp.Table, found: pd.DataFrame, levels: list[str], target: int, base: int = 8) -> pd.Series:
     """Add the mean change in seconds of like series: of the same config (P3), or of others alike in some columns (P4).
 
     Where none is alike in all the columns, the last is left out, and so on.
@@ -98,7 +98,7 @@ def by_hand(table: gp.Table, found: pd.DataFrame, levels: list[str], within: boo
     errors = []
     for row in found.itertuples():
         me = wide[(wide.config == row.config) & (wide.batch_per_device == row.batch_per_device)].iloc[0]
-        if within:
+        if not levels:
             like = (wide.config == me.config) & (wide.batch_per_device != me.batch_per_device)
         else:
             for depth in range(len(levels), -1, -1):
@@ -115,15 +115,12 @@ def by_hand(table: gp.Table, found: pd.DataFrame, levels: list[str], within: boo
 HEAD = ["", "series", "median error, %", "mean error, %", "coverage of 90 %", "median width"]
 
 
-def line(name: str, found: pd.DataFrame) -> list[str]:
-    score = [f"{found.error.median():.2f}", f"{found.error.mean():.2f}"]
-    return [
-        name, str(len(found)), *score, f"{100 * found.inside.mean():.1f} %", f"{found.width.median():.1f} %"
-    ]  # fmt: skip
-
-
 def point(name: str, errors: pd.Series) -> list[str]:
     return [name, str(len(errors)), f"{errors.median():.2f}", f"{errors.mean():.2f}", "–", "–"]
+
+
+def line(name: str, found: pd.DataFrame) -> list[str]:
+    return [*point(name, found.error)[:-2], f"{100 * found.inside.mean():.1f} %", f"{found.width.median():.1f} %"]
 
 
 P3 = {"hides": ("config", "batch_per_device"), "siblings": True}
@@ -137,13 +134,9 @@ def main_tables(progress: Callable[[str], None]) -> list[str]:
         for target, found in sorted(predictions(Asked(table, "devices", 8, (16, 32), **kind)).items(), reverse=True):
             all_found.append(found)
             rows = [line("auto, pooled", found), point("last point", error(found, "last"))]
-            if name == "P3":
-                errors = by_hand(table, found, [], True, 8, target)
-                rows.append(point("by hand: the change of the config's other batches", errors))
-            else:
-                for levels in (["framework"], ["framework", "model", "precision"]):
-                    errors = by_hand(table, found, levels, False, 8, target)
-                    rows.append(point(f"by hand: the change within {' + '.join(levels)}", errors))
+            for levels in [[]] if name == "P3" else [["framework"], ["framework", "model", "precision"]]:
+                alike = f"within {' + '.join(levels)}" if levels else "of the config's other batches"
+                rows.append(point(f"by hand: the change {alike}", by_hand(table, found, levels, target)))
             bert = found.config.str.contains("bert")
             rows += [line("auto, pooled: BERT", found[bert]), line("auto, pooled: ResNet", found[~bert])]
             asks = "another batch of the config" if name == "P3" else "other configs only"
@@ -171,36 +164,30 @@ def fewer_tables(progress: Callable[[str], None]) -> list[str]:
 
 def other_tables(progress: Callable[[str], None]) -> list[str]:
     rows = []
+
+    def add(name: str, found: pd.DataFrame) -> None:
+        rows.extend([line(name, found), point("its last point", error(found, "last"))])
+        progress(name)
+
     group = ["batch_per_worker", "layers", "filters", "kernel_size", "hidden"]
     cpu = gp.datasets.load("pytorch_cpu", group=",".join(group), intrinsic="")
     for base, target in ((8, 16), (4, 16), (2, 8)):
         workers = cpu.frame.workers
-        reached = (
-            workers.where(workers.isin([base, target])).groupby([cpu.frame[g] for g in group]).transform("nunique")
-        )
+        ends = workers.where(workers.isin([base, target]))
+        reached = ends.groupby([cpu.frame[g] for g in group]).transform("nunique")
         table = cpu.take(((workers <= base) | (workers == target)).to_numpy() & (reached == 2).to_numpy())
         found = predictions(Asked(table, "workers", base, (target,), tuple(group)))[target]
-        rows += [
-            line(f"pytorch_cpu, {target} workers from {base}", found),
-            point("its last point", error(found, "last")),
-        ]
-        progress(f"cpu {base} {target}")
-    roles = {
-        "intrinsic": "",
-        "extrinsic": "devices,nodes",
-        "categorical": "implementation,backbone,dataset,loss,parallelism",
-    }
-    face = gp.datasets.load("dlperf_insightface", group="config,batch_per_device", **roles)
-    found = predictions(Asked(face, "devices", 1, (8,), ("config",)))[8]
-    rows += [
-        line("InsightFace, 8 devices from 1, other configs only", found),
-        point("its last point", error(found, "last")),
-    ]
-    progress("insightface")
+        add(f"pytorch_cpu, {target} workers from {base}", found)
+    alike = "implementation,backbone,dataset,loss,parallelism"
+    roles = {"intrinsic": "", "extrinsic": "devices,nodes", "categorical": alike, "group": ",".join(GROUP)}
+    face = gp.datasets.load("dlperf_insightface", **roles)
+    add(
+        "InsightFace, 8 devices from 1, other configs only",
+        predictions(Asked(face, "devices", 1, (8,), ("config",)))[8],
+    )
     return [
         "## Other tables (looked at when the rules for few donors and few blocks were set, and for nothing else)\n\n"
-        + markdown(HEAD, rows)
-        + "\n"
+        + f"{markdown(HEAD, rows)}\n"
     ]
 
 

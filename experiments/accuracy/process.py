@@ -1,7 +1,7 @@
 """`auto` on tables of many factors: the process against the averaged expressions before it, on the same folds.
 
 Without a word: every row. A row is a table, a scheme of `gp.validate` and what `auto` erred by before
-(`experiments/process_before.csv`, made by the same command with `--before` on commit 8dbf9a2). Prints the rows and the
+(`process_before.csv`, of commit 8dbf9a2). Prints the rows and the
 geometric means of the error ratios.
 """
 
@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import geometric_mean
 
 import pandas as pd
 
@@ -78,28 +79,15 @@ def measured(row: Row, workers: int) -> dict[str, str | float]:
     points = score.predictions.dropna(subset=["predicted"])
     if points.empty:
         return {"table": row.name, "predicted": row.scheme, "error": math.nan, "covers": math.nan}
-    widths = sorted(width(points, "predicted"))
     return {
         "table": row.name,
         "predicted": row.scheme,
         "configurations": len(table.medians()),
         "error": float(error(points, "predicted").mean()),
         "covers": 100.0 * float(inside(points).mean()),
-        "width": widths[len(widths) // 2],
+        "width": float(width(points, "predicted").quantile(0.5, "higher")),
         "seconds": used,
     }
-
-
-def compared(found: dict[str, str | float], before: pd.DataFrame) -> dict[str, str | float]:
-    """Return a row with what `auto` erred by before, and the ratio."""
-    key = (found["table"], found["predicted"])
-    old = before.loc[key] if key in before.index else None
-    error = float(old["error"]) if old is not None else math.nan
-    return {**found, "before": error, "ratio": float(found["error"]) / error}
-
-
-def geometric(ratios: pd.Series[float]) -> float:
-    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if len(ratios) else math.nan
 
 
 def table_of(frame: pd.DataFrame) -> str:
@@ -123,7 +111,7 @@ def summary(frame: pd.DataFrame) -> str:
         if len(ratios):
             worst = part.loc[ratios.idxmax()]
             lines.append(
-                f"- *{kind}*: geometric mean of the error ratios {geometric(ratios):.3f} over {len(ratios)} rows, "
+                f"- *{kind}*: geometric mean of the error ratios {geometric_mean(ratios):.3f} over {len(ratios)} rows, "
                 f"the largest {worst['ratio']:.2f} ({worst['table']}); mean coverage {part['covers'].mean():.1f} %."
             )
     return "\n".join(lines)
@@ -138,21 +126,16 @@ def earlier_rows(made: pd.DataFrame) -> pd.DataFrame:
     return earlier.astype(dict.fromkeys(("before", "error", "ratio", "covers", "width"), float))
 
 
-def run(*words: str, before: bool = False, workers: int = 1) -> str | None:
-    """Judge the rows that have one of the words, or all; the page keeps the rows that are not made.
-
-    `before` keeps the errors of this code as those before.
-    """
+def run(*words: str, workers: int = 1) -> str:
+    """Judge the rows that have one of the words, or all; the page keeps the rows that are not made."""
     chosen = [r for r in rows() if not words or any(w in f"{r.name} {r.scheme}" for w in words)]
-    known = pd.read_csv(BEFORE).set_index(["table", "predicted"]) if BEFORE.exists() else pd.DataFrame()
+    before = pd.read_csv(BEFORE).set_index(["table", "predicted"])["error"]
     found = []
     for row in chosen:
-        found.append(compared(measured(row, workers), known))
+        one, old = measured(row, workers), float(before.get((row.name, row.scheme), math.nan))
+        found.append({**one, "before": old, "ratio": float(one["error"]) / old})
         print(" ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{v}," for k, v in found[-1].items()), flush=True)
     frame = pd.DataFrame(found)
-    if before:
-        frame[["table", "predicted", "error", "covers", "width", "seconds"]].round(4).to_csv(BEFORE, index=False)
-        return None
     if not words:
         return page("process", made="", summary=summary(frame), table=table_of(frame))
     order = {(row.name, row.scheme): k for k, row in enumerate(rows())}

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
@@ -75,13 +75,12 @@ def forms() -> list[Form]:
     return read
 
 
-@dataclass(frozen=True)
-class Score:
+class Score(NamedTuple):
     """How many questions were answered, how many rightly, and how many wrongly with the verdict ok."""
 
-    answered: int = 0
-    right: int = 0
-    wrong_though_ok: int = 0
+    answered: int
+    right: int
+    wrong_though_ok: int
 
 
 def as_it_is(value: Any, *_: Any) -> Any:
@@ -171,17 +170,12 @@ MECHANISMS: Mapping[str, Mapping[str, Any]] = {
 
 def questions_of(folder: Path) -> list[Asked]:
     cases = json.loads((folder / "cases.json").read_text(encoding="utf-8"))
-    truths = [case["truth"] for case in cases]
-    return [
-        Asked(
-            folder / case["file"],
-            {name: str(value) for name, value in case["question"].items()},
-            truth.get("quantity") or None,
-            float(truth["value"]),
-            truth.get("unit", ""),
-        )
-        for case, truth in zip(cases, truths, strict=True)
-    ]
+    asked = []
+    for case in cases:
+        truth, at = case["truth"], {name: str(value) for name, value in case["question"].items()}
+        wanted = truth.get("quantity") or None, float(truth["value"]), truth.get("unit", "")
+        asked.append(Asked(folder / case["file"], at, *wanted))
+    return asked
 
 
 def size_in(unit: str, other: str) -> float:
@@ -192,35 +186,30 @@ def size_in(unit: str, other: str) -> float:
     return BYTES.get(unit.lower(), 1.0) / BYTES.get(other.lower(), BYTES.get(unit.lower(), 1.0))
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What one question gave."""
-
-    answered: bool
-    right: bool
-    ok: bool
+#: What a reader without a mechanism may end in: a later one meets what it never gets.
+FAILURES = (GenperfError, ArithmeticError, LookupError, TypeError, ValueError)
 
 
-def outcome_of(question: Asked) -> Outcome:
+def outcome_of(question: Asked) -> Score:
     """Ask a question, and judge the answer."""
     try:
         answer = ask(str(question.path), question.want, at=question.at).to_dict()
         value: Mapping[str, Any] = answer.get("answers", [answer])[0]
         number = float(value.get("value") or "nan")
-    # Without a mechanism a later one may meet what it never gets.
-    except (GenperfError, ArithmeticError, LookupError, TypeError, ValueError):
+    except FAILURES:
         number, value = float("nan"), {}
     if not np.isfinite(number):
-        return Outcome(False, question.truth == -1.0, False)
+        return Score(0, question.truth == -1.0, 0)
     error = number * size_in(value.get("unit", ""), question.unit) / question.truth - 1.0
-    return Outcome(True, question.truth != -1.0 and abs(error) <= RIGHT, value.get("verdict") == "ok")
+    right = question.truth != -1.0 and abs(error) <= RIGHT
+    return Score(1, right, not right and value.get("verdict") == "ok")
 
 
 def text_of(path: Path) -> str:
     """Return what the reader makes of a file or a folder, as a text."""
     try:
         source = understood(open_files([path]))
-    except (GenperfError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+    except FAILURES as error:
         return repr(error)
     columns = {name: cells.tolist() for name, cells in source.columns.items()}
     steady = {name: cells.tolist() for name, cells in source.steady.items()}
@@ -228,16 +217,11 @@ def text_of(path: Path) -> str:
     return repr((columns, source.units, source.aliases, steady, names, source.runs, source.caption))
 
 
-def score_of(outcomes: Sequence[Outcome]) -> Score:
-    wrong_though_ok = sum(one.answered and one.ok and not one.right for one in outcomes)
-    return Score(sum(one.answered for one in outcomes), sum(one.right for one in outcomes), wrong_though_ok)
-
-
 class Judge:
-    """Outcomes by question and by what the reader made of its file: what is read alike is answered once."""
+    """Scores of questions by what the reader made of their files: what is read alike is answered once."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[int, str], Outcome] = {}
+        self.known: dict[tuple[int, str], Score] = {}
 
     def scores(self, sets: Mapping[str, Sequence[Asked]], mechanism: str = "") -> dict[str, Score]:
         """Return the score of each set of questions without a mechanism; with all where none is named."""
@@ -246,12 +230,10 @@ class Judge:
         with ExitStack() as stack:
             for path, replacement in instead.items():
                 stack.enter_context(patch(f"genperf.{path}", replacement))
-            return {
-                name: score_of([self.outcome(question, of_reading) for question in questions])
-                for name, questions in sets.items()
-            }
+            each = {name: [self.outcome(question, of_reading) for question in some] for name, some in sets.items()}
+        return {name: Score(*map(sum, zip(*outcomes, strict=True))) for name, outcomes in each.items()}
 
-    def outcome(self, question: Asked, of_reading: bool) -> Outcome:
+    def outcome(self, question: Asked, of_reading: bool) -> Score:
         """Return what a question gives; asked anew where a mechanism behind the reading of files is left out."""
         if not of_reading:
             return outcome_of(question)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
+import genperf as gp
 from experiments.shared import markdown
 from genperf.prediction.verdict import VERDICTS
 
@@ -16,6 +20,17 @@ NOMINAL = 0.9
 def error(rows: pd.DataFrame, column: str = "time") -> pd.Series:
     """Return |predicted/measured − 1| in per cent."""
     return 100.0 * (rows[column] / rows.measured - 1.0).abs()
+
+
+def errors_of(fitted: gp.FitResult, asked: gp.Table) -> np.ndarray:
+    """Return |predicted/measured − 1| of each configuration of a table, in per cent."""
+    return 100.0 * np.abs(fitted.predict(asked.frame)["time"].to_numpy() / asked.measured - 1.0)
+
+
+def held_out_errors(table: gp.Table, models: Sequence[str] | str, scheme: str, **options: Any) -> dict[str, float]:
+    """Return the mean held-out error of each model, in per cent; NaN where it has none."""
+    scores = gp.validate(table, models, scheme, seed=0, **options).models
+    return {score.model: float("nan") if score.mape is None else score.mape for score in scores}
 
 
 def inside(rows: pd.DataFrame) -> pd.Series:

@@ -19,18 +19,19 @@ import ast
 import contextlib
 import functools
 import gc
-import io
 import json
 import math
-import multiprocessing
 import re
 import sys
 import tempfile
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import chain
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,8 @@ import numpy as np
 from msgspec.structs import force_setattr
 
 import genperf as gp
-from experiments.accuracy.bundled_cases import CASES, Case, queries
-from experiments.shared import RESULTS, ROOT, page
-from genperf.cli.main import run as command
+from experiments.accuracy.bundled_cases import CASES, Case, listed, queries
+from experiments.shared import RESULTS, ROOT, command_line, page
 from genperf.expression import Constant
 
 PAGE = RESULTS / "settings.md"
@@ -53,27 +53,7 @@ PARTS = {
     **dict.fromkeys(("growth", "process", "discrepancy"), (AUTO, ANSWER)),
     "validation": (VALIDATE,),
 }
-#: Families that `bundled_cases.py` leaves out, with settings of their own.
-FAMILIES = (
-    Case("whole_jobs", "cntk", {"where": "server == 'synchronous'", "categorical": ""}),
-    Case("initialisation", "cntk", {"where": "reading == 'share'", "categorical": ""}),
-    Case("server_knee", "power-law", {"where": "compute_s == 0.3", "intrinsic": ""}),
-    Case(
-        "pytorch_cpu", "a*batch_per_worker**p*workers**q + b*exp(-workers/tau) + c", {"intrinsic": "batch_per_worker"}
-    ),
-)
-#: Models whose answers are compared: a series, series in groups' place, layers of a network, layouts, a transformer.
-ANSWERED = (
-    Case("server_knee", "parameter-server"),
-    Case("server_knee", "auto", {"where": "compute_s == 0.3", "intrinsic": ""}),
-    Case("pytorch_cpu", "generic"),
-    Case("overlap", "generic"),
-    Case("dlperf_gpt", "auto", {"where": "implementation == 'megatron-lm'"}),
-    Case("libai", "auto", {"categorical": "", "intrinsic": "micro_batch,global_batch"}),
-    Case("partitioned", "auto"),
-    Case("bigscience", "auto"),
-    Case("whole_jobs", "auto", {"where": "server == 'synchronous'", "categorical": "", "intrinsic": ""}),
-)
+FAMILIES, ANSWERED = listed("families"), listed("answered")
 COMMANDS = (("ask",), ("explain",), ("suggest",), ("optimize",), ("ask", "--why"))
 #: Tables whose fits take seconds, and that show no more than the others.
 SLOW = ("dlperf_insightface", "dlperf_widedeep")
@@ -164,11 +144,11 @@ def set_to(setting: Setting, value: Any) -> None:
             one.cache_clear()
 
 
-def answers(part: str, given: Given) -> Answers:
-    """Return all answers of a part, by what they answer."""
+def answers(parts: tuple[str, ...], given: Given) -> Answers:
+    """Return all answers of some parts, by what they answer."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return {f"{part} {name}": value for name, value in _PARTS[part](given)}
+        return {f"{part} {name}": value for part in parts for name, value in _PARTS[part](given)}
 
 
 @dataclass(frozen=True)
@@ -224,10 +204,8 @@ def _answer(given: Given) -> Iterator[tuple[str, float | str]]:
 
 def printed(*words: str) -> tuple[int, Any]:
     """Run a command, and return its status and what it prints as JSON; None where it prints nothing."""
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
-        status = command([*words, "--json"])
-    return status, json.loads(out.getvalue()) if out.getvalue().strip() else None
+    status, out, _ = command_line(*words, "--json")
+    return status, json.loads(out) if out.strip() else None
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, float | str]]:
@@ -286,25 +264,15 @@ def questions_right(path: Path) -> int:
     return right
 
 
-def apart(work: Callable[[], Any]) -> Any:
-    """Return what a function returns in a process of its own, forked from this one."""
-    ours, theirs = multiprocessing.get_context("fork").Pipe(duplex=False)
+def apart(work: Callable[..., Any], *arguments: Any, setting: Setting | None = None, value: Any = None) -> Any:
+    """Return what a function returns in a process of its own, perhaps where a setting has another value."""
+    first = set_to if setting else None
+    with ProcessPoolExecutor(1, get_context("fork"), first, (setting, value) if setting else ()) as pool:
+        return pool.submit(work, *arguments).result()
 
-    def run() -> None:
-        try:
-            theirs.send(work())
-        except BaseException as problem:  # the other process reports it
-            theirs.send(problem)
 
-    process = multiprocessing.get_context("fork").Process(target=run)
-    process.start()
-    theirs.close()
-    try:
-        returned = ours.recv()
-    except EOFError:
-        returned = RuntimeError("the process died")
-    process.join()
-    return returned
+#: What a function returns with the settings of today.
+today = functools.cache(apart)
 
 
 @dataclass(frozen=True)
@@ -387,78 +355,54 @@ def _models(folder: Path) -> tuple[Path, ...]:
 def measured(chosen: list[Setting], given: Given) -> list[str]:
     """Return a row of the page for each setting."""
     parts = {s: PARTS.get(s.room, (ANSWER,)) for s in chosen}
-    every = dict.fromkeys(part for of in parts.values() for part in of)
-    before = _raised(apart(lambda: {part: answers(part, given) for part in every}))
+    before = apart(answers, tuple(dict.fromkeys(chain.from_iterable(parts.values()))), given)
     rows = []
-    for setting in chosen:
-        of = parts[setting]
-        known = {name: one for part in of for name, one in before[part].items()}
-
-        def asked(of: tuple[str, ...] = of) -> Answers:
-            return {name: one for part in of for name, one in answers(part, given).items()}
-
+    for setting, of in parts.items():
+        known = {name: one for name, one in before.items() if name.split()[0] in of}
         value = setting.value
         # A setting is read where answers differ, or fail, without it; a fitted constant is held at its start.
         held = {"lower": value.start, "upper": value.start} if isinstance(value, Constant) else None
-        (without,) = _changes(setting, [held], asked, known)
-        if isinstance(without, Change) and without.nothing:
-            rows.append(_row(setting, "no answer reads it", "", ""))
-        else:
-            changes = _changes(setting, list(setting.tried().values()), asked, known)
-            same = all(isinstance(c, Change) and c.nothing for c in changes)
-            rows.append(_row(setting, *map(_text, changes), "" if same else _judged(setting, of, given)))
+        cells = ["no answer reads it", "", ""]
+        if not _same(_changed(setting, held, of, given, known)):
+            changes = [_changed(setting, tried, of, given, known) for tried in setting.tried().values()]
+            judged = "" if all(map(_same, changes)) else _judged(setting, of, given)
+            cells = [*map(_text, changes), judged]
+        rows.append(_row(setting, *cells))
         print(rows[-1], file=sys.stderr, flush=True)
     return rows
 
 
-def _raised(returned: Any) -> Any:
-    if isinstance(returned, BaseException):
-        raise returned
-    return returned
+def _changed(setting: Setting, value: Any, of: tuple[str, ...], given: Given, known: Answers) -> Change | BaseException:
+    """Return how far the answers are from those of today where a setting has another value."""
+    after = _attempted(answers, of, given, setting=setting, value=value)
+    return after if isinstance(after, BaseException) else change(known, after)
 
 
-def _at(setting: Setting, value: Any, work: Callable[[], Any]) -> Any:
-    """Return what a function returns, in a process of its own, where a setting has another value."""
-
-    def changed() -> Any:
-        set_to(setting, value)
-        return work()
-
-    return apart(changed)
+def _attempted(work: Callable[..., Any], *arguments: Any, setting: Setting, value: Any) -> Any:
+    """Return what a function returns where a setting has another value, or what it fails with."""
+    try:
+        return apart(work, *arguments, setting=setting, value=value)
+    except (Exception, SystemExit) as problem:
+        return problem
 
 
-def _changes(
-    setting: Setting, values: list[Any], asked: Callable[[], Answers], known: Answers
-) -> list[Change | Exception]:
-    """Return how far the answers are from those of today at each value."""
-    found = (_at(setting, value, asked) for value in values)
-    return [
-        RuntimeError(f"{type(after).__name__}: {str(after)[:60]}")
-        if isinstance(after, BaseException)
-        else change(known, after)
-        for after in found
-    ]
-
-
-#: Today's held-out errors of each model, and questions that are answered rightly.
-TODAY: dict[str | Path, Any] = {}
+def _same(one: Change | BaseException) -> bool:
+    return isinstance(one, Change) and one.nothing
 
 
 def _judged(setting: Setting, of: tuple[str, ...], given: Given) -> str:
     """Return held-out errors over those of today, halved and doubled, or the questions that are answered rightly."""
     if {FIT, AUTO} & {*of}:
-        what: str | Path = "generic" if FIT in of else "auto"
-        work: Callable[[], Any] = functools.partial(held_out, what)
+        work: tuple[Callable[..., Any], Any] = held_out, "generic" if FIT in of else "auto"
     elif READ in of and given.questions is not None:
-        what, work = given.questions, functools.partial(questions_right, given.questions)
+        work = questions_right, given.questions
     else:
         return ""
-    if what not in TODAY:
-        TODAY[what] = _raised(apart(work))
-    halved, doubled = (_at(setting, value, work) for value in setting.tried().values())
-    if isinstance(what, Path):
-        return f"{halved}, {TODAY[what]}, {doubled} questions"
-    return ", ".join(_ratio(errors, TODAY[what]) for errors in (halved, doubled))
+    usual = today(*work)
+    halved, doubled = (_attempted(*work, setting=setting, value=value) for value in setting.tried().values())
+    if isinstance(usual, int):
+        return f"{halved}, {usual}, {doubled} questions"
+    return ", ".join(_ratio(errors, usual) for errors in (halved, doubled))
 
 
 def _ratio(errors: Any, today: dict[str, float]) -> str:
@@ -469,9 +413,9 @@ def _ratio(errors: Any, today: dict[str, float]) -> str:
     return f"{np.exp(np.mean([np.log(errors[k] / today[k]) for k in both])):.3f}"
 
 
-def _text(one: Change | Exception) -> str:
-    if isinstance(one, Exception):
-        return str(one)
+def _text(one: Change | BaseException) -> str:
+    if not isinstance(one, Change):
+        return f"{type(one).__name__}: {str(one)[:60]}"
     if one.nothing:
         return "none"
     return f"{one.words} of {one.of} texts; centre {one.centre:.2g} %, ends {one.ends:.2g} %"

@@ -14,7 +14,7 @@ from statistics import median
 
 import genperf as gp
 from experiments.accuracy.scores import error, inside
-from experiments.shared import RESULTS, ROOT, markdown, page, rows_of_page
+from experiments.shared import RESULTS, ROOT, beside_page, markdown, page, rows_of_page
 
 sys.path.append(str(ROOT / "experiments" / "measure"))
 from campaigns import EXTRINSIC, INTRINSIC
@@ -50,6 +50,12 @@ class Question:
     #: Of the split.
     seed: int = 0
 
+    @property
+    def rows(self) -> dict[str, str]:
+        """The rows of the page, each with its framework: of all three together, and of each of them."""
+        of_all = {f"{name}, of all three": name for name in FRAMEWORKS}
+        return {self.frameworks: ALL} | (of_all if self.frameworks == ALL else {})
+
 
 def questions() -> Iterator[Question]:
     for name in (*FRAMEWORKS, ALL):
@@ -80,12 +86,12 @@ def rows_of(question: Question, models: Sequence[str] = MODELS) -> list[dict[str
     """Return the errors of models: a row of the table's, and of each framework where there are three."""
     held_out = gp.validate(table_of(question.frameworks), models, question.scheme, seed=question.seed)
     rows = []
-    for name in (question.frameworks, *(FRAMEWORKS if question.frameworks == ALL else ())):
-        row = {"rows": name if name == question.frameworks else f"{name}, of all three", "predicted": question.words}
+    for name, framework in question.rows.items():
+        row = {"rows": name, "predicted": question.words}
         for score in held_out.models:
             points = held_out.configurations.join(score.predictions.dropna(subset=["predicted"]), how="inner")
-            if name in FRAMEWORKS and name != question.frameworks:
-                points = points[points["framework"] == FRAMEWORKS[name]]
+            if framework != ALL:
+                points = points[points["framework"] == FRAMEWORKS[framework]]
             row[score.model] = f"{error(points, 'predicted').mean():.1f}" if len(points) else ""
             if score.model == "auto":
                 row["auto covers %"] = f"{100 * inside(points).mean():.0f}" if len(points) else ""
@@ -144,17 +150,10 @@ def run(only: str = "", models: str = ",".join(MODELS)) -> str:
     """Make the rows anew that have one of the words of `only`, between semicolons; the page keeps the others."""
     wanted = [q for q in questions() if any(word in f"{q.frameworks}: {q.words}" for word in only.split(";"))]
     names = models.split(",")
-    anew = not only and len(names) == len(MODELS)
-    rows = {} if anew else {(row["rows"], row["predicted"]): row for row in kept()}
-    order = [(r, q.words) for q in questions() for r in _rows_named(q)]
+    made = []
     for question in wanted:
-        for row in rows_of(question, names):
-            place = row["rows"], row["predicted"]
-            rows[place] = row if len(names) == len(MODELS) else rows.get(place, {}) | row
+        made += rows_of(question, names)
         print(question, flush=True)
+    rows = beside_page(made, "three-frameworks", ("rows", "predicted"))
+    order = [(name, question.words) for question in questions() for name in question.rows]
     return page_of([rows[key] for key in order if key in rows])
-
-
-def _rows_named(question: Question) -> list[str]:
-    inside = [f"{name}, of all three" for name in FRAMEWORKS] if question.frameworks == ALL else []
-    return [question.frameworks, *inside]

@@ -12,7 +12,8 @@ from typing import Any
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import markdown_of, page, rows_of_page
+from experiments.accuracy.bundled_cases import rows_of_list
+from experiments.shared import beside_page, markdown_of, page
 
 MODELS = "auto,family,generic,gaussian-process,gradient-boosting,linear"
 
@@ -26,29 +27,7 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-CASES = {
-    "rubick, even placements": Case(
-        "rubick",
-        ("extrapolate:devices:32", "leave-group-out:model"),
-        {
-            "where": "model != 't5_3B' and layout != 'unbalanced'",
-            "extrinsic": "data_parallel,tensor_parallel,pipeline_parallel,nodes",
-        },
-    ),
-    "rubick, all placements": Case("rubick", ()),
-    "libai": Case("libai", ("extrapolate:devices:16",)),
-    "bigscience": Case("bigscience", ()),
-    "bigscience, V100": Case(
-        "bigscience",
-        ("extrapolate:devices:64",),
-        {"where": "layout_stated == 'yes' and hardware == 'v100-32gb'", "categorical": ""},
-    ),
-    "GPT": Case("dlperf_gpt", ("extrapolate:devices:16",)),
-    "bigscience, memory": Case(
-        "bigscience", (), {"quantity": "memory_gb:GB", "where": "layout_stated == 'yes' and memory_gb > 0"}
-    ),
-    "GPT, memory": Case("dlperf_gpt", (), {"quantity": "memory_mib:MiB", "where": "memory_mib > 0"}),
-}
+CASES = {row.pop("name"): Case(**row) for row in rows_of_list("transformers")}
 
 
 def table_of(case: Case) -> gp.Table:
@@ -71,19 +50,9 @@ def rows_of(name: str, case: Case, models: str) -> list[dict[str, str]]:
         scores = scores.replace({"model": {family: "family"}}).set_index("model")
         row = {"table": name, "configurations": str(len(table.medians())), "predicted": scheme}
         row |= {m: f"{s['mape']:.1f} ({s['median_ape']:.1f})" for m, s in scores.iterrows()}
-        row["covers %"] = f"{scores.loc['auto', 'coverage']:.0f}" if "auto" in scores.index else ""
+        row |= {"covers %": f"{scores.loc['auto', 'coverage']:.0f}"} if "auto" in scores.index else {}
         rows.append(row)
     return rows
-
-
-def with_kept(rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Return rows with what the page has beside them: other tables, and models that were not run now."""
-    kept = rows_of_page("transformers")
-    known = {(row["table"], row["predicted"]): row for row in kept}
-    for row in rows:
-        place = row["table"], row["predicted"]
-        known[place] = {**known.get(place, {}), **{name: cell for name, cell in row.items() if cell}}
-    return [{name: row.get(name, "") for name in (kept or rows)[0]} for row in known.values()]
 
 
 def run(*tables: str, models: str = MODELS) -> str:
@@ -93,5 +62,6 @@ def run(*tables: str, models: str = MODELS) -> str:
         if not tables or any(name.startswith(t) for t in tables):
             rows += rows_of(name, case, models)
             print(markdown_of(pd.DataFrame(rows[-1 - len(case.splits) :])), flush=True)
-    rows = sorted(with_kept(rows), key=lambda row: list(CASES).index(row["table"]))
-    return page("transformers", table=pd.DataFrame(rows))
+    known = beside_page(rows, "transformers", ("table", "predicted"))
+    ordered = sorted(known.values(), key=lambda row: list(CASES).index(row["table"]))
+    return page("transformers", table=pd.DataFrame(ordered))

@@ -11,26 +11,21 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
-from experiments.accuracy.partitioned_layouts import LEAST, SHARE, regrets
+from experiments.accuracy.partitioned_layouts import LEAST, choices, fifth, middle_and_ninth
 from experiments.accuracy.transformers import CASES, table_of
-from experiments.shared import markdown, page
+from experiments.shared import page
 
 CASE = CASES["rubick, even placements"]
 
 
 def slower(frame: pd.DataFrame, rng: np.random.Generator) -> list[dict[str, object]]:
     """Return by how many % each way of picking is slower than the best, in every group."""
-    known = np.zeros(len(frame), dtype=bool)
-    known[rng.permutation(len(frame))[: round(SHARE * len(frame))]] = True
+    known = fifth(frame, rng)
     roles = {k: v for k, v in {**gp.datasets.roles(CASE.table), **CASE.options}.items() if k != "where"}
     fitted = gp.fit(gp.read_table(frame[known].reset_index(drop=True), **roles), "auto", draws=20)
     predicted = {"auto": fitted.predict(frame)["time"].to_numpy()}
     measured = frame[roles["time"]].to_numpy(dtype=float)
-    return [
-        {"group": f"{model}, {float(devices):.0f}"} | regrets(measured, members, known, predicted, rng)
-        for (model, devices), members in frame.groupby(["model", "devices"]).indices.items()
-        if len(members) >= LEAST
-    ]
+    return choices(frame, measured, known, predicted, rng)
 
 
 def run(draws: int = 50) -> str:
@@ -38,10 +33,5 @@ def run(draws: int = 50) -> str:
     frame = table_of(CASE).frame
     rng = np.random.default_rng(0)
     every = pd.DataFrame([row for _ in range(draws) for row in slower(frame, rng)])
-    ways = [name for name in every if name != "group"]
-    rows = [
-        [name, *(f"{part[way].median():.1f}, {part[way].quantile(0.9):.1f}" for way in ways)]
-        for name, part in [("all", every), *every.groupby("group")]
-    ]
-    table = markdown(["group", *ways], rows)
-    return page("transformers-choice", draws=draws, layouts=len(frame), least=LEAST, table=table)
+    rows = [{"group": name} | middle_and_ninth(part) for name, part in [("all", every), *every.groupby("group")]]
+    return page("transformers-choice", draws=draws, layouts=len(frame), least=LEAST, table=pd.DataFrame(rows))

@@ -14,7 +14,7 @@ import pandas as pd
 
 import genperf as gp
 from experiments.accuracy.transformers import CASES, table_of
-from experiments.shared import markdown_of, page, rows_of_page
+from experiments.shared import beside_page, markdown_of, page
 
 Array = npt.NDArray[Any]
 TABLES = ("bigscience, memory", "GPT, memory")
@@ -97,14 +97,9 @@ def percent(values: Any) -> str:
 
 def run(*tables: str) -> str:
     """Judge some tables, or all; the page keeps the rows of the others."""
-    known: dict[str, list[dict[str, str]]] = {}
-    for row in rows_of_page("transformers-fits") if tables else ():
-        known.setdefault(row["table"], []).append(row)
+    made: list[dict[str, str]] = []
     for name in TABLES:
         if not tables or name in tables:
-            made = rows_of(name)
-            known[made[0]["table"]] = made
+            made += rows_of(name)
             print(markdown_of(pd.DataFrame(made)), flush=True)
-    order = [name.removesuffix(", memory") for name in TABLES]
-    rows = pd.DataFrame([row for name in order for row in known.get(name, [])])
-    return page("transformers-fits", table=rows)
+    return page("transformers-fits", table=pd.DataFrame(beside_page(made, "transformers-fits", COLUMNS[:3]).values()))

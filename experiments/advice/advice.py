@@ -220,6 +220,7 @@ def without_nodes(world: World) -> Iterator[tuple[str, float]]:
 
 def table_of(rows: pd.DataFrame, columns: list[str]) -> str:
     """Return a line per question and a column per law, and before them that of all."""
+    rows = rows.astype({"true": float})
     table = rows.pivot_table("true", "question", "law", aggfunc="mean").reindex(columns=columns)
     table.insert(0, "all", rows.groupby("question")["true"].mean())
     lines = [
@@ -231,17 +232,10 @@ def table_of(rows: pd.DataFrame, columns: list[str]) -> str:
 
 def run(seeds: int = 6) -> str:
     """Draw the worlds, ask, and return the page."""
-    answered, hints = [], []
-    for law in ALL:
-        for seed in range(seeds):
-            world = World(law, seed, NOISE[seed % len(NOISE)])
-            for question, true in [*answers(world), *without_nodes(world)]:
-                answered.append({"law": law, "question": question, "true": float(true)})
-    for exchange in EXCHANGES:
-        for seed in range(seeds):
-            for question, true in hinted(exchange, seed):
-                hints.append({"law": f"{exchange:g}", "question": question, "true": float(true)})
-    rows = pd.DataFrame(answered)
+    worlds = [World(law, seed, NOISE[seed % len(NOISE)]) for law in ALL for seed in range(seeds)]
+    answered = [(world.law, *one) for world in worlds for one in (*answers(world), *without_nodes(world))]
+    hints = [(f"{x:g}", *one) for x in EXCHANGES for seed in range(seeds) for one in hinted(x, seed)]
+    rows, of_hints = (pd.DataFrame(some, columns=["law", "question", "true"]) for some in (answered, hints))
     return page(
         "advice",
         laws=len(LAWS),
@@ -252,5 +246,5 @@ def run(seeds: int = 6) -> str:
         least=LEAST_EFFICIENCY,
         of_laws=table_of(rows[rows["law"].isin(LAWS)], list(LAWS)),
         of_fresh=table_of(rows[rows["law"].isin(FRESH)], list(FRESH)),
-        hints=table_of(pd.DataFrame(hints), [f"{x:g}" for x in EXCHANGES]),
+        hints=table_of(of_hints, [f"{x:g}" for x in EXCHANGES]),
     )

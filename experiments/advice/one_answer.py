@@ -8,15 +8,14 @@ to 1e-9, with the work that the law does, and the 90 % interval holds the law's 
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from multiprocessing import get_context
@@ -27,8 +26,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import page
-from genperf.cli.main import run as command_line
+from experiments.shared import command_line, page
 
 #: Relative differences up to which two answers are one; a page writes seven digits.
 SAME, ON_A_PAGE = 1e-9, 1e-6
@@ -163,61 +161,8 @@ class Form:
         return out
 
 
-_CONSTANT = {"layers": 24, "precision": "bf16", "cluster": "blue"}
-FORMS: dict[str, Form] = {
-    "devices, global batch": Form({"devices": "devices", "global_batch": "gbs", "step_time_s": "s"}),
-    "devices, batch of one": Form({"gpus": "devices", "batch_per_gpu": "of a device", "step_ms": "ms"}, scaling="weak"),
-    "devices twice": Form(
-        {"gpus": "devices", "world_size": "devices", "batch_per_gpu": "of a device", "step_ms": "ms"}, scaling="weak"
-    ),
-    "devices alone": Form({"gpus": "devices", "step_time_s": "s"}, scaling="weak", known=False),
-    "other spellings": Form(
-        {"# GPUs": "devices", "Batch Size (per GPU)": "of a device", "Time per Step (ms)": "ms"}, scaling="weak"
-    ),
-    "rate of all": Form({"num_gpus": "devices", "images/s": "rate"}, known=False),
-    "rate of all, batch": Form({"gpus": "devices", "global_batch_size": "gbs", "samples_per_second": "rate"}),
-    "nodes, devices, rate of one": Form(
-        {"nodes": "nodes", "gpus": "devices", "tokens_per_s_per_gpu": "tokens of a device"}, known=False
-    ),
-    "nodes of devices, rate of one": Form(
-        {"nodes": "nodes", "gpus_per_node": "inside", "tokens_per_s_per_gpu": "tokens of a device"},
-        part=False, known=False,
-    ),
-    "nodes of devices, batch": Form(
-        {"nnodes": "nodes", "gpus_per_node": "inside", "batch_per_gpu": "of a device", "step_time_s": "s"},
-        scaling="weak", part=False,
-    ),
-    "nodes, devices, batch": Form(
-        {"num_nodes": "nodes", "num_gpus": "devices", "global_batch": "gbs", "iter_time_ms": "ms"}
-    ),
-    "nodes, rate of a node": Form(
-        {"nodes": "nodes", "samples_per_s_per_node": "rate of a node"}, part=False, known=False
-    ),
-    "nodes, passes": Form(
-        {"nodes": "nodes", "gpus_per_node": "inside", "micro_batch": "mbs", "grad_accum": "passes", "step_time_s": "s"},
-        scaling="weak", part=False,
-    ),
-    "layout": Form(
-        {"gpus": "devices", "dp": "dp", "tp": "tp", "pp": "pp", "mbs": "mbs", "gbs": "gbs", "iter_ms": "ms"}, split=True
-    ),
-    "ways": Form({"dp": "dp", "tp": "tp", "pp": "pp", "gbs": "gbs", "iter_ms": "ms"}, split=True),
-    "ways of data": Form({"dp": "dp", "gbs": "gbs", "step_ms": "ms"}),
-    "rate, time of a step": Form({"gpus": "devices", "step_time_ms": "ms", "images/s": "rate"}),
-    "rows of quantities": Form(
-        {"nodes": "nodes", "gpus": "devices", "step_time_s": "s", "images_per_s": "rate"}, long=True
-    ),
-    "epoch": Form({"gpus": "devices", "epoch_time_s": "epoch"}, known=False),
-    "wide": Form({"gpus": "devices", "images/s": "rate"}, wide="GPUs", known=False),
-    "repeats": Form({"gpus": "devices", "batch_per_gpu": "of a device", "step_s": "s"}, scaling="weak", repeats=3),
-    "constant columns": Form(
-        {"world_size": "devices", "global_batch_size": "gbs", "step_time_s": "s"}, constants=_CONSTANT
-    ),
-    "levels": Form(
-        {"gpus": "devices", "batch_per_gpu": "of a device", "step_time_s": "s"}, scaling="weak",
-        levels={"A100": 1.0, "V100": 2.1},
-    ),
-    "seconds of a sample": Form({"gpus": "devices", "sec_per_sample": "s of a sample"}, known=False),
-}  # fmt: skip
+FORMS_FILE = Path(__file__).with_name("forms.toml")
+FORMS = {name: Form(**form) for name, form in tomllib.loads(FORMS_FILE.read_text(encoding="utf-8")).items()}
 
 
 def drawn(seed: int, form: str | None = None) -> tuple[str, Form, Law, pd.DataFrame, np.random.Generator]:
@@ -266,12 +211,10 @@ class RefusedError(Exception):
 
 def command(*arguments: object) -> str:
     """Run a command in this process, and return its standard output."""
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        status = command_line([*map(str, arguments)])
+    status, out, err = command_line(*map(str, arguments))
     if status:
-        raise RefusedError((err.getvalue() or out.getvalue()).strip().splitlines()[-2:])
-    return out.getvalue()
+        raise RefusedError((err or out).strip().splitlines()[-2:])
+    return out
 
 
 @dataclass(frozen=True)
@@ -322,37 +265,24 @@ class Asked:
         self.answers.append(reply["answers"][0])
         return Said(reply.get(self.value), reply.get("throughput"), reply["at"])
 
-    def ask_model(self, at: Mapping[str, Any]) -> Said:
-        reply = json.loads(command("ask", self.model, *self.options(at), "--json"))
-        return Said(reply.get(self.value), reply.get("throughput"), reply["at"])
+    def at_door(self, door: str, at: Mapping[str, Any]) -> Said:
+        """Return what a door says."""
+        method = getattr(self, door, None)
+        return method(at) if method else self.told(door.removesuffix(" model"), at)
 
-    def predict(self, at: Mapping[str, Any]) -> Said:
-        (row,) = json.loads(command("predict", self.model, *self.options(at), "--json"))["predictions"]
-        return Said(row[self.value], row.get("throughput"), row)
-
-    def explain(self, at: Mapping[str, Any]) -> Said:
-        """Add the terms of `explain` up."""
-        terms = json.loads(command("explain", self.model, *self.options(at), "--json"))["terms"]
-        names = [*terms[0]]
-        amount = names[names.index("term") + 1]
-        return Said(sum(term[amount] for term in terms if term[amount] is not None), None, terms[0])
-
-    def compare(self, at: Mapping[str, Any]) -> Said:
-        """Compare the machine with one of twice the first number."""
-        name = next(iter(at))
-        change = f"{name}={2 * at[name]:g}"
-        rows = json.loads(command("compare", self.model, *self.options(at), "--or", change, "--json"))["ranking"]
-        row = next(row for row in rows if row["change"] == "as it is")
-        return Said(row[self.value], row.get("throughput"), row)
-
-    def suggest(self, at: Mapping[str, Any]) -> Said:
-        reply = json.loads(command("suggest", self.model, *self.options(at, "--target"), "--json"))
-        return Said(reply[self.value], None, reply["target"])
-
-    def optimize(self, at: Mapping[str, Any]) -> Said:
-        """Optimize over the machine alone."""
-        row = json.loads(command("optimize", self.model, *self.options(at, "--over"), "--json"))["best"][0]
-        return Said(row[self.value], row.get("throughput"), row)
+    def told(self, name: str, at: Mapping[str, Any]) -> Said:
+        """Return what a command tells of the model; `compare` beside a machine of twice the first number."""
+        first = next(iter(at))
+        more = ["--or", f"{first}={2 * at[first]:g}"] if name == "compare" else []
+        reply = json.loads(command(name, self.model, *self.options(at, OPTIONS.get(name, "--at")), *more, "--json"))
+        rows = ROWS[name](reply)
+        if name == "explain":
+            amount = [*rows[0]][[*rows[0]].index("term") + 1]
+            return Said(sum(term[amount] for term in rows if term[amount] is not None), None, rows[0])
+        (row,) = rows
+        # Only `ask` may answer with another quantity than the measured one.
+        value = row.get(self.value) if name == "ask" else row[self.value]
+        return Said(value, row.get("throughput"), row.get("at", row.get("target", row)))
 
     def page(self, at: Mapping[str, Any]) -> dict[str, Any]:
         """Return the data of the page about one machine."""
@@ -366,9 +296,7 @@ class Asked:
         return self.pages[str(at)]
 
     def headline(self, at: Mapping[str, Any]) -> Said:
-        sheet = self.page(at)
-        names = [factor["name"] for factor in sheet["factors"]]
-        return Said(sheet["summary"]["value"], None, dict(zip(names, sheet["at"], strict=True)))
+        return Said(self.page(at)["summary"]["value"])
 
     def slider(self, at: Mapping[str, Any]) -> Said:
         """Return what the page's script computes at the stop of the question: the model at the path's factors."""
@@ -380,8 +308,7 @@ class Asked:
         place[names[sheet["along"]]] = path["counts"][stop]
         if abs(path["counts"][stop] / count - 1.0) > SAME:
             raise RefusedError(f"no stop at {count:g}")
-        row = self.fitted.predict({name: [value] for name, value in place.items()}).iloc[0]
-        return Said(float(row[self.value]), None, place)
+        return Said(self.python(place).value)
 
     def python(self, at: Mapping[str, Any]) -> Said:
         row = self.fitted.predict({name: [value] for name, value in {**self.levels, **at}.items()}).iloc[0]
@@ -395,8 +322,7 @@ class Asked:
 
     def proposal(self, at: Mapping[str, Any]) -> Said:
         """Return the machine's row of a proposal."""
-        path = self.command_proposal(at)
-        rows = pd.read_csv(path)
+        rows = pd.read_csv(self.command_proposal(at))
         assert self.law is not None
         machine = self.law.machine(self.law.target)
         last = rows[rows.iloc[:, 0].isin([machine["devices"], machine["nodes"], machine["dp"]])].iloc[-1]
@@ -405,10 +331,18 @@ class Asked:
         return Said(None, value) if measured.endswith("/s") else Said(value)
 
 
-_DOORS = "ask, ask model, predict, python, explain, compare, suggest, optimize, headline, slider, proposal"
-DOORS: dict[str, Callable[[Asked, Mapping[str, Any]], Said]] = {
-    name: getattr(Asked, name.replace(" ", "_")) for name in _DOORS.split(", ")
+#: A command of the model → the rows of its reply that have the answer, and the option that names the machine.
+ROWS: dict[str, Callable[[Any], list[dict[str, Any]]]] = {
+    "ask": lambda reply: [reply],
+    "predict": lambda reply: reply["predictions"],
+    "explain": lambda reply: reply["terms"],
+    "compare": lambda reply: [row for row in reply["ranking"] if row["change"] == "as it is"],
+    "suggest": lambda reply: [reply],
+    "optimize": lambda reply: reply["best"][:1],
 }
+OPTIONS = {"suggest": "--target", "optimize": "--over"}
+#: Commands of the model by their names, and methods of `Asked`.
+DOORS = ("ask", "ask model", "predict", "python", *[*ROWS][2:], "headline", "slider", "proposal")
 
 
 def faults(reference: Said, said: Said, door: str) -> str:
@@ -422,7 +356,7 @@ def faults(reference: Said, said: Said, door: str) -> str:
 
 
 def judged(
-    seed: int, folder: Path, form: str | None = None, doors: Sequence[str] = tuple(DOORS)[1:]
+    seed: int, folder: Path, form: str | None = None, doors: Sequence[str] = DOORS[1:]
 ) -> Iterator[dict[str, Any]]:
     """Ask one table in every wording by `ask`, and in one at each of some doors; yield a row for each answer.
 
@@ -438,7 +372,7 @@ def judged(
     for door, wording in [(d, w) for d in ("ask",) for w in wordings] + [(d, "") for d in doors]:
         chosen = wording or (page if door in ON_ONE_PAGE else str(random.choice([*wordings])))
         try:
-            said = DOORS[door](asked, wordings[chosen])
+            said = asked.at_door(door, wordings[chosen])
             fault = "" if reference is None else faults(reference, said, door)
             if door == "ask" and not fault and made.known:
                 work = None if said.throughput is None or said.value is None else said.throughput * said.value

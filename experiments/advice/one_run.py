@@ -5,14 +5,13 @@ reads `data/published/runs.csv`. FURTHER has the same facts of runs that are not
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from experiments.shared import IMAGES, page
-from experiments.tables.published_runs import LICENCES, LONGEST, UNUSUAL, repository, value_of
+from experiments.shared import IMAGES, page, pyplot
+from experiments.tables.published_runs import LICENCES, LONGEST, repository, usual_runs
 from genperf import datasets
 from genperf.errors import GenperfError
 from genperf.normal import runs as published
@@ -64,21 +63,12 @@ def by_source(rows: pd.DataFrame, column: str) -> float:
 def further_runs(file: Path) -> pd.DataFrame:
     """Return the runs of a file whose sources are not bundled."""
     rows = []
-    for _, row in pd.read_csv(file, keep_default_na=False, na_values=[""]).iterrows():
-        cells = row.dropna().to_dict()
-        unusual = re.search(UNUSUAL, str(row["note"])) or "search" in row["model"]
-        if repository(row["source"]) in LICENCES or unusual or (row["seq_length"] or 0) >= LONGEST:
+    for row, run, value in usual_runs(file):
+        if repository(row["source"]) in LICENCES or (row["seq_length"] or 0) >= LONGEST:
             continue
-        value = value_of(cells)
-        if value is None or not 0.0 < value < 1.0:
-            continue
-        run = run_of_row(cells)
-        network = run.network
-        active, mixture = network.active or 7e9, network.is_mixture
         of = {"repository": row["source"].split(" ")[0], "family": run.device.family}
-        rows.append(
-            {**of, "precision_class": run.precision or "16-bit", "active": active, "mixture": mixture, "mfu": value}
-        )
+        size = {"active": run.network.active or 7e9, "mixture": run.network.is_mixture}
+        rows.append({**of, "precision_class": run.precision or "16-bit", **size, "mfu": value})
     return pd.DataFrame(rows)
 
 
@@ -100,12 +90,7 @@ def with_weights(table: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
 
 def picture(rows: pd.DataFrame, path: Path) -> None:
     """Draw the utilisations of each source, and the ranges of the other sources behind them."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(8.0, 5.0), layout="constrained")
+    figure, ax = pyplot().subplots(figsize=(8.0, 5.0), layout="constrained")
     sources = sorted(rows["source"].unique(), reverse=True)
     for place, source in enumerate(sources):
         mine = rows[rows["source"] == source]

@@ -103,16 +103,16 @@ def advised(series: list[Series], choices: Callable[[Series], list[float]]) -> I
     """Measure where the gain per machine-second is largest, in series whose interval is not narrow enough yet."""
     known: list[frozenset[float]] = [frozenset() for _ in series]
     while True:
-        best: tuple[float, int, float] | None = None
-        for i, one in enumerate(series):
-            if one.target in known[i] or one.state(known[i]).width <= WITHIN:
-                continue
-            for count, gain in one.state(known[i]).gains.items():
-                if count in choices(one) and count not in known[i] and (best is None or gain > best[0]):
-                    best = (gain, i, count)
-        if best is None:
+        gains = {
+            (i, count): gain
+            for i, one in enumerate(series)
+            if one.target not in known[i] and one.state(known[i]).width > WITHIN
+            for count, gain in one.state(known[i]).gains.items()
+            if count in choices(one) and count not in known[i]
+        }
+        if not gains:
             return
-        _, i, count = best
+        i, count = max(gains, key=gains.__getitem__)
         known[i] |= {count}
         yield i, count
 

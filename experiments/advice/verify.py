@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import IMAGES, page
+from experiments.shared import IMAGES, page, pyplot
 from genperf.verification import History, alarm_of
 
 SESSIONS, RUNS, LEVEL = 20, 4, 0.01
@@ -98,14 +98,8 @@ def with_a_fit(worlds: int, noise: float = 0.02) -> pd.DataFrame:
 
                 history = pd.concat([runs((1, 4, 8), 0.0).assign(commit=f"c{day}") for day in range(8)])
                 raised += gp.verify(history.reset_index(drop=True), runs(counts, step)).alarm.raised
-            row = {
-                "new runs at": at,
-                "slower by": f"{100 * step:g} %",
-                "tables": count,
-                "alarms": 100.0 * raised / count,
-            }
-            rows.append(row)
-    return pd.DataFrame(rows)
+            rows.append((at, f"{100 * step:g} %", count, 100.0 * raised / count))
+    return pd.DataFrame(rows, columns=["new runs at", "slower by", "tables", "alarms"])
 
 
 def in_short(every: pd.DataFrame) -> pd.DataFrame:
@@ -122,12 +116,7 @@ def in_short(every: pd.DataFrame) -> pd.DataFrame:
 
 def picture(steps: pd.DataFrame, path: Path) -> None:
     """Draw what is found by the step, for each noise."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, len(NOISES), figsize=(9.0, 2.8), sharey=True, layout="constrained")
+    figure, axes = pyplot().subplots(1, len(NOISES), figsize=(9.0, 2.8), sharey=True, layout="constrained")
     for ax, noise in zip(axes, NOISES, strict=True):
         rows = steps[(steps["noise"] == f"{100 * noise:g} %") & (steps["world"] == "sessions alike")]
         for name, style in {"verify": "-", "over 5 %": "--", "over 10 %": "-.", "over 20 %": ":"}.items():

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
+from experiments.accuracy.scores import errors_of, held_out_errors
 from experiments.papers.claim import Outcome, of_cases, outcome
 
 FAMILIES = ("ring-allreduce", "peer-to-peer", "parameter-server")
@@ -114,18 +115,17 @@ def laws() -> Outcome:
         table = gp.datasets.load("overlap", where=where, categorical="")
         far = table.frame["workers"].to_numpy() > KNOWN
         known, asked = table.take(~far), table.take(far).medians()
-        errors = {}
-        for law, formula in LAWS.items():
-            times = gp.fit(known, formula, seed=0, draws=5).predict(asked.frame)["time"].to_numpy()
-            errors[law] = 100 * float(np.mean(np.abs(times / asked.measured - 1)))
+        fits = {law: gp.fit(known, formula, seed=0, draws=5) for law, formula in LAWS.items()}
+        errors = {law: float(errors_of(fitted, asked).mean()) for law, fitted in fits.items()}
         family = gp.fit(known, "ring-allreduce", seed=0, draws=5)
         chosen = "adds up" if family.best.expression.is_sum else "hides"
         true = "hides" if hides else "adds up"
         right.append(chosen == true == min(errors, key=errors.__getitem__))
-        error = 100 * float(np.mean(np.abs(family.predict(asked.frame)["time"].to_numpy() / asked.measured - 1)))
         part = family.best.values.get("serial", 0.0)
         shown = f"{chosen}, but for {100 * part:.0f} %" if part else chosen
-        rows.append([title, true, *(f"{errors[law]:.1f} %" for law in LAWS), shown, f"{error:.1f} %"])
+        rows.append(
+            [title, true, *(f"{errors[law]:.1f} %" for law in LAWS), shown, f"{errors_of(family, asked).mean():.1f} %"]
+        )
     return of_cases(right, rows)
 
 
@@ -136,8 +136,7 @@ def families() -> Outcome:
         for speed in SPEEDS:
             rows_of = f"{where} and link_mbit == {speed} and link_latency_ms == 0"
             table = gp.datasets.load("allreduce_vs_server", where=rows_of, extrinsic="workers", categorical="")
-            found = gp.validate(table, list(FAMILIES), f"extrapolate:workers:{KNOWN}", seed=0)
-            held.append({score.model: float(score.mape) for score in found.models})
+            held.append(held_out_errors(table, FAMILIES, f"extrapolate:workers:{KNOWN}"))
         error = {name: float(np.mean([one[name] for one in held])) for name in FAMILIES}
         best.append(min(error, key=error.__getitem__) == family)
         errors.append(error[family])
@@ -148,7 +147,8 @@ def families() -> Outcome:
 
 def processes() -> Outcome:
     table = gp.datasets.load("pytorch_cpu", intrinsic="forward_flops,parameters")
-    found = gp.validate(table, list(FAMILIES), "extrapolate:workers:8", mapping={"work": "forward_flops"})
-    error = {s.model: s.mape for s in found.models}
-    best = min(error, key=lambda m: error[m])
-    return outcome(best == "ring-allreduce", errors=", ".join(f"{m} {e:.1f} %" for m, e in error.items()))
+    error = held_out_errors(table, FAMILIES, "extrapolate:workers:8", mapping={"work": "forward_flops"})
+    return outcome(
+        min(error, key=error.__getitem__) == "ring-allreduce",
+        errors=", ".join(f"{m} {e:.1f} %" for m, e in error.items()),
+    )

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 import genperf as gp
+from experiments.accuracy.scores import errors_of
 from experiments.papers.claim import Outcome, of_cases, outcome
 from genperf.attribution import Knee
 from genperf.panel import Table
@@ -38,7 +39,7 @@ def starts() -> Outcome:
     workers = table.columns["workers"]
     known, asked = table.take(workers <= 8), table.take(workers > 8)
     result = gp.fit(known, READING, seed=0, draws=5)
-    error = 100 * np.abs(result.predict(asked.frame[["workers", "samples"]])["time"].to_numpy() / asked.measured - 1)
+    error = errors_of(result, asked)
     frame = table.frame.assign(seconds=table.measured)
     times = frame[frame["samples"] == frame["samples"].max()].set_index("workers")["seconds"]
     one, many = times[1], times[16]

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
+from experiments.accuracy.scores import errors_of
 from experiments.papers.claim import Outcome, outcome
-from experiments.papers.pairs import PAIRS, cause_of, runs
-from experiments.papers.planted import CLASSES, Named, by_class, pairs
+from experiments.papers.planted import CLASSES, PUBLISHED, by_class, cause_of, pairs, published
 from genperf.attribution import compare
 
 CHOSEN, FAMILIES = "s-sgd", ("s-sgd-full", "s-sgd-input", "s-sgd-none")
@@ -43,14 +43,9 @@ def ratios() -> Outcome:
     times = {name: fit.predict(asked)["time"].to_numpy() for name, fit in fits.items()}
     at = measured.assign(last=last.loc[list(map(tuple, measured[keys].to_numpy()))].to_numpy(), **times)
     errors = {n: 100 * float(np.mean(np.abs(at[n] / at.step_time_s - 1))) for n in MODELS}
-    pairs = [
-        (a, b)
-        for a, b in itertools.combinations(at.index, 2)
-        if at.framework[a] != at.framework[b]
-        and at.model[a] == at.model[b]
-        and at.precision[a] == at.precision[b]
-        and at.batch_per_device[a] == at.batch_per_device[b]
-    ]
+    alike = at.groupby(["model", "precision", "batch_per_device"], sort=False).indices.values()
+    pairs = sorted(pair for rows in alike for pair in itertools.combinations(at.index[rows], 2))
+    pairs = [(a, b) for a, b in pairs if at.framework[a] != at.framework[b]]
     true = np.array([np.log(at.step_time_s[a] / at.step_time_s[b]) for a, b in pairs])
     clear = np.abs(true) > np.log(1.05)
     rows, right, off = [], {}, {}
@@ -70,20 +65,20 @@ def ratios() -> Outcome:
 
 def labelled() -> Outcome:
     """Ask why one published configuration is slower than another, where that is known."""
-    fits = gp.fit(runs(), CHOSEN, seed=0, draws=20)
+    fits = gp.fit(published(), CHOSEN, seed=0, draws=20)
     rows, right = [], 0
-    for pair in PAIRS:
-        row = [f"{pair.slower} → {pair.quicker}", pair.cause]
+    for planted, *names, batch in PUBLISHED:
+        row = [" → ".join(names), planted]
         for devices in LABELLED_AT:
-            at = {"devices": devices, "nodes": devices // 8, "batch_per_device": pair.batch}
-            slower, quicker = (fits[name,] for name in (pair.slower, pair.quicker))
+            at = {"devices": devices, "nodes": devices // 8, "batch_per_device": batch}
+            slower, quicker = (fits[name,] for name in names)
             sides = [{f.name: at[f.name] for f in fit.schema.factors} for fit in (slower, quicker)]
             changes = compare(slower, *sides, other=quicker).terms.set_index("term")["change"]
             cause = cause_of(changes.to_dict())
-            right += cause == pair.cause
+            right += cause == planted
             row.append(cause)
         rows.append(row)
-    asked = len(PAIRS) * len(LABELLED_AT)
+    asked = len(PUBLISHED) * len(LABELLED_AT)
     return outcome(right >= 0.9 * asked, rows, right=right, of=asked)
 
 
@@ -95,18 +90,16 @@ def phases() -> Outcome:
         roles = {"time": "step_time_s", "extrinsic": "workers", "intrinsic": "bytes", "repeat": "repeat"}
         table = gp.read_table(frame, **roles)
         far = table.frame["workers"].to_numpy() > 8
-        asked = table.take(far).medians()
-        fitted = gp.fit(table.take(~far), CHOSEN, seed=0, draws=20).predict(asked.frame[["workers", "bytes"]])
-        errors[speed] = 100 * np.abs(fitted["time"].to_numpy() / asked.measured - 1)
+        errors[speed] = errors_of(gp.fit(table.take(~far), CHOSEN, seed=0, draws=20), table.take(far).medians())
     means = {speed: float(error.mean()) for speed, error in errors.items()}
     shown = " and ".join(f"{error:.1f} % at {speed} Mbit/s" for speed, error in means.items())
     return outcome(max(means.values()) <= 8.0, errors=shown, largest=max(error.max() for error in errors.values()))
 
 
 @cache
-def _planted() -> tuple[list[Named], pd.DataFrame, list[list[str]]]:
+def _planted() -> tuple[pd.DataFrame, pd.DataFrame, list[list[str]]]:
     """Ask what makes one measured configuration slower than another, where that was planted."""
-    found = list(pairs())
+    found = pd.DataFrame(pairs())
     classes = by_class(found)
     rows = [
         [name, CLASSES[str(name)], *(f"{row[x]:g}" for x in ("pairs", "right", "near")), f"{100 * row['off']:.0f} %"]
@@ -120,8 +113,8 @@ def causes() -> Outcome:
     return outcome(
         (classes["right"] >= 0.9 * classes["pairs"]).all(),
         [row[:4] for row in rows],
-        frameworks=len({pair.framework for pair in found}),
-        counts=", ".join(map(str, sorted({pair.workers for pair in found}))),
+        frameworks=found["framework"].nunique(),
+        counts=", ".join(map(str, sorted(found["workers"].unique()))),
         right=int(classes["right"].sum()), of=len(found),
     )  # fmt: skip
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import genperf as gp
 from experiments.accuracy.partitioned_layouts import BEST_KNOWN, FITTED, LEARNERS, PAGE, RANDOM
+from experiments.accuracy.scores import held_out_errors
 from experiments.papers.claim import Outcome, of_cases, outcome
-from experiments.results_page import Table, tables
+from experiments.shared import Table, tables
 
 DATA = "data/partitioned.csv"
 #: Most error of the family in the median draw, and most loss of time in the median and in nine of ten draws, %.
@@ -59,7 +60,6 @@ def published() -> Outcome:
     )
     intrinsic = "samples,batch,parameters,work,activations"
     table = gp.read_table(frame, time="step_time_s", extrinsic="replicas,partitions", intrinsic=intrinsic)
-    scores = gp.validate(table, ["adam", "random-forest"], "kfold:5", seed=0).models
-    error = {score.model: float(score.mape) for score in scores}
+    error = held_out_errors(table, ["adam", "random-forest"], "kfold:5")
     holds = error["adam"] <= 15.0 and error["adam"] <= error["random-forest"] / 2
     return outcome(holds, configurations=len(table.medians()), error=error["adam"], forest=error["random-forest"])

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -26,27 +25,10 @@ Imports = Mapping[str, frozenset[str]]
 Node = str | tuple[str, str, int]
 
 
-@dataclass(frozen=True)
-class Sizes:
-    #: `letter`, `padding`, `height`: Of a room's box: the width of a letter, what is added at both sides together,
-    #: its height.
-    letter: float = 7.8
-    padding: float = 20.0
-    height: float = 28.0
-    #: `gap`, `passage`: Between two boxes of a layer, and the width of an arrow that passes it.
-    gap: float = 30.0
-    passage: float = 6.0
-    #: From one layer to the next.
-    floor: float = 74.0
-    #: Around the picture.
-    margin: float = 48.0
-
-    def width(self, node: Node) -> float:
-        """Return the width of a node: a room by its name, a passing arrow."""
-        return self.letter * len(node) + self.padding if isinstance(node, str) else self.passage
-
-
-SIZES = Sizes()
+#: Of a room's box: the width of a letter, what is added at both sides together, its height.
+LETTER, PADDING, HEIGHT = 7.8, 20.0, 28.0
+#: Between two boxes of a layer, the width of an arrow that passes it, from one layer to the next, around the picture.
+GAP, PASSAGE, FLOOR, MARGIN = 30.0, 6.0, 74.0, 48.0
 #: Sweeps down and up that put the nodes of a layer in order: with 24 rooms, 8 to 200 sweeps gave the same picture.
 SWEEPS = 12
 STYLE = """
@@ -151,24 +133,29 @@ def crossings(rows: list[list[Node]], arrows: list[list[Node]]) -> int:
     return sum(1 for i, p in enumerate(pairs) for q in pairs[:i] if p[0] == q[0] and (p[1] - q[1]) * (p[2] - q[2]) < 0)
 
 
-def places(rows: list[list[Node]], sizes: Sizes) -> tuple[dict[Node, tuple[float, float]], float, float]:
+def width_of(node: Node) -> float:
+    """Return the width of a node: a room by its name, a passing arrow."""
+    return LETTER * len(node) + PADDING if isinstance(node, str) else PASSAGE
+
+
+def places(rows: list[list[Node]]) -> tuple[dict[Node, tuple[float, float]], float, float]:
     """Return the centre of every node, and the width and the height of the picture; each row is centred."""
-    widths = [sum(sizes.width(n) for n in row) + sizes.gap * (len(row) - 1) for row in rows]
-    width = max(widths) + 2 * sizes.margin
+    widths = [sum(width_of(n) for n in row) + GAP * (len(row) - 1) for row in rows]
+    width = max(widths) + 2 * MARGIN
     at: dict[Node, tuple[float, float]] = {}
     for i, row in enumerate(rows):
         # Rows of few nodes are spread over half of the room they leave, so that arrows stand less steep.
-        gap = sizes.gap + (max(widths) - widths[i]) / 2 / max(len(row), 1)
-        x = (width - widths[i] - (gap - sizes.gap) * (len(row) - 1)) / 2
+        gap = GAP + (max(widths) - widths[i]) / 2 / max(len(row), 1)
+        x = (width - widths[i] - (gap - GAP) * (len(row) - 1)) / 2
         for node in row:
-            at[node] = (x + sizes.width(node) / 2, sizes.margin + i * sizes.floor)
-            x += sizes.width(node) + gap
-    return at, width, 2 * sizes.margin + (len(rows) - 1) * sizes.floor
+            at[node] = (x + width_of(node) / 2, MARGIN + i * FLOOR)
+            x += width_of(node) + gap
+    return at, width, 2 * MARGIN + (len(rows) - 1) * FLOOR
 
 
-def curve(points: list[tuple[float, float]], height: float) -> str:
+def curve(points: list[tuple[float, float]]) -> str:
     """Return the path of an arrow: straight down through each layer it passes, curved between the layers."""
-    half = height / 2
+    half = HEIGHT / 2
     steps = [f"M{points[0][0]:.1f} {points[0][1] + half:.1f}"]
     for (x0, y0), (x1, y1) in pairwise(points):
         top, bottom = y0 + half, y1 - half
@@ -179,7 +166,7 @@ def curve(points: list[tuple[float, float]], height: float) -> str:
     return "".join(steps)
 
 
-def picture(imports: Imports, layers: Mapping[str, int], sizes: Sizes = SIZES) -> str:
+def picture(imports: Imports, layers: Mapping[str, int]) -> str:
     arrows = chains(reduced(imports), layers)
     floors = sorted(set(layers.values()), reverse=True)
     passing = {node for arrow in arrows for node in arrow if not isinstance(node, str)}
@@ -187,7 +174,7 @@ def picture(imports: Imports, layers: Mapping[str, int], sizes: Sizes = SIZES) -
         [*sorted(r for r in layers if layers[r] == floor), *sorted(n for n in passing if n[2] == floor)]
         for floor in floors
     ]
-    at, width, height = places(ordered(rows, arrows), sizes)
+    at, width, height = places(ordered(rows, arrows))
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" role="img" aria-label="The rooms of genperf by layer, with their imports">',
@@ -197,18 +184,18 @@ def picture(imports: Imports, layers: Mapping[str, int], sizes: Sizes = SIZES) -
         f'<rect class="ground" width="{width:.0f}" height="{height:.0f}"/>',
     ]
     lines += [
-        f'<text class="layer" x="{sizes.margin / 2:.1f}" y="{sizes.margin + i * sizes.floor + 4.5:.1f}">{floor}</text>'
+        f'<text class="layer" x="{MARGIN / 2:.1f}" y="{MARGIN + i * FLOOR + 4.5:.1f}">{floor}</text>'
         for i, floor in enumerate(floors)
     ]
-    lines += [f'<path d="{curve([at[n] for n in a], sizes.height)}" marker-end="url(#tip)"/>' for a in arrows]
+    lines += [f'<path d="{curve([at[n] for n in a])}" marker-end="url(#tip)"/>' for a in arrows]
     for room in sorted(layers):
         x, y = at[room]
-        box = sizes.width(room)
+        box = width_of(room)
         listed = ", ".join(sorted(imports[room])) or "nothing of genperf"
         lines.append(
             f"<g><title>{escape(room)} imports {escape(listed)}</title>"
-            f'<rect x="{x - box / 2:.1f}" y="{y - sizes.height / 2:.1f}" '
-            f'width="{box:.1f}" height="{sizes.height:.1f}"/>'
+            f'<rect x="{x - box / 2:.1f}" y="{y - HEIGHT / 2:.1f}" '
+            f'width="{box:.1f}" height="{HEIGHT:.1f}"/>'
             f'<text x="{x:.1f}" y="{y + 4.5:.1f}">{escape(room)}</text></g>'
         )
     return "\n".join([*lines, "</svg>"]) + "\n"

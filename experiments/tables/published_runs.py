@@ -11,13 +11,14 @@ found too slow.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
 from experiments.shared import DATA
 from genperf.errors import GenperfError
-from genperf.one_run.run import run_of_row
+from genperf.one_run.run import TrainingRun, run_of_row
 from genperf.one_run.utilisation import RECOMPUTED, utilisation_of
 
 OUT = DATA / "published"
@@ -67,22 +68,24 @@ def value_of(row: dict[str, object]) -> float | None:
     return None if run.sequence >= LONGEST else used.mfu
 
 
-def runs(file: Path) -> pd.DataFrame:
-    table = pd.read_csv(file, keep_default_na=False, na_values=[""])
-    out = []
-    for _, row in table.iterrows():
+def usual_runs(file: Path) -> Iterator[tuple[pd.Series, TrainingRun, float]]:
+    """Yield the runs of a file that are usual training, as they stand there and as they are read, with their MFU."""
+    for _, row in pd.read_csv(file, keep_default_na=False, na_values=[""]).iterrows():
         cells = row.dropna().to_dict()
-        licence = LICENCES.get(repository(row["source"]))
-        if licence is None or re.search(UNUSUAL, str(row["note"])) or "search" in row["model"]:
-            continue
-        value = value_of(cells)
-        if value is None or not 0.0 < value < 1.0:
-            continue
-        run = run_of_row(cells)
-        network = run.network
+        unusual = re.search(UNUSUAL, str(row["note"])) or "search" in row["model"]
+        value = None if unusual else value_of(cells)
+        if value is not None and 0.0 < value < 1.0:
+            yield row, run_of_row(cells), value
+
+
+def runs(file: Path) -> pd.DataFrame:
+    out = []
+    for row, run, value in usual_runs(file):
+        source, network = repository(row["source"]), run.network
         size = {"active": float(f"{network.active:.4g}"), "mixture": int(network.is_mixture)} if network.active else {}
         of = {"family": run.device.family, "precision_class": run.precision or "16-bit", **size, "mfu": round(value, 4)}
-        out.append({**row, **of, "licence": licence, "repository": repository(row["source"])})
+        if source in LICENCES:
+            out.append({**row, **of, "licence": LICENCES[source], "repository": source})
     order = (
         "repository source licence model params active mixture seq_length device family devices devices_per_node "
         "precision precision_class framework global_batch_samples tokens_per_s tokens_per_s_per_device step_time_s "
