@@ -16,33 +16,36 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
-from typing import Any
-
-import numpy as np
-import pandas as pd
 
 import genperf as gp
 from experiments.accuracy.extra_p import extra_p_python, fit_extra_p
-from experiments.shared import markdown
 from experiments.speed.benchmark_search import replicates, search
-from experiments.speed.benchmarking import OUT, QUICK, Row, Sizes, log_of, machine, median_time, show, timed
+from experiments.speed.benchmarking import (
+    COUNTS,
+    OUT,
+    QUICK,
+    Row,
+    Sizes,
+    log_of,
+    median_time,
+    series_of,
+    show,
+    timed,
+    updated,
+)
 from genperf.estimate import FitOptions, estimate_alike
 from genperf.models import family_named
 
-COMMAND = "python -m experiments benchmark_engine"
+MADE = (
+    "# Performance\n\nMade by `python -m experiments benchmark_engine`; each row by the same command with what stands "
+    "beside it. Times are medians of several runs, ratios are of times measured in one run. What runs in one process "
+    "is told in seconds of its work; workers, start-up and large tables in seconds of the clock. One thread of linear "
+    "algebra."
+)
 HEAD = ["what", "genperf", "beside it", "ratio", "wanted", "met", "command"]
-SCALES = np.array([1.0, 2, 4, 8, 16])
 
 
 # --- many series -----------------------------------------------------------------------------------------------------
-
-
-def fleet(series: int, seed: int = 0) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    c, a, b, d = (rng.uniform(0.1, 1.0, (series, 1)) * size for size in (1.0, 10.0, 0.1, 0.01))
-    times = (c + a / SCALES + b * np.log2(SCALES) + d * SCALES) * np.exp(rng.normal(0.0, 0.02, (series, 5)))
-    names = np.repeat([f"series {i}" for i in range(series)], 5)
-    return pd.DataFrame({"series": names, "workers": np.tile(SCALES, series), "s": times.ravel()})
 
 
 def extra_p(sizes: Sizes) -> tuple[float, str] | None:
@@ -50,14 +53,14 @@ def extra_p(sizes: Sizes) -> tuple[float, str] | None:
     python = extra_p_python()
     if python is None:
         return None
-    times = fleet(sizes.peer_series)["s"].to_numpy().reshape(-1, 5).tolist()
-    series = [(SCALES.tolist(), row, []) for row in times]
+    times = series_of(sizes.peer_series)["s"].to_numpy().reshape(-1, 5).tolist()
+    series = [(COUNTS.tolist(), row, []) for row in times]
     runs = [run for run in (fit_extra_p(python, series) for _ in range(sizes.peer_repeats)) if run]
     return (median(run.seconds for run in runs) / len(times), runs[0].versions) if runs else None
 
 
 def linear(sizes: Sizes) -> Iterator[Row]:
-    table = gp.read_table(fleet(sizes.series), time="s", extrinsic="workers", group="series")
+    table = gp.read_table(series_of(sizes.series), time="s", extrinsic="workers", group="net")
     parts = [part for _, part in table.groups()]
     (expression,) = family_named("ernest").expressions(parts[0].panel)
     peer = extra_p(sizes)
@@ -94,16 +97,11 @@ def beside(peer: tuple[float, str] | None, what: str = "") -> str:
 
 def one_series(sizes: Sizes) -> Iterator[Row]:
     """Fit series by `auto`, each by itself as `gp.fit` does."""
-    frame = fleet(4 * sizes.repeats)
     peer = extra_p(sizes)
-    for name, nodes, target in (("workers only", None, 0.02), ("4 workers a node", 4, 0.01)):
-        factors = {"extrinsic": "workers"}
-        if nodes:
-            frame = frame.assign(nodes=np.maximum(frame["workers"] / nodes, 1.0))
-            factors = {"extrinsic": "workers,nodes"}
-        tables = [
-            gp.read_table(part.drop(columns="series"), time="s", **factors) for _, part in frame.groupby("series")
-        ]
+    for name, nodes, target in (("workers only", 0.0, 0.02), ("4 workers a node", 4.0, 0.01)):
+        series = series_of(4 * sizes.repeats, nodes).groupby("net")
+        counted = "workers,nodes" if nodes else "workers"
+        tables = [gp.read_table(part.drop(columns="net"), time="s", extrinsic=counted) for _, part in series]
         gp.fit(tables[0])
         ours = median(timed(lambda t=t: gp.fit(t))[0] for t in tables)
         yield Row(
@@ -117,14 +115,13 @@ def one_series(sizes: Sizes) -> Iterator[Row]:
 
 
 def two_workers(sizes: Sizes) -> Iterator[Row]:
-    table = gp.read_table(fleet(sizes.fits), time="s", extrinsic="workers", group="series")
+    few, table = (gp.read_table(series_of(n), time="s", extrinsic="workers", group="net") for n in (4, sizes.fits))
 
-    def run(workers: int) -> Callable[[], Any]:
-        return lambda: gp.fit(table, "a/workers**p + c", draws=20, workers=workers)
+    def seconds(workers: int) -> float:
+        return timed(lambda: gp.fit(table, "a/workers**p + c", draws=20, workers=workers), time.perf_counter)[0]
 
-    gp.fit(gp.read_table(fleet(4), time="s", extrinsic="workers", group="series"), "a/workers**p + c", workers=2)
-    wall = time.perf_counter
-    pairs = [(timed(run(1), wall)[0], timed(run(2), wall)[0]) for _ in range(max(1, sizes.repeats // 2))]
+    gp.fit(few, "a/workers**p + c", workers=2)
+    pairs = [(seconds(1), seconds(2)) for _ in range(max(1, sizes.repeats // 2))]
     one, two = (median(values) for values in zip(*pairs, strict=True))
     yield Row(
         f"{sizes.fits} non-linear fits, 2 workers against 1",
@@ -212,7 +209,7 @@ def large(sizes: Sizes) -> Iterator[Row]:
 def start_up(sizes: Sizes) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "model.json"
-        part = gp.read_table(fleet(1).drop(columns="series"), time="s", extrinsic="workers")
+        part = gp.read_table(series_of(1).drop(columns="net"), time="s", extrinsic="workers")
         gp.save_model(gp.fit(part, "ernest"), model)
         commands = {
             "import": [sys.executable, "-c", "import numpy"],
@@ -249,21 +246,13 @@ PARTS: dict[str, Callable[[Sizes], Iterator[Row]]] = {
 
 
 def run(quick: bool = False, only: str = ",".join(PARTS)) -> None:
-    """Measure some parts, or all; only all of them, not `quick`, are written to experiments/performance.md."""
+    """Measure some parts, or all; the rows, but not those of `quick`, are written to experiments/performance.md."""
     sizes = QUICK if quick else Sizes()
-    on = machine()
     rows = []
     for name in only.split(","):
         for row in PARTS[name](sizes):
             print(" | ".join(row.cells), file=sys.stderr, flush=True)
             rows.append([*row.cells, f"`--only {name}`"])
-    text = (
-        "# Performance\n\n"
-        f"Made by `{COMMAND}`; each row by the same command with what stands beside it. Times are medians of several "
-        "runs, ratios are of times measured in one run. What runs in one process is told in seconds of its work; "
-        "workers, start-up and large tables in seconds of the clock. One thread of linear algebra.\n\n"
-        f"Measured on: {on}.\n\n" + markdown(HEAD, rows) + "\n"
-    )
-    print(text)
-    if not quick and only == ",".join(PARTS):
-        OUT.write_text(text, encoding="utf-8")
+    if not quick:
+        first, load, rest = OUT.read_text(encoding="utf-8").partition("\n## Load\n")
+        OUT.write_text(updated(first, MADE, HEAD, rows) + load + rest, encoding="utf-8")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.shared import ROOT
+from experiments.shared import ROOT, markdown, tables
 
 OUT = ROOT / "experiments" / "performance.md"
 
@@ -33,9 +34,15 @@ class Sizes:
     fits: int = 2000
     rows: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)
     starts: int = 15
+    predicted: int = 1_000_000
+    groups: int = 5000
+    page: int = 500
+    distinct: int = 100_000
 
 
-QUICK = Sizes(1, 1, 20, 100, 500, 50, 40, (10_000, 100_000, 1_000_000), 3)
+QUICK = Sizes(1, 1, 20, 100, 500, 50, 40, (1000, 10_000, 100_000), 3, 10_000, 20, 20, 1000)
+#: Counts of the drawn series.
+COUNTS = np.array([1.0, 2, 4, 8, 16])
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,14 @@ class Row:
     def cells(self) -> list[str]:
         met = {True: "yes", False: "no", None: ""}[self.met]
         return [self.name, self.ours, self.other, self.ratio, self.target, met]
+
+
+def updated(part: str, made: str, head: Sequence[str], rows: Sequence[list[str]]) -> str:
+    """Return a part of the page with rows in the place of earlier ones of the same name; the size of a file aside."""
+    earlier = [row for table in tables(part) for row in table.rows]
+    known = {re.sub(r" \([\d.]+ MB\)", "", row[0]): row for row in [*earlier, *rows]}
+    prose = re.sub(r"\A.*\n\|[^\n]*\n", "", part, flags=re.DOTALL) if earlier else part
+    return f"{made}\n\nMeasured on: {machine()}.\n\n{markdown(head, known.values())}\n{prose}"
 
 
 def timed(action: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[float, Any]:
@@ -82,6 +97,16 @@ def machine() -> str:
     load = f"; load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
     versions = ", ".join(f"{name} {version(name)}" for name in names)
     return f"{model}, {os.cpu_count()} cores{load}; Python {platform.python_version()}, {versions}"
+
+
+def series_of(count: int, devices: float = 0.0) -> pd.DataFrame:
+    """Return series of five counts, each with a curve and noise of its own; with nodes of so many devices, if any."""
+    rng = np.random.default_rng(0)
+    c, a, b, d = (rng.uniform(0.1, 1.0, (count, 1)) * size for size in (1.0, 10.0, 0.1, 0.01))
+    times = (c + a / COUNTS + b * np.log2(COUNTS) + d * COUNTS) * np.exp(rng.normal(0.0, 0.02, (count, 5)))
+    names = np.repeat([f"net{i}" for i in range(count)], 5)
+    frame = pd.DataFrame({"net": names, "workers": np.tile(COUNTS, count), "s": times.ravel()})
+    return frame.assign(nodes=np.maximum(frame["workers"] / devices, 1.0)) if devices else frame
 
 
 def log_of(rows: int, path: Path, networks: bool = False) -> None:

@@ -23,11 +23,10 @@ import numpy as np
 import pandas as pd
 
 from experiments.shared import DATA, chromium
-from experiments.speed.benchmarking import OUT, log_of, machine
+from experiments.speed.benchmarking import OUT, QUICK, Sizes, log_of, series_of, updated
 
-COMMAND = "python -m experiments load"
+MADE = "\nMade by `python -m experiments load`, each row once, in a process of its own."
 HEAD = ("what", "clock", "work", "peak memory", "command")
-COUNTS = np.array([1.0, 2, 4, 8, 16])
 ROLES = ("--time", "s", "--extrinsic", "workers")
 #: One thread, and modules that are compiled once, as an installation does.
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {
@@ -36,20 +35,6 @@ ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTEC
 }
 BATCH = (*ROLES, "--intrinsic", "batch")
 CPU_FACTORS = ("--extrinsic", "workers", "--intrinsic", "batch_per_worker,layers,filters,kernel_size,hidden")
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How much is measured: of everything the figures speak of, or enough to see that the script runs."""
-
-    rows: int = 10_000_000
-    predicted: int = 1_000_000
-    groups: int = 5000
-    page: int = 500
-    distinct: int = 100_000
-
-
-QUICK = Sizes(100_000, 10_000, 20, 20, 1000)
 
 
 @dataclass(frozen=True)
@@ -90,14 +75,8 @@ def once(path: Path, make: Callable[[Path], Any]) -> Path:
 
 # --- the tables ------------------------------------------------------------------------------------------------------
 def groups_of(groups: int, path: Path, devices: float = 0.0) -> None:
-    """Write groups of five counts, each with a curve and noise of its own; with nodes of so many devices, if any."""
-    rng = np.random.default_rng(0)
-    c, a, d = (rng.uniform(0.1, 1.0, (groups, 1)) * size for size in (1.0, 10.0, 0.05))
-    times = (c + a / COUNTS + d * np.log2(COUNTS)) * np.exp(rng.normal(0.0, 0.02, (groups, len(COUNTS))))
-    nets = np.repeat([f"net{k}" for k in range(groups)], len(COUNTS))
-    nodes = {"nodes": np.tile(np.maximum(COUNTS / devices, 1.0), groups)} if devices else {}
-    table = {"net": nets, "workers": np.tile(COUNTS, groups), **nodes, "s": times.ravel()}
-    pd.DataFrame(table).to_csv(path, index=False)
+    """Write groups of five counts, with nodes of so many devices, if any."""
+    series_of(groups, devices).to_csv(path, index=False)
 
 
 def distinct_rows(rows: int, path: Path) -> None:
@@ -132,12 +111,13 @@ def measured(folder: Path, name: str, *call: str) -> Row:
 
 
 def rows(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    most = sizes.rows[-1]
     for kind in ("csv", "parquet"):
-        path = once(folder / f"log{sizes.rows}.{kind}", lambda p: log_of(sizes.rows, p))
+        path = once(folder / f"log{most}.{kind}", lambda p: log_of(most, p))
         fit = ("fit", path.name, *BATCH, "--model", "generic", "-q", "-o", f"{kind}.json")
         name = {"csv": "CSV", "parquet": "Parquet"}[kind]
         size = f"{path.stat().st_size / 1e6:.0f} MB"
-        yield measured(folder, f"{sizes.rows:.0e} rows of {name} ({size}) read, summarised and fitted", *fit)
+        yield measured(folder, f"{most:.0e} rows of {name} ({size}) read, summarised and fitted", *fit)
 
 
 def grid(folder: Path, sizes: Sizes) -> Iterator[Row]:
@@ -145,8 +125,8 @@ def grid(folder: Path, sizes: Sizes) -> Iterator[Row]:
     once(
         folder / "few.json", lambda _: genperf(folder, "fit", "few.csv", *BATCH, "--model", "generic", "-o", "few.json")
     )
-    call = ("optimize", "few.json", "--over", f"workers=1:{sizes.rows // 100}", "--over", "batch=1:100")
-    yield measured(folder, f"`optimize` over {sizes.rows:.0e} configurations", *call)
+    call = ("optimize", "few.json", "--over", f"workers=1:{sizes.rows[-1] // 100}", "--over", "batch=1:100")
+    yield measured(folder, f"`optimize` over {sizes.rows[-1]:.0e} configurations", *call)
 
 
 def families(folder: Path, sizes: Sizes) -> Iterator[Row]:
@@ -270,30 +250,18 @@ PARTS: dict[str, Callable[[Path, Sizes], Iterator[Row]]] = {
 }
 
 
-def line(row: Row) -> str:
+def cells(row: Row) -> list[str]:
     name, used, call = row
-    figures = (used, "", "")
+    figures = [used, "", ""]
     if isinstance(used, Used):
-        figures = (f"{used.clock:.3g} s", f"{used.work:.3g} s", f"{used.peak:.2g} GB")
-    return "| " + " | ".join([powers(name), *figures, f"`{call}`"]) + " |"
+        figures = [f"{used.clock:.3g} s", f"{used.work:.3g} s", f"{used.peak:.2g} GB"]
+    return [powers(name), *figures, f"`{call}`"]
 
 
 def powers(text: str) -> str:
     """Write 1e+06 as 10⁶."""
     raised = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
     return re.sub(r"1e\+0?(\d+)", lambda m: "10" + m[1].translate(raised), text)
-
-
-def with_rows(text: str, measured: list[str], on: str) -> str:
-    """Return the page with the measured rows in its section Load, in the place of earlier ones of the same name."""
-    head, _, section = text.partition("\n## Load\n")
-    begin = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
-    table = [t for t in section.splitlines() if t.startswith("| ") and not t.startswith(f"| {HEAD[0]} |")]
-    kept = {re.sub(r" \([\d.]+ MB\)", "", t.split(" | ")[0]): t for t in table}
-    kept |= {re.sub(r" \([\d.]+ MB\)", "", t.split(" | ")[0]): t for t in measured}
-    prose = re.sub(r"\A.*?\n\|.*\|\n", "", section, flags=re.DOTALL) if table else section
-    made = f"Made by `{COMMAND}`, each row once, in a process of its own. Measured on: {on}."
-    return "\n".join([head, "## Load", "", made, "", *begin, *kept.values(), ""]) + prose
 
 
 def run(quick: bool = False, only: str = ",".join(PARTS), folder: Path | None = None) -> None:
@@ -303,6 +271,7 @@ def run(quick: bool = False, only: str = ",".join(PARTS), folder: Path | None = 
         place.mkdir(parents=True, exist_ok=True)
         for name in only.split(","):
             for row in PARTS[name](place, QUICK if quick else Sizes()):
-                print(line(row), flush=True)
+                print(*cells(row), sep=" | ", flush=True)
                 if not quick:
-                    OUT.write_text(with_rows(OUT.read_text(encoding="utf-8"), [line(row)], machine()), encoding="utf-8")
+                    first, load, rest = OUT.read_text(encoding="utf-8").partition("\n## Load\n")
+                    OUT.write_text(first + load + updated(rest, MADE, HEAD, [cells(row)]), encoding="utf-8")
