@@ -10,20 +10,25 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from genperf.errors import GenperfError, attempted, did_you_mean
-from genperf.formula.amounts import DURATIONS
+from genperf.formula import values_of
 from genperf.networks import TrainedNetwork, network_named
-from genperf.panel.machine import SPLITS, USUAL_DEVICES
+from genperf.panel.machine import USUAL_DEVICES
+from genperf.panel.panel import ONE
+from genperf.panel.quantities import quantities_of
+from genperf.panel.read import Recognised
 from genperf.panel.words import RUN_WORDS, meaning_of, number_of, row_of_words
 from genperf.peaks import UNKNOWN, Device, device_in, devices, precision_in
-from genperf.table.cells import Source
+from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_missing
 from genperf.vocabulary import any_of
 from genperf.vocabulary.headers import STEP_WORDS, Header, header_of
-from genperf.vocabulary.names import COUNTED, canonical_of, plain_name
+from genperf.vocabulary.names import COUNTED, LEVELS, canonical_of, plain_name
 from genperf.words.numbers import three_digits
 
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
 _FLAGS = ("recomputation", "adapters")
+#: A setting that is asked for where nothing gives what the rate in tokens reads.
+_LACKING = {"seq=2048": "sequence", "gbs=256": "work"}
 #: How far the printed size of a network lies from its parameters at most: 7B is 6.74 or 7.62 billion.
 PRINTED_SIZE = 0.1
 
@@ -120,7 +125,7 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
         recomputed=flags.get("recomputation"),
         adapters=flags.get("adapters", False) or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower())),
     )
-    return _with_rate(run, cells, numbers) if run.network.parameters else run
+    return _with_rate(run, cells) if run.network.parameters else run
 
 
 def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedNetwork:
@@ -145,61 +150,61 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
     return replace(network, **{"parameters": parameters, "active": active, **shape})
 
 
-def _with_rate(run: TrainingRun, cells: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainingRun:
-    """Return a run with its samples a second and the time of its step: from a rate, or from a step's time."""
-    sample, batched = run.network.sample, next((name for name in cells if canonical_of(name) == "batch"), "")
-    passes = numbers.get("micro_batch", 0.0) * numbers.get("micro_batches", 1.0)
-    splits = float(np.prod([numbers.get(way, 1.0) for way in SPLITS]))
-    length, batch = run.sequence if sample == "tokens" else 1.0, numbers.get("batch", passes / splits)
-    is_open = run.devices > 1.0 and "global_batch" not in numbers and plain_name(batched) in ("batch", "batch_size")
-    global_batch = numbers.get("global_batch", 0.0 if is_open else batch * run.devices)
-    of_a_step = length * global_batch
-    #: Samples of the network in one of what is counted.
-    worth = dict.fromkeys(("", "samples", "sequences", "sentences"), length) | dict.fromkeys(STEP_WORDS, of_a_step)
-    worth |= dict.fromkeys(("tokens",) if sample == "tokens" else ("images", "frames"), 1.0)
-    headers = ((header_of(column), number_of(cell)) for column, cell in cells.items())
-    rates = [
-        ("step" if header.kind == "time" else header.counted, header, value)
-        for header, value in headers
-        if value and header.kind in ("rate", "time") and header.of != "job"
-    ]
-    for counted, header, value in sorted(rates, key=lambda rate: rate[0] != sample):
-        if samples := worth.get(counted, 0.0):
-            is_of_all = "global_batch" in numbers if counted in STEP_WORDS else not header.shared
-            sharing = run.nodes if header.level == "nodes" else run.devices
-            unit = DURATIONS.get(header.unit, 1.0)
-            rate = samples / (value * unit) if header.kind == "time" else samples * value / unit
-            rate *= sharing if header.shared else 1.0
-            mistakes = _usual_mistakes(header, counted, is_of_all, run.devices, sharing, length)
-            return replace(run, rate=rate, mistakes=mistakes, step_seconds=of_a_step / rate)
-    if not rates or run.printed or run.stated:
-        return run
-    counted, header, _ = rates[0]
-    if counted in ("tokens", "images"):
+def _with_rate(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
+    """Return a run with the rate that its row shows: that of the network's samples first, a time of no step last."""
+    row = {n: number for n, cell in cells.items() if canonical_of(n) not in LEVELS and (number := number_of(cell))}
+    row |= {"devices": run.devices, "nodes": run.nodes}
+    headers = {n: header for n in row if (header := header_of(n)).kind in ("rate", "time") and header.of != "job"}
+    later = {n: (h.counted != run.network.sample, h.kind == "time" and h.of != "step") for n, h in headers.items()}
+    rated = [attempted(_rated, run, row, name) for name in sorted(headers, key=later.__getitem__)]
+    known = next((one for one in rated if isinstance(one, TrainingRun)), None)
+    errors = [one for one in rated if isinstance(one, GenperfError)]
+    if errors and not (known or run.printed or run.stated):
+        raise errors[0]
+    return known or run
+
+
+def _rated(run: TrainingRun, row: Mapping[str, float], name: str) -> TrainingRun:
+    """Return a run with the rate of a column, as the panel reads the row; what it may be of is asked back."""
+    header, sample = header_of(name), run.network.sample
+    counted = "step" if header.kind == "time" else header.counted
+    others = {"images", "frames"} if sample == "tokens" else {"tokens"}
+    if counted in others or (header.shared and header.counted in STEP_WORDS):
         what = f"{run.network.name} is trained on {sample}, and the rate is of {counted}"
         raise GenperfError(what, hint=f"a rate in {sample}/s, or another network")
-    if counted in STEP_WORDS and is_open:
-        what = f"{batched}={batch:g} may be of each device or of all"
-        raise GenperfError(what, hint=f"gbs={batch:g} of all, or batch_per_gpu={batch:g} of each")
-    speed = f"{counted} a second" if counted else "a rate without a unit"
-    needed = {"seq=2048": length, "gbs=256": global_batch if counted in STEP_WORDS else 1.0}
-    lacking = " and ".join(setting for setting, value in needed.items() if not value)
-    what = f"{'the time of a step' if header.kind == 'time' else speed} may be of any number of {sample}"
-    raise GenperfError(what, hint=f"add {lacking}, or give tok/s")
+    columns = {n: np.array([v]) for n, v in row.items() if n == name or header_of(n).kind not in ("rate", "time")}
+    table = Recognised(source_of_columns(columns, "the run"), want=name, alone=True).table()
+    batch, of_all = table.panel.find("batch"), table.panel.find("global_batch")
+    batched = batch.name if batch is not None and of_all is None and run.devices > 1.0 else ""
+    is_open, is_step = plain_name(batched) in ("batch", "batch_size"), counted in STEP_WORDS
+    if is_open and is_step:
+        what = f"{batched}={row[batched]:g} may be of each device or of all"
+        raise GenperfError(what, hint=f"gbs={row[batched]:g} of all, or batch_per_gpu={row[batched]:g} of each")
+    quantities = quantities_of(table.panel, {} if sample == "tokens" else {"sequence": ONE})
+    if lacking := [setting for setting, read in _LACKING.items() if not quantities.has(read)]:
+        speed = f"{counted} a second" if counted else "a rate without a unit"
+        what = f"{'the time of a step' if header.kind == 'time' else speed} may be of any number of {sample}"
+        raise GenperfError(what, hint=f"add {' and '.join(lacking)}, or give tok/s")
+    known = {**table.columns, table.target.name: table.measured}
+    rate = float(quantities.values(["tokens_per_s"], known)["tokens_per_s"][0])
+    samples = None if is_open else table.panel.node("global_batch")
+    of_a_step = 0.0 if samples is None else run.sequence * float(values_of(samples, known)[0])
+    mistakes = _usual_mistakes(run, header, of_all is not None if is_step else not header.shared)
+    return replace(run, rate=rate, step_seconds=of_a_step / rate, mistakes=mistakes)
 
 
-def _usual_mistakes(
-    header: Header, counted: str, is_of_all: bool, devices: float, sharing: float, length: float
-) -> tuple[tuple[str, float], ...]:
+def _usual_mistakes(run: TrainingRun, header: Header, is_of_all: bool) -> tuple[tuple[str, float], ...]:
     """Return what is usually mistaken in a rate or a step's time, and the factor on the rate that mends each."""
-    is_step, is_time, sequence = counted in STEP_WORDS, header.kind == "time", length or 1.0
+    is_time, is_tokens, sequence = header.kind == "time", header.counted == "tokens", run.sequence or 1.0
+    sharing = run.nodes if header.level == "nodes" else run.devices
+    is_step = is_time or header.counted in STEP_WORDS
     noun = "batch" if is_step else "rate"
     mistakes = (
-        (is_of_all, f"the {noun} is of each device, and not of all", devices),
+        (is_of_all, f"the {noun} is of each device, and not of all", run.devices),
         (not is_of_all, f"the {noun} is of all devices, and not of each", 1.0 / sharing),
         (is_time and header.unit == "ms", "the time is in seconds, and not in milliseconds", 1e-3),
         (is_time and header.unit == "s", "the time is in milliseconds, and not in seconds", 1e3),
-        (counted == "tokens", "the rate is of sequences, and not of tokens", sequence),
-        (counted != "tokens" and not is_step, "the rate is of tokens, and not of sequences", 1.0 / sequence),
+        (is_tokens, "the rate is of sequences, and not of tokens", sequence),
+        (not is_tokens and not is_step, "the rate is of tokens, and not of sequences", 1.0 / sequence),
     )
     return tuple((text, factor) for holds, text, factor in mistakes if holds and factor != 1.0)

@@ -196,6 +196,17 @@ def test_a_name_means_a_published_network_or_a_size() -> None:
     assert network_named("ResNet50").sample == "images"
 
 
+def test_a_time_of_no_step_is_passed_over() -> None:
+    row = {"gpu": "H100", "gpus": 8, "model": "7B", "latency_us": 5, "batch_per_gpu": 8, "seq_length": 2048}
+    assert run_of_row({**row, "samples_per_s": 37.5}).rate == 76800.0
+
+
+def test_steps_of_each_device_are_no_rate_of_the_network() -> None:
+    for network, sample in (("7B", "tokens"), ("resnet50", "images")):
+        with pytest.raises(GenperfError, match=f"is trained on {sample}, and the rate is of steps"):
+            used(f"8xh100 {network} 0.6 steps/s/gpu gbs=64 seq=2048")
+
+
 @pytest.mark.parametrize(
     ("words", "lacking"),
     [
