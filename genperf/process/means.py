@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.arrays import AnyArray, Array, Mask
+from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.discrepancy.form import deviation, features
 from genperf.errors import ModelError
 from genperf.estimate.prepare import CONTENT_SEED
@@ -31,6 +31,8 @@ MOST_COLUMNS = 600
 ENTERING_COLUMNS = 8
 #: Of a column of unit length, and its multiple for one that grows with a count: growth has to be shown.
 SUM_RIDGE, GROWING_RIDGE = 1e-3, 100.0
+#: Of the sum that shows the terms. With 1e-3 it moved n^0.3 beside a constant of 0.3 to n^0.17 beside none.
+TERM_RIDGE = 1e-5
 #: Of the powers of terms: bounds, prior standard deviation about one, the cost of one that is held, and the noise of a
 #: first fit.
 POWER_BOUNDS = (0.1, 3.0)
@@ -39,7 +41,7 @@ FIXED = 1e6
 SUPPOSED_NOISE = 0.03
 #: Powers of a count, each a form of the sum, and its standard deviation about each. From one start no step leads along
 #: the valley between a constant and a power: n^0.4 was fitted as n^0.6, and all draws were within 0.1 of it.
-POWERS_OF_A_COUNT = (0.2, 0.4, 0.6, 0.8, 1.0, 1.3)
+POWERS_OF_A_COUNT = (0.2, 0.5, 0.8, 1.2)
 COUNT_DEVIATION = 0.15
 #: Share of the rows from which the variance about a sum is estimated at least, and Akaike's weight over the largest
 #: below which a form of the sum has no draws.
@@ -98,16 +100,23 @@ class SumBasis(Struct, frozen=True, eq=False):
     #: Shape (powers,). What they are supposed to be, and the standard deviation about it: 0 of one that is held.
     centre: Array
     deviation: Array
+    #: Places of columns that grow from one worker on, φ·(nᵖ − 1)/p, and of p, −1 of one that has none.
+    grown: Index
+    counts: Index
+    #: Shapes (rows, grown) and (powers, grown). φ, and ones where it has the power.
+    alone: Array
+    raised_alone: Array
     #: Of ln T about the sum, as it is supposed.
     variance: float = SUPPOSED_NOISE**2
 
     def take(self, rows: AnyArray) -> SumBasis:
         """Return the basis at some of the rows."""
-        return replace(self, columns=self.columns[rows], levels=self.levels[rows], logarithms=self.logarithms[rows])
+        of_rows = {name: getattr(self, name)[rows] for name in ("columns", "levels", "logarithms", "alone")}
+        return replace(self, **of_rows)
 
     def without(self, columns: Mask) -> SumBasis:
         """Return the basis with zeros in the place of some columns."""
-        return replace(self, columns=self.columns * ~columns)
+        return replace(self, columns=self.columns * ~columns, alone=self.alone * ~columns[self.grown])
 
     @property
     def stiffness(self) -> Array:
@@ -122,13 +131,29 @@ class SumBasis(Struct, frozen=True, eq=False):
 
     def at(self, powers: Array) -> Array:
         """Return the columns at some powers, shape (rows, columns)."""
-        return self.columns * np.exp((self.logarithms * (powers - 1.0)) @ self.raised) if len(powers) else self.columns
+        return self._grown(powers)[0]
+
+    def _grown(self, powers: Array) -> tuple[Array, Array]:
+        """Return the columns at some powers, and φ/p of the grown ones: p → 0 is a logarithm, and steps stay small."""
+        columns, alone = self.columns, self.alone
+        if len(powers):
+            logarithms = self.logarithms * (powers - 1.0)
+            columns, alone = columns * np.exp(logarithms @ self.raised), alone * np.exp(logarithms @ self.raised_alone)
+        if len(self.grown):
+            power = _power(powers, self.counts)
+            columns, alone = columns.copy(), alone / power
+            columns[:, self.grown] = columns[:, self.grown] / power - alone
+        return columns, alone
 
     def slopes(self, constants: Coefficients) -> Array:
         """Return the derivatives of ln m by ln c of the columns, and behind them by the powers."""
-        shares = self.at(constants.powers) * constants.columns
-        shares = shares / np.maximum(shares.sum(axis=1), 1e-300)[:, None]
-        return np.hstack([shares, self.logarithms * (shares @ self.raised.T)])
+        columns, alone = self._grown(constants.powers)
+        terms, alone = columns * constants.columns, alone * constants.columns[self.grown]
+        # d/dp of φ·(nᵖ − 1)/p is ln n·(φ·(nᵖ − 1)/p + φ/p) less its own part of 1/p.
+        of_count = np.equal.outer(np.arange(len(constants.powers)), self.counts).astype(float)
+        by_powers = self.logarithms * (terms @ self.raised.T + alone @ of_count.T)
+        by_powers -= (terms[:, self.grown] / _power(constants.powers, self.counts)) @ of_count.T
+        return np.asarray(np.hstack([terms, by_powers]) / np.maximum(terms.sum(axis=1), 1e-300)[:, None])
 
     def fitted(self, y: Array, start: Coefficients | None = None) -> Coefficients:
         """Return the constants nearest to ln T, from those of a fit to more rows where they are given."""
@@ -232,14 +257,24 @@ class Mean(Struct, frozen=True, eq=False):
     same: tuple[tuple[int, int, int], ...] = ()
     #: Names of the powers, and what they raise.
     powers: tuple[tuple[str, Node], ...] = ()
+    #: Places of columns φ·nᵖ and φ, of which the first is taken as growth from one worker on, and of p; −1 of one that
+    #: has no power.
+    grown: tuple[tuple[int, int, int], ...] = ()
 
-    def plainest(self, columns: Array) -> Array:
-        """Return the coefficients of the same sum in which φ/n and φ·(1 − 1/n) do not both stand for φ."""
-        out = columns.copy()
+    def plainest(self, constants: Coefficients, whole: bool = True) -> Coefficients:
+        """Return the constants of the same sum in which φ/n and φ·(1 − 1/n) do not both stand for φ.
+
+        Behind the columns are φ·nᵖ as wholes, where φ and φ·(nᵖ − 1), no longer over p, are not to stand for them.
+        """
+        out, wholes = constants.columns.copy(), np.zeros(len(self.grown))
         for falls, rises, alone in self.same:
             both = min(out[falls], out[rises])
             out[[falls, rises, alone]] += [-both, -both, both]
-        return out
+        for place, (grown, alone, power) in enumerate(self.grown):
+            out[grown] /= _power(constants.powers, power)
+            wholes[place] = min(out[grown], out[alone]) if whole else 0.0
+            out[[grown, alone]] -= wholes[place]
+        return constants._replace(columns=np.append(out, wholes))
 
     def drawn(
         self, basis: SumBasis, y: Array, places: Array, apart: bool = False
@@ -274,14 +309,25 @@ class Mean(Struct, frozen=True, eq=False):
         draws = []
         for place, error, moved in zip(number.tolist(), errors, normal[2], strict=True):
             centre = np.clip(ways[place].centre + ways[place].deviation * moved, *POWER_BOUNDS)
-            draws.append(replace(ways[place], centre=centre, variance=variance).fitted(y + error, fits[place]))
-        return fits[int(np.argmax(shares))], draws
+            fit = replace(ways[place], centre=centre, variance=variance).fitted(y + error, fits[place])
+            draws.append(self._of_all(fit, ways[place]))
+        best = int(np.argmax(shares))
+        constants = replace(ways[best], variance=variance).fitted(y, fits[best])
+        return self._of_all(constants, ways[best]), draws
+
+    def _of_all(self, constants: Coefficients, way: SumBasis) -> Coefficients:
+        """Return the constants as those of the whole sum, of a form where φ is left out and φ·nᵖ/p is whole."""
+        columns = constants.columns.copy()
+        for (grown, alone, power), begins in zip(self.grown, way.alone.T, strict=True):
+            if not begins.any():
+                columns[alone] += columns[grown] / _power(constants.powers, power)
+        return constants._replace(columns=columns)
 
     def _ways(self, basis: SumBasis, apart: bool) -> list[SumBasis]:
         """Return the forms of the sum.
 
-        A count grows to a limit or as a power; with products, without, or products alone, which for runs of one factor
-        at a time may have no constant: what does not change with one factor may change with another.
+        A count grows to a limit or as a power; with products, without, or products alone, which grow from no workers on
+        and for runs of one factor at a time may have no constant: what does not change with one may with another.
         """
         factors = np.array([name.count(" × ") + name.count(" / ") - name.startswith("1 / ") for name in self.names])
         rising = np.array(["(1 - 1/" in name for name in self.names])
@@ -293,7 +339,9 @@ class Mean(Struct, frozen=True, eq=False):
         kinds = [np.zeros_like(several)]
         if several.any():
             kinds += [several, ~several & ~constant, *([~several] if apart else [])]
-        return [shape.without(kind) for kind in kinds for shape in shapes]
+        # Where φ is left out, φ·nᵖ has what there is at one worker.
+        begins = np.array([alone for _, alone, _ in self.grown], int)
+        return [replace(s, alone=s.alone * ~kind[begins]).without(kind) for kind in kinds for s in shapes]
 
     def basis(self, table: Mapping[str, AnyArray]) -> SumBasis:
         """Return the columns of the sum at the rows of a table."""
@@ -302,21 +350,29 @@ class Mean(Struct, frozen=True, eq=False):
             columns = [values_of(node, {**table, **units}) for node in self.nodes]
             logarithms = [np.log(values_of(node, table)) for _, node in self.powers]
         levels = np.array([table[f.name] == level for f, level in self.levels], float).reshape(-1, rows).T
-        ridge = np.where(self.growing, SUM_RIDGE * GROWING_RIDGE, SUM_RIDGE)
+        ridge = np.where(self.growing, SUM_RIDGE * GROWING_RIDGE, TERM_RIDGE if self.kind == "terms" else SUM_RIDGE)
         inside = [names_in(node) for node in self.nodes]
         raised = np.array([[name in names for names in inside] for name in units], float).reshape(-1, len(inside))
         # A count has functions enough.
         deviation = np.array([POWER_DEVIATION * name.startswith("p_") for name in units])
         powers = np.array(logarithms).reshape(-1, rows).T, raised, np.ones(len(units)), deviation
-        return SumBasis(np.column_stack(columns), ridge, levels, *powers)
+        whole, (grown, alone, counts) = np.column_stack(columns), np.array(self.grown, int).reshape(-1, 3).T
+        return SumBasis(whole, ridge, levels, *powers, grown, counts, whole[:, alone], raised[:, alone])
 
     def expression(
         self, constants: Coefficients, columns: set[str], draws: Sequence[Coefficients] = ()
     ) -> tuple[Expression, int, Array, Array]:
-        """Return the expression of the terms above zero, how many coefficients it has, its constants and draws."""
-        coefficients = [c._replace(columns=self.plainest(c.columns)) for c in (constants, *draws)]
+        """Return the expression of the terms above zero, how many coefficients it has, its constants and draws.
+
+        What one worker has of a growing term and of its constant no run shows: every other draw counts it to either.
+        """
+        coefficients = [self.plainest(c, place % 2 == 0) for place, c in enumerate((constants, *draws))]
         above = np.any([c.columns > 0.0 for c in coefficients], axis=0)
-        used = [j for j in range(len(self.nodes)) if above[j]]
+        used = np.flatnonzero(above).tolist()
+        nodes = [*self.nodes, *(self.nodes[grown] for grown, _, _ in self.grown)]
+        labels = [*self.names, *(self.names[grown] for grown, _, _ in self.grown)]
+        for grown, alone, _ in self.grown:
+            nodes[grown] = call("subtract", self.nodes[grown], self.nodes[alone])
         names = [unused_name(f"d_{f.name}[{level}]", columns) for f, level in self.levels]
         levels = [Constant(name, "level", -np.inf, np.inf, 0.0) for name in names]
         effects = [
@@ -325,11 +381,11 @@ class Mean(Struct, frozen=True, eq=False):
         factor = [call("exp", chain("add", effects))] if effects else []
         amounts, terms = list[Constant](), dict[str, list[Node]]()
         for j in used:
-            amounts.append(coefficient(unused_name(f"a_{_plain(self.names[j])}", columns | {a.name for a in amounts})))
-            basis = [] if self.nodes[j] == Number(1.0) else [self.nodes[j]]
-            terms.setdefault(self.names[j], []).append(chain("multiply", [Name(amounts[-1].name), *basis, *factor]))
+            amounts.append(coefficient(unused_name(f"a_{_plain(labels[j])}", columns | {a.name for a in amounts})))
+            basis = [] if nodes[j] == Number(1.0) else [nodes[j]]
+            terms.setdefault(labels[j], []).append(chain("multiply", [Name(amounts[-1].name), *basis, *factor]))
         named = tuple(Term(name, chain("add", nodes)) for name, nodes in terms.items())
-        read = {name for j in used for name in names_in(self.nodes[j])}
+        read = {name for j in used for name in names_in(nodes[j])}
         raised = [k for k, (name, _) in enumerate(self.powers) if name in read]
         powers = [exponent(self.powers[k][0], *POWER_BOUNDS, 1.0) for k in raised]
         expression = Expression(self.family or self.kind, named, (*amounts, *levels, *powers))
@@ -361,10 +417,9 @@ def terms_of(table: Table) -> Mean | None:
     shifts = range(0, count * (1 + len(levels)), count)
     at = [call("multiply", node, at_level(*level)) for level in levels for node in plain.nodes]
     same = tuple((a + k, b + k, c + k) for k in shifts for a, b, c in plain.same)
-    copies = len(shifts)
-    return replace(
-        plain, names=plain.names * copies, nodes=(*plain.nodes, *at), growing=plain.growing * copies, same=same
-    )
+    grown = tuple((a + k, b + k, power) for k in shifts for a, b, power in plain.grown)
+    names, growing = plain.names * len(shifts), plain.growing * len(shifts)
+    return replace(plain, names=names, nodes=(*plain.nodes, *at), growing=growing, same=same, grown=grown)
 
 
 def derived(table: Table) -> dict[str, Node]:
@@ -398,30 +453,39 @@ def _scaled(node: Node, table: Table) -> Node:
 def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: tuple[tuple[Factor, str], ...]) -> Mean:
     """Return a sum of a constant and of products of sizes and of functions of counts."""
     factors = [f for f in table.numeric if f.distinct > 1 and f.lower >= 0.0]
-    choices, powers = [_choices(f, functions) for f in factors], []
+    choices, powers, power_of = [_choices(f, functions) for f in factors], list[tuple[str, Node]](), dict[str, int]()
     if kind == "terms":
         for offered, factor in zip(choices, factors, strict=True):
             if factor.distinct >= VALUES_OF_A_POWER:
-                prefix, (label, node, way) = "p" if len(offered) == 1 else "q", offered[-1]
+                prefix, (of, node, way) = "p" if len(offered) == 1 else "q", offered[-1]
                 name = unused_name(f"{prefix}_{factor.name}", {f.name for f in table.factors})
+                power_of[of] = len(powers)
                 powers.append((name, node))
-                offered[-1] = label, call("power", node, Name(name)), way
+                offered[-1] = of, call("power", node, Name(name)), way
     products = list(islice(_products(choices), MOST_COLUMNS - 1))
     if kind != "terms" and one_at_a_time(table):
         # Products of two factors would be a share of both forms; the process about a constant multiplies.
         products = [chosen for chosen in products if len(chosen) == 1]
     named = [[name for name, _, _ in chosen] for chosen in products]
+    counts = {name for offered in choices for name, _, way in offered if way == "grows"}
     place = {frozenset(names): 1 + j for j, names in enumerate(named)} | {frozenset(): 0}
-    same = []
+    same, grown = [], []
     for chosen, j in place.items():
         for name in chosen:
+            if kind == "terms" and name in counts and (alone := chosen - {name}) in place:
+                grown.append((j, place[alone], power_of.get(name, -1)))
             falls, alone = chosen - {name} | {f"1/{name[6:]}"}, chosen - {name}
             if name.startswith("1 - 1/") and falls in place and alone in place:
                 same.append((place[falls], j, place[alone]))
     nodes = (Number(1.0), *(chain("multiply", [node for _, node, _ in chosen]) for chosen in products))
     growing = (False, *(kind == "sum" and any(way == "grows" for _, _, way in chosen) for chosen in products))
     names = ("constant", *map(_name, named))
-    return Mean(kind, label, names, nodes, growing, levels, same=tuple(same), powers=tuple(powers))
+    return Mean(kind, label, names, nodes, growing, levels, "", tuple(same), tuple(powers), tuple(grown))
+
+
+def _power(powers: Array, places: int | Index) -> Array:
+    """Return the powers at some places, 1 at −1."""
+    return np.asarray(np.append(powers, 1.0)[places])
 
 
 def _choices(factor: Factor, functions: Sequence[str]) -> list[Choice]:

@@ -9,11 +9,12 @@ import pytest
 import genperf as gp
 from genperf.discrepancy.form import positions
 from genperf.panel import read_table
-from genperf.process.means import SumBasis, means_of, terms_of
+from genperf.process.means import Coefficients, SumBasis, means_of, terms_of
 
 
 def no_powers(rows: int, columns: int) -> tuple[np.ndarray, ...]:
-    return np.zeros((rows, 0)), np.zeros((0, columns)), np.zeros(0), np.zeros(0)
+    none = np.zeros(0, int), np.zeros(0, int), np.zeros((rows, 0)), np.zeros((0, 0))
+    return np.zeros((rows, 0)), np.zeros((0, columns)), np.zeros(0), np.zeros(0), *none
 
 
 def test_a_share_of_the_constant_holds_it_where_sizes_have_powers() -> None:
@@ -41,7 +42,38 @@ def test_the_power_of_a_count_is_found_beside_a_constant(power: float) -> None:
     found, _ = mean.drawn(mean.basis(medians.columns), np.log(medians.measured), places)
     constant = mean.names.index("constant")
     assert found.powers[-1] == pytest.approx(power, abs=0.1)
-    assert mean.plainest(found.columns)[constant] == pytest.approx(0.3, abs=0.07)
+    assert mean.plainest(found).columns[constant] == pytest.approx(0.3, abs=0.07)
+
+
+def test_what_growth_has_at_one_worker_is_one_share_with_the_constant() -> None:
+    # T = 0.3 + 0.02·batch/n·(2 if b) + 0.1·log₂ n, 1 % noise: 0.3 beside a logarithm, less beside a power of n.
+    counts, batches = (1.0, 2.0, 4.0, 8.0), (16, 32, 64, 128)
+    rows = pd.DataFrame(list(product(counts, batches, "ab")), columns=["workers", "batch", "net"])
+    work = 0.02 * rows.batch / rows.workers * np.where(rows.net == "b", 2.0, 1.0)
+    noise = np.exp(0.01 * np.random.default_rng(1).standard_normal(len(rows)))
+    rows["s"] = (0.3 + work + 0.1 * np.log2(rows.workers)) * noise
+    table = read_table(rows, time="s", intrinsic="batch", extrinsic="workers", categorical="net")
+    explained = gp.explain(gp.fit(table), {"workers": 4, "batch": 32, "net": "a"})
+    constant = explained.terms.set_index("term").loc["constant"]
+    assert constant["lower"] < 0.2 < 0.3 < constant["upper"]
+    joint = next(row for row in explained.together.to_dict("records") if "constant" in row["terms"])
+    assert "workers" in joint["terms"]
+    assert joint["lower"] < 0.5 < joint["upper"]
+    assert joint["upper"] - joint["lower"] < 0.05
+
+
+def test_a_growing_column_has_the_slopes_of_its_formula() -> None:
+    # φ·(nᵖ − 1)/p: by ln c and by both powers, beside differences of 1e-6.
+    rows = pd.DataFrame(list(product((1.0, 2.0, 4.0, 8.0), (8, 32, 128))), columns=["workers", "batch"])
+    medians = read_table(rows.assign(s=1.0 + rows.index), time="s", intrinsic="batch", extrinsic="workers").medians()
+    mean = terms_of(medians)
+    assert mean is not None
+    basis, powers = mean.basis(medians.columns), np.array([0.8, 0.4])
+    at = Coefficients(np.linspace(0.2, 1.0, len(mean.names)), np.zeros(0), powers)
+    slopes = basis.slopes(at)[:, len(mean.names) :]
+    for place, step in enumerate(1e-6 * np.eye(2)):
+        ends = [basis.log_sum(at._replace(powers=powers + sign * step)) for sign in (-1.0, 1.0)]
+        assert (ends[1] - ends[0]) / 2e-6 == pytest.approx(slopes[:, place], abs=1e-7)
 
 
 def test_a_sum_and_levels_are_recovered() -> None:
