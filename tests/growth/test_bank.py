@@ -64,7 +64,7 @@ def test_densities_and_forecasts_are_those_of_a_gaussian_process():
         # A flat level and one of a large variance differ by a constant.
         assert_allclose(np.diff(found[w, :16]), np.diff(density), rtol=1e-5, atol=1e-5)
         across = step**2 * np.minimum.outer(z, x) + vague
-        gain = across @ np.linalg.inv(whole)
+        gain = np.linalg.solve(whole, across.T).T
         one = Posterior(y, layout, np.ones((4, layout.curves.shape[1])), 0.0)
         mean, _, variance = Draws(one, np.full(16, w), curves).forecast(there)
         expected = layout.logarithms(there, curves) + gain @ (y[:, None] - layout.curves[:, :16])
