@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -44,14 +43,3 @@ def test_weights_move_the_fit() -> None:
     frame = pd.concat([SCALES.assign(w=1.0), SCALES[-1:].assign(workers=32, s=5.0, w=0.0)])
     result = gp.fit(table(frame, weight="w"), model="amdahl", lam=0.0)
     assert result.best.values["a"] == pytest.approx(8.0, rel=1e-6)
-
-
-def test_generic_on_many_factors_tells_the_error_of_its_cross_validation() -> None:
-    rng = np.random.default_rng(0)
-    rows = [(n, b) for n in (1, 2, 4, 8, 16) for b in (4, 8, 16, 32, 64, 128)]
-    frame = pd.DataFrame(rows, columns=["workers", "batch"])
-    frame["t"] = 0.01 * frame.batch * frame.workers**0.2 * np.exp(rng.normal(0.0, 0.01, len(frame)))
-    fitted = gp.fit(gp.read_table(frame, time="t", intrinsic="batch", extrinsic="workers"), "generic", draws=5)
-    error = fitted.options["held_out_error"]
-    assert 0.3 < error < 5.0
-    assert fitted.held_out_error == error

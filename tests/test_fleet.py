@@ -138,20 +138,6 @@ def test_a_single_model_is_resumed_too() -> None:
     assert gp.fit(one, "amdahl", draws=3, resume=before) is not before
 
 
-def test_an_interrupted_run_hands_on_what_it_has() -> None:
-    held: list[GroupedResult] = []
-
-    def stopped(tables: Sequence[gp.Table]) -> list[FitResult | str]:
-        if tables[0].frame["net"].iloc[0] == "d":
-            raise KeyboardInterrupt
-        return fitted(tables)
-
-    with pytest.raises(KeyboardInterrupt):
-        fit_fleet(table(), stopped, Engine(), checkpoint=held.append)
-    (result,) = held
-    assert list(result.results) == [("a",), ("b",), ("c",)]
-
-
 def test_checkpoints_come_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[GroupedResult] = []
     fit_fleet(table(), fitted, Engine(), checkpoint=held.append)

@@ -95,15 +95,6 @@ def test_order_of_rows_and_columns(name: str, plain: Callable[[str], np.ndarray]
     np.testing.assert_allclose(predicted(mixed, case.model), plain(name), rtol=SAME)
 
 
-@pytest.mark.parametrize("model", ["amdahl", "ernest", "usl", "generic"])
-def test_order_of_rows_moves_no_bound(model: str) -> None:
-    def bounds(table: pd.DataFrame) -> np.ndarray:
-        result = gp.fit(table, model, time="s", extrinsic="workers", draws=20)
-        return result.predict({"workers": [4, 32, 64]})[["lower", "upper"]].to_numpy(float)
-
-    np.testing.assert_allclose(bounds(SERIES.sample(frac=1.0, random_state=1)), bounds(SERIES), rtol=SAME)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_names_of_columns(name: str, plain: Callable[[str], np.ndarray]) -> None:
     case = CASES[name]
@@ -114,62 +105,11 @@ def test_names_of_columns(name: str, plain: Callable[[str], np.ndarray]) -> None
     np.testing.assert_allclose(predicted(renamed, model, names=names), plain(name), rtol=SAME)
 
 
-@pytest.mark.parametrize("name", [n for n in CASES if n.startswith("factors")])
-def test_names_of_levels(name: str, plain: Callable[[str], np.ndarray]) -> None:
-    case = CASES[name]
-    names = {"tf": "c", "mxnet": "a", "torch": "b"}
-    renamed = case.table.assign(framework=case.table.framework.map(names))
-    at = {**AT, "framework": [names[str(level)] for level in AT["framework"]]}
-    # Another order of the levels is another order of the constants that are searched.
-    # Draws are chosen by weight, and a rounding error may choose a neighbour.
-    np.testing.assert_allclose(predicted(renamed, case.model, at), plain(name), rtol=100 * SEARCHED)
-
-
-def test_names_of_levels_draw_nothing_of_the_generic_expression() -> None:
-    # Five levels of which none is told by its count: their names would order folds, constants and starts.
-    rng = np.random.default_rng(0)
-    nets = ("alexnet", "bert", "gpt", "resnet", "vgg")
-    runs = runs_of(
-        lambda f: f.net.map(dict(zip(nets, (1.0, 3.0, 5.0, 2.0, 4.0), strict=True))) * (0.1 + 0.02 * f.batch**0.9),
-        {"net": nets, "batch": (8, 16, 32, 64)},
-        noise=0.1,
-        repeats=1,
-    )
-    names = dict(zip(nets, rng.permutation([f"n{i}" for i in range(5)]), strict=True))
-    asked = pd.DataFrame({"net": nets, "batch": 128.0})
-    given = {"time": "s", "intrinsic": "batch", "categorical": "net", "draws": 20}
-    plain = gp.fit(runs, "generic", **given).predict(asked)
-    renamed = gp.fit(runs.assign(net=runs.net.map(names)), "generic", **given).predict(
-        asked.assign(net=asked.net.map(names))
-    )
-    for column in ("time", "lower", "upper"):
-        np.testing.assert_allclose(renamed[column].to_numpy(), plain[column].to_numpy(), rtol=SAME)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_unit_of_the_time(name: str, plain: Callable[[str], np.ndarray]) -> None:
     case = CASES[name]
     scaled = case.table.assign(s=case.table.s * 1e3)
     np.testing.assert_allclose(predicted(scaled, case.model, unit="ms"), plain(name), rtol=SEARCHED)
-
-
-@pytest.mark.parametrize("name", [n for n in CASES if n.startswith("factors")])
-def test_unit_of_a_factor(name: str, plain: Callable[[str], np.ndarray]) -> None:
-    case = CASES[name]
-    scaled = case.table.assign(batch=case.table.batch / 1024)
-    at = {**AT, "batch": [float(value) / 1024 for value in AT["batch"]]}
-    # A factor is divided by its centre, which is rounded to three digits: the penalty is not quite the same.
-    np.testing.assert_allclose(predicted(scaled, case.model, at), plain(name), rtol=100 * SEARCHED)
-
-
-def test_repeats_in_two_files(tmp_path: Path, plain: Callable[[str], np.ndarray]) -> None:
-    FACTORS[::2].to_csv(tmp_path / "a.csv", index=False)
-    FACTORS[1::2].to_csv(tmp_path / "b.csv", index=False)
-    table = gp.read_table(
-        str(tmp_path / "*.csv"), time="s", extrinsic="workers", intrinsic="batch", categorical="framework"
-    )
-    result = gp.fit(table, "generic", draws=20)
-    np.testing.assert_allclose(result.predict(pd.DataFrame(AT)).time, plain("factors, generic"), rtol=SEARCHED)
 
 
 def test_hash_seed_and_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

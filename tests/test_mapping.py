@@ -45,13 +45,6 @@ def same(one: pd.DataFrame, other: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(one, renamed, check_like=True)
 
 
-def test_efficiency_knows_the_workers_and_their_batch(named: gp.FitResult, mapped: gp.FitResult) -> None:
-    one, other = (gp.explain(result, {"batch": 16}, knee=True) for result in (named, mapped))
-    assert (one.scaling.kind, other.scaling.kind, other.scaling.along) == ("weak", "weak", "world")
-    same(one.scaling.curve, other.scaling.curve)
-    same(one.terms, other.terms)
-
-
 def test_advice_knows_them_too(named: gp.FitResult, mapped: gp.FitResult) -> None:
     over = {"workers": "1:32:*2", "batch": [16, 32]}
     least, job = "time*50000/(workers*batch)", Job(steps="50000/(workers*batch)")

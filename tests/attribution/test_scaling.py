@@ -193,14 +193,6 @@ def test_a_level_has_the_doubling_of_its_exponent(result: gp.FitResult, by_level
     assert doublings(result, {"net": "vgg"})["workers"] == pytest.approx(workers.times["vgg"])
 
 
-def test_without_categories_there_is_none() -> None:
-    one = runs().query("net == 'vgg'").drop(columns="net")
-    table = gp.read_table(one, time="t", intrinsic="batch", extrinsic="workers")
-    explanation = gp.explain(gp.fit(table, "generic", draws=5))
-    assert len(explanation.doublings) == 0
-    assert "doublings" not in explanation.to_dict()
-
-
 def test_every_level_is_doubled_at_one_configuration() -> None:
     # Separable, but each framework was measured at other sizes: a level cannot change what a doubling does.
     rows = [(f, b, n) for f, batches in (("x", (8, 16, 32)), ("y", (64, 128, 256))) for b in batches for n in (1, 2, 4)]
@@ -216,13 +208,6 @@ def test_every_level_is_doubled_at_one_configuration() -> None:
 # --- ratios of predictions: what both share cancels, and the interval is that of the draws ---------------------------
 
 
-@pytest.fixture(scope="module")
-def uncounted() -> gp.FitResult:
-    """Return a fit to runs on one to eight devices, whose nodes no column counts."""
-    table = pd.DataFrame({"gpus": [1, 2, 4, 8], "step_s": [0.30, 0.32, 0.33, 0.35]})
-    return gp.fit(gp.read_table(table, time="step_s", extrinsic="gpus", scaling="weak"))
-
-
 @pytest.mark.parametrize(
     ("law", "sentence"),
     [
@@ -236,15 +221,6 @@ def test_growing_pays_where_the_data_decide_it(law: Callable[[np.ndarray], np.nd
     runs = pd.DataFrame({"gpus": counts, "nodes": np.ceil(counts / 4.0), "s": law(counts)})
     result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes", scaling="weak"))
     assert ask(result, {"gpus": 64.0}, Question(work="gpus")).sentences["pays"].startswith(sentence)
-
-
-def test_far_efficiencies_are_blind(uncounted: gp.FitResult) -> None:
-    explained = gp.explain(uncounted, {"gpus": 8}, knee=True)
-    curve = explained.scaling.curve.set_index("gpus")
-    assert explained.trust == ["it can be relied on (ok): inside the measured range"]
-    assert curve["verdict"][8.0] == "ok"
-    assert set(curve["verdict"][curve.index >= 64.0]) == {"extrapolating-blind"}
-    assert "the verdict is extrapolating-blind" in str(explained.scaling)
 
 
 # --- no efficiency, knee or sentence contradicts a measured throughput -----------------------------------------------

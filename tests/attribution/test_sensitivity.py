@@ -129,15 +129,6 @@ def test_term_by_term() -> None:
     assert found.sentence == ("workers=8 takes 3 s less than workers=2; 'compute' makes -6 s of it")
 
 
-def test_framework_against_framework() -> None:
-    # The compute part takes twice as long in pytorch.
-    terms = {"compute": "a/workers*where(framework == 'pytorch', 2, 1)", "rest": "c"}
-    result = model(member(terms, {"a": 8.0, "c": 1.0}, texts=("framework",)), factors=(WORKERS, FRAMEWORK))
-    found = explain(result, {"workers": 4, "framework": "mxnet"}, versus={"framework": "pytorch"}).comparison
-    assert found.terms.set_index("term")["change"].to_dict() == pytest.approx({"compute": 2.0, "rest": 0.0})
-    assert (found.name_a, found.name_b) == ("framework=mxnet", "framework=pytorch")
-
-
 def test_nodes_follow_the_workers_unless_they_are_given() -> None:
     result = model(member({"network": "a*nodes"}, {"a": 1.0}), factors=(WORKERS, NODES))
     assert explain(result, {"workers": 4}, versus={"workers": 16}).comparison.change == pytest.approx(3.0)  # type: ignore[union-attr]

@@ -19,12 +19,12 @@ from worked_models import BATCH, WORKERS, member, model
 import genperf as gp
 from genperf.attribution import compare, explain, scaling, written_lines
 from genperf.attribution.answers import FORM, Explanation
-from genperf.attribution.equation import constants_table, equation, level_exponents
+from genperf.attribution.equation import constants_table, equation
 from genperf.attribution.terms import HIDDEN, limit_of
 from genperf.discrepancy import KernelAxis
 from genperf.errors import GenperfError
 from genperf.panel.panel import Target
-from genperf.words.limit import SAME_WITH_COMPUTATION, limit_sentence, sum_of_terms
+from genperf.words.limit import limit_sentence, sum_of_terms
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
 
@@ -139,21 +139,6 @@ def test_a_factor_may_be_called_like_a_column_of_the_table() -> None:
     assert "<b>" not in explain(model(member({"<b>": "a*workers"}, {"a": 0.5})), {"workers": 2})._repr_html_()
 
 
-def test_each_configuration_has_its_terms() -> None:
-    # T(n) = 1 + 8/n; a from 4 to 12, evenly: the middle 80 % of a/4 is 1.2 to 2.8.
-    draws = [[1.0, a] for a in np.linspace(4, 12, 401)]
-    counts = np.arange(1, 461)
-    found = explain(model(member(AMDAHL, {"c": 1.0, "a": 8.0}, draws)), pd.DataFrame({"workers": counts}), interval=0.8)
-    rows = found.terms.set_index(["term", "workers"])
-    assert rows.loc["parallel", "seconds"].to_numpy() == pytest.approx(8.0 / counts)
-    at_4 = [[1.0, 1 / 3, 1.0, 1.0], [2.0, 2 / 3, 1.2, 2.8]]
-    columns = ["seconds", "share", "lower", "upper"]
-    assert rows.loc[[("serial", 4), ("parallel", 4)], columns].to_numpy() == pytest.approx(np.array(at_4), abs=0.01)
-    # A factor left out is at its centre, 32.
-    left_out = explain(model(member({"work": "a*batch"}, {"a": 0.5}), factors=(WORKERS, BATCH)), {"workers": 2}).terms
-    assert left_out[["batch", "seconds"]].to_numpy().tolist() == [[32.0, 16.0]]
-
-
 def lines_of(shares: list[float], elasticities: pd.DataFrame | None = None) -> list:
     rows = [(f"term {k}", share, 0.0, share + 0.17, share) for k, share in enumerate(shares)]
     terms = pd.DataFrame(rows, columns=["term", "seconds", "lower", "upper", "share"])
@@ -191,20 +176,6 @@ def test_what_asks_about_one_configuration_refuses_several(options: dict) -> Non
         explain(
             model(member({"w": "a*batch/workers"}, {"a": 1.0}), factors=(WORKERS, BATCH)), {"batch": [8, 16]}, **options
         )
-
-
-# --- the shorter ways to the parts of a prediction give what the longer ones do --------------------------------------
-
-
-def test_terms_of_one_shape_are_one_part() -> None:
-    """From 8 workers on, at one batch each, nothing tells the computation from a constant or from the second worker."""
-    runs = pd.DataFrame({"workers": [8.0, 16.0, 32.0, 64.0], "batch": 32.0, "s": [0.42, 0.437, 0.454, 0.47]})
-    result = gp.fit(gp.read_table(runs, time="s", extrinsic="workers", intrinsic="batch"))
-    limit = limit_of(result, {"workers": np.array([256.0]), "batch": np.array([32.0])}, 0.9)
-    together = next(part for part in limit.parts if part.label == SAME_WITH_COMPUTATION)
-    assert {"computation", "constant", "leaving the node"} <= set(together.terms)
-    apart = explain(result, pd.DataFrame({"workers": [256.0], "batch": [32.0]}), 0.9).terms.set_index("term")
-    assert together.share.value == pytest.approx(apart.loc[list(together.terms), "share"].sum())
 
 
 # --- members with equal plain labels are one line: their weights are added up ----------------------------------------
@@ -259,12 +230,6 @@ def test_interactions_stand_below_the_terms() -> None:
     below = lines.index("every term but a constant one times")
     assert any("net = vgg and precision = fp16" in line for line in lines[below + 1 :])
     assert not any("net = vgg and precision = fp16" in line for line in lines[:below])
-
-
-def test_another_family_has_its_own_formula() -> None:
-    runs = pd.DataFrame({"workers": [1, 2, 4, 8], "t": [8.0, 4.0, 2.0, 1.0]})
-    result = gp.fit(gp.read_table(runs, time="t", extrinsic="workers"), "amdahl", draws=5)
-    assert (written_lines(result), level_exponents(result)) == ([], [])
 
 
 def test_the_written_numbers_give_the_prediction() -> None:

@@ -96,13 +96,6 @@ def test_neighbours_on_a_node_slow_each_other() -> None:
     assert gp.why(runs).causes[0].cause == "contention inside the node"
 
 
-def test_a_start_up_is_counted_in_the_time_of_a_job() -> None:
-    cells = [(n, 100.0 + 400.0 / n) for n in (1, 2, 4, 8)]
-    runs = gp.read_table(pd.DataFrame(cells, columns=["gpus", "job_s"]), time="job_s", extrinsic="gpus", scaling="job")
-    # An exchange of a ring that nothing hides has the very same times: 500/n + 100·(n - 1)/n.
-    assert {cause.cause for cause in gp.why(runs).causes[:2]} == {"start-up counted in", "exchange not overlapped"}
-
-
 def test_of_many_runs_some_are_read_at_every_count() -> None:
     cells = [(m, b, LAWS["exchange not overlapped"](m, b)) for m in (1, 2, 4, 8, 16) for b in range(8, 248, 8)]
     runs = pd.DataFrame(cells, columns=["nodes", "batch", "step_s"])
@@ -128,14 +121,6 @@ def test_where_no_law_fits_or_nodes_are_not_counted_no_cause_is_certain() -> Non
     assert found.none < 0.5
     assert max(cause.probability for cause in found.causes) < 0.5
     assert INPUT not in {cause.cause for cause in found.causes[:2]}
-
-
-def test_the_same_runs_have_the_same_probabilities_from_a_model_and_again() -> None:
-    runs = table(LAWS["slow link"])
-    first, again, model = (gp.why(of, hints=HINTS) for of in (runs, runs, gp.fit(runs)))
-    assert first.to_dict() == again.to_dict() == model.to_dict()
-    probabilities = [first.none, *(cause.probability for cause in first.causes)]
-    assert sum(probabilities) <= 1.0 + 1e-9
 
 
 def test_each_cause_says_what_speaks_for_it_and_what_decides() -> None:
@@ -181,14 +166,3 @@ def test_levels_and_quantities_that_are_not_there_are_named(file: str, shell: Sh
     errors = refusal(shell, "explain", file, "--why", "--at", "clutter=new")
     assert "no factor is called 'clutter'" in errors
     assert "did you mean 'cluster'" in errors
-
-
-def test_ask_names_the_cause_of_a_low_efficiency_only(shell: Shell, tmp_path: Path) -> None:
-    path = tmp_path / "two.csv"
-    path.write_text("gpus,nodes,batch_per_gpu,step_s\n8,1,32,0.30\n16,2,32,0.52\n32,4,32,0.61\n")
-    out = done(shell, "ask", str(path), "--at", "gpus=64", "--json")
-    answer = json.loads(out)
-    assert answer["normal"]["percentile"] < 25.0
-    assert answer["causes"][0]["decide_by"]
-    path.write_text("gpus,nodes,batch_per_gpu,step_s\n8,1,32,0.30\n16,2,32,0.31\n32,4,32,0.32\n")
-    assert json.loads(shell("ask", str(path), "--at", "gpus=64", "--json")[1])["causes"] == []

@@ -52,17 +52,6 @@ def test_predict_writes_both_quantities_with_their_intervals(shell: Shell, fitte
     assert [row["time"] for row in rows] == [row["time"] for row in alone["predictions"]]
 
 
-def test_formulas_read_further_quantities(shell: Shell, fitted: str) -> None:
-    shown = ["--show", "gb_s=memory*time", "--show", "free=80-memory"]
-    out = shell("predict", fitted, "--at", "gpus=2", "--at", "batch=16", *shown, "--json")[1]
-    (row,) = json.loads(out)["predictions"]
-    assert row["gb_s"] == pytest.approx(row["memory"] * row["time"])
-    # Nothing tells how the two depend on each other: all corners count.
-    assert row["gb_s_lower"] == pytest.approx(row["memory_lower"] * row["lower"], rel=1e-6)
-    assert row["gb_s_upper"] == pytest.approx(row["memory_upper"] * row["upper"], rel=1e-6)
-    assert row["free_lower"] == pytest.approx(80 - row["memory_upper"], rel=1e-6)
-
-
 def test_a_capacity_bounds_the_upper_end_of_the_quantity(shell: Shell, fitted: str) -> None:
     out = done(shell, "optimize", fitted, *OVER, "--capacity", "memory=40GB", "--top", "99", "--json")
     best = json.loads(out)["best"]

@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, done
+from helpers import Shell, assert_says
 from msgspec.structs import replace
 
 import genperf as gp
 from genperf.asking.answer import MOST_LINES, card
-from genperf.facts import Interval, Limit, Part, Turn
+from genperf.facts import Interval, Turn
 from genperf.words.growth import turn_sentence
-from genperf.words.limit import limit_sentence
 
 RUNS = pd.DataFrame(
     {"gpus": [1, 2, 4, 8, 16], "nodes": [1, 1, 1, 1, 2], "batch_per_gpu": 32, "step_s": [0.2, 0.21, 0.22, 0.24, 0.29]}
@@ -55,14 +54,6 @@ def test_the_picture_shows_each_measured_run(answer) -> None:
     drawn = [line for line in lines if "┤" in line]
     assert sum(line.count("●") for line in drawn) == 5
     assert not any("┤" in line.plain for line in card(answer, 80, picture=False))
-
-
-def test_a_terminal_without_colours_shows_the_same_text(shell: Shell) -> None:
-    RUNS.to_csv("runs.csv", index=False)
-    out = done(shell, "ask", "runs.csv", "--at", "gpus=64")
-    assert "\x1b" not in out
-    assert out.splitlines()[0].startswith("runs.csv · 5 runs")
-    assert out == shell("ask", "runs.csv", "--at", "gpus=64", "--no-color")[1]
 
 
 @pytest.mark.parametrize(
@@ -116,95 +107,39 @@ def test_nothing_is_said_beside_its_own_probability_of_being_false(count: float,
     assert words in turn_sentence(turn)
 
 
-def test_two_parts_of_a_value_are_no_more_than_all_of_it() -> None:
-    """78 and 27 % of one time: the second is what the first leaves, at most."""
-    parts = (
-        Part("computation", ("computation",), Interval(0.78, 0.7, 0.9)),
-        Part("ring", ("ring",), Interval(0.27, 0.1, 0.3)),
-    )
-    sentence = limit_sentence(Limit("time", "time", 0.9, parts), "gpus=8")
-    shares = [int(share) for share in re.findall(r"(?:, |\()(\d+) %(?: of|\))", sentence)]
-    assert sum(shares) <= 100, sentence
+RATE = {"gpus": [1, 2, 4, 8], "DDP (img/s)": [410.0, 792, 1530, 2905]}
+#: Columns of runs and a question → patterns of the card; those behind a `!` are not there.
+CARDS: dict[str, tuple[dict[str, Any], dict[str, float], list[str]]] = {
+    "microseconds are written as such": (
+        {"nodes": [2, 4, 8, 16], "latency_us": [19.8, 27.1, 36.0, 44.1]}, {"nodes": 32},
+        [r"^latency_us +\d\d\.?\d* µs"],
+    ),
+    "a measured efficiency stands once": (
+        {"gpus": [1, 2, 4, 8], "throughput": [410.0, 792, 1530, 2905], "Efficiency (%)": [100.0, 96.6, 93.3, 88.6]},
+        {"gpus": 16}, ["^efficiency", r"!^efficiency(?s:.*)^efficiency", r"!Efficiency \(%\)"],
+    ),
+    "a rate that is the throughput by another name stands once": (
+        {"gpus": [1, 2, 4, 8], "global_batch": [64, 128, 256, 512], "step_s": [1.0, 1.05, 1.12, 1.2],
+         "samples_per_s": [64.0, 121.904762, 228.571429, 426.666667]}, {"gpus": 16}, ["throughput", "!samples_per_s"],
+    ),
+    "the time of a step stands once in whatever unit": (
+        {"gpus": [1, 2, 4, 8], "step_ms": [120, 131, 139, 151], "images/s": [266, 488, 920, 1695]}, {"gpus": 16},
+        [r"^throughput .*\nstep .*\nefficiency "],
+    ),
+    "several rates have the names of their columns": (
+        RATE | {"FSDP (img/s)": [400.0, 760, 1430, 2600]}, {"gpus": 16}, [r"^DDP .* images/s ", r"^FSDP .* images/s "],
+    ),
+    "one rate is the throughput": (RATE, {"gpus": 16}, ["throughput"]),
+    "a rate of steps with a batch counts samples": (
+        {"gpus": [1, 2, 4], "batch": 12, "it/s": [3.95, 2.9, 2.7]}, {"gpus": 8}, [r"throughput +[\d.]+ samples/s"],
+    ),
+}  # fmt: skip
 
 
-def test_microseconds_are_written_as_such() -> None:
-    runs = pd.DataFrame({"nodes": [2, 4, 8, 16], "latency_us": [19.8, 27.1, 36.0, 44.1]})
-    assert re.search(r"^latency_us +\d\d\.?\d* µs", repr(gp.ask(runs, nodes=32)), re.MULTILINE)
-
-
-def test_a_card_of_a_split_transformer_names_all_that_was_left_open() -> None:
-    ways = [(1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (1, 1, 2), (2, 1, 2), (2, 2, 2), (4, 2, 1)]
-    rows = [(d * t * p, d, t, p, m, 8 / (d * p) / t**0.7 + 0.02 * m) for d, t, p in ways for m in (2, 4)]
-    names = ["devices", "data_parallel", "tensor_parallel", "pipeline_parallel", "micro_batches", "step_s"]
-    answer = gp.ask(pd.DataFrame(rows, columns=names), devices=16)
-    lines = card(answer, 80)
-    text = " ".join(" ".join(line.plain for line in lines).split())
-    assert len(answer.taken) > 2
-    assert f"of {', '.join(f'{name}={value:g}' for name, value in answer.taken.items())}" in text
-    assert len(lines) <= MOST_LINES
-
-
-def test_an_efficiency_that_was_measured_is_not_on_a_card_twice() -> None:
-    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "throughput": [410.0, 792.0, 1530.0, 2905.0]})
-    runs["Efficiency (%)"] = [100.0, 96.6, 93.3, 88.6]
-    answer = gp.ask(runs, gpus=16)
-    assert [value.quantity for value in answer.answers] == ["throughput", "Efficiency (%)"]
-    assert [line.plain.split()[0] for line in card(answer)].count("efficiency") == 1
-    assert "Efficiency (%)" not in answer.card()
-
-
-def test_an_efficiency_that_follows_through_a_speed_up_is_that_of_the_time() -> None:
-    """It is 1 at the first count, and no quantity with a curve of its own, whatever it is called."""
-    runs = pd.DataFrame({"nodes": [8, 64, 512], "seconds": [1.034, 0.172, 0.0467]})
-    runs["speedup"] = (runs["seconds"][0] / runs["seconds"]).round(4)
-    for name in ("efficiency", "parallel efficiency"):
-        runs[name] = (8.0 * runs["speedup"] / runs["nodes"]).round(4)
-        answer = gp.ask(runs, want=name, nodes=4096)
-        seconds = gp.ask(runs, nodes=4096).answers[0].value
-        assert answer.answers[0].value == pytest.approx(1.034 / seconds * 8 / 4096, rel=1e-3)
-        assert answer.card().count("efficiency  ") == 1
-
-
-def test_a_rate_that_is_the_throughput_by_another_name_stands_once() -> None:
-    counts, seconds = np.array([1, 2, 4, 8]), np.array([1.0, 1.05, 1.12, 1.2])
-    runs = pd.DataFrame({"gpus": counts, "global_batch": 64 * counts, "step_s": seconds})
-    text = gp.ask(runs.assign(samples_per_s=64 * counts / seconds), gpus=16).card()
-    assert "throughput" in text
-    assert "samples_per_s" not in text
-
-
-def test_the_time_of_a_step_stands_once_in_whatever_unit() -> None:
-    runs = {"gpus": [1, 2, 4, 8], "step_ms": [120, 131, 139, 151], "images/s": [266, 488, 920, 1695]}
-    rows = [line.plain.split()[0] for line in card(gp.ask(pd.DataFrame(runs), gpus=16), picture=False)[2:5]]
-    assert rows == ["throughput", "step", "efficiency"]
-
-
-def test_several_rates_of_one_kind_have_the_names_of_their_columns() -> None:
-    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "DDP (img/s)": [410.0, 792, 1530, 2905]})
-    text = gp.ask(runs.assign(**{"FSDP (img/s)": [400.0, 760, 1430, 2600]}), gpus=16).card()
-    assert [line.split()[0] for line in text.splitlines() if " images/s " in line] == ["DDP", "FSDP"]
-    assert "throughput" in gp.ask(runs, gpus=16).card()
-
-
-def test_a_rate_of_steps_with_a_batch_counts_samples() -> None:
-    text = gp.ask(pd.DataFrame({"gpus": [1, 2, 4], "batch": 12, "it/s": [3.95, 2.9, 2.7]}), gpus=8).card()
-    assert re.search(r"throughput +[\d.]+ samples/s", text)
-
-
-def test_a_share_that_follows_from_a_throughput_has_a_card_with_header_and_picture() -> None:
-    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.0, 792.0, 1530.0, 2905.0]})
-    runs["share"] = runs["images_per_s"] / runs["gpus"] / 1000.0
-    lines = gp.ask(runs, want="share", gpus=16).card().splitlines()
-    assert lines[0].startswith("DataFrame · 4 runs, 1 to 8 gpus")
-    assert [line.split()[0] for line in lines[2:4]] == ["share", "throughput"]
-    assert any("┤" in line for line in lines)
-
-
-def test_what_was_measured_is_of_the_configuration_that_is_answered() -> None:
-    rows = [(n, layers, 0.1 * layers + 0.02 * n) for n in (1, 2, 4, 8) for layers in (2, 4, 8)]
-    text = gp.ask(pd.DataFrame(rows, columns=["gpus", "layers", "step_s"]), gpus=8).card()
-    layers = int(re.search(r"of layers=(\d)", text)[1])
-    assert f"Measured: step_s of {0.1 * layers + 0.16:.3g} s at gpus=8 (one value)" in text
+@pytest.mark.parametrize("case", CARDS)
+def test_what_a_card_says(case: str) -> None:
+    columns, at, patterns = CARDS[case]
+    assert_says(gp.ask(pd.DataFrame(columns), at=at).card(), patterns)
 
 
 @pytest.mark.parametrize(
@@ -217,14 +152,6 @@ def test_a_speed_up_is_a_multiple_on_every_line(header: str, cells: str) -> None
     answer = gp.ask(runs, GPUs=32)
     assert answer.answers[0].unit == "x"
     assert not re.search(r"(units|samples)/s", "\n".join(line.plain for line in card(answer, 80, footer=True)))
-
-
-@pytest.mark.parametrize(
-    ("name", "count", "next_run"), [("gpus", 2048, "1024 gpus"), ("nodes", 256, "gpus=1024, nodes=128")]
-)
-def test_the_next_run_is_named_by_what_does_not_follow_from_its_count(name: str, count: int, next_run: str) -> None:
-    lines = [line.plain for line in card(gp.ask(WEAK, **{name: count}), 80)]
-    assert any(line.startswith(f"→ next  measure {next_run}: narrows efficiency to ") for line in lines)
 
 
 def test_no_line_about_the_record_is_cut_off() -> None:

@@ -29,12 +29,6 @@ def test_two_numbers_get_a_verdict(shell: Shell) -> None:
     assert re.search(r"\. \d+ % of them keep less than this one\.$", text)
 
 
-def test_the_page_prints_the_sentence(shell: Shell) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "ask-and-compare.md").read_text(encoding="utf-8")
-    sentence = asked(shell, TWO, "--at", "gpus=16")["sentences"]["normal"]
-    assert sentence in " ".join(page.split())
-
-
 @pytest.mark.parametrize(
     ("runs", "at", "step", "words"),
     [
@@ -55,54 +49,6 @@ def test_each_kind_of_step(shell: Shell, runs: str, at: str, step: str, words: s
     given = asked(shell, runs, "--at", at)
     assert given["normal"]["step"] == step
     assert given["sentences"]["normal"].startswith(words)
-
-
-def test_one_run_a_count_is_a_series_whatever_else_grows(shell: Shell) -> None:
-    given = asked(shell, "gpus,nodes,step_s,global_batch\n8,1,0.20,256\n16,2,0.55,512\n", "--at", "gpus=16")
-    # 512 in 0.55 s of twice 256 in 0.2 s.
-    assert given["normal"]["value"] == pytest.approx(0.2 / 0.55, abs=1e-3)
-
-
-def test_a_network_of_too_few_sources_does_not_narrow(shell: Shell) -> None:
-    header, *rows = TWO.splitlines()
-    with_network = "\n".join([f"{header},network", *(f"{row},EDR InfiniBand" for row in rows)]) + "\n"
-    narrowed = asked(shell, with_network, "--at", "gpus=16")["normal"]["narrowed"]
-    assert narrowed == asked(shell, TWO, "--at", "gpus=16")["normal"]["narrowed"]
-
-
-@pytest.mark.parametrize(
-    ("runs", "words"),
-    [
-        ("gpus,nodes,step_s,global_batch\n8,1,0.80,512\n16,2,0.55,512\n", "his series keeps the total batch"),
-        ("gpus,nodes,step_s\n8,1,0.50\n16,2,0.55\n", "if each device keeps its batch"),
-    ],
-)
-def test_what_is_known_of_the_batch_is_in_the_sentence(shell: Shell, runs: str, words: str) -> None:
-    assert words in asked(shell, runs, "--at", "gpus=16")["sentences"]["normal"]
-
-
-@pytest.mark.parametrize("count", ["cores", "threads", "users", "tp"])
-def test_other_counts_are_not_compared_with_training(shell: Shell, count: str) -> None:
-    given = asked(shell, f"{count},seconds\n1,80\n2,41\n4,22\n8,13\n", "--at", f"{count}=8")
-    assert "normal" not in given
-    assert "normal" not in given["sentences"]
-
-
-@pytest.mark.parametrize(
-    ("head", "words", "compared"),
-    [
-        ("machines,time per tree", "", False),
-        ("gpus,minutes per nanosecond (s)", "", False),
-        ("machines,seconds", ",lightgbm", False),
-        ("machines,seconds", ",resnet50", True),
-        ("machines,step_s", "", True),
-    ],
-)
-def test_only_what_trains_networks_is_compared(shell: Shell, head: str, words: str, compared: bool) -> None:
-    rows = "".join(f"{n},{seconds}{words}\n" for n, seconds in ((1, 80), (2, 60), (4, 50), (8, 48)))
-    given = asked(shell, f"{head}{',program' if words else ''}\n{rows}", "--at", f"{head.split(',')[0]}=8")
-    assert ("normal" in given) == compared
-    assert ("causes" in given) == compared
 
 
 def test_hints_show_what_the_exchange_should_cost(shell: Shell) -> None:

@@ -43,20 +43,6 @@ def test_the_cheapest_count_keeps_deadline_and_budget_by_their_upper_ends(shell:
     assert tight["gpus"] == kept["gpus"]
 
 
-def test_without_a_count_the_answer_is_about_the_plan(shell: Shell) -> None:
-    job = ("ask", "--full", "runs.csv", "--samples", "1.2B", "--deadline", "5d")
-    out = done(shell, *job)
-    assert "1.2 billion images within 5 d, the cheapest count of 1 to 128 that keeps it is 8 gpus. It takes 4.7" in out
-    assert "gpu-hours" in out
-    assert "gpu-hours" in done(shell, *(word for word in job if word != "--full"))
-    assert "images/s at gpus=8:" in out
-    assert "images/s at gpus=64:" in shell(*job, "--at", "64")[1]
-
-
-def test_counts_beyond_a_node_fill_their_nodes(shell: Shell) -> None:
-    assert plan(shell, "two.csv", "--samples", "1.2B", "--deadline", "4.7d")["gpus"] % 8 == 0
-
-
 def test_a_plan_that_nothing_keeps_is_a_sentence(shell: Shell) -> None:
     job = ("ask", "--full", "two.csv", "--samples", "1.2B", "--price", "2/h")
     out = done(shell, *job, "--deadline", "1h")
@@ -83,29 +69,3 @@ def test_optimize_keeps_a_budget(shell: Shell) -> None:
     assert "a budget needs a price" in shell(*search, "--budget", "3200")[2]
     errors = refusal(shell, *search, "--price", "2/h", "--budget", "2000")
     assert "the upper end of the cost is above 2000 for each of the 1 cheapest" in errors
-
-
-def test_the_page_says_how_many(shell: Shell) -> None:
-    job = ["--price", "2/h", "--samples", "1.2B", "--deadline", "5d", "--budget", "20000"]
-    roles = ["--throughput", "images_per_s", "--work", "gpus", "--extrinsic", "gpus"]
-    assert shell("report", "runs.csv", *roles, *job, "-o", "page.html")[0] == 0
-    page = Path("page.html").read_text(encoding="utf-8")
-    assert "How many does the work take?" in page
-    assert "the cheapest count of 1 to 128 that keeps both is 8 gpus" in page
-
-
-def test_a_plan_takes_what_is_not_given_from_a_measured_run(shell: Shell) -> None:
-    rows = [f"{n},{batch},{batch / 100 / n + 0.1}" for batch in (512, 1024) for n in (8, 16, 32)]
-    Path("batches.csv").write_text("\n".join(["gpus,global_batch,step_time_s", *rows]))
-    assert plan(shell, "batches.csv", "--samples", "1e9") == plan(
-        shell, "batches.csv", "--samples", "1e9", "--at", "global_batch=512"
-    )
-
-
-def test_how_long_the_tokens_of_a_plan_take_is_written_once(shell: Shell) -> None:
-    Path("tokens.csv").write_text("gpus,tokens_per_s\n1,41000\n2,79200\n4,153000\n8,290500\n")
-    _, out, _ = shell("ask", "tokens.csv", "--at", "gpus=16", "--tokens", "2T", "--full")
-    assert out.count("tokens take") == 1
-    _, out, _ = shell("ask", "tokens.csv", "--at", "gpus=16", "--tokens", "2T", "--deadline", "90d", "--full")
-    assert out.count("tokens take") == 1
-    assert "keeps the limit" in out

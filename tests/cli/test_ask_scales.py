@@ -1,12 +1,7 @@
 """What `ask` knows of a scale: a best count, one node and eight in mind, and sizes in the place of a count."""
 
-import re
-
-import pandas as pd
 import pytest
 from helpers import Shell, asked, csv_of
-
-import genperf as gp
 
 # --- of scales of which more may do less (threads, users, environments) the best count -------------------------------
 
@@ -20,22 +15,6 @@ def test_a_best_count_inside_the_data_is_reported_with_its_uncertainty(shell: Sh
     assert best["count"] == 16
     assert best["lower"] <= 16 <= best["upper"]
     assert answer["sentences"]["best"].startswith("A job gets slower beyond 16 threads (90 %: ")
-
-
-def test_a_best_count_beyond_the_data_has_a_chance(shell: Shell) -> None:
-    answer = asked(shell, csv_of("threads,seconds", ((n, s) for n, s in SECONDS.items() if n <= 8)))
-    best = answer["best"]
-    # 16 threads are the best; a model that has seen eight takes this for possible.
-    assert best["lower"] <= 16
-    assert best["upper"] is None or best["upper"] >= 16
-    assert best["upto"] == 32
-    assert answer["answers"][0]["lower"] < 19.5 < answer["answers"][0]["upper"]
-
-
-def test_nothing_is_reported_where_more_help(shell: Shell) -> None:
-    answer = asked(shell, "gpus,images_per_s\n1,400\n2,796\n4,1588\n8,3170\n")
-    assert answer["best"]["count"] is None
-    assert "best" not in answer["sentences"]
 
 
 # --- not to know the nodes is no reason for a narrower interval ------------------------------------------------------
@@ -55,14 +34,6 @@ def test_the_interval_is_no_narrower_where_nobody_counts_the_nodes(shell: Shell)
     assert "No column counts the nodes" in unknown["sentences"]["nodes"]
     assert '--hint "devices per node=8"' in unknown["sentences"]["nodes"]
     assert "nodes" not in known["sentences"]
-
-
-def test_the_expectation_follows_a_large_exchange(shell: Shell) -> None:
-    """440 MB at 1 Gbit/s are 3.52 s, of which a step of 0.22 s hides little; at 100 Gbit/s they are hidden."""
-    network = (*NODE, "--hint", "parameters=110M", "--hint")
-    slow, quick = (on_one_node(shell, 16, *network, f"bandwidth={rate}Gbit/s")["time"] for rate in (1, 100))
-    assert slow > 3.52
-    assert 0.22 < quick < 0.3
 
 
 # --- a table that varies a batch or another size of the program alone grows with the size, not along a count ---------
@@ -91,22 +62,3 @@ def test_twice_the_largest_batch_is_near_the_law(shell: Shell, quantity: str) ->
     assert answer["lower"] <= law(64) <= answer["upper"]
     # Without a question it is the next doubling.
     assert asked(shell, table)["answers"][0]["value"] == pytest.approx(answer["value"])
-
-
-def test_each_quantity_of_a_size_is_answered(shell: Shell) -> None:
-    rows = ((b, 1000 * step(b), f"{b / step(b):.2f}", 1800 + 55 * b) for b in BATCHES)
-    text = csv_of("batch_size,latency_ms,tokens_per_s,memory_mb", rows)
-    answers = {a["quantity"]: a["value"] for a in asked(shell, text, "--at", "batch_size=64")["answers"]}
-    assert {*answers} == {"latency_ms", "tokens_per_s", "memory_mb"}
-    assert answers["latency_ms"] == pytest.approx(1000 * step(64), rel=0.1)
-
-
-def test_a_latency_beside_a_batch_is_the_time_of_no_step() -> None:
-    """What was measured and what a further run narrows are times, and not the samples of such steps."""
-    answer = gp.ask(pd.DataFrame({"users": [1, 2, 4, 8], "batch": 4, "latency_ms": [100, 120, 150, 220]}), users=16)
-    assert "throughput" not in answer.to_dict()
-    row = next(line for line in answer.card().splitlines() if line.startswith("latency_ms"))
-    assert row.split()[-1] == "220"
-    middle = answer.answers[0].value
-    now, narrowed = re.findall(r"from ([\d.]+)–([\d.]+) to", answer.sentences["next"])[0]
-    assert float(now) < middle < float(narrowed)

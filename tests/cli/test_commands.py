@@ -30,9 +30,6 @@ RUNS = """workers,batch,run,seconds
 HERE = {**os.environ, "PYTHONPATH": str(Path(genperf.__file__).parents[1])}
 ROLES = ["--time", "seconds", "--intrinsic", "batch", "--extrinsic", "workers", "--repeat", "run"]
 
-#: What RUNS were made from, with a = 8 and c = 1.
-LAW = "a/workers + c"
-
 
 @pytest.fixture
 def shell(tmp_path: Path, shell: Shell) -> Shell:
@@ -98,39 +95,6 @@ def test_no_heavy_library_is_imported_in_vain(program: str, heavy: str, tmp_path
     assert done.stderr == "set()\n"
 
 
-def test_fit_predict_explain(shell: Shell, tmp_path: Path) -> None:
-    status, out, err = shell("fit", "runs.csv", *ROLES, "--model", LAW, "-o", "m.json", "--verbose")
-    assert status == 0
-    assert "/workers" in out
-    assert "wrote m.json" in err
-    out = done(shell, "predict", "m.json", "--at", "workers=32,64", "--json")
-    rows = json.loads(out)["predictions"]
-    # T = 8/workers + 1
-    assert [round(r["time"], 1) for r in rows] == [1.2, 1.1]
-    assert all(0 < r["lower"] <= r["time"] <= r["upper"] for r in rows)
-    assert [r["verdict"] for r in rows] != ["ok", "ok"]
-    out = done(shell, "explain", "m.json", "--at", "workers=8", "--json")
-    terms = {t["term"]: t for t in json.loads(out)["terms"]}
-    assert sum(t["share"] for t in terms.values()) == pytest.approx(1.0)
-
-
-def test_groups_and_number_of_workers(shell: Shell, tmp_path: Path) -> None:
-    frame = pd.read_csv(tmp_path / "runs.csv")
-    both = pd.concat([frame.assign(net="a"), frame.assign(net="b<script>", seconds=frame.seconds * 2)])
-    both.to_csv(tmp_path / "both.csv", index=False)
-    roles = [*ROLES, "--group", "net", "--model", "amdahl"]
-    assert shell("fit", "both.csv", *roles, "-o", "one.json")[0] == 0
-    assert shell("fit", "both.csv", *roles, "--workers", "2", "-o", "two.json")[0] == 0
-    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
-    done(shell, "predict", "one.json", "--at", "workers=32", "-o", "out.csv", "-q")
-    out = pd.read_csv(tmp_path / "out.csv")
-    assert out.columns[0] == "net"
-    assert out.time[1] == pytest.approx(2 * out.time[0], rel=1e-3)
-    status, answer, errors = shell("explain", "one.json")
-    assert (status, answer) == shell("explain", "one.json", "--group", "a")[:2]
-    assert "of net=a, the most measured of 2 groups; --group names another" in errors
-
-
 def test_standard_input_and_settings_file(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "genperf.toml").write_text(
         'time = "seconds"\nextrinsic = ["workers"]\n[fit]\nmodel = "amdahl"\nseed = 5\noutput = "from_settings.json"\n'
@@ -144,15 +108,6 @@ def test_standard_input_and_settings_file(shell: Shell, tmp_path: Path, monkeypa
     # The command line wins.
     assert shell("fit", "runs.csv", "--seed", "6")[0] == 0
     assert json.loads((tmp_path / "from_settings.json").read_text())["groups"][0]["model"]["seed"] == 6
-
-
-def test_models_lists_every_family(shell: Shell) -> None:
-    from genperf.models import MODELS
-
-    out = done(shell, "list", "models")
-    assert all(name in out for name in MODELS)
-    out = done(shell, "list", "models", "--json")
-    assert {m["name"] for m in json.loads(out)["models"]} >= set(MODELS)
 
 
 def test_a_failed_write_leaves_the_old_file(shell: Shell, tmp_path: Path) -> None:
@@ -207,11 +162,6 @@ def test_options_of_the_table_stand_behind_an_option_of_their_own(shell: Shell) 
     assert "--loss" not in out
 
 
-def test_a_target_is_also_named_by_at(shell: Shell) -> None:
-    assert shell("fit", "runs.csv", *ROLES, "--model", "amdahl", "-o", "m.json", "-q")[0] == 0
-    assert shell("suggest", "m.json", "--at", "workers=64") == shell("suggest", "m.json", "--target", "workers=64")
-
-
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [
@@ -243,15 +193,6 @@ def test_every_option_stands_in_the_settings_with_a_value_of_its_kind() -> None:
     assert tomllib.loads(text) == {name: {} for name in COMMANDS}
     filled = tomllib.loads(re.sub(r"(?m)^# (\w+ = )", r"\1", text))
     assert (filled["fit"]["model"], filled["fit"]["quiet"], filled["predict"]["interval"]) == ("auto", False, 0.9)
-
-
-def test_names_of_columns_are_found_in_small_letters(shell: Shell) -> None:
-    Path("wide.csv").write_text("framework,1 GPU,2 GPUs,4 GPUs,8 GPUs\na,100,196,380,720\nb,90,178,350,690\n")
-    roles = ("--throughput", "value", "--extrinsic", "GPUs", "--group", "framework")
-    done(shell, "fit", "wide.csv", *roles, "-o", "m.json")
-    for command in ("compare", "predict"):
-        done(shell, command, "m.json", "--at", "gpus=16")
-        assert "apples" in refusal(shell, command, "m.json", "--at", "apples=16")
 
 
 # --- the first look of `fit --quick` ---

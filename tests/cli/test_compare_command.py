@@ -25,21 +25,6 @@ def ranking(shell: Shell, *options: str) -> dict[str, object]:
     return json.loads(out)
 
 
-def test_groups_are_ranked(shell: Shell) -> None:
-    assert shell("fit", "runs.csv", *FIT, "--group", "framework", "-o", "model.json")[0] == 0
-    told = ranking(shell, "--at", "gpus=8")
-    rows = told["ranking"]
-    assert {r["framework"] for r in rows[:2]} == {"jax", "torch"}
-    assert rows[2]["framework"] == "mxnet"
-    assert rows[2]["time"] == pytest.approx(2.0, rel=0.05)
-    assert sum(r["best"] for r in rows) == pytest.approx(1.0)
-    # Two frameworks within 0.3 % under noise of 2 % are not told apart; the third is 30 % slower.
-    assert told["certain"] is False
-    assert rows[2]["best"] < 0.01
-    out = done(shell, "compare", "model.json", "--at", "gpus=8")
-    assert "is likely faster, not certain: " in out.splitlines()[0]
-
-
 def test_another_group_is_a_change_that_its_own_model_answers(shell: Shell) -> None:
     assert shell("fit", "runs.csv", *FIT, "--group", "framework", "-o", "model.json")[0] == 0
     every = {row["framework"]: row["time"] for row in ranking(shell, "--at", "gpus=8")["ranking"]}
@@ -60,48 +45,6 @@ def test_a_difference_beyond_the_interval_is_certain(shell: Shell) -> None:
     assert told["certain"] is True
     assert "jax is faster: mxnet takes" in str(told["sentence"])
     assert ranking(shell, "--at", "gpus=1", "--maximize")["ranking"][0]["framework"] == "mxnet"  # type: ignore[index]
-
-
-def test_levels_of_a_factor_are_ranked(shell: Shell) -> None:
-    options = ["--time", "s", "--extrinsic", "gpus", "--categorical", "framework", "-o", "model.json"]
-    assert shell("fit", "runs.csv", *options)[0] == 0
-    first, named = ranking(shell, "--at", "gpus=8"), ranking(shell, "--at", "gpus=8", "--over", "framework")
-    assert first == named
-    assert first["ranking"][2]["framework"] == "mxnet"  # type: ignore[index]
-    out = done(shell, "compare", "model.json", "--at", "gpus=64", "-o", "ranking.csv")
-    assert "[1] " in out
-    assert Path("ranking.csv").read_text().startswith("framework,time,lower,upper,")
-
-
-def test_groups_whose_steps_differ_in_work_are_ranked_by_throughput(shell: Shell) -> None:
-    # A step of 64 takes longer than one of 32, and does more in that time.
-    laws = (("a", 32, 0.10), ("b", 64, 0.15))
-    rows = [f"{f},{b},{n},{s + 0.01 * n**0.5}" for f, b, s in laws for n in (1, 2, 4, 8)]
-    Path("work.csv").write_text("\n".join(["framework,batch,workers,s", *rows]))
-    roles = ["--time", "s", "--extrinsic", "workers", "--group", "framework,batch", "--model", "a + b*workers**0.5"]
-    assert shell("fit", "work.csv", *roles, "-o", "work.json")[0] == 0
-    status, out, err = shell("compare", "work.json", "--at", "workers=8", "--json")
-    ranking = json.loads(out)
-    assert status == 0
-    assert [row["framework"] for row in ranking["ranking"]] == ["b", "a"]
-    first = ranking["ranking"][0]
-    assert first["throughput"] == pytest.approx(64 * 8 / first["time"])
-    assert first["throughput_lower"] == pytest.approx(64 * 8 / first["upper"])
-    assert "for the same work" in ranking["sentence"]
-    # The question is answered, and not asked back.
-    assert "differ in batch" not in err
-
-
-def test_a_measured_throughput_is_compared_as_such(shell: Shell) -> None:
-    rows = [f"{f},{n},{r * n**0.9}" for f, r in (("a", 400), ("b", 300)) for n in (1, 2, 4, 8)]
-    Path("rates.csv").write_text("\n".join(["framework,gpus,images_per_s", *rows]))
-    roles = ["--throughput", "images_per_s", "--extrinsic", "gpus", "--group", "framework", "--model", "a*gpus**p"]
-    assert shell("fit", "rates.csv", *roles, "-o", "rates.json")[0] == 0
-    out = done(shell, "compare", "rates.json", "--at", "gpus=16")
-    head = out.splitlines()[2].split()
-    assert out.startswith("a is faster: b takes 33 % longer for the same work")
-    assert head[:4] == ["framework", "throughput", "from", "to"]
-    assert "time" not in head
 
 
 #: A step of 80 ms and 20 ms an exchange, of which a message between nodes takes 40 ms; twice the batch, twice the work.

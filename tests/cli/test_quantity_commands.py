@@ -1,17 +1,15 @@
 """`--unit` and `--quantity` through the commands."""
 
-import json
 import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell, done
+from helpers import Shell
 
 import genperf as gp
-from genperf.cli.explain import _read_again, _show
+from genperf.cli.explain import _read_again
 from genperf.cli.options import one_group
-from genperf.cli.output import Output
 
 #: Milliseconds of 8/n + 1 s; gigabytes of 30/n + 2.
 RUNS = "workers,ms,memory_gb\n" + "".join(f"{n},{8000 / n + 1000},{30 / n + 2}\n" for n in (1, 2, 4, 8, 16))
@@ -25,20 +23,6 @@ def shell(tmp_path: Path, shell: Shell) -> Shell:
 
 
 TIME = ["--time", "ms", "--unit", "ms", "--extrinsic", "workers"]
-MEMORY = ["--quantity", "memory_gb:GB", "--extrinsic", "workers"]
-
-
-def test_check_says_the_unit(shell: Shell) -> None:
-    status, out, err = shell("check", "runs.csv", *TIME)
-    assert status == 0
-    assert "time: ms, 1.5 to 9 s\n" in out
-    assert "note: 'ms' is converted from ms to seconds" in err
-    status, out, err = shell("check", "runs.csv", *MEMORY)
-    assert status == 0
-    assert "memory_gb: 3.875 to 32 GB\n" in out
-    assert "converted" not in err
-    target = json.loads(shell("check", "runs.csv", *MEMORY, "--json")[1])["target"]
-    assert target == {"name": "memory_gb", "column": "memory_gb", "unit": "GB", "min": 3.875, "max": 32.0}
 
 
 def test_a_table_is_not_converted_twice(shell: Shell, tmp_path: Path) -> None:
@@ -55,35 +39,6 @@ def test_a_table_is_not_converted_twice(shell: Shell, tmp_path: Path) -> None:
     again = _read_again(chosen, "a", "both.csv", "ms")
     assert again.measured.tolist() == [9.0, 5.0, 3.0, 2.0, 1.5]
     assert again.group == ()
-
-
-def test_a_quantity_may_be_called_efficiency(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "shares.csv").write_text("nodes,efficiency\n1,1\n2,0.8\n4,0.6\n8,0.4\n")
-    roles = ["--quantity", "efficiency", "--extrinsic", "nodes"]
-    assert shell("fit", "shares.csv", *roles, "-o", "m.json")[0] == 0
-    answer = json.loads(shell("ask", "m.json", "--at", "nodes=16", "--json")[1])
-    assert [one["quantity"] for one in answer["answers"]] == ["efficiency"]
-    assert shell("report", "m.json", "-o", "page.html")[0] == 0
-
-
-def test_memory_through_every_command(shell: Shell, tmp_path: Path) -> None:
-    out = done(shell, "fit", "runs.csv", *MEMORY, *LAW, "-o", "m.json", "--verbose")
-    assert "memory_gb (GB) = " in out
-    assert shell("predict", "m.json", "--at", "workers=32")[0] == 0
-    assert shell("explain", "m.json", "--at", "workers=8", "--importance", "runs.csv")[0] == 0
-    out = done(shell, "validate", "runs.csv", *MEMORY, "--models", "last-point", "--scheme", "extrapolate:workers")
-    assert "errors of the predicted memory_gb in %, rmse in GB" in out
-    assert shell("report", "runs.csv", *MEMORY, *LAW, "-o", "page.html")[0] == 0
-    assert shell("report", "m.json", "-o", "page.html")[0] == 0
-
-
-def test_an_explanation_is_in_the_unit_of_the_quantity(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
-    table = gp.read_table("runs.csv", quantity="memory_gb:GB", extrinsic="workers")
-    result = gp.fit(table, "a/workers + c")
-    _show(gp.explain(result, {"workers": 8}), result, True, Output(no_color=True))
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[:3] == ["memory_gb (GB) = 30/workers + 2", "at workers=8", "memory_gb (GB) and share of each term"]
-    assert "elasticity: the change of memory_gb in %, for one % more of a factor" in lines
 
 
 def test_the_measured_column_of_the_command_line_wins_over_the_settings(shell: Shell, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """`predict --show`, `--price`, amounts and ranges."""
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -54,23 +52,6 @@ def test_a_turn_within_the_interval_is_a_bound(shell: Shell) -> None:
     assert row["off_lower"] < min(abs(row["lower"] - 2), abs(row["upper"] - 2))
 
 
-def test_a_later_formula_reads_an_earlier_one(shell: Shell) -> None:
-    (row,) = rows_of(shell, "times.json", "--at", "workers=8", "--show", "twice=2*time", "--show", "half=twice/4")
-    assert row["half"] == pytest.approx(row["time"] / 2)
-    assert row["half_upper"] == pytest.approx(row["upper"] / 2)
-
-
-def test_the_cost_of_a_step_and_of_a_sample(shell: Shell) -> None:
-    (row,) = rows_of(shell, "times.json", "--at", "workers=8", "--price", "3.6/h")
-    # 8 workers, 0.001 a second.
-    assert row["cost"] == pytest.approx(0.008 * row["time"])
-    assert row["cost_upper"] == pytest.approx(0.008 * row["upper"])
-    (row,) = rows_of(shell, "times.json", "--at", "workers=8", "--price", "86.4/d", "--per", "workers/4")
-    assert row["cost"] == pytest.approx(0.002 * row["time"])
-    (row,) = rows_of(shell, "speeds.json", "--at", "gpus=8", "--price", "3.6/h")
-    assert row["cost"] == pytest.approx(0.008 / row["throughput"])
-
-
 def test_an_efficiency_is_shown_with_its_interval(shell: Shell) -> None:
     rows = rows_of(shell, "times.json", "--at", "workers=1,8", "--show", "efficiency")
     # (1 + 8)/(8·(1 + 1))
@@ -92,15 +73,3 @@ def test_ranges_and_amounts_are_understood(shell: Shell) -> None:
     assert [r["workers"] for r in rows] == [16, 32, 64, 128, 1000]
     # A group that is named as a range or an amount stays a name.
     assert shell("predict", "batches.json", "--at", "net=a", "--at", "workers=1:3", "--at", "batch=0.016k")[0] == 0
-
-
-def test_three_digits_for_people_and_all_in_files(shell: Shell, tmp_path: Path) -> None:
-    command = ["predict", "times.json", "--at", "workers=1024", "--show", "x=time*1"]
-    assert shell(*command, "-o", "out.csv")[:2] == (0, "")
-    out = done(shell, *command)
-    line = out.splitlines()[1].split()
-    assert line[0] == "1024"
-    assert all(len(text.replace("0.", "").replace(".", "")) <= 3 for text in line[1:7])
-    (row,) = csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text()))
-    assert len(row["time"]) > 8
-    assert row["x"] == row["time"]

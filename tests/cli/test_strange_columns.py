@@ -158,14 +158,6 @@ def test_a_product_of_two_settings_follows_them_in_every_command(shell: Shell) -
     assert "workers=2" in done(shell, "explain", "runs.csv", *place)
 
 
-def test_names_that_hold_a_count_are_asked_by_it_in_every_command(shell: Shell) -> None:
-    table = csv_of("GPUs,QPS", ((f"{n}x T4", q) for n, q in ((1, 1200), (2, 2200), (4, 4000))))
-    told(shell, table, "--at", "GPUs=8")
-    for command in ("explain", "suggest", "optimize"):
-        option = {"suggest": "--target", "optimize": "--over"}.get(command, "--at")
-        assert "devices" in done(shell, command, "runs.csv", option, "GPUs=8")
-
-
 def test_a_page_of_what_is_no_worker_needs_no_price(shell: Shell) -> None:
     table = csv_of("clients,latency_s,throughput", ((n, 0.02 * n, 1200 - n) for n in COUNTS))
     told(shell, table, "--at", "clients=16")

@@ -56,58 +56,10 @@ def test_every_command_reads_a_folder_a_pattern_and_other_files(shell: Shell, so
             assert json.loads(out)["predictions"] == expected["predictions"]
 
 
-def test_every_command_has_one_reading_of_names_with_counts(shell: Shell) -> None:
-    """A name with a count in it, of runs of which one kind has no count: each kind is a series, in every command."""
-    rates = [("base", 95.1), ("stage-1", 80.2), ("stage-2", 141.3), ("stage-4", 262.8)]
-    Path("stages.csv").write_text("Setup,Speed\n" + "".join(f"{name},{rate} samples/s\n" for name, rate in rates))
-    line = "read as: --throughput Speed --extrinsic stage --group 'Setup kind' --map workers=stage"
-    at = ("--at", "stage=8", "--at", "Setup kind=stage", "--json")
-    told = json.loads(shell("ask", "--full", "stages.csv", *at)[1])
-    by_name = json.loads(shell("ask", "stages.csv", "--at", "Setup=stage-8", "--json")[1])
-    assert by_name["answers"] == told["answers"]
-    (ranked,) = (
-        row
-        for row in json.loads(shell("compare", "stages.csv", "--at", "stage=8", "--json")[1])["ranking"]
-        if row["Setup kind"] == "stage"
-    )
-    told |= {end: told["answers"][0][end] for end in ("verdict", "reason")}
-    ends = ("throughput", "throughput_lower", "throughput_upper", "verdict", "reason")
-    assert {end: ranked[end] for end in ends} == {end: told[end] for end in ends[3:]} | {
-        end: pytest.approx(told[end]) for end in ends[:3]
-    }
-    out = done(shell, "explain", "stages.csv", "--group", "stage", "--at", "stage=8", "--json")
-    step = sum(term["seconds"] for term in json.loads(out)["terms"] if term["stage"] == 8.0)
-    assert step == pytest.approx(told["time"], rel=0.03)
-    printed = [
-        shell("ask", "--full", "stages.csv", "--at", "Setup=stage-8")[1],
-        shell("compare", "stages.csv", "--at", "stage=8")[2],
-        shell("explain", "stages.csv", "--group", "stage")[2],
-        shell("report", "stages.csv", "-o", "page.html")[2],
-        shell("fit", "stages.csv", "-o", "stages.json")[2],
-        shell("suggest", "stages.csv", "--group", "stage", "--target", "stage=8")[2],
-        shell("optimize", "stages.csv", "--over", "stage=1:8")[2],
-        shell("validate", "stages.csv", "--models", "amdahl", "--scheme", "leave-one-out")[2],
-    ]
-    assert [line in text for text in printed] == [True] * len(printed)
-    of_model = json.loads(shell("ask", "--full", "stages.json", *at)[1])
-    assert of_model["throughput"] == told["throughput"]
-    # All smaller counts were measured: the target is the run to make.
-    assert told["sentences"]["next"].startswith("Measure stage=8. The interval at stage=8")
-
-
 def test_check_tells_why(shell: Shell) -> None:
     _, out, _ = shell("check", "runs.csv", "--verbose")
     assert "gpus: setting: its header is a name of workers, whole numbers" in out
     assert "images_per_s: measured: its header or its unit is that of a rate" in out
-
-
-def test_a_count_of_another_name_is_found_by_every_fit() -> None:
-    runs = pd.DataFrame({"p": [1, 2, 4, 8], "wall": [9.31, 4.87, 2.59, 1.53]})
-    table = gp.read_table(runs)
-    assert table.mapping == {"workers": "p"}
-    result = gp.fit(table, "amdahl")
-    assert result.panel.workers.name == "p"
-    assert gp.validate(table, "amdahl", "leave-one-out").frame()["model"].tolist() == ["amdahl"]
 
 
 @pytest.mark.parametrize(
@@ -127,32 +79,6 @@ def test_python_takes_a_frame_a_path_or_a_model_alike(shell: Shell, call: Callab
         columns = [column for column in first if column in other and column != "next"]
         assert columns
         pd.testing.assert_frame_equal(first[columns], other[columns])
-
-
-def test_of_groups_alike_the_first_by_name_answers_whatever_the_order_of_rows() -> None:
-    runs = pd.DataFrame({"gpus": [1, 2, 4] * 2, "images_per_s": [100.0, 190, 360, 120, 230, 450]})
-    runs["system"] = ["zeta"] * 3 + ["alpha"] * 3
-    answers = [gp.ask(table, gpus=8).throughput for table in (runs, runs[::-1], gp.fit(runs), gp.fit(runs[::-1]))]
-    assert answers == pytest.approx([gp.ask(runs, gpus=8, at={"system": "alpha"}).throughput] * 4, rel=1e-9)
-
-
-def test_python_validates_and_reports_a_frame_or_a_path(shell: Shell) -> None:
-    errors = [gp.validate(source, "amdahl", "leave-one-out").frame() for source in (RUNS, "runs.csv")]
-    pd.testing.assert_frame_equal(*(one.drop(columns="seconds") for one in errors))
-    for source in (RUNS, "runs.csv"):
-        assert gp.report(source, "page.html").stat().st_size > 100_000
-
-
-def test_a_model_answers_as_its_table_does(shell: Shell) -> None:
-    assert shell("fit", "nets.csv", "-o", "nets.json")[0] == 0
-    # Without a group both answer from the same one.
-    for at in (("--at", "net=b", "--at", "gpus=16"), ("--at", "gpus=16,net=b"), ("--at", "16")):
-        of_table, of_model = (json.loads(shell("ask", name, *at, "--json")[1]) for name in ("nets.csv", "nets.json"))
-        assert of_model["throughput"] == pytest.approx(of_table["throughput"], rel=1e-6)
-        first, same = of_model["answers"][0], of_table["answers"][0]
-        assert [first[key] for key in ("quantity", "unit")] == [same[key] for key in ("quantity", "unit")]
-        assert first["value"] == pytest.approx(same["value"], rel=1e-6)
-        assert (of_model["verdict"], of_model["taken"]) == (of_table["verdict"], of_table["taken"])
 
 
 @pytest.mark.parametrize("command", ["check", "fit", "validate"])
@@ -260,18 +186,3 @@ def test_a_multiple_is_that_of_the_measured_values_at_every_door(shell: Shell, s
             answers = [shell(command, source, "--at", "gpus=64", "--at", f"model={m}", *ask) for m in (written, named)]
             assert answers[0][:2] == answers[1][:2], (command, source)
             assert answers[0][0] == 0
-
-
-def test_a_page_shows_the_days_of_tokens(shell: Shell) -> None:
-    Path("runs.csv").write_text("gpus,tokens_per_s\n8,25000\n16,48600\n32,94400\n64,182000\n")
-    options = ("--at", "gpus=128", "--tokens", "1T")
-    assert shell("report", "runs.csv", *options, "--price", "2/h", "-o", "page.html")[0] == 0
-    _, card, _ = shell("ask", "runs.csv", *options, "--price", "2/h")
-    days, cost = (
-        next(line.split()[k] for line in card.splitlines() if line.startswith(name))
-        for name, k in (("days", 1), ("training cost", 2))
-    )
-    page = Path("page.html").read_text()
-    assert f'["days","{days} d"' in page
-    assert f'["training cost","{cost}"' in page
-    assert '"size":1000000000000' in page

@@ -19,28 +19,6 @@ def shell(tmp_path: Path, shell: Shell) -> Shell:
 SPEED = ["--throughput", "throughput", "--extrinsic", "gpus"]
 
 
-def at_64(shell: Shell, *options: str) -> dict[str, float]:
-    assert shell("fit", "runs.csv", *SPEED, *options, "-o", "m.json")[0] == 0
-    (row,) = json.loads(shell("predict", "m.json", "--at", "gpus=64", "--json")[1])["predictions"]
-    return row
-
-
-def test_the_unit_of_the_work_changes_no_throughput(shell: Shell) -> None:
-    rows = {work: at_64(shell, "--work", work) for work in ("gpus", "2*gpus", "32*gpus", "1000*gpus")}
-    alone = at_64(shell)
-    for work, row in rows.items():
-        assert row["throughput"] == pytest.approx(alone["throughput"], rel=1e-9), work
-        for name in ("throughput_lower", "throughput_upper"):
-            assert row[name] == pytest.approx(alone[name], rel=1e-8), (work, name)
-    assert rows["32*gpus"]["time"] == pytest.approx(32 * rows["gpus"]["time"], rel=1e-9)
-    assert alone["throughput_lower"] < alone["throughput"] < alone["throughput_upper"]
-    names = list(alone)
-    assert names[1:4] == ["throughput", "throughput_lower", "throughput_upper"]
-    assert names[4:] == ["time", "lower", "upper", "verdict", "reason", "fits"]
-    # The four runs scale at 89 % of perfect; nothing near 64 × 410 is promised, and nothing far below either.
-    assert 0.6 < alone["throughput"] / (64 * 410.2) < 1.0
-
-
 def test_the_knee_of_weak_scaling(shell: Shell) -> None:
     shell("fit", "runs.csv", *SPEED, "--work", "32*gpus", "-o", "m.json")
     out = done(shell, "explain", "m.json", "--knee")
@@ -107,30 +85,3 @@ def priced(shell: Shell) -> Shell:
     roles = ("--time", "step_s", "--extrinsic", "gpus,nodes", "--intrinsic", "batch_per_gpu")
     done(shell, "fit", "priced.csv", *roles, "-o", "m.json")
     return shell
-
-
-OVER = ("--over", "gpus=16", "--over", "nodes=2", "--over", "batch_per_gpu=64", "--minimize", "cost")
-
-
-def test_three_commands_cost_a_worker(priced: Shell) -> None:
-    """A step at 16 gpus costs 16 * 2.5/3600 * its seconds, whatever the table counts beside."""
-
-    def cost(*command: str) -> dict:
-        return json.loads(done(priced, *command, "--price", "2.5/h", "--json"))
-
-    predicted = cost("predict", "m.json", "--at", "gpus=16")["predictions"][0]
-    assert predicted["cost"] == pytest.approx(16 * 2.5 / 3600 * predicted["time"])
-    per_million = cost("ask", "priced.csv", "--at", "gpus=16")["cost_per_million"]
-    assert per_million == pytest.approx(predicted["cost"] / (64 * 16) * 1e6, rel=0.05)
-    assert cost("optimize", "m.json", *OVER)["best"][0]["cost"] == pytest.approx(predicted["cost"])
-    nodes = cost("optimize", "m.json", *OVER, "--machines", "nodes")
-    assert nodes["best"][0]["cost"] == pytest.approx(predicted["cost"] / 8)
-
-
-def test_a_price_is_printed_with_its_unit(priced: Shell) -> None:
-    for command in (
-        ("optimize", "m.json", *OVER),
-        ("ask", "--full", "priced.csv", "--at", "gpus=64"),
-        ("predict", "m.json", "--at", "gpus=64"),
-    ):
-        assert "2.5 per gpu-hour" in "".join(map(str, priced(*command, "--price", "2.5/h")))

@@ -1,8 +1,6 @@
 """Tokens per second, MFU, days and cost of a transformer's training, through the command line."""
 
 import json
-import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -39,18 +37,6 @@ def test_what_a_training_of_tokens_takes(model: str, shell: Shell) -> None:
     # 6·P operations a token, 16 devices of 312 TFLOP/s.
     assert told["mfu"] == pytest.approx(6 * 1e9 * tokens / 16 / 312e12)
     assert told["cost"] == pytest.approx(told["time"] * 16 * 2 / 3600)
-
-
-def test_ask_tells_days_cost_and_mfu_in_a_sentence(model: str, shell: Shell) -> None:
-    runs = pd.read_csv(Path(model).with_name("runs.csv"))
-    runs.assign(gpus=runs.dp * runs.tp * runs.pp).to_csv("counted.csv", index=False)
-    question = ["ask", "--full", "counted.csv", *AT]
-    asked = [*question, "--tokens", "300B", "--peak", "a100", "--price", "2/h"]
-    sentence = r"300B tokens take \S+ d \(\S+ to \S+ d\) at \S+ tokens/s, and cost \S+; MFU is \d+ %\."
-    assert re.search(sentence, done(shell, *asked))
-    told = json.loads(done(shell, *asked, "--json"))
-    assert told["training_cost"] == pytest.approx(told["days"] * 24 * 2 * 16, rel=1e-6)
-    assert "tokens take" not in done(shell, *question)
 
 
 def test_what_a_table_lacks_is_named(shell: Shell) -> None:

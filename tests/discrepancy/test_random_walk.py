@@ -50,27 +50,6 @@ def test_forecast_solves_the_kriging_system(draw: int) -> None:
     assert np.linalg.eigvalsh(covariance_of_draws).min() > -1e-12
 
 
-def test_the_level_of_a_curve_says_nothing() -> None:
-    up = walk().forecast({"n": ASKED}, curve(N) + 5.0, curve(ASKED) + 5.0)
-    np.testing.assert_allclose(up[0], walk().forecast({"n": ASKED}, curve(N), curve(ASKED))[0], atol=1e-12)
-
-
-def test_a_row_does_not_depend_on_the_others() -> None:
-    together = walk(trend=0.1).forecast({"n": ASKED}, curve(N), curve(ASKED))
-    for j in range(len(ASKED)):
-        alone = walk(trend=0.1).forecast({"n": ASKED[[j]]}, curve(N), curve(ASKED)[:, [j]])
-        np.testing.assert_allclose(alone[0][:, 0], together[0][:, j], atol=1e-12)
-        np.testing.assert_allclose(alone[1][:, 0], together[1][:, j], atol=1e-15)
-
-
-def test_variance_grows_with_the_distance() -> None:
-    far = np.array([16.0, 32.0, 64.0, 1024.0])
-    _, beyond = walk(trend=0.02).forecast({"n": far}, curve(N), curve(far))
-    _, below = walk(trend=0.02).forecast({"n": 1.0 / far}, curve(N), curve(1.0 / far))
-    assert np.all(np.diff(beyond, axis=1) > 0.0)
-    assert np.all(np.diff(below, axis=1) > 0.0)
-
-
 def test_growth_is_at_most_that_of_a_serial_resource() -> None:
     steep = 3.0 * np.log(ASKED)[None, :] * np.ones((3, 1))
     at_anchors = 3.0 * np.log(N)[None, :] * np.ones((3, 1))

@@ -43,24 +43,6 @@ def test_a_constant_that_the_law_lacks_has_an_interval_from_zero() -> None:
     assert constants.set_index("constant").loc["C", "lower"] == 0.0
 
 
-def test_a_constant_that_a_product_can_stand_for_is_drawn_at_both_ends() -> None:
-    # T = 0.3 alone and 0.4 together: by a product with a step of exp(d), or by a constant of up to 0.3 and the step.
-    runs = pd.DataFrame(list(itertools.product(GRID["batch"], GRID["workers"])), columns=["batch", "workers"])
-    runs["t"] = (0.3 + 0.1 * (runs.workers > 1)) * np.exp(np.random.default_rng(5).normal(0.0, 0.01, len(runs)))
-    fitted = gp.fit(gp.read_table(runs, time="t", intrinsic="batch", extrinsic="workers"), "generic").best
-    lower, upper = np.quantile(fitted.draws[:, fitted.expression.constant_names.index("C")], [0.05, 0.95])
-    assert lower == 0.0
-    assert 0.28 < upper < 0.31
-
-
-def test_two_values_of_a_size_do_not_determine_its_exponent() -> None:
-    two = GRID | {"batch": (16.0, 64.0), "layers": (4.0, 16.0), "workers": (1.0, 4.0)}
-    fitted = gp.fit(separable(two, 0, 0.01), "generic", structure="separable", draws=60).best
-    ends = dict(zip(fitted.expression.constant_names, fitted.constant_interval(0.9), strict=True))
-    assert ends["p_batch"][0] < 0.8 < ends["p_batch"][1]
-    assert ends["p_batch"][1] - ends["p_batch"][0] > 0.15
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_a_product_that_can_stand_for_the_constant_leaves_it_wide(seed: int) -> None:
     # C + a·l·(b + k) + w·(n − 1)/n: of n = 1, 2, 4, 8 a power with a step makes C + w·(n − 1)/n by itself.

@@ -142,18 +142,6 @@ def test_a_device_of_less_memory_is_a_level() -> None:
     assert large > 0.5 > small
 
 
-def test_a_column_of_another_name_is_mapped() -> None:
-    runs = with_failures(18.0)
-    named = {"dp": "copies", "tp": "cuts"}
-    table = gp.read_table(
-        runs.drop(columns=["gib", "memory"]).rename(columns=named),
-        time="s", intrinsic="layers,mbs,gbs", extrinsic="copies,cuts,pp,nodes",
-    )  # fmt: skip
-    fits = feasibility_of(table.mapped({"data_parallel": "copies", "tensor_parallel": "cuts"}))
-    mapped, plain = fits.probability(columns(runs.rename(columns=named))), learned_of_memory_demand(runs)
-    np.testing.assert_allclose(mapped, plain.probability(columns(runs)), rtol=1e-6)
-
-
 def transformers(seed: int) -> tuple[pd.DataFrame, pd.Series]:
     """Return 120 layouts, and the bytes of one layer: 24/t + 10 a token and width."""
     rng = np.random.default_rng(seed)
@@ -188,17 +176,6 @@ def test_measured_memory_is_read_beside_the_outcomes() -> None:
     there = runs[runs.gib < 40.0]
     need = np.exp(fits.need.demanded(columns(there)) / fits.need.slope)
     assert np.median(np.abs(need / there.gib - 1.0)) < 0.05
-
-
-def test_runs_that_fail_for_another_reason_are_not_explained_by_memory() -> None:
-    # All runs beyond 4 devices were killed: they need less memory than the others.
-    runs = layout_runs()
-    runs["s"] = np.where(runs.dp * runs.tp * runs.pp > 4, "killed", "1")
-    fits = learned_of_memory_demand(runs)
-    at = {name: np.full(2, value) for name, value in {"layers": 24.0, "mbs": 1.0, "gbs": 64.0}.items()}
-    at |= {"dp": np.array([1.0, 4.0]), "tp": np.array([2.0, 4.0]), "pp": np.ones(2), "nodes": np.array([1.0, 4.0])}
-    few, many = fits.probability(at)
-    assert few > 0.5 > many
 
 
 def test_an_order_that_outcomes_contradict_is_less_certain() -> None:

@@ -14,7 +14,6 @@ from genperf.result import FitResult, GroupedResult
 pytestmark = pytest.mark.usefixtures("one_search")
 #: Seconds of the phases of synchronous SGD where only the workers change: c_f and c_b are zero.
 WORKERS = np.array([1.0, 2, 4, 8, 16, 32])
-TRUE = {"a_f": 0.4, "a_b": 0.9, "beta_n": 0.2, "alpha": 0.001, "u": 0.03}
 ALONE = {
     "forward_s": 0.4 / WORKERS,
     "backward_s": 0.9 / WORKERS,
@@ -83,18 +82,6 @@ def notes(result: FitResult, kind: str) -> list[str]:
     return [n.text for n in result.notes if n.kind == kind]
 
 
-def test_phases_determine_what_the_total_cannot() -> None:
-    from_total = fitted(of_workers(), "s-sgd-none").best
-    assert {"beta_n", "u"} <= set(from_total.unidentified)
-    result = fitted(of_workers(**ALONE), "s-sgd-none")
-    assert not set(TRUE) & set(result.best.unidentified)
-    for name, true in TRUE.items():
-        assert result.best.values[name] == pytest.approx(true, rel=0.01), name
-    assert result.metrics["mape"] < 0.1
-    (note,) = notes(result, "phases")
-    assert "exchange ('exchange_s'), update ('update_s'); h from the total" in note
-
-
 def test_a_total_of_maxima_is_composed() -> None:
     result = fitted(of_grid(*ALL), "s-sgd")
     assert result.best.values == pytest.approx(MANY, rel=0.01)
@@ -138,16 +125,6 @@ def test_the_column_of_the_exchange_tells_what_carries_it(exchange: Any, constan
     assert result.metrics["mape"] < 0.1
 
 
-def test_an_update_without_a_column_is_what_is_left_of_the_total() -> None:
-    measured = [name for name in ALL if name != "update_s"]
-    for update in (0.0, 0.02):
-        phases = phases_of_grid().assign(update_s=update)
-        frame = pd.concat([GRID, phases[measured]], axis=1).assign(t=overlapped(phases))
-        best = fitted(frame, "s-sgd").best
-        assert ("u" in best.values) == (update > 0)
-        assert best.values.get("u", 0.0) == pytest.approx(update, rel=0.01)
-
-
 @pytest.mark.parametrize("model", ["s-sgd-none", "s-sgd-input"])
 def test_the_overlap_that_the_total_speaks_for_is_named(model: str) -> None:
     result = fitted(of_grid(*ALL), model)
@@ -156,31 +133,6 @@ def test_the_overlap_that_the_total_speaks_for_is_named(model: str) -> None:
         note == "with the overlap of 's-sgd-full' the composed total has a mean error of 0.0 %: try --model s-sgd-full"
     )
     assert result.metrics["mape"] > 10.0
-
-
-@pytest.mark.parametrize(
-    ("measured", "determined"),
-    [
-        (("forward_s", "io_s"), {"a_f", "c_f", "i", "a_b"}),
-        (("exchange_s",), {"beta_r", "beta_n", "alpha", "a", "u"}),
-        (("backward_s", "exchange_s", "update_s"), {"a_b", "c_b", "beta_r", "beta_n", "alpha", "u", "a_f"}),
-    ],
-)
-def test_what_is_not_measured_is_fitted_to_the_total(measured: tuple[str, ...], determined: set[str]) -> None:
-    # Without constants that only a measured phase can show.
-    phases = phases_of_grid()
-    for phase, constant in (("forward_s", "c_f"), ("backward_s", "c_b")):
-        if phase not in measured:
-            phases[phase] -= MANY[constant]
-    # Nor another proportion of the passes than one to two, where neither is measured.
-    if not {"forward_s", "backward_s"} & set(measured):
-        phases["backward_s"] = 2 * phases.forward_s
-    true = MANY | {"a": 3 * MANY["a_f"]}
-    frame = pd.concat([GRID, phases[list(measured)]], axis=1).assign(t=overlapped(phases))
-    result = fitted(frame, "s-sgd")
-    assert result.metrics["mape"] < 0.5
-    for name in determined:
-        assert result.best.values[name] == pytest.approx(true[name], rel=0.01), name
 
 
 def test_a_phase_that_takes_no_time() -> None:
@@ -238,12 +190,6 @@ def test_fixed_constants() -> None:
     assert "update fitted to the total" in notes(result, "phase_left_out")[0]
     with pytest.raises(ModelError, match="no constant 'a' to fix"):
         fitted(of_grid(*ALL), "s-sgd", fix={"a": 1.0})
-
-
-def test_other_models_do_not_see_phases() -> None:
-    with_phases, without = fitted(of_workers(**ALONE), "ernest"), fitted(of_workers(), "ernest")
-    assert with_phases.best.values == without.best.values
-    assert not notes(with_phases, "phases")
 
 
 def test_groups_each_have_their_phases_and_resume_sees_a_change() -> None:

@@ -15,12 +15,11 @@ from genperf.estimate import FitOptions, affordable, at_once, estimate_alike
 from genperf.estimate.candidates import (
     CONSTANTS_PER_ROW,
     MAX_CONSTANTS,
-    PROMISING_ERROR,
     best_of,
     candidates_of,
     folds_of,
 )
-from genperf.estimate.outcome import RMS_OVER_MEAN, resampled
+from genperf.estimate.outcome import resampled
 from genperf.estimate.problem import problem_of
 from genperf.models import family_named
 from genperf.models.generic import MAX_TERM_LEVELS, Structure, generic
@@ -92,18 +91,6 @@ def test_structures_larger_than_the_table_are_left_out() -> None:
     with pytest.raises(ModelError, match="at most 200") as caught:
         generic(of_nets(MAX_TERM_LEVELS + 1))
     assert "--group net" in str(caught.value.hint)
-
-
-def test_only_promising_expressions_go_on_to_stronger_penalties() -> None:
-    rng = np.random.default_rng(0)
-    frame = runs(80)
-    product = read(frame.assign(t=(frame.layers * frame.batch / frame.workers) * np.exp(rng.normal(0.0, 0.02, 80))))
-    separable = generic(product.factors, Structure("separable"))
-    candidates = candidates_of([separable, PRODUCTS[0]], product, FitOptions(), 0)
-    errors = {c.expression: [d.error for d in candidates if d.expression is c.expression] for c in candidates}
-    assert len(errors[separable]) == 1
-    assert errors[separable][0] > (1.0 + PROMISING_ERROR) * errors[PRODUCTS[0]][0]
-    assert len(errors[PRODUCTS[0]]) > 1
 
 
 # --- growing interactions: planted ones are recovered, others are pruned, and the arrays agree with the expression ---
@@ -231,31 +218,6 @@ def test_search_and_polish_reach_no_lower_cost(loss: str, penalty: str) -> None:
 def test_what_one_solution_does_not_settle_is_searched(model: str, options: dict[str, Any]) -> None:
     result = gp.fit(table(fleet(1)), model, draws=2, **options)
     assert result["net0"].best.status.evaluations > 10  # type: ignore[index]
-
-
-def test_looking_back_fits_the_smaller_scales_alone() -> None:
-    frame = fleet(3)
-    result = gp.fit(table(frame), "amdahl", lam=0.0, draws=3)
-    smaller = gp.fit(table(frame[frame.workers < 16]), "amdahl", lam=0.0, draws=3)
-    for key, part in table(frame).groups():
-        (evidence,) = result[key].evidence
-        measured = part.measured[-1]
-        predicted = smaller[key].predict({"workers": 16})["time"].iloc[0]
-        assert evidence.error == pytest.approx(abs(np.log(predicted / measured)), rel=1e-9)
-        assert evidence.last_point == pytest.approx(abs(np.log(part.measured[-2] / measured)))
-
-
-def test_what_a_doubling_adds_is_the_root_mean_square_of_all_look_backs() -> None:
-    """Of 1, 2, 4, 8 and 16 workers both 16 and 8 have three smaller counts: each is predicted from these."""
-    frame = fleet(1)
-    fits = {n: gp.fit(table(frame[frame.workers < n]), "amdahl", lam=0.0, draws=3) for n in (8, 16)}
-    (part,) = (part for _, part in table(frame).groups())
-    measured = dict(zip(part.columns["workers"].tolist(), part.measured.tolist(), strict=True))
-    errors = [abs(np.log(fit["net0"].predict({"workers": n})["time"].iloc[0] / measured[n])) for n, fit in fits.items()]
-    spread = gp.fit(table(frame), "amdahl", lam=0.0, draws=50)["net0"].spread
-    added = [RMS_OVER_MEAN * error for error in errors]
-    assert spread.per_doubling == pytest.approx(np.sqrt(np.mean(np.square(added))), rel=1e-6)
-    assert spread.per_doubling > spread.misfit
 
 
 def test_constants_that_are_held_that_nothing_moves_and_that_cannot_be_finite() -> None:

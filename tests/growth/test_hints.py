@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -30,30 +29,8 @@ def test_a_fast_link_narrows_the_second_node_and_a_slow_one_moves_it() -> None:
     assert slow > 10.0 * without
 
 
-def test_bounds_grow_with_the_message() -> None:
-    bounds = [upper(runs(), {**HINTS, "parameters": size}) for size in ("5M", "25M", "125M", "600M")]
-    assert bounds == sorted(bounds)
-
-
 def test_a_published_network_has_its_parameters() -> None:
     assert upper(runs(), {**HINTS, "parameters": "gpt2-xl"}) == upper(runs(), {**HINTS, "parameters": "1.558B"})
-
-
-@pytest.mark.parametrize("bandwidth", ["1Gbit/s", "10Gbit/s"])
-def test_the_expected_time_follows_the_exchange(bandwidth: str) -> None:
-    """110M parameters of four bytes over a link: a step on two nodes takes about as long as its exchange, or longer."""
-    hints = {"bandwidth": bandwidth, "parameters": "110M"}
-    row = gp.fit(runs(), time="s", extrinsic="gpus,nodes", hints=hints).predict({"gpus": 16, "nodes": 2}).iloc[0]
-    exchange = 110e6 * 4.0 * 8.0 / (float(bandwidth.removesuffix("Gbit/s")) * 1e9)
-    assert 0.9 * exchange < row["time"] < 6.0 * exchange
-
-
-def test_inside_the_node_a_hint_changes_nothing_that_was_measured() -> None:
-    told, untold = (
-        gp.fit(runs(), time="s", extrinsic="gpus,nodes", hints=hints).predict({"gpus": [1, 2, 4, 8], "nodes": 1})
-        for hints in (HINTS, None)
-    )
-    assert np.allclose(told["time"], untold["time"], rtol=0.005)
 
 
 def test_measured_nodes_win_over_the_hint() -> None:
@@ -82,25 +59,3 @@ def test_notes(frame: pd.DataFrame, roles: dict[str, str], hints: dict[str, str]
     notes = [n.text for n in result.notes if n.kind.startswith("hint")]
     assert len(notes) == 1
     assert text in notes[0]
-
-
-def test_a_rate_whose_work_is_known_is_held_against_the_exchange_as_its_time_is() -> None:
-    timed = runs().assign(batch_per_gpu=32)
-    rated = timed.assign(images_per_s=32 * timed["gpus"] / timed["s"]).drop(columns="s")
-    hints = {**HINTS, "bandwidth": "1Gbit/s"}
-    asked = (
-        gp.ask(frame, gpus=16, nodes=2, hints=hints, **more)
-        for frame, more in ((timed, {}), (rated, {}), (rated.drop(columns="batch_per_gpu"), {"work": "32*gpus"}))
-    )
-    by_time, *by_rate = (answer.facts.expected.value.ends for answer in asked)
-    assert by_time[0] > 0.8
-    assert by_rate == [pytest.approx(by_time, rel=1e-3)] * 2
-
-
-def test_groups_have_messages_of_their_own() -> None:
-    frame = pd.concat([runs().assign(net=name, weights=size) for name, size in (("small", 5e6), ("large", 500e6))])
-    result = gp.fit(
-        frame, time="s", extrinsic="gpus,nodes", group="net", hints={"bandwidth": "100Gbit/s", "parameters": "weights"}
-    )
-    small, large = (result[(name,)].predict({"gpus": 16, "nodes": 2})["upper"].iloc[0] for name in ("small", "large"))
-    assert large > 1.5 * small

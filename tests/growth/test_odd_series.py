@@ -63,23 +63,3 @@ def test_rows_in_any_order_are_one_series() -> None:
         table = gp.read_table(rows.sample(frac=1.0, random_state=seed), time="t", extrinsic="gpus", intrinsic="batch")
         answers.append(gp.fit(table).predict({"gpus": [32], "batch": [128]})[["time", "lower", "upper"]].to_numpy())
     np.testing.assert_allclose(answers[1:], [answers[0]] * 2, rtol=1e-9)
-
-
-@pytest.mark.parametrize("levels", [("ring",), ("ring", "tree", "naive")])
-@pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_sizes_of_messages_over_seven_decades_are_one_series(levels: tuple[str, ...]) -> None:
-    sizes = 256.0 * 4.0 ** np.arange(13)
-    rows = pd.DataFrame({"impl": np.repeat(levels, 13), "input_bytes": np.tile(sizes, len(levels))})
-    rows["throughput"] = rows.input_bytes / (70.0 + rows.input_bytes / 5e4)
-    (answer, *_) = gp.ask(rows, input_bytes=2.0 * sizes[-1]).answers
-    assert answer.lower < 5e4 < answer.upper
-
-
-def test_fewer_than_the_fewest_that_were_measured_have_an_interval() -> None:
-    # Jobs of 2400/n + 2 s on 96 ranks and more: fewer ranks than the unit of the exchange exchange nothing.
-    ranks = np.array([96.0, 192.0, 384.0])
-    runs = pd.DataFrame({"ranks": ranks, "time_s": 2400.0 / ranks + 2.0})
-    result = gp.fit(gp.read_table(runs, time="time_s", extrinsic="ranks", scaling="job"))
-    row = result.predict({"ranks": 48}).iloc[0]
-    assert 0.5 * 52.0 < row["lower"] < 52.0 < row["upper"] < 2.0 * 52.0
-    assert np.isfinite(result.explain(at={"ranks": 48}).terms["upper"]).all()

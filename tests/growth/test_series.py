@@ -145,17 +145,6 @@ def test_intervals_and_verdicts(name: str) -> None:
         assert width(found)[0] > 0.4
 
 
-def test_of_one_scale_the_prior_says_the_rest() -> None:
-    found = auto(table([1.0, 1.1], [8.0, 8.0], run=[0, 1])).predict({"workers": [8, 16]})
-    assert found.verdict[1] == "extrapolating-blind"
-    assert width(found)[1] > width(found)[0]
-    # A group of one scale is fitted beside the others.
-    frame = pd.DataFrame({"model": list("aaab"), "workers": [1, 2, 4, 1], "s": [1.0, 1.1, 1.2, 3.0]})
-    result = gp.fit(gp.read_table(frame, time="s", extrinsic="workers", group="model"))
-    assert list(result.results) == [("a",), ("b",)]
-    assert result["b"].predict({"workers": 4}).verdict[0] == "extrapolating-blind"
-
-
 def test_strong_scaling_of_a_global_batch_and_of_a_throughput() -> None:
     found = auto(table(100 / SCALES + 1.0, global_batch=512)).predict({"workers": 32})
     assert found.time[0] == pytest.approx(100 / 32 + 1.0, rel=0.1)
@@ -166,14 +155,6 @@ def test_strong_scaling_of_a_global_batch_and_of_a_throughput() -> None:
     assert given.time[0] == pytest.approx(auto(table(seconds)).predict({"workers": 32}).time[0], rel=1e-2)
     with pytest.raises(FitError, match="auto"):
         gp.fit(table(seconds), fix={"a": 1.0})
-
-
-def test_beyond_the_first_node_is_not_ok() -> None:
-    frame = pd.DataFrame({"gpus": [1, 2, 4, 8], "gpus_per_node": 8, "s": [1.0, 1.01, 1.02, 1.03]})
-    result = auto(gp.read_table(frame, time="s", extrinsic="gpus,gpus_per_node"))
-    found = result.predict({"gpus": 16, "gpus_per_node": 8})
-    assert found.verdict[0] == "extrapolating-blind"
-    assert "no run beyond one node: measure 2 nodes" in found.reason[0]
 
 
 # --- bad input ------------------------------------------------------------------------------------------------------
@@ -190,37 +171,3 @@ def test_an_outlier_among_repeats_is_named_and_does_not_pull() -> None:
     assert "workers=4" in noted[0]
     asked = {"workers": [16, 32]}
     assert with_it.predict(asked).time.to_numpy() == pytest.approx(without.predict(asked).time.to_numpy(), rel=0.02)
-
-
-# --- figures --------------------------------------------------------------------------------------------------------
-
-
-def test_p1_on_every_third_series_stays_as_good() -> None:
-    """DLPerf, 32 devices from 16: better than "as at 16" in median and mean, with intervals that cover."""
-    group = ["config", "batch_per_device"]
-    frame = gp.datasets.frame("dlperf")
-    frame = frame[frame.groupby(group).devices.transform("nunique") >= 5]
-    chosen = frame[frame.groupby(group).ngroup() % 3 == 0]
-    train, held = chosen[chosen.devices <= 16], chosen[chosen.devices == 32]
-    result = gp.fit(gp.read_table(train, time="step_time_s", extrinsic="devices,nodes", group=group))
-    measured = held.groupby([*group, "devices", "nodes"]).step_time_s.median().reset_index()
-    found = result.predict(measured.drop(columns="step_time_s"))
-    last = train[train.devices == 16].groupby(group).step_time_s.median().to_numpy()
-    truth = measured.step_time_s.to_numpy()
-    errors, last_errors = (100 * np.abs(t / truth - 1) for t in (found.time.to_numpy(), last))
-    inside = (found.lower <= truth) & (truth <= found.upper)
-    assert len(errors) == 22
-    assert np.median(errors) < min(4.0, np.median(last_errors))
-    assert errors.mean() < min(4.5, last_errors.mean())
-    assert inside.mean() > 0.85
-    assert np.median((found.upper - found.lower) / truth) < 0.32
-
-
-def test_work_that_all_share_is_that_of_one_worker_whatever_the_smallest_count() -> None:
-    seconds = [419.8, 221.9, 126.3, 79.7]
-    ahead = []
-    for first in (1, 16):
-        runs = pd.DataFrame({"ntasks": [first * n for n in (1, 2, 4, 8)], "s": seconds})
-        result = gp.fit(gp.read_table(runs, time="s", extrinsic="ntasks", scaling="job"))
-        ahead.append(result.predict({"ntasks": [first * n for n in (8, 16, 32)]})["time"].to_numpy())
-    np.testing.assert_allclose(ahead[0], ahead[1], rtol=1e-3)

@@ -154,13 +154,6 @@ def test_scalars_that_frameworks_log_are_a_run(tmp_path: Path) -> None:
     assert (source.columns["iteration-time"].tolist(), source.columns["batch-size"].tolist()) == ([3.0], [64.0])
 
 
-def test_a_folder_of_event_files_is_answered(tmp_path: Path, shell: Shell) -> None:
-    for n in (1, 2, 4, 8):
-        write_events(tmp_path / f"gpus{n}", *((i, [("throughput(tps)", 7000.0 * n**0.9)]) for i in range(3)))
-    (answer,) = json.loads(done(shell, "ask", str(tmp_path), "--at", "gpus=16", "--json"))["answers"]
-    assert answer["lower"] < 7000 * 16**0.9 < answer["upper"]
-
-
 def test_the_clock_of_entries_is_used_where_no_time_is_logged(tmp_path: Path) -> None:
     source = open_source(write_events(tmp_path, *((i, [("loss", 1.0 / (i + 1))]) for i in range(4))))
     assert 0.0 < source.columns["step time (s)"][0] < 10.0
@@ -320,20 +313,6 @@ def test_what_does_not_fit_is_named(reader: Callable[[str, str], object], text: 
 # --- tables that MLflow, Weights & Biases, Lightning and Slurm export are answered as they are -----------------------
 
 
-def seconds(workers: int) -> float:
-    return 0.2 + 0.02 * workers**0.5
-
-
-#: As the page of runs exports them: settings are columns of the run, in quotes.
-WANDB = '"Name","State","Runtime","world_size","train/step_time_s"\n' + "".join(
-    f'"dandelion-{n}","finished","{1000 + n}","{n}","{seconds(n):.4f}"\n' for n in (1, 2, 4, 8)
-)
-#: `sacct -P --format=JobID,JobName,NNodes,NTasks,Elapsed,State`: jobs and their steps.
-SACCT = "JobID|JobName|NNodes|NTasks|Elapsed|State\n" + "".join(
-    f"{1000 + n}|train|{n}|{8 * n}|{f'00:{40 // n:02d}:00'}|COMPLETED\n" for n in (1, 2, 4, 8)
-)
-
-
 @pytest.fixture
 def ask(shell: Shell) -> Any:
 
@@ -352,26 +331,3 @@ def test_runs_of_mlflow(ask: Any) -> None:
     assert {a["quantity"] for a in answer["answers"]} == {"metrics.step_time_s", "metrics.samples_per_second"}
     time = next(a for a in answer["answers"] if a["quantity"] == "metrics.step_time_s")
     assert time["lower"] < 0.21 + 0.012 * 4 < time["upper"]
-
-
-def test_runs_of_weights_and_biases(ask: Any) -> None:
-    answer = ask(WANDB, "world_size=16")["answers"][0]
-    assert answer["quantity"] == "train/step_time_s"
-    assert answer["lower"] < seconds(16) < answer["upper"]
-
-
-def test_jobs_of_slurm_share_their_work(ask: Any) -> None:
-    (answer,) = ask(SACCT, "NNodes=16")["answers"]
-    assert answer["quantity"] == "Elapsed"
-    assert answer["lower"] < 150.0 < answer["upper"]
-
-
-def test_metrics_of_lightning_become_a_table(shell: Shell) -> None:
-    for n in (1, 2, 4, 8):
-        Path(f"gpus{n}").mkdir()
-        steps = "".join(f"0,{50 * k + 49},,{100 * n / seconds(n):.3f}\n0,{50 * k + 49},2.5,\n" for k in range(3))
-        header = "epoch,step,train_loss,train|global/samples_per_sec\n"
-        Path(f"gpus{n}/metrics.csv").write_text(header + steps)
-    assert shell("import", "gpus*/metrics.csv", "-o", "runs.csv")[0] == 0
-    assert Path("runs.csv").read_text().splitlines()[0].split(",")[-1] == "gpus"
-    assert "Expect" in shell("ask", "--full", "runs.csv", "--at", "gpus=16")[1]

@@ -266,24 +266,10 @@ def test_a_table_with_one_worker_is_fitted_as_well_as_one_without(title, alone):
     assert with_one <= max(0.01, 1.1 * error_at_32(law, model, [2, 4, 8], alone))
 
 
-def test_three_counts_suffice_to_tell_that_one_worker_needs_no_server():
-    assert error_at_32(LAWS["servers"][1], "parameter-server", [1, 2, 4]) <= 0.01
-
-
 def test_one_worker_that_exchanges_with_its_server_is_charged_for_it():
     table = runs_of(lambda f: 0.01 + EXCHANGE * f.workers, {"workers": [1, 2, 4, 8], "batch": [8]})
     result = gp.fit(table, "parameter-server", time="s", extrinsic="workers", intrinsic="batch", seed=0)
     assert str(result.best.expression) == "a*batch + 2*beta*workers"
-
-
-def test_fewer_workers_than_servers_are_limited_by_their_links():
-    """With 4 servers, 2 workers take as long as 4: each sends 1 MB over its link in 0.1 s."""
-    roles = {"extrinsic": "workers,servers", "intrinsic": "bytes"}
-    columns = {"workers": [2, 4, 8], "servers": [1, 2, 4], "bytes": [1e6, 2e6]}
-    table = runs_of(lambda f: 0.01 + 1e-7 * f.bytes * np.maximum(f.workers / f.servers, 1), columns)
-    result = gp.fit(table, "parameter-server", time="s", seed=0, **roles)
-    two = result.predict({"workers": [2, 4], "servers": 4, "bytes": 1e6}).time
-    assert two.to_list() == pytest.approx([0.11, 0.11], rel=0.01)
 
 
 @pytest.fixture(scope="module")
@@ -294,18 +280,6 @@ def pollux():
 
 
 ROLES = {"time": "t", "extrinsic": "devices,nodes", "intrinsic": "batch", "seed": 0}
-
-
-def test_goodput_fits_the_shortest_series_of_its_authors_with_fewer_constants(pollux):
-    counts = pollux.groupby("series").devices.transform("size")
-    short = pollux[counts <= 4]
-    fits = gp.fit(short.drop(columns=["source", "network"]), "goodput", group="series", **ROLES)
-    assert len(fits.results) == short.series.nunique() >= 2
-    for result in fits.results.values():
-        (note,) = [n for n in result.notes if n.kind == "fewer_terms"]
-        assert "of its" in note.text
-        assert "constants: " in note.text
-        assert note.text.endswith("configurations are too few for more")
 
 
 def test_goodput_pools_the_batches_of_a_network(pollux):
@@ -356,14 +330,6 @@ def test_hints_that_no_exchange_follows_from_are_refused(hints: dict[str, str], 
     runs = pd.DataFrame({"gpus": [1, 2, 4], "grads": [1e6, 2e6, 2e6], "s": [0.30, 0.31, 0.32]})
     with pytest.raises(FitError, match=said):
         gp.fit(runs, time="s", extrinsic="gpus", hints=hints)
-
-
-def test_devices_per_node_tell_the_nodes_of_a_prediction() -> None:
-    runs = pd.DataFrame({"gpus": [1, 2, 4], "s": [0.30, 0.31, 0.32]})
-    result = gp.fit(runs, time="s", extrinsic="gpus", hints={"devices per node": "4"})
-    answer = result.predict({"gpus": [4, 8]})
-    assert answer["verdict"].tolist() == ["ok", "extrapolating-blind"]
-    assert "no run beyond one node" in answer["reason"].iloc[1]
 
 
 def test_the_table_counts_where_devices_per_node_contradict_it() -> None:
@@ -460,15 +426,6 @@ def started(f):
     computation, service = 0.001 * f.batch, 0.004 * f.workers
     start = initialisation(f) + 3 * (computation + service)
     return start + (f.iterations - 3) * np.maximum(computation + 0.004, service)
-
-
-def test_a_common_start_is_found_in_jobs_of_different_lengths():
-    jobs = {**JOBS, "iterations": [5, 50], "samples": [1e4, 2e4]}
-    result = gp.fit(runs_of(started, jobs, noise=0.005), "cntk", **ROLES_SERVERS_OF_JOBS)
-    assert result.best.values["rounds"] == pytest.approx(3.0, rel=0.15)
-    assert result.best.values["s"] == pytest.approx(0.004, rel=0.05)
-    asked = runs_of(started, {**jobs, "workers": [32]})
-    assert np.abs(result.predict(asked.drop(columns="s")).time / asked.s - 1).max() < 0.1
 
 
 def test_a_measured_synchronous_server_has_a_knee():

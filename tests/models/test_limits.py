@@ -37,15 +37,6 @@ def test_one_worker_communicates_nothing(name, silent):
     assert [terms[t][0] for t in silent] == [0.0] * len(silent)
 
 
-@pytest.mark.parametrize("name", ["topology", "s-sgd-none", "goodput"])
-def test_one_node_has_no_network_and_one_device_a_node_nothing_else(name):
-    terms, _ = terms_at(name, {}, workers=[8, 8], nodes=[1, 8], batch=[32, 32], bytes=[1e8, 1e8])
-    assert terms["between nodes"][0] == 0.0
-    assert terms["inside nodes"][1] == 0.0
-    assert terms["inside nodes"][0] > 0.0
-    assert terms["between nodes"][1] > 0.0
-
-
 def test_the_universal_law_is_gunthers():
     n = np.array([1.0, 2, 5, 16, 100])
     sigma, kappa = 0.1, 0.002
@@ -56,31 +47,6 @@ def test_the_universal_law_is_gunthers():
     # Weak scaling: n batches of 4 samples at 1 s a sample.
     _, weak = terms_at("usl", {"c": 0.0, "s": sigma, "a": 1 - sigma, "k": kappa}, workers=n, batch=np.full(5, 4.0))
     assert weak == pytest.approx(4 * n / capacity)
-
-
-def test_one_partition_moves_no_activations():
-    columns = {"workers": [2, 2], "partitions": [1, 4], "activations": [1e6, 1e6], "threads": [1, 1]}
-    terms, _ = terms_at("adam", {}, **columns)
-    assert (terms["activations"][0], terms["cuts"][0]) == (0.0, 0.0)
-    assert terms["activations"][1] == pytest.approx(1e6 / 2 * 3 / 4)
-    assert terms["cuts"][1] == pytest.approx(3 / 2)
-
-
-def test_the_server_is_what_waits_past_the_knee():
-    """With a·b + c = 0.1·20 + 1 = 3 and s = 0.25 the knee is at n* = 12."""
-    n = np.array([1.0, 11, 12, 13, 40])
-    constants = {"i0": 5.0, "i1": 0.0, "q": 1.0, "a": 0.1, "c": 1.0, "s": 0.25}
-    _, total = terms_at("cntk", constants, workers=n, batch=np.full(5, 20.0), iterations=np.full(5, 10.0))
-    assert total == pytest.approx([35.0, 35.0, 35.0, 5 + 10 * 3.25, 105.0])
-
-
-def test_initialisation_of_a_whole_job_stays_when_the_work_is_shared():
-    n = np.array([1.0, 4, 16, 64])
-    constants = {"i0": 1.0, "i1": 1e-5, "q": 1.0, "a": 1e-3, "c": 0.0, "s": 0.0}
-    terms, total = terms_at("cntk", constants, workers=n, batch=np.full(4, 10.0), samples=np.full(4, 1e5))
-    assert terms["compute"] == pytest.approx(100 / n)  # iterations = samples/(batch·workers)
-    assert terms["reading"] == pytest.approx(n)
-    assert total[3] > total[2]
 
 
 @pytest.mark.parametrize(

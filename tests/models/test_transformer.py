@@ -85,42 +85,11 @@ def test_interleaved_stages_shorten_the_bubble_and_nothing_else():
     assert interleaved == plain
 
 
-def test_one_device_exchanges_nothing():
-    one = terms(columns(devices=[1.0], dp=[1.0], tp=[1.0], pp=[1.0], nodes=[1.0]))
-    exchanges = [f"{way}{part}" for way in ("pipeline", "tensor", "data") for part in ("", " latency")]
-    silent = ("bubble", *exchanges, "tensor between nodes", "data between nodes")
-    assert {name: one[name] for name in silent} == dict.fromkeys(silent, 0.0)
-
-
 def test_tensor_ways_beyond_a_node_pay_for_it():
     wide = terms(columns(tp=[8.0], pp=[1.0], devices=[16.0], nodes=[4.0]))
     assert wide["tensor between nodes"] == pytest.approx(8 * 20 * 4e6)
     # Each of 4 devices of a node is in another group of data-parallel ways, and they share its links.
     assert wide["data between nodes"] == pytest.approx(1e9 / 8 * 4 * 0.75)
-
-
-def test_the_groups_of_a_node_share_its_links_whatever_the_tensor_ways():
-    # The 1e9/2 weights of a stage go between the 2 nodes that it spans, as whole gradients or as those of 4 shards.
-    alone = terms(columns(dp=[16.0], tp=[1.0], pp=[2.0], gbs=[256.0], devices=[32.0], nodes=[4.0]))
-    split = terms(columns(dp=[4.0], tp=[4.0], pp=[2.0], devices=[32.0], nodes=[4.0]))
-    assert alone["data between nodes"] == pytest.approx(1e9 / 2 * (1 - 1 / 2))
-    assert split["data between nodes"] == pytest.approx(1e9 / 2 * (1 - 1 / 2))
-
-
-def test_gathered_weights_go_between_nodes_for_every_micro_batch():
-    run = columns(dp=[8.0], gbs=[128.0], devices=[64.0], nodes=[8.0], zero=np.array(["stage3"]))
-    step = terms(run)
-    assert step["gather between nodes"] == pytest.approx(8 * step["data between nodes"])
-
-
-def test_one_expert_way_is_a_network_without_experts():
-    dense, single = terms(columns()), terms(columns(ep=[1.0]))
-    assert single["experts"] == single["experts latency"] == 0.0
-    # The experts' part is exchanged and updated as the rest, with coefficients of its own.
-    assert single["data of experts"] == pytest.approx(single["data"])
-    assert single["update of experts"] == pytest.approx(single["update"])
-    of_experts = ("experts", "experts latency", "data of experts", "update of experts")
-    assert {name: value for name, value in single.items() if name not in of_experts} == pytest.approx(dense)
 
 
 def test_experts_are_divided_and_their_tokens_go_to_them():
@@ -157,19 +126,6 @@ def test_an_overlapped_exchange_is_hidden_behind_the_last_backward_pass():
         behind = 2 / 3 * (parts["matrix"] + parts["attention"]) / 8
         expected = sum(parts.values()) - exchange + max(0.0, exchange - behind)
         assert hidden.evaluate(run, constants)[0] == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("form", ["plain", "short"])
-def test_a_shorter_form_has_fewer_constants_and_the_same_work(form):
-    run = columns()
-    short, serial = build(factors_of(run), form), build(factors_of(run))
-    assert len(short.constants) < len(serial.constants) - 4
-    ones = dict.fromkeys(serial.constant_names, 1.0)
-    whole, part = serial.term_values(run, ones), short.term_values(run, ones)
-    assert set(part) < set(whole)
-    # It waits for passes that have fewer parts.
-    assert part.pop("bubble") < whole.pop("bubble")
-    assert all(part[name] == pytest.approx(whole[name]) for name in part)
 
 
 @pytest.mark.parametrize(
@@ -219,14 +175,6 @@ def test_its_constants_are_recovered():
     assert any("goes without" in str(n) and "sequence" in str(n) for n in fitted.notes)
 
 
-def test_it_takes_part_in_auto_although_it_does_not_know_a_column():
-    rng = np.random.default_rng(2)
-    runs = runs_of({"a": 2e-13, "beta_d": 1e-10, "alpha_t": 1e-4, "c": 0.01}, 60, rng)
-    runs["ambient_c"] = rng.choice([20.0, 25.0, 30.0], 60)
-    fitted = gp.fit(runs, "auto", time="s", intrinsic="params,gbs,mbs,ambient_c", extrinsic="dp,tp,pp", draws=20)
-    assert any(member.expression.family == "transformer" for member in fitted.members)
-
-
 # --- the memory of a device: worked by hand, what divides it, and its place in `auto` --------------------------------
 
 RUN_TRANSFORMER_MEMORY = {
@@ -266,13 +214,6 @@ def test_what_a_layout_changes_in_the_parts():
     assert parts(vocab_size=32000.0)["logits"] == 0.0
 
 
-def test_expert_ways_divide_the_experts_and_nothing_else():
-    dense, one, four = parts(), parts(ep=1.0), parts(ep=4.0)
-    assert one.pop("experts") == pytest.approx(dense["states"])
-    assert four.pop("experts") == pytest.approx(dense["states"] / 4)
-    assert one == four == dense
-
-
 @pytest.mark.parametrize(
     ("stage", "divided"),
     [(0, set()), (1, {"optimizer"}), (2, {"optimizer", "gradients"}), (3, {"optimizer", "gradients", "weights"})],
@@ -289,18 +230,6 @@ def test_recomputed_layers_keep_their_inputs_and_one_is_at_work():
     for name in ("activations", "norms", "attention"):
         assert recomputed[name] == pytest.approx(kept[name] / 40)  # 10 layers of 4 micro-batches
     assert recomputed["inputs"] == pytest.approx(10 * 4 * 2 * 1000 * 4000)
-
-
-def test_selective_recomputation_leaves_out_the_scores_alone():
-    run = {name: np.array([value, value]) for name, value in RUN_TRANSFORMER_MEMORY.items()}
-    run["recompute"] = np.array(["none", "selective"], dtype=object)
-    names = [measure(n, "categorical" if n == "recompute" else "extrinsic", v) for n, v in run.items()]
-    expression = build_memory(panel_with(names))
-    terms = expression.term_values(run, dict.fromkeys(expression.constant_names, 1.0))
-    for name in ("activations", "norms"):
-        assert terms[name][0] == terms[name][1] > 0.0
-    assert terms["attention"][1] == pytest.approx(terms["attention"][0] / 40)
-    assert terms["inputs"][1] == 0.0
 
 
 def test_auto_takes_it_for_a_memory_and_not_for_a_time():
@@ -397,8 +326,3 @@ def test_ways_that_do_not_multiply_to_the_devices_are_named_by_row(tmp_path):
     assert "line 3, column 'gpus': '8' is not dp × tp × pp = 2 × 2 × 1 = 4" in str(refused.value)
     kept = read_table(tmp_path / "runs.csv", time="s", extrinsic="dp,tp,pp", skip_bad_rows=True)
     assert len(kept) == 2
-
-
-def test_nothing_is_refused_where_a_way_has_no_column():
-    table = read_table(layouts(gpus=[8, 8, 16]).drop(columns="pp"), time="s", extrinsic="dp,tp,gpus")
-    assert len(table) == 3

@@ -130,10 +130,3 @@ def test_summarised_tables_keep_runs_that_failed(options: dict[str, Any], tmp_pa
     )
     if "also" in options:
         assert summed.further["memory"].measured.tolist() == [3.0, 4.0, 10.0]
-
-
-def test_a_word_in_a_column_that_the_time_is_made_from() -> None:
-    frame = pd.DataFrame({"gpus": [1, 2, 4, 8], "batch": [8, 8, 8, 64], "tok/s/gpu": [100.0, 90.0, 85.0, "OOM"]})
-    table = gp.read_table(frame, time="s", let="s=batch/(`tok/s/gpu`*gpus)", extrinsic="gpus", intrinsic="batch")
-    assert len(table.failures) == 1
-    assert len(table.frame) == 3

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -11,15 +10,12 @@ from hypothesis import strategies as st
 
 import genperf as gp
 from experiments.advice import one_answer
-from genperf.asking import Question, ask
-from genperf.asking.ask import plan_of
 from genperf.panel.quantities import QUANTITIES, Quantity
 
 #: A step of 8 samples a device.
 GROWN = pd.DataFrame({"devices": [8, 16, 32], "global_batch": [64, 128, 256], "step_time_s": [1.5, 1.6, 1.65]})
 #: Eight devices a node; the rate of one.
 RATES = pd.DataFrame({"nodes": [1, 2, 4], "gpus": [8, 16, 32], "tokens_per_s_per_gpu": [6700.0, 6500.0, 6400.0]})
-INSIDE = pd.DataFrame({"nodes": [1, 2, 4], "gpus_per_node": 8, "tokens_per_s_per_gpu": [6700.0, 6500.0, 6400.0]})
 LAYOUT = pd.DataFrame(
     {"gpus": [8, 16, 32], "dp": [2, 4, 8], "tp": 2, "pp": 2, "mbs": 2, "gbs": [32, 64, 128], "iter_ms": [900, 930, 980]}
 )
@@ -66,28 +62,6 @@ def test_a_batch_that_grew_almost_in_proportion_is_as_measured_between_the_runs(
     assert sum("grew with the devices in the runs" in note for note in gp.ask(ALMOST, devices=64).notes) == 1
 
 
-def test_a_batch_grows_on_where_other_networks_show_that_it_does() -> None:
-    """Of two networks one kept the batch of a device, the other filled the memory of each."""
-    sizes = {"7b": {8: 64, 16: 128, 32: 256}, "13b": {8: 72, 16: 80, 32: 256}}
-    rows = [(net, n, batch, 10.0 * n) for net, batches in sizes.items() for n, batch in batches.items()]
-    frame = pd.DataFrame(rows, columns=["model", "gpus", "global_batch", "samples_per_s"])
-    result = gp.fit(frame, throughput="samples_per_s", extrinsic="gpus", intrinsic="global_batch", categorical="model")
-    assert result.panel.machine.growth is None
-    for network in sizes:
-        assert result.query({"gpus": 64, "model": network}).columns["global_batch"].tolist() == [512.0]
-
-
-@pytest.mark.parametrize("runs", [RATES, INSIDE])
-def test_a_rate_of_one_device_is_multiplied_by_the_devices(runs: pd.DataFrame) -> None:
-    by_nodes, by_devices, by_both = (
-        answered(runs, **at) for at in ({"nodes": 64}, {"gpus": 512}, {"nodes": 64, "gpus": 512})
-    )
-    assert by_nodes == by_devices == by_both
-    assert by_nodes["nodes"] == 64
-    # Some 6,000 on each of 512 devices, and not on each of 64 nodes.
-    assert 512 * 4000 < by_nodes["throughput"] < 512 * 6700
-
-
 @pytest.mark.parametrize("header", ["gpus_per_node", "gpu_num_per_node"])
 def test_devices_are_the_scale_where_nodes_and_their_devices_vary(header: str) -> None:
     """The answers are those of the same table with a column of all devices."""
@@ -101,12 +75,6 @@ def test_devices_are_the_scale_where_nodes_and_their_devices_vary(header: str) -
         of_apart, of_whole = (gp.ask(runs, **at).to_dict() for runs in (apart, whole))
         assert of_apart["throughput"] == pytest.approx(of_whole["throughput"], rel=1e-9)
         assert 0.5 < of_apart["efficiency"] == pytest.approx(of_whole["efficiency"], rel=1e-9)
-
-
-def test_a_rate_of_a_node_is_multiplied_by_the_nodes() -> None:
-    runs = pd.DataFrame({"nodes": [1, 2, 4], "samples_per_s_per_node": [100.0, 98.0, 97.0]})
-    assert 32 * 70 < answered(runs, nodes=32)["throughput"] <= 3200
-    assert answered(GROWN, nodes=16, devices_per_node=8)["devices"] == 128
 
 
 @pytest.mark.parametrize("runs", [LAYOUT, LAYOUT[["dp", "gbs", "iter_ms"]]])
@@ -159,19 +127,6 @@ def test_what_is_no_machine_is_refused_with_both_readings(runs: pd.DataFrame, at
             gp.fit(runs, throughput="tokens_per_s_per_gpu", extrinsic="nodes,gpus").predict(at)
 
 
-def test_a_plan_answers_for_the_machine_that_is_named_and_never_changes_it() -> None:
-    runs = GROWN.assign(nodes=[1, 2, 4])
-    result = gp.fit(runs, time="step_time_s", extrinsic="devices,nodes", intrinsic="global_batch")
-    answer = ask(result, {"nodes": 16}, Question(plan=plan_of("100M", "10d")))
-    where = answer.to_dict()["at"]
-    assert (where["nodes"], where["devices"]) == (16, 128)
-    there = answer.numbers["plan"]["named"]
-    assert there["total"] == pytest.approx(1e8 / answer.numbers["throughput"])
-    assert there["breaks"] == []
-    late = ask(result, {"nodes": 16}, Question(plan=plan_of("100M", "1h")))
-    assert late.numbers["plan"]["named"]["breaks"] == ["late"]
-
-
 def test_the_work_of_a_step_may_name_a_column_that_was_left_out(tmp_path: Path) -> None:
     runs = pd.DataFrame({"gpus": [1, 2, 4], "batch": 8, "foo": [1, 3, 2], "step_s": [1.0, 1.1, 1.2]})
     table = tmp_path / "runs.csv"
@@ -219,33 +174,6 @@ def test_a_measured_configuration_has_its_measurement() -> None:
     assert "easured" not in gp.ask(runs, gpus=8).sentences["expect"]
 
 
-def test_the_work_of_a_step_is_the_same_in_every_command(tmp_path: Path) -> None:
-    """Each device keeps its own where nothing shows the work; what a user gives replaces that."""
-    table = tmp_path / "runs.csv"
-    pd.DataFrame({"gpus": [1, 2, 4, 8], "step_s": [1.0, 1.1, 1.2, 1.25]}).to_csv(table, index=False)
-    assumed = "each device is taken to keep its own"
-
-    def reply(*options: str) -> dict[str, Any]:
-        out: dict[str, Any] = json.loads(one_answer.command(*options[:1], table, *options[1:], "--json"))
-        return out
-
-    asked = reply("ask", "--at", "gpus=16")
-    ranked = reply("compare", "--at", "gpus=8", "--or", "gpus=16")
-    optimum = reply("optimize", "--over", "gpus=8,16")
-    assert assumed in asked["sentences"]["expect"]
-    assert assumed in " ".join(ranked["notes"])
-    assert assumed in str(optimum["notes"])
-    assert [ranked["ranking"][0]["change"], optimum["best"][0]["gpus"]] == ["gpus=16", 16]
-    work = ("--work", "32*gpus")
-    asked, ranked = reply("ask", "--at", "gpus=16", *work), reply("compare", "--at", "gpus=8", "--or", "gpus=16", *work)
-    optimum, advice = reply("optimize", "--over", "gpus=16", *work), reply("suggest", "--target", "gpus=16", *work)
-    rates = [asked["throughput"], ranked["ranking"][0]["throughput"], optimum["best"][0]["throughput"]]
-    assert [*rates, advice["throughput"]] == pytest.approx([512 / asked["time"]] * 4)
-    assert assumed not in str([asked, ranked, optimum])
-    shared = reply("compare", "--at", "gpus=8", "--or", "gpus=16", "--work", "1024")
-    assert shared["ranking"][0]["change"] == "as it is"
-
-
 def test_a_quantity_is_a_row_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Device-seconds of a step stand beside the prediction in `ask` and `optimize`."""
     monkeypatch.setitem(QUANTITIES, "device_seconds", Quantity("workers*value", "s", "device-seconds", "beside"))
@@ -256,13 +184,6 @@ def test_a_quantity_is_a_row_of_the_table(monkeypatch: pytest.MonkeyPatch) -> No
     best = gp.optimize(fitted, {"gpus": [16]}).best
     assert best["device_seconds"][0] == pytest.approx(16 * answer.value)
     assert best["device_seconds_upper"][0] == pytest.approx(16 * answer.interval[1])
-
-
-def test_a_corner_that_no_run_was_near_is_not_ok() -> None:
-    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "layers": [8, 16, 24, 32], "s": [1.0, 2.1, 3.2, 4.25]})
-    there = gp.ask(runs, gpus=8, layers=8).to_dict()
-    assert there["verdict"] != "ok"
-    assert "never measured together" in there["reason"]
 
 
 @settings(max_examples=5, deadline=None, derandomize=True)

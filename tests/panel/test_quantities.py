@@ -1,19 +1,14 @@
 """Quantities, jobs, phases and the axis of scale."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-import genperf as gp
-from genperf.attribution import scaling
 from genperf.errors import TableError
 from genperf.panel import read_table
 from genperf.panel.panel import Target
 from genperf.panel.quantities import quantities_of
 from genperf.table.cells import measure
-from genperf.validation import LEARNERS
 
 RUNS = pd.DataFrame({"n": [1, 2, 4], "t": [3000.0, 1500.0, 750.0], "memory_gb": [30.0, 16.0, 9.0], "forward_s": 0.1})
 
@@ -127,26 +122,6 @@ def test_whether_all_share_the_work() -> None:
     scaling, said = read_as(time_s=100.0 / COUNTS + COUNTS)
     assert scaling is None
     assert said.startswith("the time falls from 101 to 22.2 s from 1 to 16 gpus: too much for a batch each; --scaling")
-
-
-@pytest.mark.parametrize("column", ["epoch_time", "Time per epoch (s)"])
-def test_the_work_of_an_epoch_is_shared(column: str, tmp_path: Path) -> None:
-    """T = 4 + 1000/n: an epoch on 32 GPUs takes 35.25 s, 28.5 x less than on one (1004), an efficiency of 89 %."""
-    runs = pd.DataFrame({"gpus": COUNTS, "batch_per_gpu": 32, column: 4.0 + 1000.0 / COUNTS})
-    result = gp.fit(read_table(runs, time=column, extrinsic="gpus", intrinsic="batch_per_gpu"))
-    assert result.predict(gpus=[32], batch_per_gpu=[32])["time"].iloc[0] == pytest.approx(35.25, rel=0.1)
-    curve = scaling(result, {"batch_per_gpu": 32})
-    assert curve.kind == "strong"
-    assert curve.curve.set_index("gpus")["efficiency"].loc[16] == pytest.approx(1004.0 / 16.0 / 66.5, rel=0.05)
-    gp.save_model(result, tmp_path / "m.json")
-    assert gp.load_model(tmp_path / "m.json").schema.scaling == "job"
-
-
-def test_last_point_of_a_job_shares_the_work() -> None:
-    runs = pd.DataFrame({"gpus": COUNTS, "batch_per_gpu": 32, "epoch_s": 64.0 / COUNTS})
-    table = read_table(runs, time="epoch_s", extrinsic="gpus", intrinsic="batch_per_gpu")
-    asked = pd.DataFrame({"gpus": [32], "batch_per_gpu": [32]})
-    assert LEARNERS["last-point"](table, asked, 0.9, 0).predicted == pytest.approx([2.0])
 
 
 def test_iterations_of_each_device_are_no_samples_of_tokens() -> None:

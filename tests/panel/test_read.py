@@ -170,10 +170,3 @@ def test_repeats_that_are_far_apart_are_said() -> None:
     assert "differ by a factor of 3.4 in the median" in notes[0]
     near = frame.assign(s=[0.1, 0.12, 0.11, 0.13])
     assert not [n for n in read_table(near, time="s", extrinsic="gpus").notes if n.kind == "repeats_apart"]
-
-
-def test_rows_that_cannot_be_used_are_left_out_where_roles_are_recognised() -> None:
-    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "images/s": [410.2, "?", 1530.0, 2905.4]})
-    assert [len(table.rejected) for table in (read_table(runs), read_table(runs, skip_bad_rows=True))] == [1, 1]
-    with pytest.raises(TableError, match="1 of 4 rows cannot be used"):
-        read_table(runs, throughput="images/s", extrinsic="gpus")

@@ -1,12 +1,11 @@
 """What is the scale of a table: the cases of series, of groups that share constants, and of efficiency."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, panel_with
+from helpers import panel_with
 from msgspec.structs import replace
 
 import genperf as gp
@@ -274,16 +273,6 @@ def test_a_kind_by_group_is_that_of_the_whole_table_without_groups() -> None:
     runs = pd.DataFrame({"gpus": COUNTS, "step_time_s": [BLOCKS["strong"][1](n) for n in COUNTS]})
     table = read_table(runs, time="step_time_s", extrinsic="gpus", scaling="group")
     assert (table.scaling, table.scaled_by_group) == ("strong", False)
-
-
-def test_a_question_about_weak_scaling_is_one_about_its_runs(shell: Shell) -> None:
-    rows = [f"strong,{p},65536,{65536 // p},{71.7 / p + 0.4:.2f}" for p in (1, 2, 4, 8, 16)]
-    rows += [f"weak,{p},{65536 * p},65536,{71.7 + 1.5 * np.log2(p):.2f}" for p in (1, 2, 4, 8, 16)]
-    Path("runs.csv").write_text("\n".join(("mode,p,N_total,n_local,time_s", *rows)) + "\n")
-    assert gp.ask("runs.csv", p=32, mode="weak").answers[0].value == pytest.approx(71.7 + 7.5, rel=0.03)
-    _, out, _ = shell("predict", "runs.csv", "--at", "p=32", "--at", "mode=weak", "--json")
-    assert json.loads(out)["predictions"][0]["time"] == gp.ask("runs.csv", p=32, mode="weak").answers[0].value
-    assert gp.ask("runs.csv", p=32, mode="strong").answers[0].value == pytest.approx(71.7 / 32 + 0.4, rel=0.3)
 
 
 @pytest.mark.parametrize("batches", [(512,), (512, 1024)])

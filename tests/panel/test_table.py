@@ -12,7 +12,6 @@ import pytest
 from helpers import Shell, runs_of
 
 import genperf as gp
-from genperf import fit
 from genperf.errors import GenperfError, TableError
 from genperf.panel import REPEATS, read_table
 from genperf.panel import large as module
@@ -127,30 +126,6 @@ def test_summary_and_text(table):
     assert "&lt;b&gt;" in html
 
 
-def test_a_group_is_what_taking_its_rows_gives() -> None:
-    frame = pd.DataFrame(
-        {
-            "net": ["b", "a", "b", "a", "b", "a", "b"],
-            "n": [4, 1, 2, 1, 4, 2, 2],
-            "kind": ["x", "x", "y", "x", "x", "x", "y"],
-            "w": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0],
-            "s": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
-            "host": list("abcdefg"),
-        }
-    )
-    table = read_table(frame, time="s", extrinsic="n", categorical="kind", group="net", weight="w")
-    found = dict(table.groups())
-    assert list(found) == [("b",), ("a",)]
-    for (name,), part in found.items():
-        taken = table.take(frame.net == name)
-        for a, b in ((part, taken), (part.medians(), taken.medians())):
-            pd.testing.assert_frame_equal(a.frame, b.frame)
-            assert (a.factors, a.notes, a.sha256) == (b.factors, b.notes, b.sha256)
-            for name in ("configuration", "measured", "weights"):
-                assert getattr(a, name).tolist() == getattr(b, name).tolist()
-            assert {k: v.tolist() for k, v in a.columns.items()} == {k: v.tolist() for k, v in b.columns.items()}
-
-
 # --- rows summarised while they are read: the numbers that pandas gives, in bounded memory, faults counted -----------
 
 pytest.importorskip("duckdb", reason="the extra 'large' is not installed")
@@ -204,20 +179,6 @@ def test_the_numbers_are_those_of_pandas(
     )
 
 
-@pytest.mark.parametrize("model", ["ernest", "auto"])
-def test_the_fit_is_that_of_the_rows(model: str, tmp_path: Path) -> None:
-    frame = rows(3000)
-    frame = frame[(frame.net == "vgg") & (frame.batch == 8)].drop(columns="net")
-    asked: dict[str, Any] = {"time": "s", "extrinsic": "workers"}
-    table = read_table(logs(tmp_path, frame, "csv"), **asked)
-    a, b = fit(table, model, draws=10), fit(read_table(frame, **asked), model, draws=10)
-    for n in (4, 64):
-        one, other = (found.predict({"workers": n})["time"].iloc[0] for found in (a, b))
-        assert one == pytest.approx(other, rel=1e-9 if model == "ernest" else 0.02)
-    assert a.schema.rows == len(frame)  # type: ignore[union-attr]
-    assert a.schema.medians == b.schema.medians  # type: ignore[union-attr]
-
-
 def test_settings_that_are_written_otherwise_or_lead_to_the_same_are_one(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("gpus,batch,s\n8,2,1.0\n8.0,2,4.0\n4,4,2.0\n2,4,9.0\n")
     (tmp_path / "b.csv").write_text("gpus,batch,s\n 8,2,7.0\n4,4,3.0\n")
@@ -226,19 +187,6 @@ def test_settings_that_are_written_otherwise_or_lead_to_the_same_are_one(tmp_pat
     assert dict(zip(table.columns["total"].tolist(), table.measured.tolist(), strict=True)) == {16.0: 3.0, 8.0: 9.0}
     assert sorted(table.repeats.tolist()) == [1, 5]
     assert table.frame["_mean"].max() == 9.0
-
-
-def test_a_speed_becomes_the_time_of_the_work(tmp_path: Path) -> None:
-    frame = rows().assign(speed=lambda d: d.workers * d.batch / d.s)
-    asked = {key: ROLES[key] for key in ("extrinsic", "intrinsic", "categorical")}
-    table = read_table(
-        logs(tmp_path, frame, "parquet"), throughput="speed", work="workers*batch", **asked, aggregate=True
-    )
-    by = frame.groupby(["workers", "batch", "net"]).s
-    assert table.measured == pytest.approx(by.median().to_numpy(), rel=1e-12)
-    assert table.frame["_mean"].to_numpy() == pytest.approx(by.mean().to_numpy(), rel=1e-10)
-    assert table.frame["_variance"].to_numpy() == pytest.approx(by.var().to_numpy(), rel=1e-9)
-    assert table.frame["_longest"].to_numpy() == pytest.approx(by.max().to_numpy(), rel=1e-10)
 
 
 def test_filter_weight_and_groups(tmp_path: Path) -> None:
@@ -316,23 +264,6 @@ def test_without_duckdb_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: py
     assert caught.value.hint == 'pip install "genperf[large]"'
 
 
-def test_large_files_are_aggregated_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = logs(tmp_path, rows(), "parquet")
-    assert not isinstance(read_table(name, **ROLES), AggregatedTable)
-    monkeypatch.setattr(module, "MIN_BYTES", 1000)
-    assert isinstance(read_table(name, **ROLES), AggregatedTable)
-    assert not isinstance(read_table(name, **ROLES, aggregate=False), AggregatedTable)
-
-
-def test_on_the_command_line(tmp_path: Path, shell: Shell) -> None:
-    logs(tmp_path, rows(), "csv")
-    asked = ["log*.csv", "--time", "s", "--extrinsic", "workers", "--intrinsic", "batch"]
-    status, out, _ = shell("check", *asked)
-    assert (status, "400 rows, 8 configurations" in out) == (0, True)
-    assert shell("fit", *asked, "--model", "a*batch+b/workers+c", "-o", "m.json")[0] == 0
-    assert '"rows":400' in (tmp_path / "m.json").read_text()
-
-
 # --- configurations kept with a model: medians, extremes and repeats; of very many, evenly spaced ones ---------------
 
 
@@ -367,22 +298,6 @@ def test_the_values_were_measured_together(given: dict[str, float | str]) -> Non
     # A larger scale goes on from the largest run, and what is given holds.
     assert run["devices"] == 64 if given.get("devices", 0) >= 64 else run["devices"] <= 64
     assert run["tp"] == 4 or given.get("net") != "gpt"
-
-
-def test_one_run_stands_for_all_rows_of_a_curve() -> None:
-    table = gp.read_table(SPLITS, time="s", extrinsic="devices,dp", intrinsic="tp,pp")
-    model = gp.fit(table, model="a*tp/dp + c", draws=2)
-    assert model.completed({"devices": [1, 16, 256]})[["tp", "pp"]].drop_duplicates().shape == (1, 2)
-    # More devices are more data-parallel ways.
-    frame = model.completed({"devices": [64, 512], "tp": 2})
-    assert frame.dp.tolist() == [64 / 2 / frame.pp[0], 512 / 2 / frame.pp[0]]
-
-
-def test_without_runs_it_is_the_centre() -> None:
-    emptied = gp.read_table(SPLITS, time="s", extrinsic="devices", intrinsic="tp", categorical="net")
-    schema = schema_of(emptied)
-    bare = type(schema)(schema.factors, schema.target)
-    assert typical_run(bare.panel, {}) == {"tp": 3.0, "devices": 10.0, "net": "bert"}
 
 
 # --- what the design of a table leaves unknown is named, through the command line too --------------------------------

@@ -13,7 +13,7 @@ import genperf as gp
 from genperf.asking import ask
 from genperf.errors import TableError
 from genperf.result import answering, save_model
-from genperf.search import compare, optimize
+from genperf.search import optimize
 
 #: How long a step takes on each device, in units of a law over the workers.
 SPEEDS = {"A100": 1.0, "H100": 0.5, "V100": 2.0}
@@ -91,18 +91,6 @@ def test_explain_takes_the_prediction_apart(either: gp.FitResult) -> None:
     measured = [gp.explain(either, {**AT, "gpu": gpu}).elasticities.elasticity[0] for gpu in SPEEDS]
     # A process weighs its means anew at each level.
     assert told.elasticities.elasticity[0] == pytest.approx(np.mean(measured), abs=2e-3)
-
-
-def test_a_new_level_is_compared_with_a_measured_one(model: gp.FitResult) -> None:
-    told = gp.explain(model, AT, versus={"gpu": "A100"}).comparison
-    # The A100 is halfway between the two others, in ln T.
-    assert told.value_b / told.value_a == pytest.approx(1.0, rel=0.05)
-    assert told.lower < -0.1 < 0.1 < told.upper
-    assert "gpu=A100" in told.sentence
-    # Alternatives share the unknown device: their ratio is known far better than their times.
-    ranking = compare(model, {"gpu": "B200", "workers": 4}, over="bits")
-    assert list(ranking.table.verdict) == ["extrapolating-blind"] * 2
-    assert 0.95 < ranking.table.relative[1] < 1.05
 
 
 def test_ask_says_that_it_was_not_measured(either: gp.FitResult) -> None:

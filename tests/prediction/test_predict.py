@@ -154,18 +154,6 @@ def test_levels_that_never_met() -> None:
     assert [doublings(schema, net="a", gpus=n) for n in (4, 8, 64)] == [0.0, 1.0, 1.5]
 
 
-def test_a_fit_says_so() -> None:
-    rows = [(p, m, n, 0.1 + p * m / n) for p, most in ((1, 64), (4, 16), (16, 4)) for m in (1, 4, 16, 64) if m <= most
-            for n in (1, 2, 4)]  # fmt: skip
-    runs = pd.DataFrame(rows, columns=["params", "micro", "gpus", "s"])
-    table = gp.read_table(runs, time="s", intrinsic="params,micro", extrinsic="gpus")
-    result = gp.fit(table, "c + a*params*micro/gpus", draws=20)
-    shown = result.predict({"params": [4, 16], "micro": [16, 64], "gpus": 2})
-    # 4 with 64 and 16 with 16 are two doublings from a run, 16 with 64 is four.
-    assert shown["verdict"].tolist() == ["ok", "caution", "caution", "extrapolating-blind"]
-    assert "nearest run: params=" in shown["reason"].iloc[3]
-
-
 @pytest.mark.parametrize("model", ["usl", "generic"])
 @pytest.mark.parametrize("factor", ["batch", "layers"])
 def test_the_far_corner_of_a_diagonal_was_not_measured(model: str, factor: str) -> None:
@@ -228,10 +216,3 @@ def test_a_batch_that_was_free_is_not_taken_to_follow(changed: pd.DataFrame) -> 
     there = result.predict({"gpus": 64})
     assert there["global_batch"].tolist() == [dict(answer.facts.at)["global_batch"]]
     assert there["time"].tolist() == [pytest.approx(answer.facts.expected.value.value)]
-
-
-def test_names_are_found_however_they_are_written(tmp_path: object) -> None:
-    from genperf.panel.question import column_named
-
-    runs = {"Nodes": [1, 2, 4], "Model": ["a", "a", "b"], "Samples/sec": [10.0, 19.0, 30.0]}
-    assert [column_named(name, runs) for name in ("nodes", "model", "colour")] == ["Nodes", "Model", None]

@@ -98,25 +98,6 @@ def test_a_factor_seen_at_one_value_and_a_term_never_seen() -> None:
     assert "latency" in reason
 
 
-def test_nodes_that_hold_the_workers_are_one_scale_with_them() -> None:
-    runs = pd.DataFrame(
-        [(n, max(1, n // 8), b, b * (0.1 + 1 / n)) for n in (1, 8, 16, 32) for b in (8, 16, 32)],
-        columns=["gpus", "nodes", "batch", "s"],
-    )
-    result = gp.fit(
-        runs, "a*batch + b*batch/gpus", draws=5, time="s", extrinsic="gpus,nodes", intrinsic="batch", scaling=None
-    )
-    reasons = result.predict({"gpus": [64, 32, 64], "nodes": [8, 8, 16], "batch": 16}).iloc[[0, 4, 8]]["reason"]
-    one, more_nodes, both = reasons
-    # A doubling of the scale is one doubling, and the nodes go without a word.
-    assert "gpus=64 is 1 doubling beyond" in one
-    assert "nodes" not in one
-    assert "in all" not in one
-    # Nodes that go farther than the workers are told.
-    assert "nodes=8 is 1 doubling beyond" in more_nodes
-    assert "nodes=16 is 2 doublings beyond" in both
-
-
 def test_rows_judged_together_are_those_judged_alone() -> None:
     """Every kind of reason, in rows that share marks with others and rows that share none."""
     runs = pd.DataFrame(
@@ -156,11 +137,3 @@ def test_beyond_the_threads_of_one_machine_is_a_knee_that_no_run_shows(count: st
     measured = runs.assign(s=[80.0, 40.2, 20.3, 19.9, 19.8])
     reason = gp.fit(measured, time="s", extrinsic=count, scaling="strong").predict({count: [32]})["reason"].iloc[0]
     assert "one machine" not in reason
-
-
-def test_the_processes_of_a_trainer_are_devices() -> None:
-    times = {"Num processes": [1, 2, 4, 8], "s": [1.0, 1.02, 1.03, 1.05]}
-    for runs, one_machine in ((times, True), (times | {"batch_per_device": [32] * 4}, False)):
-        columns = [name for name in runs if name != "s"]
-        panel = gp.fit(pd.DataFrame(runs), time="s", extrinsic=columns, scaling="weak").panel
-        assert (panel.one_machine is not None) == one_machine

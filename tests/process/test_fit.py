@@ -41,25 +41,6 @@ def test_a_law_is_found_and_carried_on(model: gp.FitResult) -> None:
     assert sum(m.weight for m in model.members) == pytest.approx(1.0)
 
 
-def test_repeats_are_the_noise_of_a_new_run() -> None:
-    frame = pd.concat([runs(noise=0.0).assign(s=lambda d, k=k: d.s * np.exp(0.2 * k)) for k in (-1, 0, 1)])
-    at = {"workers": [4], "batch": 16, "net": "a"}
-    repeated, single = (gp.fit(of, **ROLES).predict(at).iloc[0] for of in (frame, runs(noise=0.0)))
-    # ± 1.645 standard deviations of 0.2 at least; without noise an interval all the same.
-    assert np.log(repeated.upper / repeated.lower) > 0.6
-    assert single.lower < single.time < single.upper
-
-
-def test_small_and_constant_tables_and_factors_at_zero_or_below() -> None:
-    two = runs().iloc[[0, 3]]
-    assert gp.fit(two, **ROLES).predict(two.drop(columns="s")).time.to_numpy() == pytest.approx(two.s, rel=0.5)
-    constant = gp.fit(runs().assign(s=2.0), **ROLES).predict({"workers": [3, 16], "batch": 32, "net": "b"})
-    assert constant.time.to_numpy() == pytest.approx(2.0, rel=0.02)
-    frame = runs().assign(offset=lambda d: np.where(d.batch == 16, -1.0, np.where(d.workers > 2, 0.0, 3.0)))
-    result = gp.fit(frame, **{**ROLES, "intrinsic": "batch,offset"})
-    assert np.all(np.isfinite(result.predict(frame.drop(columns="s")).upper))
-
-
 def wide(factors: int = 38) -> pd.DataFrame:
     """A table of many factors, two of which matter."""
     sizes = np.random.default_rng(3).integers(1, 5, (60, factors)).astype(float)
@@ -118,20 +99,6 @@ def test_levels_and_counts_that_a_side_lacks(scheme: str, seed: int) -> None:
         points = gp.validate(table, "auto", scheme).models[0].predictions.dropna(subset=["predicted"])
     assert (points["lower"] > 0.0).all()
     assert (points["predicted"].between(points["lower"], points["upper"])).all()
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_a_level_multiplies_the_terms_that_it_changes_and_no_other(seed: int) -> None:
-    # T = 0.2 + 0.01·batch·(2 if b) + 0.05·workers: at batch 32 and 4 workers the constant is 0.2 of 0.72 s.
-    runs = pd.DataFrame(itertools.product((8, 16, 32, 64), (1, 2, 4, 8, 16), "ab"), columns=["batch", "workers", "net"])
-    level = np.where(runs.net == "b", 2.0, 1.0)
-    noise = np.exp(0.01 * np.random.default_rng(seed).standard_normal(len(runs)))
-    runs["t"] = (0.2 + 0.01 * runs.batch * level + 0.05 * runs.workers) * noise
-    table = gp.read_table(runs, time="t", intrinsic="batch", extrinsic="workers", categorical="net")
-    terms = gp.explain(gp.fit(table), {"batch": 32, "workers": 4, "net": "a"}).terms.set_index("term")
-    assert terms.loc["constant", "lower"] <= 0.2 <= terms.loc["constant", "upper"]
-    assert terms.loc["constant", "share"] == pytest.approx(0.278, abs=0.02)
-    assert terms.loc["batch", "share"] == pytest.approx(0.444, abs=0.04)
 
 
 def test_terms_that_were_not_drawn_claim_no_interval() -> None:

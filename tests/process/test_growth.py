@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.discrepancy.stack import NORMAL
 from genperf.prediction import stack_of
 from genperf.process.growth import growth_of
 
@@ -37,20 +36,6 @@ def test_forecasts_lie_beyond_the_largest_count_with_the_nodes_that_hold_it() ->
     assert np.all(np.abs(away) < 2.0 * np.sqrt(anchors.variance))
     # The farther, the less is known.
     assert np.all(np.diff(anchors.variance.reshape(-1, 3), axis=1) > 0.0)
-
-
-@pytest.mark.parametrize("counts", [(1, 2, 4, 8, 16), (4, 8, 16)])
-def test_levels_and_groups_grow_by_one_function(counts: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    # A process counts on some noise of any run; these have none.
-    monkeypatch.setattr("genperf.process.growth.LEAST_RUN_NOISE", 1e-6)
-    frame = runs(counts)
-    growth = growth_of(gp.read_table(frame, **ROLES).medians(), 0.0)
-    anchors = growth.anchors(np.arange(len(frame)))
-    groups = gp.fit(gp.read_table(frame, **{**ROLES, "intrinsic": "", "categorical": "", "group": "net,batch"}))
-    there = groups.predict(pd.DataFrame({name: anchors.columns[name] for name in ("net", "batch", "gpus", "nodes")}))
-    assert np.exp(anchors.centre) == pytest.approx(there.time.to_numpy(), rel=0.01)
-    widths = 2.0 * NORMAL * np.sqrt(anchors.variance) / np.log(there.upper / there.lower)
-    assert np.all((widths < 1.1) & (widths > 1.0 / 1.1))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Runs of one factor at a time fit a sum of the effects as well as their product: both are members."""
 
-from itertools import product
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,25 +42,3 @@ def test_one_run_decides(fitted: gp.FitResult) -> None:
 def test_a_change_of_one_factor_is_held(fitted: gp.FitResult) -> None:
     change = gp.explain(fitted, {"batch": 64, "layers": 8, "workers": 4}, versus={"workers": 8}).comparison
     assert change.lower < 0.4 < change.upper
-
-
-def test_of_the_constant_no_more_is_known_than_that_it_is_no_larger_than_the_flat_part() -> None:
-    """T = 0.1 + √((0.01·batch)² + (0.08·layers)²): along each line the other part looks as if it were constant."""
-    centre = {"batch": 64, "layers": 8, "workers": 4}
-    rows = pd.DataFrame([{**centre, n: v} for n, values in LINES.items() for v in values]).drop_duplicates()
-    rows["s"] = 0.1 + np.hypot(0.01 * rows.batch, 0.08 * rows.layers)
-    result = gp.fit(gp.read_table(rows, time="s", intrinsic="batch,layers", extrinsic="workers"), seed=0)
-    share = gp.explain(result, centre).terms.set_index("term").loc["constant"]
-    assert share["lower"] <= 0.1 <= share["upper"]
-
-
-def test_effects_of_several_factors_together_are_held_at_the_corners() -> None:
-    """T = 0.1 + 0.004·batch·layers/n + 0.05·n: a part is a product, and another neither grows nor falls with it."""
-    centre = {"batch": 64, "layers": 8, "workers": 4}
-    rows = pd.DataFrame([{**centre, n: v} for n, values in LINES.items() for v in values]).drop_duplicates()
-    corners = pd.DataFrame(product((8, 256), (2, 32), (1, 16)), columns=list(centre))
-    runs, truth = (0.1 + 0.004 * at.batch * at.layers / at.workers + 0.05 * at.workers for at in (rows, corners))
-    noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(len(rows)))
-    result = gp.fit(gp.read_table(rows.assign(s=runs * noise), time="s", intrinsic="batch,layers", extrinsic="workers"))
-    predicted = result.predict(corners)
-    assert ((predicted["lower"] <= truth) & (truth <= predicted["upper"])).sum() >= 7

@@ -5,7 +5,7 @@ import pytest
 
 from genperf.discrepancy import KernelAxis, Product
 from genperf.discrepancy.product import usual_sizes
-from genperf.process.sizes import CONFIGURATION_NOISE, LEVEL_SIZE, LOCAL_PART, Fit, _Density, fit_sizes
+from genperf.process.sizes import LEVEL_SIZE, LOCAL_PART, fit_sizes
 
 RNG = np.random.default_rng(0)
 ROWS = {
@@ -62,17 +62,3 @@ def test_sizes_that_drew_the_rows_are_near_the_optimum() -> None:
     fit = fit_sizes([axis.coordinates(nets)], y - y.mean(), Product((axis,), LEVEL_SIZE, LOCAL_PART))
     assert int(np.argmax(fit.factors)) == 5
     assert fit.factors[5] > 5.0 * np.median(fit.factors)
-
-
-@pytest.mark.parametrize("odd", [-0.4, 0.3, 0.5, 1.0])
-def test_an_odd_network_among_three_has_an_effect_of_its_own(odd: float) -> None:
-    columns = {"size": np.repeat([1.0, 2.0, 4.0], 4), "batch": np.tile([1.0, 2.0, 4.0, 8.0], 3)}
-    axes = tuple(KernelAxis(n, "ln", **usual_sizes("number"), centre=np.log(v).mean()) for n, v in columns.items())
-    x, prior, every = [axis.coordinates(columns) for axis in axes], Product(axes, LEVEL_SIZE, LOCAL_PART), np.ones(12)
-    y = 0.9 * np.log(columns["batch"]) + odd * (columns["size"] == 2.0) + 0.02 * RNG.standard_normal(12)
-    density = _Density(prior, x, y - y.mean(), every)
-    medians_alone = Fit(prior, CONFIGURATION_NOISE, every, prior.between([(a, a) for a in x]))
-    bent, found = (fit_sizes(x, y - y.mean(), prior, start) for start in (medians_alone, None))
-    costs = [density(density.logarithms(fit.kernel, fit.noise))[0] for fit in (bent, found)]
-    assert costs[1] < costs[0] - 0.3
-    assert found.kernel.axes[0].each > 0.25 * abs(odd) > 2.0 * bent.kernel.axes[0].each

@@ -114,15 +114,6 @@ def test_table_is_fitted_and_compared(tmp_path: Path) -> None:
     assert "Compared with baselines" in text
 
 
-def test_rejected_rows_are_listed() -> None:
-    frame = pd.concat([runs().astype(object), pd.DataFrame({"workers": ["<b>many</b>"], "batch": [32], "s": [1.0]})])
-    table = gp.read_table(frame.reset_index(drop=True), time="s", extrinsic="workers", skip_bad_rows=True)
-    text = page(gp.fit(table, model="amdahl"), table=table)
-    assert "Rows that were left out" in text
-    assert "&lt;b&gt;many&lt;/b&gt;" in text
-    assert "<b>many" not in text
-
-
 def test_target_moves_the_answers() -> None:
     assert shorts(page(fitted(runs()), View({"workers": 64})))[0].endswith("at 64 workers")
     with pytest.raises(GenperfError, match="no factor 'wrkers'"):
@@ -220,20 +211,6 @@ def test_groups_that_are_asked_about_begin_with_the_most_measured_and_the_least_
     assert "Look at a first" in text
 
 
-def test_a_single_run_is_answered_as_ask_does() -> None:
-    """One count shows nothing of another: no efficiency, and nothing to rely on at twice the count."""
-    answer = gp.ask(uneven(), kind="baseline").answers[0]
-    by_group = gp.fit(uneven(), throughput="samples_per_s", extrinsic="gpus", group="kind")
-    sheet = data_of(page(by_group))["groups"][2]["sheet"]
-    assert (sheet["summary"]["verdict"], answer.verdict) == ("extrapolating-blind", "extrapolating-blind")
-    assert (sheet["at"], answer.at) == ([2.0], {"gpus": 2.0})
-    assert sheet["glance"]["rows"][0][1].startswith(f"{answer.value:.3g} ")
-    assert sheet["glance"]["decision"] == "Do not decide on 2 gpus yet."
-    assert [card["short"] for card in sheet["answers"]] == ["not known", "2 gpus"]
-    assert sheet["answers"][0]["sentences"] == ["Measured at 1 gpu only: efficiency and knee need a second count."]
-    assert sheet["answers"][1]["sentences"] == ["Measure 2 gpus: one count does not show how it scales."]
-
-
 def test_groups_that_failed_are_named() -> None:
     frame = pd.concat([runs().assign(net="a"), runs((1,)).assign(net="b")])
     groups = data_of(page(fitted(frame, "usl", group="net")))["groups"]
@@ -285,17 +262,6 @@ def test_command_reads_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyP
     again = gp.load_model("model.json")
     assert again.schema.sha256 == before.schema.sha256
     assert command_of(again) == command_of(before)
-
-
-def test_the_unit_of_the_work_is_named() -> None:
-    """A column of a batch counts samples; where workers alone tell the work, their steps are counted."""
-    weak = runs().drop(columns="batch")
-    assert data_of(page(fitted(weak, scaling="weak")))["quantity"]["rate"] == "worker steps/s"
-    of_batch = fitted(runs(), "a + b/workers", intrinsic="batch", scaling=None)
-    assert data_of(page(of_batch))["quantity"]["rate"] == "samples/s"
-    tokens = pd.DataFrame({"gpus": [1, 2, 4, 8], "tokens_per_second": [1e4, 1.9e4, 3.7e4, 7e4]})
-    result = gp.fit(tokens, throughput="tokens_per_second", extrinsic="gpus")
-    assert "tokens/s" in sheet_of(page(result))["glance"]["rows"][0][1]
 
 
 def test_what_a_doubling_does_at_each_level_is_shown() -> None:

@@ -89,16 +89,6 @@ def model_of(read: Any) -> Any:
     return read["groups"][0]["model"]
 
 
-def test_what_was_measured_is_kept_for_drawing(result: FitResult) -> None:
-    again = parse_model(dump_model(result))
-    assert again.schema.medians == result.schema.medians
-    assert len(again.schema.medians) == 16
-    assert again.schema.medians[0].values == (8.0, 1.0, "mxnet")
-    without = json.loads(dump_model(result))
-    del without["groups"][0]["model"]["table"]["medians"]
-    assert parse_model(json.dumps(without)).schema.medians == ()
-
-
 @pytest.fixture(scope="module")
 def stack(result: FitResult) -> FitResult:
     """Two members with processes about them."""

@@ -55,24 +55,6 @@ def test_only_layouts_that_can_exist_are_proposed(fitted):
     assert len(best) == count
 
 
-def test_what_the_user_says_of_tensor_ways_is_kept(fitted):
-    fixed = layouts(fitted, 16, {"layers": 24, "heads": 24, "gbs": 64, "tp": [8]})
-    assert fixed.over["tp"] == [8]
-    assert not any("inside a node" in str(note) for note in fixed.notes)
-    bounded = layouts(fitted, 16, {}, ["tp <= 8"])
-    assert "tp <= 8" in bounded.where
-    assert not any("tp <= 4" in text for text in bounded.where)
-
-
-def test_the_regret_is_that_of_the_draws(fitted):
-    proposed = layouts(fitted, 16, {"layers": 24, "heads": 12, "gbs": 64})
-    optimum = gp.optimize(fitted, proposed.over, proposed.where)
-    assert 0.0 <= optimum.regret < 0.5
-    assert "of those shown" in optimum.reason
-    certain = gp.optimize(fitted, proposed.over, proposed.where, interval=0.01)
-    assert certain.regret <= optimum.regret
-
-
 def test_the_command_proposes_the_grid(runs, shell):
     runs.to_csv("runs.csv", index=False)
     roles = [word for role, names in ROLES.items() for word in (f"--{role}", names)]

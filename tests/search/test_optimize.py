@@ -189,41 +189,6 @@ def test_levels_derived_and_single_valued_factors(levels: gp.FitResult) -> None:
     assert (len(found.front), "cost" in found.best) == (0, False)
 
 
-def test_machines_of_partitioned_replicas() -> None:
-    grid = list(itertools.product([1.0, 2.0, 4.0], [1.0, 2.0, 4.0], [1.0, 2.0]))
-    runs = pd.DataFrame(grid, columns=["replicas", "partitions", "servers"])
-    runs["seconds"] = (
-        10 / (runs.replicas * runs.partitions) + 0.3 * (runs.partitions - 1) / runs.replicas + 1 / runs.servers
-    )
-    table = gp.read_table(runs, time="seconds", extrinsic="replicas,partitions,servers")
-    result = gp.fit(table, "adam", draws=10)
-    found = gp.optimize(
-        result,
-        {"replicas": "1:16", "partitions": "1:8", "servers": "1:8"},
-        "replicas*partitions + servers <= 16 and machines > 1",
-        job=Job(per="replicas*partitions + servers"),
-    )
-    best = found.best
-    assert (best.replicas * best.partitions + best.servers <= 16).all()
-    np.testing.assert_allclose(best.cost, best.time * (best.replicas * best.partitions + best.servers))
-
-
-def test_steps_that_differ_in_their_work_are_compared_by_throughput(result: gp.FitResult) -> None:
-    found = gp.optimize(result, OVER, top=200)
-    every = brute_force(result, OVER)
-    every["throughput"] = every.workers * every.batch / every.time
-    assert found.maximized
-    assert found.best["throughput"].tolist() == pytest.approx(sorted(every.throughput, reverse=True))
-    assert [n.kind for n in found.notes] == ["most_throughput"]
-    assert "most throughput of 160 feasible" in found.title
-    # Cost and time of the front are those of one sample.
-    assert (found.front["total"] * found.front["throughput"]).to_numpy() == pytest.approx(1.0)
-    # The same work at every point: the shortest step is the best.
-    shared = pd.DataFrame({"workers": [1, 2, 4, 8], "global_batch": 64, "seconds": [9.0, 5.0, 3.1, 2.2]})
-    strong = gp.fit(shared, "a/workers + c", time="seconds", extrinsic="workers", intrinsic="global_batch")
-    assert not gp.optimize(strong, {"workers": "1:64", "global_batch": 64}).maximized
-
-
 def test_a_throughput_is_what_is_optimised() -> None:
     runs = pd.DataFrame({"gpus": [1, 2, 4, 8, 16], "rate": [410.0, 790.0, 1530.0, 2905.0, 5300.0]})
     fitted = [

@@ -1,12 +1,7 @@
 """The best configurations of all groups: comparable work, one ranking, honest shares of wins."""
 
-import itertools
-import json
-from pathlib import Path
-
 import pandas as pd
 import pytest
-from helpers import Shell, done
 
 import genperf as gp
 from genperf.errors import GenperfError
@@ -64,25 +59,3 @@ def test_a_group_without_an_answer_is_named(fitted: GroupedResult) -> None:
     assert [n.kind for n in found.notes] == ["group_infeasible", "group_infeasible"]
     with pytest.raises(GenperfError, match="excludes most"):
         gp.optimize(fitted, OVER, "time < 0.01")
-
-
-def test_independent_groups_share_the_wins_by_their_overlap() -> None:
-    both = pd.concat([RUNS[RUNS.batch == 32].query("framework == 'x'").assign(framework=f) for f in ("a", "b")])
-    wobble = 1 + 0.05 * pd.Series(list(itertools.islice(itertools.cycle((1, -1, 0.5)), len(both))), index=both.index)
-    both["s"] *= wobble.to_numpy()
-    alike = gp.fit(both, "a + b*workers**0.5", draws=200, time="s", extrinsic="workers", group="framework")
-    found = gp.optimize(alike, {"workers": 32}, minimize="time")
-    # Nearly the same runs in both groups: neither is surely the best.
-    assert found.best["wins"].between(0.05, 0.95).all()
-
-
-def test_the_command_answers_over_groups(shell: Shell, tmp_path: Path) -> None:
-    table, model = tmp_path / "runs.csv", str(tmp_path / "m.json")
-    RUNS.to_csv(table, index=False)
-    roles = ["--time", "s", "--extrinsic", "workers", "--group", "framework,batch", "--model", "a + b*workers**0.5"]
-    assert shell("fit", str(table), *roles, "-o", model)[0] == 0
-    out = done(shell, "optimize", model, "--over", "workers=1:64:*2", "--top", "3", "--json")
-    best = json.loads(out)["best"]
-    assert (best[0]["framework"], best[0]["batch"], best[0]["workers"]) == ("x", "64", 64)
-    one = json.loads(shell("optimize", model, "--over", "workers=1:64:*2", "--group", "y,32", "--json")[1])["best"]
-    assert "framework" not in one[0]

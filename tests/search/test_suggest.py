@@ -195,34 +195,6 @@ def test_a_run_is_proposed_wherever_the_verdict_is_blind() -> None:
     assert advice.chosen["gpus"].tolist() == [24.0]
 
 
-def test_a_count_that_never_varied_is_kept() -> None:
-    # Every run is on one node of 8 devices, however many of them it used.
-    runs = pd.DataFrame({"gpus": [1, 2, 4], "nodes": 1, "gpus_per_node": 8, "s": [4.0, 2.2, 1.3]})
-    result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes,gpus_per_node"), "a/gpus + b", draws=20)
-    found = suggest(result, {"gpus": 64}).candidates.sort_values("gpus")
-    assert found["gpus"].tolist() == [8.0, 16.0, 32.0]
-    assert found["nodes"].tolist() == [1.0, 2.0, 4.0]
-    assert set(found["gpus_per_node"]) == {8.0}
-
-
-def test_of_many_factors_the_promise_is_the_width_of_the_next_interval() -> None:
-    rows = [(b, n) for b in (16.0, 32.0, 64.0, 128.0) for n in (1.0, 2.0, 4.0, 8.0)]
-    runs = pd.DataFrame(rows, columns=["batch", "workers"])
-    runs["t"] = (0.2 + 0.01 * runs.batch + 0.05 * runs.workers) * np.exp(
-        0.01 * np.random.default_rng(0).normal(size=16)
-    )
-    roles = {"time": "t", "intrinsic": "batch", "extrinsic": "workers"}
-    target = {"batch": 64.0, "workers": 32.0}
-    advice = suggest(gp.fit(gp.read_table(runs, **roles)), target)
-    chosen = advice.chosen.iloc[0]
-    time = 0.2 + 0.01 * chosen["batch"] + 0.05 * chosen["workers"]
-    more = pd.concat([runs, pd.DataFrame([{"batch": chosen["batch"], "workers": chosen["workers"], "t": time}])])
-    after = suggest(gp.fit(gp.read_table(more, **roles)), target, candidates=pd.DataFrame([target]))
-    assert chosen["width"] < advice.width
-    # A run changes the look-backs as well, and with them the width: by up to two fifths.
-    assert chosen["width"] == pytest.approx(after.width, rel=0.4)
-
-
 # --- advice for a model of memory: formulas read it by its name, and what needs a time is refused in words -----------
 
 
@@ -266,16 +238,6 @@ def test_what_to_measure_next(memory: gp.FitResult) -> None:
     assert "seconds" not in words
     squared = suggest(memory, {"workers": 64, "batch": 8}, cost="memory_gb**2")
     assert squared.candidates["cost"].to_numpy() == pytest.approx(squared.candidates["memory_gb"].to_numpy() ** 2)
-
-
-def test_of_a_measured_throughput_the_advice_is_in_its_unit() -> None:
-    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "tokens_per_s": [10e3, 19e3, 36e3, 66e3]})
-    result = gp.fit(gp.read_table(runs, throughput="tokens_per_s", extrinsic="gpus"), model="amdahl")
-    advice = suggest(result, {"gpus": 64})
-    assert advice.throughput.value == pytest.approx(64.0 / advice.value)
-    assert advice.sentence.removesuffix(", unless a new bottleneck appears.").endswith(" tokens/s")
-    steps = advice.candidates["throughput"] * advice.candidates["time"]
-    assert steps.tolist() == pytest.approx(advice.candidates["gpus"].tolist())
 
 
 @pytest.mark.parametrize(

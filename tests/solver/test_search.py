@@ -6,8 +6,6 @@ from msgspec.structs import replace
 from solver_problems import ERNEST, GENERIC, MAXIMUM, Case, problem_of, with_bounds
 
 from genperf.errors import FitError
-from genperf.expression import Constant, Expression, Term, coefficient
-from genperf.formula import parse
 from genperf.losses import LOSSES, Penalty
 from genperf.solver import SOLVERS, PolishSettings, Problem, polish, search, solve
 from genperf.solver.polish import Optima
@@ -136,17 +134,6 @@ def test_one_search_alone_is_not_believed(reaching: list[int], agreed: int, monk
     assert solution.constants == pytest.approx([0.0], abs=1e-6)
 
 
-def test_a_constant_over_decades_is_searched_on_a_logarithmic_scale() -> None:
-    slowing = Expression(
-        "formula",
-        (Term("work", parse("a*batch/(1 + k*workers)").node), Term("constant", parse("c").node)),
-        (coefficient("a"), Constant("k", "shape", 1e-3, 1e3), coefficient("c")),
-    )
-    for k in (0.004, 0.3, 40.0):
-        made = Case(slowing, (0.5, k, 0.1))
-        np.testing.assert_allclose(solve(problem_of(made)).constants, made.truth, rtol=1e-4)
-
-
 def test_refused() -> None:
     with pytest.raises(FitError, match="unknown solver 'anneal'"):
         solve(problem_of(ERNEST), "anneal")
@@ -207,18 +194,3 @@ def test_never_worse_than_the_start_and_no_steps_is_the_start() -> None:
     # Without the secant estimate these two are still moving after 200 steps.
     for noise in (0.3, 1.0):
         assert polish(problem_of(GENERIC, "absolute", noise=noise), START).converged.all()
-
-
-def test_what_is_held_stays_in_each_set_where_it_starts() -> None:
-    problem = problem_of(GENERIC, noise=0.02)
-    starts = np.repeat(START, 3, axis=0)
-    starts[:, 0] = 0.1, 0.4, 0.7
-    held = np.arange(starts.shape[1]) == 0
-    polished = polish(problem, starts, held=held)
-    assert polished.constants[:, 0].tolist() == [0.1, 0.4, 0.7]
-    for k, value in enumerate(starts[:, 0]):
-        lower, upper = problem.lower.copy(), problem.upper.copy()
-        lower[0] = upper[0] = value
-        pinned = polish(with_bounds(problem, lower, upper), starts[k : k + 1])
-        assert polished.cost[k] == pytest.approx(pinned.cost[0], rel=1e-6)
-    assert polish(problem, starts[:1]).cost[0] < polished.cost.min()

@@ -1,8 +1,6 @@
 """Sources that nobody means well with: bounded, named, nothing executed."""
 
 import os
-import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -48,27 +46,6 @@ def test_a_folder_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pyte
     for n in range(60):
         (tmp_path / f"{n}.log").write_text(STEPS, encoding="utf-8")
     assert "more than 50 files" in refusal(tmp_path)
-
-
-def test_a_log_that_grows_while_it_is_read(tmp_path: Path) -> None:
-    path, done = tmp_path / "train.log", threading.Event()
-    path.write_text("world_size: 8\n" + STEPS, encoding="utf-8")
-
-    def grow() -> None:
-        with path.open("a", encoding="utf-8") as file:
-            while not done.is_set():
-                file.write(STEPS)
-                file.flush()
-                time.sleep(0.001)
-
-    writer = threading.Thread(target=grow)
-    writer.start()
-    try:
-        sources = [understood(open_source(path)) for _ in range(3)]
-    finally:
-        done.set()
-        writer.join()
-    assert all(source.columns["world_size"].tolist() == [8.0] for source in sources)
 
 
 def test_links_and_circles_of_links(tmp_path: Path) -> None:

@@ -25,17 +25,6 @@ def columns(path: Path) -> dict[str, list[str]]:
     return {name: [str(cell) for cell in cells] for name, cells in understood(open_files([path])).columns.items()}
 
 
-def test_a_folder_of_logs_is_a_table_and_the_crashed_run_did_not_fit(tmp_path: Path) -> None:
-    for gpus in (1, 2, 4, 8, 16):
-        (tmp_path / f"run_{gpus}gpu.log").write_text(titan_log(gpus, 9000 * gpus**-0.05), encoding="utf-8")
-    crash = "Building mesh with world_size=32\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n"
-    (tmp_path / "run_32gpu.log").write_text(crash, encoding="utf-8")
-    answer = ask(str(tmp_path), at={"gpus": 64})
-    assert answer.answers[0].quantity == "tps"
-    assert answer.answers[0].value == pytest.approx(9000 * 64**-0.05, rel=0.15)
-    assert any("1 without a result (out of memory)" in note for note in answer.notes)
-
-
 def test_steps_are_their_steady_median_without_warm_up_and_tests(tmp_path: Path) -> None:
     (tmp_path / "run.log").write_text(titan_log(8, 1000.0), encoding="utf-8")
     source = open_files([tmp_path / "run.log"])
@@ -57,26 +46,6 @@ def test_printed_dictionaries_answer_for_the_time_of_a_step(tmp_path: Path) -> N
     assert "One scale was measured" in str(answer)
     with pytest.raises(TableError, match="no column is 'gpus'"):
         ask(str(tmp_path / "train.log"), at={"gpus": 64})
-
-
-def test_the_path_names_what_a_serial_run_does_not_print(tmp_path: Path) -> None:
-    for count, seconds in ((1, 800.0), (2, 410.0), (4, 215.0), (8, 118.0)):
-        lines = [f"Processes   : {count}"] if count > 1 else []
-        lines.append(f"Total Time {'(serial) ' if count == 1 else ''}  : {seconds} seconds")
-        (tmp_path / f"strong_L20_p{count}.out").write_text("\n".join([*lines, "Max Levels: 20"]), encoding="utf-8")
-    assert columns(tmp_path)["Processes"] == ["1", "2", "4", "8"]
-    answer = ask(str(tmp_path), at={"Processes": 16, "Max Levels": 20})
-    assert 45.0 < answer.answers[0].value < 90.0
-
-
-def test_a_record_with_results_is_the_run_and_the_machine_is_not_its_scale(tmp_path: Path) -> None:
-    for gpus in (1, 2, 4):
-        record = {"world_size": gpus, "tokens_per_sec": 1000.0 * gpus, "environment": {"gpu_count": 8}}
-        record["requests"] = [{"id": 1, "ms": 3.5}, {"id": 2, "ms": 3.6}]
-        (tmp_path / f"ddp_{gpus}gpu.json").write_text(json.dumps(record), encoding="utf-8")
-    answer = ask(str(tmp_path), at={"gpus": 8})
-    assert answer.reading.scale == "world_size"
-    assert answer.answers[0].value == pytest.approx(8000.0, rel=0.15)
 
 
 SHAPES = {
@@ -192,19 +161,6 @@ The speed-up rose with the number of processes, as one would expect of it.
     assert (read["Total No. Processes"], read["Mean time in seconds"]) == (["1", "2", "4"], ["8.1", "4.2", "2.3"])
 
 
-def test_what_watched_the_runs_of_a_folder_is_left_out(tmp_path: Path) -> None:
-    for gpus in (1, 2, 4):
-        (tmp_path / f"{gpus}xV100").mkdir()
-        (tmp_path / f"{gpus}xV100" / "bert.txt").write_text(
-            f"n_gpu: 1\nbatch: 8\ntraining throughput: {148 * gpus**0.9:.1f} samples/s\n", encoding="utf-8"
-        )
-        (tmp_path / f"{gpus}xV100" / "monitor.csv").write_text(
-            f"{40 + gpus}, {gpus} %, 0 MiB\n4, 5 %, 1 MiB\n", "utf-8"
-        )
-    answer = ask(str(tmp_path), at={"GPU": 8})
-    assert answer.answers[0].value == pytest.approx(148 * 8**0.9, rel=0.15)
-
-
 LATEX = r"""
 \begin{table} \caption{Throughput of ResNet-50 (images/s).}
 \begin{tabular}{lrrrr}
@@ -225,15 +181,6 @@ def test_a_table_of_latex_has_its_unit_in_the_caption_and_a_card_for_each_series
     lines = answer.card().splitlines()
     assert lines[1].startswith("of Framework=DDP ")
     assert any(line.startswith("  other series  Framework=Other: ") for line in lines)
-
-
-def test_blocks_of_a_load_test_are_runs(tmp_path: Path) -> None:
-    block = "Concurrency: {n}\n  Requests per second: {rate} req/s\n  p99 latency: {late} ms\n"
-    runs = ((1, 12.3, 95), (2, 24.1, 97), (4, 46, 110), (8, 80.2, 160))
-    (tmp_path / "load.txt").write_text("".join(block.format(n=n, rate=r, late=p) for n, r, p in runs), encoding="utf-8")
-    read = columns(tmp_path / "load.txt")
-    assert read["Concurrency"] == ["1.0", "2.0", "4.0", "8.0"]
-    assert read["p99 latency"] == ["95.0", "97.0", "110.0", "160.0"]
 
 
 def test_a_number_behind_a_blank_is_a_fact_where_its_key_is_a_quantity(tmp_path: Path) -> None:

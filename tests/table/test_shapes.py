@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import genperf as gp
 from genperf.cli.main import run
 from genperf.errors import TableError
 from genperf.panel import read_table
@@ -610,22 +609,6 @@ def test_several_files_report_the_steps_of_each(tmp_path: Path) -> None:
     ]
 
 
-def test_a_layout_that_was_not_measured_is_taken_apart_alike(tmp_path: Path) -> None:
-    path = tmp_path / "runs.csv"
-    path.write_text("layout,s\n1x4,9\n2x4,5\n4x4,3\n", encoding="utf-8")
-    assert understood(path).names["layout"].of("8x4") == {"nodes": 8.0, "devices_per_node": 4.0, "devices": 32.0}
-    assert "Expect" in str(gp.ask(path, layout="8x4"))
-
-
-def test_nodes_and_devices_in_the_names_of_runs_are_the_scale(tmp_path: Path) -> None:
-    path = tmp_path / "runs.csv"
-    path.write_text("run,step_s\n1n x 8g,1.0\n2n x 8g,1.1\n4n x 8g,1.25\n", encoding="utf-8")
-    assert understood(path).names["run"].of("8n x 8g") == {"nodes": 8.0, "devices_per_node": 8.0, "devices": 64.0}
-    asked, written_out = gp.ask(path), gp.ask(path, nodes=8, devices_per_node=8, devices=64)
-    assert "at devices=64" in str(asked)
-    assert asked.answers[0].value == written_out.answers[0].value
-
-
 def test_thousands_of_rows_take_no_rule_of_each_cell(tmp_path: Path) -> None:
     plain = "n,s\n" + "".join(f"{i},{i}.5\n" for i in range(20_000))
     path = tmp_path / "runs.csv"
@@ -649,27 +632,6 @@ def test_check_shows_and_writes_the_table_as_understood(tmp_path: Path, capsys: 
         assert run(["check", str(name), *roles]) == 0
         answers.append(json.loads(capsys.readouterr().out))
     assert answers[0]["sha256"] == answers[1]["sha256"]
-
-
-@pytest.mark.parametrize(
-    ("text", "encoding"),
-    [
-        ("Anzahl GPUs;Batchgröße;Schrittzeit (s)\n1;32;0,214\n2;32;0,231\n4;64;0,239\n", "cp1252"),
-        ("nombre de noeuds;taille de lot;temps par étape (s)\n1;32;0,41\n2;32;0,45\n4;64;0,49\n", "cp1252"),
-        ("nodos;tamaño de lote;tiempo por paso (ms)\n1;32;410,2\n2;32;432,5\n4;64;450\n", "utf-8-sig"),
-        ("显卡数量,批大小,每步时间(秒)\n1,32,0.41\n2,32,0.45\n4,64,0.49\n", "utf-8"),
-        (
-            "| **GPUs** | **batch** | **step time (s)** |\n|---|---|---|\n|1|32|0.4|\n|2|32|**0.5**|\n|4|64|0.6|\n",
-            "utf-8",
-        ),
-    ],
-)
-def test_tables_of_a_spreadsheet_are_read_as_they_come(tmp_path: Path, text: str, encoding: str) -> None:
-    (tmp_path / "runs.csv").write_bytes(text.replace("\n", "\r\n").encode(encoding))
-    table = gp.read_table(tmp_path / "runs.csv")
-    assert table.target.is_time
-    assert sorted(factor.role for factor in table.factors) == ["extrinsic", "intrinsic"]
-    assert table.rows == 3
 
 
 def test_a_drawing_and_titles_that_a_column_repeats_are_left_unsaid(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from genperf.asking.tables import ask
 from genperf.cli.main import run
 from genperf.errors import TableError
 from genperf.table.opened import open_files, understood
@@ -114,28 +113,6 @@ def test_a_folder_of_six_torchtitan_logs_with_a_crash(tmp_path: Path) -> None:
     quantity, value = first(answer)
     assert (quantity, value) == ("tps", pytest.approx(7200.0 * 64**-0.03, rel=0.1))
     assert any("1 without a result (out of memory)" in note for note in answer["notes"])
-
-
-@pytest.mark.parametrize("quoted", [False, True])
-def test_a_folder_of_trainer_logs(tmp_path: Path, quoted: bool) -> None:
-    for gpus in (1, 2, 4, 8, 16):
-        (tmp_path / f"gpus_{gpus}").mkdir()
-        (tmp_path / f"gpus_{gpus}" / "train.log").write_text(trainer(gpus, quoted), encoding="utf-8")
-    answer = answered(tmp_path)
-    assert first(answer)[0] == "train_samples_per_second"
-    assert answer["answers"][0]["lower"] <= 8 * 64 / (0.5 + 0.02 * 64**0.3) <= answer["answers"][0]["upper"]
-    # The folders are named after devices, which the log calls processes.
-    assert answer["at"] == {"gpus": 64.0}
-
-
-def test_the_output_folder_of_slurm_jobs(tmp_path: Path) -> None:
-    for number, gpus in enumerate((4, 8, 16, 32), 25667):
-        (tmp_path / f"slurm-{number}.out").write_text(job(gpus, number), encoding="utf-8")
-        (tmp_path / f"slurm-{number}.err").write_text(
-            "Loading openmpi/5.0\nUserWarning: deprecated\n", encoding="utf-8"
-        )
-    answer = answered(tmp_path)
-    assert first(answer) == ("images/sec", pytest.approx(256 * 64 / (0.25 + 0.01 * 64**0.4), rel=0.15))
 
 
 SHEET = [
@@ -246,22 +223,6 @@ def test_the_printed_text_of_a_notebook(tmp_path: Path) -> None:
     assert first(answered(tmp_path / "scaling.ipynb"))[1] == pytest.approx(0.33, rel=0.15)
 
 
-def test_a_benchmark_printed_run_after_run_in_one_file(tmp_path: Path) -> None:
-    """A count that a run says again by another name is no other setting."""
-    blocks = [
-        f"$ horovodrun -np {n} python pytorch_synthetic_benchmark.py\nModel: resnet50\nBatch size: 32\n"
-        f"Number of GPUs: {n}\nImg/sec per GPU: {rate / n:.1f} +-2.4\nTotal img/sec on {n} GPU(s): {rate:.1f} +-9.6\n"
-        for n, rate in ((1, 327.2), (4, 1207.5), (16, 4294.9))
-    ]
-    log = tmp_path / "benchmarks.txt"
-    log.write_text("".join(blocks))
-    columns = understood(log).columns
-    counts = [name for name in columns if name != "Model" and [*map(float, columns[name])] == [1, 4, 16]]
-    assert len(counts) == 1
-    assert [*map(float, columns["Total img/sec"])] == [327.2, 1207.5, 4294.9]
-    assert first(answered(log))[1] == pytest.approx(327.2 * 64**0.93, rel=0.25)
-
-
 def test_a_sentence_with_commas_above_columns_parted_by_blanks(tmp_path: Path) -> None:
     text = "We trained ResNet-50 on 1, 2, 4 and 8 V100s.\n\nGPUs    sec/epoch    speedup\n"
     notes = tmp_path / "notes.txt"
@@ -284,16 +245,6 @@ def test_files_that_hold_one_quantity_have_its_name(tmp_path: Path) -> None:
     columns = understood(tmp_path).columns
     assert [float(text) for text in columns["num_gpus"]] == [1, 2, 4, 8]
     assert columns["samples_per_sec"].tolist() == [101, 201, 401, 801]
-
-
-def test_the_wide_listing_of_a_scheduler(tmp_path: Path) -> None:
-    jobs = ((1, "04:00:00"), (2, "02:04:00"), (4, "01:06:00"))
-    steps_of = [(f"{n}{step}", n, text, memory) for n, text in jobs for step, memory in (("", ""), (".0", "3120K"))]
-    rows = "".join(f"{j:<8} {n:6} {'COMPLETED':>10} {text:>10} {used:>10} \n" for j, n, text, used in steps_of)
-    head = "   JobID NNodes      State    Elapsed     MaxRSS \n-------- ------ ---------- ---------- ---------- \n"
-    (tmp_path / "jobs.txt").write_text(head + rows)
-    answer = ask(str(tmp_path / "jobs.txt"), at={"nodes": "8"})
-    assert answer.answers[0].value == pytest.approx(2200.0, rel=0.15)
 
 
 def test_settings_with_descriptions_and_names_of_several_words(tmp_path: Path) -> None:

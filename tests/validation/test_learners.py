@@ -61,29 +61,6 @@ def test_a_value_that_has_no_logarithm_is_left_unpredicted(name: str) -> None:
     assert np.isnan(LEARNERS[name](table, asked.iloc[[0]], 0.9, 0).predicted).all()
 
 
-@pytest.mark.parametrize("name", FITTED)
-def test_rows_of_weight_zero_do_not_count(name: str) -> None:
-    frame, _ = power_law()
-    frame["w"] = np.where(frame.index % 7 == 3, 0.0, 2.0)
-    spoiled = frame.assign(t=frame.t.where(frame.w > 0, 50.0))
-    one, other = (
-        read_table(f, time="t", intrinsic="b", extrinsic="n", categorical="framework", weight="w")
-        for f in (frame, spoiled)
-    )
-    assert np.array_equal(*(LEARNERS[name](t, frame, 0.9, 0).predicted for t in (one, other)))
-
-
-def test_linear_regression_finds_exponents_and_the_width_of_a_new_run() -> None:
-    frame, table = power_law(noise=0.05)
-    forecast = LEARNERS["linear"](table, frame.iloc[[0, 4]], 0.9, 0)
-    # From 1 to 16 n with b and framework as they are: T falls by 16^−0.25 = 1/2, and the exponent's standard error is
-    # 0.05/√(40·2·ln²2): 40 rows, ln n is 0 … 4 times ln 2 with variance 2·ln²2.
-    error = np.log(16) * 0.05 / np.sqrt(40 * 2 * np.log(2) ** 2)
-    assert abs(np.log(forecast.predicted[1] / forecast.predicted[0]) + np.log(2)) < 4 * error
-    # ±1.69 standard deviations, Student's t of 36 degrees of freedom, of a noise of 0.05.
-    assert np.log(forecast.upper / forecast.predicted) == pytest.approx(1.69 * 0.05, rel=0.3)
-
-
 def test_as_many_coefficients_as_configurations_give_no_interval_and_more_are_refused() -> None:
     frame = pd.DataFrame({"n": [1, 2], "b": [8, 16], "t": [1.0, 2.0]})
     exact = LEARNERS["linear"](read_table(frame, time="t", extrinsic="n"), pd.DataFrame({"n": [4]}), 0.9, 0)

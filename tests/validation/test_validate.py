@@ -9,12 +9,9 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from msgspec.structs import replace
 
-from genperf import datasets
 from genperf.errors import GenperfError, ModelError
 from genperf.panel import Table, read_table
-from genperf.panel.panel import Target
 from genperf.prediction import schema_of
 from genperf.validation import LEARNERS, importance, run, validate
 from genperf.validation.run import ModelScore
@@ -130,19 +127,6 @@ def test_the_dictionary_is_the_contract(fits: Fits) -> None:
     assert "seconds" not in validate(table(), "last-point").to_dict(timing=False)["models"][0]
 
 
-def test_a_group_has_a_model_of_its_own() -> None:
-    t = table(group="net", categorical="")
-    together, apart = (validate(x, "linear", "extrapolate:workers") for x in (table(categorical=""), t))
-    alone = [
-        value
-        for _, sub in table(group="net", categorical="").groups()
-        for value in validate(sub, "linear", "extrapolate:workers")["linear"].predictions["predicted"]
-    ]
-    assert apart["linear"].predictions["predicted"].tolist() == alone
-    assert len(together.configurations) == 2  # without the network three are repeats of one configuration
-    assert apart.configurations.columns.tolist() == ["net", "batch", "workers"]
-
-
 def test_an_unseen_level_is_left_unpredicted_where_one_alone_was_trained(fits: Fits) -> None:
     data = frame().query("net == 'y' or (net == 'z' and workers == 8)")
     validation = validate(table(data), ["generic", *LEARNERS], "extrapolate:workers")
@@ -215,37 +199,6 @@ def test_what_a_library_cannot_use_is_said_in_words(monkeypatch: pytest.MonkeyPa
     assert validation["last-point"].failed is None
 
 
-def test_a_group_that_cannot_be_fitted_does_not_stop_the_others() -> None:
-    data = frame().query("net != 'z' or workers in (4, 8) and batch == 16")
-    validation = validate(table(data, group="net", categorical=""), "linear", "extrapolate:workers")
-    # Group z is fitted on one configuration: a constant, without an interval.
-    lacking = validation["linear"].predictions["lower"].isna()
-    assert lacking.tolist() == (validation.configurations["net"] == "z").tolist()
-    data = pd.concat([data, frame().query("net == 'z' and workers == 2 and batch == 32")])
-    validation = validate(table(data, group="net", categorical=""), "linear", "extrapolate:workers")
-    (score,) = validation.models
-    assert unpredicted(score) == (validation.configurations["net"] == "z").tolist()
-    assert "linear regression has 3 coefficients, and there are 2 configurations" in str(score.notes[0])
-
-
-@pytest.mark.parametrize(("unit", "rmse"), [("GB", r"[\d.]+ GB"), ("", r"[\d.]+")])
-def test_another_quantity_is_predicted_under_its_name(fits: Fits, unit: str, rmse: str) -> None:
-    time = table()
-    memory = replace(time, target=Target("t", "memory", unit))
-    of_time, of_memory = (validate(t, "generic,linear", "extrapolate:workers") for t in (time, memory))
-    scores = of_memory.to_dict(timing=False)
-    for score, other in zip(scores["models"], of_time.to_dict(timing=False)["models"], strict=True):
-        assert [{**p, "time": p["memory"]} for p in score["predictions"]] == [
-            {**p, "memory": p["time"]} for p in other["predictions"]
-        ]
-        assert {k: v for k, v in score.items() if k != "predictions"} == {
-            k: v for k, v in other.items() if k != "predictions"
-        }
-    assert "memory" in of_memory.predictions()
-    assert of_memory.headline.startswith("extrapolate:workers, memory of 6 held-out configurations")
-    assert of_memory.summary()["rmse"].str.fullmatch(rmse).all()
-
-
 def test_all_is_every_learner_and_every_family_that_applies() -> None:
     chosen, notes = run.choose_models("all", table())
     assert chosen[: len(LEARNERS) + 1] == ["auto", *LEARNERS]
@@ -287,16 +240,6 @@ def test_the_bytes_do_not_depend_on_the_number_of_workers(monkeypatch: pytest.Mo
     monkeypatch.setattr(joblib, "Parallel", None)
     assert printed(1) == of_two
     assert fits == [(i, 6) for i in range(1, 7)]
-
-
-def test_interval_and_seed_reach_the_learners() -> None:
-    def scored(interval: float, seed: int) -> tuple[float | None, float | None]:
-        score = validate(table(), "random-forest", "extrapolate:workers", interval=interval, seed=seed).models[0]
-        return score.mape, score.width
-
-    (mape, width), (same, narrow), (other, _) = scored(0.9, 0), scored(0.5, 0), scored(0.9, 1)
-    assert mape == same != other
-    assert narrow < width
 
 
 def test_it_is_shown_as_text_and_as_a_page(fits: Fits) -> None:
@@ -353,30 +296,3 @@ def test_only_what_the_time_depends_on_counts() -> None:
 def test_what_cannot_be_asked_is_refused(changes: dict, models: str, message: str) -> None:
     with pytest.raises(GenperfError, match=message):
         importance(table_of_importance(**changes), models)
-
-
-# --- the baselines on the bundled tables make the errors that others measured with the same libraries ----------------
-
-# Mean error of the median time, fitted on at most 8 workers, asked for 12 and 16.
-PYTORCH = {"random-forest": 22.1, "gradient-boosting": 19.1, "svr": 15.4, "gaussian-process": 44.4}
-# Median and mean over the 64 series of at least five device counts.
-LAST_POINT = [("extrapolate:devices:16", 3.7, 5.9), ("extrapolate:devices:8", 12.8, 17.5)]
-
-
-@pytest.mark.usefixtures("all_trees")
-def test_extrapolation_of_the_learners() -> None:
-    validation = validate(datasets.load("pytorch_cpu"), list(PYTORCH), "extrapolate:workers:8")
-    assert len(validation.models[0].predictions) == 48
-    assert {m.model: m.mape for m in validation.models} == pytest.approx(PYTORCH, abs=1.0)
-
-
-@pytest.mark.parametrize(("scheme", "median", "mean"), LAST_POINT)
-def test_extrapolation_of_the_last_point(scheme: str, median: float, mean: float) -> None:
-    frame = datasets.frame("dlperf")
-    counts = frame.groupby(["config", "batch_per_device"])["devices"].transform("nunique")
-    table = read_table(frame[counts >= 5], time="step_time_s", extrinsic="devices", group="config,batch_per_device")
-    predictions = validate(table, "last-point", scheme).predictions()
-    error = (predictions["time"] / predictions["measured"] - 1).abs() * 100
-    series = error.groupby([predictions["config"], predictions["batch_per_device"]]).mean()
-    assert len(series) == 64
-    assert np.round([series.median(), series.mean()], 1).tolist() == [median, mean]
