@@ -167,3 +167,17 @@ def test_resume_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     refused = CliRunner().invoke(cli, ["fit", "runs.csv", *ASKED, "--resume"])
     assert refused.exit_code == 2
     assert "--resume" in refused.output
+
+
+def test_an_interrupted_run_hands_on_what_it_has() -> None:
+    held: list[GroupedResult] = []
+
+    def stopped(tables: Sequence[gp.Table]) -> list[FitResult | str]:
+        if tables[0].frame["net"].iloc[0] == "d":
+            raise KeyboardInterrupt
+        return fitted(tables)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_fleet(table(), stopped, Engine(), checkpoint=held.append)
+    (result,) = held
+    assert list(result.results) == [("a",), ("b",), ("c",)]

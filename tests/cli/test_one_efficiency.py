@@ -61,3 +61,21 @@ def test_one_efficiency(columns: str, along: str, counts: tuple[int, ...], shell
     if along == "dp":
         assert answer["efficiency_lower"] < seconds(1024, 4, counts[0]) / seconds(1024, 4, 32)
         assert answer["efficiency_upper"] > seconds(1024, 4, counts[0]) / seconds(1024, 4, 32)
+
+
+def test_one_efficiency_without_the_work_of_a_step(shell: Shell) -> None:
+    """Under weak scaling an efficiency needs no samples, and neither does whether growing pays."""
+    rows = "".join(f"{n},{-(-n // 4)},{0.3 + 0.05 * (n - 1) / n}\n" for n in (1, 2, 4, 8, 16))
+    Path("runs.csv").write_text(f"gpus,nodes,s\n{rows}")
+    roles = ["--time", "s", "--extrinsic", "gpus,nodes", "--scaling", "weak"]
+    assert shell("fit", "runs.csv", *roles, "-o", "runs.model")[0] == 0
+    shown = json.loads(shell("predict", "runs.model", "--at", "gpus=64", "--show", "efficiency", "--json")[1])
+    told, known = (
+        json.loads(shell("ask", "runs.csv", *roles, *work, "--at", "gpus=64", "--json")[1])
+        for work in ((), ("--work", "32*gpus"))
+    )
+    for name in ("efficiency", "efficiency_lower", "efficiency_upper"):
+        assert told[name] == known[name] == pytest.approx(shown["predictions"][0][name], rel=1e-9)
+    assert told["pays"] == pytest.approx(known["pays"], rel=1e-9)
+    assert told["sentences"]["pays"] == known["sentences"]["pays"]
+    assert "throughput" not in told

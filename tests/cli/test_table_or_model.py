@@ -186,3 +186,49 @@ def test_a_multiple_is_that_of_the_measured_values_at_every_door(shell: Shell, s
             answers = [shell(command, source, "--at", "gpus=64", "--at", f"model={m}", *ask) for m in (written, named)]
             assert answers[0][:2] == answers[1][:2], (command, source)
             assert answers[0][0] == 0
+
+
+def test_every_command_has_one_reading_of_names_with_counts(shell: Shell) -> None:
+    """A name with a count in it, of runs of which one kind has no count: each kind is a series, in every command."""
+    rates = [("base", 95.1), ("stage-1", 80.2), ("stage-2", 141.3), ("stage-4", 262.8)]
+    Path("stages.csv").write_text("Setup,Speed\n" + "".join(f"{name},{rate} samples/s\n" for name, rate in rates))
+    line = "read as: --throughput Speed --extrinsic stage --group 'Setup kind' --map workers=stage"
+    at = ("--at", "stage=8", "--at", "Setup kind=stage", "--json")
+    told = json.loads(shell("ask", "--full", "stages.csv", *at)[1])
+    by_name = json.loads(shell("ask", "stages.csv", "--at", "Setup=stage-8", "--json")[1])
+    assert by_name["answers"] == told["answers"]
+    (ranked,) = (
+        row
+        for row in json.loads(shell("compare", "stages.csv", "--at", "stage=8", "--json")[1])["ranking"]
+        if row["Setup kind"] == "stage"
+    )
+    told |= {end: told["answers"][0][end] for end in ("verdict", "reason")}
+    ends = ("throughput", "throughput_lower", "throughput_upper", "verdict", "reason")
+    assert {end: ranked[end] for end in ends} == {end: told[end] for end in ends[3:]} | {
+        end: pytest.approx(told[end]) for end in ends[:3]
+    }
+    out = done(shell, "explain", "stages.csv", "--group", "stage", "--at", "stage=8", "--json")
+    step = sum(term["seconds"] for term in json.loads(out)["terms"] if term["stage"] == 8.0)
+    assert step == pytest.approx(told["time"], rel=0.03)
+    printed = [
+        shell("ask", "--full", "stages.csv", "--at", "Setup=stage-8")[1],
+        shell("compare", "stages.csv", "--at", "stage=8")[2],
+        shell("explain", "stages.csv", "--group", "stage")[2],
+        shell("report", "stages.csv", "-o", "page.html")[2],
+        shell("fit", "stages.csv", "-o", "stages.json")[2],
+        shell("suggest", "stages.csv", "--group", "stage", "--target", "stage=8")[2],
+        shell("optimize", "stages.csv", "--over", "stage=1:8")[2],
+        shell("validate", "stages.csv", "--models", "amdahl", "--scheme", "leave-one-out")[2],
+    ]
+    assert [line in text for text in printed] == [True] * len(printed)
+    of_model = json.loads(shell("ask", "--full", "stages.json", *at)[1])
+    assert of_model["throughput"] == told["throughput"]
+    # All smaller counts were measured: the target is the run to make.
+    assert told["sentences"]["next"].startswith("Measure stage=8. The interval at stage=8")
+
+
+def test_python_validates_and_reports_a_frame_or_a_path(shell: Shell) -> None:
+    errors = [gp.validate(source, "amdahl", "leave-one-out").frame() for source in (RUNS, "runs.csv")]
+    pd.testing.assert_frame_equal(*(one.drop(columns="seconds") for one in errors))
+    for source in (RUNS, "runs.csv"):
+        assert gp.report(source, "page.html").stat().st_size > 100_000

@@ -122,3 +122,13 @@ def test_noise_of_a_fitted_mean_widens_by_the_residuals_that_its_constants_took(
     # More constants than residuals take half of them.
     assert _noise_widening(10.0, 40) == pytest.approx(np.sqrt(2.0) * student_widening(10.0))
     assert _noise_widening(0.5, 40) == pytest.approx(student_widening(1.0))
+
+
+def test_small_and_constant_tables_and_factors_at_zero_or_below() -> None:
+    two = runs().iloc[[0, 3]]
+    assert gp.fit(two, **ROLES).predict(two.drop(columns="s")).time.to_numpy() == pytest.approx(two.s, rel=0.5)
+    constant = gp.fit(runs().assign(s=2.0), **ROLES).predict({"workers": [3, 16], "batch": 32, "net": "b"})
+    assert constant.time.to_numpy() == pytest.approx(2.0, rel=0.02)
+    frame = runs().assign(offset=lambda d: np.where(d.batch == 16, -1.0, np.where(d.workers > 2, 0.0, 3.0)))
+    result = gp.fit(frame, **{**ROLES, "intrinsic": "batch,offset"})
+    assert np.all(np.isfinite(result.predict(frame.drop(columns="s")).upper))
