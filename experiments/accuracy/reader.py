@@ -156,12 +156,12 @@ MECHANISMS: Mapping[str, Mapping[str, Any]] = {
     "keys with blocks below them": {"table.opened.of_outline": nothing},
     "records inside JSON": {"table.text._records_in": plain_records},
     "the question read as a row": {
-        "panel.read.as_row": lambda _, at: Requested(dict(at)),
+        "panel.read.asked": lambda _, at: Requested(dict(at)),
         "panel.read.wanted_name": as_it_is,
     },
     "a column by a word of the question": {
-        "panel.question._cell_with": lambda text, _: ("", text),
-        "panel.question._column_of": lambda *_: "",
+        "panel.question._cell_with": lambda _, text: ("", text),
+        "panel.question._measured_with": lambda *_: "",
     },
     "a rate of one or of all": {"panel.reading.counts_devices": never},
     "the cores of one machine": {"panel.panel.Panel.one_machine": property(nothing)},

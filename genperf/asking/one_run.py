@@ -27,8 +27,8 @@ from genperf.normal.runs import place_of_test
 from genperf.one_run.run import TrainingRun, run_of_row
 from genperf.one_run.utilisation import Utilisation, conventions_of, percent, utilisation_of
 from genperf.panel.panel import several_nodes
-from genperf.panel.question import SCALE, as_row
-from genperf.panel.read import read_table
+from genperf.panel.question import SCALE, in_columns
+from genperf.panel.read import legend_of, read_table
 from genperf.panel.words import number_of
 from genperf.peaks import UNKNOWN, device_in, link_rate
 from genperf.table.opened import understood
@@ -132,7 +132,7 @@ def _trained(
     table = read_table(frame, time="step_s", intrinsic=[*of_device], extrinsic="devices,nodes", scaling="weak")
     message = {} if MESSAGE in hints else {PARAMETERS: f"{network.parameters:g}"}
     fitted = fit(table, hints={**message, **hints} if hints else {}).first
-    query = fitted.query(_machine(run, as_row(understood(frame[["device", "devices", "nodes"]]), at).at))
+    query = fitted.query(_machine(run, in_columns(legend_of(understood(frame[["device", "devices", "nodes"]])), at).at))
     devices, nodes = (float(query.columns[name][0]) for name in ("devices", "nodes"))
     expected, _ = expectation(fitted, query, question.interval)
     if run.rate or used.mfu is not None:

@@ -18,7 +18,7 @@ from genperf.asking.answer import Answer, Value, answer_of, wanted_of
 from genperf.asking.ask import Question, measured, measured_sentences, only_run, plan_of, rows_with
 from genperf.asking.ask import ask as ask_model
 from genperf.asking.one_run import OneRun, about
-from genperf.errors import GenperfError, TableError, counted, listed
+from genperf.errors import GenperfError, TableError, counted, did_you_mean, listed
 from genperf.facts import Training
 from genperf.fitting import fit_group, model_of
 from genperf.formula import evaluate, parse, quote_name, render
@@ -28,10 +28,10 @@ from genperf.one_run import row_in, row_of_run
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.evidence import MONEY, TableColumn, is_size
-from genperf.panel.machine import PARTS, PLACES, is_a_part
+from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import price_of
-from genperf.panel.question import SCALE, column_named
+from genperf.panel.question import SCALE, Requested, in_columns, in_factors
 from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, MOST_EFFICIENT, Reading
 from genperf.peaks import peak_of
@@ -263,7 +263,7 @@ def ask_recognised(
     if reading is not None:
         answer = _measured(opened, reading)
         return replace(answer, notes=(*notes_of_question, *answer.notes))
-    reading, resolved = opened.reading, _resolved(opened.reading, opened.at)
+    reading, resolved = opened.reading, _resolved(opened)
     of_series = _SeriesAnswers(opened, reading, _series(reading, resolved), question or Question(), seed)
     priced, notes = of_series.priced()
     answer = priced.answered(resolved)
@@ -309,29 +309,22 @@ def _left_out(table: Table) -> str:
     return f"{counted(rows_of(table.rejected), 'row')} left out ({table.rejected[0].complaint})"
 
 
-def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
-    """Return a question under the columns' names."""
-    wanted: dict[str, str] = {}
-    for name, text in at.items():
-        column = reading.scale if name == SCALE else column_named(name, reading.columns, reading.scale)
-        meaning = meant_by(name)
-        made_of = column is not None and reading.columns[column].role == "consequence"
-        if meaning == "workers" and column is not None and column == reading.mapping.get("devices_per_node"):
-            # More devices than a node of the runs has are those of all nodes.
-            made_of = (amount(text) or 0.0) > max(reading.columns[column].known)
-        if (column is None or made_of) and meaning and is_a_part(name, reading.columns) and amount(text) is not None:
-            # No column holds it, or others do: they show what it is.
-            wanted[meaning] = text
+def _resolved(opened: Recognised) -> dict[str, str]:
+    """Return the question of a table whose columns have roles; what no run has is refused."""
+    reading, wanted = opened.reading, dict[str, str]()
+    for name, text in in_columns(opened.legend, opened.at).at.items():
+        if name not in reading.columns:
+            if not is_a_part(name, reading.columns):
+                settings = reading.of("made", "setting", "kind")
+                hint = did_you_mean(name, settings, otherwise=f"--at with one of {listed(settings) or 'none'}")
+                raise TableError(f"the table has no setting '{name}'", hint=hint)
+            wanted[name] = text
             continue
-        if column is None:
-            settings = ", ".join(reading.of("made", "setting", "kind")) or "none"
-            raise TableError(f"the table has no setting '{name}'", hint=f"--at with one of {settings}")
-        evidence = reading.columns[column]
-        value = amount(text) if evidence.numeric else None
-        rows = evidence.rows_with(text)
-        if (value is None and not rows.any()) or (column == reading.scale and (value or 0.0) <= 0.0):
-            raise _no_level(column, text, evidence)
-        wanted[column] = text if evidence.numeric else str(evidence.texts[rows][0])
+        evidence = reading.columns[name]
+        value, rows = amount(text) if evidence.numeric else None, evidence.rows_with(text)
+        if (value is None and not rows.any()) or (name == reading.scale and (value or 0.0) <= 0.0):
+            raise _no_level(name, text, evidence)
+        wanted[name] = text if evidence.numeric else str(evidence.texts[rows][0])
     return wanted
 
 
@@ -406,7 +399,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if table.rejected and scale is not None and scale.distinct < min(2, len(np.unique(self._counts))):
             what = f"only {scale.name}={scale.upper:g} can be used: {_left_out(table)}"
             raise TableError(what, hint="mend these rows; genperf check shows them", where=source.name)
-        configuration = self._configuration(model, at)
+        model, configuration = self._question_of(model, at)
         full = self._in_full(name, model, configuration)
         if full is not None and self.question.plan is not None:
             # The count of a plan is that of the other quantities as well.
@@ -439,7 +432,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             another = replace(self, series=_series(reading, {**at, **levels}))
             with suppress(GenperfError):
                 other_model, _ = another.fitted(name)
-                value = another._value(name, other_model, another._configuration(other_model, at), None)
+                value = another._value(name, *another._question_of(other_model, at), None)
                 in_others.append(f"{join_values(levels)}: {value.ends}")
         return Answer(
             tuple(answers.values()),
@@ -528,7 +521,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             elif name in reading.quantities and len(answers) < most:
                 try:
                     model, _ = self.fitted(name)
-                    answers[name] = self._value(name, model, self._configuration(model, at), None)
+                    answers[name] = self._value(name, *self._question_of(model, at), None)
                 except GenperfError as error:
                     notes.append(f"{name} is not answered: {error.message}")
         left = [n for n in order if n not in answers and n in reading.quantities]
@@ -543,6 +536,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         notes = [f"'{n}' holds {MAY_NAME}; --want {quote_name(n)} predicts it" for n in unclear]
         notes += [note.text for note in table.notes if note.kind in TABLE_NOTES]
         notes += [note.text for note in model.notes if note.kind in FIT_NOTES]
+        notes += [text for text in model.unheeded if text not in self.opened.notes]
         if not self.opened.given.scaling and reading.roles.scaling and model.schema.scaling:
             # The user gave no scaling: what was assumed, why, and the option for the other one.
             assumed, reason = reading.scaling_by(name)
@@ -598,25 +592,33 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if key and (len(self.series.rows) > SERIES_MAX_ROWS or name not in likeliest):
             # What the other series show of the nodes and the network takes longer.
             key, source, roles = (), source.take(np.flatnonzero(self.series.rows)), replace(roles, group=())
-        table = read_with_roles(source, replace(roles, skip_bad_rows=True), self.reading.mapping)
+        roles = replace(roles, skip_bad_rows=True)
+        table = read_with_roles(source, roles, self.reading.mapping, self.opened.legend)
         if key and key not in dict(table.groups()):
             raise TableError(f"no run of {', '.join(key)} ended with a value", where=table.source)
         return fit_group(table, key, self.seed, self.question.hints).blind_by(self.opened.notes), table
 
-    def _configuration(self, model: FitResult, at: Mapping[str, str]) -> dict[str, Any]:
-        """Return the question over the factors of a model; twice the largest count where it goes beyond nothing."""
-        factors = {f.name: f for f in model.schema.factors if f.name in at}
-        machine_parts = [n for n in at if n in PARTS and n not in factors and n not in self.reading.columns]
-        named = (*factors, *machine_parts)
-        out: dict[str, Any] = {n: at[n] if (value := amount(at[n])) is None else value for n in named}
-        out |= {n: at[n] for n, factor in factors.items() if not factor.numeric}
+    def _question_of(self, model: FitResult, at: Mapping[str, str]) -> tuple[FitResult, dict[str, Any]]:
+        """Return the question over the factors of a model, and the model as it answers it.
+
+        It is blind to what it has no factor for, and takes twice the largest count where nothing goes beyond the runs.
+        """
+        of_runs = Requested({name: text for name, text in at.items() if name not in self.series.levels})
+        requested = in_factors(model.schema.panel, of_runs)
+        out: dict[str, Any] = dict(requested.at)
+        factors = {f.name: f for f in model.schema.factors if f.name in out}
+        machine_parts = [name for name in out if name not in factors]
+        for name, text in out.items():
+            if (value := amount(text)) is not None and (name not in factors or factors[name].numeric):
+                out[name] = value
         scale = self.reading.scale or ""
         beyond = [n for n, f in factors.items() if f.numeric and not f.lower <= out[n] <= f.upper]
         extrinsic = any(factor.role == "extrinsic" for factor in factors.values())
         counted = beyond or machine_parts or extrinsic or scale in self.reading.derived
         if not counted and self.question.plan is None:
             out[scale] = float(DEFAULT_MULTIPLES[0] * np.nanmax(self._counts))
-        return out
+        blind = model.blind_by((*model.unheeded, *requested.notes)) if requested.notes else model
+        return blind, out
 
     def _header(self, name: str) -> Header:
         """Return what a column says of itself; a derived one has its header alone."""

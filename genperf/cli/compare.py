@@ -53,14 +53,15 @@ def compare(
     """
     from genperf import search
     from genperf.cli.options import configuration, model_or_table, paid_at
+    from genperf.search.compare import bandwidth_of_runs
 
     fitted = model_or_table(model, roles, *at, *filter(None, [over]))
     if over is not None and changes:
         raise click.UsageError("give either --over or --or")
-    fitted, wanted = configuration(at, "--at", fitted)
+    fitted, wanted = configuration(at, "--at", fitted, bandwidth_of_runs)
     changed = list[dict[str, str]]()
     for text in changes:
-        fitted, change = configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted)
+        fitted, change = configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted, bandwidth_of_runs)
         changed.append(change)
     ranking = search.compare(fitted, wanted, changed or over, price=paid_at(price, per), **about)
     if out.written(ranking, ranking.table):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +12,9 @@ from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
 from genperf.cli.output import Output
 from genperf.errors import GenperfError
+
+if TYPE_CHECKING:
+    from genperf.result import FitResult
 
 
 @shared.command("optimize")
@@ -105,7 +110,9 @@ def optimize(
         raise click.UsageError("give either --steps or --samples")
     least, most, count = (None if text is None else with_amounts(text) for text in (minimize, maximize, steps))
     loaded = model_or_table(model, roles, *over)
-    fitted, texts = configuration(over, "--over", loaded if group is None else one_group(loaded, group, model))
+    read = [with_amounts(text) for text in (*where, minimize, maximize, steps, work, per, price) if text]
+    chosen = loaded if group is None else one_group(loaded, group, model)
+    fitted, texts = configuration(over, "--over", chosen, lambda result, given: in_formulas(result, given, read))
     limits, varied = capacities(capacity, fitted), dict[str, Any](texts)
     conditions = [with_amounts(text) for text in where]
     if devices is not None:
@@ -122,6 +129,19 @@ def optimize(
     if not out.output or not out.quiet:
         out.lines([*optimum.tables, optimum.reason])
     out.notes(optimum.notes)
+
+
+def in_formulas(result: FitResult, given: Mapping[str, str], formulas: Iterable[str]) -> dict[str, str]:
+    """Return what is given of names that are no factors, and that a formula reads."""
+    from genperf.errors import FormulaError
+    from genperf.formula import parse
+
+    names, factors = set[str](), {factor.name: factor.numeric for factor in result.panel.factors}
+    for text in formulas:
+        # A wrong one is refused where it is read, with what may stand in it.
+        with suppress(FormulaError):
+            names |= parse(text, texts=[name for name, numeric in factors.items() if not numeric]).names
+    return {n: text for n, text in given.items() if n in names and result.panel.meant(n) == n and n not in factors}
 
 
 def per_second(price: str) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
@@ -33,8 +32,9 @@ ROLES = (*MEASURED, "extrinsic", "intrinsic", "categorical")
 
 
 def names_of(fitted: Fitted) -> list[str]:
-    """Return the names of a model's factors and groups, which options give values."""
-    return [*(f.name for f in fitted.first.schema.factors), *fitted.first.schema.group]
+    """Return the names that a model knows, which options give values."""
+    panel = fitted.first.panel
+    return [*(f.name for f in panel.factors), *panel.group, *(panel.legend.columns if panel.legend else ())]
 
 
 def pairs(texts: Sequence[str], option: str, names: Iterable[str] = ()) -> dict[str, str]:
@@ -79,35 +79,31 @@ def amount_of(text: str | None, option: str) -> float | None:
     return value
 
 
-def plain_amounts(text: str) -> str:
-    """Return values and ranges with their amounts as plain numbers; any other text stays, for what reads it."""
-
-    def plain(word: str) -> str:
-        value = amount(word)
-        return word if value is None or word[-1:].isdigit() else repr(value)
-
-    return "".join(map(plain, re.split(r"([,:]\s*\*?)", text)))
-
-
 def with_scale(texts: Sequence[str]) -> list[str]:
     """Return `name=value` options, of which a value alone is the count."""
     return [text if "=" in text or not text[:1].isdigit() else f"{SCALE}={text}" for text in texts]
 
 
-def configuration(texts: Sequence[str], option: str, fitted: Fitted) -> tuple[Fitted, dict[str, str]]:
+def configuration(
+    texts: Sequence[str],
+    option: str,
+    fitted: Fitted,
+    beside: Callable[[FitResult, Mapping[str, str]], Mapping[str, str]] | None = None,
+) -> tuple[Fitted, dict[str, str]]:
     """Read `name=value` options under the model's columns, as `ask` finds them: `gpus` is `GPUs`.
 
-    Of numeric factors the amounts (`30B`) and the ends of ranges (`16:128:*2`) become plain numbers; labels stay. What
-    no run shows is told, and the model that is returned is blind by it.
+    What no run shows is told, and the model that is returned is blind by it. What a command takes `beside` the columns
+    stays.
     """
-    requested = fitted.requested(pairs(with_scale(texts), option, [*names_of(fitted), *fitted.first.schema.synonyms]))
-    if texts and not requested.at and option in ("--or", "--versus"):
+    given = pairs(with_scale(texts), option, names_of(fitted))
+    further = beside(fitted.first, given) if beside is not None else {}
+    requested = fitted.requested({name: text for name, text in given.items() if name not in further})
+    if texts and not requested.at and not further and option in ("--or", "--versus"):
         # Nothing is left of a change.
         raise GenperfError(requested.notes[0], hint="a change of what the runs show")
     for note in requested.notes:
         tell(f"note: {note}", err=True)
-    values = {n: plain_amounts(text) if _numeric(n, fitted) else text for n, text in requested.at.items()}
-    return fitted.blind_by(requested.notes), values
+    return fitted.blind_by(requested.notes), {**requested.at, **further}
 
 
 def _numeric(name: str, fitted: Fitted) -> bool:

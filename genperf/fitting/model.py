@@ -96,7 +96,7 @@ class Model(ABC):
         return groups
 
     def kept(self, before: FitResult | None, table: Table, seed: int) -> FitResult | None:
-        """Return an earlier result if its rows, model, options and seed are the same, or None."""
+        """Return an earlier result, with the legend of the table, if its rows, model, options and seed are the same."""
         if before is None:
             return None
         schema = before.schema
@@ -104,6 +104,8 @@ class Model(ABC):
         same = identity == (self.name, seed, self.request(table), table.sha256, table.mapping)
         quantities = table.further.items()
         same = same and all(self.further[name].kept(before.further.get(name), t, seed) for name, t in quantities)
+        if same and schema.legend != table.legend:
+            return replace(before, schema=structs.replace(schema, legend=table.legend))
         return before if same else None
 
     def assembled(self, table: Table, ensemble: Ensemble, seed: int) -> FitResult:

@@ -36,6 +36,22 @@ def bandwidth(text: str) -> float | None:
     return float(match[1]) * MULTIPLES.get(match[2], 1.0) / (1.0 if match[3] == "B" else 8.0)
 
 
+def plain_amounts(text: str) -> str:
+    """Return values and ranges with their amounts as plain numbers; any other text stays, for what reads it.
+
+    Examples
+    --------
+    >>> plain_amounts("1k,30B"), plain_amounts("1k:4k:*2"), plain_amounts("A100")
+    ('1000.0,30000000000.0', '1000.0:4000.0:*2', 'A100')
+    """
+
+    def plain(word: str) -> str:
+        value = amount(word)
+        return word if value is None or word[-1:].isdigit() else repr(value)
+
+    return "".join(map(plain, re.split(r"([,:]\s*\*?)", text)))
+
+
 def with_amounts(text: str) -> str:
     """Return a formula in which amounts are written as numbers; texts and quoted names stay.
 

@@ -14,6 +14,7 @@ from genperf.arrays import AnyArray, Array, Mask
 from genperf.errors import LISTED, FormulaError, Note, TableError, counted, did_you_mean, listed
 from genperf.formula import Formula, Name, call, parse, parse_number, quote_name, render
 from genperf.metrics import coverage_text, median_ape
+from genperf.panel.legend import Legend
 from genperf.panel.options import Measurement, Roles, refuse_only_failures
 from genperf.panel.panel import LEAST_FALL, TIME, checked_scaling, kind_of_work, samples_of
 from genperf.panel.table import Table, constant_notes, failure_notes, group_keys, measure_factors, with_repeat_notes
@@ -180,7 +181,9 @@ class Columns:
         )
 
 
-def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = None) -> Table:
+def assemble(
+    opened: Source, roles: Roles, mapping: Mapping[str, str] | None = None, legend: Legend | None = None
+) -> Table:
     """Check, derive and filter the cells of a source, whose work is that of the columns by what they are mapped as."""
     columns = Columns(opened, roles)
     measurement = require(roles, columns)
@@ -270,6 +273,7 @@ def assemble(opened: Source, roles: Roles, mapping: Mapping[str, str] | None = N
         lacked_memory=bool((lost & lacked).any()),
         scaling=checked_scaling("" if roles.scaling == BY_GROUP else roles.scaling, kind, work),
         scaled_by_group=roles.scaling == BY_GROUP,
+        legend=legend,
     )
     _ = table.weights  # that all are zero is an error of the file, and is raised now
     return with_repeat_notes(with_job(table, "global_batch" in (mapping or {})))

@@ -23,7 +23,17 @@ from genperf.table.cells import Cells
 from genperf.table.clean import MISSING, labels, mostly_numbers, numbers, seconds_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import STATISTICS, STEP_WORDS, TIME_UNITS, Header, bandwidth_of, header_of
-from genperf.vocabulary.names import COUNTED, LEVELS, PHASES, WAYS, canonical_of, column_of, meant_by, plain_name
+from genperf.vocabulary.names import (
+    COUNTED,
+    LEVELS,
+    PHASES,
+    WAYS,
+    canonical_of,
+    column_of,
+    meant_by,
+    plain_name,
+    words_in,
+)
 
 Texts = Mapping[Any, Objects]
 Role = Literal[
@@ -522,11 +532,6 @@ def _step_of_layout(name: str, header: Header, names: Sequence[str], of_all: str
         return ""
     rate = f"{quote_name(name)}*{of_all}" if of_all else ""
     return f"{'*'.join(columns[f] for f in factors)}/{f'({rate})' if rate else quote_name(name)}"
-
-
-def words_in(name: str) -> set[str]:
-    """Return the words of a name: `step_ms.p50` is `step`, `ms` and `p50`."""
-    return {*re.split(r"[\W_]+", name.lower())} - {""}
 
 
 def is_size(name: str) -> bool:

@@ -33,6 +33,7 @@ from genperf.formula import (
     values_of,
 )
 from genperf.formula.amounts import amount
+from genperf.panel.legend import Legend
 from genperf.panel.machine import PARTS, SAME, Machine, rises_with
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
@@ -302,7 +303,7 @@ def panel_of(
     target: Target | None = None,
     derived: Mapping[str, str] | None = None,
     medians: tuple[Median, ...] = (),
-    synonyms: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None,
+    legend: Legend | None = None,
 ) -> Panel:
     """Make the panel of a table, of a model's schema or of roles, whose columns are not read yet; these keep it."""
     names = [f.name for f in factors]
@@ -312,7 +313,7 @@ def panel_of(
         if column not in names:
             fault = f"'{canonical}' is mapped to '{column}', which is not a factor of the table"
             raise ModelError(fault, hint=suggest(column, names))
-    return Panel(factors, mapping, frozenset(), group, scaling, target, derived or {}, medians, synonyms or {})
+    return Panel(factors, mapping, frozenset(), group, scaling, target, derived or {}, medians, legend)
 
 
 class Panel(Struct, frozen=True, dict=True):
@@ -333,9 +334,8 @@ class Panel(Struct, frozen=True, dict=True):
     derived: Mapping[str, str] = field(default_factory=dict)
     #: What was measured; known of a fitted model.
     medians: tuple[Median, ...] = ()
-    #: Column of the runs that is neither factor nor group → cell → what it says under those: the same names by another
-    #: header; nothing of what is the same in every run.
-    synonyms: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    #: What a question may name of the table; None where the table is not known.
+    legend: Legend | None = None
     #: Columns of one value that are no factors, such as the batch of a group.
     constants: Mapping[str, float] = field(default_factory=dict)
 

@@ -1,22 +1,30 @@
-"""A question under the columns of a table or of a model: which column each of its names means, with its value."""
+"""A question under the columns of a table or of a model, in two steps.
+
+`in_columns` finds the column and the cell that each name and value mean, by the `Legend` of the table. `in_factors`
+takes these to the factors, the groups and the parts of the machine of a model. A table is asked by the first before its
+columns get their roles, and a model that is fitted to it by the second; a model alone by both, with the legend that it
+keeps.
+
+What nothing shows is noted beside what is known, and makes the answer blind; alone, or spelled nearly as a column, it
+is refused.
+"""
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
-from functools import partial
+from collections.abc import Collection, Iterator, Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from genperf.errors import TableError, listed
-from genperf.formula.amounts import amount
-from genperf.panel.evidence import words_in
-from genperf.panel.machine import is_a_part
+from genperf.errors import TableError, listed, misspelt, suggest
+from genperf.formula.amounts import amount, plain_amounts
+from genperf.panel.legend import Legend, NamedColumn, legend_of_factors
+from genperf.panel.machine import PARTS, is_a_part
 from genperf.panel.panel import Panel
 from genperf.panel.words import level_counted, machine_in
 from genperf.peaks import device_in
-from genperf.table.cells import Source, parts_of
-from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in
+from genperf.table.cells import parts_of
+from genperf.table.clean import is_number, number_in
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.names import (
     LEVELS,
@@ -26,21 +34,183 @@ from genperf.vocabulary.names import (
     named_in_part,
     plain_name,
     plural_of,
+    words_in,
 )
 
 #: The name of a count that is given without one.
 SCALE = "count"
 #: Names of a scale that do not say what it counts.
-_NAMELESS = any_of("headers.nameless")
+_NAMELESS = re.compile(any_of("headers.nameless"))
 #: Several values of a question: `8,16` or `16:128:*2`.
 SEVERAL = re.compile(r"[\d.]+[kKMBT]?([,:][\d.*]+[kKMBT]?)+")
 #: Between a value of a question and the nearest measured one: `1k` of 8 workers is seven, `13B` of 70 twenty-seven.
 MOST_DOUBLINGS = 20.0
 #: Signs of Markdown around a value.
 MARKS = "`*_"
+#: Different cells per row above which a column of texts names the runs. A guess.
+NAMES_OF_RUNS = 0.7
 
 
-def column_named(name: str, columns: Collection[str], scale: str | None = None) -> str | None:
+class Requested(Struct, frozen=True):
+    """A question under the columns of a table or of a model."""
+
+    at: Mapping[str, str]
+    #: What the answer does not heed: what stands in no column, or differs from what a column was in every run.
+    notes: tuple[str, ...] = ()
+    #: The column that a word of the question names: `model=bert` of a column a network.
+    wanted: str = ""
+    #: Column → what the question calls it.
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Cells(Struct):
+    """What a question says, one text a column."""
+
+    at: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def add(self, column: str, text: str, name: str) -> None:
+        """Add what a name of the question says of a column; refuse a second text for it."""
+        first, called = self.at.setdefault(column, text), self.names.setdefault(column, name)
+        if first != text and not _same(first, text):
+            what = f"'{called}={first}' and '{name}={text}' name the same column"
+            raise TableError(what, hint="give one of them, or the whole name of another column")
+
+
+def question(panel: Panel, at: Mapping[str, str], groups: Mapping[str, Collection[str]] | None = None) -> Requested:
+    """Return a question under the columns of a model, `groups` the levels of those that name its groups."""
+    legend = legend_in(panel, groups or {})
+    return in_factors(panel, in_columns(legend, at), legend)
+
+
+# --- under the columns of a table -------------------------------------------------------------------------------------
+
+
+def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
+    """Return a question under the columns of a table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.panel.read import legend_of
+    >>> from genperf.table.opened import understood
+    >>> runs = understood(pd.DataFrame({"run": ["pipe-1", "pipe-2", "pipe-4"], "lr": 8, "s": [9.1, 5.2, 3.3]}))
+    >>> requested = in_columns(legend_of(runs), {"run": "pipe-8", "lr": "`16`", "colour": "red"})
+    >>> requested.at, requested.notes
+    ({'pipe': '8'}, ('asked, and found nowhere in the runs: colour', 'lr was always 8: nothing shows another one'))
+    """
+    worded = not all(map(is_number, at.values()))
+    at, absent = _machines_apart(legend, at) if worded else (at, [])
+    settings, constant, wanted = _Cells(), list[str](), ""
+    for name, value in at.items():
+        column, text, measured = _meant(legend, name, value.strip())
+        if measured:
+            wanted = wanted or measured
+            settings.names.setdefault(measured, name)
+            continue
+        if column is None:
+            absent.append(name)
+            continue
+        for held, cell in _cells_meant(legend, column, text, at) if column in legend.names else [(column, text)]:
+            known = legend.columns.get(held, NamedColumn())
+            if known.numeric and not is_number(cell) and cell not in known.levels:
+                cell = number_text(cell, known.ends)
+            several = SEVERAL.fullmatch(cell) is not None and cell not in known.levels
+            if not several and known.distinct == 1 < legend.rows and is_number(cell) and canonical_of(held) is None:
+                constant += _differing(held, cell, known)
+            elif not several and len(at) > 1 and _names_runs(legend, held) and cell not in known.levels:
+                absent.append(f"{name}={cell}")
+            else:
+                settings.add(held, cell, name)
+    unknown = [name for name in absent if name in at]
+    refused = [name for name in unknown if misspelt(name, legend.columns)]
+    if not settings.at and not constant:
+        # Nothing of the question is known.
+        refused = unknown
+    absent = [name for name in absent if name not in refused]
+    notes = [f"asked, and found nowhere in the runs: {listed(absent)}"] if absent and not refused else []
+    return Requested(
+        {**settings.at, **{name: at[name] for name in refused}}, (*notes, *constant), wanted, settings.names
+    )
+
+
+def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:
+    """Return a question whose machines, `2x8xh100`, are counts and the cell of a device; and the devices of no run."""
+    absent = list[str]()
+    for name, text in at.items():
+        if is_number(text) or (name != SCALE and meant_by(name) != "workers"):
+            continue
+        machine, rest = machine_in(text)
+        if name == SCALE and not machine and (several := level_counted(text)) is not None:
+            number, level = several
+            at = {**{n: value for n, value in at.items() if n != SCALE}, level: number}
+        if not machine or rest or _cell_with(legend, text)[0]:
+            continue
+        column, cell = _cell_with(legend, machine["device"])
+        if not column:
+            # A device of no run, beside others that are named, is refused as `gpu=b200` is.
+            texts = {n: known.levels for n, known in legend.columns.items() if not known.numeric and known.levels}
+            column = next((n for n, levels in texts.items() if all(map(device_in, levels))), "")
+            cell = machine["device"]
+        absent += [] if column else [machine["device"]]
+        counts = {"nodes": f"{machine['nodes']:g}"} if "nodes" in machine else {}
+        at = {**at, **counts, name: f"{machine['devices']:g}", **({column: cell} if column else {})}
+    return at, absent
+
+
+def _meant(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
+    """Return the column of a name with its value, and the measured column that the value is a word of.
+
+    The name itself is the column of a part of the machine that has none; None of what nothing in the table is.
+    """
+    known, measured = legend.columns.get(name, NamedColumn()), ""
+    column = name if known.numeric and known.distinct > 1 else _column_of(legend, name, text)
+    is_word = amount(text) is None and number_text(text) == text
+    if is_word and (column is None or legend.columns[column].numeric):
+        # The column that holds a word, or has it as its name, is meant.
+        (holding, text), measured = _cell_with(legend, text), _measured_with(legend, text)
+        column = holding or column
+    is_level = meant_by(name) in LEVELS
+    if column is None and (name == SCALE or (is_level and _NAMELESS.fullmatch(plain_name(legend.scale)))):
+        # A scale whose name says nothing counts what the question does.
+        column = legend.scale or name
+    elif column is None and (is_level or is_a_part(name, legend.columns)):
+        column = name
+    if column in legend.headers:
+        # `1 x Pi | 2 x Pi`: the header names the values, and is asked for as the count.
+        column = next((count for count in ("devices", "count") if count in legend.columns), column)
+    return column, text, measured
+
+
+def _column_of(legend: Legend, name: str, text: str) -> str | None:
+    """Return the column that a name means with its value: of a count not one of names, `gpus=32` beside `GPU`."""
+    columns = legend.columns
+    if name in columns and text in columns[name].levels:
+        return name
+    column = column_by_name(legend, name, columns)
+    if column not in legend.of_names or text in columns[column].levels or amount(re.split("[,:]", text)[0]) is None:
+        return column
+    return column_by_name(legend, name, [n for n in columns if n not in legend.of_names]) or column
+
+
+def column_by_name(legend: Legend, name: str, columns: Collection[str]) -> str | None:
+    """Return which of some columns a name means: by the column's name, an alias, or its words."""
+    named = column_named(name, columns)
+    varied = [n for n, known in legend.columns.items() if known.distinct > 1 or legend.rows < 2]
+    if named is not None:
+        # `n_gpu` was 1 in every run; what varied counts the same.
+        spelled = {**{column: column for column in columns}, **legend.aliases} if named not in varied else {}
+        counts = {column for text, column in spelled.items() if meant_by(text) == meant_by(name) == "workers"}
+        counting = [column for column in varied if column in counts]
+        return counting[0] if len(counting) == 1 else named
+    for alias, column in legend.aliases.items():
+        if column in columns and column_named(name, [alias]) is not None:
+            return column
+    # The devices are no devices of a node, however alike the words.
+    return None if is_a_part(name, columns) else named_in_part(name, columns, further=True)
+
+
+def column_named(name: str, columns: Collection[str]) -> str | None:
     """Return the column that a question means: by its header, however it is written, or by the field's name for it."""
     if name in columns:
         return name
@@ -55,204 +225,168 @@ def column_named(name: str, columns: Collection[str], scale: str | None = None) 
         matched = next((there[key] for key in meant if key is not None and key in there), None)
         if matched is not None:
             return matched
-    # A scale whose name says nothing counts what the question does.
-    unnamed = scale is not None and re.fullmatch(_NAMELESS, plain_name(scale)) is not None
-    return scale if unnamed and meant_by(name) in LEVELS else None
+    return None
 
 
-def column_holding(
-    text: str,
-    columns: Collection[str],
-    find: Callable[[Collection[str]], str | None],
-    levels: Callable[[str], Collection[str]],
-) -> str | None:
-    """Return the column that `find` gives of some; for a count not one that holds names: `gpus=32` beside `GPU`.
+def _cell_with(legend: Legend, text: str) -> tuple[str, str]:
+    """Return the only column of texts that holds a word, and the cell, or its only cell with it among others."""
+    levels, words = {name: known.levels for name, known in legend.columns.items()}, words_in(text)
+    equal = [name for name, cells in levels.items() if text.lower() in (cell.lower() for cell in cells)]
+    if equal:
+        return (equal[0] if len(equal) == 1 else "", text)
+    within = {name: [cell for cell in cells if words <= words_in(cell)] for name, cells in levels.items()}
+    alone = [(name, cells[0]) for name, cells in within.items() if len(cells) == 1]
+    return alone[0] if len(alone) == 1 and words else ("", text)
 
-    `levels` gives the texts in a column, and nothing of a column of numbers.
+
+def _measured_with(legend: Legend, text: str) -> str:
+    """Return the only column of numbers whose name has a word; empty without one."""
+    words = words_in(text)
+    named = [name for name, known in legend.columns.items() if known.numeric and words and words <= words_in(name)]
+    return named[0] if len(named) == 1 else ""
+
+
+def _cells_meant(legend: Legend, column: str, text: str, at: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the columns with their cells that a cell of names says which were taken apart.
+
+    A number is that of the only count in its names, or of the one that means what the column's name does: the devices
+    of `gpu=n2g8`. A word is that of what is left of the names.
     """
-    column = find(columns)
-    if column is None or amount(re.split("[,:]", text)[0]) is None or text in levels(column):
-        return column
-
-    of_names = {n for n in columns if levels(n) and all(amount(level) is None for level in levels(n))}
-    return find([n for n in columns if n not in of_names]) if column in of_names else column
-
-
-def count_in(name: str, text: str, source: Source) -> str:
-    """Return the column of the count that the names in a column hold, where a number is asked of it.
-
-    It is the only one, or the only one that means what the name of the column does: the devices of `gpu=n2g8`.
-    """
-    names = source.names.get(column_named(name, source.names) or "")
-    made = [*names.columns.values()] if names is not None else []
-    made = made if len(made) == 1 else [n for n in made if meant_by(n) == meant_by(name)]
-    cells = re.split("[,:]", text)
-    return made[0] if len(made) == 1 and made[0] in source.columns and is_number(cells[0]) else name
+    made, known = legend.names[column], legend.columns[column]
+    named = (
+        {}
+        if text in known.levels
+        else legend.cells_of_name(column, text) or legend.cells_of_name(column, text.strip(MARKS))
+    )
+    if named:
+        yield from ((n, cell) for n, cell in named.items() if n not in at and n in legend.columns)
+        return
+    counts = [n for word, n in made.items() if word]
+    counts = counts if len(counts) == 1 else [n for n in counts if meant_by(n) == meant_by(column)]
+    if len(counts) == 1 and counts[0] in legend.columns and is_number(re.split("[,:]", text)[0]):
+        yield counts[0], text
+        return
+    holding, cell = _cell_with(legend, text)
+    yield (holding, cell) if holding and holding == made.get("") and text not in known.levels else (column, text)
 
 
-class Requested(Struct, frozen=True):
-    """A question under the columns of a table or of a model."""
-
-    at: Mapping[str, str]
-    #: What the answer does not heed: what stands in no column, or differs from what a column was in every run.
-    notes: tuple[str, ...] = ()
-    #: The column that a word of the question names: `model=bert` of a column a network.
-    wanted: str = ""
+def _names_runs(legend: Legend, column: str) -> bool:
+    """Return whether nearly each row has a name of its own in a column, beside settings that say which is meant."""
+    known = legend.columns.get(column, NamedColumn(True))
+    several = known.distinct > NAMES_OF_RUNS * legend.rows > 2
+    return several and not known.numeric and column not in legend.names
 
 
-def as_row(source: Source, at: Mapping[str, str]) -> Requested:
-    """Return a question under the columns of a table, whose names were taken apart.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.table.opened import understood
-    >>> runs = understood(pd.DataFrame({"run": ["pipe-1", "pipe-2", "pipe-4"], "lr": 8, "s": [9.1, 5.2, 3.3]}))
-    >>> requested = as_row(runs, {"run": "pipe-8", "lr": "`16`", "colour": "red"})
-    >>> requested.at, requested.notes
-    ({'pipe': '8'}, ('asked, and found nowhere in the runs: colour', 'lr was always 8: nothing shows another one'))
-    """
-    absent, constant, wanted = list[str](), list[str](), ""
-    for name in [n for n, text in at.items() if not is_number(text) and (n == SCALE or meant_by(n) == "workers")]:
-        at, device = _machine_apart(at, name, source)
-        absent += [device] if device else []
-    out: dict[str, str] = {}
-    for name, value_text in at.items():
-        column, text, measured = _meant(name, value_text.strip(), source)
-        if measured or column is None:
-            wanted = wanted or measured
-            absent += [] if measured else [name]
-            continue
-        if column in source.names and text not in labels(source.columns[column]):
-            if whole_name := source.names[column].of(text) or source.names[column].of(text.strip(MARKS)):
-                out |= {n: label(value) for n, value in whole_name.items() if n not in at and n in source.columns}
-                continue
-            column, text = _within_names(column, text, source)
-        cells = {*labels(source.columns[column]).tolist()} if column in source.columns else set()
-        levels, numeric = cells - {""}, mostly_numbers(list(cells))
-        if numeric and text not in levels:
-            text = number_text(text, [number_in(cell) for cell in levels])
-        several = SEVERAL.fullmatch(text) is not None and text not in cells
-        if several or column not in source.columns:
-            out[column] = text
-        elif len(levels) == 1 and len(source) > 1 and is_number(text) and canonical_of(column) is None:
-            (only,) = levels
-            constant += [] if number_in(only) == number_in(text) else [_always(column, only)]
-        elif (
-            # A name of a run that nearly each row has another of, beside settings that say which run is meant.
-            text not in levels
-            and (len(levels) > 0.7 * len(source) > 2 and not numeric)
-            and (column not in source.names and len(at) > 1)
-        ):
-            absent.append(f"{name}={text}")
-        elif out.setdefault(column, text) != text:
-            what = f"'{name}={text}' and '{column}={out[column]}' name the same column"
-            raise TableError(what, hint="give one of them, or the whole name of another column", where=source.name)
-    if absent and not out and not constant:
-        # Nothing of the question is known: the caller says what there is.
-        return Requested({name: at[name] for name in absent if name in at}, wanted=wanted)
-    notes = [f"asked, and found nowhere in the runs: {listed(absent)}"] if absent else []
-    return Requested(out, (*notes, *constant), wanted)
-
-
-def _meant(name: str, text: str, source: Source) -> tuple[str | None, str, str]:
-    """Return the column of a name with its value, and the measured column that the value is a word of.
-
-    The name itself is the column of a part of the machine that has none; None of what nothing in the table is.
-    """
-    column, measured = _place_of_value(name, text, source), ""
-    is_word = number_text(text) == text and amount(text) is None
-    if is_word and (column is None or mostly_numbers(labels(source.columns[column]).tolist())):
-        # The column that holds a word, or has it as its name, is meant.
-        (holding, text), measured = _cell_with(text, source), _column_of(text, source)
-        column = holding or column
-    if column is None and (name == SCALE or meant_by(name) in LEVELS or is_a_part(name, source.columns)):
-        return name, text, measured
-    if column in source.headers:
-        # `1 x Pi | 2 x Pi`: the header names the values, and is asked for as the count.
-        column = next((count for count in ("devices", "count") if count in source.columns), column)
-    return column, text, measured
-
-
-def _within_names(column: str, text: str, source: Source) -> tuple[str, str]:
-    """Return the column of what a column of names that were taken apart holds, with its value.
-
-    That of their words for `test=fsdp`, and that of their count for `instances=32` of `p4d.24xlarge x 8`.
-    """
-    (holding, cell), count = _cell_with(text, source), count_in(column, text, source)
-    of_words = holding and holding == source.names[column].kind_column
-    return (holding, cell) if of_words and count == column else (count, text)
-
-
-def _always(name: str, only: str) -> str:
+def _differing(name: str, text: str, known: NamedColumn) -> list[str]:
     """Return what a column of one value was in every run, where a question asks for another one."""
-    return f"{name} was always {only}: nothing shows another one"
+    (only,) = known.levels
+    return [] if _same(only, text) else [f"{name} was always {only}: nothing shows another one"]
 
 
-def of_model(panel: Panel, at: Mapping[str, str], groups: Mapping[str, Collection[str]] | None = None) -> Requested:
-    """Return a question under the columns of a model, `groups` the levels of those that name its groups.
+def wanted_name(want: str, legend: Legend) -> str:
+    """Return the column of a quantity that is wanted by another of its names; any other name as it is."""
+    if plain_name(want) in map(plain_name, legend.columns):
+        return want
+    return next((column for alias, column in legend.aliases.items() if plain_name(alias) == plain_name(want)), want)
 
-    A name that says what another column does is that column's, and a word of the measured column is no setting.
+
+# --- under the columns of a model -------------------------------------------------------------------------------------
+
+
+def legend_in(panel: Panel, groups: Mapping[str, Collection[str]]) -> Legend:
+    """Return the legend of a model's table, with its factors, the groups that it has and what the user mapped."""
+    of_factors = legend_of_factors(panel.factors, panel.group)
+    legend = panel.legend or of_factors
+    of_groups = {name: NamedColumn(levels=tuple(levels), distinct=len(levels)) for name, levels in groups.items()}
+    mapped = {canonical: column for canonical, column in panel.mapping.items() if column not in legend.headers}
+    return replace(
+        legend,
+        columns={**of_factors.columns, **legend.columns, **of_groups},
+        aliases={**legend.aliases, **mapped},
+    )
+
+
+def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None) -> Requested:
+    """Return a question over the factors, the groups and the parts of the machine that a model has.
+
+    Columns that only say what others do are left out; others that the model was fitted without are noted.
     """
-    groups = groups or {}
-    levels = {**{f.name: f.levels for f in panel.factors}, **{name: groups.get(name, ()) for name in panel.group}}
-    ends = {f.name: (f.lower, f.upper) for f in panel.factors if f.numeric}
-    out: dict[str, str] = {}
-    constant: list[str] = []
-    names_of: dict[str, str] = {}
-    for given_name, text in at.items():
-        name = panel.along().name if given_name == SCALE and SCALE not in levels else given_name
-        column = column_holding(text, levels, partial(column_named, name), levels.__getitem__)
-        # A word is no value of a column of numbers.
-        is_word = amount(re.split("[,:]", text)[0]) is None and not levels.get(column or "")
-        synonym = column_named(name, panel.synonyms) if column is None or is_word else None
-        column = column or panel.meant(name)
-        if synonym is None and column not in levels and _names_target(panel, column, text):
-            continue
-        if column in ends:
-            text = number_text(text, ends[column])
-        of_column = {column: _levels_of(text, levels.get(column, ()))}
-        columns = of_column if synonym is None else _of_synonym(panel, synonym, text)
-        if columns is None:
-            constant.append(_always(str(synonym), *panel.synonyms[str(synonym)]))
-            continue
-        for meant_column, value in columns.items():
-            if not _same(out.setdefault(meant_column, value), value):
-                what = f"'{names_of[meant_column]}={out[meant_column]}' and '{name}={text}'"
-                hint = "give one of them, or the whole name of another column"
-                raise TableError(f"{what} name the same column", hint=hint)
-            names_of[meant_column] = given_name
-    return Requested(out, tuple(constant))
+    legend = legend or panel.legend or legend_in(panel, {})
+    settings, constant, unheeded = _Cells(), list[str](), list[str]()
+    if wanted := requested.wanted:
+        measured = "" if panel.target is None else panel.target.throughput or panel.target.column
+        if not words_in(wanted) <= words_in(measured):
+            what = f"it names '{wanted}', and the model predicts '{measured}'"
+            raise _no_factor(panel, requested.names[wanted], what)
+    levels = {f.name: f.levels for f in panel.factors}
+    levels |= {name: legend.columns.get(name, NamedColumn()).levels for name in panel.group}
+    for column, text in requested.at.items():
+        name, known = requested.names.get(column, column), legend.columns.get(column, NamedColumn())
+        plain = column in levels and column != panel.mapping.get("devices_per_node")
+        setting = column if plain else _setting_of(panel, legend, column, text)
+        if setting is not None:
+            named = bool(levels.get(setting)) or setting in panel.group
+            cell = _level_of(text, levels[setting]) if named else text if is_number(text) else plain_amounts(text)
+            settings.add(setting, cell, name)
+        elif column in legend.synonyms:
+            for other, cell in _of_synonym(legend, column, text).items():
+                settings.add(other, cell, name)
+        elif column not in legend.columns:
+            raise _no_factor(panel, name)
+        elif known.distinct == 1 and is_number(text):
+            constant += _differing(column, text, known)
+        elif known.distinct == 1 and not words_in(text) <= words_in(known.levels[0]):
+            raise TableError(f"no run has {column}={text}", hint=f"one of {known.levels[0]}")
+        elif known.distinct != 1 and column not in legend.repeating:
+            unheeded.append(name)
+    if unheeded and not settings.at and not constant:
+        raise _no_factor(panel, unheeded[0])
+    constant += [f"asked, and no factor of the model: {listed(unheeded)}"] if unheeded else []
+    return Requested(settings.at, (*requested.notes, *constant), requested.wanted, settings.names)
 
 
-def _names_target(panel: Panel, name: str, text: str) -> bool:
-    """Return whether a word beside a name that the model lacks is one of its measured column: `model=bert`."""
-    target = panel.target
-    measured = "" if target is None else target.throughput or target.column
-    is_known = name in panel.inputs or is_a_part(name, [f.name for f in panel.factors])
-    return not is_known and amount(text) is None and bool(words_in(text)) and words_in(text) <= words_in(measured)
+def _no_factor(panel: Panel, name: str, hint: str = "") -> TableError:
+    """Return the error of a name that the model knows nothing of."""
+    return TableError(f"the model has no factor '{name}'", hint=hint or suggest(name, [f.name for f in panel.factors]))
 
 
-def _levels_of(text: str, levels: Collection[str]) -> str:
+def _setting_of(panel: Panel, legend: Legend, column: str, text: str) -> str | None:
+    """Return the factor, the group or the part of the machine that a column is; None of another one."""
+    settings, value = {*(f.name for f in panel.factors), *panel.group}, amount(text)
+    inside = panel.machine.columns.get("devices_per_node")
+    if inside is not None and inside.name == column and meant_by(column) == "workers" and (value or 0.0) > inside.upper:
+        # More devices than a node of the runs has are those of all nodes.
+        return "workers"
+    if column in settings:
+        return column
+    if column == SCALE:
+        return panel.along().name
+    known = legend.columns.get(column)
+    if known is not None and not known.numeric:
+        return None
+    meant = panel.meant(column, in_table=known is not None)
+    is_part = meant in PARTS and panel.machine.means(meant)
+    return meant if meant in settings or is_part or any(meant in read for read in panel.inputs.values()) else None
+
+
+def _level_of(text: str, levels: Collection[str]) -> str:
     """Return a level, or several with commas between, as the runs write them: `TF` is `tf`; others as they are."""
     texts = [text] if text in levels else [value.strip() for value in text.split(",")]
     matched = []
-    for value in texts if levels else ():
+    for value in texts:
         alike = [level for level in levels if _same(level, value)]
         matched.append(alike[0] if len(alike) == 1 and value not in levels else value)
-    return ",".join(matched) if levels else text
+    return ",".join(matched)
 
 
-def _of_synonym(panel: Panel, synonym: str, text: str) -> dict[str, str] | None:
-    """Return what cells of a column say under the columns of a model; None of a number that no run had."""
-    cells = panel.synonyms[synonym]
+def _of_synonym(legend: Legend, column: str, text: str) -> dict[str, str]:
+    """Return what cells of a column say under the columns of a model."""
+    cells = legend.synonyms[column]
     texts = [text] if text in cells else [value.strip() for value in text.split(",")]
     matching = [cell for value in texts for cell in cells if _same(cell, value)]
     if len(matching) < len(texts):
-        if len(cells) == 1 and is_number(text):
-            return None
-        raise TableError(f"no run has {synonym}={text}", hint=f"one of {listed([*cells])}")
-    return {column: ",".join(cells[cell][column] for cell in matching) for column in cells[matching[0]]}
+        raise TableError(f"no run has {column}={text}", hint=f"one of {listed([*cells])}")
+    return {other: ",".join(cells[cell][other] for cell in matching) for other in cells[matching[0]]}
 
 
 def _same(cell: str, text: str) -> bool:
@@ -260,86 +394,7 @@ def _same(cell: str, text: str) -> bool:
     return cell.strip().lower() == text.strip().lower() or (amount(cell) is not None and amount(cell) == amount(text))
 
 
-def _machine_apart(at: Mapping[str, str], name: str, source: Source) -> tuple[Mapping[str, str], str]:
-    """Return a question whose machine, `2x8xh100`, is its counts and the cell of its device; and a device of no run."""
-    machine, rest = machine_in(at[name])
-    if name == SCALE and not machine and (several := level_counted(at[name])) is not None:
-        number, level = several
-        return {**{n: text for n, text in at.items() if n != SCALE}, level: number}, ""
-    if not machine or rest or _cell_with(at[name], source)[0]:
-        return at, ""
-    column, cell = _cell_with(machine["device"], source)
-    if not column:
-        # A device of no run, beside others that are named, is refused as `gpu=b200` is.
-        named = {n: {*labels(cells).tolist()} for n, cells in source.columns.items() if cells.dtype.kind == "O"}
-        of_devices = [n for n, cells in named.items() if all(map(device_in, cells))]
-        column, cell = next(iter(of_devices), ""), machine["device"]
-    counts = {"nodes": f"{machine['nodes']:g}"} if "nodes" in machine else {}
-    counts |= {name: f"{machine['devices']:g}", **({column: cell} if column else {})}
-    return {**at, **counts}, "" if column else machine["device"]
-
-
-def _place_of_value(name: str, text: str, source: Source) -> str | None:
-    """Return the column that a key means with its value."""
-    if name in source.columns and text in labels(source.columns[name]):
-        return name
-    column = column_holding(
-        text,
-        source.columns,
-        lambda some: place_of(
-            name, replace(source, idle=(*source.idle, *(n for n in source.columns if n not in some)))
-        ),
-        lambda column: () if column in source.names else {*labels(source.columns[column]).tolist()},
-    )
-    return column or place_of(name, source)
-
-
-def _cell_with(text: str, source: Source) -> tuple[str, str]:
-    """Return the only column of texts that holds a word, and the cell, or its only cell with it among others."""
-    columns = {n: {*labels(cells).tolist()} for n, cells in source.columns.items() if cells.dtype.kind == "O"}
-    equal = [n for n, cells in columns.items() if text.lower() in (cell.lower() for cell in cells)]
-    if equal:
-        return (equal[0] if len(equal) == 1 else "", text)
-    within = {n: [cell for cell in cells if words_in(text) <= words_in(cell)] for n, cells in columns.items()}
-    alone = [(n, cells[0]) for n, cells in within.items() if len(cells) == 1]
-    return alone[0] if len(alone) == 1 and words_in(text) else ("", text)
-
-
-def _column_of(text: str, source: Source) -> str:
-    """Return the only column of numbers whose name has a word; empty without one."""
-    named = [n for n in source.columns if words_in(text) and words_in(text) <= words_in(n)]
-    numeric = [n for n in named if mostly_numbers(labels(source.columns[n]).tolist())]
-    return numeric[0] if len(numeric) == 1 else ""
-
-
-def place_of(name: str, source: Source) -> str | None:
-    """Return the column that a key of a question means: by its name, an alias, or its words."""
-    columns = source.columns
-    named = column_named(name, columns)
-    levels = {column: {*labels(cells)} - {""} for column, cells in columns.items()}
-    varied = {column for column in columns if len(source) < 2 or len(levels[column]) > 1}
-    if named in varied:
-        return named
-    if named is not None:
-        # `n_gpu` was 1 in every run; what varied counts the same.
-        spelled = {**dict.fromkeys(columns), **source.aliases}
-        counts = {spelled[text] or text for text in spelled if meant_by(text) == meant_by(name) == "workers"}
-        counting = [text for text in counts if text in varied]
-        return counting[0] if len(counting) == 1 else named
-    for alias, column in source.aliases.items():
-        if column in columns and column_named(name, {alias: ()}) is not None:
-            return column
-    if is_a_part(name, columns):
-        # The devices are no devices of a node, however alike the words.
-        return None
-    return named_in_part(name, columns, further=True)
-
-
-def wanted_name(want: str, source: Source) -> str:
-    """Return the column of a quantity that is wanted by another of its names; any other name as it is."""
-    if plain_name(want) in map(plain_name, source.columns):
-        return want
-    return next((column for alias, column in source.aliases.items() if plain_name(alias) == plain_name(want)), want)
+# --- values -----------------------------------------------------------------------------------------------------------
 
 
 def number_text(text: str, measured: Collection[float] = ()) -> str:

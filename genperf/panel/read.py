@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,19 +16,64 @@ from msgspec.structs import replace
 from genperf.errors import Note, TableError, counted, listed, suggest
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
+from genperf.panel.legend import Legend, NamedColumn, Synonyms
 from genperf.panel.options import OPTIONS, FailureRule, Roles
-from genperf.panel.question import as_row, column_named, count_in, wanted_name
+from genperf.panel.question import column_named, in_columns, wanted_name
 from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, read_columns
 from genperf.panel.table import Table
 from genperf.table.cells import Source, step
-from genperf.table.clean import filled, is_number, labels
+from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in
 from genperf.table.opened import understood
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import plain_name
 
 
-def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping[str, str]) -> Table:
-    """Read measurements, given which column plays which part; the table keeps what its counts are called."""
+def legend_of(source: Source, derived: Collection[str] = (), mapping: Mapping[str, str] | None = None) -> Legend:
+    """Return the legend of a table whose names were taken apart, with columns that are derived and what is mapped."""
+    columns = {name: _of_cells(labels(cells).tolist()) for name, cells in source.columns.items()}
+    columns |= {name: NamedColumn(numeric=True) for name in derived if name not in columns}
+    for name, taken in source.names.items():
+        # Rows may have been left out since its names were taken apart.
+        columns[name] = replace(columns[name], levels=tuple(sorted({*columns[name].levels, *taken.values})))
+    names = {column: {**taken.columns, "": taken.kind_column} for column, taken in source.names.items()}
+    mapped = {canonical: column for canonical, column in (mapping or {}).items() if column in columns}
+    return Legend(columns, len(source), {**source.aliases, **mapped}, tuple(source.headers), names)
+
+
+def _of_cells(texts: list[str]) -> NamedColumn:
+    """Return what a question can say of a column of cells."""
+    levels, numeric = [text for text in dict.fromkeys(texts) if text], mostly_numbers(texts)
+    if not numeric:
+        return NamedColumn(False, tuple(levels), len(levels))
+    numbers = [number_in(text) for text in levels if is_number(text)]
+    shown = levels if len(levels) < 2 else [text for text in levels if not is_number(text)]
+    return NamedColumn(True, tuple(shown), len(levels), (min(numbers), max(numbers)))
+
+
+def _kept(
+    legend: Legend,
+    roles: Collection[str],
+    scale: str | None = None,
+    repeating: Collection[str] = (),
+    synonyms: Synonyms | None = None,
+) -> Legend:
+    """Return what is kept with a model: the cells of the columns in a role, and of those that never change."""
+    kept = {*roles, *repeating, *legend.names, *(synonyms or {})}
+    columns = {
+        name: column if name in kept or column.distinct < 2 else replace(column, levels=())
+        for name, column in legend.columns.items()
+    }
+    further = {"scale": scale or "", "repeating": tuple(repeating), "synonyms": dict(synonyms or {})}
+    return replace(legend, columns=columns, **further)
+
+
+def read_with_roles(
+    source: Source | LargeSource, roles: Roles, mapping: Mapping[str, str], legend: Legend | None = None
+) -> Table:
+    """Read measurements, given which column plays which part; the table keeps what a question may name of it.
+
+    Of a table that is summarised while it is read the first rows alone are seen, which make no legend.
+    """
     measured = roles.checked().measurement
     if isinstance(source, LargeSource):
         table: Table = read_large(source, roles)
@@ -41,7 +86,7 @@ def read_with_roles(source: Source | LargeSource, roles: Roles, mapping: Mapping
             hint = f"--quantity '{measured.column}:{unit}'"
             what = f"the cells of '{measured.column}' are in {unit}, which is no unit of time"
             raise TableError(what, hint=hint, where=source.name)
-        table = assemble(source, main, mapping)
+        table = assemble(source, main, mapping, legend)
     table = (_with_further(table, source, roles) if roles.further else table).mapped(mapping)
     machine = table.panel.machine
     if machine.samples_of_one is None:
@@ -144,10 +189,12 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         with the count in weak scaling, and stay in strong scaling.
         """
         opened = self.meant(at, want) if self.source.tables else self
-        source, requested = opened.source, as_row(opened.source, at)
-        want = requested.wanted or (None if want is None else wanted_name(want, source))
-        at = {count_in(key, text, source): text for key, text in requested.at.items()}
-        for key, text in at.items() if not self.given.columns else ():
+        if not at and want is None:
+            return opened
+        source, legend = opened.source, legend_of(opened.source, self.given.derived, self.mapping)
+        requested = in_columns(legend, at)
+        want = requested.wanted or (None if want is None else wanted_name(want, legend))
+        for key, text in requested.at.items() if not self.given.columns else ():
             if not SCALED.fullmatch(text.strip().lower()) or (column := column_named(key, source.cells)) is None:
                 continue
             texts = [level.strip().lower() for level in labels(source.cells[column]).tolist()]
@@ -155,15 +202,24 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             if rows.any() and not rows.all() and all(map(SCALED.fullmatch, texts)):
                 left_out = step(f"{counted(int((~rows).sum()), 'row')} left out that are not of {column}={text}")
                 source = replace(source.take(np.flatnonzero(rows)), steps=(*source.steps, left_out))
-        return replace(opened, source=source, at=at, want=want, notes=requested.notes)
+        return replace(opened, source=source, at=requested.at, want=want, notes=requested.notes)
+
+    @cached_property
+    def legend(self) -> Legend:
+        """What a question may name, with the roles of the columns."""
+        reading, used = self.reading, self.reading.roles.columns
+        legend = legend_of(self.source, [*self.given.derived, *reading.derived], self.mapping)
+        # What has no role says what others do, or the same in every run.
+        repeating = [n for n in reading.of("setting", "kind", "consequence", "constant", "made") if n not in used]
+        return _kept(legend, used, reading.scale, repeating, reading.synonyms)
 
     def table(self) -> Table:
         """Return the checked table."""
         if self.as_given:
-            return read_with_roles(self.files or self.source, self.given, self.mapping)
+            legend = _kept(legend_of(self.source, self.given.derived, self.mapping), self.given.columns)
+            return read_with_roles(self.files or self.source, self.given, self.mapping, legend)
         roles = replace(self.roles(), skip_bad_rows=True)
-        table = read_with_roles(self.files or self.source, roles, self.reading.mapping)
-        return replace(table, synonyms=self.reading.synonyms) if self.reading.synonyms else table
+        return read_with_roles(self.files or self.source, roles, self.reading.mapping, self.legend)
 
     def roles(self, quantity: str | None = None) -> Roles:
         """Return the roles with a measured column, the likeliest where omitted."""

@@ -132,9 +132,6 @@ class Reading(Struct, eq=False, dict=True):
     #: Columns to derive for `read_table`: the throughput of all workers from that of one, the time of a step from
     #: steps per second.
     derived: dict[str, str] = field(default_factory=dict)
-    #: Column in no role → cell → what it says under the factors and groups: the same names by another header, or
-    #: nothing, of what is the same in every run.
-    synonyms: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
 
     @property
     def meanings(self) -> dict[str, TableColumn]:
@@ -152,6 +149,17 @@ class Reading(Struct, eq=False, dict=True):
         """The columns in no role."""
         used = self.roles.columns | {*self.quantities[:1]}
         return tuple(n for n in self.meanings if n not in used)
+
+    @property
+    def synonyms(self) -> dict[str, dict[str, dict[str, str]]]:
+        """What the cells of kinds in no role say under the kinds that have one: the same names by another header."""
+        synonyms: dict[str, dict[str, dict[str, str]]] = {}
+        names = [self.columns[n] for n in (*self.roles.group, *self.roles.categorical) if n in self.columns]
+        for column, name in itertools.product(self.with_role("kind"), names):
+            pairs = dict.fromkeys(zip(column.texts.tolist(), name.texts.tolist(), strict=True))
+            if column.varies and column not in names and len(pairs) == len(column.levels) == len(name.levels):
+                synonyms[column.name] = {cell: {name.name: level} for cell, level in pairs}
+        return synonyms
 
     def with_role(self, *roles: Role) -> list[TableColumn]:
         """Return the columns of some roles."""
@@ -860,23 +868,7 @@ def _with_series(
     elif texts:
         levels = [n for n in texts if not columns[n].is_provenance]
         roles = replace(roles, categorical=tuple(dict.fromkeys([*roles.categorical, *levels])))
-    reading.synonyms = _synonyms(reading, [columns[n] for n in (*roles.group, *roles.categorical) if n in columns])
     return replace(roles, intrinsic=tuple(dict.fromkeys([*roles.intrinsic, *(c.name for c in free)])))
-
-
-def _synonyms(reading: Reading, names: Sequence[TableColumn]) -> dict[str, dict[str, dict[str, str]]]:
-    """Return what the columns of kinds and constants in no role say under the names that have one."""
-    synonyms: dict[str, dict[str, dict[str, str]]] = {}
-    for column in reading.with_role("kind", "constant"):
-        if column in names or not column.levels:
-            continue
-        if not column.varies:
-            synonyms[column.name] = {column.levels[0]: {}}
-        for name in names:
-            pairs = dict.fromkeys(zip(column.texts.tolist(), name.texts.tolist(), strict=True))
-            if column.varies and len(pairs) == len(column.levels) == len(name.levels):
-                synonyms[column.name] = {cell: {name.name: level} for cell, level in pairs}
-    return synonyms
 
 
 def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str]) -> bool:

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Array, Integers
 from genperf.errors import Note, TableError, counted, listed, suggest
 from genperf.formula import Node, Number, names_in, parse, render, substitute
+from genperf.panel.legend import Legend
 from genperf.panel.machine import rises_with
 from genperf.panel.options import phase_columns, phase_seconds
 from genperf.panel.panel import LEAST_GROWTH, Median, Panel, Target, growth_along, panel_of
@@ -112,8 +113,8 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     further: Mapping[str, Table] = field(default_factory=dict)
     #: Field's name → column, for counts that have another name, such as `p`; a fit finds them by it.
     mapping: Mapping[str, str] = field(default_factory=dict)
-    #: Names in no role: see `Panel.synonyms`.
-    synonyms: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    #: What a question may name of the table; None of a table without a source.
+    legend: Legend | None = None
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -141,7 +142,7 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         target = msgspec.structs.replace(self.target, work=work)
         derived = {name: text for name, text in self.derived.items() if name in {f.name for f in self.factors}}
         about = self.factors, self.mapping, self.group, self.scaling
-        return panel_of(*about, target, derived, self.median_runs(), self.synonyms)
+        return panel_of(*about, target, derived, self.median_runs(), self.legend)
 
     def mapped(self, mapping: Mapping[str, str]) -> Table:
         """Return the table in which further columns are the field's factors; its panel refuses those it lacks."""

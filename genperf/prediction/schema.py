@@ -21,9 +21,10 @@ from genperf.formula import Node, names_in, parse, quote_name, render, substitut
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.panel.configurations import completed
+from genperf.panel.legend import Legend, legend_of_factors
 from genperf.panel.machine import PARTS
 from genperf.panel.panel import ONE, TIME, Median, Target, panel_of
-from genperf.panel.question import column_named, of_model
+from genperf.panel.question import column_named, question
 from genperf.scaling import Scaling
 from genperf.table import Factor, Role
 from genperf.table.cells import Source, source_of_columns
@@ -71,7 +72,8 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     medians: tuple[Median, ...] = ()
     #: Factors by the field's names, with the columns that the user gave for them.
     mapping: dict[str, str] = {}
-    #: Names in no role: see `Panel.synonyms`.
+    #: What a question may name of the table; its synonyms alone in files that were written before it was kept.
+    legend: Legend | None = None
     synonyms: dict[str, dict[str, dict[str, str]]] = {}
     #: Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
     reading: tuple[tuple[str, str], ...] = ()
@@ -84,7 +86,8 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     def panel(self) -> Panel:
         """What the factors mean: which one counts the workers, what the work is, what follows what."""
         about = self.factors, self.mapping, self.group, self.scaling
-        return panel_of(*about, self.target, self.derived, self.medians, self.synonyms)
+        legend = self.legend or legend_of_factors(self.factors, self.group, self.synonyms)
+        return panel_of(*about, self.target, self.derived, self.medians, legend)
 
     @property
     def of_steps(self) -> bool:
@@ -142,7 +145,7 @@ def schema_of(table: Table) -> Schema:
         target=panel.target or table.target,
         derived=dict(panel.derived),
         mapping=dict(table.mapping),
-        synonyms={name: {cell: dict(row) for cell, row in cells.items()} for name, cells in table.synonyms.items()},
+        legend=table.legend,
         configurations=len(table.medians()),
         rejected=table.rejected_rows,
         noise=noise if math.isfinite(noise) else None,
@@ -267,9 +270,9 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """Return values by the model's names."""
     factor_names = [f.name for f in schema.factors]
     for name in [n for n in values if not {schema.panel.meant(n)} & {*factor_names, *schema.group}]:
-        if (synonym := column_named(name, schema.synonyms)) is not None:
+        if synonym := column_named(name, [] if schema.panel.legend is None else schema.panel.legend.synonyms):
             cells = values[name] if _is_list(values[name]) else [values[name]]
-            rows = [of_model(schema.panel, {synonym: label(cell)}).at for cell in cells]
+            rows = [question(schema.panel, {synonym: label(cell)}).at for cell in cells]
             further: dict[str, Any] = {column: [row[column] for row in rows] for column in rows[0]}
             further = further if _is_list(values[name]) else {column: cell for column, (cell,) in further.items()}
             values = {**{n: value for n, value in values.items() if n != name}, **further}

@@ -14,6 +14,7 @@ from genperf.discrepancy import Discrepancy, Process
 from genperf.errors import FormulaError, ModelError
 from genperf.expression import Constant, Expression, Term
 from genperf.formula import Node, parse_number, render
+from genperf.panel.legend import Legend
 from genperf.prediction import Member, discrepancies_of, stack_of
 from genperf.result import layout
 from genperf.result.arrays import LARGEST, encoded, unpacked
@@ -48,7 +49,9 @@ def dump_model(result: FitResult | GroupedResult) -> str:
 
 def model_pieces(result: FitResult | GroupedResult) -> Iterator[str]:
     """Yield the model file's text piece by piece, a group to a line: the text of a fleet is large."""
-    head = {"program": "genperf", "schema_version": VERSION, "group": result.group}
+    head: dict[str, Any] = {"program": "genperf", "schema_version": VERSION, "group": result.group}
+    legends = [legend for fitted in result.results.values() if (legend := fitted.schema.legend) is not None]
+    head |= {"legend": legends[0]} if legends else {}
     yield _text(head)[:-1] + ',"groups":['
     between = "\n"
     for key, fitted in result.results.items():
@@ -70,7 +73,7 @@ def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedR
     try:
         file = msgspec.convert(plain, layout.File, dec_hook=_decode_hook)
         layout.refused(layout.of_groups(file))
-        results = {group.key: result_of(group.model) for group in file.groups}
+        results = {group.key: result_of(group.model, file.legend) for group in file.groups}
     except msgspec.ValidationError as error:
         complaint, _, place = str(error).partition(" - at `$.")
         complaint_text = f"{place.rstrip('`')}: {complaint.lower()}" if place else complaint.lower()
@@ -207,7 +210,8 @@ def record_of(result: FitResult) -> layout.ModelRecord:
         records.append(layout.DiscrepancyRecord(**{k: v for k, v in fields.items() if k not in alike}))
         before = fields
     return layout.ModelRecord(
-        **{name: getattr(result, name) for name in OF_RESULT},
+        **{name: getattr(result, name) for name in OF_RESULT if name != "schema"},
+        schema=msgspec.structs.replace(result.schema, legend=None),
         members=tuple(_member_record(m, places.get(id(m.discrepancy))) for m in result.members),
         metrics={name: value for name, value in result.metrics.items() if math.isfinite(value)},
         discrepancies=tuple(records),
@@ -253,8 +257,8 @@ def _member_record(member: Member, place: int | None) -> layout.MemberRecord:
     )
 
 
-def result_of(record: layout.ModelRecord) -> FitResult:
-    """Return the result of a record."""
+def result_of(record: layout.ModelRecord, legend: Legend | None = None) -> FitResult:
+    """Return the result of a record, with the legend of its table."""
     discrepancies: list[Discrepancy] = []
     fields: dict[str, Any] = {}
     for discrepancy in record.discrepancies:
@@ -263,9 +267,10 @@ def result_of(record: layout.ModelRecord) -> FitResult:
         discrepancies.append(Discrepancy(**fields))
     layout.refused(layout.of_record(record, discrepancies))
     return FitResult(
-        **{name: getattr(record, name) for name in (*OF_RESULT, "metrics")},
+        **{name: getattr(record, name) for name in (*OF_RESULT, "metrics") if name != "schema"},
+        schema=msgspec.structs.replace(record.schema, legend=legend),
         members=tuple(_member(record, place, discrepancies) for place in range(len(record.members))),
-        further={name: result_of(further_record) for name, further_record in record.further.items()},
+        further={name: result_of(further_record, legend) for name, further_record in record.further.items()},
     )
 
 

@@ -15,7 +15,7 @@ from genperf.arrays import AnyArray, Index
 from genperf.errors import LISTED, Note, TableError, counted, did_you_mean, listed
 from genperf.panel import Panel
 from genperf.panel.configurations import typical_run
-from genperf.panel.question import Requested, of_model
+from genperf.panel.question import Requested, question
 from genperf.prediction import Band, Evidence, Member, PredictedFrom, cells_of, predict
 from genperf.prediction.schema import Query, query_of
 from genperf.table.cells import Cells, Source, frame_of
@@ -98,7 +98,7 @@ class Result(ABC):
 
     @abstractmethod
     def requested(self, at: Mapping[str, str]) -> Requested:
-        """Return a question under the columns of the model: see `genperf.panel.question.of_model`."""
+        """Return a question under the columns of the model: see `genperf.panel.question`."""
 
     @abstractmethod
     def _predicted(self, source: Source, interval: float, band: Band, fill: bool) -> dict[str, Cells]:
@@ -239,7 +239,7 @@ class FitResult(Result, PredictedFrom):
 
     def requested(self, at: Mapping[str, str]) -> Requested:
         """Return a question under the model's columns."""
-        return of_model(self.panel, at)
+        return question(self.panel, at)
 
     @property
     def results(self) -> dict[tuple[str, ...], FitResult]:
@@ -389,7 +389,7 @@ class GroupedResult(Result):
     def requested(self, at: Mapping[str, str]) -> Requested:
         """Return a question under the columns of the models and those that name their groups."""
         keys = zip(*self.results, strict=True)
-        return of_model(self.first.panel, at, {name: {*texts} for name, texts in zip(self.group, keys, strict=True)})
+        return question(self.first.panel, at, {name: {*texts} for name, texts in zip(self.group, keys, strict=True)})
 
     def blind_by(self, notes: tuple[str, ...]) -> GroupedResult:
         """Return the models that answer a question of which no run shows something."""

@@ -22,6 +22,7 @@ from genperf.discrepancy.product import NotNegative
 from genperf.errors import ModelError, Note
 from genperf.expression import ConstantMeaning, Kind
 from genperf.formula import parse, parse_number
+from genperf.panel.legend import Legend
 from genperf.panel.panel import Median
 from genperf.prediction import Evidence, Feasibility, Schema, Spread, Status
 from genperf.prediction.member import LARGEST_LOGARITHM
@@ -132,6 +133,8 @@ class File(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     group: tuple[str, ...]
     groups: tuple[GroupRecord, ...]
     failures: tuple[FailureRecord, ...]
+    #: Of the table that all groups are of; None in older files.
+    legend: Legend | None = None
 
 
 #: Relative distance of a number from its bound: files keep nine digits of a cell.

@@ -408,10 +408,10 @@ def _alternatives(
         names = list(next(f.levels for f in result.schema.factors if f.name == column))
         settings_of = [{column: level} for level in names]
     # A bandwidth that is no factor of the model is that of the network of the runs.
-    network = _bandwidth(result, at) if changes else {}
+    network = bandwidth_of_runs(result, at) if changes else {}
     rows, rates = [], []
     for change in settings_of:
-        other_network = _bandwidth(result, change)
+        other_network = bandwidth_of_runs(result, change)
         if other_network and not network:
             raise GenperfError(
                 "another network is compared with that of the runs, which is not given",
@@ -453,7 +453,7 @@ def _ln_network_ratio(result: FitResult, columns: Mapping[str, Any], rates: Arra
     return np.asarray(np.log1p(np.clip(share[draws], 0.0, 1.0) * (rates**-exponent - 1.0)))
 
 
-def _bandwidth(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
+def bandwidth_of_runs(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
     """Return the bandwidth of a network, by the name it is given; nothing where a factor has that name.
 
     What is called a network or a link is one where it has a rate: `network=vgg` may be of another column.

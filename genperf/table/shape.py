@@ -467,6 +467,11 @@ def names_of(column: str, names: list[str]) -> Names | None:
     return None
 
 
+def taken_apart(column: str, names: Sequence[str]) -> Names | None:
+    """Take the different names of a column apart, in order; None where they hold no numbers in common."""
+    return names_of(column, [*names]) or _knobs(names)
+
+
 def _without(read: Callable[[str], Taken | None], words: Collection[str]) -> Callable[[str], Taken | None]:
     """Return what takes a name apart as another does, without the numbers of some words."""
 
@@ -490,7 +495,7 @@ def with_factors(source: Source) -> Source:
         texts = labels(values).tolist() if values.dtype.kind == "O" else []
         different = sorted({*texts} - {""})
         many = 2 <= len(different) <= MOST_NAMES and not all(map(is_number, different))
-        names = (names_of(column, different) or _knobs(different)) if many else None
+        names = taken_apart(column, different) if many else None
         if names is None:
             continue
         new: dict[str, AnyArray] = {}

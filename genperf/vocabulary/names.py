@@ -99,6 +99,11 @@ def meant_by(column: str) -> str | None:
     return canonical_of(column) or plural_of(column)
 
 
+def words_in(name: str) -> set[str]:
+    """Return the words of a name: `step_ms.p50` is `step`, `ms` and `p50`."""
+    return {*re.split(r"[\W_]+", name.lower())} - {""}
+
+
 def named_in_part(name: str, columns: Collection[str], further: bool = False) -> str | None:
     """Return the only column whose words hold those of a name, or where it may have `further` ones are among them."""
     words = {text: {*re.split(r"[\W_]+", plain_name(text))} - {"", "num", "of", "number"} for text in (name, *columns)}

@@ -133,7 +133,7 @@ TYPED = (
     "predict m.json --at workers=8 --show x=time --show x=time",
     "predict m.json --at workers=0.5 --show efficiency",
     "predict t.json --at workers=4 --at batch=32 --at framework=mxt",
-    "predict t.json --at workers=4 --at batch=32 --at framwork=mx",
+    "predict t.json --at workers=4 --at batch=32 --at framwork=jax",
     "predict t.json --at workers=1:2000 --at batch=1:2000 --at framework=mx",
     "compare t.json --at workers=4 --at batch=32 --over workers",
     "compare t.json --at batch=32 --over workers",
@@ -378,7 +378,8 @@ def cases() -> dict[str, tuple[str, ...]]:
     }
     listed |= {f"formula {text!r:.60}": ("fit", "runs.csv", *TABLE, "--model", text) for text in FORMULAS}
     for name in (*_CHANGES, *OTHER_MODELS):
-        listed[f"model {name}"] = ("predict", f"{name}.json", *AT)
+        # A table is fitted, and answers what it knows of a question.
+        listed[f"model {name}"] = ("predict", f"{name}.json", *(AT if "-is-" not in name else ("--at", "batch=32")))
     for command, (option, values) in OPTIONS.items():
         for value in values:
             rest = ("runs.csv",) if command == ("import",) else ()

@@ -1,0 +1,79 @@
+"""The legend of a table: what a question may name of it, gathered when it is read and kept with the models of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from genperf.formula.amounts import amount
+from genperf.table.cells import Factor
+from genperf.table.clean import is_number, label
+from genperf.table.shape import taken_apart
+
+
+class NamedColumn(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a question can say of one column."""
+
+    #: Whether most of its cells are numbers.
+    numeric: bool = False
+    #: Its different cells; of numbers those that are none, and the only one of a column that never changes.
+    levels: tuple[str, ...] = ()
+    #: How many different cells it has.
+    distinct: int = 0
+    #: The least and the largest of its numbers.
+    ends: tuple[float, ...] = ()
+
+
+#: Column in no role → cell → what it says under factors and groups: the same names by another header.
+Synonyms = Mapping[str, dict[str, dict[str, str]]]
+
+
+class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, dict=True):
+    """What a question may name of a table, and what each name means."""
+
+    #: The columns of the source, and those that are computed from them.
+    columns: dict[str, NamedColumn] = {}
+    rows: int = 0
+    #: Other names of columns: those that had the same cells.
+    aliases: dict[str, str] = {}
+    #: Columns whose header names the values in them, as `1 x Pi | 2 x Pi`; a count stands for it.
+    headers: tuple[str, ...] = ()
+    #: Column of names that were taken apart → word → the column that holds its numbers; of no word that of the rest.
+    names: dict[str, dict[str, str]] = {}
+    #: The column along which the runs are scaled, once it is known.
+    scale: str = ""
+    #: Columns in no role that say what others do, so that an answer need not heed them.
+    repeating: tuple[str, ...] = ()
+    #: See `Synonyms`.
+    synonyms: dict[str, dict[str, dict[str, str]]] = {}
+
+    @cached_property
+    def of_names(self) -> frozenset[str]:
+        """The columns of texts, none of which is an amount, that hold no numbers."""
+        texts = {n: column.levels for n, column in self.columns.items() if n not in self.names and not column.numeric}
+        return frozenset(n for n, levels in texts.items() if levels and all(amount(level) is None for level in levels))
+
+    def cells_of_name(self, column: str, name: str) -> dict[str, str]:
+        """Return what a name in a column of names says, by column; nothing where the column holds no such names."""
+        words, levels = self.names[column], [*self.columns[column].levels]
+        taken = taken_apart(column, levels)
+        numbers: dict[str, Any] = {} if taken is None else taken.of(name)
+        kind = "" if taken is None else taken.kind_column
+        return {words["" if word == kind else word]: label(value) for word, value in numbers.items()}
+
+
+def legend_of_factors(factors: Collection[Factor], groups: Collection[str], synonyms: Synonyms | None = None) -> Legend:
+    """Return the legend of factors and groups, where that of their table is not known; perhaps with synonyms."""
+    columns = dict.fromkeys(groups, NamedColumn(distinct=2))
+    for f in factors:
+        levels = f.levels or ((label(f.lower),) if f.distinct == 1 else ())
+        columns[f.name] = NamedColumn(f.numeric, levels, f.distinct, (f.lower, f.upper) if f.numeric else ())
+    of_synonyms = dict(synonyms or {})
+    columns |= {
+        name: NamedColumn(all(map(is_number, cells)), (*cells,), len(cells)) for name, cells in of_synonyms.items()
+    }
+    varied = {name: cells for name, cells in of_synonyms.items() if len(cells) > 1}
+    return Legend(columns, rows=2, synonyms=varied)
