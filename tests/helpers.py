@@ -11,13 +11,15 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
+import genperf as gp
 from genperf.arrays import Array
 from genperf.cli.main import run
 from genperf.expression import Expression
 from genperf.losses import Penalty, loss_named
 from genperf.panel import Panel
-from genperf.panel.panel import panel_of
+from genperf.panel.panel import Target, panel_of
 from genperf.solver import Problem
 from genperf.table import Factor
 
@@ -121,6 +123,16 @@ def noisy(frame: pd.DataFrame, column: str, noise: float, seed: int = 0) -> pd.D
     return frame.assign(**{column: frame[column] * np.exp(errors)})
 
 
+@cache
+def memory_model(batches: tuple[int, ...] = (8, 16)) -> gp.FitResult:
+    """Return a model of M = 4 + 0.25·batch + 16/workers, in GB."""
+    rows = [(n, b, (4 + 0.25 * b + 16 / n) * (1 + 0.01 * ((n + b) % 3 - 1))) for n in (1, 2, 4, 8) for b in batches]
+    runs = pd.DataFrame(rows, columns=["workers", "batch", "peak"])
+    table = gp.read_table(runs, time="peak", extrinsic="workers", intrinsic="batch")
+    table = replace(table, target=Target("peak", "memory_gb", "GB"), notes=())
+    return gp.fit(table, "w + a*batch + s/workers", draws=20)
+
+
 def shell_of(capsys: pytest.CaptureFixture[str]) -> Shell:
     """Return a function that runs a command and returns its status, its output and its errors."""
 
@@ -149,6 +161,11 @@ def done(shell: Shell, *arguments: str) -> str:
     status, out, errors = shell(*arguments)
     assert status == 0, errors
     return out
+
+
+def reply(shell: Shell, *command: str) -> Any:
+    """Return what a command that ends well answers as JSON."""
+    return json.loads(done(shell, *command, "--json"))
 
 
 def refusal(shell: Shell, *arguments: str) -> str:

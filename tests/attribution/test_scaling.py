@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import runs_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from worked_models import BATCH, GLOBAL, NODES, WORKERS, member, model
@@ -166,10 +167,9 @@ EXPONENTS = {"resnet": -0.9, "vgg": -0.5, "bert": -0.7}
 
 def runs() -> pd.DataFrame:
     """T = batch·workers^e with an exponent for each network, and 1 % of noise."""
-    rows = list(itertools.product(EXPONENTS, (8, 16, 32, 64), (2, 4, 8, 16)))
-    frame = pd.DataFrame(rows, columns=["net", "batch", "workers"])
-    noise = np.exp(np.random.default_rng(1).normal(0.0, 0.01, len(frame)))
-    return frame.assign(t=0.01 * frame.batch * frame.workers ** frame.net.map(EXPONENTS) * noise)
+    levels = {"net": [*EXPONENTS], "batch": (8, 16, 32, 64), "workers": (2, 4, 8, 16)}
+    law = lambda f: 0.01 * f.batch * f.workers ** f.net.map(EXPONENTS)  # noqa: E731
+    return runs_of(law, levels, column="t", noise=0.01, seed=1)
 
 
 @pytest.fixture(scope="module")

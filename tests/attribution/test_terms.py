@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from discrepancies import stacked, walk_along
-from helpers import Shell, done
+from helpers import Shell, done, runs_of
 from msgspec.structs import replace
 from worked_models import BATCH, WORKERS, member, model
 
@@ -215,14 +215,14 @@ NETS = ("bert", "resnet", "vgg")
 
 def table(slow: float = 1.0) -> gp.Table:
     """T = 0.02·batch^0.8·workers^0.1, three times as long for vgg, and `slow` times for vgg with fp16."""
-    rows = list(itertools.product((8, 16, 32, 64), (2, 4, 8), NETS, ("fp16", "fp32")))
-    frame = pd.DataFrame(rows, columns=["batch", "workers", "net", "precision"])
-    time = 0.02 * frame.batch**0.8 * frame.workers**0.1 * frame.net.map({"bert": 1.0, "resnet": 1.0, "vgg": 3.0})
-    time = time * np.where((frame.net == "vgg") & (frame.precision == "fp16"), slow, 1.0)
-    noise = np.exp(np.random.default_rng(0).normal(0.0, 0.005, len(frame)))
-    return gp.read_table(
-        frame.assign(t=time * noise), time="t", intrinsic="batch", extrinsic="workers", categorical="net,precision"
-    )
+
+    def law(f: pd.DataFrame) -> pd.Series:
+        of_level = np.where(f.net == "vgg", 3.0, 1.0) * np.where((f.net == "vgg") & (f.precision == "fp16"), slow, 1.0)
+        return 0.02 * f.batch**0.8 * f.workers**0.1 * of_level
+
+    levels = {"batch": (8, 16, 32, 64), "workers": (2, 4, 8), "net": NETS, "precision": ("fp16", "fp32")}
+    runs = runs_of(law, levels, column="t", noise=0.005)
+    return gp.read_table(runs, time="t", intrinsic="batch", extrinsic="workers", categorical="net,precision")
 
 
 def test_interactions_stand_below_the_terms() -> None:

@@ -13,16 +13,12 @@ from pathlib import Path
 
 import pytest
 from cases import RUNS, TABLE
-from helpers import Shell, done, refusal
+from helpers import Shell, refusal, reply
 
 from genperf.table import content
 
-
-@pytest.fixture
-def shell(tmp_path: Path, shell: Shell) -> Shell:
-    (tmp_path / "runs.csv").write_text(RUNS)
-    assert shell("fit", "runs.csv", *TABLE, "--model", "amdahl", "-q", "-o", "m.json")[0] == 0
-    return shell
+FOLDER = {"runs.csv": RUNS}
+BEFORE = [("fit", "runs.csv", *TABLE, "--model", "amdahl", "-q", "-o", "m.json")]
 
 
 def test_a_pipe_is_read_and_written(shell: Shell, tmp_path: Path) -> None:
@@ -124,5 +120,4 @@ def test_a_column_of_any_name(shell: Shell, tmp_path: Path, name: str) -> None:
     shown = name.replace("\n", " ")
     fit = ("--intrinsic", shown, "--model", "generic", "--structure", "product", "-o", "named.json")
     assert shell("fit", "named.csv", *TABLE, *fit)[0] == 0
-    out = done(shell, "predict", "named.json", "--at", f"{shown}=8", "--at", "workers=4", "--json")
-    assert shown in json.loads(out)["predictions"][0]
+    assert shown in reply(shell, "predict", "named.json", "--at", f"{shown}=8", "--at", "workers=4")["predictions"][0]

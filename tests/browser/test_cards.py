@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from chromium import NARROW, Browser
+from helpers import memory_model
 from msgspec.structs import replace
 from test_report_page import agrees
 
@@ -100,18 +101,8 @@ def test_counts_of_something_else_have_no_card(browser: Browser) -> None:
 # --- a model of memory: its name and unit, and no word of times -----------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def memory() -> FitResult:
-    """Return M = 4 + 0.25·batch + 16/workers, in GB."""
-    rows = [(n, b, (4 + 0.25 * b + 16 / n) * (1 + 0.01 * ((n + b) % 3 - 1))) for n in (1, 2, 4, 8) for b in (8, 16)]
-    runs = pd.DataFrame(rows, columns=["workers", "batch", "peak"])
-    table = gp.read_table(runs, time="peak", extrinsic="workers", intrinsic="batch")
-    return gp.fit(
-        replace(table, target=Target("peak", "memory_gb", "GB"), notes=()), "w + a*batch + s/workers", draws=20
-    )
-
-
-def test_name_and_unit_stand_everywhere(browser: Browser, memory: FitResult) -> None:
+def test_name_and_unit_stand_everywhere(browser: Browser) -> None:
+    memory = memory_model()
     browser.open(page(memory))
     browser.js("document.querySelectorAll('details').forEach((d) => (d.open = true))")
     text = browser.js("return document.body.innerText + [...document.querySelectorAll('svg')].map((e) => "

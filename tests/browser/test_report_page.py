@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from chromium import NARROW, WIDE, Browser
 from discrepancies import stacked
+from helpers import runs_of
 from msgspec.structs import replace
 
 import genperf as gp
@@ -22,15 +23,11 @@ HOSTILE = ['a"b', "</script><script>bad()</script>", "<img src=x onerror=bad()>"
 
 
 def runs(scale: float = 1.0, counts: tuple[int, ...] = (1, 2, 4, 8, 16), seed: int = 0) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    rows = [
-        (n, -(-n // 8), b, f, scale * (0.02 * b / n + 0.03 + 0.01 * np.log2(n) * (1 + (f == "mxnet"))))
-        for n in counts
-        for b in (16, 32, 64)
-        for f in ("tensorflow", "mxnet")
-    ]
-    frame = pd.DataFrame(rows, columns=["workers", "nodes", "batch", "framework", "seconds"])
-    return frame.assign(seconds=frame.seconds * np.exp(0.02 * rng.standard_normal(len(frame))))
+    def law(f: pd.DataFrame) -> pd.Series:
+        return scale * (0.02 * f.batch / f.workers + 0.03 + 0.01 * np.log2(f.workers) * (1 + (f.framework == "mxnet")))
+
+    levels = {"workers": counts, "batch": (16, 32, 64), "framework": ("tensorflow", "mxnet")}
+    return runs_of(law, levels, column="seconds", noise=0.02, seed=seed).assign(nodes=lambda f: -(-f.workers // 8))
 
 
 def fitted(frame: pd.DataFrame, model: str = "auto", **roles: Any) -> Any:

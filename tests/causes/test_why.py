@@ -1,13 +1,12 @@
 """A cause that is built into the times of steps is the one that `why` names first."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, done, refusal
+from helpers import Shell, done, refusal, reply, runs_of
 
 import genperf as gp
 from genperf.causes.laws import FORMS, INPUT, NONE
@@ -31,14 +30,11 @@ def sound(nodes: float, batch: float) -> float:
 
 def table(law: Callable[[float, float], float], noise: float = 0.01) -> gp.Table:
     """Return runs on 1 to 8 nodes with two batches and two repeats."""
-    rng = np.random.default_rng(0)
-    cells = [
-        (m, b, law(m, b) * float(np.exp(noise * rng.standard_normal())))
-        for m in (1, 2, 4, 8)
-        for b in (16, 64)
-        for _ in range(2)
-    ]
-    runs = pd.DataFrame(cells, columns=["nodes", "batch", "step_s"])
+
+    def of(frame: pd.DataFrame) -> pd.Series:
+        return pd.Series([law(m, b) for m, b in zip(frame.nodes, frame.batch, strict=True)])
+
+    runs = runs_of(of, {"nodes": (1, 2, 4, 8), "batch": (16, 64)}, column="step_s", noise=noise, repeats=2)
     return gp.read_table(runs, time="step_s", extrinsic="nodes", intrinsic="batch")
 
 
@@ -144,8 +140,7 @@ def file(tmp_path: Path) -> str:
 
 def test_explain_why_compares_levels_of_a_table(file: str, shell: Shell) -> None:
     asked = ("explain", file, "--why", "--at", "cluster=new", "--versus", "cluster=old")
-    out = done(shell, *asked, "--json")
-    found = json.loads(out)
+    found = reply(shell, *asked)
     assert found["causes"][0]["cause"] == "slow link"
     assert {"cause", "probability", "for", "against", "decide_by"} == {*found["causes"][0]}
     out = done(shell, *asked)

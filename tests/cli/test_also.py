@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, done, refusal
+from helpers import Shell, csv_of, done, refusal, reply
 
 import genperf as gp
 from genperf.errors import GenperfError
@@ -21,13 +21,7 @@ CELLS = [
 ROLES = ["--time", "step_s", "--extrinsic", "gpus", "--intrinsic", "batch", "--model", "a*batch + b/gpus + c"]
 ALSO = ["--also", "memory=peak_gb:GB", "--also-model", "memory=m + k*batch + s/gpus"]
 OVER = ["--over", "gpus=1:16:*2", "--over", "batch=4:64:*2"]
-
-
-@pytest.fixture
-def shell(tmp_path: Path, shell: Shell) -> Shell:
-    lines = [",".join(map(str, row)) for row in CELLS]
-    (tmp_path / "runs.csv").write_text("\n".join(["gpus,batch,step_s,peak_gb", *lines]) + "\n")
-    return shell
+FOLDER = {"runs.csv": csv_of("gpus,batch,step_s,peak_gb", CELLS)}
 
 
 @pytest.fixture
@@ -41,23 +35,21 @@ def fitted(shell: Shell) -> str:
 
 
 def test_predict_writes_both_quantities_with_their_intervals(shell: Shell, fitted: str) -> None:
-    out = done(shell, "predict", fitted, "--at", "gpus=2,16", "--at", "batch=16", "--json")
-    rows = json.loads(out)["predictions"]
+    rows = reply(shell, "predict", fitted, "--at", "gpus=2,16", "--at", "batch=16")["predictions"]
     assert [row["memory"] for row in rows] == pytest.approx([39.2, 30.45], rel=1e-3)
     assert all(row["memory_lower"] <= row["memory"] <= row["memory_upper"] for row in rows)
     assert list(rows[0])[2:8] == ["time", "lower", "upper", "memory", "memory_lower", "memory_upper"]
     # The main quantity is what it is without the other.
     shell("fit", "runs.csv", *ROLES, "-o", "alone.json")
-    alone = json.loads(shell("predict", "alone.json", "--at", "gpus=2,16", "--at", "batch=16", "--json")[1])
+    alone = reply(shell, "predict", "alone.json", "--at", "gpus=2,16", "--at", "batch=16")
     assert [row["time"] for row in rows] == [row["time"] for row in alone["predictions"]]
 
 
 def test_a_capacity_bounds_the_upper_end_of_the_quantity(shell: Shell, fitted: str) -> None:
-    out = done(shell, "optimize", fitted, *OVER, "--capacity", "memory=40GB", "--top", "99", "--json")
-    best = json.loads(out)["best"]
+    best = reply(shell, "optimize", fitted, *OVER, "--capacity", "memory=40GB", "--top", "99")["best"]
     assert best
     assert all(row["memory_upper"] < 40.5 and row["memory"] <= 40 for row in best)
-    every = json.loads(shell("optimize", fitted, *OVER, "--top", "99", "--json")[1])["best"]
+    every = reply(shell, "optimize", fitted, *OVER, "--top", "99")["best"]
     assert any(row["memory"] > 41 for row in every)
     assert "'memory <= 12' excludes most" in refusal(shell, "optimize", fitted, *OVER, "--capacity", "memory=12")
     assert "--also energy=COLUMN:UNIT" in refusal(shell, "optimize", fitted, *OVER, "--capacity", "energy=12")
@@ -81,7 +73,7 @@ def test_groups_and_resume(shell: Shell) -> None:
     status, out, _ = shell(*command)
     assert (status, "memory: fitted in 1 of 2 groups" in out) == (0, True)
     before = Path("m.json").read_bytes()
-    rows = json.loads(shell("predict", "m.json", "--at", "gpus=2", "--at", "batch=16", "--json")[1])["predictions"]
+    rows = reply(shell, "predict", "m.json", "--at", "gpus=2", "--at", "batch=16")["predictions"]
     # The group without a measured memory has a time all the same.
     assert [row["memory"] is None for row in rows] == [False, True]
     assert rows[0]["time"] == rows[1]["time"]

@@ -1,6 +1,5 @@
 """`genperf ask`: from a table to its sentences, or to one question with the option that answers it."""
 
-import json
 import re
 import sys
 from collections import Counter
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import Shell, asked, assert_says, csv_of, done, refusal, refused, told
+from helpers import Shell, asked, assert_says, csv_of, done, refusal, refused, reply, told
 
 import genperf as gp
 
@@ -281,7 +280,7 @@ def test_a_name_with_a_comma_is_one_setting(shell: Shell) -> None:
     rows = "".join(f'{n},"16 , 8",{n}\n{n},"64 , 32",{2 * n}\n' for n in (1, 2, 4))
     Path("runs.csv").write_text(f'nodes,"batch: AMP, FP32",samples/s\n{rows}')
     question = at("nodes=8", "batch: AMP, FP32=64 , 32")
-    (answer,) = json.loads(done(shell, "ask", "runs.csv", *question, "--json"))["answers"]
+    (answer,) = reply(shell, "ask", "runs.csv", *question)["answers"]
     assert answer["lower"] < 16 < answer["upper"]
 
 
@@ -713,8 +712,8 @@ def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(
 def test_words_of_a_factor_mean_it_at_every_door(shell: Shell) -> None:
     Path("runs.csv").write_text("OpenMP Threads,Wall time (s)\n1,80.1\n2,41.0\n4,21.2\n8,11.3\n16,6.4\n")
     at = ("--at", "threads=64")
-    expected = json.loads(done(shell, "ask", "runs.csv", *at, "--json"))["answers"][0]["value"]
-    (row,) = json.loads(done(shell, "predict", "runs.csv", *at, "--json"))["predictions"]
+    expected = reply(shell, "ask", "runs.csv", *at)["answers"][0]["value"]
+    (row,) = reply(shell, "predict", "runs.csv", *at)["predictions"]
     assert row["time"] == pytest.approx(expected)
     for command in ("explain", "suggest", "report"):
         done(shell, command, "runs.csv", *at)
@@ -734,8 +733,8 @@ def test_a_word_of_a_question_names_the_measured_column_at_every_door(shell: She
     Path("wide.csv").write_text("\n".join(["GPUs,GPT-2 (seq/s),BERT (seq/s)", *rows]) + "\n")
     for network in ("GPT-2 (seq/s)", "BERT (seq/s)"):
         at = ("--at", "gpus=64", "--at", f"Workload={network}")
-        expected = json.loads(done(shell, "ask", "wide.csv", *at, "--json"))["answers"][0]["value"]
-        (row,) = json.loads(done(shell, "predict", "wide.csv", *at, "--json"))["predictions"]
+        expected = reply(shell, "ask", "wide.csv", *at)["answers"][0]["value"]
+        (row,) = reply(shell, "predict", "wide.csv", *at)["predictions"]
         assert row["throughput"] == pytest.approx(expected)
         done(shell, "report", "wide.csv", *at)
         done(shell, "fit", "wide.csv", "--throughput", network, "-o", f"{network[:3]}.json")
@@ -751,11 +750,11 @@ def test_names_that_say_the_same_mean_it_at_every_door(shell: Shell) -> None:
     done(shell, "fit", "runs.csv", "-o", "model.json")
     assert gp.load_model("model.json").group == ("Framework",)
     at = ("--at", "num_gpus=32", "--at")
-    expected = json.loads(done(shell, "ask", "runs.csv", *at, "Framework=tf", "--json"))["answers"][0]["value"]
+    expected = reply(shell, "ask", "runs.csv", *at, "Framework=tf")["answers"][0]["value"]
     for question in ("Framework=tf", "framework=TF", "Benchmark=VGG", "Benchmark=vgg,GPU=v100", "benchmark=vgg,lr=8"):
         texts = [text for word in question.split(",") for text in ("--at", word)]
-        asked = json.loads(done(shell, "ask", "model.json", *at[:2], *texts, "--json"))
-        (row,) = json.loads(done(shell, "predict", "model.json", *at[:2], *texts, "--json"))["predictions"]
+        asked = reply(shell, "ask", "model.json", *at[:2], *texts)
+        (row,) = reply(shell, "predict", "model.json", *at[:2], *texts)["predictions"]
         assert asked["answers"][0]["value"] == row["throughput"] == pytest.approx(expected)
     fitted = gp.load_model("model.json")
     both = fitted.predict({"Benchmark": ["resnet", "vgg"], "num_gpus": 32})
@@ -777,7 +776,7 @@ def test_names_that_say_the_same_mean_it_at_every_door(shell: Shell) -> None:
         assert always in answer.notes
         judged = [(answer.answers[0].verdict, answer.answers[0].reason)]
         for key, command, *words in commands:
-            plain = json.loads(done(shell, command, source, *words, "--json"))
+            plain = reply(shell, command, source, *words)
             judged += [(row["verdict"], row["reason"]) for row in plain[key]]
         assert all(verdict == "extrapolating-blind" and reason.startswith(always) for verdict, reason in judged)
         assert always in refusal(shell, "compare", source, "--at", "num_gpus=32,Framework=tf", "--or", "lr=9")
@@ -796,9 +795,7 @@ def test_the_knee_takes_the_work_that_ask_takes(shell: Shell) -> None:
     out = done(shell, "explain", "runs.csv", "--at", "gpus=64", "--knee")
     assert "Nothing shows the work of a step, and each device is taken to keep its own." in out
     assert "weak scaling along gpus" in out
-    (row,) = json.loads(done(shell, "predict", "runs.csv", "--at", "gpus=64", "--show", "efficiency", "--json"))[
-        "predictions"
-    ]
+    (row,) = reply(shell, "predict", "runs.csv", "--at", "gpus=64", "--show", "efficiency")["predictions"]
     assert row["efficiency"] == pytest.approx(answer.to_dict()["efficiency"], rel=1e-6)
 
 
@@ -845,8 +842,8 @@ def test_gpus_are_counted_at_every_door_where_another_column_names_them(shell: S
     Path("runs.csv").write_text("\n".join(("GPU,NumGPUs,images/s", *rows)) + "\n")
     done(shell, "fit", "runs.csv", "-o", "m.json", "--quiet")
     at = ("--at", "gpus=16,gpu=A100")
-    answers = [json.loads(done(shell, "ask", name, *at, "--json")) for name in ("runs.csv", "m.json")]
-    (row,) = json.loads(done(shell, "predict", "m.json", *at, "--json"))["predictions"]
+    answers = [reply(shell, "ask", name, *at) for name in ("runs.csv", "m.json")]
+    (row,) = reply(shell, "predict", "m.json", *at)["predictions"]
     assert answers[0]["throughput"] == answers[1]["throughput"] == row["throughput"]
     # The work of a step is not known: no door tells its time.
     cards = [done(shell, "ask", name, *at) for name in ("runs.csv", "m.json")]
@@ -860,9 +857,9 @@ def test_two_columns_of_one_count_are_one_at_every_door(shell: Shell) -> None:
     Path("once.csv").write_text("gpus,images/s\n1,100\n2,190\n4,360\n8,650\n")
     Path("twice.csv").write_text("gpus,world_size,images/s\n1,1,100\n2,2,190\n4,4,360\n8,8,650\n")
     done(shell, "fit", "twice.csv", "-o", "m.json", "--quiet")
-    once = json.loads(done(shell, "ask", "once.csv", "--at", "gpus=16", "--json"))
+    once = reply(shell, "ask", "once.csv", "--at", "gpus=16")
     for name, at in product(("twice.csv", "m.json"), ("gpus=16", "world_size=16", "gpus=16,world_size=16")):
-        said = json.loads(done(shell, "ask", name, "--at", at, "--json"))
+        said = reply(shell, "ask", name, "--at", at)
         assert [said[what] for what in ("throughput", "efficiency")] == [once["throughput"], once["efficiency"]]
 
 
@@ -870,10 +867,7 @@ def test_a_model_of_groups_with_a_batch_each_is_read_again(shell: Shell) -> None
     rows = [f"{way},{batch},{n},{n * batch}" for way, batch in (("DDP", 32), ("FSDP", 64)) for n in (1, 2, 4)]
     Path("runs.csv").write_text("\n".join(("strategy,batch_per_gpu,gpus,images/s", *rows)) + "\n")
     done(shell, "fit", "runs.csv", "-o", "m.json", "--quiet", "--group", "strategy,batch_per_gpu")
-    of_model, of_table = (
-        json.loads(done(shell, "ask", name, "--at", "gpus=8,strategy=FSDP", "--json"))
-        for name in ("m.json", "runs.csv")
-    )
+    of_model, of_table = (reply(shell, "ask", name, "--at", "gpus=8,strategy=FSDP") for name in ("m.json", "runs.csv"))
     assert of_model["throughput"] == pytest.approx(of_table["throughput"], rel=1e-6)
 
 

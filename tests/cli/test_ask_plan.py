@@ -1,27 +1,19 @@
 """How many machines a piece of work takes: `ask --samples --deadline --budget`, and the same on the page."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
-from helpers import Shell, done, refusal
+from helpers import Shell, done, refusal, reply
 
 RUNS = "gpus,images_per_s\n1,410\n2,792\n4,1530\n8,2905\n"
 TWO = "gpus,nodes,images_per_s\n8,1,2900\n16,2,3540\n"
 HOUR, DAY = 3600.0, 86400.0
-
-
-@pytest.fixture
-def shell(shell: Shell) -> Shell:
-    Path("runs.csv").write_text(RUNS)
-    Path("two.csv").write_text(TWO)
-    return shell
+FOLDER = {"runs.csv": RUNS, "two.csv": TWO}
 
 
 def plan(shell: Shell, *options: str) -> dict[str, float]:
-    out = done(shell, "ask", *options, "--json")
-    return json.loads(out)["plan"]
+    return reply(shell, "ask", *options)["plan"]
 
 
 def test_the_cheapest_count_keeps_deadline_and_budget_by_their_upper_ends(shell: Shell) -> None:
@@ -61,8 +53,7 @@ def test_steps_of_unknown_work_have_no_plan(shell: Shell) -> None:
 
 def test_optimize_keeps_a_budget(shell: Shell) -> None:
     search = ("optimize", "two.csv", "--over", "gpus=8:64:8", "--samples", "1.2B")
-    out = done(shell, *search, "--price", "2/h", "--budget", "3200", "--json")
-    answer = json.loads(out)
+    answer = reply(shell, *search, "--price", "2/h", "--budget", "3200")
     assert all(row["cost"] * row["upper"] / row["time"] <= 3200 for row in [*answer["best"], *answer["front"]])
     # Central costs of four counts are below it; the upper ends of three are not.
     assert (answer["feasible"], len(answer["best"])) == (4, 1)

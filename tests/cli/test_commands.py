@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.shell_completion import ShellComplete
-from helpers import Shell, done, refusal, runs_of
+from helpers import Shell, done, refusal, reply, runs_of
 
 import genperf
 import genperf as gp
@@ -29,13 +29,7 @@ RUNS = """workers,batch,run,seconds
 """
 HERE = {**os.environ, "PYTHONPATH": str(Path(genperf.__file__).parents[1])}
 ROLES = ["--time", "seconds", "--intrinsic", "batch", "--extrinsic", "workers", "--repeat", "run"]
-
-
-@pytest.fixture
-def shell(tmp_path: Path, shell: Shell) -> Shell:
-    """Run a command in an empty folder with `runs.csv` in it; return status, output and errors."""
-    (tmp_path / "runs.csv").write_text(RUNS)
-    return shell
+FOLDER = {"runs.csv": RUNS}
 
 
 def test_help_names_every_command(shell: Shell) -> None:
@@ -125,7 +119,7 @@ def test_phase_columns_are_named_and_fitted(shell: Shell) -> None:
     out = done(shell, "check", *roles)
     assert "phases: forward_s (forward), comm_s (exchange); s-sgd, s-sgd-full, s-sgd-input, s-sgd-none fit each" in out
     assert "left out, in no role: host\n" in out
-    assert json.loads(shell("check", *roles, "--json")[1])["phases"] == {"forward": "forward_s", "exchange": "comm_s"}
+    assert reply(shell, "check", *roles)["phases"] == {"forward": "forward_s", "exchange": "comm_s"}
     status, out, err = shell("fit", *roles, "--model", "s-sgd-none", "--verbose")
     assert status == 0
     assert "beta_n" in out

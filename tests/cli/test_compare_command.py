@@ -4,19 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell, done, runs_of
+from helpers import Shell, reply, runs_of
 
 FIT = ["--time", "s", "--extrinsic", "gpus", "--model", "a/gpus + c"]
 #: What the frameworks need for a step on one GPU, beside half a second that no GPU shortens.
 SECONDS = {"jax": 8.0, "mxnet": 12.0, "torch": 8.02}
-
-
-@pytest.fixture
-def shell(shell: Shell) -> Shell:
-    levels = {"framework": tuple(SECONDS), "gpus": (1, 2, 4, 8)}
-    frame = runs_of(lambda f: f.framework.map(SECONDS) / f.gpus + 0.5, levels, noise=0.02, repeats=3)
-    frame.to_csv("runs.csv", index=False)
-    return shell
+LEVELS = {"framework": [*SECONDS], "gpus": (1, 2, 4, 8)}
+RUNS = runs_of(lambda f: f.framework.map(SECONDS) / f.gpus + 0.5, LEVELS, noise=0.02, repeats=3)
+FOLDER = {"runs.csv": RUNS.to_csv(index=False)}
 
 
 def ranking(shell: Shell, *options: str) -> dict[str, object]:
@@ -62,8 +57,7 @@ def nodes(shell: Shell) -> Shell:
 
 
 def rows_of(shell: Shell, *options: str) -> dict[str, dict[str, float]]:
-    out = done(shell, "compare", "nodes.csv", *options, "--json")
-    return {row["change"]: row for row in json.loads(out)["ranking"]}
+    return {row["change"]: row for row in reply(shell, "compare", "nodes.csv", *options)["ranking"]}
 
 
 def test_changes_are_ranked_by_time_and_by_cost(nodes: Shell) -> None:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell, csv_of, done, shell_of
+from helpers import Shell, csv_of, done, reply, shell_of
 
 from genperf.cli.main import run
 
@@ -80,8 +80,7 @@ def test_all_of_it_in_words(shell: Shell) -> None:
 def test_one_group_against_another(shell: Shell) -> None:
     # The same configuration takes 1.6 + 1.6 s longer on the large network.
     at = ["--at", "gpus=5", "--at", "batch=16"]
-    out = done(shell, "explain", "two.json", "--group", "small", *at, "--versus", "net=large", "--json")
-    found = json.loads(out)["comparison"]
+    found = reply(shell, "explain", "two.json", "--group", "small", *at, "--versus", "net=large")["comparison"]
     assert (found["a"]["name"], found["b"]["name"]) == ("small", "large")
     assert found["change"] == pytest.approx(3.2, rel=0.02)
 

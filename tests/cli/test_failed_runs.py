@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import Shell, done
+from helpers import Shell, done, reply
 
 ROLES = ["--time", "seconds", "--extrinsic", "gpus", "--intrinsic", "micro"]
 #: 120 GB of state over the GPUs and 5 GB a sample must stay below 80 GB: 8 samples fit from 4 GPUs on.
@@ -28,7 +28,7 @@ def test_check_counts_them(shell: Shell) -> None:
     status, out, err = shell("check", "runs.csv", *ROLES)
     failed = RUNS.count("OOM")
     assert (status, f"failed: {failed} runs" in out, f"note: {failed} runs failed" in err) == (0, True, True)
-    assert json.loads(shell("check", "runs.csv", *ROLES, "--json")[1])["failed"] == failed
+    assert reply(shell, "check", "runs.csv", *ROLES)["failed"] == failed
 
 
 @pytest.fixture

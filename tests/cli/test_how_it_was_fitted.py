@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import Shell, done, refusal
+from helpers import Shell, done, refusal, reply
 
 from genperf.solver import SOLVERS, Problem
 from genperf.solver.polish import FROM_START, Optima, polish
@@ -24,12 +22,7 @@ ROWS = [
 ]
 FIT = ["fit", "runs.csv", "--time", "s", "--extrinsic", "gpus", "--intrinsic", "batch", "--categorical", "framework"]
 SEPARABLE = [*FIT, "--model", "generic", "--structure", "separable"]
-
-
-@pytest.fixture
-def shell(tmp_path: Path, shell: Shell) -> Shell:
-    (tmp_path / "runs.csv").write_text("framework,gpus,batch,s\n" + "".join(ROWS))
-    return shell
+FOLDER = {"runs.csv": "framework,gpus,batch,s\n" + "".join(ROWS)}
 
 
 def test_differential_evolution_is_reported(shell: Shell) -> None:
@@ -40,7 +33,7 @@ def test_differential_evolution_is_reported(shell: Shell) -> None:
         r"\n3 of 3 searches reached the least cost; [\d]+ sets of constants tried, cost \S+, seed 3\n", out
     )
     assert "\nλ = 0.0001, from default\n" in out
-    content = json.loads(shell(*SEPARABLE, "--solver", "de", "--lambda", "0.01", "--json")[1])
+    content = reply(shell, *SEPARABLE, "--solver", "de", "--lambda", "0.01")
     (group,) = content["groups"]
     (member,) = group["model"]["members"]
     search = {"population": 40, "mutation": [0.5, 1.0], "crossover": 0.7, "restarts": 3, "agreed": 3}

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell
+from helpers import Shell, reply
 
 SIZES = ["hidden", "layers", "seq_len", "micro_batch"]
 
@@ -44,7 +44,7 @@ def test_one_efficiency(columns: str, along: str, counts: tuple[int, ...], shell
         ("explain", "runs.model", *at, "--knee"),
         ("ask", "--full", "runs.csv", *roles, *at),
     )
-    shown, explained, answer = (json.loads(shell(*command, "--json")[1]) for command in commands)
+    shown, explained, answer = (reply(shell, *command) for command in commands)
     curve = {row[along]: row for row in explained["scaling"]["curve"]}
     names = ("efficiency", "efficiency_lower", "efficiency_upper")
     expected = pytest.approx([curve[32.0][name] for name in names], rel=1e-5)
@@ -69,10 +69,9 @@ def test_one_efficiency_without_the_work_of_a_step(shell: Shell) -> None:
     Path("runs.csv").write_text(f"gpus,nodes,s\n{rows}")
     roles = ["--time", "s", "--extrinsic", "gpus,nodes", "--scaling", "weak"]
     assert shell("fit", "runs.csv", *roles, "-o", "runs.model")[0] == 0
-    shown = json.loads(shell("predict", "runs.model", "--at", "gpus=64", "--show", "efficiency", "--json")[1])
+    shown = reply(shell, "predict", "runs.model", "--at", "gpus=64", "--show", "efficiency")
     told, known = (
-        json.loads(shell("ask", "runs.csv", *roles, *work, "--at", "gpus=64", "--json")[1])
-        for work in ((), ("--work", "32*gpus"))
+        reply(shell, "ask", "runs.csv", *roles, *work, "--at", "gpus=64") for work in ((), ("--work", "32*gpus"))
     )
     for name in ("efficiency", "efficiency_lower", "efficiency_upper"):
         assert told[name] == known[name] == pytest.approx(shown["predictions"][0][name], rel=1e-9)

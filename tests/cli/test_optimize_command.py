@@ -1,32 +1,25 @@
 """The answers of `optimize` and `suggest`."""
 
-import json
 import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell, done
+from helpers import Shell, done, reply
 
 RUNS = "workers,batch,seconds\n" + "".join(
     f"{n},{b},{1 + 0.02 * b + 8 / n + 0.05 * n}\n" for n in (1, 2, 4, 8, 16) for b in (16, 32)
 )
 OVER = ["--over", "workers=1:64", "--over", "batch=16,32"]
-
-
-@pytest.fixture
-def shell(shell: Shell) -> Shell:
-    """Work in a folder with a fitted model in it."""
-    Path("runs.csv").write_text(RUNS)
-    roles = ["--time", "seconds", "--extrinsic", "workers,batch", "--model", "c + a*batch + p/workers + q*workers"]
-    done(shell, "fit", "runs.csv", *roles, "-o", "m.json", "-q")
-    return shell
+FOLDER = {"runs.csv": RUNS}
+ROLES = ("--time", "seconds", "--extrinsic", "workers,batch", "--model", "c + a*batch + p/workers + q*workers")
+BEFORE = [("fit", "runs.csv", *ROLES, "-o", "m.json", "-q")]
 
 
 def test_the_best_of_a_grid(shell: Shell) -> None:
     # 8/n + 0.05·n is least at √160 = 12.6: 13 workers.
     least_time = ("optimize", "m.json", *OVER, "--minimize", "time")
-    found = json.loads(done(shell, *least_time, "--json"))
+    found = reply(shell, *least_time)
     assert (found["best"][0]["workers"], found["best"][0]["batch"]) == (13, 16)
     assert found["configurations"] == found["feasible"] == 128
     assert len(found["best"]) == 10
@@ -70,7 +63,6 @@ def test_what_stays_is_named_by_at_and_numbers_are_ranked_by_optimize(shell: She
     assert status == 1
     assert "try: genperf optimize --over threads=1,4 ranks numbers" in errors
     ranked = [
-        json.loads(shell("optimize", "runs.csv", fixed, "procs=8", "--over", "threads=1,4", "--json")[1])
-        for fixed in ("--at", "--over")
+        reply(shell, "optimize", "runs.csv", fixed, "procs=8", "--over", "threads=1,4") for fixed in ("--at", "--over")
     ]
     assert ranked[0] == ranked[1]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, done, refusal
+from helpers import Shell, done, refusal, reply
 
 from genperf.cli.main import cli
 from genperf.cli.output import cell, show_json, show_predictions, show_rows
@@ -115,23 +115,15 @@ def test_reasons_are_footnotes_where_lines_are_too_long(capsys: pytest.CaptureFi
 
 COUNTS = (1, 2, 4, 8)
 TABLE = ("--time", "step_time_s", "--extrinsic", "gpus")
-
-
-@pytest.fixture
-def shell(tmp_path: Path, shell: Shell) -> Shell:
-    rows = [f"{n},{8 / n + 1}\n" for n in COUNTS]
-    (tmp_path / "runs.csv").write_text("gpus,step_time_s\n" + "".join(rows))
-    for n, row in zip(COUNTS, rows, strict=True):
-        (tmp_path / "logs" / f"run{n}").mkdir(parents=True)
-        (tmp_path / "logs" / f"run{n}" / "console.log").write_text(f"gpus,step_time_s\n{row}")
-    return shell
+ROWS = [f"{n},{8 / n + 1}" for n in COUNTS]
+FOLDER = {"runs.csv": "\n".join(["gpus,step_time_s", *ROWS, ""])}
+FOLDER |= {f"logs/run{n}/console.log": f"gpus,step_time_s\n{row}\n" for n, row in zip(COUNTS, ROWS, strict=True)}
 
 
 def test_files_of_a_pattern_are_one_table(shell: Shell) -> None:
-    whole = json.loads(shell("ask", "runs.csv", "--at", "gpus=16", "--json")[1])
+    whole = reply(shell, "ask", "runs.csv", "--at", "gpus=16")
     for files in (["logs/*/console.log"], [f"logs/run{n}/console.log" for n in COUNTS]):
-        out = done(shell, "ask", *files, "--at", "gpus=16", "--json")
-        assert json.loads(out)["answers"] == whole["answers"]
+        assert reply(shell, "ask", *files, "--at", "gpus=16")["answers"] == whole["answers"]
 
 
 def test_files_that_are_no_table_together_are_refused(shell: Shell, tmp_path: Path) -> None:

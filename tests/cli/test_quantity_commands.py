@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pandas as pd
-import pytest
 from helpers import Shell
 
 import genperf as gp
@@ -14,12 +13,7 @@ from genperf.cli.options import one_group
 #: Milliseconds of 8/n + 1 s; gigabytes of 30/n + 2.
 RUNS = "workers,ms,memory_gb\n" + "".join(f"{n},{8000 / n + 1000},{30 / n + 2}\n" for n in (1, 2, 4, 8, 16))
 LAW = ["--model", "a/workers + c"]
-
-
-@pytest.fixture
-def shell(tmp_path: Path, shell: Shell) -> Shell:
-    (tmp_path / "runs.csv").write_text(RUNS)
-    return shell
+FOLDER = {"runs.csv": RUNS}
 
 
 TIME = ["--time", "ms", "--unit", "ms", "--extrinsic", "workers"]

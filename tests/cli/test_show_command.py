@@ -1,37 +1,29 @@
 """`predict --show`, `--price`, amounts and ranges."""
 
-import json
-from pathlib import Path
-
 import pytest
-from helpers import Shell, done, refusal
+from helpers import Shell, csv_of, refusal, reply
 
 LAW = ["--model", "c + a/workers"]
-
-
-@pytest.fixture
-def shell(shell: Shell) -> Shell:
-    """Run a command beside models of T = 1 + 8/n, and of throughputs that lose 10 % at once."""
-    noise = (1.01, 0.99, 1.02, 0.98, 1.0)
-    counts = (1, 2, 4, 8, 16)
-    rows = [f"{n},{(8 / n + 1) * e}" for n, e in zip(counts, noise, strict=True)]
-    Path("times.csv").write_text("\n".join(["workers,s", *rows]))
-    speeds = [f"{n},{400 * n * (0.9 if n > 1 else 1) * e}" for n, e in zip(counts, noise, strict=True)]
-    Path("speeds.csv").write_text("\n".join(["gpus,speed", *speeds]))
-    batches = [f"{n},{b},{net},{(b / 32 + 1) * e}" for n, e in zip(counts, noise, strict=True)
-               for b in (16, 32) for net in "ab"]  # fmt: skip
-    Path("batches.csv").write_text("\n".join(["workers,batch,net,s", *batches]))
-    roles = ["--time", "s", "--extrinsic", "workers", "--scaling", "strong"]
-    assert shell("fit", "times.csv", *roles, *LAW, "-o", "times.json")[0] == 0
-    assert shell("fit", "speeds.csv", "--throughput", "speed", "--extrinsic", "gpus", "-o", "speeds.json")[0] == 0
-    roles = ["--time", "s", "--extrinsic", "workers", "--intrinsic", "batch", "--group", "net"]
-    assert shell("fit", "batches.csv", *roles, "--model", "c + a*batch", "-o", "batches.json")[0] == 0
-    return shell
+COUNTS, NOISE = (1, 2, 4, 8, 16), (1.01, 0.99, 1.02, 0.98, 1.0)
+NOISY = [*zip(COUNTS, NOISE, strict=True)]
+#: Times of 1 + 8/n, throughputs that lose 10 % at once, and times of batches.
+FOLDER = {
+    "times.csv": csv_of("workers,s", ((n, (8 / n + 1) * e) for n, e in NOISY)),
+    "speeds.csv": csv_of("gpus,speed", ((n, 400 * n * (0.9 if n > 1 else 1) * e) for n, e in NOISY)),
+    "batches.csv": csv_of(
+        "workers,batch,net,s", ((n, b, net, (b / 32 + 1) * e) for n, e in NOISY for b in (16, 32) for net in "ab")
+    ),
+}
+OF_BATCHES = ("--intrinsic", "batch", "--group", "net", "--model", "c + a*batch")
+BEFORE = [
+    ("fit", "times.csv", "--time", "s", "--extrinsic", "workers", "--scaling", "strong", *LAW, "-o", "times.json"),
+    ("fit", "speeds.csv", "--throughput", "speed", "--extrinsic", "gpus", "-o", "speeds.json"),
+    ("fit", "batches.csv", "--time", "s", "--extrinsic", "workers", *OF_BATCHES, "-o", "batches.json"),
+]
 
 
 def rows_of(shell: Shell, *arguments: str) -> list[dict[str, float]]:
-    out = done(shell, "predict", *arguments, "--json")
-    return json.loads(out)["predictions"]
+    return reply(shell, "predict", *arguments)["predictions"]
 
 
 def test_formulas_have_intervals(shell: Shell) -> None:

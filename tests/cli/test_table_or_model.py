@@ -6,22 +6,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell, done, refusal
+from helpers import Shell, done, refusal, reply
 
 import genperf as gp
 from genperf.cli.decorators import assignments
 
 RUNS = pd.DataFrame({"gpus": [1, 2, 4, 8], "batch": [32] * 4, "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
 READ = "read as: --throughput images_per_s --extrinsic gpus --intrinsic batch"
-
-
-@pytest.fixture
-def shell(shell: Shell) -> Shell:
-    RUNS.to_csv("runs.csv", index=False)
-    RUNS.assign(net="a").pipe(lambda a: pd.concat([a, a.assign(net="b", images_per_s=a.images_per_s / 2)])).to_csv(
-        "nets.csv", index=False
-    )
-    return shell
+NETS = pd.concat([RUNS.assign(net="a"), RUNS.assign(net="b", images_per_s=RUNS.images_per_s / 2)])
+FOLDER = {"runs.csv": RUNS.to_csv(index=False), "nets.csv": NETS.to_csv(index=False)}
 
 
 @pytest.mark.parametrize(
@@ -49,7 +42,7 @@ def test_every_command_reads_a_folder_a_pattern_and_other_files(shell: Shell, so
         row.to_frame().T.to_csv(f"runs/{count:g}.csv", index=False)
     RUNS.to_parquet("runs.parquet")
     RUNS.to_csv("runs.csv.gz", index=False)
-    expected = json.loads(shell("predict", "runs.csv", "--at", "gpus=16", "--json")[1])
+    expected = reply(shell, "predict", "runs.csv", "--at", "gpus=16")
     for command in (("predict", source, "--at", "gpus=16", "--json"), ("explain", source), ("report", source)):
         out = done(shell, *command)
         if command[0] == "predict":
@@ -195,11 +188,11 @@ def test_every_command_has_one_reading_of_names_with_counts(shell: Shell) -> Non
     line = "read as: --throughput Speed --extrinsic stage --group 'Setup kind' --map workers=stage"
     at = ("--at", "stage=8", "--at", "Setup kind=stage", "--json")
     told = json.loads(shell("ask", "--full", "stages.csv", *at)[1])
-    by_name = json.loads(shell("ask", "stages.csv", "--at", "Setup=stage-8", "--json")[1])
+    by_name = reply(shell, "ask", "stages.csv", "--at", "Setup=stage-8")
     assert by_name["answers"] == told["answers"]
     (ranked,) = (
         row
-        for row in json.loads(shell("compare", "stages.csv", "--at", "stage=8", "--json")[1])["ranking"]
+        for row in reply(shell, "compare", "stages.csv", "--at", "stage=8")["ranking"]
         if row["Setup kind"] == "stage"
     )
     told |= {end: told["answers"][0][end] for end in ("verdict", "reason")}

@@ -1,19 +1,12 @@
 """`--throughput`, `--work`, `--scaling`, `--price` through the commands: real seconds, one meaning of a price."""
 
-import json
 from pathlib import Path
 
 import pytest
-from helpers import Shell, csv_of, done, refusal
+from helpers import Shell, csv_of, done, refusal, reply
 
 RUNS = "gpus,throughput\n1,410.2\n2,792.5\n4,1530\n8,2905.4\n"
-
-
-@pytest.fixture
-def shell(tmp_path: Path, shell: Shell) -> Shell:
-    (tmp_path / "runs.csv").write_text(RUNS)
-    (tmp_path / "times.csv").write_text("gpus,s\n1,1.0\n2,0.6\n4,0.4\n8,0.3\n")
-    return shell
+FOLDER = {"runs.csv": RUNS, "times.csv": "gpus,s\n1,1.0\n2,0.6\n4,0.4\n8,0.3\n"}
 
 
 SPEED = ["--throughput", "throughput", "--extrinsic", "gpus"]
@@ -35,7 +28,7 @@ def test_efficiency_is_refused_until_the_scaling_is_told(shell: Shell, tmp_path:
     out = done(shell, "explain", "m.json", "--knee")
     assert "is the scaling along gpus weak or strong?" in out
     assert "efficiency falls" not in out
-    told = json.loads(shell("explain", "m.json", "--knee", "--json")[1])["scaling"]
+    told = reply(shell, "explain", "m.json", "--knee")["scaling"]
     assert told["kind"] == "unknown"
     assert "weak or strong?" in told["refusal"]
     assert "strong scaling along gpus" in shell("explain", "m.json", "--knee", "--scaling", "strong")[1]
@@ -66,7 +59,7 @@ def test_tokens_are_samples_times_the_sequence_or_no_seconds(shell: Shell, seque
     assert status == 0, err
     if sequence:
         assert "(gpus=8 predicted from the smaller ones; the final fit includes it)" in out + err
-        (row,) = json.loads(done(shell, "predict", "m.json", "--at", "gpus=8", "--json"))["predictions"]
+        (row,) = reply(shell, "predict", "m.json", "--at", "gpus=8")["predictions"]
         assert row["time"] == pytest.approx(2.15, rel=0.05)
     else:
         out = shell("explain", "m.json", "--at", "gpus=8")[1]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from helpers import Shell, done
+from helpers import Shell, reply
 
 from genperf.datasets import world
 
 
 def test_every_cluster_has_a_source_with_a_licence(shell: Shell) -> None:
-    out = done(shell, "list", "world", "--json")
-    answer = json.loads(out)
+    answer = reply(shell, "list", "world")
     assert answer["clusters"] == len(answer["list"]) >= 14
     assert answer["series"] == world().groupby(["source", "cluster"]).series.nunique().sum()
     for cluster in answer["list"]:

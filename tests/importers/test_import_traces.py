@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from helpers import Shell, done
+from helpers import Shell, reply
 
 from genperf.errors import GenperfError, TableError
 from genperf.importers import import_files, nsight
@@ -318,8 +318,7 @@ def ask(shell: Shell) -> Any:
 
     def of(text: str, at: str) -> dict[str, Any]:
         Path("export.csv").write_text(text)
-        out = done(shell, "ask", "export.csv", "--at", at, "--json")
-        return dict(json.loads(out))
+        return dict(reply(shell, "ask", "export.csv", "--at", at))
 
     return of
 

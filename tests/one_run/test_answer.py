@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from helpers import Shell, done, refusal
+from helpers import Shell, done, refusal, reply
 from msgspec import to_builtins
 
 import genperf as gp
@@ -79,7 +79,7 @@ def test_a_hinted_link_narrows_the_interval(shell: Shell) -> None:
 
 
 def test_before_any_run_the_published_range_answers(shell: Shell) -> None:
-    answer = json.loads(done(shell, "ask", "64xh100", "7B", "--tokens", "1T", "--json"))
+    answer = reply(shell, "ask", "64xh100", "7B", "--tokens", "1T")
     place, training = answer["normal"], answer["training"]
     # 6 · 7e9 · 1e12 operations at the published utilisations of 64 · 989.4e12.
     for days, share in (("days", "median"), ("days_lower", "high"), ("days_upper", "low")):
@@ -112,7 +112,7 @@ def test_python_and_a_table_of_one_row_answer_alike(tmp_path: Path, shell: Shell
     assert gp.ask(pd.DataFrame([row])).to_dict()["mfu"] == spoken.to_dict()["mfu"]
     # Several runs are a table, as before.
     pd.DataFrame([{**row, "gpus": n, "tokens_per_s": 9000 * n} for n in (1, 2, 4)]).to_csv(tmp_path / "more.csv")
-    assert "answers" in json.loads(done(shell, "ask", str(tmp_path / "more.csv"), "--at", "gpus=8", "--json"))
+    assert "answers" in reply(shell, "ask", str(tmp_path / "more.csv"), "--at", "gpus=8")
 
 
 def test_days_of_a_stated_share_hold_what_is_not_known_of_the_operations() -> None:
@@ -219,7 +219,7 @@ def test_several_runs_in_words_are_a_table(tmp_path: Path, shell: Shell) -> None
     rows = [{"gpu": "h100", "devices": count, "tok/s": rate} for count, rate in runs]
     pd.DataFrame(rows).to_csv(tmp_path / "runs.csv", index=False)
     tables = words, [str(tmp_path / "runs.csv")]
-    spoken, written = (json.loads(done(shell, "ask", *table, "--at", "64", "--json")) for table in tables)
+    spoken, written = (reply(shell, "ask", *table, "--at", "64") for table in tables)
     assert spoken["answers"][0]["quantity"] == "tok/s"
     assert spoken["throughput"] == pytest.approx(written["throughput"])
 
@@ -248,7 +248,7 @@ def test_the_utilisation_of_a_table_is_placed_as_that_of_one_run(tmp_path: Path,
     columns = ["gpus", "batch_per_gpu", "seq_length", "params", "step_s"]
     pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "runs.csv", index=False)
     words = ("ask", str(tmp_path / "runs.csv"), "--at", "32")
-    answer = json.loads(done(shell, *words, "--peak", "h100", "--json"))
+    answer = reply(shell, *words, "--peak", "h100")
     # 6 · 7e9 · 4 · 2048 / (0.99 · 989.4e12)
     assert answer["mfu"] == pytest.approx(0.3505, rel=0.02)
     assert answer["utilisation"] == json.loads(json.dumps(to_builtins(place_of_run(answer["mfu"], "h100", 7e9))))

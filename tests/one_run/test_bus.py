@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell
+from helpers import Shell, reply
 
 import genperf as gp
 
@@ -21,16 +21,11 @@ ROWS = """   1048576      262144     float   sum    -1    620.1    1.69    {0}  
 8589934592    2147483648     float     sum      -1   3391211    2.53    {1}      0   3391400    2.53    3.80      0
 # Avg bus bandwidth    : 3.37
 """
-
-
-@pytest.fixture
-def shell(shell: Shell) -> Shell:
-    Path("all_reduce.txt").write_text(HEAD + ROWS.format("2.54", "3.80"))
-    return shell
+FOLDER = {"all_reduce.txt": HEAD + ROWS.format("2.54", "3.80")}
 
 
 def test_a_file_of_nccl_tests_is_compared_with_its_link(shell: Shell) -> None:
-    answer = json.loads(shell("ask", "all_reduce.txt", "--hint", "bandwidth=200Gbit/s", "--json")[1])
+    answer = reply(shell, "ask", "all_reduce.txt", "--hint", "bandwidth=200Gbit/s")
     assert (answer["collective"], answer["devices"], answer["nodes"]) == ("all_reduce", 4, 2)
     # 3.8 GB/s of 25 GB/s: the small message is not on the plateau.
     assert (answer["busbw"], answer["share"]) == (3.8e9, pytest.approx(0.152))
@@ -84,7 +79,7 @@ def test_a_test_is_the_hint_of_a_training(shell: Shell) -> None:
 )
 def test_a_test_without_a_name_is_known_by_its_factor(shell: Shell, rows: tuple[str, str], called: str) -> None:
     Path("nccl.txt").write_text(HEAD + ROWS.format(*rows))
-    assert json.loads(shell("ask", "nccl.txt", "--json")[1])["collective"] == called
+    assert reply(shell, "ask", "nccl.txt")["collective"] == called
 
 
 def test_a_share_below_one_percent_is_none_of_zero_and_python_answers_as_well(shell: Shell) -> None:

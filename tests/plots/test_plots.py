@@ -10,30 +10,24 @@ import msgspec
 import numpy as np
 import pandas as pd
 import pytest
-from msgspec.structs import replace
+from helpers import memory_model, runs_of
 
 import genperf as gp
 from genperf import plots
 from genperf.attribution import Explanation
 from genperf.errors import GenperfError
 from genperf.panel import Table
-from genperf.panel.panel import Target
 from genperf.result import FitResult, GroupedResult
 
 Text = pytest.importorskip("matplotlib.text", reason='matplotlib is missing: pip install "genperf[plots]"').Text
 HOSTILE = "_$x^2$ <b>" + "y" * 60
 
 
-def runs() -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    rows = [(n, b, 0.02 * b / n + 0.03 + 0.01 * n) for n in (1, 2, 4, 8, 16) for b in (16, 32, 64) for _ in range(2)]
-    frame = pd.DataFrame(rows, columns=["workers", HOSTILE, "s"])
-    return frame.assign(s=frame.s * np.exp(0.02 * rng.standard_normal(len(frame))))
-
-
 @pytest.fixture(scope="module")
 def table() -> Table:
-    return gp.read_table(runs(), time="s", extrinsic="workers", intrinsic=[HOSTILE], scaling="strong")
+    levels = {"workers": (1, 2, 4, 8, 16), HOSTILE: (16, 32, 64)}
+    runs = runs_of(lambda f: 0.02 * f[HOSTILE] / f.workers + 0.03 + 0.01 * f.workers, levels, noise=0.02, repeats=2)
+    return gp.read_table(runs, time="s", extrinsic="workers", intrinsic=[HOSTILE], scaling="strong")
 
 
 @pytest.fixture(scope="module")
@@ -178,16 +172,8 @@ def test_a_measured_throughput_is_drawn(groups: GroupedResult) -> None:
 # --- figures of a model of memory: its name and unit on every axis, and no word of times -----------------------------
 
 
-@pytest.fixture(scope="module")
-def memory() -> FitResult:
-    """Return M = 4 + 0.25·batch + 16/workers, in GB."""
-    rows = [(n, b, (4 + 0.25 * b + 16 / n) * (1 + 0.01 * ((n + b) % 3 - 1))) for n in (1, 2, 4, 8) for b in (8, 16)]
-    runs = pd.DataFrame(rows, columns=["workers", "batch", "peak"])
-    table = gp.read_table(runs, time="peak", extrinsic="workers", intrinsic="batch")
-    return gp.fit(replace(table, target=Target("peak", "memory_gb", "GB")), "w + a*batch + s/workers", draws=20)
-
-
-def test_every_axis_names_the_quantity(memory: FitResult) -> None:
+def test_every_axis_names_the_quantity() -> None:
+    memory = memory_model()
     found = gp.explain(memory, {"workers": 4, "batch": 8}, knee=True, sobol=True, versus={"workers": 8})
     figures = every(memory, found, {"workers": [16, 32], "batch": 8})
     assert labels_of(figures) == {
@@ -204,7 +190,7 @@ def test_every_axis_names_the_quantity(memory: FitResult) -> None:
     assert not [text for text in texts if any(word in text for word in ("time", "slower", "perfect", "(s)"))]
 
 
-def test_an_efficiency_is_refused_in_words(memory: FitResult) -> None:
-    answer = gp.explain(memory, {"workers": 4, "batch": 8}, knee=True).scaling
+def test_an_efficiency_is_refused_in_words() -> None:
+    answer = gp.explain(memory_model(), {"workers": 4, "batch": 8}, knee=True).scaling
     with pytest.raises(GenperfError, match=r"need a model of a time, and this one predicts memory_gb \(GB\)"):
         plots.efficiency(answer)

@@ -1,12 +1,12 @@
 """A level that was not measured: the mean of the measured ones, an interval that holds their spread, and a sentence."""
 
-import itertools
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import runs_of
 from scipy.stats import t as student
 
 import genperf as gp
@@ -20,9 +20,8 @@ SPEEDS = {"A100": 1.0, "H100": 0.5, "V100": 2.0}
 
 
 def runs(noise: float = 0.01) -> pd.DataFrame:
-    frame = pd.DataFrame(itertools.product(SPEEDS, ("fp16", "fp32"), (1, 2, 4, 8)), columns=["gpu", "bits", "workers"])
-    scatter = np.exp(np.random.default_rng(0).normal(0.0, noise, len(frame)))
-    return frame.assign(s=frame.gpu.map(SPEEDS) * (0.1 + 0.8 / frame.workers) * scatter)
+    levels = {"gpu": [*SPEEDS], "bits": ("fp16", "fp32"), "workers": (1, 2, 4, 8)}
+    return runs_of(lambda f: f.gpu.map(SPEEDS) * (0.1 + 0.8 / f.workers), levels, noise=noise)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from contextlib import suppress
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import runs_of
 
 import genperf as gp
 from genperf.errors import GenperfError
@@ -17,9 +18,10 @@ ROLES = {"time": "s", "extrinsic": "workers", "intrinsic": "batch", "categorical
 
 
 def runs(counts: tuple[int, ...] = (1, 2, 4, 8), noise: float = 0.01) -> pd.DataFrame:
-    frame = pd.DataFrame(itertools.product(counts, (16, 64), ("a", "b")), columns=["workers", "batch", "net"])
-    law = (0.1 + 0.01 * frame.batch + 0.02 * (frame.workers - 1)) * np.where(frame.net == "a", 1.0, 2.0)
-    return frame.assign(s=law * np.exp(np.random.default_rng(0).normal(0.0, noise, len(frame))))
+    return runs_of(
+        lambda f: (0.1 + 0.01 * f.batch + 0.02 * (f.workers - 1)) * np.where(f.net == "a", 1.0, 2.0),
+        {"workers": counts, "batch": (16, 64), "net": ("a", "b")}, noise=noise,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")

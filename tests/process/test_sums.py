@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import runs_of
 
 import genperf as gp
 from genperf.discrepancy.form import positions
@@ -91,9 +92,8 @@ def test_a_sum_and_levels_are_recovered() -> None:
 
 
 def table() -> pd.DataFrame:
-    rows = [(n, b, net) for n in (1, 2, 4, 8) for b in (8, 32) for net in ("a", "b")]
-    frame = pd.DataFrame(rows, columns=["workers", "batch", "net"])
-    return frame.assign(s=(0.1 + 0.01 * frame.batch + 0.02 * frame.workers) * np.where(frame.net == "a", 1.0, 2.0))
+    levels = {"workers": (1, 2, 4, 8), "batch": (8, 32), "net": ("a", "b")}
+    return runs_of(lambda f: (0.1 + 0.01 * f.batch + 0.02 * f.workers) * np.where(f.net == "a", 1.0, 2.0), levels)
 
 
 def test_terms_are_named_by_their_factors() -> None:

@@ -31,12 +31,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 from genperf.cli.main import run
 sys.exit(run(sys.argv[1:]))
 """
-
-
-@pytest.fixture
-def shell(tmp_path: Path, shell: Shell) -> Shell:
-    (tmp_path / "runs.csv").write_text(f"net,workers,seconds\n{ROWS}")
-    return shell
+FOLDER = {"runs.csv": f"net,workers,seconds\n{ROWS}"}
 
 
 def test_two_writers(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell
+from helpers import Shell, runs_of
 
 import genperf as gp
 from genperf.errors import GenperfError
@@ -22,13 +22,9 @@ AT = {"workers": 6.0, "batch size": 24.0, "framework": "mxnet"}
 
 @cache
 def fitted() -> gp.FitResult:
-    rows = [
-        (w, b, f, (0.1 + 0.01 * b + 0.02 * w) * (2.0 if f == "mxnet" else 1.0))
-        for w in (1, 2, 4, 8)
-        for b in (8, 16, 32)
-        for f in ("mxnet", "pytorch")
-    ]
-    frame = pd.DataFrame(rows, columns=["workers", "batch size", "framework", "s"])
+    levels = {"workers": (1, 2, 4, 8), "batch size": (8, 16, 32), "framework": ("mxnet", "pytorch")}
+    slower = {"mxnet": 2.0, "pytorch": 1.0}
+    frame = runs_of(lambda f: (0.1 + 0.01 * f["batch size"] + 0.02 * f.workers) * f.framework.map(slower), levels)
     roles = {"time": "s", "extrinsic": "workers", "intrinsic": "batch size", "categorical": "framework"}
     return gp.fit(gp.read_table(frame, **roles), model="generic", draws=2)
 

@@ -11,12 +11,7 @@ from helpers import Shell, done, refusal
 #: Each doubling inside a node of eight costs a twentieth of a step, the second node a fifth.
 RUNS = "gpus,nodes,images_per_s\n1,1,100\n2,1,190\n4,1,364\n8,1,696\n16,2,1200\n"
 TITLE = "Runs of $5_a & 50%"
-
-
-@pytest.fixture
-def shell(shell: Shell) -> Shell:
-    Path("runs.csv").write_text(RUNS)
-    return shell
+FOLDER = {"runs.csv": RUNS}
 
 
 def proposal(shell: Shell, kind: str, *options: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from discrepancies import stacked, walk_along
+from helpers import runs_of
 from msgspec.structs import replace
 
 import genperf as gp
@@ -23,15 +24,9 @@ from genperf.result import FitResult, GroupedResult, dump_model, load_model, par
 
 
 def runs(scale: float = 1.0) -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    rows = [
-        (n, b, f, 0.1 + 0.01 * b + 0.02 * np.log2(n) * (1 + (f == "mxnet")))
-        for n in (1, 2, 4, 8)
-        for b in (8, 16)
-        for f in ("mxnet", "tensor <flow>")
-    ]
-    frame = pd.DataFrame(rows, columns=["gpu count", "batch", "framework", "s"])
-    return frame.assign(s=scale * frame.s * np.exp(0.01 * rng.standard_normal(len(frame))))
+    levels = {"gpu count": (1, 2, 4, 8), "batch": (8, 16), "framework": ("mxnet", "tensor <flow>")}
+    law = lambda f: 0.1 + 0.01 * f.batch + 0.02 * np.log2(f["gpu count"]) * (1 + (f.framework == "mxnet"))  # noqa: E731
+    return runs_of(lambda f: scale * law(f), levels, noise=0.01)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from discrepancies import stacked, walk_along
+from helpers import memory_model
 from msgspec.structs import replace
 
 import genperf as gp
@@ -198,22 +199,11 @@ def test_a_run_is_proposed_wherever_the_verdict_is_blind() -> None:
 # --- advice for a model of memory: formulas read it by its name, and what needs a time is refused in words -----------
 
 
-@pytest.fixture(scope="module")
-def memory() -> gp.FitResult:
-    """Return M = 4 + 0.25·batch + 16/workers, in GB."""
-    rows = [(n, b, (4 + 0.25 * b + 16 / n) * (1 + 0.01 * ((n + b) % 3 - 1))) for n in (1, 2, 4, 8) for b in (8, 16, 32)]
-    runs = pd.DataFrame(rows, columns=["workers", "batch", "peak"])
-    table = replace(
-        gp.read_table(runs, time="peak", extrinsic="workers", intrinsic="batch"),
-        target=Target("peak", "memory_gb", "GB"),
-    )
-    return gp.fit(table, "w + a*batch + s/workers", draws=20)
-
-
 OVER = {"workers": "1:16", "batch": [8, 16, 32]}
 
 
-def test_the_least_memory_and_memory_in_formulas(memory: gp.FitResult) -> None:
+def test_the_least_memory_and_memory_in_formulas() -> None:
+    memory = memory_model((8, 16, 32))
     found = gp.optimize(memory, OVER)
     assert found.configuration == {"workers": 16.0, "batch": 8.0}
     assert found.title == "least memory_gb (GB) of 48 feasible of 48 configurations"
@@ -227,7 +217,8 @@ def test_the_least_memory_and_memory_in_formulas(memory: gp.FitResult) -> None:
     assert gp.optimize(memory, OVER, "machines*memory_gb > 60", "machines").feasible > 0
 
 
-def test_what_to_measure_next(memory: gp.FitResult) -> None:
+def test_what_to_measure_next() -> None:
+    memory = memory_model((8, 16, 32))
     found = suggest(memory, {"workers": 64, "batch": 8})
     # Without a time, the formula of the cost is the whole cost: the count of workers.
     assert found.candidates["cost"].tolist() == found.candidates["workers"].tolist()

@@ -26,12 +26,11 @@ def runs_of(sessions: int, slower: float = 1.0, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["build", "gpus", "step_s"])
 
 
-@pytest.fixture
-def shell(shell: Shell) -> Shell:
-    runs_of(8).to_csv("history.csv", index=False)
-    runs_of(1, seed=1).drop(columns="build").to_csv("same.csv", index=False)
-    runs_of(1, slower=1.06, seed=1).drop(columns="build").to_csv("slow.csv", index=False)
-    return shell
+FOLDER = {
+    "history.csv": runs_of(8).to_csv(index=False),
+    "same.csv": runs_of(1, seed=1).drop(columns="build").to_csv(index=False),
+    "slow.csv": runs_of(1, slower=1.06, seed=1).drop(columns="build").to_csv(index=False),
+}
 
 
 def test_runs_as_before_pass_and_slower_ones_exit_with_1(shell: Shell) -> None:
