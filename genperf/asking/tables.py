@@ -175,7 +175,7 @@ def ask(
     if isinstance(row, dict):
         answers = [about(row, wanted, question) for wanted in places]
     else:
-        opened = recognised(cells, {**(roles or {}), "work": work})
+        opened = recognised(cells, {**(roles or {}), "work": work}, tokens=tokens is not None)
         answers = [ask_recognised(opened, wanted, want, question) for wanted in places]
     return answers if several else answers[0]
 
@@ -247,10 +247,6 @@ def ask_recognised(
     """Answer one configuration from a table whose columns are recognised, with roles that were given."""
     opened = opened.for_question(at, want)
     wanted, notes_of_question = opened.want, opened.notes
-    if want is None and question is not None and question.training.tokens is not None:
-        # Where tokens were measured, how long many of them take follows from these and no length of a sequence.
-        rates = {n: opened.reading.columns[n].header for n in opened.reading.quantities if n in opened.reading.columns}
-        opened = replace(opened, want=next((n for n, h in rates.items() if h.counted == "tokens"), None))
     try:
         reading = only_run(opened)
     except TableError:
@@ -452,7 +448,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
         None of a column that does not follow from it.
         """
-        plain = replace(self.opened, want=None).reading
+        plain = replace(self.opened, want=None, tokens=False).reading
         if plain.columns[name].kind and (self.question.plan is not None or self.question.training.tokens is not None):
             # How long tokens take is asked of their rate.
             return None

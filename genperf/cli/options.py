@@ -174,7 +174,8 @@ def recognised_table(source: str | Source, options: dict[str, Any], *question: s
     roles = {k: options[k] for k in OPTIONS if k in options and not (other_column and k in stored)}
     roles["let"] = pairs(roles.get("let", ()), "--let") or None
     at = {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in with_scale(question))}
-    return recognised(source, roles, pairs(options.get("mapping") or (), "--map"), at)
+    tokens = click.get_current_context().params.get("tokens") is not None
+    return recognised(source, roles, pairs(options.get("mapping") or (), "--map"), at, tokens)
 
 
 def read(source: str | Recognised, options: dict[str, Any], *question: str) -> Table:

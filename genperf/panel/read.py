@@ -135,6 +135,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
     #: The configuration and the quantity of a question: its columns are settings.
     at: Mapping[str, str] = field(default_factory=dict)
     want: str | None = None
+    #: Whether a number of tokens is asked about.
+    tokens: bool = False
     #: What of the question is not heeded.
     notes: tuple[str, ...] = ()
     #: Whether the table may be of a single run.
@@ -155,7 +157,13 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         cells = {**self.source.columns, **{name: columns.number(name) for name in columns.derived}}
         cells = {name: values for name, values in cells.items() if name not in further}
         names = {column: taken.made for column, taken in self.source.names.items()}
-        return read_columns(cells, self.given, self.mapping, self.at, self.want, self.source.units, self.alone, names)
+        of_table = self.source.units, self.alone, names
+        reading = read_columns(cells, self.given, self.mapping, self.at, self.want, *of_table)
+        rate = reading.rate_of_tokens if self.tokens and self.want is None else None
+        if rate in (None, *reading.quantities[:1]):
+            return reading
+        # Where tokens were measured, how long many of them take follows from these and no length of a sequence.
+        return read_columns(cells, self.given, self.mapping, self.at, rate, *of_table)
 
     @property
     def line(self) -> str:
@@ -238,10 +246,12 @@ def recognised(
     given: Mapping[str, Any] | None = None,
     mapping: Mapping[str, str] | None = None,
     at: Mapping[str, str] | None = None,
+    tokens: bool = False,
 ) -> Recognised:
     """Read the cells of a table of any shape, whose columns are to be recognised; given options win.
 
-    The columns that a question `at` names are settings, whatever else they could be.
+    The columns that a question `at` names are settings, whatever else they could be. Of a question of `tokens` their
+    rate is the quantity, where it was measured.
     """
     options = given or {}
     roles, delimiter, aggregate = Roles.of(options), options.get("delimiter") or None, options.get("aggregate")
@@ -250,9 +260,10 @@ def recognised(
         raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
     if aggregate or (aggregate is None and of_files and worth_aggregating(table)):
         large = LargeSource(str(table), delimiter)
-        return Recognised(large.sample(), roles, mapping or {}, at or {}, files=large)
+        return Recognised(large.sample(), roles, mapping or {}, at or {}, tokens=tokens, files=large)
     units = {roles.measured["time"]: roles.measured["unit"]} if {"time", "unit"} <= {*roles.measured} else None
-    return Recognised(understood(table, delimiter, roles.columns, units), roles, mapping or {}).for_question(at or {})
+    source = understood(table, delimiter, roles.columns, units)
+    return Recognised(source, roles, mapping or {}, tokens=tokens).for_question(at or {})
 
 
 def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] | None = None, **roles: Any) -> Table:

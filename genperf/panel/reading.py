@@ -151,6 +151,12 @@ class Reading(Struct, eq=False, dict=True):
         return tuple(n for n in self.meanings if n not in used)
 
     @property
+    def rate_of_tokens(self) -> str | None:
+        """The likeliest measured rate of tokens; None without one."""
+        measured = (self.columns[name] for name in self.quantities if name in self.columns)
+        return next((column.name for column in measured if column.header.counted == "tokens"), None)
+
+    @property
     def synonyms(self) -> dict[str, dict[str, dict[str, str]]]:
         """What the cells of kinds in no role say under the kinds that have one: the same names by another header."""
         synonyms: dict[str, dict[str, dict[str, str]]] = {}

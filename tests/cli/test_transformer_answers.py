@@ -1,11 +1,12 @@
 """Tokens per second, MFU, days and cost of a transformer's training, through the command line."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import Shell, done, refusal, run
+from helpers import Shell, csv_of, done, refusal, run
 
 FIT = ["--time", "step_s", "--intrinsic", "params,seq_len,mbs,gbs", "--extrinsic", "dp,tp,pp", "--model", "transformer"]
 AT = ["--at", "params=1e9,seq_len=1024,mbs=2,gbs=64,dp=4,tp=2,pp=2"]
@@ -45,3 +46,17 @@ def test_what_a_table_lacks_is_named(shell: Shell) -> None:
     done(shell, "fit", "runs.csv", "--time", "s", "--extrinsic", "dp,tp,gbs", "-o", "m.json", "--quiet")
     errors = refusal(shell, "predict", "m.json", "--at", "dp=4,tp=1,gbs=32", "--tokens", "1B")
     assert "needs the tokens of a sample, and nothing of the model shows it" in errors
+
+
+@pytest.mark.parametrize("likelier", ["batch,step_ms", "global_batch,images_per_s"])
+def test_a_question_of_tokens_is_one_of_their_rate_at_every_door(likelier: str, shell: Shell) -> None:
+    rows = ((1, 4, 512, 8000), (2, 8, 530, 15450), (4, 16, 560, 29260), (8, 32, 600, 54600))
+    Path("runs.csv").write_text(csv_of(f"gpus,{likelier},tokens_per_s", rows), encoding="utf-8")
+    question = ["--at", "gpus=16", "--tokens", "1T", "--price", "2/h"]
+    answer = json.loads(done(shell, "ask", "runs.csv", *question, "--json"))
+    (row,) = json.loads(done(shell, "predict", "runs.csv", *question, "--json"))["predictions"]
+    assert answer["answers"][0]["quantity"] == "tokens_per_s"
+    named = ("days", "days_lower", "days_upper", "training_cost")
+    assert [row[name] for name in named] == pytest.approx([answer[name] for name in named])
+    done(shell, "report", "runs.csv", *question, "-o", "page.html")
+    assert f"expect a days of {answer['days']:.0f} d" in Path("page.html").read_text(encoding="utf-8")
