@@ -68,9 +68,7 @@ SAME_PRICE = 0.01
 SERIES_MAX_LEVELS = 6
 #: Rows times quantities of a table of several factors that are fitted: a hundred take two seconds.
 MOST_CELLS = 100
-#: Rows up to which the other series of a table inform the selected one: more take seconds.
-SERIES_MAX_ROWS = 2000
-#: Quantities of which they do, the likeliest: each takes most of a second.
+#: Quantities of which the other series of a table inform the selected one, the likeliest: each takes most of a second.
 MOST_INFORMED = 2
 #: Quantities that are fitted: a server's log has dozens, which take 0.1 s each.
 MAX_QUANTITIES = 12
@@ -318,9 +316,12 @@ def _resolved(opened: Recognised) -> dict[str, str]:
             continue
         evidence = reading.columns[name]
         value, rows = amount(text) if evidence.numeric else None, evidence.rows_with(text)
-        if (value is None and not rows.any()) or (name == reading.scale and (value or 0.0) <= 0.0):
+        # Of a factor the measured levels answer for one that no run has; several are no configuration.
+        one_level = not any(evidence.rows_with(level.strip()).any() for level in text.split(","))
+        known = value is not None or rows.any() or (name in reading.roles.categorical and one_level)
+        if not known or (name == reading.scale and (value or 0.0) <= 0.0):
             raise _no_level(name, text, evidence)
-        wanted[name] = text if evidence.numeric else str(evidence.texts[rows][0])
+        wanted[name] = text if evidence.numeric or not rows.any() else str(evidence.texts[rows][0])
     return wanted
 
 
@@ -584,8 +585,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def fitted(self, name: str) -> tuple[FitResult, Table]:
         """Fit the model that answers for one quantity, with the table that it was fitted to."""
         key, source, roles = tuple(self.series.levels.values()), self.opened.source, self.opened.roles(name)
-        likeliest = (self.reading.ranked or (name,))[:MOST_INFORMED]
-        if key and (len(self.series.rows) > SERIES_MAX_ROWS or name not in likeliest):
+        if key and name not in (*self.reading.quantities[:1], *self.reading.ranked[:MOST_INFORMED]):
             # What the other series show of the nodes and the network takes longer.
             key, source, roles = (), source.take(np.flatnonzero(self.series.rows)), replace(roles, group=())
         roles = replace(roles, skip_bad_rows=True)

@@ -30,6 +30,7 @@ from genperf.vocabulary.names import (
     WAYS,
     canonical_of,
     column_of,
+    level_with,
     meant_by,
     plain_name,
     words_in,
@@ -156,9 +157,8 @@ class TableColumn(Struct, eq=False):
                 away = np.abs(np.log(self.values / value)) if value > 0.0 else np.abs(self.values - value)
             return np.asarray(np.isfinite(away) & (away <= tolerance) & (away == np.nanmin(away, initial=np.inf)))
         same = np.char.lower(np.char.strip(self.texts.astype(str))) == plain
-        words = re.compile(rf"(?<![^\W_]){re.escape(plain)}(?![^\W_])")
-        levels = [level for level in self.levels if plain and words.search(level.lower())]
-        return np.asarray(self.texts == levels[0] if len(levels) == 1 and not (same.any() or self.numeric) else same)
+        level = "" if same.any() or self.numeric else level_with(plain, self.levels)
+        return np.asarray(self.texts == level if level else same)
 
     def score(self) -> tuple[float, list[str]]:
         """Return the log odds that the numbers were chosen rather than measured, by the cells alone, with reasons."""

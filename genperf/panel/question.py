@@ -30,6 +30,7 @@ from genperf.vocabulary.names import (
     LEVELS,
     canonical_of,
     counted_noun,
+    level_with,
     meant_by,
     named_in_part,
     plain_name,
@@ -370,11 +371,14 @@ def _setting_of(panel: Panel, legend: Legend, column: str, text: str) -> str | N
 
 
 def _level_of(text: str, levels: Collection[str]) -> str:
-    """Return a level, or several with commas between, as the runs write them: `TF` is `tf`; others as they are."""
+    """Return a level, or several with commas between, as the runs write them: `TF` is `tf`; others as they are.
+
+    Whole words of one name alone mean it.
+    """
     texts = [text] if text in levels else [value.strip() for value in text.split(",")]
-    matched = []
+    matched, names = [], [level for level in levels if amount(level) is None]
     for value in texts:
-        alike = [level for level in levels if _same(level, value)]
+        alike = [level for level in levels if _same(level, value)] or [level_with(value, names) or value]
         matched.append(alike[0] if len(alike) == 1 and value not in levels else value)
     return ",".join(matched)
 

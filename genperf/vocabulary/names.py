@@ -104,6 +104,13 @@ def words_in(name: str) -> set[str]:
     return {*re.split(r"[\W_]+", name.lower())} - {""}
 
 
+def level_with(text: str, levels: Collection[str]) -> str:
+    """Return the only level that has a text as whole words: `h100` is `NVIDIA H100`; empty without one."""
+    words = re.compile(rf"(?<![^\W_]){re.escape(text.lower())}(?![^\W_])")
+    having = [level for level in levels if text and words.search(level.lower())]
+    return having[0] if len(having) == 1 else ""
+
+
 def named_in_part(name: str, columns: Collection[str], further: bool = False) -> str | None:
     """Return the only column whose words hold those of a name, or where it may have `further` ones are among them."""
     words = {text: {*re.split(r"[\W_]+", plain_name(text))} - {"", "num", "of", "number"} for text in (name, *columns)}

@@ -198,6 +198,10 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
         [*at("gpus=128"), "--tokens", "1T", "--price", "2/h"],
         [r"^throughput +1\.\d+ M tokens/s", r"^days +\d+\.?\d* d "],
     ),
+    "a name that no run has is answered by those of the runs": (
+        "cloud,gpus,s\nnode a x1,8,0.41\nnode a x2,16,0.43\nnode a x4,32,0.45\n", at("cloud=zeta"),
+        ["✗ extrapolating-blind  cloud=zeta was not measured"],
+    ),
     "a run that failed fails, though a higher stage of sharding ran": (
         SHARDED, at("zero_stage=1", "micro_batch=4", "gpus=8"), ["✗ such a run most likely fails", "!✓ ok"],
     ),
@@ -339,9 +343,6 @@ REFUSED: dict[str, tuple[str, list[str], list[str]]] = {
         f"no run has {machine}": (DEVICES, at(machine), ["no run has gpu=b200", "V100, A100"])
         for machine in ("16xb200", "gpus=16,gpu=b200")
     },
-    "a name that no run has": (
-        "cloud,gpus,s\nnode a x1,8,0.41\nnode a x2,16,0.43\nnode a x4,32,0.45\n", at("cloud=zeta"), ["zeta"],
-    ),
 }  # fmt: skip
 
 
@@ -741,6 +742,49 @@ def test_a_word_of_a_question_names_the_measured_column_at_every_door(shell: She
         for command in (("predict",), ("ask",), ("compare", "--or", "gpus=32"), ("explain",)):
             done(shell, command[0], f"{network[:3]}.json", *at, *command[1:])
     assert "no factor 'Workload'" in refusal(shell, "predict", "BER.json", "--at", "Workload=GPT-2 (seq/s)")
+
+
+@pytest.mark.parametrize(
+    ("named", "meant", "verdict"),
+    # A size is that of the only network with it in its name, and the measured networks answer for another one.
+    [("7b", "gpt-7b", "caution"), ("llama", "llama", "extrapolating-blind")],
+)
+def test_a_level_is_the_same_at_every_door(shell: Shell, named: str, meant: str, verdict: str) -> None:
+    rows = ((f"gpt-{size}b", size, n, 4e4 * n**0.95 / size) for size in (7, 13) for n in COUNTS)
+    Path("runs.csv").write_text(csv_of("model,params_b,gpus,tokens_per_s", rows))
+    at = ("--at", "gpus=32", "--at", f"model={named}")
+    answer = reply(shell, "ask", "runs.csv", *at)["answers"][0]
+    (row,) = reply(shell, "predict", "runs.csv", *at)["predictions"]
+    assert (row["model"], row["throughput"]) == (meant, pytest.approx(answer["value"]))
+    assert row["verdict"] == answer["verdict"] == verdict
+    several = ("--at", "gpus=32", "--at", "model=7b,13b")
+    assert "no run has model=7b,13b" in refusal(shell, "ask", "runs.csv", *several)
+    assert len(done(shell, "predict", "runs.csv", *several).splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("want", "repeats", "read"),
+    [
+        ("memory_gb", 1, ("--quantity", "memory_gb", "--group", "gpu", "--extrinsic", "gpus")),
+        ("step_ms", 200, ("--time", "step_ms", "--unit", "ms")),
+    ],
+)
+def test_other_series_inform_one_at_every_door(shell: Shell, want: str, repeats: int, read: tuple[str, ...]) -> None:
+    """Of any quantity and any number of rows."""
+    noise = np.random.default_rng(3)
+    series = (("V100", 1.0, COUNTS), ("A100", 2.0, COUNTS), ("H100", 4.0, COUNTS[:3]))
+    measured = ((gpu, n, (500 + 30 * np.log2(n)) / of_one) for gpu, of_one, counts in series for n in counts)
+    rows = (
+        (gpu, n, *np.array([ms, 64e3 * n / ms, 10 + n**0.5]) * np.exp(0.02 * noise.standard_normal(3)))
+        for gpu, n, ms in measured
+        for _ in range(repeats)
+    )
+    Path("runs.csv").write_text(csv_of("gpu,gpus,step_ms,images_per_s,memory_gb", rows))
+    at = ("--at", "gpu=H100", "--at", "gpus=32")
+    answer = reply(shell, "ask", "runs.csv", *at, "--want", want)["answers"][0]
+    (row,) = reply(shell, "predict", "runs.csv", *at, *read)["predictions"]
+    value = 1e3 * row["time"] if want == "step_ms" else row[want]
+    assert value == pytest.approx(answer["value"], rel=1e-6)
 
 
 def test_names_that_say_the_same_mean_it_at_every_door(shell: Shell) -> None:
