@@ -42,7 +42,7 @@ from genperf.table.cells import records
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary import any_of
 from genperf.vocabulary.names import plain_name
-from genperf.words.numbers import join_values, rate_unit, samples_called, three_digits, with_unit
+from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 
 Model: TypeAlias = FitResult | GroupedResult
 #: Ratios d and q to the variance of a run, and the prior probability that one is zero; the others share the rest. With
@@ -254,7 +254,7 @@ def verify(
     # Answers are in what was measured: of two rates the smaller one is slower.
     quantity, unit, ends, measured = target.name, target.unit, (target.name, "lower", "upper"), times
     if target.throughput:
-        quantity, unit, ends = target.throughput, rate_unit(samples_called(target.throughput)), THROUGHPUT
+        quantity, unit, ends = target.throughput, rate_unit(target.samples), THROUGHPUT
         measured = rows[quantity].to_numpy(float)
     columns = {"at": records(inputs[shown]), "verdict": predicted["verdict"], "measured": measured}
     columns |= {name: predicted[end] for name, end in zip(("predicted", "lower", "upper"), ends, strict=True)}

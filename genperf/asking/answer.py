@@ -462,7 +462,7 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
 def _interval_row(name: str, ends: Interval, unit: str, beside: float | None = None) -> Row:
     """Return a row of a quantity with its interval, and its value at the count that growth begins at."""
     values = ends.ends if beside is None else (*ends.ends, beside)
-    *texts, written = durations_text(*values) if unit == SECONDS else (*map(three_digits, values), unit)
+    *texts, written = durations_text(*values, unit=unit)
     middle, lower, upper, *before = texts
     _, blank, multiple = upper.partition(" ")
     # `2.5 – 8.4 million`: a multiple of both ends stands once.
@@ -571,9 +571,11 @@ def _picture(curve: Curve, width: int, rows: int) -> list[Text]:
             row.plain, spans = f"{row.plain[:place]}{MEASURED}{row.plain[place + 1 :]}", row.spans
             row.spans = [span for span in spans if span.end <= len(row)]
             row.stylize("bold red", place, place + 1)
-    sides = [three_digits(float(np.exp(most))), *[""] * (rows - 2), three_digits(float(np.exp(least)))]
+    # In the unit in which the row of the answer has it.
+    _, top, bottom, unit = durations_text(curve.values[-1].value, *np.exp([most, least]).tolist(), unit=curve.unit)
+    sides = [top, *[""] * (rows - 2), bottom]
     if rows > 2:
-        sides[1] = curve.unit or curve.name
+        sides[1] = unit or curve.name
     lines = [
         Text.assemble((f"{side[: COLUMNS[0]].rjust(COLUMNS[0])}┤", "dim"), row)
         for side, row in zip(sides, canvas, strict=True)

@@ -44,7 +44,7 @@ from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary.headers import DEVICE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_devices, is_efficiency, is_relative, meant_by
-from genperf.words.numbers import join_values, rate_unit, samples_called, three_digits, with_unit
+from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import BLIND, trust_text
 
 #: The kinds of notes that an answer repeats, of the table and of the fit.
@@ -194,9 +194,9 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
         count = fitted.panel.along()
         named = {count.name: label(DEFAULT_MULTIPLES[0] * count.upper)}
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
-    sample = samples_called(fitted.schema.target.throughput)
-    question = question or Question()
-    question = replace(question, sample=sample, steps=question.work is not None or fitted.schema.of_steps)
+    question, schema = question or Question(), fitted.schema
+    steps = question.work is not None or schema.of_steps
+    question = replace(question, sample=schema.target.samples, steps=steps)
     answer = ask_model(fitted, wanted, question)
     if answer.facts is None:
         return answer

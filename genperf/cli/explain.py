@@ -235,11 +235,10 @@ def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Outpu
     """Print an explanation below the formula, or the shares of an ensemble, and of what work the time is."""
     from genperf.cli.fitted import formula_lines, members_line
     from genperf.formula import quote_name
-    from genperf.words.numbers import samples_called
 
     target = chosen.schema.target
     tell_all(formula_lines(chosen) if chosen.is_formula else [members_line(chosen)])
-    tokens = samples_called(target.throughput) == "tokens" and not chosen.panel.has("sequence")
+    tokens = target.samples == "tokens" and not chosen.panel.has("sequence")
     if tokens and not chosen.schema.of_steps:
         # The throughput counts tokens, the columns samples: their ratio is no time.
         explanation = replace(explanation, terms=explanation.terms.drop(columns=["seconds", "lower", "upper"]))

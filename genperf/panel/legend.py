@@ -12,6 +12,7 @@ from genperf.formula.amounts import amount
 from genperf.table.cells import Factor
 from genperf.table.clean import is_number, label
 from genperf.table.shape import taken_apart
+from genperf.vocabulary.names import words_in
 
 
 class NamedColumn(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -49,6 +50,8 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     repeating: tuple[str, ...] = ()
     #: See `Synonyms`.
     synonyms: dict[str, dict[str, dict[str, str]]] = {}
+    #: The title above the table.
+    title: str = ""
 
     @cached_property
     def of_names(self) -> frozenset[str]:
@@ -63,6 +66,11 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         numbers: dict[str, Any] = {} if taken is None else taken.of(name)
         kind = "" if taken is None else taken.kind_column
         return {words["" if word == kind else word]: label(value) for word, value in numbers.items()}
+
+
+def in_title(text: str, title: str) -> bool:
+    """Return whether a title has the words of a text: `bert` of `BERT-Large, 512 tokens`; numbers tell nothing."""
+    return amount(text) is None and words_in(text) <= words_in(title)
 
 
 def legend_of_factors(factors: Collection[Factor], groups: Collection[str], synonyms: Synonyms | None = None) -> Legend:

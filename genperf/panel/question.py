@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from genperf.errors import TableError, listed, misspelt, suggest
 from genperf.formula.amounts import amount, plain_amounts
-from genperf.panel.legend import Legend, NamedColumn, legend_of_factors
+from genperf.panel.legend import Legend, NamedColumn, in_title, legend_of_factors
 from genperf.panel.machine import PARTS, is_a_part
 from genperf.panel.panel import Panel
 from genperf.panel.words import level_counted, machine_in
@@ -110,7 +110,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
             settings.names.setdefault(measured, name)
             continue
         if column is None:
-            absent.append(name)
+            absent += [] if in_title(text, legend.title) else [name]
             continue
         for held, cell in _cells_meant(legend, column, text, at) if column in legend.names else [(column, text)]:
             known = legend.columns.get(held, NamedColumn())

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from genperf.errors import Note, TableError, counted, listed, suggest
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
-from genperf.panel.legend import Legend, NamedColumn, Synonyms
+from genperf.panel.legend import Legend, NamedColumn, Synonyms, in_title
 from genperf.panel.options import OPTIONS, FailureRule, Roles
 from genperf.panel.question import column_named, in_columns, wanted_name
 from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, read_columns
@@ -37,7 +37,8 @@ def legend_of(source: Source, derived: Collection[str] = (), mapping: Mapping[st
         columns[name] = replace(columns[name], levels=tuple(sorted({*columns[name].levels, *taken.values})))
     names = {column: {**taken.columns, "": taken.kind_column} for column, taken in source.names.items()}
     mapped = {canonical: column for canonical, column in (mapping or {}).items() if column in columns}
-    return Legend(columns, len(source), {**source.aliases, **mapped}, tuple(source.headers), names)
+    aliases = {**source.aliases, **mapped}
+    return Legend(columns, len(source), aliases, tuple(source.headers), names, title=source.caption)
 
 
 def _of_cells(texts: list[str]) -> NamedColumn:
@@ -87,6 +88,8 @@ def read_with_roles(
             what = f"the cells of '{measured.column}' are in {unit}, which is no unit of time"
             raise TableError(what, hint=hint, where=source.name)
         table = assemble(source, main, mapping, legend)
+        if measured is not None and measured.kind == "throughput" and not header_of(measured.column).counted:
+            table = replace(table, target=replace(table.target, counted=header_of(f"x ({unit})").counted))
     table = (_with_further(table, source, roles) if roles.further else table).mapped(mapping)
     machine = table.panel.machine
     if machine.samples_of_one is None:
@@ -174,11 +177,12 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         """Return it with that of the tables of a text of which a question and the given roles name most."""
 
         def named(source: Source) -> int:
-            """Return how many of the names and texts a table has."""
+            """Return how many of the names and texts a table has, in its columns or in its title."""
             columns, wanted = source.columns, header_of(want or "").kind
             of_at = {name: (column_named(name, columns), re.split("[,:]", text)[0]) for name, text in at.items()}
             known = [c is not None and (is_number(t) or t in labels(columns[c]).tolist()) for c, t in of_at.values()]
             known += [column in columns for column in self.given.columns]
+            known += [in_title(text, source.caption) for text in at.values()]
             known += [bool(wanted) and wanted in {header_of(c).kind for c in columns}]
             known += [want is not None and any(plain_name(want) in plain_name(c) for c in columns)]
             return sum(known)

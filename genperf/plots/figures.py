@@ -25,7 +25,7 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
 from genperf.table.cells import Role
 from genperf.validation import Validation, validate
-from genperf.words.numbers import constant_unit, heading, only_for_times, rate_unit, samples_called
+from genperf.words.numbers import constant_unit, heading, only_for_times, rate_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -252,7 +252,7 @@ def scaling(
             "measured up to here", (largest, 1.0), xycoords=("data", "axes fraction"), xytext=(-4, -4),
             textcoords="offset points", rotation=90, ha="right", va="top", fontsize=7, color=FAINT,
         )  # fmt: skip
-    _framed(ax, answer, x, rate_unit(samples_called(target.throughput)) if rates else shown(heading(target)))
+    _framed(ax, answer, x, rate_unit(target.samples) if rates else shown(heading(target)))
     legend(ax)
     return figure
 

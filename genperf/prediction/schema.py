@@ -32,7 +32,6 @@ from genperf.table.clean import faults_of, label, labels, numbers
 from genperf.table.opened import open_source, understood
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE
-from genperf.words.numbers import samples_called
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +101,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         counts = {quote_name(factor.name) for factor in counted if factor is not None}
         counts |= {render(panel.counted_node)} if panel.counted_node is not None else set()
         sequence, read = panel.find("sequence"), parse(work).names if work else ()
-        of_a_batch = samples_called(rate) in words_of("headers.of_a_batch")
+        of_a_batch = self.target.samples in words_of("headers.of_a_batch")
         return (of_a_batch or (sequence is not None and sequence.name in read)) and work not in counts
 
     @property
@@ -113,7 +112,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         """
         rate = self.target.throughput or ""
         lets = dict(text.split("=", 1) for option, text in self.reading if option == "let")
-        if rate not in lets or samples_called(rate) != RELATIVE:
+        if rate not in lets or self.target.samples != RELATIVE:
             return None
         node = parse(lets[rate]).node
         column = next(iter(names_in(node) - {factor.name for factor in self.factors}), None)

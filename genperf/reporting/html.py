@@ -59,7 +59,7 @@ from genperf.validation.splits import split
 from genperf.vocabulary.names import column_of
 from genperf.words.answer import first_of_groups
 from genperf.words.growth import price_text
-from genperf.words.numbers import constant_unit, heading, rate_unit, samples_called
+from genperf.words.numbers import constant_unit, heading, rate_unit
 from genperf.words.verdict import LIKELY_TO_FIT
 
 # How much a page holds.
@@ -152,7 +152,7 @@ def _rate_unit(result: FitResult) -> str:
     if schema.share is not None:
         return schema.share[1]
     if schema.target.throughput:
-        return rate_unit(samples_called(schema.target.throughput))
+        return rate_unit(schema.target.samples)
     of_group = {column_of(name, schema.group) for name in ("batch", "global_batch")}
     counts_samples = result.panel.step.known == "columns" or of_group != {None}
     return "samples/s" if counts_samples else "worker steps/s"

@@ -36,7 +36,6 @@ from genperf.table.cells import frame_of
 from genperf.words.numbers import (
     count_text,
     rate_unit,
-    samples_called,
     singular,
     three_digits,
     whole_percent,
@@ -241,7 +240,7 @@ class Place(Struct, frozen=True, eq=False, dict=True):
         (expected, row), rated = self._expectation, self.result.schema.target.throughput
         what, unit, ends = expected.name, expected.unit, expected.value.ends
         if rated and THROUGHPUT[0] in row:
-            what, unit = THROUGHPUT[0], rate_unit(samples_called(rated))
+            what, unit = THROUGHPUT[0], rate_unit(self.result.schema.target.samples)
             rate, low, high = (float(row[name][0]) for name in THROUGHPUT)
             ends = rate, low, high
         return Answer((Value(what, unit, *ends, expected.verdict, expected.reason, self.values),))
@@ -256,10 +255,11 @@ class Place(Struct, frozen=True, eq=False, dict=True):
 def question_of(result: FitResult, names: tuple[str, ...], key: tuple[str, ...], view: View) -> Question:
     """Return what the answers need beside the model: the price, and the values of the group that are numbers."""
     values = {name: amount(text) for name, text in zip(names, key, strict=True)}
-    sample = samples_called(result.schema.target.throughput) if result.schema.target.throughput else "samples"
     constants = {name: value for name, value in values.items() if value is not None}
     about = constants, view.interval, result.schema.of_steps
-    question = Question(None, sample, view.paid, view.per, *about, plan=view.plan, hints=hints_of(result))
+    question = Question(
+        None, result.schema.target.samples, view.paid, view.per, *about, plan=view.plan, hints=hints_of(result)
+    )
     return replace(question, training=view.training)
 
 

@@ -191,7 +191,7 @@ def compare(
     low, high = np.quantile(drawn[:, order[1]] - drawn[:, order[0]], ends_of(interval))
     sentence = _sentence(ranked, names, quantity, (float(low), float(high)), interval)
     in_samples = all(outcome.step.total is not None for outcome in outcomes)
-    amount = "a million samples" if in_samples else "a million steps of one"
+    amount = f"a million {first_model.schema.target.samples if in_samples else 'steps of one'}"
     what_costs = with_article(first_model.schema.panel.timed) if samples is None else amount
     sentence += _cheapest_sentence(ranked, names, price, what_costs)
     failures = fitted.failures if isinstance(fitted, GroupedResult) else {}

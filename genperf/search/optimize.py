@@ -43,7 +43,6 @@ from genperf.words.numbers import (
     heading,
     join_values,
     only_for_times,
-    samples_called,
     singular,
     three_digits,
 )
@@ -132,7 +131,7 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
         """Titles and tables for a person, without the reasons of every row."""
         titled, spent, per_unit = [(self.title, self.best)], self.spent or "cost", _per_unit(self.best)
         if len(self.front):
-            unit = samples_called(self.quantity.throughput) if self.quantity.throughput else "samples"
+            unit = self.quantity.samples
             front = f"throughput against the {spent} of a million {unit}" if per_unit else f"time against {spent}"
             some = self.front.head(len(self.best))
             count = f", {len(some)} of {len(self.front)}" if len(some) < len(self.front) else ""

@@ -39,7 +39,7 @@ from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
 from genperf.table.cells import source_of_columns
 from genperf.words.growth import next_sentence
-from genperf.words.numbers import rate_unit, samples_called
+from genperf.words.numbers import rate_unit
 
 # What the model's form may miss beyond the data: a regime that begins there, such as a saturated link.
 # Doublings i and j beyond the data have the covariance `new_regime·jump²·min(i, j)` of ln T: a measurement shows the
@@ -290,7 +290,7 @@ def suggest(
         expected = Interval(*(float(predicted[c][0]) for c in (result.schema.target.name, "lower", "upper")))
         prediction = query, expected, predicted["verdict"][0] == VERDICTS[-1]
     query, now, blind = prediction
-    step = result.panel.work_of_step(work, samples_called(result.schema.target.throughput))
+    step = result.panel.work_of_step(work, result.schema.target.samples)
     rated = work is not None or step.known == "measured"
     values = {n: v[0] for n, v in query.columns.items()}
     target_columns = {result.panel.meant(str(n)) for n in target}

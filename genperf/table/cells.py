@@ -315,7 +315,7 @@ _NUMBER = (
 _UNIT = r"(?![eE][+-]?\d)[^\W\d_²³¹][^\W\d_.µμ]*\.?(?:\s?[/·]\s?[^\W\d_]+)*|/\s?[^\W\d_]+|[%‰$€£×]|[µμ]s"
 #: A number, what it varies by, its unit, a second value in brackets, a footnote.
 _CELL = re.compile(
-    rf"(?:\*\*)?[~≈]?\s*(?P<before>[$€£])?\s*(?P<number>{_NUMBER})\s*(?P<first>{_UNIT})?"
+    rf"(?:\*\*)?(?P<about>[~≈])?\s*(?P<before>[$€£])?\s*(?P<number>{_NUMBER})\s*(?P<first>{_UNIT})?"
     rf"(?P<spread>\s*\(?\s*(?:±|\+/[-−]|\+[-−])\s*{_NUMBER}\s*(?:{_UNIT})?\s*\)?)?"
     rf"\s*(?P<unit>{_UNIT})?(?P<second>\s*[(\[{{](?!\^)[^()\[\]{{}}]*[)\]}}])?(?P<note>\s*(?:\[\^?\w+\]|[*†‡¹²³]+|(?<=\s)#\s.*))?"
 )
@@ -326,6 +326,7 @@ _EXTRAS = {
     "footnote": "footnote removed from",
     "−": "minus sign of typesetting read in",
     ",": "separator of thousands removed from",
+    "~": "sign of an approximate value removed from",
 }
 #: What parts thousands.
 SEPARATOR = re.compile(f"[, {_BLANKS}]")
@@ -371,7 +372,7 @@ Parts(number='8', unit='', extras=('footnote',)))
     second = match["second"] or ""
     note = bool(match["note"]) or bool(re.fullmatch(r"\s*\[\d+\]", second) and "." not in second)
     number = match["number"]
-    there = (match["spread"], second and not note, note, "−" in number, SEPARATOR.search(number))
+    there = (match["spread"], second and not note, note, "−" in number, SEPARATOR.search(number), match["about"])
     # `12.5k tok/s`: a multiple of a unit.
     unit = " ".join(filter(None, (match["first"], match["unit"])))
     return Parts(number, match["before"] or unit, tuple(itertools.compress(_EXTRAS, there)))

@@ -43,6 +43,10 @@ _AFTER = re.compile(rf"(?<![^\W_])(?P<word>{_WORD})(?P<joint>\s*[=:]\s*|[\s_\-]*
 #: What is in the place of the number where a header has none beside it.
 _VALUE, _COUNT, _RUN = "value", "count", "repeat"
 _PAIR = re.compile(r"(?<![\w.])(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?)(?![\w.])")
+#: What says that a number before it is of each device.
+_EACH = re.compile(r"(?<=\d)\s+(?:each|per\s+[^\W\d_]+)(?![^\W_])", re.IGNORECASE)
+#: `single node`: one of them.
+_SINGLE = re.compile(r"(?<![^\W_])single[\s_-]+(?=[^\W\d_])", re.IGNORECASE)
 _FLAG = re.compile(r"(?<!\S)--?(?P<word>[^\W\d_][\w\-]*)[ =](?P<number>\d+)(?!\S)")
 _MULTIPLE = re.compile(r"(?:^|(?<=[\s(]))(\d+)\s*[x×]\s*(?=[^\W\d_])|(?<=\w)\s+[x×]\s?(\d+)(?!\w)|\((\d+) ?[x×]\)")
 #: Nodes × devices of each, alone or before the name of the device: `2x8 A100`.
@@ -441,7 +445,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
             parsed = plurals if len({str(taken) for taken in plurals.values()}) == len(parsed) else parsed
         keys = {frozenset(values) for values, _ in parsed.values()}
         all_names = frozenset().union(*keys)
-        if reader is _counted and len(keys) == 2 and all_names in keys:
+        if reader in (_multiple, _counted) and len(keys) == 2 and all_names in keys:
             # `4 GPUs` beside `2 nodes x 4 GPUs` is of one node.
             parsed = {n: ({**dict.fromkeys(all_names, 1.0), **v}, kind) for n, (v, kind) in parsed.items()}
             keys = {all_names}
@@ -511,7 +515,10 @@ def with_factors(source: Source) -> Source:
             of_devices = equal is not None and meant_by(equal) in LEVELS and not counts_devices(equal)
             if of_devices and source.runs and counts_devices(called):
                 equal = None  # `processes` in the log of `gpus_8`: they are devices, and stay under this name
+            # `2 GPUs` in the column `GPUs` is the number itself.
+            itself = plain_name(called) == plain_name(column) and len(names.columns) == 1 and not names.kind_column
             free = called if called not in {*source.columns, *made, *new} else f"{column} {name}"
+            free = column if itself else free
             renamed[name] = equal or free
             aliases |= {free: equal} if equal is not None and free != equal else {}
             if equal is None:
@@ -625,8 +632,8 @@ def _knobs(names: Sequence[str]) -> Names | None:
 
 
 def _pairs(name: str) -> Taken | None:
-    """Read `n=8, m=32`."""
-    return _taken(name, (_PAIR, " "))
+    """Read `n=8, m=32` and `2 GPUs, batch=32 each`."""
+    return _with_counts(_taken(_EACH.sub("", name), (_PAIR, " ")))
 
 
 def _flags(name: str) -> Taken | None:
@@ -635,13 +642,23 @@ def _flags(name: str) -> Taken | None:
 
 
 def _multiple(name: str) -> Taken | None:
-    """Read `8x A100 80GB` and `A100 x 8`."""
+    """Read `8x A100 80GB`, `A100 x 8` and `8x A100 (2 nodes)`."""
     matches = _MULTIPLE.findall(name)
-    return ({"devices": float("".join(matches[0]))}, _left(_MULTIPLE.sub(" ", name))) if len(matches) == 1 else None
+    devices = {"devices": float("".join(matches[0]))} if len(matches) == 1 else {}
+    return _with_counts((devices, _left(_MULTIPLE.sub(" ", name)))) if devices else None
+
+
+def _with_counts(taken: Taken | None) -> Taken | None:
+    """Return what was taken from a name with the devices and nodes that what is left of it counts."""
+    counts = None if taken is None else _counted(taken[1])
+    if taken is None or counts is None or not all(meant_by(word) in LEVELS for word in counts[0]):
+        return taken
+    return counts[0] | taken[0], counts[1]
 
 
 def _counted(name: str) -> Taken | None:
     """Read `pipeline-4`, `a100_064x.txt`, `8_worker_4_cores` and `8worker4pserver`."""
+    name = _SINGLE.sub("1 ", name)
     name = re.sub(r"(?<=[^\W\d_])(?=\d)", " ", name) if _GLUED.fullmatch(name.strip()) else name
     return _taken(
         _FILE_END.sub("", _MOMENT.sub(" ", name.strip())),

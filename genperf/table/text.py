@@ -638,8 +638,8 @@ def _drawn(text: str) -> Iterator[Record]:
             lines[k] = ""
             lines[k - 1] = f"|{'|'.join(f'{a.strip()} {b.strip()}' for a, b in zip(upper, lower, strict=False))}|"
     for number, line in enumerate(lines, 1):
-        if number in rules or not line:
-            inside = inside and bool(line)
+        if number in rules or not line or line.startswith("```"):
+            inside = inside and number in rules
         elif "|" not in line or not (inside or {number - 1, number + 1} & rules):
             title, inside = (number, line), False
         else:

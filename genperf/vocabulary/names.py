@@ -91,7 +91,8 @@ def canonical_of(column: str) -> str | None:
 
 def plural_of(column: str) -> str | None:
     """Return the field's name for a column whose name is in the singular, as `gpu`; None for another name."""
-    return canonical_of(f"{plain_name(column)}s")
+    singular = plain_name(column)
+    return None if singular in words_of("headers.number_of_one") else canonical_of(f"{singular}s")
 
 
 def meant_by(column: str) -> str | None:
@@ -99,9 +100,13 @@ def meant_by(column: str) -> str | None:
     return canonical_of(column) or plural_of(column)
 
 
+#: What parts the words of a name; Latin letters beside Chinese ones are two words.
+_BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])(?=[a-z])")
+
+
 def words_in(name: str) -> set[str]:
-    """Return the words of a name: `step_ms.p50` is `step`, `ms` and `p50`."""
-    return {*re.split(r"[\W_]+", name.lower())} - {""}
+    """Return the words of a name: `step_ms.p50` is `step`, `ms` and `p50`; `tp规模` is `tp` and `规模`."""
+    return {*_BETWEEN_WORDS.split(name.lower())} - {""}
 
 
 def level_with(text: str, levels: Collection[str]) -> str:
@@ -113,7 +118,7 @@ def level_with(text: str, levels: Collection[str]) -> str:
 
 def named_in_part(name: str, columns: Collection[str], further: bool = False) -> str | None:
     """Return the only column whose words hold those of a name, or where it may have `further` ones are among them."""
-    words = {text: {*re.split(r"[\W_]+", plain_name(text))} - {"", "num", "of", "number"} for text in (name, *columns)}
+    words = {text: words_in(plain_name(text)) - {"num", "of", "number"} for text in (name, *columns)}
     wanted = words[name]
     near = [c for c in columns if wanted and words[c] and (wanted <= words[c] or (further and words[c] <= wanted))]
     return near[0] if len(near) == 1 else None

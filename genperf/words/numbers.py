@@ -8,8 +8,8 @@ import numpy as np
 
 from genperf.facts import Interval
 from genperf.panel.panel import SECONDS, Target
-from genperf.vocabulary.headers import RELATIVE, header_of, relative_unit
-from genperf.vocabulary.names import is_relative, noun_of
+from genperf.vocabulary.headers import RELATIVE
+from genperf.vocabulary.names import noun_of
 
 # What is worth a word.
 #: Above it an efficiency is doubted: caches and batches give a tenth more than in proportion, not more. Half and
@@ -103,8 +103,10 @@ def duration_text(seconds: float) -> str:
     return " ".join(durations_text(seconds))
 
 
-def durations_text(reference: float, *others: float) -> tuple[str, ...]:
-    """Return durations in the unit that suits the first, and that unit last."""
+def durations_text(reference: float, *others: float, unit: str = SECONDS) -> tuple[str, ...]:
+    """Return numbers as texts, and their unit last: durations in the one that suits the first, others as they are."""
+    if unit != SECONDS:
+        return *map(three_digits, (reference, *others)), unit
     _, size, name = DURATIONS[bisect_right(DURATIONS, (reference, np.inf, "")) - 1]
     return *[three_digits(seconds / size) for seconds in (reference, *others)], name
 
@@ -130,11 +132,6 @@ def whole_percent(value: float) -> str:
 def with_unit(number: str, unit: str) -> str:
     """Return a written number with its unit."""
     return f"{number} {unit}".strip()
-
-
-def samples_called(column: str) -> str:
-    """Return what a column of throughputs counts."""
-    return header_of(column).counted or (relative_unit(column) if is_relative(column) else "samples")
 
 
 def rate_unit(counted: str) -> str:

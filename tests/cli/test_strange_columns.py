@@ -13,6 +13,12 @@ HANDLERS = csv_of(
 )
 
 
+def _under(title: str, unit: str, rate: float) -> str:
+    """Return a title above a drawn table of a rate at several counts, which a fence holds."""
+    rows = "\n".join(f"{n} | {rate * n**0.95:.4g}" for n in (8, 16, 32))
+    return f"## {title}\n```\nGPUs | {unit}\n-----|-----\n{rows}\n```\n"
+
+
 #: A table and its question → what an answer says, and what it never says.
 COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     # The table says it in words.
@@ -125,6 +131,39 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         csv_of("n_envs,fps", ((n, 45 * n**0.9) for n in (256, 512, 1024))),
         ("n_envs=4096",), ("256 envs",), ("n envs",),
     ),
+    # A rank of matrices is none of a process.
+    "rank": (
+        csv_of("net,GPUs,samples/s", ((f"rank = {r} & bs = 2", n, 1.2 * n**0.95) for r in (16, 32) for n in (1, 2, 4))),
+        ("gpus=8", "rank=16"), ("--intrinsic rank", " samples/s at rank=16, GPUs=8"), (),
+    ),
+    # Settings behind counts in a name, those of each device, and the nodes of a machine in brackets.
+    "each": (
+        csv_of("set-up,s", (("1 GPU & batch=32", 100), *((f"{n} GPUs & batch=32 each", 105 / n) for n in (2, 4)))),
+        ("gpus=8",), ("--extrinsic GPUs --intrinsic batch", " at GPUs=8"), ("kind",),
+    ),
+    "machine": (
+        csv_of(
+            "Configuration,min",
+            (("1x A100 (single node)", 42), *((f"{n}x A100 ({n // 4} nodes)", 45 / n) for n in (8, 16, 32))),
+        ),
+        ("gpus=64",), ("--extrinsic nodes,devices", "at devices=64"), (),
+    ),
+    "itself": (
+        csv_of("GPUs,s", (("1 GPU", 74.4), *((f"{n} GPUs", 76 / n) for n in (2, 4)))),
+        ("gpus=8",), ("--extrinsic GPUs", " at GPUs=8"), ("GPUs GPUs",),
+    ),
+    "approximate": (
+        csv_of("gpus,step_s", ((1, "~0.29"), (2, 0.31), (4, 0.34))), ("gpus=8",),
+        ("sign of an approximate value removed from 'step_s'",), ("left out because",),
+    ),
+    "two scripts": (
+        csv_of("TP规模,MLP时间", ((f"p={n}", f"{100 / n**0.95} ms") for n in COUNTS)), ("tp=16",), ("ms at p=16",), (),
+    ),
+    # The title of a table is named.
+    "title": (
+        "".join((_under("ResNet-50", "Images/sec", 1500), _under("BERT, 512 tokens", "Samples/sec", 11))),
+        ("gpus=64", "model=bert"), (" samples/s at GPUs=64",), ("images", "found nowhere"),
+    ),
 }  # fmt: skip
 
 
@@ -170,3 +209,11 @@ def test_a_wanted_column_of_words_is_refused_and_no_other_one_is_answered(shell:
     assert status == 1
     assert "'s/kimg' holds no numbers" in errors
     assert "'fast'" in errors
+
+
+def test_cells_say_what_a_rate_counts_in_every_command(shell: Shell) -> None:
+    table = csv_of("GPUs,Throughput", ((n, f"{0.3 * n**0.95:.3g}M tok/s") for n in (8, 16, 32)))
+    assert_says(told(shell, table, "--at", "gpus=64", "--tokens", "1T"), ["days", "M tokens/s"])
+    assert "for a million tokens" in done(shell, "compare", "runs.csv", "--at", "gpus=64", "--or", "gpus=128")
+    done(shell, "fit", "runs.csv", "-o", "model.json")
+    assert "tokens/s" in done(shell, "ask", "model.json", "--at", "gpus=64", "--tokens", "1T")
