@@ -34,13 +34,9 @@ TEMPLATE = Path(__file__).with_name("results_summary.md")
 GATES = Path(__file__).with_name("results_gates.md")
 #: Errors of the prototype of the process, in %, as they were given to the project.
 PROTOTYPE = Path(__file__).with_name("prototype.csv")
-#: The pages, in the order of the summary.
-PAGES = (
-    "extrapolation", "corpus", "growth", "far-sizes", "hints", "normal", "one-answer", "turning", "why-slow",
-    "one-run", "verify", "pooling", "generic", "factors-told", "three-frameworks", "other-tables", "transformers",
-    "transformers-choice", "transformers-fits", "process", "gates", "partitioned", "generic-constants", "settings",
-    "reader", "solvers", "measured-cluster", "suggestions", "advice", "next-runs", "optimize",
-)  # fmt: skip
+#: Where the summary's text lists the pages, in their order: `{pages: extrapolation, corpus}`.
+LISTED = re.compile(r"\{pages: ([^}]+)\}")
+PAGES = re.split(r"[,\s]+", LISTED.findall(TEMPLATE.read_text(encoding="utf-8"))[0])
 #: A page is read at a glance, and a line in an editor. Tables may have longer lines.
 LONGEST_PAGE, LONGEST_LINE = 150, 400
 REFERENCE = re.compile(r"\{([\w-]+) ([>~]) ([^}]+)\}")
@@ -143,7 +139,7 @@ def index() -> str:
 
 def summary() -> str:
     """Return the summary: its text with the figures of the pages."""
-    return filled(TEMPLATE.read_text(encoding="utf-8").replace("{pages}", index()))
+    return filled(LISTED.sub(lambda _: index(), TEMPLATE.read_text(encoding="utf-8")))
 
 
 def gates() -> str:
@@ -174,7 +170,7 @@ def filled(text: str) -> str:
 def check() -> list[str]:
     """Return the problems of all pages."""
     pages = {path.stem: path.read_text(encoding="utf-8") for path in sorted(RESULTS.glob("*.md"))}
-    unlisted = [f"{name}.md: not in PAGES of results_page.py" for name in pages if name not in PAGES]
+    unlisted = [f"{name}.md: not listed in {TEMPLATE.name}" for name in pages if name not in PAGES]
     return [*unlisted, *(p for name, text in pages.items() for p in problems(f"{name}.md", text))]
 
 

@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import io
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 ROOT = Path(__file__).parents[1]
 DATA, IMAGES, RESULTS = ROOT / "data", ROOT / "docs" / "images", ROOT / "experiments" / "results"
+
+
+def beside(module: str, name: str = "") -> dict[str, Any]:
+    """Return the TOML that lies beside a module: of its own name, or of another one."""
+    path = Path(module).with_name(name) if name else Path(module).with_suffix(".toml")
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def computed(formula: str, **values: Any) -> Any:
+    """Return the value of a law's formula.
+
+    >>> computed("a + 8/n", a=1.0, n=2.0)
+    5.0
+    """
+    return eval(formula, {"__builtins__": {}}, {**values, "np": np})
 
 
 def markdown(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
@@ -37,11 +54,13 @@ def markdown_of(frame: pd.DataFrame, number: str = ".3g") -> str:
     return markdown(list(map(str, frame.columns)), cells)
 
 
-def page(name: str, **figures: object) -> str:
+def page(name: str, experiment: Mapping[str, object] | None = None, /, **figures: object) -> str:
     """Return the page of a template in `pages/`: `{{ rate | f(".1f") }}` formats a figure, a data frame is a table.
 
-    The `command` is that of the experiment of the page's name, where none is given.
+    An experiment that gives its `globals()` lets the template name its constants. The `command` is that of the
+    experiment of the page's name, where none is given.
     """
+    constants = {constant: value for constant, value in (experiment or {}).items() if constant.isupper()}
     environment = Environment(
         loader=FileSystemLoader(ROOT / "experiments" / "pages"),
         undefined=StrictUndefined,
@@ -51,7 +70,7 @@ def page(name: str, **figures: object) -> str:
     )
     environment.filters |= {"f": format, "table": markdown_of}
     figures = {"command": f"python -m experiments {name.replace('-', '_')}", **figures}
-    return environment.get_template(f"{name}.md.j2").render(figures) + "\n"
+    return environment.get_template(f"{name}.md.j2").render(constants | figures) + "\n"
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import genperf as gp
+from experiments.shared import beside
 
 #: Measured configurations of a table that are predicted, evenly spread over its rows.
 CONFIGURATIONS = 24
@@ -35,7 +34,7 @@ class Case:
 
 def rows_of_list(name: str) -> list[dict[str, Any]]:
     """Return the rows of a list of `bundled_cases.toml`."""
-    rows: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))[name]
+    rows: list[dict[str, Any]] = beside(__file__)[name]
     return rows
 
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-from scipy.optimize import nnls
 
 import genperf as gp
+from experiments.accuracy.baselines import least_squares, random_forest
 from experiments.accuracy.extra_p import extra_p_python, fit_extra_p
-from experiments.accuracy.scores import SMALL_ERROR, error, inside, interval_score, pair, width
+from experiments.accuracy.scores import SMALL_ERROR, cells_of, error, inside, interval_score, pair, width
 from experiments.shared import markdown, page
+from genperf.arrays import Array
 from genperf.estimate import FitOptions
 from genperf.facts import Record
 from genperf.fitting.auto import AUTO, Auto
@@ -43,7 +43,6 @@ PROTOCOLS = {
 FARTHER = {name: reach for name, reach in Record.reaches.items() if name not in PROTOCOLS}
 #: Cells of fewer series are not counted: a median of three says nothing.
 LEAST_SERIES = 4
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,25 +94,21 @@ def questions(
     The protocols are those of the criterion, or those that reach `farther`. A row with more devices on a node than any
     that is fitted, and than eight, is of another machine and left out.
     """
-    for protocol, small, asked in _questions(frame, least, farther):
-        held = max((small.devices / small.nodes).max(), float(USUAL_DEVICES))
-        if asked.devices.iloc[0] / asked.nodes.iloc[0] <= held:
-            yield protocol, small, asked
-
-
-def _questions(frame: pd.DataFrame, least: int, farther: bool) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
-    """Yield what `questions` yields, of all machines."""
     for _, rows in frame.groupby("series"):
         largest = rows.devices.max()
-        top = rows[rows.devices == largest].iloc[[0]]
-        reached = {name: largest / ratio for name, ratio in FARTHER.items()}
-        for name, limit in (reached if farther else {"near": largest - 1, "far": largest / 4}).items():
-            small = rows[rows.devices <= limit]
-            if small.devices.nunique() >= least and np.ptp(small.t) > 0.0:
-                yield name, small, top
+        limits = {name: largest / ratio for name, ratio in FARTHER.items()}
+        parts = [
+            (name, rows[rows.devices <= limit], rows[rows.devices == largest])
+            for name, limit in (limits if farther else {"near": largest - 1, "far": largest / 4}).items()
+        ]
+        parts = [part for part in parts if np.ptp(part[1].t) > 0.0]
         one, more = rows[rows.nodes == 1], rows[rows.nodes > 1]
-        if not farther and len(more) and one.devices.nunique() >= least:
-            yield "node", one, more[more.devices == more.devices.min()].iloc[[0]]
+        parts += [] if farther else [("node", one, more[more.devices == more.devices.min()])]
+        for name, small, asked in parts:
+            held = max((small.devices / small.nodes).max(), float(USUAL_DEVICES))
+            there = len(asked) and small.devices.nunique() >= least
+            if there and asked.devices.iloc[0] / asked.nodes.iloc[0] <= held:
+                yield name, small, asked.iloc[[0]]
 
 
 def cases(
@@ -154,12 +149,9 @@ def auto(case: Case, key: tuple[str, ...], shared: TableShares) -> dict[str, flo
 
 def by_hand(case: Case) -> dict[str, float]:
     """Return what simpler models predict of a case: those of `by_hand_of`, and a random forest."""
-    from sklearn.ensemble import RandomForestRegressor
-
-    n, t = np.log(case.train.devices.to_numpy(float)), np.log(case.train.t.to_numpy())
-    forest = RandomForestRegressor(50, random_state=0).fit(n[:, None], t)
-    asked = np.log([[float(case.asked.devices.iloc[0])]])
-    return by_hand_of(case.train, case.asked) | {"random forest": float(np.exp(forest.predict(asked)[0]))}
+    n, t = case.train.devices.to_numpy(float), case.train.t.to_numpy()
+    forest = random_forest(n, t, np.array([float(case.asked.devices.iloc[0])]))
+    return by_hand_of(case.train, case.asked) | {"random forest": float(forest[0])}
 
 
 def by_hand_of(train: pd.DataFrame, asked: pd.DataFrame) -> dict[str, float]:
@@ -170,8 +162,7 @@ def by_hand_of(train: pd.DataFrame, asked: pd.DataFrame) -> dict[str, float]:
     top = n == n.max()
 
     def linear(columns: Callable[[Array, Array], Array]) -> float:
-        constants, _ = nnls(columns(n, work) / y[:, None], np.ones(len(y)))
-        return float((columns(np.array([m]), np.array([asked_work])) @ constants)[0])
+        return float(least_squares(columns(n, work), y, columns(np.array([m]), np.array([asked_work])))[0])
 
     return {
         "last point": float(y[top][-1] / work[top][-1] * asked_work),
@@ -187,6 +178,10 @@ def _table_of(trained: Sequence[pd.DataFrame], factors: Sequence[str] = FACTORS)
     return gp.read_table(rows, time="t", extrinsic=counts, intrinsic="batch", group="case")
 
 
+#: Columns of `answers`; others are predictions of simpler models.
+ANSWERED = ("source", "protocol", "measured", "time", "lower", "upper", "verdict")
+
+
 def answers(listed: Sequence[Case]) -> pd.DataFrame:
     """Return a row per case: measured and predicted."""
     rows: list[dict[str, float | str]] = [{} for _ in listed]
@@ -198,6 +193,11 @@ def answers(listed: Sequence[Case]) -> pd.DataFrame:
             rows[i] = {"source": source, "protocol": protocol, "measured": listed[i].truth}
             rows[i] |= auto(listed[i], (str(number),), shared)
     return pd.DataFrame(rows)
+
+
+def beside_hands(listed: Sequence[Case], by: Callable[[Case], dict[str, float]]) -> pd.DataFrame:
+    """Return the answers of `auto` with what simpler models predict."""
+    return pd.concat([answers(listed), pd.DataFrame([by(case) for case in listed])], axis=1)
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
@@ -260,12 +260,9 @@ def table(rows: pd.DataFrame, others: Sequence[str]) -> str:
     for source, protocol, part in cells(rows):
         c = cell(part)
         ok = f"{c['ok']:.0f}: {c['ok_mean']:.1f}, {c['ok_coverage']:.0f} %" if c["ok"] else "0"
-        lines.append(
-            [
-                f"{source}, {protocol}", str(len(part)), pair(error(part)), f"{c['coverage']:.0f}", f"{c['width']:.0f}",
-                f"{c['score']:.0f}", ok, *(pair(error(part, name)) for name in others),
-            ]
-        )  # fmt: skip
+        count, *figures = cells_of(part, "error covers width score")
+        errors = (pair(error(part, name)) for name in others)
+        lines.append([f"{source}, {protocol}", count, *figures, ok, *errors])
     head = ["source, protocol", "series", "auto", "covers, %", "width, %", "score", "`ok`: mean error, covered"]
     return markdown([*head, *others], lines)
 
@@ -325,18 +322,13 @@ def farther_page(rows: pd.DataFrame) -> str:
     lines = []
     for protocol, ratio in FARTHER.items():
         part = rows[rows.protocol == protocol]
+        count, error_of_auto, covers, wide, *errors = cells_of(
+            part, "error covers width", ("last point", "1 + log n", "Ernest")
+        )
         by_source = 100.0 * inside(part).groupby(part.source).mean().mean()
-        errors = [pair(error(part, name)) for name in ("time", "last point", "1 + log n", "Ernest")]
-        held = f"{100.0 * inside(part).mean():.0f}, {by_source:.0f}"
+        sources_of = str(part.source.nunique())
         lines.append(
-            [
-                f"{ratio:g} times",
-                str(len(part)),
-                str(part.source.nunique()),
-                *errors,
-                held,
-                f"{width(part).median():.0f}",
-            ]
+            [f"{ratio:g} times", count, sources_of, error_of_auto, *errors, f"{covers}, {by_source:.0f}", wide]
         )
     models = ["auto", "last point", "1 + log n", "Ernest"]
     head = ["at least", "series", "sources", *models, "covers, by source, %", "width, %"]
@@ -349,8 +341,7 @@ def hidden_page(listed: Sequence[Case], frames: dict[str, pd.DataFrame]) -> str:
     for name, factors in (("nodes counted", FACTORS), ("nodes not counted", ["devices", "batch"])):
         asked = listed if factors is FACTORS else cases(frames, factors=factors)
         several = [case for case in asked if case.asked.nodes.iloc[0] > 1]
-        hands = pd.DataFrame([by_hand_of(case.train, case.asked) for case in several])
-        lines.append(summary(name, pd.concat([answers(several), hands], axis=1)))
+        lines.append(summary(name, beside_hands(several, lambda case: by_hand_of(case.train, case.asked))))
     title = "**A table that counts devices alone**: the same questions beyond one node, without the nodes"
     return f"\n{title}\n\n{markdown(['auto', *CRITERION], lines)}\n"
 
@@ -359,21 +350,18 @@ def run(extra_p: bool = False, hidden: bool = False, outside: Path | None = None
     """Judge `auto` beside simpler models, and Extra-P; `rows` is a CSV of every prediction."""
     frames = sources(outside)
     listed = cases(frames)
-    hands = pd.DataFrame([by_hand(case) for case in listed])
-    others = list(hands.columns)
+    judged = beside_hands(listed, by_hand)
+    others = [name for name in judged if name not in ANSWERED]
     python = extra_p_python() if extra_p else None
     if python:
         asked = [(c.train.devices.tolist(), c.train.t.tolist(), c.asked.devices.tolist()) for c in listed]
         fitted = fit_extra_p(python, asked, False)
         if fitted is not None:
-            hands["Extra-P"] = [float(p[0]) for p in fitted.predicted]
+            judged["Extra-P"] = [float(p[0]) for p in fitted.predicted]
             others.append("Extra-P")
-    judged = pd.concat([answers(listed), hands], axis=1)
     flags = " --extra-p" * extra_p + " --hidden" * hidden
     flags += " --outside FOLDER" * (outside is not None)
-    far_cases = cases(frames, farther=True)
-    hands_far = pd.DataFrame([by_hand_of(case.train, case.asked) for case in far_cases])
-    farther = pd.concat([answers(far_cases), hands_far], axis=1)
+    farther = beside_hands(cases(frames, farther=True), lambda case: by_hand_of(case.train, case.asked))
     write_record(pd.concat([judged, farther]), COMMAND + flags)
     if rows:
         judged.to_csv(rows, index=False)
@@ -381,11 +369,11 @@ def run(extra_p: bool = False, hidden: bool = False, outside: Path | None = None
     lines += [summary(f"half {k} of the sources", half) for k, half in enumerate(halves(judged), 1)]
     return page(
         "corpus",
+        globals(),
         command=COMMAND + flags,
         cases=len(judged),
         cells=table(judged, others),
         protocols=by_protocol(judged, others),
-        least=LEAST_SERIES,
         criterion=markdown(["auto", *CRITERION], lines),
         farther=farther_page(farther),
         beside=hidden_page(listed, frames) if hidden else "",

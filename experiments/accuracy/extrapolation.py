@@ -11,21 +11,21 @@ out together, on a page of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import nnls
 from scipy.stats import gmean
 
 import genperf as gp
 from experiments.accuracy import pooling
+from experiments.accuracy.baselines import linear, random_forest
 from experiments.accuracy.error_curves import draw_error_curves
 from experiments.accuracy.extra_p import extra_p_python, fit_extra_p
-from experiments.accuracy.scores import by_verdict, error, inside, pair, width
-from experiments.shared import IMAGES, markdown, page
+from experiments.accuracy.scores import by_verdict, cells_of, error, inside, pair, width
+from experiments.shared import IMAGES, beside, computed, markdown, page
 from genperf.arrays import Array, Mask
 from genperf.errors import GenperfError, attempted
 
@@ -76,7 +76,10 @@ def largest_from_smaller(
     name: str, table: str, group: list[str], extrinsic: list[str], back: int = 1, work: str | None = None
 ) -> Protocol:
     """Predict the largest scale of each series from the others, the `back − 1` before it left out too."""
-    frame = with_scales(gp.datasets.frame(table), group, extrinsic[0], 3 if back == 1 else 5)
+    frame = gp.datasets.frame(table)
+    if work == "each":
+        frame = frame.assign(each=frame.global_batch / frame.devices)
+    frame = with_scales(frame, group, extrinsic[0], 3 if back == 1 else 5)
     rank = frame.groupby(group)[extrinsic[0]].rank(method="dense", ascending=False)
     asks = "the largest scale from the smaller ones" if back == 1 else f"the same from {back} scales back"
     return Protocol(name, asks, frame[rank > back], frame[rank == 1], group, extrinsic, work)
@@ -93,55 +96,22 @@ def dlperf(name: str, limit: int, *targets: int) -> Protocol:
 def synthetic() -> Protocol:
     """Strong scaling with a known truth: 5 repeats with 2 % noise, 100 seeds."""
     n = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
-
-    def truth(n: np.ndarray) -> np.ndarray:
-        return 5 + 100 / n + 0.3 * np.log2(n) + 0.02 * n
-
+    truth = partial(computed, "5 + 100 / n + 0.3 * np.log2(n) + 0.02 * n")
     rows = []
     for seed in range(100):
-        noisy = truth(n)[:, None] * (1 + 0.02 * np.random.default_rng(seed).standard_normal((5, 5)))
+        noisy = truth(n=n)[:, None] * (1 + 0.02 * np.random.default_rng(seed).standard_normal((5, 5)))
         rows += [(seed, a, t) for a, times in zip(n, noisy, strict=True) for t in times]
     train = pd.DataFrame(rows, columns=["seed", "workers", TIME])
-    held = pd.DataFrame({"seed": range(100), "workers": 64.0, TIME: truth(np.array([64.0]))[0]})
+    held = pd.DataFrame({"seed": range(100), "workers": 64.0, TIME: truth(n=np.array([64.0]))[0]})
     asks = "5 + 100/n + 0.3·log₂ n + 0.02·n: 64 workers from 1 to 16"
     return Protocol("synthetic", asks, train, held, ["seed"], ["workers"])
-
-
-def insightface() -> Protocol:
-    group = ["config", "batch_per_device"]
-    return largest_from_smaller("InsightFace", "dlperf_insightface", group, ["devices", "nodes"])
-
-
-def wide_deep(name: str, fixed: str) -> Protocol:
-    program = ["implementation", "framework_version", "campaign", "test", "vocab_size", "hidden_layers"]
-    group = [*program, "embedding_dim", fixed]
-    return largest_from_smaller(name, "dlperf_widedeep", group, ["devices", "nodes"], work="batch_per_device")
-
-
-def gpt() -> Protocol:
-    """Let data parallelism grow; the global batch grows with it, or not."""
-    layout = ["tensor_parallel", "pipeline_parallel", "micro_batch", "optimizer_sharding"]
-    group = ["implementation", "hidden_size", "num_layers", *layout]
-    protocol = largest_from_smaller("GPT", "dlperf_gpt", group, ["devices", "nodes", "global_batch"], work="each")
-    each = (rows.assign(each=rows.global_batch / rows.devices) for rows in (protocol.train, protocol.held_out))
-    return replace(protocol, **dict(zip(("train", "held_out"), each, strict=True)))
-
-
-def pytorch_cpu(name: str, back: int = 1) -> Protocol:
-    group = ["batch_per_worker", "layers", "filters", "kernel_size", "hidden"]
-    return largest_from_smaller(name, "pytorch_cpu", group, ["workers"], back=back)
 
 
 PROTOCOLS: dict[str, Callable[[], Protocol]] = {
     "P1": partial(dlperf, "P1", 16, 32),
     "P2": partial(dlperf, "P2", 8, 16, 32),
     "synthetic": synthetic,
-    "insightface": insightface,
-    "widedeep-weak": partial(wide_deep, "Wide & Deep, fixed batch per device", "batch_per_device"),
-    "widedeep-strong": partial(wide_deep, "Wide & Deep, fixed global batch", "global_batch"),
-    "gpt": gpt,
-    "cpu": partial(pytorch_cpu, "pytorch_cpu, series"),
-    "cpu-two-back": partial(pytorch_cpu, "pytorch_cpu, series, two back", 2),
+    **{name: partial(largest_from_smaller, **table) for name, table in beside(__file__)["largest"].items()},
 }
 
 # --- models ----------------------------------------------------------------------------------------------------------
@@ -158,32 +128,10 @@ def auto(protocol: Protocol) -> Forecasts:
     return {key: found[(texts == list(key)).all(axis=1)] for key in dict.fromkeys(map(tuple, texts.to_numpy()))}
 
 
-def last_point(n: np.ndarray, t: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    return np.full(len(asked), t[-1])
-
-
-def linear(*columns: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
-    """Non-negative least squares of the relative error."""
-
-    def predict(n: np.ndarray, t: np.ndarray, asked: np.ndarray) -> np.ndarray:
-        design = np.stack([c(n) for c in columns], axis=1) / t[:, None]
-        constants = nnls(design, np.ones_like(t))[0]
-        return np.stack([c(asked) for c in columns], axis=1) @ constants
-
-    return predict
-
-
-def random_forest(n: np.ndarray, t: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    from sklearn.ensemble import RandomForestRegressor
-
-    forest = RandomForestRegressor(50, random_state=0).fit(np.log(n)[:, None], np.log(t))
-    return np.exp(forest.predict(np.log(asked)[:, None]))
-
-
 BASELINES: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
-    "last point": last_point,
-    "1 + log n": linear(np.ones_like, np.log2),
-    "Ernest": linear(np.ones_like, lambda n: 1 / n, np.log2, lambda n: n),
+    "last point": lambda n, t, asked: np.full(len(asked), t[-1]),
+    "1 + log n": linear(lambda n: np.c_[np.ones_like(n), np.log2(n)]),
+    "Ernest": linear(lambda n: np.c_[np.ones_like(n), 1 / n, np.log2(n), n]),
     "random forest": random_forest,
 }
 
@@ -263,16 +211,9 @@ def by_model(rows: pd.DataFrame, others: pd.DataFrame) -> str:
 
 
 #: A table → the size of a network over its columns, in parameters or in proportion, the largest size and the largest
-#: count that are fitted: about a quarter of the largest. bigscience's 52 billion were run on 64 V100, libai's 48 layers
-#: on eight devices alone, and of GPT two nodes are among the runs: nothing else shows what a node holds.
-FAR_SIZES = {
-    "bigscience": ("params_billion", 40.0, 32.0, "≤ 39 billion parameters on ≤ 32 V100"),
-    "libai": ("num_layers", 24.0, 4.0, "24 layers on ≤ 4 devices"),
-    "rubick": ("params", 8e9, 16.0, "≤ 6.7 billion parameters on ≤ 16 devices"),
-    "dlperf_gpt": ("num_layers*hidden_size**2", 16.0 * 1536.0**2, 16.0, "hidden size ≤ 1,536 on ≤ 16 devices"),
-}
-#: The A100 of bigscience ran one large network alone.
-V100 = {"where": "layout_stated == 'yes' and hardware == 'v100-32gb'", "categorical": ""}
+#: count that are fitted: about a quarter of the largest.
+FAR_SIZES = beside(__file__)["far"]
+FAR_HEAD = ("median (mean) error, %", "bias, %", "covers, %", "median width, %")
 #: Runs that are fitted at least, and asked about, where a table is cut at each of its sizes and counts.
 FEWEST_FITTED, FEWEST_ASKED = 12, 4
 
@@ -280,22 +221,19 @@ FEWEST_FITTED, FEWEST_ASKED = 12, 4
 def far_sizes() -> str:
     """Fit the small networks on few devices, and predict the large ones on many; then at every other cut of a table."""
     lines, of_cuts = [], []
-    for name, (of, largest_size, largest_count, fitted_rows) in FAR_SIZES.items():
-        table = gp.datasets.load(name, **(V100 if name == "bigscience" else {}))
-        size, count = (table.frame.eval(text).to_numpy(float) for text in (of, "devices"))
-        row, fitted, asked = beyond(table, size, count, largest_size, largest_count)
+    for name, far in FAR_SIZES.items():
+        table = gp.datasets.load(name, **far.get("rows", {}))
+        size, count = (table.frame.eval(text).to_numpy(float) for text in (far["of"], "devices"))
+        row, fitted, asked = beyond(table, size, count, far["size"], far["count"])
         ratios = (f"{v[asked].max() / v[fitted].max():.{digits}f}" for v, digits in ((size, 1), (count, 0)))
         lines.append(
             {
                 "table": name,
-                "fitted": fitted_rows,
+                "fitted": far["fitted"],
                 "runs": int(fitted.sum()),
                 "asked": len(row),
                 "times the size, the count": ", ".join(ratios),
-                "median (mean) error, %": pair(error(row)),
-                "bias, %": f"{100.0 * np.median(np.log(row.time / row.measured)):+.0f}",
-                "covers, %": f"{100.0 * inside(row).mean():.0f}",
-                "median width, %": f"{width(row).median():.0f}",
+                **dict(zip(FAR_HEAD, cells_of(row, "error bias covers width")[1:], strict=True)),
                 "verdicts": ", ".join(f"{n} {verdict}" for verdict, n in row.verdict.value_counts().items()),
             }
         )
@@ -318,8 +256,8 @@ def far_sizes() -> str:
                 "median width, %": f"{np.median([width(row).median() for row in cuts]):.0f}",
             }
         )
-    command, least = f"{COMMAND} --sizes", {"fitted": FEWEST_FITTED, "asked": FEWEST_ASKED}
-    return page("far-sizes", command=command, table=pd.DataFrame(lines), cuts=pd.DataFrame(of_cuts), **least)
+    command = f"{COMMAND} --sizes"
+    return page("far-sizes", globals(), command=command, table=pd.DataFrame(lines), cuts=pd.DataFrame(of_cuts))
 
 
 def beyond(

@@ -1,9 +1,9 @@
 """Constants, shares, elasticities and probabilities beside the laws that drew the tables.
 
-Ten laws are written down here, with their seeds. The first of each kind was looked at while the package was changed;
-the second, its *fresh* half, is run at the end. Every law is drawn with other constants in every world and measured on
-four designs. Both models, `auto` and `generic`, answer the same questions through the public functions. Writes
-factors-told.md.
+Ten laws are written down in `factors_told.toml`, and drawn with seeds. The first of each kind was looked at while the
+package was changed; the second, its *fresh* half, is run at the end. Every law is drawn with other constants in every
+world and measured on four designs. Both models, `auto` and `generic`, answer the same questions through the public
+functions. Writes factors-told.md.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import pandas as pd
 from scipy.stats import qmc
 
 import genperf as gp
-from experiments.shared import page
+from experiments.shared import beside, computed, page
 from genperf.attribution import compare, sensitivity
 from genperf.attribution.terms import FORM
 from genperf.errors import GenperfError
@@ -38,28 +38,15 @@ NEAR, NEAR_PAIRS = 0.08, 10
 #: % of the answers that are to be true at least, and where one factor was varied at a time.
 ASKED = (85.0, 80.0)
 NUMERIC = ("batch", "layers", "workers")
-VALUES = {
-    "batch": (16.0, 32.0, 64.0, 128.0),
-    "layers": (4.0, 8.0, 16.0),
-    "workers": (1.0, 2.0, 4.0, 8.0),
-    "framework": ("x", "y"),
-}
-#: One factor at a time has more values of each.
-LINES = {
-    "batch": (8.0, 16.0, 32.0, 64.0, 128.0, 256.0),
-    "layers": (2.0, 4.0, 8.0, 16.0, 32.0),
-    "workers": (1.0, 2.0, 4.0, 8.0, 16.0),
-    "framework": ("x", "y"),
-}
+_FILE = beside(__file__)
+VALUES, LINES = _FILE["values"], _FILE["lines"]
+#: Every configuration of the values.
+GRID = pd.DataFrame(list(product(*VALUES.values())), columns=list(VALUES))
 
 
 Columns = Mapping[str, Any]
 #: A sum of the constant and of terms of which the model has others of a kind beside it.
 NO_COUNTERPART = "a sum with the constant, without a counterpart in the law"
-
-
-#: Seconds of the parts of a law, by the factors that each depends on: `""` of none, `"batch layers"` of both.
-Parts = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -85,74 +72,27 @@ class Law:
         """The constants of the generic expression; none for another law."""
         return {name: self.values[constant] for name, constant in self.form.named.items()}
 
-    def parts(self, c: Columns) -> Parts:
+    def parts(self, c: Columns) -> dict[str, Any]:
+        """Return the seconds of the parts by the factors of each: `""` of none, `"batch layers"` of both."""
         n = np.atleast_1d(np.asarray(c["workers"], float))
         y = (np.asarray(c["framework"]).astype(str) == "y").astype(float)
-        known = {**self.values, "batch": c["batch"], "layers": c["layers"], "n": n, "y": y, "np": np}
-        return {name: eval(part, {"__builtins__": {}}, known) for name, part in self.form.parts.items()}
+        known = {**self.values, "batch": c["batch"], "layers": c["layers"], "n": n, "y": y}
+        return {name: computed(part, **known) for name, part in self.form.parts.items()}
 
     def time(self, c: Columns) -> np.ndarray:
         return sum(self.parts(c).values(), np.zeros(np.size(c["workers"])))
 
+    def at(self, at: Mapping[str, Any]) -> float:
+        """Return the time of one configuration."""
+        return float(self.time(_frame(at))[0])
 
-_WORK, _EXCHANGE = "a*batch*layers", "w*layers*(n - 1.0)/n"
-#: What is added, what multiplies what, which level scales otherwise: forms of the tuning half, and of the fresh one.
-SEPARABLE = Form(
-    {"C": (0.05, 0.6), "a": (0.2, 1.0), "b": (0.2, 1.0), "p": (0.6, 1.2), "r": (0.6, 1.4), "q": (0.05, 0.5),
-     "d": (-0.7, 0.7)},
-    {"": "C", "batch workers": "a*(batch/45.0)**p*((n/2.83)**q*np.exp(d*y))",
-     "layers workers": "b*(layers/8.0)**r*((n/2.83)**q*np.exp(d*y))"},
-    {"C": "C", "p_batch": "p", "p_layers": "r", "q_workers": "q", "d": "d"},
-)  # fmt: skip
-PER_TERM = Form(
-    {"C": (0.05, 0.5), "a": (0.3, 1.0), "b": (0.3, 1.0), "p": (0.7, 1.2), "r": (0.6, 1.3), "q": (-0.6, -0.1),
-     "s": (0.1, 0.6), "d": (-0.6, 0.6)},
-    {"": "C", "batch workers": "a*(batch/45.0)**p*(n/2.83)**q*np.exp(d*y)",
-     "layers workers": "b*(layers/8.0)**r*(n/2.83)**s"},
-)  # fmt: skip
-PLAIN_SUM = Form(
-    {"C": (0.1, 0.4), "a": (0.005, 0.02), "w": (0.02, 0.1), "layer": (0.01, 0.08), "level": (1.2, 2.5)},
-    {"": "C", "batch": "a*batch*level**y", "layers": "layer*layers", "workers": "w*n"},
-)
-#: Work divided among the workers, and a tree of messages.
-SHARED_SUM = Form(
-    {"C": (0.05, 0.4), "a": (0.001, 0.005), "w": (0.05, 0.2), "level": (0.5, 2.0)},
-    {"": "C", "batch layers workers": "a*batch*layers/n*level**y", "workers": "w*np.log2(n)"},
-)
-#: The longer of two hides the other.
-OVERLAP = Form(
-    {"C": (0.05, 0.3), "a": (0.001, 0.003), "w": (0.05, 0.15), "level": (0.6, 1.6)},
-    {"": "C", "batch layers": f"({_WORK} > {_EXCHANGE})*({_WORK})*level**y",
-     "layers workers": f"~({_WORK} > {_EXCHANGE})*({_EXCHANGE})*level**y"},
-)  # fmt: skip
-SOFT_OVERLAP = Form(
-    {"C": (0.05, 0.3), "a": (0.005, 0.02), "w": (0.02, 0.06), "level": (0.6, 1.6)},
-    {"": "C", "batch layers workers": "((a*batch)**3 + (w*layers*np.log2(2.0*n))**3)**(1.0/3.0)*level**y"},
-)
-#: Small batches do not fill the device: a fixed time beside that of the batch, or a rate that fills up.
-SATURATION = Form(
-    {"C": (0.05, 0.3), "a": (0.0005, 0.002), "k": (20.0, 80.0), "w": (0.1, 0.6), "level": (0.6, 1.6)},
-    {"": "C", "batch layers": "a*layers*level**y*batch", "layers": "a*layers*level**y*k", "workers": "w*(n - 1.0)/n"},
-)
-FILLED = Form(
-    {"C": (0.05, 0.3), "a": (0.0005, 0.002), "k": (20.0, 80.0), "w": (0.02, 0.15), "level": (0.6, 1.6)},
-    {"": "C", "batch layers": "a*layers*batch/-np.expm1(-batch/k)*level**y", "workers": "w*n**0.7"},
-)
-#: Another framework scales otherwise, or uses batches otherwise.
-LEVEL_SCALES = Form(
-    {"C": (0.05, 0.3), "a": (0.001, 0.004), "p": (0.7, 1.1), "w": (0.1, 0.3), "q": (0.2, 0.5), "other": (0.6, 1.0)},
-    {"": "C", "batch layers": "a*batch*layers**p", "workers": "w*n**np.where(y > 0.0, other, q)"},
-)
-LEVEL_BATCHES = Form(
-    {"C": (0.05, 0.3), "a": (0.003, 0.01), "q": (0.05, 0.4), "p": (0.9, 1.05), "other": (0.6, 0.85)},
-    {"": "C", "batch layers workers": "a*batch**np.where(y > 0.0, other, p)*layers*n**q"},
-)
-LAWS = {
-    "tuning": {"a": SEPARABLE, "b": PLAIN_SUM, "c": OVERLAP, "d": SATURATION, "e": LEVEL_SCALES},
-    "fresh": {
-        "a": SEPARABLE, "a'": PER_TERM, "b'": SHARED_SUM, "c'": SOFT_OVERLAP, "d'": FILLED, "e'": LEVEL_BATCHES,
-    },
-}  # fmt: skip
+    def of_a_sample(self, at: Mapping[str, Any]) -> float:
+        """Return the time of one configuration over the samples of its step."""
+        return self.at(at) / (at["batch"] * at["workers"])
+
+
+#: Half → kind of law → its form: which is added or multiplied, overlaps, fills up, scales otherwise with a level.
+LAWS = {half: {kind: Form(**_FILE[name]) for kind, name in laws.items()} for half, laws in _FILE["halves"].items()}
 
 
 @dataclass(frozen=True)
@@ -188,11 +128,10 @@ def _points(design: str, rng: np.random.Generator) -> pd.DataFrame:
         centre = {"batch": 64.0, "layers": 8.0, "workers": 4.0, "framework": "x"}
         rows = [{**centre, name: value} for name, values in LINES.items() for value in values]
         return pd.DataFrame(rows).drop_duplicates(ignore_index=True)
-    grid = pd.DataFrame(list(product(*VALUES.values())), columns=list(VALUES))
     if design == "grid":
-        return grid
+        return GRID
     if design == "half":
-        return grid.iloc[np.sort(rng.permutation(len(grid))[: len(grid) // 2])].reset_index(drop=True)
+        return GRID.iloc[np.sort(rng.permutation(len(GRID))[: len(GRID) // 2])].reset_index(drop=True)
     # Large networks were run with large batches on many workers: rank correlations of about 0.8.
     rows = []
     for _ in range(40):
@@ -230,7 +169,7 @@ def _frame(at: Mapping[str, Any]) -> dict[str, np.ndarray]:
 def _true_slope(law: Law, at: Mapping[str, Any], name: str, method: str) -> float:
     """Return the elasticity of a law as the answer's method defines it."""
     low, high = {"derivative": (1e-4, 1e-4), "doubling": (0.0, np.log(2.0))}.get(method, (np.log(2.0) / 2.0,) * 2)
-    ends = [float(law.time(_frame({**at, name: at[name] * np.exp(move)}))[0]) for move in (-low, high)]
+    ends = [law.at({**at, name: at[name] * np.exp(move)}) for move in (-low, high)]
     return float(np.log(ends[1] / ends[0]) / (low + high))
 
 
@@ -248,75 +187,81 @@ def _explained(w: World, result: Any, rng: np.random.Generator) -> Iterator[Aske
 
 def _questions(w: World, result: Any, model: str, design: str) -> Iterator[Asked]:
     """Ask one fitted model everything."""
-    law, runs, rng = w.law, w.runs, np.random.default_rng([SEED, 7, *w.seed])
+    rng = np.random.default_rng([SEED, 7, *w.seed])
     yield from _explained(w, result, rng)
-    grid = pd.DataFrame(list(product(*VALUES.values())), columns=list(VALUES))
-    pairs = {"measured": runs.drop(columns="seconds"), "unmeasured": grid}
-    beyond = grid.assign(workers=32.0)
-    for where, some in {**pairs, "beyond": beyond}.items():
-        for _ in range(1 + (where == "beyond")):
-            a, b = (some.iloc[int(rng.integers(len(some)))].to_dict() for _ in range(2))
-            if where == "beyond":
-                a = runs.drop(columns="seconds").iloc[int(rng.integers(len(runs)))].to_dict()
-            if a == b:
-                continue
-            told = compare(result, a, b)
-            times = [float(law.time(_frame(at))[0]) for at in (a, b)]
-            asked = _within(f"versus, {where}", times[1] - times[0], told.change, told.lower, told.upper)
-            yield Asked(asked.question, asked.off / times[0], asked.width / times[0], asked.true)
-    yield from _sobol(law, result, design)
-    for _ in range(2):
-        at = grid.iloc[int(rng.integers(len(grid)))].to_dict()
-        at["batch"] = float(rng.choice([24.0, 48.0, 96.0]))
-        at.pop("framework")
-        ranking = gp.compare(result, at, over="framework").table
-        times = [float(law.time(_frame({**at, "framework": f}))[0]) for f in ranking["framework"]]
-        yield Asked("compare: best", 0.0, 0.0, bool(np.argmin(times) == 0), float(ranking["best"].iloc[0]))
-    # Alternatives that differ by less than 8 % for the same work: probabilities between a half and one.
-    for _ in range(3):
-        one, other = (grid.iloc[int(rng.integers(len(grid)))].to_dict() for _ in range(2))
-        for _ in range(200):
-            a, b = (float(law.time(_frame(each))[0]) / (each["batch"] * each["workers"]) for each in (one, other))
-            if one != other and abs(np.log(a / b)) < NEAR:
-                break
-            other = grid.iloc[int(rng.integers(len(grid)))].to_dict()
-        if one != other and abs(np.log(a / b)) < NEAR:
-            yield _closest("compare: closest", law, result, one, other)
-    at = {"layers": 8.0, "framework": "y"}
-    for what, over in (("wins", [1, 2, 4, 8]), ("wins beyond", [8, 16, 32])):
-        searched = {"workers": over, "batch": [32, 64, 128]}
-        grid_of = {**searched, **{k: [v] for k, v in at.items()}}
-        best = gp.optimize(result, over=grid_of, minimize="time/(batch*workers)").best
-        each = best[["workers", "batch"]].to_dict("records")
-        value = [float(law.time(_frame({**at, **one}))[0]) / (one["batch"] * one["workers"]) for one in each]
-        every = [
-            float(law.time(_frame({**at, "workers": float(n), "batch": float(b)}))[0]) / (b * n)
-            for n, b in product(over, searched["batch"])
-        ]
-        for place in range(min(2, len(best))):
-            true = bool(value[place] <= min(every) * (1.0 + 1e-9))
-            yield Asked(what, 0.0, 0.0, true, float(best["wins"].iloc[place]))
+    yield from _versus(w, result, rng)
+    yield from _sobol(w.law, result, design)
+    yield from _compared(w.law, result, rng)
+    yield from _optimized(w.law, result)
     # Of every other world: a second fit costs as much as all other answers.
     if w.seed[-1] % 2 == 0:
         yield from _suggested(w, result, model)
 
 
+def _drawn(rng: np.random.Generator, some: pd.DataFrame) -> dict[str, Any]:
+    """Return one of some configurations, by chance."""
+    drawn: dict[str, Any] = some.iloc[int(rng.integers(len(some)))].to_dict()
+    return drawn
+
+
+def _versus(w: World, result: Any, rng: np.random.Generator) -> Iterator[Asked]:
+    """Ask how much longer one configuration takes than another, between and beyond the measured ones."""
+    measured = w.runs.drop(columns="seconds")
+    for where, some in (("measured", measured), ("unmeasured", GRID), *[("beyond", GRID.assign(workers=32.0))] * 2):
+        one, other = (_drawn(rng, some) for _ in range(2))
+        if where == "beyond":
+            one = _drawn(rng, measured)
+        if one != other:
+            told, seconds = compare(result, one, other), w.law.at(one)
+            asked = _within(f"versus, {where}", w.law.at(other) - seconds, told.change, told.lower, told.upper)
+            yield replace(asked, off=asked.off / seconds, width=asked.width / seconds)
+
+
+def _compared(law: Law, result: Any, rng: np.random.Generator) -> Iterator[Asked]:
+    """Ask which framework is the best, and which of two configurations that differ by less than 8 %."""
+    for _ in range(2):
+        at = _drawn(rng, GRID)
+        at["batch"] = float(rng.choice([24.0, 48.0, 96.0]))
+        at.pop("framework")
+        ranking = gp.compare(result, at, over="framework").table
+        times = [law.at({**at, "framework": framework}) for framework in ranking["framework"]]
+        yield Asked("compare: best", 0.0, 0.0, bool(np.argmin(times) == 0), float(ranking["best"].iloc[0]))
+    # Probabilities between a half and one.
+    for _ in range(3):
+        one, other = (_drawn(rng, GRID) for _ in range(2))
+        for _ in range(200):
+            if one != other and abs(np.log(law.of_a_sample(one) / law.of_a_sample(other))) < NEAR:
+                yield _closest("compare: closest", law, result, one, other)
+                break
+            other = _drawn(rng, GRID)
+
+
+def _optimized(law: Law, result: Any) -> Iterator[Asked]:
+    """Ask for the two best counts and batches, between and beyond the measured counts."""
+    at, batches = {"layers": 8.0, "framework": "y"}, [32, 64, 128]
+    for what, workers in (("wins", [1, 2, 4, 8]), ("wins beyond", [8, 16, 32])):
+        over = {"workers": workers, "batch": batches, **{name: [value] for name, value in at.items()}}
+        best = gp.optimize(result, over=over, minimize="time/(batch*workers)").best
+        least = min(law.of_a_sample({**at, "workers": n, "batch": b}) for n, b in product(workers, batches))
+        for row in best.head(2).to_dict("records"):
+            value = law.of_a_sample({**at, "workers": row["workers"], "batch": row["batch"]})
+            yield Asked(what, 0.0, 0.0, bool(value <= least * (1.0 + 1e-9)), float(row["wins"]))
+
+
 def _closest(question: str, law: Law, result: Any, one: Mapping[str, Any], other: Mapping[str, Any]) -> Asked:
     """Ask which of two configurations is better for the same work."""
-    a, b = (float(law.time(_frame(each))[0]) / (each["batch"] * each["workers"]) for each in (one, other))
     ranked = gp.compare(result, one, over=[other]).table
-    first_is_one = str(ranked.iloc[0, 0]) == "as it is"
-    return Asked(question, 0.0, 0.0, (a < b) == first_is_one, float(ranked["best"].iloc[0]))
+    right = (law.of_a_sample(one) < law.of_a_sample(other)) == (str(ranked.iloc[0, 0]) == "as it is")
+    return Asked(question, 0.0, 0.0, right, float(ranked["best"].iloc[0]))
 
 
 def _closest_by_prediction(w: World, result: Any) -> Iterator[Asked]:
     """Ask about alternatives that are near by the answers themselves, as one who asks sees them."""
-    grid = pd.DataFrame(list(product(*VALUES.values())), columns=list(VALUES))
-    each = np.log(np.asarray(result.predict(grid)["time"]) / (grid["batch"] * grid["workers"]).to_numpy())
-    i, j = np.triu_indices(len(grid), 1)
+    each = np.log(np.asarray(result.predict(GRID)["time"]) / (GRID["batch"] * GRID["workers"]).to_numpy())
+    i, j = np.triu_indices(len(GRID), 1)
     near = np.flatnonzero(np.abs(each[i] - each[j]) < NEAR)
     for place in np.random.default_rng([SEED, 10, *w.seed]).permutation(near)[:NEAR_PAIRS]:
-        pair = (grid.iloc[int(k)].to_dict() for k in (i[place], j[place]))
+        pair = (GRID.iloc[int(k)].to_dict() for k in (i[place], j[place]))
         yield _closest("compare: closest as predicted", w.law, result, *pair)
 
 
@@ -341,7 +286,7 @@ def _share_of_the_constant(law: Law, at: Mapping[str, Any], explained: Any) -> I
     held = [float(np.ravel(part)[0]) for name, part in parts.items() if _kind(name) in {*map(_kind, row["terms"])}]
     scale = 100.0 * float(explained.terms["share"].sum()) / float(explained.terms["seconds"].sum())
     ends = [scale * float(row[end]) for end in ("lower", "upper")]
-    yield _within(question, 100.0 * sum(held) / float(law.time(_frame(at))[0]), 100.0 * float(row["share"]), *ends)
+    yield _within(question, 100.0 * sum(held) / law.at(at), 100.0 * float(row["share"]), *ends)
 
 
 def _kind(name: str) -> frozenset[str]:
@@ -379,7 +324,7 @@ def _suggested(w: World, result: Any, model: str) -> Iterator[Asked]:
     """Follow the advice, fit again, and compare the width that came with the promised one."""
     target = {"batch": 64.0, "layers": 8.0, "workers": 32.0, "framework": "x"}
     advice = gp.suggest(result, target)
-    truth = float(w.law.time(_frame(target))[0])
+    truth = w.law.at(target)
     logarithms = np.log([advice.value / truth, advice.lower / truth, advice.upper / truth]).tolist()
     yield _within("target beyond", 0.0, *logarithms)
     if not len(advice.chosen):
@@ -388,7 +333,7 @@ def _suggested(w: World, result: Any, model: str) -> Iterator[Asked]:
     row = advice.chosen.iloc[0]
     at = {n: row[n] for n in VALUES}
     noise = float(np.exp(0.02 * np.random.default_rng([SEED, 8, *w.seed]).standard_normal()))
-    more = pd.DataFrame([{**at, "seconds": float(w.law.time(_frame(at))[0]) * noise}])
+    more = pd.DataFrame([{**at, "seconds": w.law.at(at) * noise}])
     after = gp.fit(w.table(more), model, seed=0, draws=DRAWS).predict(target, INTERVAL, band="confidence").iloc[0]
     width = float(after["upper"] - after["lower"]) / (2.0 * float(after["time"]))
     yield Asked("suggest: width", 0.0, width, True, float(row["width"]) / width)

@@ -17,13 +17,8 @@ from experiments.shared import ROOT
 def run(outside: Path | None = None) -> None:
     """Run the experiments one after the other, each in a process of its own."""
     outside_options = [] if outside is None else ["--outside", str(outside.resolve())]
-    experiments = (
-        ["corpus", "--extra-p", *outside_options],
-        ["growth", *outside_options],
-        # And the page of pooling, P3 and P4.
-        ["extrapolation", "--extra-p"],
-        ["process"],
-        ["results_page"],
-    )
+    corpus, growth = (["corpus", "--extra-p", *outside_options], ["growth", *outside_options])
+    # `extrapolation` writes the page of pooling, P3 and P4, as well.
+    experiments = (corpus, growth, ["extrapolation", "--extra-p"], ["process"], ["results_page"])
     for words in experiments:
         subprocess.run([sys.executable, "-m", "experiments", *words], cwd=ROOT, check=True)

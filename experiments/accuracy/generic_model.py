@@ -10,37 +10,17 @@ from __future__ import annotations
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import page
+from experiments.shared import beside, page
 
 COMMAND = "python -m experiments generic_model"
-TABLES = {
-    "TensorFlow": ("dlperf", "framework == 'tensorflow1' or framework == 'tensorflow2'"),
-    "MXNet": ("dlperf", "framework == 'mxnet'"),
-    "PyTorch": ("dlperf", "framework == 'pytorch'"),
-    "PyTorch, CPU": ("pytorch_cpu", None),
-}
-LARGEST = {"dlperf": "extrapolate:devices:16", "pytorch_cpu": "extrapolate:workers:8"}
+_FILE = beside(__file__)
+#: Title → a bundled table, and rows of it; table → how its largest counts are predicted, of these and of other tables.
+TABLES = {title: (table["name"], table.get("where")) for title, table in _FILE["tables"].items()}
+LARGEST, OTHERS = _FILE["largest"], _FILE["others"]
 MODELS = "generic,auto,last-point,linear,random-forest,gradient-boosting,svr,gaussian-process"
-#: The other bundled tables of many factors, as they are, and their largest count that is predicted.
-OTHERS = {
-    "dlperf_gpt": "extrapolate:nodes",
-    "dlperf_insightface": "extrapolate:devices:8",
-    "dlperf_widedeep": "extrapolate:devices:8",
-    "allreduce_vs_server": "extrapolate:workers:8",
-    "initialisation": "extrapolate:workers:8",
-    "server_knee": "extrapolate:workers:8",
-    "single_worker": None,
-}
 BESIDE = "auto,last-point,random-forest,gradient-boosting,gaussian-process"
 #: Structures without a choice, on which the two solvers are compared.
-FIXED = {
-    "pytorch_cpu": ("separable", "per-term", "product"),
-    "dlperf": ("separable",),
-    "dlperf_insightface": ("separable",),
-    "core_experiment": ("separable",),
-    "allreduce_vs_server": ("separable",),
-    "initialisation": ("separable",),
-}
+FIXED: dict[str, list[str]] = _FILE["fixed"]
 
 
 def load(name: str, where: str | None) -> gp.Table:

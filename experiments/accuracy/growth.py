@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from experiments.accuracy import extrapolation
 from experiments.accuracy.corpus import CRITERION, by_hand_of, cell, cells, halves, questions, sources, summary
-from experiments.accuracy.scores import error, inside, pair
+from experiments.accuracy.scores import cells_of, error, inside, pair
 from experiments.shared import markdown, page
 from genperf.growth import Counts, Posterior, bank, forecast, posterior_of
 from genperf.growth.cluster import combined, shown
@@ -30,8 +30,7 @@ Weigh = Callable[[list[Posterior]], list[Posterior]]
 
 def counts(rows: pd.DataFrame, work: float) -> Counts:
     """Return the counts of rows; `work` is the batch of a device at the largest measured count."""
-    numbers = (rows[name].to_numpy(float) for name in ("devices", "nodes", "batch"))
-    devices, nodes, batch = numbers
+    devices, nodes, batch = (rows[name].to_numpy(float) for name in ("devices", "nodes", "batch"))
     return Counts(devices, nodes, batch / work)
 
 
@@ -99,14 +98,9 @@ def protocol_line(name: str, gate: str, weigh: Weigh) -> list[str]:
 def lines_of(rows: pd.DataFrame) -> list[list[str]]:
     lines = []
     for source, protocol, part in cells(rows):
-        c = cell(part)
-        lines.append(
-            [
-                f"{source}, {protocol}", str(len(part)), pair(error(part)), pair(error(part, "last point")),
-                pair(error(part, "1 + log n")), *(f"{c[name]:.0f}" for name in ("coverage", "width", "score")),
-                f"{c['bias']:+.1f}",
-            ]
-        )  # fmt: skip
+        count, own, *figures = cells_of(part, "error covers width score")
+        beside = (pair(error(part, name)) for name in ("last point", "1 + log n"))
+        lines.append([f"{source}, {protocol}", count, own, *beside, *figures, f"{cell(part)['bias']:+.1f}"])
     return lines
 
 
@@ -118,11 +112,8 @@ def run(outside: Path | None = None) -> str:
     drawn = 1000.0 * (time.perf_counter() - start)
     rows, each = corpus_rows(shared, frames)
     rows_alone, each_alone = corpus_rows(alone, frames)
-    protocols = [
-        protocol_line("P1", "3.0 (4.0)", shared),
-        protocol_line("P2", "6.0 (11)", shared),
-        protocol_line("insightface", "2.4 (16)", shared),
-    ]
+    gates = {"P1": "3.0 (4.0)", "P2": "6.0 (11)", "insightface": "2.4 (16)"}
+    protocols = [protocol_line(name, gate, shared) for name, gate in gates.items()]
     criterion = [[*summary("series of a table share their cluster", rows), f"{each:.1f}"]]
     criterion += [[*summary(f"half {k} of the sources", half), ""] for k, half in enumerate(halves(rows), 1)]
     criterion.append([*summary("each series alone", rows_alone), f"{each_alone:.1f}"])

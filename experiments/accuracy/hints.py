@@ -17,28 +17,16 @@ from msgspec import structs
 
 import genperf as gp
 from experiments.accuracy.corpus import FACTORS, Case, auto, sources
-from experiments.accuracy.scores import error, inside, interval_score, pair, width
-from experiments.shared import markdown, page
+from experiments.accuracy.scores import cells_of
+from experiments.shared import beside, markdown, page
 from genperf.growth import hints as hinting
 from genperf.growth.hints import HINT, HintSettings
 from genperf.growth.measured import series_of
 from genperf.growth.sharing import TableShares
 
-#: Nominal bandwidth of a node's link, bytes per second: InfiniBand of 100 Gbit/s (DLPerf's report), FDR InfiniBand of
-#: 56 (also where the series used TCP), and the 50 Gbit/s that the machines with four T4 and those with eight 2080 Ti
-#: are sold with.
-BANDWIDTHS = {"azure_batchai": 7.0e9, "dlperf": 12.5e9, "sia_aws": 6.25e9, "sia_rtx": 6.25e9}
-#: Parameters of the networks, by the text that names each in a series.
-PARAMETERS = {
-    "resnet152": 60.2e6,
-    "resnet101": 44.5e6,
-    "resnet50": 25.6e6,
-    "mobilenetv2": 3.5e6,
-    "bert": 110e6,
-    "cifar10": 11.2e6,
-    "imagenet": 25.6e6,
-    "yolov3": 62e6,
-}
+_FILE = beside(__file__)
+#: Nominal bandwidths of a node's link by source, bytes per second, and parameters by the text that names a network.
+BANDWIDTHS, PARAMETERS = _FILE["bandwidths"], _FILE["parameters"]
 #: Texts of series whose gradients have two bytes.
 HALF = ("fp16", "amp")
 
@@ -49,7 +37,7 @@ def exchange(source: str, series: str) -> float | None:
     parameters = next((count for name, count in PARAMETERS.items() if name in text), None)
     if parameters is None or source not in BANDWIDTHS:
         return None
-    return parameters * (2.0 if any(half in text for half in HALF) else 4.0) / BANDWIDTHS[source]
+    return float(parameters) * (2.0 if any(half in text for half in HALF) else 4.0) / BANDWIDTHS[source]
 
 
 def cases(frames: dict[str, pd.DataFrame]) -> Iterator[tuple[Case, float]]:
@@ -106,8 +94,8 @@ def table(results: dict[str, pd.DataFrame], protocol: str) -> str:
     for source in [*dict.fromkeys(results["none"].source), "all"]:
         for kind, every in results.items():
             rows = every[(every.protocol == protocol) & ((every.source == source) | (source == "all"))]
-            figures = [pair(error(rows)), f"{100.0 * inside(rows).mean():.0f}", f"{width(rows).median():.0f}"]
-            lines.append([source, str(len(rows)), kind, *figures, f"{interval_score(rows):.0f}"])
+            count, *figures = cells_of(rows, "error covers width score")
+            lines.append([source, count, kind, *figures])
     return markdown(["source", "series", "hint", "error, %", "covers, %", "width, %", "score"], lines)
 
 
@@ -128,8 +116,8 @@ def run(outside: Path | None = None, every: int = 1) -> str:
     ]
     return page(
         "hints",
+        globals(),
         steps=markdown(["source", "series", "median of the ratio", "mean of its ln", "standard deviation"], steps),
-        hint=HINT,
         node=table(results, "node"),
         largest=table(results, "largest"),
     )

@@ -11,21 +11,18 @@ import pandas as pd
 
 import genperf as gp
 from experiments.accuracy.scores import error, inside, pair, width
-from experiments.shared import page
+from experiments.shared import beside, page
 
 #: The servers' links without the workers': with fewer workers than servers the workers' links are full.
 SERVERS_LINKS = "c + 2*beta*bytes*workers/servers + alpha*workers/servers"
 #: Bytes of a frame on the link, and what of it is the message's: 1448 of TCP's with Ethernet, IP and TCP around them.
 FRAME, PAYLOAD = 1514, 1448
-#: What is measured: title, its rows, the family that was written for it. Servers have as many workers or more.
-SETS = (
-    ("ring all-reduce, PyTorch", "framework == 'pytorch' and architecture == 'ring-allreduce'", "ring-allreduce"),
-    ("ring all-reduce, TensorFlow", "framework == 'tensorflow'", "ring-allreduce"),
-    ("1 parameter server, MXNet", "servers == 1", "parameter-server"),
-    ("2 parameter servers, MXNet", "servers == 2 and workers >= 2", "parameter-server"),
-    ("4 parameter servers, MXNet", "servers == 4 and workers >= 4", "parameter-server"),
-    ("peer to peer, PyTorch", "framework == 'pytorch' and architecture == 'peer-to-peer'", "peer-to-peer"),
-)
+_FILE = beside(__file__)
+#: What is measured: title, its rows, the family that was written for it; those that the claims of the papers are about.
+SETS = [(title, rows["where"], rows["family"]) for title, rows in _FILE["sets"].items()]
+CLAIMED_SETS = [(title, *rest) for title, name in _FILE["claims"].items() for known, *rest in SETS if known == name]
+#: When gradients leave in `overlap.csv`, what that is, whether anything is hidden.
+RINGS = [(exchange, ring["title"], ring["hides"]) for exchange, ring in _FILE["rings"].items()]
 SPEEDS = (100, 200)
 #: What is compared on networks of one worker, and factors that follow from a network's sizes.
 LEARNERS = "auto,generic,linear,random-forest,gradient-boosting,last-point"
@@ -144,11 +141,4 @@ def single() -> pd.DataFrame:
 
 def run() -> str:
     tables = (far, any_servers, bandwidths, links, latencies, single)
-    return page(
-        "measured-cluster",
-        **{made.__name__: made() for made in tables},
-        frame=FRAME,
-        payload=PAYLOAD,
-        servers_links=SERVERS_LINKS,
-        operations=OPERATIONS,
-    )
+    return page("measured-cluster", globals(), **{made.__name__: made() for made in tables})

@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 import genperf as gp
 from experiments.accuracy.scores import held_out_errors
 from experiments.shared import RESULTS, page
+from genperf.arrays import AnyArray as Array
 
-Array = npt.NDArray[Any]
 COMMAND = "python -m experiments partitioned_layouts --draws 50"
 PAGE = RESULTS / "partitioned.md"
 TABLE = "partitioned"

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import geometric_mean
 
@@ -18,7 +19,7 @@ import pandas as pd
 
 import genperf as gp
 from experiments.accuracy import three_frameworks, transformers
-from experiments.accuracy.generic_model import OTHERS, TABLES, load
+from experiments.accuracy.generic_model import LARGEST, OTHERS, TABLES, load
 from experiments.accuracy.scores import error, inside, width
 from experiments.shared import ROOT, markdown, page, rows_of_page
 
@@ -44,23 +45,25 @@ class Row:
 
 def rows() -> Iterator[Row]:
     """Yield the rows of the page, small tables first."""
-    for name, largest in OTHERS.items():
-        for scheme in ("kfold:5", *([largest] if largest else [])):
-            yield Row(name, scheme, lambda name=name: gp.datasets.load(name))
-    for name, (table, where) in TABLES.items():
-        largest = "extrapolate:workers:8" if table == "pytorch_cpu" else "extrapolate:devices:16"
-        for scheme in ("kfold:5", largest):
-            yield Row(name, scheme, lambda table=table, where=where: load(table, where))
-    for framework in three_frameworks.FRAMEWORKS:
-        for scheme in ("kfold:5", "extrapolate:workers:4", "leave-group-out:network_fold"):
-            yield Row(f"core, {framework}", scheme, lambda f=framework: three_frameworks.table_of(f))
-    for name, case in transformers.CASES.items():
-        for scheme in ("kfold:5", *case.splits):
+    for name, splits, table in tables():
+        for scheme in ("kfold:5", *splits):
             if (name, scheme) != ("GPT", "kfold:5"):
-                yield Row(name, scheme, lambda case=case: transformers.table_of(case))
+                yield Row(name, scheme, table)
+
+
+def tables() -> Iterator[tuple[str, Sequence[str], Callable[[], gp.Table]]]:
+    """Yield each table by its name, with its schemes beside cross-validation."""
+    for name, largest in OTHERS.items():
+        yield name, [largest] if largest else [], partial(gp.datasets.load, name)
+    for name, (table, where) in TABLES.items():
+        yield name, [LARGEST[table]], partial(load, table, where)
+    for framework in three_frameworks.FRAMEWORKS:
+        splits = ["extrapolate:workers:4", "leave-group-out:network_fold"]
+        yield f"core, {framework}", splits, partial(three_frameworks.table_of, framework)
+    for name, case in transformers.CASES.items():
+        yield name, case.splits, partial(transformers.table_of, case)
     for name, limit in SERIES.items():
-        for scheme in ("kfold:5", f"extrapolate:devices:{limit}"):
-            yield Row(name, scheme, lambda name=name: of_series(name))
+        yield name, [f"extrapolate:devices:{limit}"], partial(of_series, name)
 
 
 def of_series(name: str) -> gp.Table:

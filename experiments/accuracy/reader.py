@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from experiments.shared import markdown, page
+from experiments.shared import beside, markdown, page
 from genperf.asking.tables import ask
 from genperf.errors import GenperfError
 from genperf.panel.question import Requested
@@ -29,7 +29,6 @@ from genperf.table.opened import open_files, understood
 RIGHT = 0.25
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "hours": 3600.0}
 BYTES = {"gb": 1e9, "gib": 2.0**30, "mb": 1e6, "mib": 2.0**20}
-NEVER = re.compile(r"(?!)")
 FORMS_FILE = Path(__file__).with_name("forms.txt")
 
 
@@ -109,62 +108,28 @@ def plain_records(value: Any, _: int = 0) -> list[Any]:
     return listed if all(isinstance(record, dict) for record in listed) else []
 
 
+#: What stands in the place of a function, by its name in `reader.toml`.
+REPLACEMENTS: Mapping[str, Any] = {
+    "never": never,
+    "no match": re.compile(r"(?!)"),
+    "nothing": nothing,
+    "a property of nothing": property(nothing),
+    "as it is": as_it_is,
+    "the mean of all": mean_of_all,
+    "a list": list,
+    "plain records": plain_records,
+    "one clause": lambda line: [line],
+    "no text": lambda *_: "",
+    "no names": lambda _: {},
+    "no rules": lambda _: set(),
+    "no header": lambda *_: ([], []),
+    "as asked": lambda _, at: Requested(dict(at)),
+    "no column": lambda _, text: ("", text),
+}
 #: A mechanism → what stands in the place of its functions where it is left out, by their paths below `genperf`.
-MECHANISMS: Mapping[str, Mapping[str, Any]] = {
-    "facts in text": {"table.opened.is_log": never, "table.opened.begins_with_facts": never},
-    "several runs in one text": {
-        "table.facts._counts": never,
-        "table.facts._HEADING": NEVER,
-        "table.facts._chosen_size": nothing,
-    },
-    "sentences of several runs": {"table.facts._clauses": lambda line: [line]},
-    "the steady median of what repeats": {"table.facts.summary": mean_of_all, "table.text.summary": mean_of_all},
-    "lines about tests left out": {"table.facts._TESTED": NEVER},
-    "failed runs": {"table.facts.failure_of": lambda _: ""},
-    "a table of steps is one run": {
-        "table.opened.source_of_steps": nothing,
-        "table.text.source_of_records": nothing,
-    },
-    "names of files and folders": {"table.opened._paths": lambda _: {}},
-    "what a job printed and its errors": {"table.opened._ERRORS": NEVER},
-    "a column that is there twice": {"table.opened.tidied": as_it_is},
-    "settings in names": {"table.opened.with_factors": as_it_is},
-    "merged cells": {"table.opened._with_merged_cells": as_it_is},
-    "clocks that run on": {"table.facts._is_clock": never},
-    "devices by number": {"table.facts._LISTED": NEVER},
-    "files of settings": {"table.opened.source_of_settings": nothing},
-    "wide to long": {"table.opened.melted": as_it_is},
-    "captions": {"table.shape.value_in": lambda _: ""},
-    "facts in cells": {"table.opened.with_facts": as_it_is},
-    "numbers with units": {"table.opened._with_numbers": as_it_is},
-    "choice of the table": {"table.text.is_of_scale": never, "table.opened.is_of_scale": never},
-    "tables whose levels are printed once": {"table.opened.cut_table": nothing},
-    "lines of several numbers": {"table.opened.keyed_lines": nothing},
-    "drawn tables": {"table.text._rules": lambda _: set()},
-    "sections and notes of a sheet": {"table.text._is_section": never, "table.text._without_notes": list},
-    "headers of two lines, of units, in comments": {
-        "table.text.with_units": list,
-        "table.text._with_one_header": list,
-        "table.text._commented_header": lambda *_: ([], []),
-    },
-    "LaTeX, notebooks, web pages, literals": {
-        "table.text.tabular_of": nothing,
-        "table.opened.of_literals": nothing,
-        "table.opened.notebook_text": nothing,
-        "table.opened.drawn_tables": lambda _: "",
-    },
-    "keys with blocks below them": {"table.opened.of_outline": nothing},
-    "records inside JSON": {"table.text._records_in": plain_records},
-    "the question read as a row": {
-        "panel.read.asked": lambda _, at: Requested(dict(at)),
-        "panel.read.wanted_name": as_it_is,
-    },
-    "a column by a word of the question": {
-        "panel.question._cell_with": lambda _, text: ("", text),
-        "panel.question._measured_with": lambda *_: "",
-    },
-    "a rate of one or of all": {"panel.reading.counts_devices": never},
-    "the cores of one machine": {"panel.panel.Panel.one_machine": property(nothing)},
+MECHANISMS = {
+    mechanism: {path: REPLACEMENTS[name] for path, name in functions.items()}
+    for mechanism, functions in beside(__file__).items()
 }
 
 
@@ -262,5 +227,5 @@ def run(*folders: str) -> str:
     idle = [name for name, of_sets in without.items() if of_sets == complete]
     command = " ".join(["python -m experiments reader", *("FOLDER" for _ in folders)])
     return page(
-        "reader", command=command, right=RIGHT, table=markdown(head, rows), wrong=wrong, idle=", ".join(idle) or "none"
+        "reader", globals(), command=command, table=markdown(head, rows), wrong=wrong, idle=", ".join(idle) or "none"
     )

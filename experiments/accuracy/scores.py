@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,22 @@ def interval_score(rows: pd.DataFrame) -> float:
 def pair(errors: pd.Series, digits: int = 1) -> str:
     """Return median and mean."""
     return f"{errors.median():.{digits}f} ({errors.mean():.{digits}f})" if errors.notna().any() else "–"
+
+
+#: A figure of a table of forecasts → its cell.
+FIGURES: Mapping[str, Callable[[pd.DataFrame], str]] = {
+    "error": lambda rows: pair(error(rows)),
+    "bias": lambda rows: f"{100.0 * np.median(np.log(rows.time / rows.measured)):+.0f}",
+    "covers": lambda rows: f"{100.0 * inside(rows).mean():.0f}",
+    "width": lambda rows: f"{width(rows).median():.0f}",
+    "score": lambda rows: f"{interval_score(rows):.0f}",
+}
+
+
+def cells_of(rows: pd.DataFrame, figures: str, others: Sequence[str] = ()) -> list[str]:
+    """Return how many rows there are, some figures of them, and the errors of other models."""
+    of_auto = [FIGURES[name](rows) for name in figures.split()]
+    return [str(len(rows)), *of_auto, *(pair(error(rows, name)) for name in others)]
 
 
 def by_verdict(rows: pd.DataFrame, median: bool = True) -> str:

@@ -277,17 +277,22 @@ today = functools.cache(apart)
 
 @dataclass(frozen=True)
 class Change:
-    """How far answers are from those of today."""
+    """How far answers are from those of today, or what asking for them failed with."""
 
-    centre: float
-    ends: float
-    words: int
-    of: int
+    centre: float = 0.0
+    ends: float = 0.0
+    words: int = 0
+    of: int = 0
+    failure: str = ""
 
     @property
     def nothing(self) -> bool:
         """Whether nobody would act in another way."""
-        return self.words == 0 and self.centre < NOTHING and self.ends < 3.0 * NOTHING
+        return not self.failure and self.words == 0 and self.centre < NOTHING and self.ends < 3.0 * NOTHING
+
+    def __str__(self) -> str:
+        moved = f"{self.words} of {self.of} texts; centre {self.centre:.2g} %, ends {self.ends:.2g} %"
+        return self.failure or ("none" if self.nothing else moved)
 
 
 def change(before: Answers, after: Answers) -> Change:
@@ -327,12 +332,9 @@ def run(only: str = "", new: bool = False, tables: Path | None = None) -> str:
     without = [s.text for s in found if not any(row.startswith(f"| {s.text} |") for row in shown)]
     return page(
         "settings",
+        globals(),
         rows="\n".join(shown),
         further=len(further),
-        families=len(FAMILIES),
-        answered=len(ANSWERED),
-        judged=len(JUDGED),
-        nothing=NOTHING,
         without=textwrap.fill("; ".join(without) or "none", 120, break_on_hyphens=False),
     )
 
@@ -363,19 +365,21 @@ def measured(chosen: list[Setting], given: Given) -> list[str]:
         # A setting is read where answers differ, or fail, without it; a fitted constant is held at its start.
         held = {"lower": value.start, "upper": value.start} if isinstance(value, Constant) else None
         cells = ["no answer reads it", "", ""]
-        if not _same(_changed(setting, held, of, given, known)):
+        if not _changed(setting, held, of, given, known).nothing:
             changes = [_changed(setting, tried, of, given, known) for tried in setting.tried().values()]
-            judged = "" if all(map(_same, changes)) else _judged(setting, of, given)
-            cells = [*map(_text, changes), judged]
+            judged = "" if all(one.nothing for one in changes) else _judged(setting, of, given)
+            cells = [*map(str, changes), judged]
         rows.append(_row(setting, *cells))
         print(rows[-1], file=sys.stderr, flush=True)
     return rows
 
 
-def _changed(setting: Setting, value: Any, of: tuple[str, ...], given: Given, known: Answers) -> Change | BaseException:
+def _changed(setting: Setting, value: Any, of: tuple[str, ...], given: Given, known: Answers) -> Change:
     """Return how far the answers are from those of today where a setting has another value."""
     after = _attempted(answers, of, given, setting=setting, value=value)
-    return after if isinstance(after, BaseException) else change(known, after)
+    if isinstance(after, BaseException):
+        return Change(failure=f"{type(after).__name__}: {str(after)[:60]}")
+    return change(known, after)
 
 
 def _attempted(work: Callable[..., Any], *arguments: Any, setting: Setting, value: Any) -> Any:
@@ -384,10 +388,6 @@ def _attempted(work: Callable[..., Any], *arguments: Any, setting: Setting, valu
         return apart(work, *arguments, setting=setting, value=value)
     except (Exception, SystemExit) as problem:
         return problem
-
-
-def _same(one: Change | BaseException) -> bool:
-    return isinstance(one, Change) and one.nothing
 
 
 def _judged(setting: Setting, of: tuple[str, ...], given: Given) -> str:
@@ -411,14 +411,6 @@ def _ratio(errors: Any, today: dict[str, float]) -> str:
         return "fails"
     both = sorted(errors.keys() & today.keys())
     return f"{np.exp(np.mean([np.log(errors[k] / today[k]) for k in both])):.3f}"
-
-
-def _text(one: Change | BaseException) -> str:
-    if not isinstance(one, Change):
-        return f"{type(one).__name__}: {str(one)[:60]}"
-    if one.nothing:
-        return "none"
-    return f"{one.words} of {one.of} texts; centre {one.centre:.2g} %, ends {one.ends:.2g} %"
 
 
 def _row(setting: Setting, *cells: str) -> str:

@@ -14,7 +14,7 @@ from statistics import median
 
 import genperf as gp
 from experiments.accuracy.scores import error, inside
-from experiments.shared import RESULTS, ROOT, beside_page, markdown, page, rows_of_page
+from experiments.shared import RESULTS, ROOT, beside_page, markdown, page
 
 sys.path.append(str(ROOT / "experiments" / "measure"))
 from campaigns import EXTRINSIC, INTRINSIC
@@ -112,11 +112,6 @@ def table(rows: list[dict[str, str]]) -> str:
         ]  # fmt: skip
         lines.append(cells)
     return markdown(head, lines)
-
-
-def kept() -> list[dict[str, str]]:
-    """Return the rows that the page has."""
-    return rows_of_page("three-frameworks")
 
 
 def verdicts(rows: list[dict[str, str]]) -> list[str]:

@@ -6,17 +6,14 @@ capacity are declared failed.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 import genperf as gp
 from experiments.accuracy.transformers import CASES, table_of
 from experiments.shared import beside_page, markdown_of, page
+from genperf.arrays import AnyArray as Array
 
-Array = npt.NDArray[Any]
 TABLES = ("bigscience, memory", "GPT, memory")
 #: Shares of the runs whose memory is below the capacity.
 SHARES = (0.5, 0.65, 0.8)
@@ -53,11 +50,12 @@ def probabilities(runs: pd.DataFrame, roles: dict[str, str], capacity: float, se
     return out
 
 
-def row_of(head: tuple[str, ...], memory: Array, capacity: float, fits: Array) -> dict[str, str]:
+def row_of(head: tuple[str, ...], memory: Array, capacity: float, fails: Array, out: Array) -> dict[str, str]:
+    """Return a row of runs of which some are said to fail, and some are left out."""
     failed, near = memory > capacity, np.abs(np.log(memory / capacity)) < np.log(1.1)
-    right = (fits < 0.5) == failed
-    values = (near, right, right[~near], right[failed], fits[failed] < 0.95, fits[~failed] >= 0.95)
-    return dict(zip(COLUMNS, (*head, *map(percent, values)), strict=True))
+    right = fails == failed
+    values = (near, right, right[~near], right[failed], out[failed], ~out[~failed])
+    return dict(zip(COLUMNS, (*head, *(f"{100 * np.mean(of):.0f}" for of in values)), strict=True))
 
 
 def rows_of(name: str) -> list[dict[str, str]]:
@@ -68,9 +66,11 @@ def rows_of(name: str) -> list[dict[str, str]]:
     for beside in (False, True):
         for share in SHARES:
             capacity = float(runs.gb.quantile(share))
-            fits = [probabilities(runs, roles, capacity, seed, beside=beside) for seed in range(REPEATS)]
+            fits = np.concatenate(
+                [probabilities(runs, roles, capacity, seed, beside=beside) for seed in range(REPEATS)]
+            )
             head = (name.removesuffix(", memory"), "memory" if beside else "times", f"{100 * share:.0f}")
-            rows.append(row_of(head, memory, capacity, np.concatenate(fits)))
+            rows.append(row_of(head, memory, capacity, fits < 0.5, fits < 0.95))
     return [*rows, *kept_by_capacity(name)]
 
 
@@ -78,21 +78,13 @@ def kept_by_capacity(name: str) -> list[dict[str, str]]:
     """Return a row per capacity of a memory that is measured in all runs: what `--capacity` leaves out, held out."""
     held_out = gp.validate(table_of(CASES[name]), "auto", f"kfold:{FOLDS}", seed=0).predictions()
     quantity = held_out.columns[list(held_out.columns).index("measured") + 1]
+    measured, predicted, upper = (held_out[name].to_numpy() for name in ("measured", quantity, "upper"))
     rows = []
     for share in SHARES:
         capacity = held_out.measured.quantile(share)
-        failed, right = held_out.measured > capacity, (held_out[quantity] > capacity) == (held_out.measured > capacity)
-        near = np.abs(np.log(held_out.measured / capacity)) < np.log(1.1)
-        out = held_out.upper > capacity
-        values = (near, right, right[~near], right[failed], out[failed], ~out[~failed])
         head = (name.removesuffix(", memory"), "memory of all runs", f"{100 * share:.0f}")
-        rows.append(dict(zip(COLUMNS, (*head, *map(percent, values)), strict=True)))
+        rows.append(row_of(head, measured, capacity, predicted > capacity, upper > capacity))
     return rows
-
-
-def percent(values: Any) -> str:
-    """Return the share of what is true."""
-    return f"{100 * np.mean(values):.0f}"
 
 
 def run(*tables: str) -> str:

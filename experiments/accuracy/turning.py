@@ -13,18 +13,17 @@ largest value inside; the counts from there on are held out. No bundled table is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import markdown_of, page
+from experiments.shared import beside, computed, markdown_of, page
+from genperf.arrays import Array
 from genperf.datasets import world
 
-Array = npt.NDArray[np.float64]
 #: Worlds of each law, half of them to confirm.
 WORLDS = 40
 NOISE = 0.02
@@ -32,14 +31,22 @@ NOISE = 0.02
 SCALES = ("concurrency", "num_envs", "threads", "executors", "tensor_parallel")
 
 
+#: Law → the formula of its rate, and what it draws beside the scale, the turn and sigma.
+LAWS = beside(__file__)
+
+
 @dataclass(frozen=True)
 class World:
-    """A drawn load: the work that n do in a second."""
+    """A drawn load."""
 
     law: str
-    rate: Callable[[Array], Array]
+    constants: Mapping[str, float]
     #: The largest measured count.
     largest: float
+
+    def rate(self, n: Array) -> Array:
+        """Return the work that n do in a second."""
+        return np.asarray(computed(LAWS[self.law]["rate"], n=n, **self.constants))
 
     @property
     def best(self) -> float:
@@ -54,21 +61,9 @@ def drawn(law: str, seed: int) -> World:
     generator = np.random.default_rng((seed, len(law)))
     largest = 2.0 ** generator.integers(2, 6)
     turn = largest * 4.0 ** generator.uniform(0.0, 1.0)
-    scale = 10.0 ** generator.uniform(0.0, 3.0)
-    sigma = generator.uniform(0.0, 0.1)
-    if law == "peak":
-        kappa = (1.0 - sigma) / turn**2
-        return World(law, lambda n: scale * n / (1 + sigma * (n - 1) + kappa * n * (n - 1)), largest)
-    if law == "saturation":
-        power = generator.uniform(2.0, 6.0)
-        return World(law, lambda n: scale * n / (1 + (n / turn) ** power) ** (1 / power), largest)
-    jump = generator.uniform(0.3, 1.5)
-
-    def rate(n: Array) -> Array:
-        step = 1 + sigma * (n - 1)
-        return np.asarray(scale * n / (step + np.where(n > turn, jump * (1 + sigma * (turn - 1)), 0.0)))
-
-    return World(law, rate, largest)
+    constants = {"scale": 10.0 ** generator.uniform(0.0, 3.0), "turn": turn, "sigma": generator.uniform(0.0, 0.1)}
+    constants |= {name: generator.uniform(*ends) for name, ends in LAWS[law].get("drawn", {}).items()}
+    return World(law, constants, largest)
 
 
 def judged(table: pd.DataFrame, scale: str, rate: str, targets: dict[float, float]) -> Iterator[dict[str, object]]:
@@ -89,7 +84,7 @@ def judged(table: pd.DataFrame, scale: str, rate: str, targets: dict[float, floa
 def of_worlds() -> pd.DataFrame:
     """Return a row per world and target."""
     rows = []
-    for law in ("peak", "saturation", "boundary"):
+    for law in LAWS:
         for seed in range(WORLDS):
             one = drawn(law, seed)
             counts = 2.0 ** np.arange(np.log2(one.largest) + 1.0)
@@ -147,7 +142,7 @@ def run() -> str:
     worlds, series = of_worlds(), of_series()
     return page(
         "turning",
-        worlds=WORLDS,
+        globals(),
         drawn=shown(worlds, ["half", "law", "times"]) + "\n\n" + shown(worlds, ["half"]),
         bundled=shown(series, ["half"]),
     )

@@ -10,14 +10,14 @@ laws, and the fresh ones confirm it. An interval of nominal 90 % should hold the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import markdown, page
+from experiments.shared import beside, computed, markdown, page
 from genperf.asking import Question, ask
 from genperf.attribution import compare
 from genperf.search.problem import Goal
@@ -30,34 +30,11 @@ NOISE = (0.01, 0.02, 0.03)
 MOST_COST = 2.0
 #: The efficiency that a count should keep.
 LEAST_EFFICIENCY = 0.75
-Law = tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]
-LAWS: dict[str, Law] = {
-    "ring": ("weak", lambda n, m: 0.3 + 0.05 * (n - 1) / n + 0.06 * (m - 1) / m),
-    "logarithm": ("weak", lambda n, m: 0.3 + 0.02 * np.log2(n)),
-    "linear": ("weak", lambda n, m: 0.3 + 0.004 * n),
-    "server": ("weak", lambda n, m: np.maximum(0.3, 0.03 * n) + 0.01),
-    "second node": ("weak", lambda n, m: 0.3 + 0.15 * (m > 1) + 0.02 * np.log2(m)),
-    "Amdahl": ("strong", lambda n, m: 0.05 + 5.0 / n),
-    "contention": ("strong", lambda n, m: 5.0 / n + 0.02 + 0.004 * n),
-}
-FRESH: dict[str, Law] = {
-    "tree": ("weak", lambda n, m: 0.3 + 0.03 * np.log2(n) + 0.02 * (m > 1)),
-    "shared link": ("weak", lambda n, m: np.maximum(0.2, 0.017 * n) + 0.05),
-    "slow network": ("weak", lambda n, m: 0.25 + 0.03 * (m > 1) + 0.2 * (1.0 - 1.0 / m)),
-    "power": ("weak", lambda n, m: 0.2 * n**0.15),
-    "strong ring": ("strong", lambda n, m: 0.02 + 6.0 / n + 0.1 * (m - 1) / m),
-    "USL": ("strong", lambda n, m: 0.03 + 4.0 / n + 0.002 * n),
-    "strong tree": ("strong", lambda n, m: 3.0 / n + 0.02 * np.log2(n)),
-}
+_FILE = beside(__file__)
+LAWS, FRESH = _FILE["laws"], _FILE["fresh"]
 #: What an answer says of growing, the surest first; below, the words of the sentence and which of these they are.
 SAID = ("pays", "likely pays", "undecided", "likely does not pay", "does not pay")
-DECIDED = {
-    "likely does not pay": "likely does not pay",
-    "likely pays": "likely pays",
-    "undecided": "undecided",
-    "does not pay": "does not pay",
-    "hardly pays": "does not pay",
-}
+DECIDED: dict[str, str] = _FILE["decided"]
 #: Seconds of an exchange over those of the computation, where two nodes are seen in a hint alone.
 EXCHANGES = (0.1, 1.0, 10.0)
 
@@ -76,12 +53,12 @@ class World:
     @property
     def kind(self) -> str:
         """Weak or strong scaling."""
-        return ALL[self.law][0]
+        return str(ALL[self.law]["scaling"])
 
     def time(self, n: np.ndarray | float) -> np.ndarray:
         """Return the true seconds of a step."""
         n = np.atleast_1d(np.asarray(n, float))
-        return ALL[self.law][1](n, np.ceil(n / PER_NODE))
+        return np.asarray(computed(ALL[self.law]["seconds"], n=n, m=np.ceil(n / PER_NODE)))
 
     def rate(self, n: np.ndarray | float) -> np.ndarray:
         """Return the true work per second, relative."""
@@ -238,12 +215,9 @@ def run(seeds: int = 6) -> str:
     rows, of_hints = (pd.DataFrame(some, columns=["law", "question", "true"]) for some in (answered, hints))
     return page(
         "advice",
-        laws=len(LAWS),
-        fresh=len(FRESH),
+        globals(),
         seeds=seeds,
         head=(__doc__ or "").split("\n\n", 2)[2].strip(),
-        most=MOST_COST,
-        least=LEAST_EFFICIENCY,
         of_laws=table_of(rows[rows["law"].isin(LAWS)], list(LAWS)),
         of_fresh=table_of(rows[rows["law"].isin(FRESH)], list(FRESH)),
         hints=table_of(of_hints, [f"{x:g}" for x in EXCHANGES]),

@@ -81,9 +81,8 @@ def run(seeds: int = 3) -> str:
     no_worse = int(np.sum(errors["suggest"] <= errors["largest"] + 100.0 * EQUAL))
     return page(
         "next-runs",
-        laws=len(LAWS),
+        globals(),
         seeds=seeds,
-        budgets=len(BUDGETS),
         head=(__doc__ or "").split("\n\n", 2)[2].strip(),
         table=markdown(head, lines),
         no_worse=no_worse,

@@ -13,7 +13,6 @@ import re
 import sys
 import tempfile
 import time
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -26,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import command_line, page
+from experiments.shared import beside, command_line, page
 
 #: Relative differences up to which two answers are one; a page writes seven digits.
 SAME, ON_A_PAGE = 1e-9, 1e-6
@@ -161,8 +160,7 @@ class Form:
         return out
 
 
-FORMS_FILE = Path(__file__).with_name("forms.toml")
-FORMS = {name: Form(**form) for name, form in tomllib.loads(FORMS_FILE.read_text(encoding="utf-8")).items()}
+FORMS = {name: Form(**form) for name, form in beside(__file__, "forms.toml").items()}
 
 
 def drawn(seed: int, form: str | None = None) -> tuple[str, Form, Law, pd.DataFrame, np.random.Generator]:
@@ -430,9 +428,8 @@ def run(
         print(by.agg(["sum", "size"]).to_string())
     kinds = answers[~answers["right"]].assign(kind=lambda rows: rows["fault"].str.replace(r"[\d.]+", "#", regex=True))
     print("the most frequent faults", kinds.value_counts(["form", "door", "kind"]).head(30).to_string(), sep="\n")
-    return page(
-        "one-answer", command=f"python -m experiments one_answer --tables {tables}", summary=summary, forms=len(FORMS)
-    )
+    command = f"python -m experiments one_answer --tables {tables}"
+    return page("one-answer", globals(), command=command, summary=summary)
 
 
 def _summary(whole: pd.Series[bool], answers: pd.DataFrame, laws: pd.DataFrame) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import markdown, page
+from experiments.shared import beside, markdown, page
 
 LEVELS = (0.10, 0.05)
 ORDERS = 200
@@ -22,13 +22,8 @@ WITHIN = 0.10
 FEWEST = 5
 START = 3
 
-TABLES = {
-    "dlperf": ("devices", {"categorical": "", "group": "config,batch_per_device"}),
-    "pytorch_cpu": (
-        "workers",
-        {"intrinsic": "batch_per_worker", "group": "batch_per_worker,layers,filters,kernel_size,hidden"},
-    ),
-}
+#: Bundled tables whose series are measured anew: the scale, and the roles of the other columns.
+TABLES = {name: (table.pop("scale"), table) for name, table in beside(__file__).items()}
 
 Step = tuple[int, float]
 
@@ -192,11 +187,9 @@ def run(seed: int = 0) -> str:
                 ])  # fmt: skip
     return page(
         "suggestions",
+        globals(),
         table=markdown(HEAD, rows),
         kept=sum(v.startswith("kept") for v in verdicts),
         tried=sum(v.startswith(("kept", "missed")) for v in verdicts),
         less=sum(", less than" in v for v in verdicts),
-        orders=ORDERS,
-        within=100 * WITHIN,
-        fewest=FEWEST,
     )

@@ -145,10 +145,9 @@ def run(worlds: int = 4000, fits: int = 120) -> str:
     most = {n: 100.0 * NormalDist().cdf(3.0 * n**0.5 - ALARM_AT) for n in (1, 2, 3)}
     return page(
         "verify",
+        globals(),
         best=", ".join(f"{share:.1f} % for n = {n}" for n, share in most.items()),
         known=100.0 * NormalDist().cdf(3.0 / (1.0 + 1.0 / SESSIONS) ** 0.5 - ALARM_AT),
-        sessions=SESSIONS,
-        runs=RUNS,
         worlds=worlds,
         drawn=worlds // 4,
         few=worlds // 8,

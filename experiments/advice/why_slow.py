@@ -14,17 +14,10 @@ from typing import Any
 import pandas as pd
 
 import genperf as gp
-from experiments.shared import markdown_of, page
+from experiments.shared import beside, markdown_of, page
 
-#: The name that `why` has for each planted cause; a slow step alone does not show that a computation was quicker once.
-PLANTED = {
-    "slow storage": "input pipeline",
-    "no prefetch": "input pipeline",
-    "slow kernel": "slow computation",
-    "no overlap": "exchange not overlapped",
-    "slow link": "slow link",
-    "none": "none",
-}
+#: The name that `why` has for each planted cause.
+PLANTED: dict[str, str] = beside(__file__)["planted"]
 FRAMEWORKS = ("pytorch", "tensorflow", "mxnet")
 BATCHES = ((2, 4), (2,), (4,))
 COUNTS = ((2, 4, 8), (2, 4), (2, 8), (4, 8))

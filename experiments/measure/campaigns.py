@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import random
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -31,12 +32,8 @@ from stages import AFTERWARDS, LAYERS, ONE_BUCKET
 FRAMEWORKS = ("pytorch", "tensorflow", "mxnet")
 HOSTS = (1, 2, 3, 4, 6, 8, 12, 16)
 MBIT = 200.0
-NETWORK = ("batch_per_worker", "layers", "filters", "kernel_size", "hidden", "image_size", "optimizer", "activation")
-#: Of a window: the phases that its framework tells, the median of a step, its mean and standard deviation.
-STEP = ("step_time_s", "step_time_mean_s", "step_time_std_s")
-PHASES = ("forward_s", "backward_s", "exchange_s", "update_s")
-FACTORS = ("framework", "architecture", "workers", "servers", "link_mbit", "link_latency_ms", *NETWORK)
-SIZES = ("parameters", "bytes", "forward_flops")
+#: Levels, settings and columns.
+_FILE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def described(job: Job, case: Case) -> dict[str, Any]:
@@ -148,28 +145,10 @@ def overlap(
     return jobs
 
 
-#: What a sample waits at each stage of the sound configuration, s, and its links, Mbit/s.
-SOUND: Case = {
-    "io_per_sample_s": 0.01,
-    "h2d_per_sample_s": 0.0025,
-    "forward_per_sample_s": 0.015,
-    "backward_per_sample_s": 0.03,
-    "prefetch": 1,
-    "exchange": LAYERS,
-    "link_mbit": MBIT,
-}
-#: What is different in the others.
-PLANTED: dict[str, Case] = {
-    "none": {},
-    "slow storage": {"io_per_sample_s": 0.1},
-    "slow kernel": {"forward_per_sample_s": 0.03, "backward_per_sample_s": 0.06},
-    "no prefetch": {"prefetch": 0},
-    "no overlap": {"exchange": AFTERWARDS},
-    "slow link": {"link_mbit": 25.0},
-}
-#: Architecture, servers and width: rings carry 1.3 MB and a server's links 0.33 MB.
-EXCHANGES = {"pytorch": ("ring-allreduce", 0, 204), "tensorflow": ("ring-allreduce", 0, 204),
-             "mxnet": ("parameter-server", 1, 102)}  # fmt: skip
+#: The sound configuration, and what is different in the others.
+SOUND, PLANTED = _FILE["sound"], _FILE["planted"]
+#: Architecture, servers and width of each framework.
+EXCHANGES = _FILE["exchanges"]
 
 
 def causes(
@@ -257,15 +236,8 @@ def single_worker(networks: int = 64, seed: int = 0, frameworks: Sequence[str] =
 
 
 #: The core experiment: what a network is, and how it is trained; experiments/protocols/core-experiment.md says why.
-INTRINSIC: dict[str, Sequence[Any]] = {
-    "layers": (1, 2, 3, 4),
-    "filters": (8, 16, 24, 32),
-    "kernel_size": (1, 3, 5),
-    "hidden": (64, 128, 192, 256, 384),
-    "activation": ("relu", "tanh", "sigmoid", "gelu"),
-    "optimizer": ("sgd", "momentum", "adam", "rmsprop"),
-}
-EXTRINSIC: dict[str, Sequence[int]] = {"batch_per_worker": (4, 8, 16, 32), "data_chunks": (1, 2, 4)}
+INTRINSIC: dict[str, Sequence[Any]] = _FILE["intrinsic"]
+EXTRINSIC: dict[str, Sequence[int]] = _FILE["extrinsic"]
 WORKERS = (1, 2, 3, 4, 6, 8)
 #: Settings (workers, batch, chunks) of each network; pixels along an edge; the dearest forward pass of a worker, 1e6
 #: operations, about 10 ms of a core for a step.
@@ -343,6 +315,11 @@ class Campaign:
     measured: Sequence[str]
     windows: Windows
 
+    @classmethod
+    def of(cls, jobs: Callable[..., list[Job]], factors: str, measured: str, windows: dict[str, Any]) -> Campaign:
+        """Return the campaign of a section of `campaigns.toml`."""
+        return cls(jobs, factors.split(), measured.split(), Windows(**windows))
+
     @property
     def columns(self) -> list[str]:
         """The header of the table: the framework's version stands behind the framework."""
@@ -350,37 +327,7 @@ class Campaign:
         return [self.factors[0], "framework_version", *behind, *self.measured]
 
 
-_START = ("repeat", "steps", "startup_s")
-CAMPAIGNS = {
-    campaign.jobs.__name__: campaign
-    for campaign in (
-        Campaign(allreduce_vs_server, FACTORS, (*SIZES, *_START, *PHASES, *STEP), Windows(3, 0.5, (2, 10))),
-        Campaign(server_knee, (*FACTORS, "compute_s"),
-                 ("parameters", "compute_s", "bytes", "forward_flops", *_START, *PHASES, *STEP),
-                 Windows(3, 0.5, (2, 10))),
-        Campaign(overlap, ("framework", "architecture", "exchange", "workers", "servers", "batch_per_worker", "layers",
-                           "hidden", "forward_per_sample_s", "backward_per_sample_s", "link_mbit"),
-                 ("parameters", "bytes", *_START, *STEP), Windows(3, 0.3, (2, 6))),
-        Campaign(causes, ("framework", "architecture", "planted", "workers", "servers", "batch_per_worker", "layers",
-                          "hidden", *SOUND),
-                 ("bytes", *_START, "io_s", "h2d_s", *PHASES, *STEP), Windows(2, 0.3, (2, 4))),
-        Campaign(initialisation, ("framework", "workers", "reading", "samples", "sample_bytes", "link_mbit"),
-                 ("repeat", "import_s", "read_s", "rendezvous_s", "startup_s"), Windows(3)),
-        Campaign(whole_jobs, ("framework", "server", "workers", "batch_per_worker", "iterations", "samples",
-                              "sample_bytes", "compute_per_sample_s", "hidden", "link_mbit"),
-                 ("bytes", "repeat", "initialisation_s", "iterations_s", "job_s"), Windows(2)),
-        Campaign(single_worker, ("framework", *NETWORK),
-                 ("parameters", "forward_flops", *_START, "forward_s", "backward_s", "update_s", *STEP),
-                 Windows(3, 0.4, (3, 40))),
-        Campaign(core_experiment, ("framework", "workers", "servers", "link_mbit", "slowdown", "network", *INTRINSIC,
-                                   "image_size", *EXTRINSIC),
-                 (*SIZES, *_START, "computation_s", "exchange_s", "update_s", *STEP), Windows(3, 0.2, (3, 6))),
-        Campaign(partitioned, ("framework", "link_mbit", "slowdown", "model", "num_layers", "hidden_size", "num_heads",
-                               "seq_length", "vocab_size", "global_batch", "devices", "data_parallel",
-                               "tensor_parallel", "pipeline_parallel", "micro_batch"),
-                 ("grad_accumulation", "params", *_START, "memory_mb", *STEP), Windows(3, 0.1, (2, 5))),
-    )
-}  # fmt: skip
+CAMPAIGNS = {name: Campaign.of(globals()[name], **section) for name, section in _FILE["campaigns"].items()}
 
 
 def link_of(job: Job) -> Link | None:

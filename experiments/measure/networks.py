@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import itertools
 import random
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 Network = dict[str, Any]
@@ -20,27 +22,9 @@ CLASSES = 10
 CHANNELS = 3
 BYTES_PER_PARAMETER = 4
 
-BASE: Network = {
-    "batch_per_worker": 16,
-    "layers": 4,
-    "filters": 32,
-    "kernel_size": 3,
-    "hidden": 1024,
-    "image_size": 32,
-    "optimizer": "sgd",
-    "activation": "relu",
-}
-
-FACTORS: dict[str, Sequence[Any]] = {
-    "batch_per_worker": (4, 8, 16, 32, 64),
-    "layers": (1, 2, 4, 8),
-    "filters": (8, 16, 32, 64),
-    "kernel_size": (1, 3, 5),
-    "hidden": (64, 256, 1024, 2048),
-    "image_size": (16, 32),
-    "optimizer": ("sgd", "momentum", "adam", "rmsprop"),
-    "activation": ("relu", "tanh", "sigmoid", "gelu"),
-}
+_FILE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+BASE: Network = _FILE["base"]
+FACTORS: dict[str, Sequence[Any]] = _FILE["factors"]
 
 
 def parameter_count(network: Network) -> int:

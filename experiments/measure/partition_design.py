@@ -5,8 +5,10 @@ Nothing but the standard library: a design is read and tested where no framework
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 DEVICES = (1, 2, 4, 8)
@@ -57,13 +59,8 @@ class Layout:
         return (stage * self.replicas + replica) * self.shards + shard
 
 
-#: The exchange of gradients weighs little in the narrow one, and much in the wide one.
-FULL = (
-    Shape("narrow", layers=8, width=64, heads=8, sequence=32, vocabulary=128, batch=16),
-    Shape("wide", layers=8, width=128, heads=8, sequence=16, vocabulary=128, batch=16),
-)
-#: For a try: a step takes some milliseconds.
-TINY = (Shape("tiny", layers=2, width=16, heads=2, sequence=8, vocabulary=16, batch=4),)
+_FILE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+FULL, TINY = ([Shape(**shape) for shape in _FILE[part]] for part in ("full", "tiny"))
 
 
 def layouts(shape: Shape, devices: int) -> Iterator[Layout]:
@@ -86,9 +83,7 @@ def layouts(shape: Shape, devices: int) -> Iterator[Layout]:
 
 
 #: Columns of a case → sizes of its shape, and ways of its layout.
-SIZES = {"num_layers": "layers", "hidden_size": "width", "num_heads": "heads", "seq_length": "sequence",
-         "vocab_size": "vocabulary", "global_batch": "batch"}  # fmt: skip
-WAYS = {"data_parallel": "replicas", "pipeline_parallel": "stages", "tensor_parallel": "shards", "micro_batch": "micro"}
+SIZES, WAYS = _FILE["sizes"], _FILE["ways"]
 
 
 def cases(shapes: Sequence[Shape], devices: int) -> list[dict[str, Any]]:

@@ -6,31 +6,17 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
+from experiments.accuracy.measured_cluster import CLAIMED_SETS, FRAME, PAYLOAD, RINGS, SPEEDS, series
 from experiments.accuracy.scores import errors_of, held_out_errors
 from experiments.papers.claim import Outcome, of_cases, outcome
 
 FAMILIES = ("ring-allreduce", "peer-to-peer", "parameter-server")
-#: The measured architectures: title, rows of `allreduce_vs_server.csv`, family.
-MEASURED_SETS = (
-    ("ring, PyTorch", "framework == 'pytorch' and architecture == 'ring-allreduce'", "ring-allreduce"),
-    ("ring, TensorFlow", "framework == 'tensorflow'", "ring-allreduce"),
-    ("peer-to-peer, PyTorch", "architecture == 'peer-to-peer'", "peer-to-peer"),
-    ("one server, MXNet", "servers == 1", "parameter-server"),
-)
-TITLES = [title for title, _, _ in MEASURED_SETS]
+TITLES = [title for title, _, _ in CLAIMED_SETS]
 RING, PEER, SERVER = "ring, PyTorch", "peer-to-peer, PyTorch", "one server, MXNet"
 RING_TITLES = [title for title in TITLES if title.startswith("ring")]
-SPEEDS, COUNTS, KNOWN = (100, 200), (2, 4, 8, 16), 8
-#: A frame of the link carries 1448 bytes of the message in 1514.
-PAYLOAD = 1448 / 1514
+COUNTS, KNOWN = (2, 4, 8, 16), 8
 #: When gradients leave in `overlap.csv`.
 LAYERS, AFTERWARDS = "layers", "afterwards"
-#: Its rings: when gradients leave, what that is, whether anything is hidden.
-RINGS = (
-    (LAYERS, "a bucket a layer", True),
-    ("one bucket", "one bucket", False),
-    (AFTERWARDS, "`no_sync`, exchange by hand", False),
-)
 _EXCHANGE = "2*beta*bytes*(1 - 1/workers) + 2*alpha*(workers - 1)"
 #: The two laws of the ring's family.
 LAWS = {
@@ -42,7 +28,7 @@ LAWS = {
 def _steps(across: str = "workers") -> pd.DataFrame:
     """Return the measured step times, with a column for each number of workers or for each architecture."""
     frame = gp.datasets.frame("allreduce_vs_server").query("link_latency_ms == 0")
-    rows = pd.concat([frame.query(where).assign(measured=title) for title, where, _ in MEASURED_SETS])
+    rows = pd.concat([frame.query(where).assign(measured=title) for title, where, _ in CLAIMED_SETS])
     index = [name for name in ("measured", "link_mbit", "bytes", "workers") if name != across]
     return rows.pivot_table("step_time_s", index, across, aggfunc="median")
 
@@ -58,7 +44,7 @@ def traffic() -> Outcome:
     steps = _steps()
     # One worker of a ring computes alone; one of MXNet exchanges too.
     alone = steps.loc[RING, 1].median()
-    speed = 1e6 / 8 * PAYLOAD * steps.index.get_level_values("link_mbit").to_numpy(float)
+    speed = 1e6 / 8 * (PAYLOAD / FRAME) * steps.index.get_level_values("link_mbit").to_numpy(float)
     size = steps.index.get_level_values("bytes").to_numpy(float)
     load = (steps - alone).mul(speed / size, axis=0).groupby("measured").median()[list(COUNTS)]
     powers = np.log(load[16] / load[4]) / np.log(4.0)
@@ -131,11 +117,10 @@ def laws() -> Outcome:
 
 def families() -> Outcome:
     rows, errors, best = [], [], []
-    for title, where, family in MEASURED_SETS:
+    for title, where, family in CLAIMED_SETS:
         held = []
         for speed in SPEEDS:
-            rows_of = f"{where} and link_mbit == {speed} and link_latency_ms == 0"
-            table = gp.datasets.load("allreduce_vs_server", where=rows_of, extrinsic="workers", categorical="")
+            table = series(f"{where} and link_mbit == {speed}")
             held.append(held_out_errors(table, FAMILIES, f"extrapolate:workers:{KNOWN}"))
         error = {name: float(np.mean([one[name] for one in held])) for name in FAMILIES}
         best.append(min(error, key=error.__getitem__) == family)

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 import genperf as gp
 from experiments.accuracy.scores import errors_of
 from experiments.papers.claim import Outcome, of_cases, outcome
+from genperf.arrays import Array
 from genperf.attribution import Knee
 from genperf.panel import Table
-
-Array = npt.NDArray[np.float64]
 
 #: The family that is fitted to the measured server, and the term of initialisation, fitted to measured starts.
 SERVED, READING = "cntk", "i0 + i1*samples*workers**q"

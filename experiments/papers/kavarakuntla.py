@@ -7,17 +7,16 @@ from statistics import median
 import numpy as np
 
 import genperf as gp
+from experiments.accuracy.generic_model import TABLES
 from experiments.accuracy.scores import held_out_errors
-from experiments.accuracy.three_frameworks import ALL, BETWEEN, COMBINATIONS, COMBINED, LARGEST, NETWORKS, PAGE, kept
+from experiments.accuracy.three_frameworks import ALL, BETWEEN, COMBINATIONS, COMBINED, LARGEST, NETWORKS, PAGE
 from experiments.accuracy.three_frameworks import FRAMEWORKS as CORE_FRAMEWORKS
 from experiments.papers.claim import Outcome, of_cases, outcome
+from experiments.shared import rows_of_page
 from genperf.panel import Table
 
-FRAMEWORKS = {
-    "TensorFlow": "(framework == 'tensorflow1' or framework == 'tensorflow2')",
-    "MXNet": "framework == 'mxnet'",
-    "PyTorch": "framework == 'pytorch'",
-}
+#: Framework → the rows of `dlperf.csv`.
+FRAMEWORKS = {title: where for title, (_, where) in TABLES.items() if where}
 #: Finite differences: between these counts of workers, each held out for one of so many folds of the networks; an
 #: elasticity within so much of the measured one is close.
 DOUBLINGS, FOLDS, CLOSE = ((2, 4), (4, 8), (8, 16)), 5, 0.1
@@ -39,7 +38,9 @@ SAMPLE = (
 
 def _errors(framework: str, question: str) -> dict[str, float]:
     """Return the mean error of every model, %: the median over split seeds."""
-    rows = [row for row in kept() if row["rows"] == framework and row["predicted"].startswith(question)]
+    rows = [
+        row for row in rows_of_page(PAGE.stem) if row["rows"] == framework and row["predicted"].startswith(question)
+    ]
     return {model: median(float(row[model]) for row in rows) for model in SHOWN}
 
 
@@ -95,7 +96,7 @@ def _on_published(models: tuple[str, ...], splits: dict[str, tuple[Table, str]])
 def frameworks() -> Outcome:
     splits = {}
     for framework, named in FRAMEWORKS.items():
-        table = gp.datasets.load("dlperf", where=f"{named} and data != 'synthetic'")
+        table = gp.datasets.load("dlperf", where=f"({named}) and data != 'synthetic'")
         splits[f"{framework}, {len(table.medians())} configurations"] = table, "kfold:5"
     return _on_published(SHOWN, splits)
 

@@ -16,17 +16,16 @@ import re
 import sys
 import textwrap
 import time
-import tomllib
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
 from experiments import shared
 from experiments.papers.claim import NOT_REPRODUCED, NOT_TESTABLE, NOTHING, REPRODUCED, Claim
-from experiments.shared import RESULTS, ROOT
+from experiments.shared import RESULTS, ROOT, beside
 
 #: The words of each paper's claims, by the names of the functions that try them.
-WORDS = tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
+WORDS = beside(__file__, "claims.toml")
 PAPERS = tuple(WORDS)
 PAGE = ROOT / "experiments" / "papers.md"
 KEPT = RESULTS / "papers"

@@ -11,56 +11,25 @@ from typing import Any
 import pandas as pd
 
 import genperf as gp
+from experiments.shared import beside
 from genperf.attribution import compare
 from genperf.attribution.answers import Comparison
 
+_FILE = beside(__file__)
 #: Class of a pair (`planted` in causes.csv) → the cause that is to be named.
-CLASSES = {
-    "slow storage": "input",
-    "slow kernel": "computation",
-    "slow link": "exchange",
-    "no prefetch": "no prefetch",
-    "no overlap": "no overlap",
-    "larger batch": "computation",
-}
+CLASSES: dict[str, str] = _FILE["classes"]
 SOUND, LARGER = "none", "larger batch"
-#: Cause → the terms whose seconds it changes.
-TERMS = {
-    "input": ("input", "transfer"),
-    "computation": ("forward", "backward", "update"),
-    "exchange": ("ring", "latency", "bandwidth"),
-}
-#: A missing overlap → the phase that is no longer hidden.
-OVERLAPS = {"no prefetch": "input", "no overlap": "exchange"}
-#: Cause → the missing overlap whose hidden seconds change with it.
-BESIDE = {"input": "no prefetch", "computation": "no overlap", "exchange": "no overlap"}
+#: Cause → the terms whose seconds it changes; a missing overlap → the phase that is no longer hidden; cause → the
+#: missing overlap whose hidden seconds change with it.
+TERMS, OVERLAPS, BESIDE = _FILE["terms"], _FILE["overlaps"], _FILE["beside"]
 #: Measured times that differ by less, relative to the smaller one, have no cause.
 CLEAR = 0.05
 BATCHES = (2, 4)
 
 
-#: What a term's seconds are spent on in published runs.
-CAUSES: dict[str, tuple[str, ...]] = {
-    "computation": ("forward", "backward", "update"),
-    "input": ("input", "transfer"),
-    "exchange": ("inside nodes", "between nodes", "latency", "ring"),
-    "no overlap": ("hidden by overlap",),
-}
-_TF1, _TF2 = "ngc-tensorflow1-1.15.2-", "official-tensorflow2-2.3.0-bert_base-"
-_PADDLE = "official-paddlepaddle-1.8.3.post107-resnet50_v1.5-fp16-"
-_TORCH = "official-pytorch-1.6.0-resnet50_v1.5-fp32-"
-#: What makes one configuration of `dlperf.csv` slower than another, both, and the batch of a device of the slower one:
-#: all pairs with at least four device counts whose times differ by more than 5 %. XLA compiles the computation; DALI
-#: and more loader workers prepare the input.
-PUBLISHED = (
-    ("computation", f"{_TF1}bert_base-fp16", f"{_TF1}bert_base-fp16-xla", 64),
-    ("computation", f"{_TF1}resnet50_v1.5-fp16-dali-staticls", f"{_TF1}resnet50_v1.5-fp16-xla-dali-staticls", 224),
-    ("computation", f"{_TF2}fp16", f"{_TF2}fp16-xla", 64),
-    ("computation", f"{_TF2}fp32", f"{_TF2}fp32-xla", 32),
-    ("input", f"{_PADDLE}dynamicls", f"{_PADDLE}dali-dynamicls", 224),
-    ("input", f"{_TORCH}workers8", f"{_TORCH}dali-workers8", 128),
-    ("input", f"{_TORCH}workers8", f"{_TORCH}workers48", 128),
-)
+#: What a term's seconds are spent on in published runs, and pairs of these whose cause is known.
+CAUSES = _FILE["causes"]
+PUBLISHED = [(one["cause"], one["slower"], one["quicker"], one["batch"]) for one in _FILE["published"]]
 
 
 def published() -> gp.Table:

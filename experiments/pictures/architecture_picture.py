@@ -31,14 +31,7 @@ LETTER, PADDING, HEIGHT = 7.8, 20.0, 28.0
 GAP, PASSAGE, FLOOR, MARGIN = 30.0, 6.0, 74.0, 48.0
 #: Sweeps down and up that put the nodes of a layer in order: with 24 rooms, 8 to 200 sweeps gave the same picture.
 SWEEPS = 12
-STYLE = """
-  text { font: 13px ui-monospace, Menlo, Consolas, monospace; fill: #1f2328; text-anchor: middle; }
-  text.layer { fill: #6e7781; }
-  rect { fill: #eef4fb; stroke: #4a7fb5; rx: 5px; }
-  path { fill: none; stroke: #8c959f; stroke-width: 1.1; }
-  .ground { fill: #ffffff; stroke: none; }
-  marker path { fill: #8c959f; stroke: none; }
-"""
+STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 
 
 def layers_of(text: str) -> dict[str, int]:
@@ -178,7 +171,7 @@ def picture(imports: Imports, layers: Mapping[str, int]) -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" role="img" aria-label="The rooms of genperf by layer, with their imports">',
-        f"<style>{STYLE}</style>",
+        f"<style>\n{STYLE}</style>",
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0L8 4L0 8Z"/></marker></defs>',
         f'<rect class="ground" width="{width:.0f}" height="{height:.0f}"/>',

@@ -29,10 +29,8 @@ MADE = "\nMade by `python -m experiments load`, each row once, in a process of i
 HEAD = ("what", "clock", "work", "peak memory", "command")
 ROLES = ("--time", "s", "--extrinsic", "workers")
 #: One thread, and modules that are compiled once, as an installation does.
-ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-}
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+ENVIRONMENT |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
 BATCH = (*ROLES, "--intrinsic", "batch")
 CPU_FACTORS = ("--extrinsic", "workers", "--intrinsic", "batch_per_worker,layers,filters,kernel_size,hidden")
 
@@ -74,11 +72,6 @@ def once(path: Path, make: Callable[[Path], Any]) -> Path:
 
 
 # --- the tables ------------------------------------------------------------------------------------------------------
-def groups_of(groups: int, path: Path, devices: float = 0.0) -> None:
-    """Write groups of five counts, with nodes of so many devices, if any."""
-    series_of(groups, devices).to_csv(path, index=False)
-
-
 def distinct_rows(rows: int, path: Path) -> None:
     """Write rows of four factors that are all different."""
     rng = np.random.default_rng(0)
@@ -112,10 +105,9 @@ def measured(folder: Path, name: str, *call: str) -> Row:
 
 def rows(folder: Path, sizes: Sizes) -> Iterator[Row]:
     most = sizes.rows[-1]
-    for kind in ("csv", "parquet"):
+    for kind, name in (("csv", "CSV"), ("parquet", "Parquet")):
         path = once(folder / f"log{most}.{kind}", lambda p: log_of(most, p))
         fit = ("fit", path.name, *BATCH, "--model", "generic", "-q", "-o", f"{kind}.json")
-        name = {"csv": "CSV", "parquet": "Parquet"}[kind]
         size = f"{path.stat().st_size / 1e6:.0f} MB"
         yield measured(folder, f"{most:.0e} rows of {name} ({size}) read, summarised and fitted", *fit)
 
@@ -141,7 +133,7 @@ def families(folder: Path, sizes: Sizes) -> Iterator[Row]:
 
 
 def series(folder: Path, sizes: Sizes) -> Iterator[Row]:
-    once(folder / "series.csv", lambda p: groups_of(1, p))
+    once(folder / "series.csv", lambda p: series_of(1).to_csv(p, index=False))
     n, model = sizes.predicted, ("series.csv", *ROLES)
     repeated = pd.DataFrame({"workers": 1 + np.arange(n) % 1000})
     yield predicted(folder, f"{n:.0e} rows of 1,000 counts, a series of `auto`", model, repeated)
@@ -179,7 +171,7 @@ def fits(folder: Path, sizes: Sizes) -> Iterator[Row]:
 
 
 def answers(folder: Path, sizes: Sizes) -> Iterator[Row]:
-    once(folder / "series.csv", lambda p: groups_of(1, p))
+    once(folder / "series.csv", lambda p: series_of(1).to_csv(p, index=False))
     once(folder / "rubick.csv", lambda p: shutil.copy(DATA / p.name, p))
     for name, call in {
         "`ask` of a series of five counts, start-up included": (
@@ -192,7 +184,7 @@ def answers(folder: Path, sizes: Sizes) -> Iterator[Row]:
 
 
 def page(folder: Path, sizes: Sizes) -> Iterator[Row]:
-    once(folder / f"groups{sizes.page}.csv", lambda p: groups_of(sizes.page, p))
+    once(folder / f"groups{sizes.page}.csv", lambda p: series_of(sizes.page).to_csv(p, index=False))
     model = f"groups{sizes.page}.json"
     fit = ("fit", f"groups{sizes.page}.csv", *ROLES, "--group", "net", "-q", "-o", model)
     once(folder / model, lambda _: genperf(folder, *fit))
@@ -224,7 +216,7 @@ def opened(path: Path) -> float | None:
 
 def groups(folder: Path, sizes: Sizes) -> Iterator[Row]:
     for count in (sizes.page, sizes.groups):
-        once(folder / f"groups{count}.csv", lambda p, n=count: groups_of(n, p))
+        once(folder / f"groups{count}.csv", lambda p, n=count: series_of(n).to_csv(p, index=False))
         fit = ("fit", f"groups{count}.csv", *ROLES, "--group", "net", "-q", "--workers", "2", "-o", "groups.json")
         yield measured(folder, f"`auto` on {count:,} groups of five counts, 2 workers", *fit)
 
@@ -237,7 +229,7 @@ def alike(folder: Path, sizes: Sizes) -> Iterator[Row]:
     ):
         work = []
         for count in (groups // 10, groups):
-            path = once(folder / f"nodes{count}.csv", lambda p, n=count: groups_of(n, p, 4.0))
+            path = once(folder / f"nodes{count}.csv", lambda p, n=count: series_of(n, 4.0).to_csv(p, index=False))
             roles = (*ROLES[:3], "workers,nodes", "--group", "net", "--model", model)
             fit = ("fit", path.name, *roles, "-q", "-o", "alike.json")
             work.append(genperf(folder, *fit).work)

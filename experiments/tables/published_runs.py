@@ -16,27 +16,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from experiments.shared import DATA
+from experiments.shared import DATA, beside
 from genperf.errors import GenperfError
 from genperf.one_run.run import TrainingRun, run_of_row
 from genperf.one_run.utilisation import RECOMPUTED, utilisation_of
 
 OUT = DATA / "published"
-#: Licence → the repositories of the sources that are bundled.
-SOURCES = {
-    "MIT": "NVIDIA/dgxc-benchmarking mlfoundations/open_lm Azure/AI-benchmarking-guide deepseek-ai/DeepEP",
-    "Apache-2.0": (
-        "FlagOpen/FlagPerf Ascend/MindSpeed-LLM AI-Hypercomputer/maxtext AI-Hypercomputer/tpu-recipes "
-        "AI-Hypercomputer/gpu-recipes microsoft/Megatron-DeepSpeed NVIDIA/Megatron-LM NVIDIA/JAX-Toolbox "
-        "stanford-crfm/levanter alibaba/Megatron-LLaMA deepspeedai/DeepSpeed hpcaitech/ColossalAI "
-        "Lightning-AI/litgpt jzhang38/TinyLlama"
-    ),
-    "BSD-3-Clause": "pytorch/torchtitan pytorch/torchtune Dao-AILab/flash-attention",
-    "UPL-1.0": "oracle-quickstart/oci-gpu-quickstarts oracle-quickstart/oci-hpc",
-    "MIT-0": "aws-samples/awsome-distributed-training",
-    "MPL-2.0": "dstackai/dstack",
-}
-LICENCES = {repository: licence for licence, listed in SOURCES.items() for repository in listed.split()}
+#: Repository of a source that is bundled → its licence.
+LICENCES = {name: licence for licence, listed in beside(__file__)["sources"].items() for name in listed.split()}
+#: Table → its columns, in their order.
+COLUMNS: dict[str, list[str]] = beside(__file__)["columns"]
 #: Remarks of rows that are no usual training.
 UNUSUAL = (
     r"LoRA|proxy|too slow|slow on purpose|slow by design|adapter|offload|of an A100, not|whatever the device|misprint"
@@ -86,12 +75,7 @@ def runs(file: Path) -> pd.DataFrame:
         of = {"family": run.device.family, "precision_class": run.precision or "16-bit", **size, "mfu": round(value, 4)}
         if source in LICENCES:
             out.append({**row, **of, "licence": LICENCES[source], "repository": source})
-    order = (
-        "repository source licence model params active mixture seq_length device family devices devices_per_node "
-        "precision precision_class framework global_batch_samples tokens_per_s tokens_per_s_per_device step_time_s "
-        "tflops_per_device mfu_stated mfu checkpointing year"
-    )
-    return pd.DataFrame(out)[order.split()]
+    return pd.DataFrame(out)[COLUMNS["runs"]]
 
 
 def collectives(file: Path) -> pd.DataFrame:
@@ -103,8 +87,7 @@ def collectives(file: Path) -> pd.DataFrame:
     rows = table[table["licence"].notna() & large & table["busbw_GBps"].notna() & table["devices"].notna()]
     keys = ["repository", "collective", "devices", "nodes", "device", "link_between"]
     best = rows.loc[rows.groupby(keys, dropna=False)["busbw_GBps"].idxmax()].sort_index()
-    order = "repository source licence collective devices nodes device link_inside link_between message_bytes"
-    return best[[*order.split(), "busbw_GBps", "year"]]
+    return best[COLUMNS["collectives"]]
 
 
 def run(mfu: Path, tests: Path) -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -68,13 +69,10 @@ def test_the_sample_is_that_of_the_protocol() -> None:
     assert max(map(forward_flops, sample)) <= 120e6
     levels = {**campaigns.INTRINSIC, **campaigns.EXTRINSIC, "workers": campaigns.WORKERS}
     assert {name: {case[name] for case in sample} for name in levels} == {n: set(v) for n, v in levels.items()}
+    assert all(case["batch_per_worker"] % case["data_chunks"] == 0 for case in sample)
     # Each of 40 networks on four different counts of workers.
     assert Counter(case["network"] for case in sample) == dict.fromkeys(range(40), 4)
     assert len({(case["network"], case["workers"]) for case in sample}) == 160
-
-
-def test_chunks_divide_the_batch() -> None:
-    assert all(case["batch_per_worker"] % case["data_chunks"] == 0 for case in campaigns.configurations())
 
 
 @pytest.mark.parametrize("framework", [pytest.param(name, marks=needs(name)) for name in REQUIREMENTS])
@@ -104,42 +102,19 @@ def test_two_processes_exchange_gradients_either_way(tmp_path: Path) -> None:
     assert out.read_bytes() == before
 
 
-RINGS = [("ring-allreduce", "afterwards"), ("ring-allreduce", "layers"), ("ring-allreduce", "one bucket")]
-#: A campaign on two hosts → its options, by which columns its rows are counted, three each, and what holds for each.
-ON_TWO_HOSTS: dict[tuple[str, str], tuple[list[object], list[str], list[Any], str]] = {
-    # Servers and a ring on this machine alone.
-    ("allreduce_vs_server", "mxnet"): (
-        ["--hosts", 2, "--servers", "1,2", *TINY], ["servers"], [1, 2], "step_time_s > 0",
-    ),
-    ("allreduce_vs_server", "tensorflow"): (["--hosts", 2, *TINY], ["workers"], [2], "step_time_s > 0"),
-    # Without and with a latency of the links, in either architecture.
-    ("allreduce_vs_server", "pytorch"): (
-        ["--hosts", 2, "--mbit", 400, "--hidden", 64, "--seconds", 0.02], ["architecture", "link_latency_ms"],
-        [("peer-to-peer", 0), ("peer-to-peer", 10), ("ring-allreduce", 0), ("ring-allreduce", 10)], "step_time_s > 0",
-    ),
-    ("initialisation", "pytorch"): (
-        ["--hosts", "1,2", "--samples", 100], ["workers", "reading"],
-        [(1, "share"), (1, "whole"), (2, "share"), (2, "whole")], "startup_s >= read_s",
-    ),
-    ("overlap", "pytorch"): (
-        ["--hosts", 2, "--hidden", 32, "--batches", 1], ["architecture", "exchange"],
-        [("peer-to-peer", "afterwards"), ("peer-to-peer", "layers"), *RINGS], "step_time_s > 0.09*batch_per_worker",
-    ),
-    ("server_knee", "mxnet"): (
-        ["--hosts", 2, "--servers", 1], ["servers", "compute_s"], [(1, 0.3), (1, 0.6)], "step_time_s > compute_s",
-    ),
-}  # fmt: skip
+ON_TWO_HOSTS = tomllib.loads((Path(__file__).parent / "campaigns_on_two_hosts.toml").read_text())["campaign"]
 
 
-@pytest.mark.parametrize(("campaign", "framework"), [pytest.param(*k, marks=needs(k[1])) for k in ON_TWO_HOSTS])
-def test_a_campaign_on_two_hosts(tmp_path: Path, request: pytest.FixtureRequest, campaign: str, framework: str) -> None:
-    options, by, counted, holds = ON_TWO_HOSTS[campaign, framework]
-    if "--local" not in options:
+@pytest.mark.parametrize("case", [pytest.param(one, marks=needs(one["framework"])) for one in ON_TWO_HOSTS])
+def test_a_campaign_on_two_hosts(tmp_path: Path, request: pytest.FixtureRequest, case: dict[str, Any]) -> None:
+    if "--local" not in case["options"]:
         request.getfixturevalue("emulation")
-    named = [] if campaign in ("initialisation", "server_knee") else ["--frameworks", framework]
-    frame = measured(tmp_path, campaign, *options, *named)
-    assert frame.groupby(by).size().to_dict() == dict.fromkeys(counted, 3)
-    assert frame.eval(holds).all()
+    of_one = case["name"] in ("initialisation", "server_knee")
+    named = [] if of_one else ["--frameworks", case["framework"]]
+    frame = measured(tmp_path, case["name"], *case["options"].split(), *named)
+    counted = [tuple(of) if isinstance(of, list) else of for of in case["counted"]]
+    assert frame.groupby(case["by"]).size().to_dict() == dict.fromkeys(counted, 3)
+    assert frame.eval(case["holds"]).all()
 
 
 @needs_cluster

@@ -111,7 +111,8 @@ def test_a_campaign_that_is_stopped_takes_its_cluster_and_workers_down(tmp_path:
         f"import sys; sys.path.insert(0, {str(SCRIPT.parent)!r})\n"
         "from campaigns import *\n"
         f"jobs = [Job('pytorch', 2, 0, [{{**BASE, 'hidden': 3}}], {str(worker)!r})]\n"
-        f"recorder = Recorder({str(tmp_path / 't.csv')!r}, FACTORS, FACTORS, 3)\n"
+        "factors = CAMPAIGNS['allreduce_vs_server'].factors\n"
+        f"recorder = Recorder({str(tmp_path / 't.csv')!r}, factors, factors, 3)\n"
         "guarded(lambda: measure(jobs, recorder, described, Link(100), Windows()))\n"
     )
     environment = {**os.environ, "GENPERF_MEASURE_PYTORCH_PYTHON": sys.executable}
