@@ -105,7 +105,7 @@ def test_two_processes_exchange_gradients_either_way(tmp_path: Path) -> None:
 ON_TWO_HOSTS = tomllib.loads((Path(__file__).parent / "campaigns_on_two_hosts.toml").read_text())["campaign"]
 
 
-@pytest.mark.parametrize("case", [pytest.param(one, marks=needs(one["framework"])) for one in ON_TWO_HOSTS])
+@pytest.mark.parametrize("case", [pytest.param(c, marks=needs(c["framework"]), id=c["name"]) for c in ON_TWO_HOSTS])
 def test_a_campaign_on_two_hosts(tmp_path: Path, request: pytest.FixtureRequest, case: dict[str, Any]) -> None:
     if "--local" not in case["options"]:
         request.getfixturevalue("emulation")
