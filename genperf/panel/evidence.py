@@ -441,7 +441,9 @@ def described(name: str, unit: str, names: Collection[str] = ()) -> Header:
     in_cells = header_of(f"{kind}{unit}" if unit.startswith("/") else f"{kind} ({unit})") if unit else header
     if not in_cells.kind:
         return header
-    counted, shared, of = in_cells.counted or header.counted, header.shared or in_cells.shared, in_cells.of or header.of
+    # A unit such as `/s` names nothing that is counted.
+    counted = (not unit.startswith("/") and in_cells.counted) or header.counted
+    shared, of = header.shared or in_cells.shared, in_cells.of or header.of
     return replace(header, kind=in_cells.kind, unit=in_cells.unit, counted=counted, shared=shared, of=of)
 
 

@@ -24,7 +24,7 @@ from genperf.panel.table import Table
 from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in
 from genperf.table.opened import understood
-from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.headers import RELATIVE, header_of
 from genperf.vocabulary.names import plain_name
 
 
@@ -89,7 +89,8 @@ def read_with_roles(
             raise TableError(what, hint=hint, where=source.name)
         table = assemble(source, main, mapping, legend)
         if measured is not None and measured.kind == "throughput" and not header_of(measured.column).counted:
-            table = replace(table, target=replace(table.target, counted=header_of(f"x ({unit})").counted))
+            counted_in_cells = RELATIVE if unit == "x" else header_of(f"x ({unit})").counted
+            table = replace(table, target=replace(table.target, counted=counted_in_cells))
     table = (_with_further(table, source, roles) if roles.further else table).mapped(mapping)
     machine = table.panel.machine
     if machine.samples_of_one is None:

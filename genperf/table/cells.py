@@ -373,8 +373,8 @@ Parts(number='8', unit='', extras=('footnote',)))
     note = bool(match["note"]) or bool(re.fullmatch(r"\s*\[\d+\]", second) and "." not in second)
     number = match["number"]
     there = (match["spread"], second and not note, note, "−" in number, SEPARATOR.search(number), match["about"])
-    # `12.5k tok/s`: a multiple of a unit.
-    unit = " ".join(filter(None, (match["first"], match["unit"])))
+    # `12.5k tok/s` and `1.2M/s`: a multiple of a unit.
+    unit = re.sub(r"^[kKMG](?=/s)", r"\g<0> ", " ".join(filter(None, (match["first"], match["unit"]))))
     return Parts(number, match["before"] or unit, tuple(itertools.compress(_EXTRAS, there)))
 
 

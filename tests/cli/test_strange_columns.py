@@ -159,6 +159,14 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
     "two scripts": (
         csv_of("TP规模,MLP时间", ((f"p={n}", f"{100 / n**0.95} ms") for n in COUNTS)), ("tp=16",), ("ms at p=16",), (),
     ),
+    "speed-ups": (
+        csv_of("way,2 Workers,4 Workers,8 Workers", (("a", "1.6x", "2.4x", "2.8x"), ("b", "1.7x", "2.6x", "3.1x"))),
+        ("workers=16", "way=a"), (" x at Workers=16",), ("samples/s",),
+    ),
+    "a second": (
+        csv_of("workers,speed", ((n, f"{4 * n**0.95:.3g}K/s" if n < 8 else "0.029M/s") for n in COUNTS)),
+        ("workers=16",), (" samples/s at workers=16",), ("rate/s", "left out because"),
+    ),
     # The title of a table is named.
     "title": (
         "".join((_under("ResNet-50", "Images/sec", 1500), _under("BERT, 512 tokens", "Samples/sec", 11))),
