@@ -27,6 +27,7 @@ from genperf.models.network import checked_hints
 from genperf.one_run import row_in, row_of_run
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
+from genperf.panel.configurations import forecast_at
 from genperf.panel.evidence import MONEY, TableColumn, is_size
 from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
@@ -72,8 +73,8 @@ MOST_CELLS = 100
 MOST_INFORMED = 2
 #: Quantities that are fitted: a server's log has dozens, which take 0.1 s each.
 MAX_QUANTITIES = 12
-#: Without a question: the next doubling, and so many times the largest count.
-DEFAULT_MULTIPLES: tuple[int, ...] = (2, 8)
+#: Without a question also so many times the largest count.
+FARTHEST_MULTIPLE = 8.0
 
 
 def ask(
@@ -190,11 +191,9 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     models, named = models_of(fitted.blind_by(requested.notes), requested.at)
     group, fitted = most_measured_group(models)
     left_open = {n: level for n, level in group.items() if any(other[n] != level for other, _ in models)}
-    if not named:
-        count = fitted.panel.along()
-        named = {count.name: label(DEFAULT_MULTIPLES[0] * count.upper)}
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
     question, schema = question or Question(), fitted.schema
+    wanted = wanted if question.plan is not None else forecast_at(fitted.panel, wanted)
     steps = question.work is not None or schema.of_steps
     question = replace(question, sample=schema.target.samples, steps=steps)
     answer = ask_model(fitted, wanted, question)
@@ -420,7 +419,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         placed = not {meant_by(n) for n in at}.isdisjoint(PLACES)
         beyond = ""
         if not placed and along and reading.scale not in at:
-            farthest = {reading.scale or "": float(DEFAULT_MULTIPLES[-1] * np.nanmax(self._counts))}
+            farthest = {reading.scale or "": float(FARTHEST_MULTIPLE * np.nanmax(self._counts))}
             value = self._value(name, model, farthest, None)
             beyond = f"At {join_values(farthest)}, {value.quantity}: {value.ends}."
         # A line for each other series that the question may mean.
@@ -597,22 +596,18 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _question_of(self, model: FitResult, at: Mapping[str, str]) -> tuple[FitResult, dict[str, Any]]:
         """Return the question over the factors of a model, and the model as it answers it.
 
-        It is blind to what it has no factor for, and takes twice the largest count where nothing goes beyond the runs.
+        It is blind to what it has no factor for.
         """
         of_runs = Requested({name: text for name, text in at.items() if name not in self.series.levels})
         requested = in_factors(model.schema.panel, of_runs)
         out: dict[str, Any] = dict(requested.at)
-        factors = {f.name: f for f in model.schema.factors if f.name in out}
-        machine_parts = [name for name in out if name not in factors]
+        factors = {f.name: f for f in model.schema.factors}
         for name, text in out.items():
             if (value := amount(text)) is not None and (name not in factors or factors[name].numeric):
                 out[name] = value
-        scale = self.reading.scale or ""
-        beyond = [n for n, f in factors.items() if f.numeric and not f.lower <= out[n] <= f.upper]
-        extrinsic = any(factor.role == "extrinsic" for factor in factors.values())
-        counted = beyond or machine_parts or extrinsic or scale in self.reading.derived
-        if not counted and self.question.plan is None:
-            out[scale] = float(DEFAULT_MULTIPLES[0] * np.nanmax(self._counts))
+        scale = self.reading.scale if self.reading.scale in factors else None
+        if self.question.plan is None and scale not in out:
+            out = forecast_at(model.panel, out, scale)
         blind = model.blind_by((*model.unheeded, *requested.notes)) if requested.notes else model
         return blind, out
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,9 @@ from genperf.vocabulary.names import LEVELS, WAYS
 if TYPE_CHECKING:
     from genperf.panel.table import Table
 
+#: Times the largest measured count that a forecast is of which names none: the nearest question there is.
+NEXT_DOUBLING = 2.0
+
 
 def medians_along(panel: Panel, along: str, rows: Columns, table: Table | None = None) -> list[Median]:
     """Return the measured configurations that agree with a curve in all that is constant along it."""
@@ -40,14 +42,22 @@ def medians_along(panel: Panel, along: str, rows: Columns, table: Table | None =
     return sorted(agreeing, key=lambda m: (float(m.values[names.index(along)]), m.value, m.lowest, m.highest))
 
 
-def most_measured(panel: Panel, along: str) -> dict[str, Any]:
-    """Return the values of the other factors at which most values of one were measured; nothing without medians."""
-    varying = [f.name for f in panel.factors if f.name != along and f.distinct > 1]
-    further_factors = [name for name in varying if along not in panel.settled_by.get(name, ())]
-    # Of each value of `along` one run, in order of appearance.
-    pairs = dict.fromkeys((tuple(run[name] for name in further_factors), run[along]) for run in panel.runs)
-    values = Counter(value for value, _ in pairs).most_common(1)
-    return dict(zip(further_factors, values[0][0], strict=True)) if values else {}
+def forecast_at(panel: Panel, at: Mapping[str, Any], along: str | None = None) -> dict[str, Any]:
+    """Return a configuration at twice the largest count, unless it says where it runs or goes beyond the runs itself.
+
+    That is a forecast of more than was measured where a question names sizes and levels of the runs alone.
+    """
+    factors = {f.name: f for f in panel.factors}
+    for name in at.keys() - {*panel.group}:
+        factor, value = factors.get(name), at[name]
+        if factor is None or factor.role == "extrinsic":
+            return dict(at)
+        if factor.numeric and (isinstance(value, str) or not factor.lower <= value <= factor.upper):
+            return dict(at)
+    count = panel.along(along)
+    # What a count is computed from says it.
+    stated = not panel.inputs.get(count.name, frozenset()).isdisjoint(at)
+    return dict(at) if stated else {**at, count.name: NEXT_DOUBLING * count.upper}
 
 
 def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:

@@ -24,7 +24,7 @@ from genperf.estimate.options import QUICK_DRAWS
 from genperf.facts import Expectation, Facts, Interval, Paid, Plan, Training
 from genperf.formula import call
 from genperf.formula.amounts import amount
-from genperf.panel.configurations import most_measured, parts_given
+from genperf.panel.configurations import NEXT_DOUBLING, forecast_at, parts_given
 from genperf.panel.machine import PLACES
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE, beside, paid_for, price_of, quantities_of
 from genperf.prediction import Query, Schema, read_query
@@ -110,8 +110,6 @@ def measured_text(schema: Schema) -> str:
 
 
 # How far a page looks, in times the largest measured count.
-#: The answers are about it: one doubling, the nearest question there is.
-ANSWERED_MULTIPLE = 2.0
 #: Up to it efficiency and knee are looked for, as `explain` does.
 EVALUATED_MULTIPLE = 16.0
 #: The figures end there: three doublings, one more than a verdict trusts.
@@ -270,7 +268,7 @@ def place_of(
     along: str | None = None,
     whole: bool = True,
 ) -> Place:
-    """Choose a configuration: the target, or where most was measured at a plan's count, or twice the largest one.
+    """Choose a configuration: the target, at a plan's count or twice the largest one where it names none.
 
     Unless the curve is to be `whole`, it has the counts of growth to the configuration alone.
     """
@@ -282,15 +280,12 @@ def place_of(
             raise
         only, why = None if result.schema.varying else result.panel.axis.factor, error.message
         if only is not None:
-            configuration.setdefault(only.name, ANSWERED_MULTIPLE * only.upper)
+            configuration.setdefault(only.name, NEXT_DOUBLING * only.upper)
             why = f"measured at {count_text(only.upper, only.name)} only: efficiency and knee need a second count"
         return Place(result, question, result.query(configuration).single(ONE), why_not=why, only=only)
     name = factor.name
     counted = name in configuration or not {*PLACES}.isdisjoint(parts_given(result.panel, configuration))
-    if not counted:
-        machine = {column.name for column in result.panel.machine.columns.values()}
-        usual = {n: value for n, value in most_measured(result.panel, name).items() if n not in machine}
-        configuration = {**usual, **configuration, name: ANSWERED_MULTIPLE * factor.upper}
+    configuration = configuration if counted else forecast_at(result.panel, configuration, name)
     at = result.query(configuration).single(ONE)
     count, answered, work = float(at[name]), answering(result, at), work_of(result, question)
     steps = steps_along_workers(answered, at, name, max(count, EVALUATED_MULTIPLE * factor.upper), work=work)
@@ -332,7 +327,7 @@ def ladder_places(steps: Ladder, upto: float, further: float, most: int) -> Inde
 
 def page_ladder(count: float, steps: Ladder) -> Index:
     """Return the steps of the ladder of a page: up to the configuration, and one doubling at least."""
-    return ladder_places(steps, max(count, ANSWERED_MULTIPLE * steps.along.upper), count, PROPOSAL_ROWS // 2)
+    return ladder_places(steps, max(count, NEXT_DOUBLING * steps.along.upper), count, PROPOSAL_ROWS // 2)
 
 
 def with_intervals(count: float, steps: Ladder) -> Index:

@@ -1,12 +1,13 @@
 """A table stands wherever a model may: its columns are recognised, and the roles are printed as options."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import Shell, done, refusal, reply
+from helpers import Shell, csv_of, done, refusal, reply
 
 import genperf as gp
 from genperf.cli.decorators import assignments
@@ -179,6 +180,32 @@ def test_a_multiple_is_that_of_the_measured_values_at_every_door(shell: Shell, s
             answers = [shell(command, source, "--at", "gpus=64", "--at", f"model={m}", *ask) for m in (written, named)]
             assert answers[0][:2] == answers[1][:2], (command, source)
             assert answers[0][0] == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "count"),
+    [
+        ((), 16),
+        (("--at", "batch=32"), 16),
+        (("--at", "net=b"), 16),
+        # What goes beyond the runs in its size is no forecast beyond their counts as well.
+        (("--at", "batch=128"), 2),
+        (("--samples", "1.2B", "--deadline", "30d", "--price", "2/h"), None),
+    ],
+)
+def test_without_a_count_a_table_its_model_and_their_page_are_of_the_same_one(
+    shell: Shell, question: tuple[str, ...], count: int | None
+) -> None:
+    rows = ((n, batch, 500 * batch / 32 * n**0.05) for n in (1, 2, 4, 8) for batch in (32, 64))
+    of_groups = "net=b" in question
+    Path("runs.csv").write_text(NETS.to_csv(index=False) if of_groups else csv_of("gpus,batch,step_ms", rows))
+    done(shell, "fit", "runs.csv", "-o", "model.json")
+    answer = reply(shell, "ask", "runs.csv", *question)
+    assert count in (None, answer["at"]["gpus"])
+    assert reply(shell, "ask", "model.json", *question)["at"] == answer["at"]
+    done(shell, "report", "model.json", *question, "-o", "page.html")
+    summaries = re.findall(r'"summary":{"value":([\d.e+-]+)', Path("page.html").read_text())
+    assert float(summaries[-1]) == pytest.approx(answer["time"], rel=1e-6)
 
 
 def test_every_command_has_one_reading_of_names_with_counts(shell: Shell) -> None:
