@@ -68,6 +68,7 @@ from genperf.vocabulary.names import (
     WAYS,
     canonical_of,
     column_of,
+    counts_cores,
     counts_devices,
     is_relative,
     meant_by,
@@ -466,9 +467,10 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     if twin is not None:
         # The question counts in another column, of which the scale is a multiple.
         columns[scale].role, scale = "consequence", twin
-    # Of two columns of one count, `gpus` and `world_size`, the first is read, whichever a question names.
+    # Of two columns of one count, `world_size` and `gpus`, the devices or else the first is read, whichever is asked.
     level = names.get(scale)
     counts = [c for c in settings if level in LEVELS and names.get(c.name) == level]
+    counts.sort(key=lambda c: counts_cores(c.name))
     counts = [c for c in counts if np.array_equal(c.values, columns[scale].values)]
     first, *again = [c for c in counts if c.name not in reading.roles.columns] or [columns[scale]]
     reading.scale = scale = first.name

@@ -167,6 +167,11 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         csv_of("workers,speed", ((n, f"{4 * n**0.95:.3g}K/s" if n < 8 else "0.029M/s") for n in COUNTS)),
         ("workers=16",), (" samples/s at workers=16",), ("rate/s", "left out because"),
     ),
+    # A process of each device: these are counted.
+    "process": (
+        csv_of("mpi_ranks,gpus,s", ((n, n, 48 / n + 1) for n in COUNTS)),
+        ("gpus=16",), ("--extrinsic gpus", " at gpus=16"), ("share one machine",),
+    ),
     # The title of a table is named.
     "title": (
         "".join((_under("ResNet-50", "Images/sec", 1500), _under("BERT, 512 tokens", "Samples/sec", 11))),
