@@ -581,6 +581,20 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     plan: Planned | None = None
     #: The named levels of the series that is meant, where the table has several.
     series: Mapping[str, str] = {}
+
+    @cached_property
+    def start(self) -> Stage:
+        """The count that growth begins at, with what was measured there in the place of what is predicted."""
+        growth, start, slower = self.growth, self.growth.start, 1.0
+        measured, predicted = dict(self.runs_along).get(start.count), start.rate if growth.rated else start.value
+        if measured is not None and predicted:
+            slower = predicted / measured if growth.rated else measured / predicted
+        efficiency = start.efficiency
+        if efficiency is not None and start.count > growth.smallest.count:
+            efficiency = replace(efficiency, value=efficiency.value / slower)
+        rate, cost = (None if v is None else v * by for v, by in ((start.rate, 1.0 / slower), (start.cost, slower)))
+        return replace(start, value=start.value * slower, rate=rate, cost=cost, efficiency=efficiency)
+
     #: The column of what is no step of workers: its name, its unit, and how much of it a second is.
     column: tuple[str, str, float] | None = None
 

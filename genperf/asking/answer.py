@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from genperf.errors import GenperfError, counted, listed
-from genperf.facts import Curve, Facts, GrowthCounts, Interval, Stage
+from genperf.facts import Curve, Facts, GrowthCounts, Interval
 from genperf.panel.assemble import EARLIER
 from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import QUANTITIES
@@ -405,7 +405,7 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         return
     growth, expected = facts.growth, facts.expected
     rate = growth.throughput(expected.value)
-    beside = _beside(facts) if growth.grows else None
+    beside = facts.start if growth.grows else None
     if facts.column is not None:
         value = None if beside is None else facts.column[-1] * beside.value if rate is None else beside.rate
         yield _interval_row(likeliest.quantity, likeliest.expected, likeliest.unit, value)
@@ -470,19 +470,6 @@ def _interval_row(name: str, ends: Interval, unit: str, beside: float | None = N
     return Row(
         name, with_unit(middle, written), between, " ".join([*before, *[written] * (unit == SECONDS and len(before))])
     )
-
-
-def _beside(facts: Facts) -> Stage:
-    """Return the count that growth begins at, with what was measured there in the place of what is predicted."""
-    growth, start, slower = facts.growth, facts.growth.start, 1.0
-    measured, predicted = dict(facts.runs_along).get(start.count), start.rate if growth.rated else start.value
-    if measured is not None and predicted:
-        slower = predicted / measured if growth.rated else measured / predicted
-    efficiency = start.efficiency
-    if efficiency is not None and start.count > growth.smallest.count:
-        efficiency = replace(efficiency, value=efficiency.value / slower)
-    rate, cost = (None if v is None else v * by for v, by in ((start.rate, 1.0 / slower), (start.cost, slower)))
-    return replace(start, value=start.value * slower, rate=rate, cost=cost, efficiency=efficiency)
 
 
 def _money(facts: Facts) -> Iterator[Row]:

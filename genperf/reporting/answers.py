@@ -17,7 +17,7 @@ from genperf.search import suggest
 from genperf.words.answer import decision_sentence, next_line, record_line, verdict_line
 from genperf.words.growth import next_sentence, pays_judged, pays_sentence, percent_text, plan_sentence, turn_sentence
 from genperf.words.limit import limit_sentence, limit_short
-from genperf.words.numbers import capitalised, count_text, only_for_times, prose
+from genperf.words.numbers import capitalised, count_text, only_for_times, prose, singular, with_article
 from genperf.words.published import cause_named, exchange_sentence, normal_sentence, record_sentence
 from genperf.words.verdict import fits_text
 
@@ -141,22 +141,26 @@ def _normal(facts: Facts) -> list[Section]:
 def _band(place: Place, answer: Scaling) -> Section:
     """Return the answer about the efficiency."""
     count, largest, verdict = place.count, answer.steps.along.upper, place.expected.verdict
-    there, measured = (percent_text(answer.efficiency(n), answer.interval) for n in (count, largest))
+    there, at_largest = (percent_text(answer.efficiency(n), answer.interval) for n in (count, largest))
     at, reference = (count_text(n, answer.along) for n in (largest, answer.reference))
-    ratio = count / largest
+    start = None if place.facts is None else place.facts.start
+    if start is not None and start.count == largest and start.efficiency is not None:
+        # Of what was measured there.
+        at_largest = f"{100.0 * start.efficiency.value:.0f} %"
+    ratio, one = count / largest, with_article(singular(answer.along))
     beyond = f", {ratio:.3g} times the largest measured count," if ratio > 1 else ""
     assumption = "" if place.facts is None else place.facts.growth.assumption
     sentences = [capitalised(assumption)] if assumption else []
     sentences += [
-        f"At {place.shown}{beyond} a worker is predicted to do {there} of the work that it does at "
+        f"At {place.shown}{beyond} {one} is predicted to do {there} of the work that it does at "
         f"{reference} ({answer.kind} scaling)."
     ]
     if ratio > 1:
-        sentences.append(f"At {at}, the largest measured count, it is {measured}.")
+        sentences.append(f"At {at}, the largest measured count, it is {at_largest}.")
     # The whole interval lies above 100 % somewhere, as it is printed.
     if round(100.0 * float(np.nanmax(answer.curve["efficiency_lower"]))) > 100:
         sentences.append(
-            f"More than 100 % means that a worker does more than it did at {reference}: the smallest run was slow "
+            f"More than 100 % means that {one} does more than it did at {reference}: the smallest run was slow "
             "(too little memory, warm-up, another configuration), or a share of the work fits a cache."
         )
     # How often `auto` was right on published series that were predicted like this one.

@@ -161,7 +161,7 @@ def test_a_model_without_an_interval() -> None:
     member = replace(result.best, draws=result.best.constants[None, :])
     sure = dataclasses.replace(result, members=(member,), spread=Spread())
     answers = sheet_of(page(sure))["answers"]
-    assert re.search(r"a worker is predicted to do \d+ % of the work", answers[0]["sentences"][0])
+    assert re.search(r"an? \w+ is predicted to do \d+ % of the work", answers[0]["sentences"][0])
     assert not any("interval" in sentence for a in answers[:3] for sentence in a["sentences"])
 
 
