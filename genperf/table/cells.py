@@ -500,7 +500,10 @@ def _converted(
 
 
 def _target(name: str, units: Counter[str], kind: str, unit: str | None) -> tuple[str, float, float]:
-    """Return the unit that the cells of a column are converted to, with its size."""
+    """Return the unit that the cells of a column are converted to, with its size as numerator and denominator.
+
+    The `units` are those of the cells, each with how many have it; `kind` is their base unit; `unit` is the user's.
+    """
     if not kind:
         return "", 1.0, 1.0
     if kind == "s":
@@ -512,8 +515,10 @@ def _target(name: str, units: Counter[str], kind: str, unit: str | None) -> tupl
     else:
         target = header_of(name).unit
         if unit_of(target)[0] != kind:
+            # The header names no such unit: it is the most frequent one of the cells, or the base unit for a multiple.
             target = max((u for u in units if u), key=lambda u: units[u])
-            target = kind if unit_of(target)[1:] == (1.0, 1.0) or " " in target else target
+            is_multiple = " " in target  # `k tok/s`
+            target = kind if is_multiple or unit_of(target)[1:] == (1.0, 1.0) else target
     return (target, *unit_of(target)[1:])
 
 

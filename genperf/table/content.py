@@ -92,13 +92,18 @@ def files_of(source: str | Path) -> list[str]:
 
 
 def _files_in(folder: str) -> list[str]:
-    """Return the files in a folder and inside it, without hidden and empty ones; links to folders are not followed."""
+    """Return the files in a folder and inside it, without hidden and empty ones; links to folders are not followed.
+
+    Of a hidden folder beside files, such as the `.hydra` of a run, only the settings are read.
+    """
     files: list[str] = []
     for place, folders, names in os.walk(folder):
         hidden = os.path.basename(place).startswith(".") and place != folder
-        folders[:] = sorted(n for n in folders if not (n.startswith("__") or hidden or (n[0] == "." and not names)))
-        ends = (".yaml", ".yml") if hidden else ("",)
-        paths = (os.path.join(place, n) for n in sorted(names) if not n.startswith(".") and n.endswith(ends))
+        # What `walk` enters next are the folders that stay in its list.
+        beside_files = [n for n in folders if names or not n.startswith(".")]
+        folders[:] = [] if hidden else sorted(n for n in beside_files if not n.startswith("__"))
+        endings = (".yaml", ".yml") if hidden else ("",)
+        paths = (os.path.join(place, n) for n in sorted(names) if not n.startswith(".") and n.endswith(endings))
         files += [path for path in paths if os.path.isfile(path) and os.path.getsize(path)]
         if len(files) > MAX_FILES:
             what = f"holds more than {MAX_FILES:,} files"

@@ -368,25 +368,23 @@ def _digits(match: re.Match[str]) -> str:
 
 def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value: str, unit: str, clock: bool) -> bool:
     """Tell whether what a pattern matched is something else: part of another fact, a source file, a time of day."""
-    # `Throughput: 1 GPU: 250 img/s`
-    beside = _COUNTED.match(match.string, match.start("value"))
     counts = not {plain_name(key), f"{plain_name(key)}s"}.isdisjoint(_COUNT_WORDS) or (" per " in key and _counts(key))
     key_as_written = match.groupdict().get("key") or ""
-    return bool(
-        value in ("nan", "inf")
-        or (pattern in (_COUNTED, _IN_PATH) and not counts)
-        or (counts and unit and _kind_of(unit))  # `4 GPUs: 385 img/s`
-        or ("/" in unit and _kind_of(unit) and _COUNTED.search(key_as_written))  # `on 4 GPUs: 385 img/s`
-        or (pattern is _PAIR and is_result(key) and beside is not None and _counts(beside["key"]))
-        or (pattern is not _ALONE and _SOURCE_FILE.search(key))
-        or (pattern in (_OF, _ELAPSED) and header_of(key).kind != "time")
-        or (clock and _DAY_AND_HOUR.search(key))  # `I1231 01:43:56.9`
-        or (unit and canonical_time(key) is not None)  # `0.9 sec = 1.8 hours`
-        or (
-            pattern is _BARE
-            and (key.lower() in _BEFORE or canonical_time(key) is not None or not (clock or _stands_bare(key)))
-        )
-    )
+    if value in ("nan", "inf") or (pattern in (_COUNTED, _IN_PATH) and not counts):
+        return True
+    if unit and _kind_of(unit) and (counts or ("/" in unit and _COUNTED.search(key_as_written))):
+        return True  # `4 GPUs: 385 img/s`, `on 4 GPUs: 385 img/s`: the count is the fact
+    if pattern is _PAIR and is_result(key):
+        count_behind = _COUNTED.match(match.string, match.start("value"))
+        if count_behind is not None and _counts(count_behind["key"]):
+            return True  # `Throughput: 1 GPU: 250 img/s`
+    if (pattern is not _ALONE and _SOURCE_FILE.search(key)) or (clock and _DAY_AND_HOUR.search(key)):
+        return True  # `train.py: 12`, `I1231 01:43:56.9`
+    if pattern in (_OF, _ELAPSED) and header_of(key).kind != "time":
+        return True
+    if (unit or pattern is _BARE) and canonical_time(key) is not None:
+        return True  # `0.9 sec = 1.8 hours`
+    return pattern is _BARE and (key.lower() in _BEFORE or not (clock or _stands_bare(key)))
 
 
 def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> tuple[str, Any, str] | None:

@@ -384,17 +384,17 @@ _FRAMES = (
 
 
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
+    """Read a text by what it begins with: events, JSON, a web page, literals, an outline; else as a table or a log."""
     text = text.translate(_FRAMES)
     if delimiter is None and (events := of_events(text)) is not None and (log := source_of_log(events, name)):
         return log
     if JSON.match(text):
         text = notebook_text(text) or text
+    elif WEB_PAGE.match(text):
+        text = drawn_tables(text) or text
     else:
-        text = (
-            drawn_tables(text)
-            if WEB_PAGE.match(text)
-            else ("{" in text[:HEAD_BYTES] and of_exposition(text)) or of_literals(text) or of_outline(text)
-        ) or text
+        metrics = of_exposition(text) if "{" in text[:HEAD_BYTES] else None
+        text = metrics or of_literals(text) or of_outline(text) or text
     refuse_other_text(text, name)
     if delimiter is not None:
         return read_delimited(text, name, delimiter)
@@ -418,29 +418,31 @@ def _table_or_log(text: str, name: str) -> Source:
         source = read_delimited(text, name, None)
     except TableError:
         if (number := parts_of(text.strip())) is not None:
-            return source_of(
-                name, ["value"], [[text.strip()]], [1], units={"value": number.unit} if number.unit else {}
-            )
+            units = {"value": number.unit} if number.unit else {}
+            return source_of(name, ["value"], [[text.strip()]], [1], units=units)
         if is_log(text) and (log := source_of_log(text, name)) is not None:
             return log
         if (table := cut_table(text)) is None:
             raise
         return read_delimited(table, name, "\t")
-    # A line of a log was taken for the header.
-    doubtful = (
+    columns = source.cells.values()
+    header_may_be_fact = (
         not len(source)
         or source.ragged
-        or sum(any(map(label, cells)) for cells in source.cells.values()) == 1
-        or alike([*source.cells], [label(cells[0]) for cells in source.cells.values()])
+        or sum(any(map(label, cells)) for cells in columns) == 1
+        or alike([*source.cells], [label(cells[0]) for cells in columns])
     )
-    facts = begins_with_facts(text, source.delimiter in (" ", RUNS)) or (doubtful and is_log(text))
-    results = (cells for name, cells in source.cells.items() if is_result(name))
-    measured = facts or source.delimiter != "|" or any(mostly_numbers(seconds_of(labels(cells))) for cells in results)
-    if not measured and not is_of_scale(source.cells, named=False):
-        # A log may hold a table of something else, as of the devices.
-        log = source_of_log(_DRAWN_LINE.sub("", text), name)
-        return log if log is not None and log.steady else source
-    return (source_of_log(text, name) or source_of_settings(text, name) if facts else None) or source
+    if begins_with_facts(text, source.delimiter in (" ", RUNS)) or (header_may_be_fact and is_log(text)):
+        return source_of_log(text, name) or source_of_settings(text, name) or source
+    if source.delimiter != "|":
+        return source
+    results = (labels(cells) for header, cells in source.cells.items() if is_result(header))
+    has_result = any(mostly_numbers(seconds_of(texts)) for texts in results)
+    if has_result or is_of_scale(source.cells, named=False):
+        return source
+    # A log may hold a drawn table of something else, as of the devices.
+    log = source_of_log(_DRAWN_LINE.sub("", text), name)
+    return log if log is not None and log.steady else source
 
 
 def open_files(

@@ -348,16 +348,17 @@ def _are_repeats(kind: str, stem: str, numbers: Sequence[int], columns: Sequence
     """Tell whether columns are one measurement made again: by a word for a run, or by how little the values differ."""
     named = _REPEAT.fullmatch(stem) is not None
     if not _count_up(numbers):
-        return named and kind == "after"
+        return named and kind == "after"  # `run 2 | run 5`: of the repeats some are left
     if kind == "ordinal" or (named and kind in ("after", "given")):
         return True
+    # `time 1 | time 2 | time 3` are repeats where the values of a row hardly differ.
     if kind != "measured" or len(numbers) < 3:
         return False
     values = np.array([[_float(cell) for cell in column] for column in columns])
-    rows = values[:, np.all(np.isfinite(values) & (values > 0.0), axis=0)]
+    of_full_rows = values[:, np.all(np.isfinite(values) & (values > 0.0), axis=0)]
     with np.errstate(over="ignore", invalid="ignore"):
-        spreads = rows.std(axis=0) / rows.mean(axis=0)
-    return bool(rows.size) and bool(np.median(spreads) < SCATTER)
+        spreads = of_full_rows.std(axis=0) / of_full_rows.mean(axis=0)
+    return bool(of_full_rows.size) and bool(np.median(spreads) < SCATTER)
 
 
 def _count_up(numbers: Sequence[int]) -> bool:
