@@ -523,25 +523,31 @@ def _closing(answer: Answer, width: int) -> Iterator[Text]:
 
 
 def _picture(curve: Curve, width: int, rows: int) -> list[Text]:
-    """Return the measured points and the predicted band along the count; nothing without the library that draws it."""
+    """Return lines with the measured points and the predicted band on logarithmic axes; none without what draws it."""
     if find_spec("uniplot") is None or len(curve.counts) < 2:
         return []
     from uniplot import plot_to_string
 
-    counts, columns = np.log2(curve.counts), width - COLUMNS[0] - 3
+    # Left of the band stand the labels and `┤`; two columns at the right stay free.
+    columns = width - COLUMNS[0] - 3
+    log_counts = np.log2(curve.counts)
     values, lower, upper = np.log([interval.ends for interval in curve.values]).T
-    runs = np.log(np.array(curve.measured).reshape(-1, 2))
-    least, most = np.min([*lower, *runs[:, 1]]), np.max([*upper, *runs[:, 1]])
+    measured = np.log([value for _, value in curve.measured])
+    least, most = np.min([*lower, *measured]), np.max([*upper, *measured])
+    height = max(most - least, 1e-9)  # above zero also of a flat band
+    marked = {*(count for count, _ in curve.measured), curve.counts[0], curve.counts[-1]}
+    shares_of_width = {n: (np.log2(n) - log_counts[0]) / (log_counts[-1] - log_counts[0]) for n in marked}
+    column_of = {n: round(float(share * (columns - 1))) for n, share in shares_of_width.items()}
     drawn = plot_to_string(
-        xs=[counts] * 3,
+        xs=[log_counts] * 3,
         ys=[lower, upper, values],
         lines=True,
         color=["cyan", "cyan", "blue"],
         character_set="braille",
         width=columns,
         height=rows,
-        x_min=counts[0],
-        x_max=counts[-1],
+        x_min=log_counts[0],
+        x_max=log_counts[-1],
         y_min=least,
         y_max=most,
         x_gridlines=[],
@@ -551,33 +557,30 @@ def _picture(curve: Curve, width: int, rows: int) -> list[Text]:
     )
     framed = [line for line in drawn.splitlines() if line.startswith("│")]
     canvas = [text[1 : text.plain.rindex("│")] for text in map(Text.from_ansi, framed)][:rows]
-    for count, value in runs:
-        place = round((count / np.log(2.0) - counts[0]) / (counts[-1] - counts[0]) * (columns - 1))
-        row = canvas[min(rows - 1, int((most - value) / max(most - least, 1e-9) * rows))]
-        if 0 <= place < len(row):
-            row.plain, spans = f"{row.plain[:place]}{MEASURED}{row.plain[place + 1 :]}", row.spans
-            row.spans = [span for span in spans if span.end <= len(row)]
-            row.stylize("bold red", place, place + 1)
+    for (count, _), log_value in zip(curve.measured, measured, strict=True):
+        place = column_of[count]
+        row = min(rows - 1, int((most - log_value) / height * rows))
+        line = canvas[row]
+        if 0 <= place < len(line):
+            canvas[row] = Text.assemble(line[:place], (MEASURED, "bold red"), line[place + 1 :])
     # In the unit in which the row of the answer has it.
     _, top, bottom, unit = durations_text(curve.values[-1].value, *np.exp([most, least]).tolist(), unit=curve.unit)
     sides = [top, *[""] * (rows - 2), bottom]
     if rows > 2:
         sides[1] = unit or curve.name
     lines = [
-        Text.assemble((f"{side[: COLUMNS[0]].rjust(COLUMNS[0])}┤", "dim"), row)
-        for side, row in zip(sides, canvas, strict=True)
+        Text.assemble((f"{side[: COLUMNS[0]].rjust(COLUMNS[0])}┤", "dim"), line)
+        for side, line in zip(sides, canvas, strict=True)
     ]
-    return [*lines, _axis(curve, counts, columns)]
+    return [*lines, _axis(column_of, columns, f"{MEASURED} measured" if curve.measured else "")]
 
 
-def _axis(curve: Curve, counts: np.ndarray, width: int) -> Text:
-    """Return the axis of the counts: the measured ones and the ends, where there is room."""
-    cells = [" "] * (width + 6)
-    for count in sorted({*(count for count, _ in curve.measured), curve.counts[0], curve.counts[-1]}, reverse=True):
-        place = round((np.log2(count) - counts[0]) / (counts[-1] - counts[0]) * (width - 1))
+def _axis(column_of: Mapping[float, int], width: int, legend: str) -> Text:
+    """Return the axis of the counts, each written at its column where there is room, the largest first."""
+    cells = [" "] * width
+    for count in sorted(column_of, reverse=True):
         text = f"{count:g}"
-        start = max(0, min(place, width - len(text)))
+        start = max(0, min(column_of[count], width - len(text)))
         if all(cell == " " for cell in cells[max(0, start - 2) : start + len(text) + 2]):
             cells[start : start + len(text)] = text
-    legend = f"{MEASURED} measured" if curve.measured else ""
     return Text(legend.ljust(COLUMNS[0]) + "└" + "".join(cells).rstrip(), style="dim")

@@ -382,17 +382,17 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     seed: int
 
     def answered(self, at: dict[str, str]) -> Answer:
-        """Return the answers of the wanted quantity, or of all."""
+        """Return the answers at a configuration, of the wanted quantity or of all, the likeliest first."""
         reading, source = self.reading, self.opened.source
-        alone = self.opened.want is not None or self.opened.given.measured_column is not None
-        name, *others = reading.quantities[: 1 if alone else None]
+        one_quantity = self.opened.want is not None or self.opened.given.measured_column is not None
+        name, *others = reading.quantities[: 1 if one_quantity else None]
         # What is the same in every run tells nothing.
         others = [n for n in others if reading.columns[n].varies]
         if self.opened.want is not None and (answer := self._wanted_of_another(name, at)) is not None:
             return answer
         model, table = self.fitted(name)
         scale = next((f for f in model.schema.factors if f.name == reading.scale), None)
-        if table.rejected and scale is not None and scale.distinct < min(2, len(np.unique(self._counts))):
+        if table.rejected and scale is not None and scale.distinct < 2 and len(np.unique(self._counts)) > 1:
             what = f"only {scale.name}={scale.upper:g} can be used: {_left_out(table)}"
             raise TableError(what, hint="mend these rows; genperf check shows them", where=source.name)
         model, configuration = self._question_of(model, at)
@@ -406,42 +406,45 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             facts = replace(full.facts, series=series, column=self._column_of_no_step(name, model))
             if facts.expected.is_time and self._unit(name) == "x":
                 # A time over another has no seconds.
-                over, drawn = replace(facts.expected, unit="x"), facts.find_curve
-                facts = replace(facts, expected=over, find_curve=lambda: replace(drawn(), unit="x"))
+                expected, curve_in_seconds = replace(facts.expected, unit="x"), facts.find_curve
+                facts = replace(facts, expected=expected, find_curve=lambda: replace(curve_in_seconds(), unit="x"))
             full = replace(full, facts=facts)
         # What was measured at the same configuration, with what the question left open.
         taken = {} if full is None else {n: label(value) for n, value in full.taken.items()}
         likeliest, sentence = self._value(name, model, configuration, full), self._measured(name, {**taken, **at})
         if sentence and (full is None or full.facts is None or full.facts.measured is None):
             likeliest = replace(likeliest, texts={"measured": sentence, **likeliest.texts})
-        along = stack_of(model.members) is None
-        answers, notes = self._beside(others, at, {name: likeliest}, along)
-        placed = not {meant_by(n) for n in at}.isdisjoint(PLACES)
-        beyond = ""
-        if not placed and along and reading.scale not in at:
-            farthest = {reading.scale or "": float(FARTHEST_MULTIPLE * np.nanmax(self._counts))}
-            value = self._value(name, model, farthest, None)
-            beyond = f"At {join_values(farthest)}, {value.quantity}: {value.ends}."
-        # A line for each other series that the question may mean.
-        in_others = []
-        for levels in self.series.others:
-            another = replace(self, series=_series(reading, {**at, **levels}))
-            with suppress(GenperfError):
-                other_model, _ = another.fitted(name)
-                value = another._value(name, *another._question_of(other_model, at), None)
-                in_others.append(f"{join_values(levels)}: {value.ends}")
+        one_curve = stack_of(model.members) is None
+        answers, notes = self._beside(others, at, {name: likeliest}, one_curve)
+        in_others = [self._in_another_series(name, at, levels) for levels in self.series.others]
+        count_is_open = reading.scale not in at and {meant_by(n) for n in at}.isdisjoint(PLACES)
         return Answer(
-            tuple(answers.values()),
-            None if full is None else full.facts,
-            reading,
-            (*(step.text for step in source.steps), *notes, *self._notes(name, model, table)),
-            {**self.series.taken, **(full.taken if full is not None else {})},
-            tuple(in_others),
-            beyond,
-            _read_back(source, table),
-            sentence,
-            tuple(n for n in reading.left_out if n not in answers),
+            answers=tuple(answers.values()),
+            facts=None if full is None else full.facts,
+            reading=reading,
+            notes=(*(step.text for step in source.steps), *notes, *self._notes(name, model, table)),
+            taken={**self.series.taken, **(full.taken if full is not None else {})},
+            beyond=self._far_beyond(name, model) if one_curve and count_is_open else "",
+            others=tuple(line for line in in_others if line is not None),
+            read_back=_read_back(source, table),
+            measured=sentence,
+            left_out=tuple(n for n in reading.left_out if n not in answers),
         )
+
+    def _far_beyond(self, name: str, model: FitResult) -> str:
+        """Return the prediction at eight times the largest count in a sentence."""
+        farthest = {self.reading.scale or "": float(FARTHEST_MULTIPLE * np.nanmax(self._counts))}
+        value = self._value(name, model, farthest, None)
+        return f"At {join_values(farthest)}, {value.quantity}: {value.ends}."
+
+    def _in_another_series(self, name: str, at: dict[str, str], levels: dict[str, str]) -> str | None:
+        """Return a line for another series that the question may mean; None where it cannot be fitted."""
+        another = replace(self, series=_series(self.reading, {**at, **levels}))
+        with suppress(GenperfError):
+            model, _ = another.fitted(name)
+            value = another._value(name, *another._question_of(model, at), None)
+            return f"{join_values(levels)}: {value.ends}"
+        return None
 
     def _wanted_of_another(self, name: str, at: dict[str, str]) -> Answer | None:
         """Return the answer of a wanted column that follows from the likeliest quantity, as it is answered beside it.
@@ -498,14 +501,14 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         return ask_model(model, configuration, question)
 
     def _beside(
-        self, others: list[str], at: dict[str, str], answers: dict[str, Value], along: bool
+        self, others: list[str], at: dict[str, str], answers: dict[str, Value], one_curve: bool
     ) -> tuple[dict[str, Value], list[str]]:
         """Return the answers with those of other quantities, in order, and notes on those that have none.
 
         What follows from an answer by arithmetic is not fitted; a model of several factors takes seconds.
         """
         reading, notes = self.reading, list[str]()
-        most = MAX_QUANTITIES if along else max(1, MOST_CELLS // len(self._counts))
+        most = MAX_QUANTITIES if one_curve else max(1, MOST_CELLS // len(self._counts))
         if self.opened.want is None:
             arithmetic = [c for c in reading.with_role("ratio", "consequence") if c.follows is not None]
             others += [c.name for c in arithmetic if MONEY not in c.reasons or c.kind != "rate"]  # prices are given

@@ -301,30 +301,33 @@ def _phase(table: Table | PredictedFrom, part: str, chosen: list[int]) -> Array:
 
 def _cause(evidence: CauseEvidence, runs: Runs, chances: Mapping[str, float]) -> Cause:
     """Return a cause with what speaks for it, and against it: a run far off its law, rivals, what was not measured."""
-    form, cause = evidence.form, evidence.form.cause
-    row = int(np.argmax(np.where(runs.slow, runs.devices, 0.0)))
-    shares = {name: _percent(float(time[row] / evidence.parts["total"][row])) for name, time in evidence.parts.items()}
+    form, cause, predicted = evidence.form, evidence.form.cause, evidence.parts["total"]
+    # The texts of a form are about the slow configuration of most devices.
+    largest = int(np.argmax(np.where(runs.slow, runs.devices, 0.0)))
+    shares = {name: _percent(float(time[largest] / predicted[largest])) for name, time in evidence.parts.items()}
+    # A form has one parameter that differs from a sound step, or none.
     wrong = next((evidence.values[f"wrong {name}"] for name in form.wrong), 1.0)
     usual = "what the hinted rate needs" if runs.exchange is not None else "a usual one"
-    about = {
+    values_in_texts = {
         **shares,
-        "place": runs.places[row],
+        "place": runs.places[largest],
         "usual": usual if runs.slow.all() else "that of the sound runs",
         "wrong": wrong,
         "more": _percent(wrong),
     }
-    away = np.log(runs.seconds / evidence.parts["total"])
-    farthest, texts = int(np.argmax(np.abs(away))), []
-    if abs(away[farthest]) > CONTRADICTING_MISFITS * SOUND_STEP["misfit"][0]:
-        much = f"{_percent(abs(float(np.expm1(away[farthest]))))} {'slower' if away[farthest] > 0.0 else 'faster'}"
-        texts.append(f"the run at {runs.places[farthest]} is {much} than that")
+    log_ratios = np.log(runs.seconds / predicted)
+    farthest, against = int(np.argmax(np.abs(log_ratios))), []
+    log_ratio = float(log_ratios[farthest])
+    if abs(log_ratio) > CONTRADICTING_MISFITS * SOUND_STEP["misfit"][0]:
+        difference = f"{_percent(abs(float(np.expm1(log_ratio))))} {'slower' if log_ratio > 0.0 else 'faster'}"
+        against.append(f"the run at {runs.places[farthest]} is {difference} than that")
     rivals = [c for c in chances if c != cause and chances[c] >= AS_WELL * chances[cause]]
     if rivals:
-        texts.append(f"as likely: {', '.join('no cause' if c == NONE else c for c in rivals)}")
+        against.append(f"as likely: {', '.join('no cause' if c == NONE else c for c in rivals)}")
     if len(np.unique(runs.batch[runs.slow])) == 1 and not runs.jobs:
-        texts.append("one batch was measured: a second one tells computation from exchange")
-    against = "; ".join(texts) or "nothing in these runs"
-    return Cause(cause, chances[cause], form.supports.format(**about), against, form.decide_by.format(**about))
+        against.append("one batch was measured: a second one tells computation from exchange")
+    supports, decide_by = (text.format(**values_in_texts) for text in (form.supports, form.decide_by))
+    return Cause(cause, chances[cause], supports, "; ".join(against) or "nothing in these runs", decide_by)
 
 
 def _percent(part: float) -> str:

@@ -150,11 +150,11 @@ def _rate_unit(result: FitResult) -> str:
     """Return the unit of the throughput: `images/s` of `images_per_s`, else samples, or the steps of one worker."""
     schema = result.schema
     if schema.share is not None:
-        return schema.share[1]
+        return schema.share[1]  # its unit
     if schema.target.throughput:
         return rate_unit(schema.target.samples)
-    of_group = {column_of(name, schema.group) for name in ("batch", "global_batch")}
-    counts_samples = result.panel.step.known == "columns" or of_group != {None}
+    group_has_batch = any(column_of(name, schema.group) is not None for name in ("batch", "global_batch"))
+    counts_samples = result.panel.step.known == "columns" or group_has_batch
     return "samples/s" if counts_samples else "worker steps/s"
 
 

@@ -63,12 +63,13 @@ def place_text(place: PublishedPlace) -> str:
     """Return published values, and where a value lies among them."""
     sources = counted(place.sources, "source")
     if place.of == "busbw":
-        low, high, median = (three_digits(end / 1e9) for end in (place.low, place.high, place.median))
-        ends = f"{low} – {high} GB/s, median " if place.runs > 1 else ""
-        return f"{counted(place.runs, 'published test')} {place.among} from {sources}: {ends}{median} GB/s"
+        low, high, median = (three_digits(speed / 1e9) for speed in (place.low, place.high, place.median))
+        before = f"{low} – {high} GB/s, median " if place.runs > 1 else ""
+        return f"{counted(place.runs, 'published test')} {place.among} from {sources}: {before}{median} GB/s"
     usual = f"nine in ten {100 * place.low:.0f} – {100 * place.high:.0f} %, median {100 * place.median:.0f} %"
-    judged = f"{judged_text(place)} of ".removeprefix(" of ")
-    return f"{judged}{place.runs} published {place.among} from {sources}: {usual}"
+    judged = judged_text(place)
+    published = f"{place.runs} published {place.among} from {sources}: {usual}"
+    return f"{judged} of {published}" if judged else published
 
 
 def normal_text(published: Published) -> str:
