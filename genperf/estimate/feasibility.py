@@ -313,9 +313,9 @@ def _of_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | N
         scales = np.array([1.0 / _middle(row[row > 0.0]) for row in sizes])
     scales = scales * _middle(runs.measured[np.isfinite(runs.measured)]) / _middle(scales @ sizes)
     law = _MemoryLaw(np.log(np.maximum(sizes * scales[:, None], 1e-300)), list(nodes_of_terms), factors, runs)
-    theta, slope, capacity, _, powers, room, need = law.split(law.solved(np.ones(rows)))
+    theta, log_sharpness, capacity, _, powers, room, need = law.split(law.solved(np.ones(rows)))
     kappa, likely = runs.calibrated(lambda train: law.margins(law.solved(train.astype(float)))[0])
-    sharpness = float(np.exp(slope[0])) * kappa
+    sharpness = float(np.exp(log_sharpness[0])) * kappa
     values = [_rounded(float(value)) for value in scales * np.exp(theta)]
     terms = [call("multiply", value, node) for value, node in zip(values, nodes_of_terms.values(), strict=True)]
     text = render(chain("add", terms))
@@ -360,8 +360,8 @@ class _MemoryLaw:
 
     def __init__(self, parts: Array, names: list[str], factors: Panel, runs: _Outcomes) -> None:
         self.parts, self.runs, self.signs, self.levels = parts, runs, runs.signs, runs.at_levels
-        self.there = np.isfinite(runs.measured)
-        self.logs = np.log(np.where(self.there, runs.measured, 1.0))
+        self.has_memory = np.isfinite(runs.measured)
+        self.log_memory = np.log(np.where(self.has_memory, runs.measured, 1.0))
         powers, levels = runs.scaled.shape[1], self.levels.shape[1]
         self.places = np.cumsum([len(parts), 1, 1, 1, powers, levels])
         scatter = np.log(NEED_SCATTER)
@@ -380,35 +380,44 @@ class _MemoryLaw:
 
     def margins(self, z: Array) -> tuple[Array, Array, Array]:
         """Return by how much each run fits, in standard deviations, ln M without levels, and each part's share of M."""
-        theta, slope, capacity, _, powers, room, need = self.split(z)
-        raised = self.parts + theta[:, None]
-        top = raised.max(axis=0)
-        shares = np.exp(raised - top)
-        total = shares.sum(axis=0)
-        log_need = top + np.log(total) + self.runs.scaled @ powers
+        theta, log_sharpness, capacity, _, powers, room, need = self.split(z)
+        log_parts = self.parts + theta[:, None]
+        # The largest part is taken out, so that no exponential overflows.
+        largest = log_parts.max(axis=0)
+        parts = np.exp(log_parts - largest)
+        total = parts.sum(axis=0)
+        log_need = largest + np.log(total) + self.runs.scaled @ powers
         headroom = capacity[0] + self.levels @ (room - need) - log_need
-        return np.asarray(float(np.exp(slope[0])) * headroom), log_need, shares / total
+        return np.asarray(float(np.exp(log_sharpness[0])) * headroom), log_need, parts / total
 
     def cost(self, counted: Array, z: Array) -> tuple[float, Array]:
-        """Return −ln of the posterior, given the runs that count, and its slopes."""
-        _, slope, _, noise, _, _, need = self.split(z)
-        sharpness, precision = float(np.exp(slope[0])), np.exp(-noise[0])
+        """Return −ln of the posterior, but for a constant, and its slopes by z; `counted` is 1 of a run that counts.
+
+            −Σ ln Φ(±η) + Σ (½r² + ln σ) + ½Σ ((z − mean)/sd)²,    η = s·(c + Σ_l γ_l − ln M),    r = (ln m − ln M)/σ
+
+        The second sum is over the runs whose memory m was measured.
+        """
+        _, log_sharpness, _, log_noise, _, _, need = self.split(z)
+        sharpness, precision = float(np.exp(log_sharpness[0])), np.exp(-log_noise[0])
         margin, log_need, shares = self.margins(z)
         logarithm, density = _likelihood(self.signs, margin)
-        pull = -self.signs * counted * density
-        there = counted * self.there
-        residuals = there * (self.logs - (log_need + self.levels @ need)) * precision
-        off = np.where(np.isfinite(self.sds), (z - self.means) / self.sds, 0.0)
-        value = -(counted @ logarithm) + 0.5 * residuals @ residuals + noise[0] * there.sum() + 0.5 * off @ off
-        by_need = -sharpness * pull - residuals * precision
+        has_memory = counted * self.has_memory
+        residuals = has_memory * (self.log_memory - (log_need + self.levels @ need)) * precision
+        # A constant without a prior (sd = ∞) costs nothing.
+        deviations = np.where(np.isfinite(self.sds), (z - self.means) / self.sds, 0.0)
+        value = -(counted @ logarithm) + 0.5 * residuals @ residuals + log_noise[0] * has_memory.sum()
+        value += 0.5 * deviations @ deviations
+        by_margin = -self.signs * counted * density
+        by_log_need = -sharpness * by_margin - residuals * precision
+        # By θ; ln s, c and ln σ; β; γ; δ.
         slopes = [
-            shares @ by_need,
-            [pull @ margin, sharpness * pull.sum(), there.sum() - residuals @ residuals],
-            self.runs.scaled.T @ by_need,
-            sharpness * self.levels.T @ pull,
-            self.levels.T @ by_need,
+            shares @ by_log_need,
+            [by_margin @ margin, sharpness * by_margin.sum(), has_memory.sum() - residuals @ residuals],
+            self.runs.scaled.T @ by_log_need,
+            sharpness * self.levels.T @ by_margin,
+            self.levels.T @ by_log_need,
         ]
-        return float(value), np.concatenate(slopes) + np.where(np.isfinite(self.sds), off / self.sds, 0.0)
+        return float(value), np.concatenate(slopes) + np.where(np.isfinite(self.sds), deviations / self.sds, 0.0)
 
     def solved(self, counted: Array) -> Array:
         """Return the most likely constants, given the runs that count, β inside its bounds."""

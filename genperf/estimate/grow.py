@@ -65,7 +65,8 @@ def huber_weights(predicted: Array, measured: Array, weights: Array) -> Array:
         w_i · min(1, k·s/|r_i|),  r = T/t − 1,  s = 1.4826·median |r|
 
     (Huber 1981, "Robust Statistics", with the scale of Hampel.) Repeated, this is a Huber loss that bends at k
-    standard deviations of this table's residuals, not at a fixed percentage.
+    standard deviations of this table's residuals, not at a fixed percentage. The predictions T and the weights w have
+    shape (fits, rows), the measured times t shape (rows,); each fit has its own s, of the rows with a weight.
 
     Examples
     --------
@@ -76,6 +77,7 @@ def huber_weights(predicted: Array, measured: Array, weights: Array) -> Array:
         residuals = np.abs(predicted / measured - 1.0)
     residuals = np.where(np.isfinite(residuals), residuals, np.inf)
     middle = np.nanmedian(np.where(weights > 0.0, residuals, np.nan), axis=1, keepdims=True)
+    # A perfect fit has no scale, and every row its weight.
     bend = HUBER_BEND * MAD_TO_SD * middle + 1e-12
     return np.asarray(weights * np.minimum(1.0, bend / np.maximum(residuals, bend)))
 

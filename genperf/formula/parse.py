@@ -230,6 +230,7 @@ class _Reader:
         return Call(function, tuple(arguments))
 
     def constant(self, node: ast.expr, value: Any) -> Node:
+        """Return a number or a text that stands in the formula."""
         if isinstance(value, str):
             return Text(value)
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -240,6 +241,7 @@ class _Reader:
         return Number(float(value))
 
     def name(self, node: ast.expr, word: str) -> Node:
+        """Return a name that the formula may read."""
         name = self.quoted.get(word, word)
         if word in CALLABLE:
             self.refuse(node, f"'{word}' is a function and needs brackets")
@@ -283,17 +285,19 @@ class _Reader:
         return chain(function, parts)
 
     def comparison(self, node: ast.Compare, depth: int) -> Node:
+        """Read comparisons in a row, `a < b < c` as `a < b and b < c`: of numbers, or of a text column with a text."""
         comparisons: list[Node] = []
         sides = [node.left, *node.comparators]
         for left, op, right in zip(sides, node.ops, sides[1:], strict=False):
             if type(op) not in _OPERATORS:
                 self.refuse(node, "only < <= > >= == != compare")
             pair = (self.node(left, depth + 1), self.node(right, depth + 1))
-            named = [side.name for side in pair if isinstance(side, Name)]
-            if {type(side) for side in pair} == {Text, Name} and (self.any_text or named[0] in self.texts):
+            columns = [side.name for side in pair if isinstance(side, Name)]
+            has_text = any(isinstance(side, Text) for side in pair)
+            if has_text and columns and (self.any_text or columns[0] in self.texts):
                 if not isinstance(op, ast.Eq | ast.NotEq):
                     self.refuse(node, "texts are compared with == or !=")
-            elif any(isinstance(side, Text) for side in pair) or not self.texts.isdisjoint(named):
+            elif has_text or not self.texts.isdisjoint(columns):
                 self.refuse(node, "a text can only be compared with a text column")
             else:
                 pair = (self.checked_number(left, pair[0]), self.checked_number(right, pair[1]))

@@ -117,7 +117,10 @@ def with_computation(
     total: str | None = None,
     shapes: Sequence[Constant] = (),
 ) -> Expression:
-    """Write `T = c + a·w + the exchange`, with one worker's work w; where that must be `known` and is not, without."""
+    """Write `T = c + a·w + the exchange`, with one worker's work w, in laws of a whole job (`job`) its share of that.
+
+    Where the work must be `known` and no column shows it, there is no `a·w`; where w is always the same, no `c`.
+    """
     work = share(factors, job=job)
     compute = {} if known and not work.known else {"compute": work.of("a")}
     terms = {"constant": "c", **compute, **exchange}

@@ -86,17 +86,18 @@ def build(
 
     Where w is always the same, t_u is left in t_f, and t_h2d in t_io. Without overlap t_h2d is in t_f. Without nodes
     t_io has no g and is one with t_h2d, and t_c is one ring of n. A phase with a measured column has separate terms,
-    the passes t_f = a_f·w + c_f and t_b = a_b·w + c_b; a measured exchange may be one with servers or among peers.
+    the passes t_f = a_f·w + c_f and t_b = a_b·w + c_b; a measured exchange may be one with servers or among peers
+    (`by`). Without `updated` there is no t_u.
     """
     work = share(factors)
     exchange, reading, passes = by(factors), _reading(factors, work, overlap), _passes(factors, work)
     update = {"update": "u"} if updated else {}
     terms, total = {**reading, **passes, **exchange, **update}, _total(overlap, reading, exchange, update)
-    # What a fit cannot separate from another term where the work is constant, with that other.
+    # Term → the one beside which, where that is constant, it is left out: a fit cannot separate two constants.
     unmeasured = [name for name in PASSES if name not in factors.phases]
     spare = {"update": unmeasured[0]} if unmeasured and "update" not in factors.phases else {}
     if "input" in reading and factors.phases.isdisjoint(READING):
-        spare["transfer"] = "transfer"
+        spare["transfer"] = "transfer"  # the input stands for both where it is constant
     return compose(family, terms, factors, total, [SERIAL], spare)
 
 

@@ -347,14 +347,17 @@ def speedup(answer: Scaling, rows: pd.DataFrame, limit: float) -> Figure:
     curve = answer.curve[answer.curve[answer.along] <= rows[answer.along].max()]
     x, largest = curve[answer.along].to_numpy(float), answer.steps.along.upper
     measured = rows[rows["kind"] == "measured"]
-    for ax, name, scale, by in ((axes[0], "speedup", 1.0, x / x[0]), (axes[1], "efficiency", 100.0, 1.0)):
-        low, middle, high = (scale * by * curve[f"efficiency{end}"] for end in ("_lower", "", "_upper"))
+    # Both are the efficiency times what perfect scaling has: the count over the first one, or 100 %.
+    perfect_scaling = {"speedup": x / x[0], "efficiency": np.full_like(x, 100.0)}
+    for ax, (name, perfect) in zip(axes, perfect_scaling.items(), strict=True):
+        low, middle, high = (perfect * curve[f"efficiency{end}"] for end in ("_lower", "", "_upper"))
         banded(ax, x, low, high, answer.interval)
-        ax.plot(x, scale * by * np.ones_like(x), color=INK, linestyle=":", label="perfect")
+        ax.plot(x, perfect, color=INK, linestyle=":", label="perfect")
         for selected, style, label in ((x <= largest, "-", "fitted"), (x >= largest, "--", "extrapolated")):
             if selected.sum() > 1:
                 ax.plot(x[selected], middle[selected], color=BLUE, linewidth=2.0, linestyle=style, label=label)
-        ax.plot(measured[answer.along], scale * measured[name], "o", color=INK, markersize=5, label="measured")
+        shown_values = measured[name] * (100.0 if name == "efficiency" else 1.0)
+        ax.plot(measured[answer.along], shown_values, "o", color=INK, markersize=5, label="measured")
         doubling_axis(ax, answer.along, x)
     plain_numbers(axes[0])
     axes[0].set_ylabel(f"speed-up over {shown(answer.along)} = {answer.reference:g}")
