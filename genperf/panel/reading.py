@@ -583,6 +583,9 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         _take_relative(reading)
     numeric = [c for c in reading.with_role("measured") if len(c.known)]
     total, columns = _total_of(numeric), reading.columns
+    if total is None and measured_column is None and want is None and len(numeric) > LEAST_PHASES:
+        total = _sum_of_phases(reading, numeric)
+        numeric += [] if total is None else [columns[total]]
     # A column with zeros, in few rows, or with one number of many digits in all was not measured in each run.
     names = sorted(
         ranked(numeric, list(columns)),
@@ -643,6 +646,19 @@ def _total_of(measured: Sequence[TableColumn]) -> str | None:
                     column.header = replace(column.header, kind="time", unit="s")
             return columns[int(is_sum.argmax())].name
     return None
+
+
+def _sum_of_phases(reading: Reading, measured: Sequence[TableColumn]) -> str | None:
+    """Add the time of a step where its phases alone were measured, forward and backward among them; return its name."""
+    words, units = [words_in(c.name) for c in measured], {c.header.unit for c in measured}
+    phases = [any(not of_name.isdisjoint(PHASES[phase]) for of_name in words) for phase in ("forward", "backward")]
+    of_steps = all(c.kind == "time" and not c.header.of for c in measured)
+    if not (all(phases) and of_steps and len(units) == 1):
+        return None
+    name = f"step_{units.pop()}"
+    reading.columns[name] = column_from(name, np.sum([c.values for c in measured], axis=0).tolist(), role="measured")
+    reading.derived[name] = "+".join(quote_name(c.name) for c in measured)
+    return name
 
 
 def _take_relative(reading: Reading) -> None:

@@ -167,6 +167,11 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         csv_of("workers,speed", ((n, f"{4 * n**0.95:.3g}K/s" if n < 8 else "0.029M/s") for n in COUNTS)),
         ("workers=16",), (" samples/s at workers=16",), ("rate/s", "left out because"),
     ),
+    # Phases without their step: it is their sum.
+    "phases": (
+        csv_of("nodes,load (s),forward (s),backward (s),reduce (s)", ((n, 0.01, 0.1, 0.2, 0.02 * n) for n in COUNTS)),
+        ("nodes=16",), ("--time step_s", "Expect a step of 0."), (),
+    ),
     # A process of each device: these are counted.
     "process": (
         csv_of("mpi_ranks,gpus,s", ((n, n, 48 / n + 1) for n in COUNTS)),
