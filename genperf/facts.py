@@ -581,6 +581,8 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     plan: Planned | None = None
     #: The named levels of the series that is meant, where the table has several.
     series: Mapping[str, str] = {}
+    #: The column of what is no step of workers: its name, its unit, and how much of it a second is.
+    column: tuple[str, str, float] | None = None
 
     @cached_property
     def start(self) -> Stage:
@@ -594,9 +596,6 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
             efficiency = replace(efficiency, value=efficiency.value / slower)
         rate, cost = (None if v is None else v * by for v, by in ((start.rate, 1.0 / slower), (start.cost, slower)))
         return replace(start, value=start.value * slower, rate=rate, cost=cost, efficiency=efficiency)
-
-    #: The column of what is no step of workers: its name, its unit, and how much of it a second is.
-    column: tuple[str, str, float] | None = None
 
     @property
     def place(self) -> dict[str, Any]:

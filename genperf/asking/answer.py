@@ -30,9 +30,9 @@ from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentence
 from genperf.words.growth import cost_unit, doubted_efficiency
 from genperf.words.numbers import (
     count_text,
-    durations_text,
     join_values,
     rate_unit,
+    texts_in_unit,
     three_digits,
     with_article,
     with_unit,
@@ -462,7 +462,7 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
 def _interval_row(name: str, ends: Interval, unit: str, beside: float | None = None) -> Row:
     """Return a row of a quantity with its interval, and its value at the count that growth begins at."""
     values = ends.ends if beside is None else (*ends.ends, beside)
-    *texts, written = durations_text(*values, unit=unit)
+    *texts, written = texts_in_unit(*values, unit=unit)
     middle, lower, upper, *before = texts
     _, blank, multiple = upper.partition(" ")
     # `2.5 – 8.4 million`: a multiple of both ends stands once.
@@ -480,7 +480,7 @@ def _money(facts: Facts) -> Iterator[Row]:
     if facts.plan is not None:
         paid, named = facts.plan.price, facts.plan.named
         chosen = facts.plan.cheapest if named is None else named
-        middle, lower, upper, unit = durations_text(*chosen.total.ends)
+        middle, lower, upper, unit = texts_in_unit(*chosen.total.ends)
         yield Row(_JOB[0], with_unit(middle, unit), f"{lower} – {upper}", f"at {chosen.count:g}")
         row = _interval_row(_JOB[1], chosen.cost, cost_unit(facts.plan))
         yield row._replace(beside="" if paid is None else f"at {paid.text}"[: COLUMNS[3] - 1])
@@ -564,7 +564,7 @@ def _picture(curve: Curve, width: int, rows: int) -> list[Text]:
         if 0 <= place < len(line):
             canvas[row] = Text.assemble(line[:place], (MEASURED, "bold red"), line[place + 1 :])
     # In the unit in which the row of the answer has it.
-    _, top, bottom, unit = durations_text(curve.values[-1].value, *np.exp([most, least]).tolist(), unit=curve.unit)
+    _, top, bottom, unit = texts_in_unit(curve.values[-1].value, *np.exp([most, least]).tolist(), unit=curve.unit)
     sides = [top, *[""] * (rows - 2), bottom]
     if rows > 2:
         sides[1] = unit or curve.name

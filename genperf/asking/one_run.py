@@ -32,7 +32,7 @@ from genperf.panel.read import legend_of, read_table
 from genperf.panel.words import number_of
 from genperf.peaks import UNKNOWN, device_in, link_rate
 from genperf.table.opened import understood
-from genperf.words.numbers import durations_text, three_digits
+from genperf.words.numbers import texts_in_unit, three_digits
 from genperf.words.published import place_text
 from genperf.words.verdict import BLIND
 
@@ -143,7 +143,7 @@ def _trained(
         reason = f"no run: the interval is that of {place.runs} published {place.among} ({convention})"
     seconds = Interval(value.value, value.lower * rate.value / rate.upper, value.upper * rate.value / rate.lower)
     amounts = reported_of(fitted, query, replace(expected, value=seconds), training, price)
-    *days, unit = durations_text(*(DAY * end for end in Interval.named(amounts, "days").ends))
+    *days, unit = texts_in_unit(*(DAY * end for end in Interval.named(amounts, "days").ends))
     text = f"{three_digits(training.tokens)} tokens at {devices:g} x {run.device.label or 'devices'}: "
     text += "{} {} ({} – {})".format(days[0], unit, *days[1:])
     if price is not None:

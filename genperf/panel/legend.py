@@ -12,7 +12,7 @@ from genperf.formula.amounts import amount
 from genperf.table.cells import Factor
 from genperf.table.clean import is_number, label
 from genperf.table.shape import taken_apart
-from genperf.vocabulary.names import words_in
+from genperf.vocabulary.names import level_with
 
 
 class NamedColumn(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -70,7 +70,7 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 def in_title(text: str, title: str) -> bool:
     """Return whether a title has the words of a text: `bert` of `BERT-Large, 512 tokens`; numbers tell nothing."""
-    return amount(text) is None and words_in(text) <= words_in(title)
+    return amount(text) is None and level_with(text, [title]) != ""
 
 
 def legend_of_factors(factors: Collection[Factor], groups: Collection[str], synonyms: Synonyms | None = None) -> Legend:

@@ -113,13 +113,13 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
             absent += [] if in_title(text, legend.title) else [name]
             continue
         for held, cell in _cells_meant(legend, column, text, at) if column in legend.names else [(column, text)]:
-            known = legend.columns.get(held, NamedColumn())
-            if known.numeric and not is_number(cell) and cell not in known.levels:
-                cell = number_text(cell, known.ends)
-            several = SEVERAL.fullmatch(cell) is not None and cell not in known.levels
-            if not several and known.distinct == 1 < legend.rows and is_number(cell) and canonical_of(held) is None:
-                constant += _differing(held, cell, known)
-            elif not several and len(at) > 1 and _names_runs(legend, held) and cell not in known.levels:
+            entry = legend.columns.get(held, NamedColumn())
+            if entry.numeric and not is_number(cell) and cell not in entry.levels:
+                cell = number_text(cell, entry.ends)
+            several = SEVERAL.fullmatch(cell) is not None and cell not in entry.levels
+            if not several and entry.distinct == 1 < legend.rows and is_number(cell) and canonical_of(held) is None:
+                constant += _differing(held, cell, entry)
+            elif not several and len(at) > 1 and _names_runs(legend, held) and cell not in entry.levels:
                 absent.append(f"{name}={cell}")
             else:
                 settings.add(held, cell, name)
@@ -150,7 +150,7 @@ def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
         column, cell = _cell_with(legend, machine["device"])
         if not column:
             # A device of no run, beside others that are named, is refused as `gpu=b200` is.
-            texts = {n: known.levels for n, known in legend.columns.items() if not known.numeric and known.levels}
+            texts = {n: entry.levels for n, entry in legend.columns.items() if not entry.numeric and entry.levels}
             column = next((n for n, levels in texts.items() if all(map(device_in, levels))), "")
             cell = machine["device"]
         absent += [] if column else [machine["device"]]
@@ -164,8 +164,8 @@ def _meant(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
 
     The name itself is the column of a part of the machine that has none; None of what nothing in the table is.
     """
-    known, measured = legend.columns.get(name, NamedColumn()), ""
-    column = name if known.numeric and known.distinct > 1 else _column_of(legend, name, text)
+    entry, measured = legend.columns.get(name, NamedColumn()), ""
+    column = name if entry.numeric and entry.distinct > 1 else _column_of(legend, name, text)
     is_word = amount(text) is None and number_text(text) == text
     if is_word and (column is None or legend.columns[column].numeric):
         # The column that holds a word, or has it as its name, is meant.
@@ -197,7 +197,7 @@ def _column_of(legend: Legend, name: str, text: str) -> str | None:
 def column_by_name(legend: Legend, name: str, columns: Collection[str]) -> str | None:
     """Return which of some columns a name means: by the column's name, an alias, or its words."""
     named = column_named(name, columns)
-    varied = [n for n, known in legend.columns.items() if known.distinct > 1 or legend.rows < 2]
+    varied = [n for n, entry in legend.columns.items() if entry.distinct > 1 or legend.rows < 2]
     if named is not None:
         # `n_gpu` was 1 in every run; what varied counts the same.
         spelled = {**{column: column for column in columns}, **legend.aliases} if named not in varied else {}
@@ -231,19 +231,18 @@ def column_named(name: str, columns: Collection[str]) -> str | None:
 
 def _cell_with(legend: Legend, text: str) -> tuple[str, str]:
     """Return the only column of texts that holds a word, and the cell, or its only cell with it among others."""
-    levels, words = {name: known.levels for name, known in legend.columns.items()}, words_in(text)
+    levels = {name: entry.levels for name, entry in legend.columns.items()}
     equal = [name for name, cells in levels.items() if text.lower() in (cell.lower() for cell in cells)]
     if equal:
         return (equal[0] if len(equal) == 1 else "", text)
-    within = {name: [cell for cell in cells if words <= words_in(cell)] for name, cells in levels.items()}
-    alone = [(name, cells[0]) for name, cells in within.items() if len(cells) == 1]
-    return alone[0] if len(alone) == 1 and words else ("", text)
+    within = [(name, cell) for name, cells in levels.items() if (cell := level_with(text, cells))]
+    return within[0] if len(within) == 1 else ("", text)
 
 
 def _measured_with(legend: Legend, text: str) -> str:
     """Return the only column of numbers whose name has a word; empty without one."""
     words = words_in(text)
-    named = [name for name, known in legend.columns.items() if known.numeric and words and words <= words_in(name)]
+    named = [name for name, entry in legend.columns.items() if entry.numeric and words and words <= words_in(name)]
     return named[0] if len(named) == 1 else ""
 
 
@@ -253,10 +252,10 @@ def _cells_meant(legend: Legend, column: str, text: str, at: Collection[str]) ->
     A number is that of the only count in its names, or of the one that means what the column's name does: the devices
     of `gpu=n2g8`. A word is that of what is left of the names.
     """
-    made, known = legend.names[column], legend.columns[column]
+    made, entry = legend.names[column], legend.columns[column]
     named = (
         {}
-        if text in known.levels
+        if text in entry.levels
         else legend.cells_of_name(column, text) or legend.cells_of_name(column, text.strip(MARKS))
     )
     if named:
@@ -268,19 +267,19 @@ def _cells_meant(legend: Legend, column: str, text: str, at: Collection[str]) ->
         yield counts[0], text
         return
     holding, cell = _cell_with(legend, text)
-    yield (holding, cell) if holding and holding == made.get("") and text not in known.levels else (column, text)
+    yield (holding, cell) if holding and holding == made.get("") and text not in entry.levels else (column, text)
 
 
 def _names_runs(legend: Legend, column: str) -> bool:
     """Return whether nearly each row has a name of its own in a column, beside settings that say which is meant."""
-    known = legend.columns.get(column, NamedColumn(True))
-    several = known.distinct > NAMES_OF_RUNS * legend.rows > 2
-    return several and not known.numeric and column not in legend.names
+    entry = legend.columns.get(column, NamedColumn(True))
+    several = entry.distinct > NAMES_OF_RUNS * legend.rows > 2
+    return several and not entry.numeric and column not in legend.names
 
 
-def _differing(name: str, text: str, known: NamedColumn) -> list[str]:
+def _differing(name: str, text: str, entry: NamedColumn) -> list[str]:
     """Return what a column of one value was in every run, where a question asks for another one."""
-    (only,) = known.levels
+    (only,) = entry.levels
     return [] if _same(only, text) else [f"{name} was always {only}: nothing shows another one"]
 
 
@@ -322,7 +321,7 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
     levels = {f.name: f.levels for f in panel.factors}
     levels |= {name: legend.columns.get(name, NamedColumn()).levels for name in panel.group}
     for column, text in requested.at.items():
-        name, known = requested.names.get(column, column), legend.columns.get(column, NamedColumn())
+        name, entry = requested.names.get(column, column), legend.columns.get(column, NamedColumn())
         plain = column in levels and column != panel.mapping.get("devices_per_node")
         setting = column if plain else _setting_of(panel, legend, column, text)
         if setting is not None:
@@ -334,11 +333,11 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
                 settings.add(other, cell, name)
         elif column not in legend.columns:
             raise _no_factor(panel, name)
-        elif known.distinct == 1 and is_number(text):
-            constant += _differing(column, text, known)
-        elif known.distinct == 1 and not words_in(text) <= words_in(known.levels[0]):
-            raise TableError(f"no run has {column}={text}", hint=f"one of {known.levels[0]}")
-        elif known.distinct != 1 and column not in legend.repeating:
+        elif entry.distinct == 1 and is_number(text):
+            constant += _differing(column, text, entry)
+        elif entry.distinct == 1 and not words_in(text) <= words_in(entry.levels[0]):
+            raise TableError(f"no run has {column}={text}", hint=f"one of {entry.levels[0]}")
+        elif entry.distinct != 1 and column not in legend.repeating:
             unheeded.append(name)
     if unheeded and not settings.at and not constant:
         raise _no_factor(panel, unheeded[0])
@@ -362,10 +361,10 @@ def _setting_of(panel: Panel, legend: Legend, column: str, text: str) -> str | N
         return column
     if column == SCALE:
         return panel.along().name
-    known = legend.columns.get(column)
-    if known is not None and not known.numeric:
+    entry = legend.columns.get(column)
+    if entry is not None and not entry.numeric:
         return None
-    meant = panel.meant(column, in_table=known is not None)
+    meant = panel.meant(column, in_table=entry is not None)
     is_part = meant in PARTS and panel.machine.means(meant)
     return meant if meant in settings or is_part or any(meant in read for read in panel.inputs.values()) else None
 

@@ -181,12 +181,12 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             """Return how many of the names and texts a table has, in its columns or in its title."""
             columns, wanted = source.columns, header_of(want or "").kind
             of_at = {name: (column_named(name, columns), re.split("[,:]", text)[0]) for name, text in at.items()}
-            known = [c is not None and (is_number(t) or t in labels(columns[c]).tolist()) for c, t in of_at.values()]
-            known += [column in columns for column in self.given.columns]
-            known += [in_title(text, source.caption) for text in at.values()]
-            known += [bool(wanted) and wanted in {header_of(c).kind for c in columns}]
-            known += [want is not None and any(plain_name(want) in plain_name(c) for c in columns)]
-            return sum(known)
+            matches = [c is not None and (is_number(t) or t in labels(columns[c]).tolist()) for c, t in of_at.values()]
+            matches += [column in columns for column in self.given.columns]
+            matches += [in_title(text, source.caption) for text in at.values()]
+            matches += [bool(wanted) and wanted in {header_of(c).kind for c in columns}]
+            matches += [want is not None and any(plain_name(want) in plain_name(c) for c in columns)]
+            return sum(matches)
 
         tables = [self.source, *(understood(table, named=self.given.columns) for table in self.source.tables)]
         source = max(tables, key=named)

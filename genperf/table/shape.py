@@ -518,8 +518,8 @@ def with_factors(source: Source) -> Source:
                 equal = None  # `processes` in the log of `gpus_8`: they are devices, and stay under this name
             # `2 GPUs` in the column `GPUs` is the number itself.
             itself = plain_name(called) == plain_name(column) and len(names.columns) == 1 and not names.kind_column
-            free = called if called not in {*source.columns, *made, *new} else f"{column} {name}"
-            free = column if itself else free
+            is_free = called not in {*source.columns, *made, *new}
+            free = column if itself else called if is_free else f"{column} {name}"
             renamed[name] = equal or free
             aliases |= {free: equal} if equal is not None and free != equal else {}
             if equal is None:

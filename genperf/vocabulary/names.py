@@ -110,9 +110,9 @@ def words_in(name: str) -> set[str]:
 
 
 def level_with(text: str, levels: Collection[str]) -> str:
-    """Return the only level that has a text as whole words: `h100` is `NVIDIA H100`; empty without one."""
-    words = re.compile(rf"(?<![^\W_]){re.escape(text.lower())}(?![^\W_])")
-    having = [level for level in levels if text and words.search(level.lower())]
+    """Return the only level that has all words of a text: `h100` is `NVIDIA H100`; empty without one."""
+    words = words_in(text)
+    having = [level for level in levels if words and words <= words_in(level)]
     return having[0] if len(having) == 1 else ""
 
 

@@ -21,12 +21,12 @@ from genperf.words.numbers import (
     DURATIONS,
     capitalised,
     count_text,
-    durations_text,
     ends_text,
     further_words,
     join_values,
     prose,
     rate_unit,
+    texts_in_unit,
     three_digits,
     whole_percent,
     with_article,
@@ -107,7 +107,7 @@ def _reported(facts: Facts, value: Interval) -> tuple[str, Interval, str]:
         return name, Interval(*(factor * end for end in rate.ends)), unit
     name, unit, factor = facts.column or (facts.expected.name, facts.expected.unit, 1.0)
     if facts.column is None and unit == SECONDS:
-        unit = durations_text(value.value)[-1]
+        unit = texts_in_unit(value.value)[-1]
         factor = 1.0 / next(size for _, size, name in DURATIONS if name == unit)
     return name, Interval(*(factor * end for end in value.ends)), unit
 
@@ -201,7 +201,7 @@ def _plan_decision(planned: Planned) -> str:
         return f"no count up to {count_text(planned.tried[1], planned.name)} keeps the plan"
     if chosen.verdict == BLIND:
         return f"do not decide on {count} yet: the forecast of the whole job cannot be relied on"
-    middle, unit = durations_text(chosen.total.value)
+    middle, unit = texts_in_unit(chosen.total.value)
     takes = f"{middle} {unit} and {with_unit(three_digits(chosen.cost.value), cost_unit(planned))}"
     if planned.named is None:
         return f"take {count}, the cheapest: the whole job takes {takes}"

@@ -14,7 +14,6 @@ from genperf.words.numbers import (
     MOST_EFFICIENCY,
     WORDS_LEAST_SHARE,
     count_text,
-    durations_text,
     ends_text,
     interval_note,
     join_values,
@@ -22,6 +21,7 @@ from genperf.words.numbers import (
     range_text,
     rate_unit,
     singular,
+    texts_in_unit,
     three_digits,
     with_article,
     with_unit,
@@ -44,7 +44,7 @@ BEYOND = {"efficiency": "at", "efficiency of the best": "at", "slower": "beyond"
 def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, further: Sequence[str] = ()) -> str:
     """Return the prediction: a throughput where the work of a step is known, with speed-up and efficiency."""
     middle = expected.value.value
-    plain = " ".join(durations_text(middle)) if expected.is_time else with_unit(three_digits(middle), expected.unit)
+    plain = " ".join(texts_in_unit(middle)) if expected.is_time else with_unit(three_digits(middle), expected.unit)
     if not expected.is_time:
         return prose(f"expect {with_article(expected.name)} of {plain} at {places}", *further)
     efficiency = efficiency_text(growth, expected)
@@ -101,7 +101,7 @@ def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") 
     low, high = map(three_digits, (expected.value if rate is None else rate).ends[1:])
     unit = expected.unit if rate is None else rate_unit(growth.sample)
     if rate is None and expected.is_time:
-        _, low, high, unit = durations_text(*expected.value.ends)
+        _, low, high, unit = texts_in_unit(*expected.value.ends)
     held_out = "nothing could be held out to test it"
     if expected.held_out is not None:
         held_out = f"the held-out error is {expected.held_out:.1f} % ({expected.held_out_of})"
@@ -204,7 +204,7 @@ def training_sentence(training: Training, numbers: Mapping[str, float], planned:
         return ""
     text = f"{_amount(numbers['tokens_per_s'])} tokens/s"
     if training.tokens is not None and not in_plan:
-        middle, least, most, unit = durations_text(*(86400.0 * end for end in Interval.named(numbers, "days").ends))
+        middle, least, most, unit = texts_in_unit(*(86400.0 * end for end in Interval.named(numbers, "days").ends))
         text = f"{_amount(training.tokens)} tokens take {middle} {unit} ({least} to {most} {unit}) at {text}"
         if "training_cost" in numbers:
             text += f", and cost {_amount(numbers['training_cost'])}"
@@ -261,7 +261,7 @@ def count_with_note(count: Interval, turn: Turn) -> str:
 
 def limits_text(plan: Plan) -> list[str]:
     """Return the limits of a plan as text."""
-    limits = [] if plan.deadline is None else [" ".join(("within", *durations_text(plan.deadline)))]
+    limits = [] if plan.deadline is None else [" ".join(("within", *texts_in_unit(plan.deadline)))]
     return limits + ([] if plan.budget is None else [f"for {three_digits(plan.budget)} at most"])
 
 
@@ -310,7 +310,7 @@ def cost_unit(planned: Planned) -> str:
 
 def _choice_text(planned: Planned, one: Choice, notes: bool = False) -> str:
     """Return how long a choice takes and what it costs, perhaps with the intervals."""
-    *times, unit = durations_text(*one.total.ends)
+    *times, unit = texts_in_unit(*one.total.ends)
     costs = [three_digits(value) for value in one.cost.ends]
     intervals = (interval_note(planned.interval, low, high, middle) for middle, low, high in (times, costs))
     of_time, of_cost = intervals if notes else ("", "")
@@ -323,7 +323,7 @@ def _why_none(planned: Planned) -> list[str]:
         return [f"each may fail with a probability above {100 * (1 - LIKELY_TO_FIT):.0f} %"]
     texts = []
     if planned.late:
-        middle, _, most, unit = durations_text(*planned.fastest.total.ends)
+        middle, _, most, unit = texts_in_unit(*planned.fastest.total.ends)
         texts.append(f"the fastest, {planned.fastest.count:g}, takes {middle} {unit} and up to {most}")
     if planned.dear:
         least, _, most = map(three_digits, planned.cheapest.cost.ends)

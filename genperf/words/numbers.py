@@ -100,10 +100,10 @@ DURATIONS = (
 
 def duration_text(seconds: float) -> str:
     """Return a duration as people write it, with three significant digits."""
-    return " ".join(durations_text(seconds))
+    return " ".join(texts_in_unit(seconds))
 
 
-def durations_text(reference: float, *others: float, unit: str = SECONDS) -> tuple[str, ...]:
+def texts_in_unit(reference: float, *others: float, unit: str = SECONDS) -> tuple[str, ...]:
     """Return numbers as texts, and their unit last: durations in the one that suits the first, others as they are."""
     if unit != SECONDS:
         return *map(three_digits, (reference, *others)), unit
