@@ -232,14 +232,12 @@ def turn_sentence(turn: Turn) -> str:
     subject, where = subject.format(timed=with_article(turn.timed)), where.format(**values)
     upto = f"up to {count_text(turn.upto, turn.along)}"
     chance = f"(a chance of {100 * turn.reached:.0f} %"
-    if np.isfinite(turn.count.value):
-        if turn.reached <= LEAST_DECIDED:
-            return f"{subject} likely {stays}{where} {upto} {chance} that it does)"
+    if np.isfinite(turn.count.value) and turn.reached > LEAST_DECIDED:
         return f"{subject} {falls}{where} {BEYOND[turn.what]} {count_with_note(turn.count, turn)}"
     if turn.reached < WORDS_LEAST_SHARE:
         return f"{subject} {stays}{where} {upto}"
     if turn.reached <= LEAST_DECIDED:
-        return f"{subject} {stays}{where} {upto} {chance} that it does)"
+        return f"{subject} likely {stays}{where} {upto} {chance} that it does)"
     if turn.reached >= 1.0 - LEAST_DECIDED:
         return f"{subject} likely {falls}{where} {upto} {chance})"
     return f"whether {subject} {falls}{where} {upto} is undecided {chance})"
