@@ -15,7 +15,7 @@ from genperf.arrays import AnyArray, Array, Mask, Objects
 from genperf.errors import Note, OnlyFailuresError, TableError, did_you_mean, listed, suggest
 from genperf.panel.panel import SECONDS, TIME, Panel, Target, panel_of
 from genperf.table import Factor, Role
-from genperf.table.clean import Reasons, faults_of, filled, labels, numbers
+from genperf.table.clean import Reasons, faults_of, filled, labels, numbers, text_numbers
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import TIME_UNITS, header_of
 from genperf.vocabulary.names import PHASES
@@ -227,6 +227,8 @@ class FailureRule(Struct, frozen=True):
             if name not in self.values and cells[name].dtype.kind in "iufb":
                 continue
             texts = labels(cells[name])
+            if name not in self.values and (values := text_numbers(texts)) is not None and np.isfinite(values).all():
+                continue
             failing = self.says(name, texts, where)
             words = [re.sub(r"[\s_-]+", " ", text.lower()) for text in texts]
             of_memory = np.array([lacks_memory(w) for w in words], dtype=bool) | lacks_memory(name)

@@ -22,7 +22,7 @@ from genperf.panel.question import column_named, in_columns, wanted_name
 from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, read_columns
 from genperf.panel.table import Table
 from genperf.table.cells import Source, step
-from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in
+from genperf.table.clean import filled, is_number, labels, mostly_numbers, numbers
 from genperf.table.opened import understood
 from genperf.vocabulary.headers import RELATIVE, header_of
 from genperf.vocabulary.names import plain_name
@@ -46,9 +46,9 @@ def _of_cells(texts: list[str]) -> NamedColumn:
     levels, numeric = [text for text in dict.fromkeys(texts) if text], mostly_numbers(texts)
     if not numeric:
         return NamedColumn(False, tuple(levels), len(levels))
-    numbers = [number_in(text) for text in levels if is_number(text)]
-    shown = levels if len(levels) < 2 else [text for text in levels if not is_number(text)]
-    return NamedColumn(True, tuple(shown), len(levels), (min(numbers), max(numbers)))
+    values, reasons = numbers(levels)
+    shown = levels if len(levels) < 2 else [levels[place] for place in reasons]
+    return NamedColumn(True, tuple(shown), len(levels), (float(np.nanmin(values)), float(np.nanmax(values))))
 
 
 def _kept(

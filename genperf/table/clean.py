@@ -157,6 +157,8 @@ def seconds_of(cells: Iterable[Any]) -> list[Any]:
     [30000.0, 93600.0, 200.5, 22320.0, '5 s', '3 epochs', '']
     """
     out = list(cells)
+    if text_numbers(out) is not None:
+        return out
     for place, text in enumerate(cell.strip().lower() if isinstance(cell, str) else "" for cell in out):
         clock = _CLOCK.fullmatch(text)
         matched = clock or _SEVERAL_UNITS.fullmatch(text)
@@ -195,12 +197,15 @@ def filled(cells: Iterable[Any]) -> Mask:
 
 def mostly_numbers(cells: Sequence[Any]) -> bool:
     """Tell whether at least half of the filled cells are numbers: a few bad cells do not make a text column."""
+    values = text_numbers(cells)
+    if values is not None:
+        return bool(len(values)) and 2 * int(np.isfinite(values).sum()) >= len(values)
     filled = [cell for cell in cells if label(cell)]
     numeric = sum(map(is_number, filled))
     return bool(filled) and 2 * numeric >= len(filled)
 
 
-def text_numbers(cells: list[Any]) -> Array | None:
+def text_numbers(cells: Sequence[Any]) -> Array | None:
     """Return the numbers of cells at once, as `number_in` reads them; None unless all are texts and numbers."""
     try:
         # `join` raises TypeError at a cell that is no text.
