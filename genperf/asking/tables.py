@@ -215,9 +215,9 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
 
 def with_share(answer: Answer, schema: Schema) -> Answer:
     """Return an answer of a throughput that was made of shares of the devices with the share; any other as it is."""
-    if schema.share is None or answer.facts is None:
+    if schema.share_of_peak is None or answer.facts is None:
         return answer
-    (name, unit, of_all), first = schema.share, answer.answers[0]
+    (name, unit, of_all), first = schema.share_of_peak, answer.answers[0]
     factor = float(evaluate(of_all, {n: v for n, v in first.at.items() if is_number(v)}))
     value, lower, upper = (float(answer.facts.predicted[end]) / factor for end in THROUGHPUT)
     share = replace(first, quantity=name, unit=unit, value=value, lower=lower, upper=upper, facts=answer.facts)

@@ -383,12 +383,15 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
     doublings: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
+        """Return the explanation as plain values, for JSON: `aliased` before `together`; no field that is None.
+
+        Empty `together` and `doublings` are left out as well.
+        """
         plain: dict[str, Any] = {}
         for name, value in super().to_dict().items():
             if name == "together":
                 plain["aliased"] = [list(terms) for terms in self.aliased]
-            if value is not None and not (name in ("together", "doublings") and not value):
+            if value or (value is not None and name not in ("together", "doublings")):
                 plain[name] = value
         return plain
 

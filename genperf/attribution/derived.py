@@ -134,7 +134,10 @@ class _Paths:
         return np.array(np.broadcast_to(values, (1 + INTERVAL_POINTS * self.copies, self.query.rows)))
 
     def _efficiency(self) -> Array:
-        """Return the efficiency, which falls as the time rises."""
+        """Return the path of the efficiency, highest where the time is lowest; computed once for each configuration.
+
+        Efficiency is relative to the smallest measured count, so that none is defined below it.
+        """
         factor, columns = self.result.panel.along(), self.query.columns
         if np.any(np.asarray(columns[factor.name], float) < factor.lower):
             raise GenperfError(
@@ -142,16 +145,17 @@ class _Paths:
                 hint=f"--at {factor.name}={factor.lower:g} or more",
             )
         rows = list(zip(*(cells.tolist() for cells in columns.values()), strict=True))
-        distinct: dict[Any, Any] = dict.fromkeys(rows)
+        distinct = dict.fromkeys(rows)
         if len(distinct) > MOST_EFFICIENCIES:
             raise GenperfError(
                 f"the efficiency of {counted(len(distinct), 'configuration')} is asked for; "
                 f"at most {MOST_EFFICIENCIES} are computed",
                 hint="ask for fewer values",
             )
-        for row in distinct:
-            distinct[row] = efficiency_at(self.result, dict(zip(columns, row, strict=True)), self.interval)
-        center, lower, upper = np.array([distinct[row] for row in rows]).T
+        efficiencies = {
+            row: efficiency_at(self.result, dict(zip(columns, row, strict=True)), self.interval) for row in distinct
+        }
+        center, lower, upper = np.array([efficiencies[row] for row in rows]).T
         return self._path((center, upper, lower))
 
 

@@ -51,7 +51,7 @@ class Ratios(Struct, frozen=True, eq=False):
         return np.asarray(self.weights @ normal_probabilities(away))
 
 
-class _Part(Struct, frozen=True, eq=False):
+class _MemberCurves(Struct, frozen=True, eq=False):
     """ln T of every draw of one member at several rows."""
 
     #: Shape (draws, rows).
@@ -100,7 +100,7 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
     places: ClassVar[int] = 128
     #: Shape (draws,). They add up to one.
     weights: Array
-    parts: tuple[_Part, ...]
+    members: tuple[_MemberCurves, ...]
 
     @cached_property
     def paths(self) -> Array:
@@ -110,26 +110,29 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
 
         The z are quantiles of the normal distribution in a fixed order: nothing is random.
         """
-        columns = max(part.columns for part in self.parts)
-        starts = np.cumsum([len(part.mean) for part in self.parts])[:-1]
-        z = np.split(_scattered(len(self.weights), 1 + columns), starts)
-        return np.vstack([part.paths(of_part) for part, of_part in zip(self.parts, z, strict=True)])
+        columns = max(member.columns for member in self.members)
+        z = self._by_member(_scattered(len(self.weights), 1 + columns))
+        return np.vstack([member.paths(z_member) for member, z_member in zip(self.members, z, strict=True)])
+
+    def _by_member(self, of_draws: Array) -> list[Array]:
+        """Return the rows of an array of all draws as one array for each member."""
+        return np.split(of_draws, np.cumsum([len(member.mean) for member in self.members])[:-1])
 
     @property
     def mean(self) -> Array:
         """What each draw expects, shape (draws, rows)."""
-        return np.vstack([ensemble.mean for ensemble in self.parts])
+        return np.vstack([member.mean for member in self.members])
 
     @cached_property
     def within(self) -> Array:
-        """The covariance that the means of the draws do not hold, all draws by weight, shape (rows, rows)."""
-        out, sizes = np.zeros(2 * self.parts[0].mean.shape[1:]), np.cumsum([len(part.mean) for part in self.parts])
-        for part, weights in zip(self.parts, np.split(self.weights, sizes[:-1]), strict=True):
-            shared = np.broadcast_to(part.shared, part.mean.shape)
-            out += (weights[:, None] * shared).T @ shared + weights.sum() * part.root @ part.root.T
-            for place, of_scale in enumerate(part.covariances):
-                out += weights[part.scale == place].sum() * of_scale
-        return out
+        """The covariance between rows within a draw, Σ w·(shared·sharedᵀ + R·Rᵀ + C), shape (rows, rows)."""
+        within = np.zeros(2 * self.members[0].mean.shape[1:])
+        for member, weights in zip(self.members, self._by_member(self.weights), strict=True):
+            shared = np.broadcast_to(member.shared, member.mean.shape)
+            within += (weights[:, None] * shared).T @ shared + weights.sum() * member.root @ member.root.T
+            for place, covariance in enumerate(member.covariances):
+                within += weights[member.scale == place].sum() * covariance
+        return within
 
     def joint_draws(self, count: int, seed: int) -> Array:
         """Return random draws of ln T, each at all rows together, shape (count, rows)."""
@@ -141,12 +144,12 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
     def ratios(self, over: Index | int, under: Index | int) -> Ratios:
         """Compare some rows with others."""
         of, to = np.broadcast_arrays(np.atleast_1d(over), np.atleast_1d(under))
-        ratio_parts = [ensemble.ratios(of, to) for ensemble in self.parts]
-        return Ratios(self.weights, *(np.vstack(arrays) for arrays in zip(*ratio_parts, strict=True)))
+        by_member = [member.ratios(of, to) for member in self.members]
+        return Ratios(self.weights, *(np.vstack(arrays) for arrays in zip(*by_member, strict=True)))
 
     def to_first(self, levels: tuple[float, float], places: Index | None = None) -> Array:
         """Return the ends of the interval of each row's ratio to the first, shape (2, rows); NaN beside `places`."""
-        rows = self.parts[0].mean.shape[1]
+        rows = self.members[0].mean.shape[1]
         ends, at = np.full((2, rows), np.nan), np.arange(rows) if places is None else places
         ends[:, at] = np.exp(self.ratios(at, 0).quantiles(levels))
         return ends
@@ -160,36 +163,38 @@ def curves_of(
     smooth: bool = False,
     exact: bool = False,
 ) -> Curves:
-    """Return ln T of every draw, with the covariance between the rows of a process or of the form's error.
+    """Return ln T of every draw at some rows, with the covariance between the rows.
 
-    All rows of a draw depart together for more rows of a series than `Curves.most_rows`, unless it is to be `exact`,
-    and beyond the data.
+        ln T_d ~ N(mean_d, shared·sharedᵀ + C)        C of the stack or of the draw's discrepancy, or R·Rᵀ
+
+    R is a root of the covariance of the form's error, or of a stack at very many rows. Beyond the data, and where a
+    series has more than `Curves.most_rows` rows and needs not be `exact`, `shared` alone moves all rows of a draw.
     """
     far = distance_beyond(result.schema, columns)
     members = result.members if members is None else members
-    many = len(far) > Curves.most_rows and not exact
-    stacked, root = np.empty((0, len(far), len(far))), np.empty((len(far), 0))
-    is_stack = stack_of(members) is not None
-    if is_stack and many:
-        root = pooled_root(members, columns, Curves.places)
-    elif is_stack:
-        stacked = pooled_covariance(members, columns, smooth)[None]
-    of_members = []
+    many_rows = len(far) > Curves.most_rows and not exact
+    of_stack, root = np.empty((0, len(far), len(far))), np.empty((len(far), 0))
+    if stack_of(members) is not None:
+        if many_rows:
+            root = pooled_root(members, columns, Curves.places)
+        else:
+            of_stack = pooled_covariance(members, columns, smooth)[None]
+    curves = []
     predictions = forecasts(members, columns) if predictions is None else predictions
     for member, (logarithms, variance) in zip(members, predictions, strict=True):
         mean = np.maximum(logarithms, logarithms.max(axis=0) - DEEPEST)
-        covariances, scale = stacked, np.zeros(len(mean), dtype=np.intp)
+        covariances, scale = of_stack, np.zeros(len(mean), dtype=np.intp)
         if result.spread.form > 0.0:
             error, root = form_error(result, member, columns)
             mean = mean - error
-        if member.discrepancy is not None and not many:
+        if member.discrepancy is not None and not many_rows:
             # Draws of one scale have one covariance.
             scales, scale = np.unique(member.discrepancy.scales, return_inverse=True)
             covariances = member.discrepancy.covariance(columns, scales)
-        apart = len(covariances) or root.size
-        shared = member.mean_variance(result.spread, far) + (0.0 if apart else variance)
-        of_members.append(_Part(mean, covariances, scale, np.sqrt(shared), root))
-    return Curves(shares(members), tuple(of_members))
+        in_covariance = len(covariances) or root.size
+        shared = member.mean_variance(result.spread, far) + (0.0 if in_covariance else variance)
+        curves.append(_MemberCurves(mean, covariances, scale, np.sqrt(shared), root))
+    return Curves(shares(members), tuple(curves))
 
 
 def form_error(result: FitResult, member: Member, columns: Mapping[str, Any]) -> tuple[Array, Array]:

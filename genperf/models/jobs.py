@@ -19,8 +19,8 @@ IN_STEP = Constant("rounds", "shape", 0.0, 20.0, start=1.0, penalised=False)
 Server = Literal["queue", "started queue", "sum"]
 
 
-def cntk(factors: Panel, server: Server = "queue", job: bool = True, alone: bool = True) -> Expression:
-    """Write the time of a whole job.
+def cntk(factors: Panel, server: Server = "queue", job: bool = True, on_one_worker: bool = True) -> Expression:
+    """Write the time of a whole job; without `job`, that of an iteration (K = 1, i0 = i1 = 0).
 
         queue           T = i0 + i1·D·n^q + K·max(t_w, s·n)
         started queue   T = i0 + i1·D·n^q + k·(t_w + s·n) + (K − k)·max(t_w + s, s·n),      k = min(r, K)
@@ -33,21 +33,30 @@ def cntk(factors: Panel, server: Server = "queue", job: bool = True, alone: bool
 
     Asynchronous workers queue while others compute; synchronous ones compute first and then wait, so that the times add
     up. Asynchronous workers that start together are like synchronous ones for r rounds, and a worker's round alone is
-    t_w + s. S servers share the load, n/S each; with fewer workers than servers the workers' links carry it.
+    t_w + s. S servers share the load, n/S each; with fewer workers than servers the workers' links carry it. Unless it
+    is used `on_one_worker`, a single worker has no server term.
     """
-    work = share(factors)
-    iterations = "iterations*" if job and factors.has("iterations") else ""
+    K = "iterations*" if job and factors.has("iterations") else ""
     load = "max(workers/servers, 1)" if factors.has("servers") else "workers"
-    served = f"{iterations}s*{load}"
+    served = f"{K}s*{load}"
     start = {"initialisation": "i0", "reading": "i1*samples*workers**q"} if job else {}
-    iteration = {"compute": f"{iterations}{work.of('a')}", "overhead": f"{iterations}c"}
-    terms = {**start, **iteration, "server": served if alone else together(served)}
-    queued = "max(compute + overhead, server)"
-    if server == "started queue":
-        in_step = f"min({IN_STEP.name}/{iterations.rstrip('*')}, 1)"
-        apart = f"max(compute + overhead + server/{load}, server)"
-        queued = f"{in_step}*(compute + overhead + server) + (1 - {in_step})*{apart}"
-    total = None if server == "sum" else " + ".join([*start, queued])
+    terms = {
+        **start,
+        "compute": f"{K}{share(factors).of('a')}",
+        "overhead": f"{K}c",
+        "server": served if on_one_worker else together(served),
+    }
+    if server == "sum":
+        total = None  # that of all terms
+    elif server == "queue":
+        total = " + ".join([*start, "max(compute + overhead, server)"])
+    else:
+        # The terms contain K, so that k/K of the iterations are in step.
+        share_in_step = f"min({IN_STEP.name}/{K.rstrip('*')}, 1)"
+        queue = f"max(compute + overhead + server/{load}, server)"
+        in_step, queued = f"{share_in_step}*(compute + overhead + server)", f"(1 - {share_in_step})*{queue}"
+        total = " + ".join([*start, in_step, queued])
+    # A constant overhead cannot be told from a job's initialisation, nor from an iteration's constant computation.
     spare = {"overhead": "overhead" if job else "compute"}
     return compose("cntk", terms, factors, total, [CONTENTION, IN_STEP], spare)
 
@@ -59,12 +68,13 @@ def cntk_candidates(factors: Panel) -> Sequence[Expression]:
     """
     lengths = factors.has("iterations") and factors.varies("iterations")
     whole_jobs = lengths or (factors.has("samples") and factors.varies("samples"))
-    sums = (True, False) if measured_alone(factors) else (True,)
+    #: Whether a single worker, where one was measured, uses the server as well.
+    on_one_worker = (True, False) if measured_alone(factors) else (True,)
     return [
         cntk(factors),
         *([cntk(factors, "started queue")] if lengths else []),
         *([] if whole_jobs else [cntk(factors, job=False)]),
-        *(cntk(factors, "sum", job=whole_jobs, alone=alone) for alone in sums),
+        *(cntk(factors, "sum", whole_jobs, used) for used in on_one_worker),
     ]
 
 
@@ -102,8 +112,8 @@ def adam(factors: Panel) -> Expression:
     """
     work = "*work/batch" if factors.has("work") and factors.has("batch") else ""
     contended, parted = factors.varies("threads"), factors.varies("partitions")
-    # Each term, and whether some run has it.
-    rows = (
+    # Each term, and whether the runs can show it.
+    terms = (
         ("compute", f"a*samples{work}/workers/partitions" + "/threads**eta" * contended, True),
         ("memory contention", f"kappa*threads*samples{work}/workers/partitions", contended),
         ("activations", "beta_a*activations*samples/workers*(1 - 1/partitions)", parted and factors.has("activations")),
@@ -111,7 +121,7 @@ def adam(factors: Panel) -> Expression:
         ("weights", "beta_w*bytes*samples/batch/servers", True),
         ("exchange", "alpha_w*samples/batch/workers", factors.varies("batch")),
     )
-    return compose("adam", {name: text for name, text, there in rows if there}, factors, shapes=[THREADS])
+    return compose("adam", {name: text for name, text, varies in terms if varies}, factors, shapes=[THREADS])
 
 
 ADAM = Family(

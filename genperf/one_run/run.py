@@ -72,13 +72,16 @@ def row_in(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | GenperfError | None:
-    """Return the row of a table of one run that names its device, or why that is none; None of another table."""
+    """Return the only row of a table whose column of devices names one with a known peak, or whose `peak` is given.
+
+    Where the row is a run but for its unknown device, the error that says so; None of any other table.
+    """
     row = {name: column[0] for name, column in source.cells.items()} if len(source) == 1 else {}
-    named = [str(cell) for name, cell in row.items() if plain_name(name) in RUN_WORDS["device"]]
-    if named and (peak or any(map(device_in, named))):
+    device_cells = [str(cell) for name, cell in row.items() if plain_name(name) in RUN_WORDS["device"]]
+    if device_cells and (peak or any(map(device_in, device_cells))):
         return row
-    # That no device is known is a fault of a run alone.
-    supposed = attempted(run_of_row, row, 1.0) if named else None
+    # With a supposed peak the row is a run: only the device is at fault.
+    supposed = attempted(run_of_row, row, 1.0) if device_cells else None
     error = attempted(run_of_row, row) if isinstance(supposed, TrainingRun) and supposed.rate else None
     return error if isinstance(error, GenperfError) else None
 

@@ -559,30 +559,36 @@ class Panel(Struct, frozen=True, dict=True):
 
     @cached_property
     def step(self) -> StepWork:
-        """The work of a step, as far as a throughput, the columns, the group or the kind of scaling show it."""
+        """The work of a step: a formula where a throughput or the columns show it, else in proportion to n^(1 + p).
+
+        n are the workers, and p is the power of the kind of scaling. Where nothing shows the kind, weak scaling is
+        assumed, unless the times of n fall as those of shared work do.
+        """
         target, unknown = self.target, StepWork()
         if target is None or not target.is_time:
             return unknown
         constants = {name: Number(value) for name, value in self.constants.items()}
-        origin, node = ("columns", samples_of(self, constants)) if not target.work else ("measured", self.measured_work)
-        if node is not None:
-            node = substitute(node, constants)
-            return StepWork(node, node, known=origin)
+        work = self.measured_work if target.work else samples_of(self, constants)
+        if work is not None:
+            work = substitute(work, constants)
+            return StepWork(work, work, known="measured" if target.work else "columns")
         if self.scaling is not None and KINDS[self.scaling].shared:
             return StepWork(ONE, None, self.timed, "shared")
         if self.workers is None or target.throughput or (self.kind is not None and KINDS[self.kind].shared):
             return unknown
-        if self.kind is None:
-            # Workers that are devices, whose times do not fall as those of shared work do, may scale weakly.
-            if not counts_devices(self.workers.name) or len({m.values for m in self.medians}) < 2:
-                return unknown
-            counts, times = self.measured[self.workers.name], np.array([median.value for median in self.medians])
-            smallest, last = (np.median(times[counts == end]) for end in (counts.min(), counts.max()))
-            if smallest / last >= LEAST_FALL:
-                return unknown
-        count, power = Name(self.workers.name), KINDS[self.kind or "weak"].power
-        node = count if power == 0.0 else call("power", count, 1.0 + power)
-        return StepWork(None, node, known="assumed" if self.kind is None else "scaling")
+        if self.kind is None and not self._may_scale_weakly(self.workers.name):
+            return unknown
+        n, p = Name(self.workers.name), KINDS[self.kind or "weak"].power
+        work = n if p == 0.0 else call("power", n, 1.0 + p)
+        return StepWork(None, work, known="assumed" if self.kind is None else "scaling")
+
+    def _may_scale_weakly(self, workers: str) -> bool:
+        """Return whether the workers are devices whose time falls less, from fewest to most, than by shared work."""
+        if not counts_devices(workers) or len({median.values for median in self.medians}) < 2:
+            return False
+        counts, times = self.measured[workers], np.array([median.value for median in self.medians])
+        time_at_fewest, time_at_most = (np.median(times[counts == end]) for end in (counts.min(), counts.max()))
+        return bool(time_at_fewest / time_at_most < LEAST_FALL)
 
     def work_of_step(self, given: str | None = None, unit: str = "samples") -> StepWork:
         """Return the work of a step: the formula that a user gives, or else what the table shows."""
@@ -773,7 +779,9 @@ def share(panel: Panel, job: bool = False) -> Share:
 
 
 def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
-    """Return counts of the scale, of the measured ones, beyond which more may only wait, each with its probability.
+    """Return the counts at which the machine's cores or slots may end, each with its probability; none where none end.
+
+        P(no limit up to n) = (1 − LIMIT_CHANCE)^(log₂ n/n₁),   n₁ the smallest measured count
 
     Threads, processes, users or environments share one machine, whose cores or slots end somewhere, and so do workers
     that serve requests; devices and nodes bring further ones, and so do processes on several nodes.
@@ -783,13 +791,13 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
         return ()
     if counts_devices(factor.name) and panel.counted_by_throughput not in _SERVED:
         return ()
-    inside = np.unique(counts)
-    doublings = np.log2(inside / inside[0])
-    beyond = doublings[-1] + np.array(LIMIT_DOUBLINGS)
-    left = (1.0 - LIMIT_CHANCE) ** np.concatenate([doublings[:-1], beyond])
-    # Within the measured range a limit is looked for at the counts themselves.
-    ends = inside[0] * 2.0 ** np.concatenate([doublings[:-1], 0.5 * (beyond[1:] + beyond[:-1])])
-    return tuple(zip(ends.tolist(), (-np.diff(left)).tolist(), strict=True))
+    measured = np.unique(counts)
+    inside = np.log2(measured[:-1] / measured[0])
+    beyond = np.log2(measured[-1] / measured[0]) + np.array(LIMIT_DOUBLINGS)
+    no_limit = (1.0 - LIMIT_CHANCE) ** np.concatenate([inside, beyond])
+    # Within the measured range a limit lies at a count, beyond it in the middle between two numbers of doublings.
+    places = measured[0] * 2.0 ** np.concatenate([inside, 0.5 * (beyond[1:] + beyond[:-1])])
+    return tuple(zip(places.tolist(), (-np.diff(no_limit)).tolist(), strict=True))
 
 
 def kind_of_work(work: Array, counts: Array) -> Scaling | None:

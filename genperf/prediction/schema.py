@@ -105,16 +105,16 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         return (of_a_batch or (sequence is not None and sequence.name in read)) and work not in counts
 
     @property
-    def share(self) -> tuple[str, str, Node] | None:
-        """The column of a share of each device, as of the peak, its unit, and what makes the fitted throughput of it.
+    def share_of_peak(self) -> tuple[str, str, Node] | None:
+        """The column that measures each device relative to its peak, its unit (% or x), and the devices as a formula.
 
-        That is `mfu`, `x` and `gpus` where `mfu*gpus` was fitted; None where another rate was measured.
+        `mfu`, `x` and `gpus` where `--let` made the fitted throughput `mfu*gpus`; None of any other throughput.
         """
         rate = self.target.throughput or ""
-        lets = dict(text.split("=", 1) for option, text in self.reading if option == "let")
-        if rate not in lets or self.target.samples != RELATIVE:
+        formulas = dict(text.split("=", 1) for option, text in self.reading if option == "let")
+        if rate not in formulas or self.target.samples != RELATIVE:
             return None
-        node = parse(lets[rate]).node
+        node = parse(formulas[rate]).node
         column = next(iter(names_in(node) - {factor.name for factor in self.factors}), None)
         return None if column is None else (column, "%" if "%" in column else "x", substitute(node, {column: ONE}))
 

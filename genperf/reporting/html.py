@@ -131,7 +131,7 @@ def sheet(place: Place) -> dict[str, Any]:
 
 def quantity_of(result: FitResult) -> dict[str, Any]:
     """Return what the page needs of the predicted quantity: of a measured throughput, that it comes first."""
-    target, share = result.schema.target, result.schema.share
+    target, share = result.schema.target, result.schema.share_of_peak
     return {
         "name": target.name,
         "unit": target.unit,
@@ -149,8 +149,8 @@ def quantity_of(result: FitResult) -> dict[str, Any]:
 def _rate_unit(result: FitResult) -> str:
     """Return the unit of the throughput: `images/s` of `images_per_s`, else samples, or the steps of one worker."""
     schema = result.schema
-    if schema.share is not None:
-        return schema.share[1]  # its unit
+    if schema.share_of_peak is not None:
+        return schema.share_of_peak[1]  # its unit
     if schema.target.throughput:
         return rate_unit(schema.target.samples)
     group_has_batch = any(column_of(name, schema.group) is not None for name in ("batch", "global_batch"))
@@ -282,7 +282,7 @@ def _measures(model: PageModel, group: Mapping[str, str], view: View) -> dict[st
         node = quantities.node(name)
         return formula(node if over is ONE else call("divide", node, over), model.factors, GIVEN)
 
-    share = model.result.schema.share
+    share = model.result.schema.share_of_peak
     of_samples = _rate_unit(model.result) == "samples/s"
     name = "" if paid is None else render(paid).replace("`", "")
     return {
@@ -417,7 +417,7 @@ def page(
         "likelyToFit": LIKELY_TO_FIT,
         "groups": groups,
         "groupColumns": list(what.group),
-        "validation": _shown(validation),
+        "validation": _validation_of_page(validation),
     }
     try:
         text, formulas = with_formulas(data)
@@ -474,7 +474,7 @@ def _groups(
     """Return the groups, one that is asked about first, then the least efficient, and those without a page last."""
     alone = len(fitted.results) == 1
 
-    def answered(results: Mapping[tuple[str, ...], FitResult], whole: bool) -> dict[tuple[str, ...], dict[str, Any]]:
+    def contents_of(results: Mapping[tuple[str, ...], FitResult], whole: bool) -> dict[tuple[str, ...], dict[str, Any]]:
         """Return the contents of some groups."""
         keys, contents = [*results], dict[tuple[str, ...], dict[str, Any]]()
         doing("answering for groups", 0, len(keys))
@@ -487,7 +487,7 @@ def _groups(
     sizes = {key: _bytes(result) for key, result in fitted.results.items()}
     all_whole = alone or sum(sizes.values()) <= MAX_DRAW_BYTES
     groups: dict[tuple[str, ...], dict[str, Any]] = {key: {"failed": why} for key, why in fitted.failures.items()}
-    groups |= answered(fitted.results, all_whole)
+    groups |= contents_of(fitted.results, all_whole)
     summaries = {key: group["sheet"]["summary"] for key, group in groups.items() if "sheet" in group}
     if not summaries:
         key, group = next(iter(groups.items()))
@@ -502,7 +502,7 @@ def _groups(
     order = [*sorted(summaries, key=place), *(key for key in groups if key not in summaries)]
     if not all_whole:
         room = max(1, bisect(list(accumulate(sizes[key] for key in order if key in summaries)), MAX_DRAW_BYTES))
-        groups |= answered({key: fitted.results[key] for key in order[:room]}, True)
+        groups |= contents_of({key: fitted.results[key] for key in order[:room]}, True)
     differing = [len(levels) > 1 for levels in map(set, zip(*groups, strict=True))]
 
     def name(key: tuple[str, ...]) -> str:
@@ -587,7 +587,7 @@ def held_out(
         return error.message
 
 
-def _shown(validation: Validation | str | None) -> dict[str, Any] | None:
+def _validation_of_page(validation: Validation | str | None) -> dict[str, Any] | None:
     """Return a validation as the page shows it, a row per model with errors in %; or why there is none."""
     if not isinstance(validation, Validation):
         return {"why": validation} if validation else None

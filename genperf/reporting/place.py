@@ -101,8 +101,8 @@ def _pairs(text: str) -> dict[str, str]:
 def measured_text(schema: Schema) -> str:
     """Return what was measured, and in which column."""
     target = schema.target
-    if schema.share is not None:
-        return f"what each device reaches (column {schema.share[0]})"
+    if schema.share_of_peak is not None:
+        return f"what each device reaches (column {schema.share_of_peak[0]})"
     if target.throughput:
         return f"the throughput (column {target.throughput})"
     what = f"the time of {with_article(schema.panel.timed)}" if target.is_time else target.name

@@ -44,39 +44,45 @@ def proposal_page(
     It requests the target's count; without a target, the largest one that keeps the efficiency and whose verdict is not
     blind. Machine-hours count the nodes where there are such, else the workers.
     """
-    view, limit = view or View(), LEAST_EFFICIENCY if efficiency is None else efficiency
+    view, least = view or View(), LEAST_EFFICIENCY if efficiency is None else efficiency
     if len(what.results) > 1:
         raise GenperfError("a proposal is about one group", hint=f"--only {','.join(next(iter(what.results)))}")
-    if not 0.0 < limit < 1.0:
-        raise GenperfError(f"an efficiency lies between 0 and 1, not {limit:g}", hint="--efficiency 0.75")
+    if not 0.0 < least < 1.0:
+        raise GenperfError(f"an efficiency lies between 0 and 1, not {least:g}", hint="--efficiency 0.75")
     (key, result), *_ = what.results.items()
     question = question_of(result, what.group, key, view)
     place = place_of(result, question, view.target, view.along)
     if place.scaling is None:
         raise GenperfError(f"no proposal: {place.why_not}")
-    name, largest = place.scaling.along, place.scaling.steps.along.upper
+    # The curve is computed beyond the count from which on every verdict is blind, or to a target that lies farther.
+    name, largest_measured = place.scaling.along, place.scaling.steps.along.upper
     target = place.count if place.target_given else None
-    # Beyond it every verdict is blind.
-    upto = max(largest * 2.0**RULES.blind, target or 0.0)
-    at = place.scaling.at if target is None else place.values
+    largest_shown = max(largest_measured * 2.0**RULES.blind, target or 0.0)
     work = work_of(result, question)
-    far = EVALUATED_MULTIPLE * upto
-    answer = scaling(result, at, along=name, upto=far, level=limit, interval=view.interval, work=work)
+    answer = scaling(
+        result,
+        place.scaling.at if target is None else place.values,
+        along=name,
+        upto=EVALUATED_MULTIPLE * largest_shown,
+        level=least,
+        interval=view.interval,
+        work=work,
+    )
     if answer.refusal:
         raise GenperfError(answer.refusal, hint="--work '32*gpus', --scaling strong, or a column of the batch")
-    machine, rows = ladder_rows(
-        result, answer, ladder_places(answer.steps, upto, target or largest, PROPOSAL_ROWS), question
-    )
+    counts = ladder_places(answer.steps, largest_shown, target or largest_measured, PROPOSAL_ROWS)
+    machine, rows = ladder_rows(result, answer, counts, question)
     if kind == "csv":
         return rows.to_csv(index=False, lineterminator="\n")
-    if target is None:
-        efficient = rows.loc[(rows["efficiency"] >= limit) & (rows["verdict"] != VERDICTS[-1]), name]
-        target = float(efficient.max() if len(efficient) else rows[name].min())
+    requested = target
+    if requested is None:
+        efficient = rows.loc[(rows["efficiency"] >= least) & (rows["verdict"] != VERDICTS[-1]), name]
+        requested = float(efficient.max() if len(efficient) else rows[name].min())
     hours, figure = f"{machine}-hours", ""
     if kind == "html":
         from genperf.plots import image, speedup
 
-        figure = b64encode(image(speedup(answer, rows, limit), "svg")).decode()
+        figure = b64encode(image(speedup(answer, rows, least), "svg")).decode()
     return filled(
         f"proposal.{kind}",
         title=view.title or f"Scaling of {Path(result.schema.source).name or 'the program'}",
@@ -85,29 +91,29 @@ def proposal_page(
         parts=dict(iter(rows.groupby("kind", sort=False))),
         table=ladder_table(rows, hours, view.interval),
         figure=figure,
-        findings=_findings(answer, rows, limit, target, question, work, hours),
+        findings=_findings(answer, rows, least, requested, question, work, hours),
         definitions=_definitions(answer, hours),
         measured=_measured(result, answer),
     )
 
 
 def _findings(
-    answer: Scaling, rows: pd.DataFrame, limit: float, requested: float, question: Question, work: StepWork, hours: str
+    answer: Scaling, rows: pd.DataFrame, least: float, requested: float, question: Question, work: StepWork, hours: str
 ) -> tuple[str, ...]:
-    """Return the largest measured count, the largest count that keeps the efficiency, and the request."""
+    """Return the largest measured count, the largest count with the `least` efficiency, and the request."""
     name, last = answer.along, float(answer.steps.counts[-1])
     measured = rows[rows["kind"] == "measured"]
-    efficient = measured[measured["efficiency"] >= limit]
-    least, covered = f"{100 * limit:g} %", f"{100 * answer.interval:g} %"
+    efficient = measured[measured["efficiency"] >= least]
+    least_text, covered = f"{100 * least:g} %", f"{100 * answer.interval:g} %"
     # The reference is measured, and its efficiency is one.
-    most = f"{efficient[name].max():g} is the largest with an efficiency of at least {least}"
+    most = f"{efficient[name].max():g} is the largest with an efficiency of at least {least_text}"
     lines = [f"Measured up to {count_text(float(measured[name].max()), name)}: {most}."]
     point = answer.points[answer.points["what"] == "efficiency"].iloc[0]
     if np.isfinite(point["count"]):
         ends = range_text(float(point["lower"]), float(point["upper"]), last)
-        falls = f"falls below {least} at {count_text(float(point['count']), name)} ({covered}: {ends})"
+        falls = f"falls below {least_text} at {count_text(float(point['count']), name)} ({covered}: {ends})"
     else:
-        falls = f"does not fall below {least} up to {count_text(last, name)}"
+        falls = f"does not fall below {least_text} up to {count_text(last, name)}"
     lines.append(f"By the model it {falls}.")
     row = rows.iloc[int(np.argmin(np.abs(rows[name] - requested)))].to_dict()
     there = f"{count_text(float(row[name]), name)} ({row['kind']}, {row['verdict']})"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from genperf.arrays import AnyArray, Index
+from genperf.arrays import AnyArray, Index, Objects
 from genperf.errors import LISTED, Note, TableError, counted, did_you_mean, listed
 from genperf.panel import Panel
 from genperf.panel.configurations import typical_run
@@ -413,35 +413,38 @@ class GroupedResult(Result):
         return next(iter(self.results.values()))
 
     def _predicted(self, source: Source, interval: float, band: Band, fill: bool) -> dict[str, Cells]:
-        """Predict each row by the model of its group."""
+        """Predict each row by the model of its group; a row that lacks a group column, for every group that fits it."""
         groups = {g: labels(source.columns[g]) for g in self.group if g in source.columns}
         if len(groups) < len(self.group):
-            # Each row is predicted for every group that its levels leave.
-            keys = [dict(zip(self.group, key, strict=True)) for key in self.results]
-            left = [
-                (key, row)
-                for key in keys
-                for row in range(len(source.lines))
-                if all(key[g] == cells[row] for g, cells in groups.items())
-            ]
-            if not left:
-                named = ", ".join(f"{g}={cells[0]}" for g, cells in groups.items())
-                some = "; ".join(", ".join(key) for key in list(self.results)[:LISTED])
-                raise TableError(f"no group has {named}", hint=f"the groups are {some}")
-            groups = {g: np.array([key[g] for key, _ in left], dtype=object) for g in self.group}
-            source = source.take(np.array([row for _, row in left]))
+            source, groups = self._for_every_group(source, groups)
         rows = rows_by_group(groups, len(source.lines))
-        by_group = [predict(self[key], source.take(places), interval, band, fill) for key, places in rows.items()]
-        back = np.argsort(np.concatenate(list(rows.values())))
-        names = dict.fromkeys(name for fit in self.results.values() for name in fit.predicted_names)
+        predictions = [predict(self[key], source.take(places), interval, band, fill) for key, places in rows.items()]
+        # A further quantity is missing in a group without it. The work of a step, which may follow from the factors in
+        # some groups alone, is shown where all have it.
         further = dict.fromkeys(name for fit in self.results.values() for name in fit.further_names)
-        for table in by_group:
-            table.update({name: np.full(len(table["lower"]), np.nan) for name in further if name not in table})
-        # The work of a step may follow from the factors in some groups alone.
-        shared = [name for name in by_group[0] if all(name in table for table in by_group)]
-        joined = {name: np.concatenate([table[name] for table in by_group])[back] for name in shared}
-        columns = _beside(source, joined, names)
+        for of_group in predictions:
+            of_group.update({name: np.full(len(of_group["lower"]), np.nan) for name in further if name not in of_group})
+        shared = [name for name in predictions[0] if all(name in of_group for of_group in predictions)]
+        to_source_order = np.argsort(np.concatenate(list(rows.values())))
+        joined = {name: np.concatenate([p[name] for p in predictions])[to_source_order] for name in shared}
+        predicted_names = dict.fromkeys(name for fit in self.results.values() for name in fit.predicted_names)
+        columns = _beside(source, joined, predicted_names)
         return {**groups, **{name: cells for name, cells in columns.items() if name not in self.group}}
+
+    def _for_every_group(self, source: Source, levels: Mapping[str, Objects]) -> tuple[Source, dict[str, Objects]]:
+        """Return each row once for every group that has its levels of some group columns, with all of its levels."""
+        pairs = [
+            (key, row)
+            for key in (dict(zip(self.group, key, strict=True)) for key in self.results)
+            for row in range(len(source.lines))
+            if all(key[g] == cells[row] for g, cells in levels.items())
+        ]
+        if not pairs:
+            named = ", ".join(f"{g}={cells[0]}" for g, cells in levels.items())
+            some = "; ".join(", ".join(key) for key in list(self.results)[:LISTED])
+            raise TableError(f"no group has {named}", hint=f"the groups are {some}")
+        groups = {g: np.array([key[g] for key, _ in pairs], dtype=object) for g in self.group}
+        return source.take(np.array([row for _, row in pairs])), groups
 
     def __repr__(self) -> str:
         failed = f", {counted(len(self.failures), 'group')} not fitted" if self.failures else ""

@@ -136,12 +136,15 @@ class Problem(Struct, frozen=True, dict=True):
         return np.asarray(np.where(np.isfinite(total), np.minimum(total, IMPOSSIBLE_COST), IMPOSSIBLE_COST))
 
     def derivatives(self, constants: Array, conditions: Conditions | None = None) -> tuple[Array, Array]:
-        """Return the cost's gradient and its Gauss-Newton curvature, both by the scaled constants.
+        """Return the cost's gradient and its Gauss-Newton curvature, both by the constants over the problem's scales s.
 
-        The gradient is exact. The curvature is `JᵀωJ` of the loss's ω plus the penalty's: exact where the loss is
-        quadratic and the prediction is linear.
+            gradient = 2·s·Jᵀω(T − t) + λ·φ(z)·z·s/s',    curvature = 2·s·sᵀ·JᵀωJ + diag(λ·φ(z)·(s/s')²)
 
-        Shapes (sets, n) and (sets, n, n), for as many sets as fit in memory; conditions as in `cost`.
+        with the predictions T, the measured times t, ω the loss's curvature by each row's share of the weights, φ the
+        penalty's, s' the scales of the conditions and z = θ/s' less their centre. The gradient is exact; the curvature
+        where the loss is quadratic and the prediction linear.
+
+        Shapes (sets, n) and (sets, n, n), with n constants; conditions as in `cost`.
         """
         conditions = conditions or self._conditions
         n = self.scale.size
@@ -152,20 +155,19 @@ class Problem(Struct, frozen=True, dict=True):
             with np.errstate(all="ignore"):
                 omega = of_block.shares * self.loss.curvature(predicted, of_block.measured, of_block.mean)
                 error = predicted - of_block.measured
-                moments = _moments(J, omega, error)
-                if not all(np.isfinite(moment).all() for moment in moments):
+                slope, gram = _moments(J, omega, error)
+                if not (np.isfinite(slope).all() and np.isfinite(gram).all()):
                     finite = np.isfinite(omega) & np.isfinite(predicted)
                     J = np.where(np.isfinite(J), J, 0.0)
-                    moments = _moments(J, np.where(finite, omega, 0.0), np.where(finite, error, 0.0))
-                gradient[block] = 2.0 * self.scale * moments[0]
-                curvature[block] = 2.0 * np.outer(self.scale, self.scale) * moments[1]
-        scaled = np.where(self.penalised, constants / conditions.scale - conditions.centre, 0.0)
+                    slope, gram = _moments(J, np.where(finite, omega, 0.0), np.where(finite, error, 0.0))
+                gradient[block] = 2.0 * self.scale * slope
+                curvature[block] = 2.0 * np.outer(self.scale, self.scale) * gram
+        z = np.where(self.penalised, constants / conditions.scale - conditions.centre, 0.0)
         strength = conditions.strength[:, None]
-        of_penalty = np.where(self.penalised, self._unit_penalty.curvature(scaled) * strength, 0.0)
-        # The chain rule from these scales to the problem's.
+        of_penalty = np.where(self.penalised, self._unit_penalty.curvature(z) * strength, 0.0)
         ratio = self.scale / conditions.scale
         diagonal(curvature)[:] += of_penalty * ratio**2
-        return gradient + of_penalty * ratio * scaled, curvature
+        return gradient + of_penalty * ratio * z, curvature
 
     def projected(self, constants: Array, weights: Array | None = None) -> tuple[Array, Array]:
         """Return the sets with their coefficients replaced by the best ones for their other constants, and their costs.
@@ -183,7 +185,7 @@ class Problem(Struct, frozen=True, dict=True):
         """Return the sets with their best coefficients, and their costs."""
         one_pass = self.linear and self.loss.quadratic
         passes = 1 if one_pass else PROJECTION_PASSES
-        predicted, basis, offset = self._parts(constants)
+        predicted, basis, offset = self._linearised(constants)
         # There is no prediction before the first pass: take the loss's curvature at a perfect fit.
         current = self._with_coefficients(constants, (basis, offset), conditions, self.measured[None, :])
         best, best_cost = current, np.full(len(current), np.inf)
@@ -191,7 +193,7 @@ class Problem(Struct, frozen=True, dict=True):
             if self.linear:
                 predicted = self._combined(basis, current) + offset
             else:
-                predicted, basis, offset = self._parts(current)
+                predicted, basis, offset = self._linearised(current)
             cost = self._cost_of(predicted, current, conditions)
             better = cost < best_cost
             best = np.where(better[:, None], current, best)
@@ -200,7 +202,7 @@ class Problem(Struct, frozen=True, dict=True):
                 current = self._with_coefficients(current, (basis, offset), conditions, predicted)
         return best, best_cost
 
-    def _parts(self, constants: Array) -> tuple[Array, Array, Array]:
+    def _linearised(self, constants: Array) -> tuple[Array, Array, Array]:
         """Return the prediction T, its derivatives B by the coefficients c, and the offset T − B·c."""
         if self.basis is not None:
             predicted, basis = self.basis(constants)

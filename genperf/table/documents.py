@@ -31,38 +31,39 @@ class _Tables(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.tables: list[list[list[str]]] = []
-        #: For each cell of a table its row, its number there, and over how many rows and columns it stands.
+        #: For each cell of a table: its row, its place in the row, and the rows and columns that it spans.
         self.spans: list[list[tuple[int, int, int, int]]] = []
-        #: What stands above each table.
+        #: The `<caption>` of each table.
         self.captions: list[str] = []
-        self.inside = self.above = False
+        #: Whether the text that comes next belongs to the last cell, or to the last caption.
+        self.in_cell = self.in_caption = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.inside = self.inside and tag not in ("table", "tr")
+        self.in_cell = self.in_cell and tag not in ("table", "tr")
         if tag == "table":
             self.tables.append([])
             self.spans.append([])
             self.captions.append("")
         elif tag == "caption":
-            self.above = bool(self.tables)
+            self.in_caption = bool(self.tables)
         elif tag == "tr" and self.tables:
             self.tables[-1].append([])
         elif tag in ("td", "th") and self.tables and self.tables[-1]:
             row = self.tables[-1][-1]
-            over = {n: int(text) for n, text in attrs if text and text.isdecimal() and text.isascii()}
-            rows, columns = (min(over.get(n, 1), _MOST_SPANNED) for n in ("rowspan", "colspan"))
+            spans = {n: int(text) for n, text in attrs if text and text.isdecimal() and text.isascii()}
+            rows, columns = (min(spans.get(n, 1), _MOST_SPANNED) for n in ("rowspan", "colspan"))
             self.spans[-1].append((len(self.tables[-1]) - 1, len(row), rows, columns))
             row.append("")
-            self.inside = True
+            self.in_cell = True
 
     def handle_endtag(self, tag: str) -> None:
-        self.inside = self.inside and tag not in ("td", "th", "tr", "table")
-        self.above = self.above and tag != "caption"
+        self.in_cell = self.in_cell and tag not in ("td", "th", "tr", "table")
+        self.in_caption = self.in_caption and tag != "caption"
 
     def handle_data(self, data: str) -> None:
-        if self.inside:
+        if self.in_cell:
             self.tables[-1][-1][-1] += data
-        elif self.above:
+        elif self.in_caption:
             self.captions[-1] += data
 
 
@@ -76,13 +77,13 @@ def drawn_tables(html: str) -> str:
     for cells, spans, caption in zip(parser.tables, parser.spans, parser.captions, strict=True):
         table: list[list[str]] = [[] for _ in cells]
         spanned: dict[tuple[int, int], str] = {}
-        for row, number, rows_over, columns_over in spans:
+        for row, place, row_span, column_span in spans:
             while (row, len(table[row])) in spanned:
                 table[row].append(spanned[row, len(table[row])])
             start = len(table[row])
-            table[row] += [cells[row][number]] * columns_over
-            below = range(row + 1, min(row + rows_over, len(cells)))
-            spanned |= {(r, start + k): cells[row][number] for r in below for k in range(columns_over)}
+            table[row] += [cells[row][place]] * column_span
+            rows_below = range(row + 1, min(row + row_span, len(cells)))
+            spanned |= {(r, start + k): cells[row][place] for r in rows_below for k in range(column_span)}
         rows = [[" ".join(cell.split()).replace("|", "/") for cell in row] for row in table if any(row)]
         if rows:
             lines = [f"| {' | '.join(row)} |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:])]

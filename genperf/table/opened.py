@@ -130,7 +130,7 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     if not runs or (2 * len(runs) <= len(rows) and tables and alike):
         if faults:
             raise faults[0]
-        return beneath(sources, name, _paths([*sources]))
+        return beneath(sources, name, _columns_of_paths([*sources]))
     left = [os.path.basename(file) for file in (*(f for f in files if f not in sources), *data_files)]
     hold = "that holds" if len(left) == 1 else "that hold"
     text = f"{counted(len(left), 'file')} {hold} no run left out: {listed(left, 3)}"
@@ -222,7 +222,9 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
                     inside[0].update({n: cell for n, cell in record.items() if n not in inside[0]})
         groups = dict(itertools.compress(groups.items(), ended))
         records, steady = [*itertools.compress(records, ended)], [*itertools.compress(steady, ended)]
-    named = {n: texts for n, texts in _paths([*groups]).items() if not any(n in record for record in records)}
+    named = {
+        n: texts for n, texts in _columns_of_paths([*groups]).items() if not any(n in record for record in records)
+    }
     columns = list(dict.fromkeys(n for record in records for n in record))
     cells = [
         [*(texts[i] for texts in named.values()), *(record.get(n, "") for n in columns)]
@@ -244,19 +246,17 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
     )
 
 
-def _paths(paths: Sequence[str]) -> dict[str, list[str]]:
-    """Return the parts of paths that differ, as columns: of files their names, of folders theirs."""
-    names = [[*os.path.normpath(path).split(os.sep)] for path in paths]
-    width = max(map(len, names))
+def _columns_of_paths(paths: Sequence[str]) -> dict[str, list[str]]:
+    """Return the parts of paths that differ, as columns: `file` without its ending, `folder`, `folder 2` and so on."""
+    path_parts = [os.path.normpath(path).split(os.sep) for path in paths]
     columns: dict[str, list[str]] = {}
-    for place in range(width):
-        texts = [row[place] if place < len(row) else "" for row in names]
-        if len({*texts}) > 1:
-            last = all(place == len(row) - 1 for row in names)
-            files = last and any("." in text for text in texts)
-            number = sum(n.startswith("folder") for n in columns) + 1
-            called = "file" if files else "folder" if number == 1 else f"folder {number}"
-            columns[called] = [re.sub(r"(?<!^)\.[^\W\d][^.]*$", "", text) for text in texts] if files else texts
+    for depth, texts in enumerate(itertools.zip_longest(*path_parts, fillvalue="")):
+        if len({*texts}) == 1:
+            continue
+        if all(depth == len(parts) - 1 for parts in path_parts) and any("." in text for text in texts):
+            columns["file"] = [re.sub(r"(?<!^)\.[^\W\d][^.]*$", "", text) for text in texts]
+        else:
+            columns["folder" if "folder" not in columns else f"folder {len(columns) + 1}"] = list(texts)
     return columns
 
 

@@ -253,17 +253,22 @@ def last_point(train: Table, data: pd.DataFrame, interval: float, seed: int) -> 
 
 
 def _nearest(train: Table, panel: Panel, data: pd.DataFrame, apart: bool) -> Integers:
-    """Return the number of the training row nearest to each row; `apart`: of training rows, the nearest other one."""
+    """Return the number of the training row nearest to each row; `apart`: of training rows, the nearest other one.
+
+    A later distance decides only between rows that are equally near by the earlier ones: levels that differ, then
+    √Σ(ln x − ln x')² over the intrinsic factors, over the extrinsic ones, and over the batch.
+    """
     batches = {f.name for f in (panel.find("batch"), panel.find("global_batch")) if f is not None}
-    tiers: dict[str, list[tuple[Array, Array]]] = {"intrinsic": [], "extrinsic": [], "batch": []}
+    #: The logarithms of each factor, of the rows and of the training rows, in the order in which they decide.
+    logarithms: dict[str, list[tuple[Array, Array]]] = {"intrinsic": [], "extrinsic": [], "batch": []}
     for f in (f for f in train.numeric if f.distinct > 1):
-        tiers["batch" if f.name in batches else f.role].append((read(f, data), read(f, train.frame)))
+        logarithms["batch" if f.name in batches else f.role].append((read(f, data), read(f, train.frame)))
     levels = [(data[f.name].to_numpy(), train.frame[f.name].to_numpy()) for f in train.categorical]
     nearest, none, tolerance = np.empty(len(data), dtype=np.int64), np.zeros(len(train)), NEAREST_TOLERANCE
     for row in range(len(data)):
         distances = [sum((wanted[row] != measured for wanted, measured in levels), none)]
-        for tier in tiers.values():
-            squares = sum(((wanted[row] - measured) ** 2 for wanted, measured in tier), none)
+        for of_kind in logarithms.values():
+            squares = sum(((wanted[row] - measured) ** 2 for wanted, measured in of_kind), none)
             distances.append(np.sqrt(np.nan_to_num(squares, posinf=1e300)))
         candidates = np.arange(len(train)) != row if apart else np.ones(len(train), dtype=bool)
         for distance in distances:

@@ -121,11 +121,11 @@ def header_of(column: str) -> Header:
     """
     text = _without_section(column)
     path, _, metric = text.rpartition("/")
-    at_end = _rate(_chain(metric), []) if path and len(_chain(metric)) > 1 else None
+    at_end = _rate(_sides_of_ratio(metric), []) if path and len(_sides_of_ratio(metric)) > 1 else None
     if at_end is not None and at_end.counted not in DEVICE_WORDS:
         # `throughput/device/samples_per_sec` is a rate at the end of a path.
         return replace(at_end, shared=at_end.shared or path.rpartition("/")[-1] in DEVICE_WORDS)
-    names, last = map(_chain, _parted(text))
+    names, last = map(_sides_of_ratio, _parted(text))
     if not names or _is_bandwidth(last or names):
         return Header()
     header = _rate(last, names) or _rate(names, []) or _time(names, last) or _quantity(names, last) or Header()
@@ -149,14 +149,14 @@ RELATIVE = "units"
 
 def relative_unit(column: str) -> str:
     """Return what is counted by a throughput over a constant, whose header names no time."""
-    words = [word for unit_words in _chain(column) for word in unit_words]
+    words = [word for unit_words in _sides_of_ratio(column) for word in unit_words]
     return next((_COUNTED[word] for word in words if _COUNTED.get(word, "").endswith("FLOP")), RELATIVE)
 
 
 def time_called(column: str, usual: str) -> str:
     """Return what a time is called: its column, where that says more than what it is the time of, else the `usual`."""
     plain = {*_TIMES, *TIME_WORDS, *STEP_WORDS, *JOB_WORDS, *STATISTICS, *words_of("headers.time_letter")} - {"latency"}
-    words = {word for unit_words in _chain(bare(column)) for word in unit_words}
+    words = {word for unit_words in _sides_of_ratio(bare(column)) for word in unit_words}
     header = header_of(column)
     timed = header.kind == "time" or words & _TIMES
     return bare(column) if timed and words - plain and not header.shared else usual
@@ -176,7 +176,7 @@ def in_another_unit(column: str, others: Iterable[str]) -> str | None:
     """
 
     def meaning(name: str) -> tuple[Header, set[str]]:
-        words = {_CALLED.get(word, word) for unit_words in _chain(bare(name)) for word in unit_words}
+        words = {_CALLED.get(word, word) for unit_words in _sides_of_ratio(bare(name)) for word in unit_words}
         return replace(header_of(name), unit=""), words - {*TIME_WORDS, *_TIMES, *_RATES}
 
     alike = [candidate for candidate in others if header_of(candidate).unit and meaning(candidate) == meaning(column)]
@@ -194,10 +194,10 @@ def bandwidth_of(column: str, unit: str = "") -> str:
     ('', 'Gbps')
     """
     if unit:
-        return unit if _is_bandwidth(_chain(unit)) else ""
+        return unit if _is_bandwidth(_sides_of_ratio(unit)) else ""
     text = column.strip()
     start = max(text.rfind("("), text.rfind("["))
-    names, last = map(_chain, _parted(text))
+    names, last = map(_sides_of_ratio, _parted(text))
     if not _is_bandwidth(last or names):
         return ""
     return text[start + 1 : -1] if last else re.sub(r"[\s_]+", "/", re.split(r"[\s_](?!s$|sec$)", text)[-1])
@@ -220,7 +220,7 @@ def _parted(text: str) -> tuple[str, str]:
         return main, inside
     # A quantity over its unit is the number below: `Runtime / s`.
     over, _, unit = text.rpartition("/")
-    names = _chain(over) if {*TIME_WORDS, *_UNITS} & {unit.strip().lower()} else []
+    names = _sides_of_ratio(over) if {*TIME_WORDS, *_UNITS} & {unit.strip().lower()} else []
     timed = unit.strip().lower() in TIME_WORDS
     fits = bool(names) and (
         (_time if timed else _quantity)(names, []) is not None or (timed and names[0][-1] in _TIMES)
@@ -229,27 +229,27 @@ def _parted(text: str) -> tuple[str, str]:
 
 
 def _is_unit(text: str) -> bool:
-    chain = _chain(text)
-    last = chain[-1][-1] if chain else ""
-    rate = any(per[-1] in TIME_WORDS for per in chain[1:]) or (len(chain) > 1 and chain[0][-1] in TIME_WORDS)
+    sides = _sides_of_ratio(text)
+    last = sides[-1][-1] if sides else ""
+    rate = any(per[-1] in TIME_WORDS for per in sides[1:]) or (len(sides) > 1 and sides[0][-1] in TIME_WORDS)
     return rate or last in _BRACKETED or last in _UNITS or _OF_A_CLOCK.fullmatch(text.lower()) is not None
 
 
-def _chain(text: str) -> list[list[str]]:
-    """Return the words of a header, parted where one thing is given per another."""
-    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", text).lower()
+def _sides_of_ratio(text: str) -> list[list[str]]:
+    """Return the words of a header on each side of `/` or `per`: `step_time ms/epoch` → [[step, time, ms], [epoch]]."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", text).lower()
     # A speed-up is no speed.
-    apart = re.sub(r"speed[\s_\-]+up(?![a-z])", "speedup", apart)
-    ratio_texts = _PER.split(apart)
-    words = [[_MULTIPLES.get(w, w) for w in re.split(r"[\s_\-.,:()\[\]]+", run) if w] for run in ratio_texts]
+    spaced = re.sub(r"speed[\s_\-]+up(?![a-z])", "speedup", spaced)
+    sides = [re.split(r"[\s_\-.,:()\[\]]+", side) for side in _PER.split(spaced)]
+    sides = [[_MULTIPLES.get(word, word) for word in side if word] for side in sides]
     # `s/1 epoch` is `s/epoch`.
-    words[1:] = [run[1:] if len(run) > 1 and run[0] == "1" else run for run in words[1:]]
-    return [run for run in words if run]
+    sides[1:] = [side[1:] if len(side) > 1 and side[0] == "1" else side for side in sides[1:]]
+    return [side for side in sides if side]
 
 
-def _is_bandwidth(chain: list[list[str]]) -> bool:
-    """Tell whether a chain of words is data per second: that of a link or a disk, and no throughput of a training."""
-    numerator, *denominators = chain or [[]]
+def _is_bandwidth(sides: list[list[str]]) -> bool:
+    """Tell whether the sides of a ratio are data per second, of a link or a disk: no throughput of a training."""
+    numerator, *denominators = sides or [[]]
     if denominators:
         return bool(numerator) and numerator[-1] in _DATA
     if len(numerator) == 1:
@@ -257,11 +257,11 @@ def _is_bandwidth(chain: list[list[str]]) -> bool:
     return bool(numerator) and numerator[-1] in TIME_WORDS and numerator[-2] in _DATA
 
 
-def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
+def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
     """Return the header of a throughput: something per second, perhaps of each worker."""
-    if not chain:
+    if not sides:
         return None
-    numerator, *denominators = chain
+    numerator, *denominators = sides
     shared = any(unit_words[0] in DEVICE_WORDS | NODE_WORDS for unit_words in [*denominators, *before[1:]])
     # A unit may begin with the clock that it was read from: `cpu seconds`.
     clock = words_of("headers.clock")
@@ -288,12 +288,12 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
     return Header("rate", "s", _UNIT_OF_RATE.get(word, ""), shared or word in _OF_A_WORKER)
 
 
-def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
+def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     """Return the header of a time: a word for it, a unit at the end, or a unit per step."""
-    if chain[-1][-1] in STATISTICS and len(chain[-1]) > 1:
-        chain = [*chain[:-1], chain[-1][:-1]]
-    numerator, *denominators = chain
-    words = [word for unit_words in chain for word in unit_words]
+    if sides[-1][-1] in STATISTICS and len(sides[-1]) > 1:
+        sides = [*sides[:-1], sides[-1][:-1]]
+    numerator, *denominators = sides
+    words = [word for unit_words in sides for word in unit_words]
     inside = unit[0][-1] if unit else ""
     of = _of([*words, *(word for unit_words in unit for word in unit_words)])
     ends = _BRACKETED.get(inside) or (TIME_WORDS.get(words[-1]) if len(words) > 1 else None)
@@ -328,13 +328,13 @@ def _of(words: list[str]) -> Literal["step", "job", ""]:
     return "step" if STEP_WORDS & {*words} else ""
 
 
-def _quantity(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
+def _quantity(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     """Return the header of another quantity: memory, energy, power."""
-    words = [word for unit_words in chain for word in unit_words]
+    words = [word for unit_words in sides for word in unit_words]
     end = unit[0][-1] if unit else words[-1] if len(words) > 1 else ""
-    if len(chain) == 2 and chain[0][-1] in _UNITS and chain[1][0] in STEP_WORDS | JOB_WORDS:
+    if len(sides) == 2 and sides[0][-1] in _UNITS and sides[1][0] in STEP_WORDS | JOB_WORDS:
         # Joules per step.
-        end = chain[0][-1]
+        end = sides[0][-1]
     if end in _UNITS:
         is_amount = end in _MEMORY_UNITS and any(word in words_of("headers.given_amount") for word in words)
         return None if is_amount and not _QUANTITIES & {*words} else Header("quantity", _UNITS[end])

@@ -217,5 +217,5 @@ def test_what_the_constants_took_up_of_the_form_is_not_counted_twice() -> None:
     assert np.all(drawn < apart)
     assert drawn.mean() < 0.95 * apart.mean()
     # Far from the runs nothing cancels.
-    (root,) = curves_of(result, result.query({"x": 1e6, "f": "a"}).columns).parts[0].root
+    (root,) = curves_of(result, result.query({"x": 1e6, "f": "a"}).columns).members[0].root
     assert root @ root == pytest.approx(size**2)
