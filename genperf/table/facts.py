@@ -84,6 +84,8 @@ _ALONE = re.compile(
     rf"(?<![A-Za-z0-9_.:=\-/^])(?P<value>{_DIGITS})(?:[-–~](?P<upto>\d+(?:\.\d+)?))?{_MULTIPLE}\s?"
     rf"(?P<unit>[^\W\d_]+(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)+|/s(?:ec)?(?!/)){_END}"
 )
+#: `--network resnet50`, `--dtype bf16`.
+_NAMED = re.compile(rf"(?<!\S)--(?P<key>{any_of('one_run.network', 'transformer.precision')})[ =](?P<value>[^\W\d_][\w\-.]*)")
 _COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node")
 _COUNT_WORDS = frozenset(
     word
@@ -341,6 +343,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
                 yield fact
                 if pattern is _COUNTED and match["nodes"] and _number(match["value"]) <= MOST_OF_A_NODE:
                     yield "nodes", float(match["nodes"]), ""
+    yield from ((match["key"], match["value"], "") for match in _NAMED.finditer(line))
     if not taken and (word := _WORD.match(line)) is not None:
         yield _called(word["key"]), word["value"], ""
 

@@ -80,6 +80,7 @@ from genperf.table.shape import counts_beside, melted, of_all_devices, units_in,
 from genperf.table.text import (
     FIRST_ROWS,
     JSON,
+    MOST_TABLES,
     RULED,
     RUNS,
     alike,
@@ -289,9 +290,10 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
                 break
         else:
             full[name] = cells
-    # What only some runs say parts them from the others by no setting.
+    # What only some runs say parts them from the others by no setting, but for their network.
     partly = {n for n, c in full.items() if not all(c) and n not in named and not (canonical_of(n) or is_result(n))}
-    partly = {n for n in partly if not is_result(n, source.units.get(n, "")) and n not in _ENDINGS}
+    parting = {*_ENDINGS, *words_of("one_run.network")}
+    partly = {n for n in partly if not is_result(n, source.units.get(n, "")) and n not in parting}
     if not aliases and not partly:
         return source
     dropped = {*aliases, *partly}
@@ -383,6 +385,10 @@ _FRAMES = (
 )
 
 
+#: Lines without a blank one between them: a header and two rows at least.
+_PARAGRAPH = re.compile(r"(?:^.*\S.*\n?){3,}", re.MULTILINE)
+
+
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     """Read a text by what it begins with: events, JSON, a web page, literals, an outline; else as a table or a log."""
     text = text.translate(_FRAMES)
@@ -420,6 +426,8 @@ def _table_or_log(text: str, name: str) -> Source:
         if (number := parts_of(text.strip())) is not None:
             units = {"value": number.unit} if number.unit else {}
             return source_of(name, ["value"], [[text.strip()]], [1], units=units)
+        if (table_of_paragraph := _table_within(text, name)) is not None:
+            return table_of_paragraph
         if is_log(text) and (log := source_of_log(text, name)) is not None:
             return log
         if (table := cut_table(text)) is None:
@@ -443,6 +451,17 @@ def _table_or_log(text: str, name: str) -> Source:
     # A log may hold a drawn table of something else, as of the devices.
     log = source_of_log(_DRAWN_LINE.sub("", text), name)
     return log if log is not None and log.steady else source
+
+
+def _table_within(text: str, name: str) -> Source | None:
+    """Return the first paragraph of a text that by itself is a table of a scale; None without one."""
+    several = (match for match in _PARAGRAPH.finditer(text) if match[0].strip() != text.strip())
+    for paragraph in itertools.islice(several, MOST_TABLES):
+        # Lines are counted in the whole text.
+        source = attempted(_table_or_log, "\n" * text.count("\n", 0, paragraph.start()) + paragraph[0], name)
+        if isinstance(source, Source) and len(source) > 1 and not source.runs and is_of_scale(source.cells):
+            return source
+    return None
 
 
 def open_files(

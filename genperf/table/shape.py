@@ -696,13 +696,15 @@ def _parted(name: str) -> Taken | None:
 
 
 def _taken(text: str, *patterns: tuple[re.Pattern[str], str]) -> Taken | None:
-    """Return the numbers beside words by the first pattern of which a word counts, or that a name has."""
+    """Return the numbers beside words by the pattern that takes most of them, where one counts by one that counts."""
     matched = [(pattern, left, matches) for pattern, left in patterns if (matches := [*pattern.finditer(text)])]
     counting = [candidate for candidate in matched if any(meant_by(match["word"]) in LEVELS for match in candidate[2])]
-    for pattern, left, matches in (counting or matched)[:1]:
-        values = {match["word"]: float(match["number"]) for match in matches}
-        return (values, _left(pattern.sub(left, text))) if len(values) == len(matches) else None
-    return None
+    if not matched:
+        return None
+    # `dp-16_tp-2_pp-1`: the numbers before words are one fewer.
+    pattern, left, matches = max(counting or matched, key=lambda candidate: len(candidate[2]))
+    values = {match["word"]: float(match["number"]) for match in matches}
+    return (values, _left(pattern.sub(left, text))) if len(values) == len(matches) else None
 
 
 def _hold_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
