@@ -85,7 +85,9 @@ _ALONE = re.compile(
     rf"(?P<unit>[^\W\d_]+(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)+|/s(?:ec)?(?!/)){_END}"
 )
 #: `--network resnet50`, `--dtype bf16`.
-_NAMED = re.compile(rf"(?<!\S)--(?P<key>{any_of('one_run.network', 'transformer.precision')})[ =](?P<value>[^\W\d_][\w\-.]*)")
+_NAMED = re.compile(
+    rf"(?<!\S)--(?P<key>{any_of('one_run.network', 'transformer.precision')})[ =](?P<value>[^\W\d_][\w\-.]*)"
+)
 _COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node")
 _COUNT_WORDS = frozenset(
     word
