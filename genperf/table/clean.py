@@ -205,7 +205,7 @@ def mostly_numbers(cells: Sequence[Any]) -> bool:
     return bool(filled) and 2 * numeric >= len(filled)
 
 
-def text_numbers(cells: Sequence[Any]) -> Array | None:
+def text_numbers(cells: Sequence[Any] | Objects) -> Array | None:
     """Return the numbers of cells at once, as `number_in` reads them; None unless all are texts and numbers."""
     try:
         # `join` raises TypeError at a cell that is no text.
