@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import compress
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.arrays import Array
+from genperf.arrays import Array, Mask
 from genperf.errors import ModelError, suggest
 from genperf.formula import (
     PowerSum,
@@ -138,6 +139,10 @@ class Expression(Struct, frozen=True, dict=True):
     def constant_names(self) -> tuple[str, ...]:
         """Names of the constants, in order."""
         return tuple(c.name for c in self.constants)
+
+    def named(self, which: Mask) -> tuple[str, ...]:
+        """Return the names of some of the constants."""
+        return tuple(compress(self.constant_names, which))
 
     @cached_property
     def factors(self) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """How good predictions are: errors in per cent, coverage and width of intervals."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,17 +16,20 @@ def absolute_percentage_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike
 
 def mape(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
     """Return the mean absolute percentage error, in per cent."""
-    return float(np.mean(absolute_percentage_errors(predicted, measured)))
+    return float(absolute_percentage_errors(predicted, measured).mean())
 
 
 def median_ape(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
     """Return the median absolute percentage error, in per cent."""
-    return float(np.median(absolute_percentage_errors(predicted, measured)))
+    ordered = np.sort(absolute_percentage_errors(predicted, measured), axis=None)
+    # A fleet has one for each series, and `np.median` takes four times as long of five numbers. NaN is last.
+    middle = ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]
+    return float("nan") if np.isnan(ordered[-1]) else 0.5 * float(middle)
 
 
 def rmse(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
     """Return the root mean squared error, in the unit of the values."""
-    return float(np.sqrt(np.mean((np.asarray(predicted, float) - np.asarray(measured, float)) ** 2)))
+    return math.sqrt(((np.asarray(predicted, float) - np.asarray(measured, float)) ** 2).mean())
 
 
 def r2(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
@@ -36,8 +41,13 @@ def r2(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
     1.0
     """
     t = np.asarray(measured, float)
-    spread = float(np.sum((t - t.mean()) ** 2))
-    return 1.0 - float(np.sum((np.asarray(predicted, float) - t) ** 2)) / spread if spread > 0 else float("nan")
+    spread = float(((t - t.mean()) ** 2).sum())
+    return 1.0 - float(((np.asarray(predicted, float) - t) ** 2).sum()) / spread if spread > 0 else float("nan")
+
+
+def fit_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> dict[str, float]:
+    """Return the errors of predictions by name: those of a fit, and of a validation."""
+    return {error.__name__: error(predicted, measured) for error in (mape, median_ape, rmse, r2)}
 
 
 def coverage(lower: npt.ArrayLike, upper: npt.ArrayLike, measured: npt.ArrayLike) -> float:

@@ -26,6 +26,7 @@ from genperf.formula import evaluate_with_gradient
 from genperf.losses import Loss, Penalty, loss_named, penalty_named
 from genperf.panel import Table
 from genperf.prediction import Ensemble, Member, Status
+from genperf.result.arrays import in_single_precision
 from genperf.solver import blocks, no_values, penalised_least_squares
 from genperf.solver.search import LEAST_COEFFICIENT
 
@@ -148,15 +149,15 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
     looks = look_back(medians, errors_of)
     size = np.maximum(np.abs(best), LEAST_COEFFICIENT * batch.scale)
     flat = undetermined(batch.basis * size[:, None, :] / batch.measured[:, :, None])
+    held = at_bounds(best, batch.bounds, batch.scale)
     out: list[Ensemble | FitError] = []
     for i, table in enumerate(tables):
         if not np.isfinite(cost[i]):
             out.append(no_values())
             continue
         status = Status(options.solver, float(cost[i]), True, 1, 1, 1)
-        held = at_bounds(expression, best[i], batch.bounds, batch.scale[i])
-        unknown = tuple(name for name, is_flat in zip(expression.constant_names, flat[i], strict=True) if is_flat)
-        member = Member(expression, best[i], draws[i], 1.0, status, held, unknown)
+        at_bound, unknown = expression.named(held[i]), expression.named(flat[i])
+        member = Member(expression, best[i], draws[i], 1.0, status, at_bound, unknown)
         spread = spread_of(table, float(misfit[i]), residuals[i], best.shape[1], looks[i])
         ensemble = of_one(member, spread, looks[i], options, options.strength)
         out.append(replace(ensemble, fitted=(predicted[i], batch.measured[i])))
@@ -182,4 +183,4 @@ def _replicates(batch: Batch, draws: int) -> tuple[Array, Array]:
             residuals = residuals.reshape(len(weights), -1)
             held_out = (counts == 0.0).ravel() & np.isfinite(residuals)
             misfit[block] = np.sqrt(np.where(held_out, residuals**2, 0.0).sum(axis=1) / held_out.sum(axis=1))
-    return constants, misfit
+    return in_single_precision(constants), misfit

@@ -1,6 +1,7 @@
 """The options of a fit."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct, field
@@ -25,7 +26,7 @@ BOOTSTRAP_DRAWS = 200
 QUICK_DRAWS = 50
 
 
-class FitOptions(Struct, frozen=True):
+class FitOptions(Struct, frozen=True, dict=True):
     """How constants are fitted."""
 
     #: Of the generic expression; `auto` chooses by cross-validation.
@@ -49,7 +50,7 @@ class FitOptions(Struct, frozen=True):
         solver_named(self.solver)
         known_name("structure", self.structure, ("auto", *STRUCTURES), FitError)
 
-    @property
+    @cached_property
     def request(self) -> str:
         """All options as one line of text, which the model file keeps."""
         # Requests of earlier versions have no hints.

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +65,7 @@ BOUND_ROOM = 1e-6
 BOOTSTRAP = PolishSettings(max_steps=15, relative_tolerance=1e-4)
 
 
+@lru_cache(maxsize=8)
 def resampled(rows: int, draws: int) -> Array:
     """Draw configurations with replacement: how often each is drawn in each replicate, shape (draws, rows)."""
     rng = np.random.default_rng([CONTENT_SEED, 1])
@@ -233,7 +234,7 @@ def of_one(member: Member, spread: Spread, looks: Sequence[Evidence], options: F
         "solver": options.solver,
         "draws": options.draws,
     }
-    return Ensemble((replace(member, draws=in_single_precision(member.draws)),), spread, at_the_largest(looks), used)
+    return Ensemble((member,), spread, at_the_largest(looks), used)
 
 
 def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions, notes: Sequence[Note]) -> Ensemble:
@@ -244,12 +245,12 @@ def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions,
     misfit = held_out_misfit(problem, fitted.refit(counts), counts)
     spread = spread_of(table, misfit, fitted.residuals, best.size, looks)
     errors = form * features(positions(medians.factors, medians.columns))
-    draws = fitted.drawn(options.draws, errors, spread.misfit)
+    draws = in_single_precision(fitted.drawn(options.draws, errors, spread.misfit))
     spread = replace(spread, form=min(form, spread.misfit))
     unknown = {name for phase in fitted.parts for name in phase.unidentified}
     unknown |= set() if fitted.held.all() else set(unidentified(problem, expression, best, fitted.held))
     undetermined = tuple(name for name in expression.constant_names if name in unknown)
-    held = at_bounds(expression, best, (problem.lower, problem.upper), problem.scale)
+    held = expression.named(at_bounds(best, (problem.lower, problem.upper), problem.scale))
     named, status = named_by_factors(expression, best), fitted.status(options.solver)
     member = Member(named, best, draws, 1.0, status, held, undetermined)
     return replace(of_one(member, spread, looks, options, problem.penalty.strength), notes=tuple(notes))
@@ -356,7 +357,7 @@ def spread_of(table: Table, misfit: float, residuals: Array, constants: int, loo
         rates.setdefault(look.factor, []).append(RMS_OVER_MEAN * look.error / look.doublings)
     # Of one factor the root mean square: the runs at one scale err together, and by chance little. The misfit is the
     # least, as where no scale shows more.
-    per_doubling = max([misfit, *(math.sqrt(np.mean(np.square(r))) for r in rates.values())])
+    per_doubling = max([misfit, *(math.sqrt(sum(rate * rate for rate in r) / len(r)) for r in rates.values())])
     noise = table.noise()
     return Spread(noise=noise if np.isfinite(noise) else 0.0, misfit=misfit, per_doubling=per_doubling)
 
@@ -372,7 +373,8 @@ def last_point_error(medians: Table, name: str, held: Mask) -> float:
     by_scale = np.argsort(medians.columns[name], kind="stable")
     partners = {keys[row]: row for row in by_scale[~held[by_scale]].tolist()}
     pairs = [(partners[keys[row]], row) for row in np.flatnonzero(held).tolist() if keys[row] in partners]
-    errors = [abs(math.log(medians.measured[partner] / medians.measured[row])) for partner, row in pairs]
+    measured = medians.measured.tolist()
+    errors = [abs(math.log(measured[partner] / measured[row])) for partner, row in pairs]
     return sum(errors) / len(errors) if errors else math.nan
 
 
@@ -396,11 +398,11 @@ def look_back(medians: Sequence[Table], errors_of: Callable[[Index, Mask, Mask],
                 break
             with np.errstate(all="ignore"):
                 errors = errors_of(judged, held[judged], below[judged])
-            for i, error in zip(judged.tolist(), errors.tolist(), strict=True):
+                doublings = np.log2(scale[judged] / before[judged])
+            for i, error, distance in zip(judged.tolist(), errors.tolist(), doublings.tolist(), strict=True):
                 if math.isfinite(error):
-                    doublings = float(np.log2(scale[i] / before[i]))
                     last = None if number else last_point_error(medians[i], factor.name, held[i])
-                    out[i].append(Evidence(factor.name, float(scale[i]), doublings, error, last))
+                    out[i].append(Evidence(factor.name, float(scale[i]), distance, error, last))
     return out
 
 
@@ -409,15 +411,14 @@ def at_the_largest(looks: Sequence[Evidence]) -> tuple[Evidence, ...]:
     return tuple({look.factor: look for look in reversed(looks)}.values())[::-1]
 
 
-def at_bounds(expression: Expression, constants: Array, bounds: tuple[Array, Array], scale: Array) -> tuple[str, ...]:
-    """Name the constants, shape (n,), at a bound but for rounding, coefficients at zero included.
+def at_bounds(constants: Array, bounds: tuple[Array, Array], scale: Array) -> Mask:
+    """Return which constants are at a bound but for rounding, coefficients at zero included; shape (…, n).
 
     The scale of a constant replaces a range without end.
     """
     lower, upper = bounds
     room = BOUND_ROOM * np.where(np.isfinite(upper - lower), upper - lower, scale)
-    held = ((constants <= lower + room) | (constants >= upper - room)) & (lower < upper)
-    return tuple(name for name, at in zip(expression.constant_names, held, strict=True) if at)
+    return np.asarray(((constants <= lower + room) | (constants >= upper - room)) & (lower < upper))
 
 
 def unidentified(problem: Problem, expression: Expression, constants: Array, held: Mask) -> tuple[str, ...]:
@@ -435,7 +436,7 @@ def unidentified(problem: Problem, expression: Expression, constants: Array, hel
     J = slopes[0] * size / problem.measured[:, None]
     flat = np.zeros(constants.size, bool)
     flat[~held] = undetermined(J[None, :, ~held])[0]
-    return tuple(c.name for c, is_flat in zip(expression.constants, flat, strict=True) if is_flat)
+    return expression.named(flat)
 
 
 def undetermined(slopes: Array) -> Mask:

@@ -92,7 +92,7 @@ class Model(ABC):
                     notes.append(Note(f"{name} is not fitted: {fitted.message}", "further_not_fitted"))
                 else:
                     further[name] = fitted
-            groups.append(replace(result, further=further, notes=tuple(notes)))
+            groups.append(replace(result, further=further, notes=tuple(notes)) if self.further else result)
         return groups
 
     def kept(self, before: FitResult | None, table: Table, seed: int) -> FitResult | None:
@@ -116,7 +116,6 @@ class Model(ABC):
             name, hint = table.target.name, "constants are not negative unless the formula says so"
             fault = f"no constants within the bounds give a {name} above zero at every measured configuration"
             raise FitError(fault, where=table.source, hint=f"check the signs of the terms; {hint}")
-        errors = (metrics.mape, metrics.median_ape, metrics.rmse, metrics.r2)
         return FitResult(
             schema_of(table),
             ensemble.members,
@@ -125,7 +124,7 @@ class Model(ABC):
             model=self.name,
             options={"request": self.request(table), **ensemble.options},
             seed=seed,
-            metrics={error.__name__: error(predicted, measured) for error in errors},
+            metrics=metrics.fit_errors(predicted, measured),
             notes=(*table.notes, *ensemble.notes),
             feasibility=feasibility_of(table),
         )

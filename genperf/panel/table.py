@@ -342,7 +342,7 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         cells = {self.target.column: self.measured, **self.grouped, **self.columns, **phases}
         for name, _ in roles:
             column = cells[name] if name in cells else self.frame[name].to_numpy()
-            if pd.api.types.is_numeric_dtype(column.dtype):
+            if column.dtype.kind in "biufc":
                 # + 0.0 makes −0 and 0 one value; little-endian on every machine.
                 digest.update((np.asarray(column, dtype=float) + 0.0).astype("<f8").tobytes())
             else:

@@ -153,7 +153,7 @@ class Member(Struct, frozen=True, eq=False, dict=True):
         below = place.astype(int)[:, 0]
         above = np.minimum(below + 1, len(ordered) - 1)
         ends = ordered[below] + (place - below[:, None]) * (ordered[above] - ordered[below])
-        return np.column_stack([np.minimum(ends[0], self.constants), np.maximum(ends[1], self.constants)])
+        return np.array([np.minimum(ends[0], self.constants), np.maximum(ends[1], self.constants)]).T
 
     def constant_rows(self, level: float = 0.9) -> list[tuple[Any, ...]]:
         """Return of each constant the member, its name, value, lower and upper end, unit and state."""

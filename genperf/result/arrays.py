@@ -32,7 +32,8 @@ def in_half_precision(values: Array) -> Array:
     The relative error is at most 2⁻¹¹ for numbers down to 10⁻⁹ of the column's largest one. A model file packs such
     numbers in two bytes. What is rounded does not depend on the unit of a column.
     """
-    return _from_halves(*_halves(values)).reshape(values.shape)
+    matrix = values.reshape(len(values), -1)
+    return _in_halves(matrix, _largest(matrix))[1].reshape(values.shape)
 
 
 def in_single_precision(values: Array) -> Array:
@@ -43,12 +44,16 @@ def in_single_precision(values: Array) -> Array:
     return np.asarray(np.where(outside, values, short))
 
 
-def _halves(values: Array) -> tuple[npt.NDArray[np.float16], Array]:
-    """Return columns as half-precision numbers, the largest being `HALF_RANGE`, and the largest number of each."""
-    matrix = values.reshape(len(values), -1)
+def _largest(matrix: Array) -> Array:
+    """Return the largest number of each column."""
     largest = np.abs(matrix).max(axis=0, initial=0.0)
-    largest = np.where(largest > 0.0, largest, 1.0)
-    return (matrix / largest * HALF_RANGE).astype("<f2"), largest
+    return np.where(largest > 0.0, largest, 1.0)
+
+
+def _in_halves(matrix: Array, largest: Array) -> tuple[npt.NDArray[np.float16], Array]:
+    """Return columns in half precision, the largest number being `HALF_RANGE`, and the numbers that these represent."""
+    halves = (matrix / largest * HALF_RANGE).astype("<f2")
+    return halves, _from_halves(halves, largest)
 
 
 def _from_halves(halves: npt.NDArray[Any], largest: Array) -> Array:
@@ -115,8 +120,13 @@ def encoded(values: npt.NDArray[Any]) -> object:
     if values.size <= LISTED:
         return values.tolist()
     if values.ndim in (1, 2):
-        halves, largest = _halves(values)
-        if np.array_equal(_from_halves(halves, largest).reshape(values.shape), values):
-            text = base64.b64encode(halves.tobytes()).decode()
-            return {"shape": list(values.shape), "float16": text, "largest": encoded(largest)}
+        matrix = values.reshape(len(values), -1)
+        largest = _largest(matrix)
+        # Numbers of another precision show that in the first rows.
+        for rows in (matrix[:2], matrix):
+            halves, rounded = _in_halves(rows, largest)
+            if not np.array_equal(rounded, rows):
+                return packed(values)
+        text = base64.b64encode(halves.tobytes()).decode()
+        return {"shape": list(values.shape), "float16": text, "largest": encoded(largest)}
     return packed(values)

@@ -20,7 +20,7 @@ from genperf.errors import LISTED, FitError, GenperfError, ModelError, Note, did
 from genperf.facts import check_interval
 from genperf.fitting import fit
 from genperf.fitting.auto import AUTO
-from genperf.metrics import coverage, mape, median_ape, r2, relative_width, rmse
+from genperf.metrics import coverage, fit_errors, relative_width
 from genperf.models import MODELS
 from genperf.models.network import DEVICES, checked_hints
 from genperf.panel import Table
@@ -69,8 +69,7 @@ class ModelScore:
         points, bands = (self.predictions.dropna(subset=names) for names in (["predicted"], ["lower", "upper"]))
         values: dict[str, float] = {}
         if len(points):
-            errors = (mape, median_ape, rmse, r2)
-            values |= {metric.__name__: metric(points["predicted"], points["measured"]) for metric in errors}
+            values |= fit_errors(points["predicted"], points["measured"])
         if len(bands):
             ends = bands["lower"], bands["upper"], bands["measured"]
             values |= {"coverage": coverage(*ends), "width": relative_width(*ends)}
