@@ -312,7 +312,7 @@ _NUMBER = (
     rf"[+\-−]?(?:[0-9]{{1,3}}(?:[ {_BLANKS}][0-9]{{3}})+(?:[.,][0-9]+)?|[0-9](?:[0-9.,]*[0-9])?(?:\.(?![^\W\d_]))?"
     r"|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 )
-_UNIT = r"(?![eE][+-]?\d)[^\W\d_²³¹][^\W\d_.µμ]*\.?(?:\s?[/·]\s?[^\W\d_]+)*|/\s?[^\W\d_]+|[%‰$€£×]|[µμ]s"
+_UNIT = r"(?![eE][+-]?\d)[^\W\d_²³¹][^\W\d_.µμ]*\.?(?:\s?[/·]\s?(?:[^\W\d_]+|\([^()]*\)))*|/\s?[^\W\d_]+|[%‰$€£×]|[µμ]s"
 #: A number, what it varies by, its unit, a second value in brackets, a footnote.
 _CELL = re.compile(
     rf"(?:\*\*)?(?P<about>[~≈])?\s*(?P<before>[$€£])?\s*(?P<number>{_NUMBER})\s*(?P<first>{_UNIT})?"

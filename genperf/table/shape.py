@@ -362,8 +362,9 @@ def _are_repeats(kind: str, stem: str, numbers: Sequence[int], columns: Sequence
 
 
 def _count_up(numbers: Sequence[int]) -> bool:
-    """Tell whether numbers are 0, 1, … or 1, 2, … in any order."""
-    return min(numbers) in (0, 1) and sorted(numbers) == [*range(min(numbers), max(numbers) + 1)]
+    """Tell whether numbers are 0, 1, … or 1, 2, … in any order; −1, of a name without one, is 1."""
+    places = sorted(1 if number == -1 else number for number in numbers)
+    return places[0] in (0, 1) and places == [*range(places[0], places[-1] + 1)]
 
 
 def _are_counts(kind: str, stem: str, numbers: Sequence[int]) -> bool:
@@ -722,11 +723,12 @@ def _hold_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
 def _without_runs(parsed: Mapping[str, Taken]) -> dict[str, str]:
     """Return what is left of each name, without a last number that only numbers its runs: 0, 1, … of equal ones."""
     runs: dict[tuple[str, tuple[float, ...]], list[int]] = {}
-    for values, kind in parsed.values():
+    stems = {name: _LAST_NUMBER.sub("", kind).rstrip(" -") for name, (_, kind) in parsed.items()}
+    for name, (values, kind) in parsed.items():
         match = _LAST_NUMBER.search(kind)
-        runs.setdefault((_LAST_NUMBER.sub("", kind), tuple(values.values())), []).append(int(match[1]) if match else -1)
+        runs.setdefault((stems[name], tuple(values.values())), []).append(int(match[1]) if match else -1)
     repeated = all(map(_count_up, runs.values())) and any(len(n) > 1 for n in runs.values())
-    return {name: _LAST_NUMBER.sub("", kind) if repeated else kind for name, (_, kind) in parsed.items()}
+    return stems if repeated else {name: kind for name, (_, kind) in parsed.items()}
 
 
 def _left(text: str) -> str:
