@@ -122,7 +122,7 @@ class Layout:
             log += tilt
         top = float(log.max())
         log -= top
-        weights = np.exp(np.maximum(log, LEAST_LOGARITHM, out=log), out=log)
+        weights = np.exp(np.clip(log, LEAST_LOGARITHM, 0.0, out=log), out=log)
         return weights, top + float(np.log(weights.sum() / weights.shape[1]))
 
 
@@ -166,8 +166,11 @@ class Posterior(Struct, frozen=True, eq=False):
         curve = self.layout.order[place]
         # Of each curve from the quietest walk to the loudest.
         inside = (target - np.where(place > 0, reached[place - 1], 0.0)) / curves[curve]
-        of_walks = np.cumsum(walks[:-1, None] * self.weights[:-1, curve], axis=0)
-        return Draws(self, np.sum(of_walks < inside, axis=0), curve)
+        walk, quieter = np.zeros(count, np.intp), np.zeros(count)
+        for share, weights in zip(walks[:-1], self.weights[:-1], strict=True):
+            quieter += share * weights[curve]
+            walk += quieter < inside
+        return Draws(self, walk, curve)
 
 
 class Draws(Struct, frozen=True, eq=False):

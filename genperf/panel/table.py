@@ -219,11 +219,14 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def phases(self) -> dict[str, str]:
         """The columns in no role that measure a phase of the time, by phase; none of another quantity."""
-        if not self.target.is_time:
-            return {}
+        named = self._named_phases.items() if self.target.is_time else ()
+        return {phase: column for phase, column in named if mostly_numbers(self.frame[column].tolist())}
+
+    @cached_property
+    def _named_phases(self) -> dict[str, str]:
+        """The columns in no role that are called as a phase is."""
         roles = {self.target.column, self.weight, self.repeat, *self.group, *(f.name for f in self.factors)}
-        candidates = phase_columns([c for c in self.frame.columns if c not in roles])
-        return {phase: column for phase, column in candidates.items() if mostly_numbers(self.frame[column].tolist())}
+        return phase_columns([c for c in self.frame.columns if c not in roles])
 
     @cached_property
     def configuration(self) -> Integers:
@@ -414,9 +417,10 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
         kind = table.kind_by_times(middle) if table.scaled_by_group else table.scaling
         about = {"notes": notes, "failures": failures, "scaling": kind, "scaled_by_group": False}
         medians = replace(table, frame=middle, factors=factors, further={}, **about)
-        medians.__dict__.update(known_medians)
+        medians.__dict__.update(known_medians, _named_phases=table._named_phases)
         group = replace(medians, frame=frame, further=beside)
-        group.__dict__.update(row_values, configuration=within[place], _medians=medians, key=key)
+        known = {"configuration": within[place], "_medians": medians, "_named_phases": table._named_phases, "key": key}
+        group.__dict__.update(row_values, **known)
         yield key, group
 
 
