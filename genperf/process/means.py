@@ -100,23 +100,23 @@ class SumBasis(Struct, frozen=True, eq=False):
     #: Shape (powers,). What they are supposed to be, and the standard deviation about it: 0 of one that is held.
     centre: Array
     deviation: Array
-    #: Places of columns that grow from one worker on, φ·(nᵖ − 1)/p, and of p, −1 of one that has none.
-    grown: Index
-    counts: Index
-    #: Shapes (rows, grown) and (powers, grown). φ, and ones where it has the power.
-    alone: Array
-    raised_alone: Array
+    #: Shape (growths,). The columns φ·(nᵖ − 1)/p, which grow from one worker on, and the place of p; −1 where p is 1.
+    growth: Index
+    growth_powers: Index
+    #: Shapes (rows, growths) and (powers, growths). φ, a growth's time at one worker, and ones where φ has the power.
+    at_one: Array
+    raised_at_one: Array
     #: Of ln T about the sum, as it is supposed.
     variance: float = SUPPOSED_NOISE**2
 
     def take(self, rows: AnyArray) -> SumBasis:
         """Return the basis at some of the rows."""
-        of_rows = {name: getattr(self, name)[rows] for name in ("columns", "levels", "logarithms", "alone")}
+        of_rows = {name: getattr(self, name)[rows] for name in ("columns", "levels", "logarithms", "at_one")}
         return replace(self, **of_rows)
 
     def without(self, columns: Mask) -> SumBasis:
         """Return the basis with zeros in the place of some columns."""
-        return replace(self, columns=self.columns * ~columns, alone=self.alone * ~columns[self.grown])
+        return replace(self, columns=self.columns * ~columns, at_one=self.at_one * ~columns[self.growth])
 
     @property
     def stiffness(self) -> Array:
@@ -131,28 +131,32 @@ class SumBasis(Struct, frozen=True, eq=False):
 
     def at(self, powers: Array) -> Array:
         """Return the columns at some powers, shape (rows, columns)."""
-        return self._grown(powers)[0]
+        return self._raised(powers)[0]
 
-    def _grown(self, powers: Array) -> tuple[Array, Array]:
-        """Return the columns at some powers, and φ/p of the grown ones: p → 0 is a logarithm, and steps stay small."""
-        columns, alone = self.columns, self.alone
+    def _raised(self, powers: Array) -> tuple[Array, Array]:
+        """Return the columns φ·Π x^(p − 1), those of growth as φ·(nᵖ − 1)/p, and φ/p of each growth.
+
+        φ·(nᵖ − 1)/p becomes φ·ln n as p → 0, so that steps of p stay small.
+        """
+        columns, at_one = self.columns, self.at_one
         if len(powers):
             logarithms = self.logarithms * (powers - 1.0)
-            columns, alone = columns * np.exp(logarithms @ self.raised), alone * np.exp(logarithms @ self.raised_alone)
-        if len(self.grown):
-            power = _power(powers, self.counts)
-            columns, alone = columns.copy(), alone / power
-            columns[:, self.grown] = columns[:, self.grown] / power - alone
-        return columns, alone
+            columns = columns * np.exp(logarithms @ self.raised)
+            at_one = at_one * np.exp(logarithms @ self.raised_at_one)
+        if len(self.growth):
+            p = _power(powers, self.growth_powers)
+            columns, at_one = columns.copy(), at_one / p
+            columns[:, self.growth] = columns[:, self.growth] / p - at_one
+        return columns, at_one
 
     def slopes(self, constants: Coefficients) -> Array:
         """Return the derivatives of ln m by ln c of the columns, and behind them by the powers."""
-        columns, alone = self._grown(constants.powers)
-        terms, alone = columns * constants.columns, alone * constants.columns[self.grown]
+        columns, at_one = self._raised(constants.powers)
+        terms, at_one = columns * constants.columns, at_one * constants.columns[self.growth]
         # d/dp of φ·(nᵖ − 1)/p is ln n·(φ·(nᵖ − 1)/p + φ/p) less its own part of 1/p.
-        of_count = np.equal.outer(np.arange(len(constants.powers)), self.counts).astype(float)
-        by_powers = self.logarithms * (terms @ self.raised.T + alone @ of_count.T)
-        by_powers -= (terms[:, self.grown] / _power(constants.powers, self.counts)) @ of_count.T
+        is_power = np.equal.outer(np.arange(len(constants.powers)), self.growth_powers).astype(float)
+        by_powers = self.logarithms * (terms @ self.raised.T + at_one @ is_power.T)
+        by_powers -= (terms[:, self.growth] / _power(constants.powers, self.growth_powers)) @ is_power.T
         return np.asarray(np.hstack([terms, by_powers]) / np.maximum(terms.sum(axis=1), 1e-300)[:, None])
 
     def fitted(self, y: Array, start: Coefficients | None = None) -> Coefficients:
@@ -254,110 +258,114 @@ class Mean(Struct, frozen=True, eq=False):
     #: Of the literature, where it is one.
     family: str = ""
     #: Places of columns φ/n, φ·(1 − 1/n) and φ, which is the sum of the other two.
-    same: tuple[tuple[int, int, int], ...] = ()
+    complements: tuple[tuple[int, int, int], ...] = ()
     #: Names of the powers, and what they raise.
     powers: tuple[tuple[str, Node], ...] = ()
-    #: Places of columns φ·nᵖ and φ, of which the first is taken as growth from one worker on, and of p; −1 of one that
-    #: has no power.
-    grown: tuple[tuple[int, int, int], ...] = ()
+    #: Places of columns φ·nᵖ and φ, of which the first is fitted as growth φ·(nᵖ − 1)/p, and of p; −1 where p is 1.
+    growths: tuple[tuple[int, int, int], ...] = ()
 
-    def plainest(self, constants: Coefficients, whole: bool = True) -> Coefficients:
-        """Return the constants of the same sum in which φ/n and φ·(1 − 1/n) do not both stand for φ.
+    def plainest(self, constants: Coefficients, as_wholes: bool = True) -> Coefficients:
+        """Return the constants of the same sum, written with as few terms as there are.
 
-        Behind the columns are φ·nᵖ as wholes, where φ and φ·(nᵖ − 1), no longer over p, are not to stand for them.
+            a·φ/n + b·φ·(1 − 1/n)    = (a − m)·φ/n + (b − m)·φ·(1 − 1/n) + m·φ,           m = min(a, b)
+            c·φ·(nᵖ − 1)/p + d·φ     = (c/p − m)·φ·(nᵖ − 1) + (d − m)·φ + m·φ·nᵖ,         m = min(c/p, d)
+
+        The coefficients of φ·nᵖ are behind those of the columns: m where growth is written `as_wholes`, else 0.
         """
-        out, wholes = constants.columns.copy(), np.zeros(len(self.grown))
-        for falls, rises, alone in self.same:
+        out, wholes = constants.columns.copy(), np.zeros(len(self.growths))
+        for falls, rises, constant in self.complements:
             both = min(out[falls], out[rises])
-            out[[falls, rises, alone]] += [-both, -both, both]
-        for place, (grown, alone, power) in enumerate(self.grown):
-            out[grown] /= _power(constants.powers, power)
-            wholes[place] = min(out[grown], out[alone]) if whole else 0.0
-            out[[grown, alone]] -= wholes[place]
+            out[[falls, rises, constant]] += [-both, -both, both]
+        for place, (growth, at_one, power) in enumerate(self.growths):
+            out[growth] /= _power(constants.powers, power)
+            wholes[place] = min(out[growth], out[at_one]) if as_wholes else 0.0
+            out[[growth, at_one]] -= wholes[place]
         return constants._replace(columns=np.append(out, wholes))
 
     def drawn(
-        self, basis: SumBasis, y: Array, places: Array, apart: bool = False
+        self, basis: SumBasis, y: Array, places: Array, one_at_a_time: bool = False
     ) -> tuple[Coefficients, list[Coefficients]]:
         """Return the constants, and draws of them: fits to ln T with noise and with an error of the form.
 
         Both have the sizes that the residuals show (`genperf.discrepancy.form`). Each form of the sum that fits as well
         has draws, by Akaike's weights; that of the largest has the constants.
         """
-        ways = self._ways(basis, apart)
-        fits = [way.without_traces(way.fitted(y), y) for way in ways]
-        used = [np.append(fit.columns > 0.0, way.deviation > 0.0) for way, fit in zip(ways, fits, strict=True)]
-        ranks = np.array([some.sum() for some in used]) + basis.levels.shape[1]
-        squares = np.array([np.sum((y - way.log_sum(fit)) ** 2) for way, fit in zip(ways, fits, strict=True)])
-        left = np.maximum(len(y) - ranks, LEAST_FREEDOM * len(y))
-        best = int(np.argmin(squares / left))
-        variance = float(squares[best] / left[best])
-        slopes = np.hstack([ways[best].slopes(fits[best])[:, used[best]], basis.levels])
-        residual, sd = y - ways[best].log_sum(fits[best]), float(np.sqrt(variance))
-        form = min(deviation(residual, slopes, places), sd)
+        forms = self._forms(basis, one_at_a_time)
+        fits = [form.without_traces(form.fitted(y), y) for form in forms]
+        used = [np.append(fit.columns > 0.0, form.deviation > 0.0) for form, fit in zip(forms, fits, strict=True)]
+        ranks = np.array([constants.sum() for constants in used]) + basis.levels.shape[1]
+        squares = np.array([np.sum((y - form.log_sum(fit)) ** 2) for form, fit in zip(forms, fits, strict=True)])
+        freedom = np.maximum(len(y) - ranks, LEAST_FREEDOM * len(y))
+        best = int(np.argmin(squares / freedom))
+        variance = float(squares[best] / freedom[best])
+        slopes = np.hstack([forms[best].slopes(fits[best])[:, used[best]], basis.levels])
+        residual, sd = y - forms[best].log_sum(fits[best]), float(np.sqrt(variance))
+        form_sd = min(deviation(residual, slopes, places), sd)
         # A quarter of the logarithm: errors of a form are no independent errors of rows.
         criterion = 0.25 * (-0.5 * squares / variance - ranks)
         # Where no row tells a sum from a product, the fit does not count.
-        shares = np.ones(len(ways)) if apart else np.exp(criterion - criterion.max())
+        shares = np.ones(len(forms)) if one_at_a_time else np.exp(criterion - criterion.max())
         shares[shares < LEAST_FORM * shares.max()] = 0.0
-        # Few residuals say little of their standard deviation.
-        unsure = student_widening(left[best])
+        # Errors of noise and of the form, wider where few residuals show their standard deviation.
         generator, root = np.random.default_rng([CONTENT_SEED, 4]), features(places)
         normal = [generator.standard_normal((TERM_DRAWS, n)) for n in (len(y), root.shape[1], len(self.powers))]
-        errors = unsure * (np.sqrt(max(variance - form**2, 0.0)) * normal[0] + form * normal[1] @ root.T)
-        number = np.searchsorted(np.cumsum(shares / shares.sum()), (np.arange(TERM_DRAWS) + 0.5) / TERM_DRAWS)
+        errors = np.sqrt(max(variance - form_sd**2, 0.0)) * normal[0] + form_sd * normal[1] @ root.T
+        errors = student_widening(freedom[best]) * errors
+        form_of_draw = np.searchsorted(np.cumsum(shares / shares.sum()), (np.arange(TERM_DRAWS) + 0.5) / TERM_DRAWS)
         draws = []
-        for place, error, moved in zip(number.tolist(), errors, normal[2], strict=True):
-            centre = np.clip(ways[place].centre + ways[place].deviation * moved, *POWER_BOUNDS)
-            fit = replace(ways[place], centre=centre, variance=variance).fitted(y + error, fits[place])
-            draws.append(self._of_all(fit, ways[place]))
+        for place, error, moved in zip(form_of_draw.tolist(), errors, normal[2], strict=True):
+            centre = np.clip(forms[place].centre + forms[place].deviation * moved, *POWER_BOUNDS)
+            fit = replace(forms[place], centre=centre, variance=variance).fitted(y + error, fits[place])
+            draws.append(self._with_constant(fit, forms[place]))
         best = int(np.argmax(shares))
-        constants = replace(ways[best], variance=variance).fitted(y, fits[best])
-        return self._of_all(constants, ways[best]), draws
+        constants = replace(forms[best], variance=variance).fitted(y, fits[best])
+        return self._with_constant(constants, forms[best]), draws
 
-    def _of_all(self, constants: Coefficients, way: SumBasis) -> Coefficients:
-        """Return the constants as those of the whole sum, of a form where φ is left out and φ·nᵖ/p is whole."""
+    def _with_constant(self, constants: Coefficients, form: SumBasis) -> Coefficients:
+        """Return the constants of a form as those of the sum: a growth φ·nᵖ/p without φ is φ·(nᵖ − 1)/p + φ/p."""
         columns = constants.columns.copy()
-        for (grown, alone, power), begins in zip(self.grown, way.alone.T, strict=True):
-            if not begins.any():
-                columns[alone] += columns[grown] / _power(constants.powers, power)
+        for (growth, at_one, power), values in zip(self.growths, form.at_one.T, strict=True):
+            if not values.any():
+                columns[at_one] += columns[growth] / _power(constants.powers, power)
         return constants._replace(columns=columns)
 
-    def _ways(self, basis: SumBasis, apart: bool) -> list[SumBasis]:
-        """Return the forms of the sum.
+    def _forms(self, basis: SumBasis, one_at_a_time: bool) -> list[SumBasis]:
+        """Return the forms of the sum that are fitted: each growth with a count, with each choice of columns left out.
 
-        A count grows to a limit or as a power; with products, without, or products alone, which grow from no workers on
-        and for runs of one factor at a time may have no constant: what does not change with one may with another.
+        A count grows to a limit, 1 − 1/n, or as a power, about one of `POWERS_OF_A_COUNT`. Left out are no columns, the
+        products, all but products and the constant, and for runs of one factor at a time also the constant: what does
+        not change with one factor may change with another. A growth without its φ begins at no workers, φ·nᵖ/p.
         """
         factors = np.array([name.count(" × ") + name.count(" / ") - name.startswith("1 / ") for name in self.names])
-        rising = np.array(["(1 - 1/" in name for name in self.names])
-        constant = np.array([name == "constant" for name in self.names])
-        shapes, counts, several = [basis], basis.deviation == 0.0, factors > 0
-        about = np.where(counts, COUNT_DEVIATION, POWER_DEVIATION)
-        centres = [np.where(counts, power, 1.0) for power in POWERS_OF_A_COUNT if counts.any()]
-        shapes += [replace(basis.without(rising), centre=centre, deviation=about) for centre in centres]
-        kinds = [np.zeros_like(several)]
-        if several.any():
-            kinds += [several, ~several & ~constant, *([~several] if apart else [])]
-        # Where φ is left out, φ·nᵖ has what there is at one worker.
-        begins = np.array([alone for _, alone, _ in self.grown], int)
-        return [replace(s, alone=s.alone * ~kind[begins]).without(kind) for kind in kinds for s in shapes]
+        is_product, is_constant = factors > 0, np.array([name == "constant" for name in self.names])
+        to_a_limit = np.array(["(1 - 1/" in name for name in self.names])
+        growths, of_count = [basis], basis.deviation == 0.0
+        deviations = np.where(of_count, COUNT_DEVIATION, POWER_DEVIATION)
+        for power in POWERS_OF_A_COUNT if of_count.any() else ():
+            centre = np.where(of_count, power, 1.0)
+            growths.append(replace(basis.without(to_a_limit), centre=centre, deviation=deviations))
+        left_out = [np.zeros_like(is_product)]
+        if is_product.any():
+            left_out += [is_product, ~is_product & ~is_constant, *([~is_product] if one_at_a_time else [])]
+        at_one = np.array([place for _, place, _ in self.growths], int)
+        return [replace(s, at_one=s.at_one * ~out[at_one]).without(out) for out in left_out for s in growths]
 
     def basis(self, table: Mapping[str, AnyArray]) -> SumBasis:
         """Return the columns of the sum at the rows of a table."""
-        rows, units = len(next(iter(table.values()))), {name: 1.0 for name, _ in self.powers}
+        rows, ones = len(next(iter(table.values()))), {name: 1.0 for name, _ in self.powers}
         with np.errstate(all="ignore"):
-            columns = [values_of(node, {**table, **units}) for node in self.nodes]
+            columns = np.column_stack([values_of(node, {**table, **ones}) for node in self.nodes])
             logarithms = [np.log(values_of(node, table)) for _, node in self.powers]
         levels = np.array([table[f.name] == level for f, level in self.levels], float).reshape(-1, rows).T
         ridge = np.where(self.growing, SUM_RIDGE * GROWING_RIDGE, TERM_RIDGE if self.kind == "terms" else SUM_RIDGE)
-        inside = [names_in(node) for node in self.nodes]
-        raised = np.array([[name in names for names in inside] for name in units], float).reshape(-1, len(inside))
-        # A count has functions enough.
-        deviation = np.array([POWER_DEVIATION * name.startswith("p_") for name in units])
-        powers = np.array(logarithms).reshape(-1, rows).T, raised, np.ones(len(units)), deviation
-        whole, (grown, alone, counts) = np.column_stack(columns), np.array(self.grown, int).reshape(-1, 3).T
-        return SumBasis(whole, ridge, levels, *powers, grown, counts, whole[:, alone], raised[:, alone])
+        names = [names_in(node) for node in self.nodes]
+        raised = np.array([[power in read for read in names] for power in ones], float).reshape(-1, len(names))
+        # The power of a count is held at first: it has functions enough.
+        deviation = np.array([POWER_DEVIATION * name.startswith("p_") for name in ones])
+        powers = np.array(logarithms).reshape(-1, rows).T, raised, np.ones(len(ones)), deviation
+        growth, at_one, growth_powers = np.array(self.growths, int).reshape(-1, 3).T
+        growths = growth, growth_powers, columns[:, at_one], raised[:, at_one]
+        return SumBasis(columns, ridge, levels, *powers, *growths)
 
     def expression(
         self, constants: Coefficients, columns: set[str], draws: Sequence[Coefficients] = ()
@@ -369,10 +377,11 @@ class Mean(Struct, frozen=True, eq=False):
         coefficients = [self.plainest(c, place % 2 == 0) for place, c in enumerate((constants, *draws))]
         above = np.any([c.columns > 0.0 for c in coefficients], axis=0)
         used = np.flatnonzero(above).tolist()
-        nodes = [*self.nodes, *(self.nodes[grown] for grown, _, _ in self.grown)]
-        labels = [*self.names, *(self.names[grown] for grown, _, _ in self.grown)]
-        for grown, alone, _ in self.grown:
-            nodes[grown] = call("subtract", self.nodes[grown], self.nodes[alone])
+        # The columns with φ·(nᵖ − 1) for growth, and behind them φ·nᵖ (`plainest`).
+        nodes = [*self.nodes, *(self.nodes[growth] for growth, _, _ in self.growths)]
+        labels = [*self.names, *(self.names[growth] for growth, _, _ in self.growths)]
+        for growth, at_one, _ in self.growths:
+            nodes[growth] = call("subtract", self.nodes[growth], self.nodes[at_one])
         names = [unused_name(f"d_{f.name}[{level}]", columns) for f, level in self.levels]
         levels = [Constant(name, "level", -np.inf, np.inf, 0.0) for name in names]
         effects = [
@@ -381,9 +390,9 @@ class Mean(Struct, frozen=True, eq=False):
         factor = [call("exp", chain("add", effects))] if effects else []
         amounts, terms = list[Constant](), dict[str, list[Node]]()
         for j in used:
-            amounts.append(coefficient(unused_name(f"a_{_plain(labels[j])}", columns | {a.name for a in amounts})))
-            basis = [] if nodes[j] == Number(1.0) else [nodes[j]]
-            terms.setdefault(labels[j], []).append(chain("multiply", [Name(amounts[-1].name), *basis, *factor]))
+            amounts.append(coefficient(unused_name(f"a_{_identifier(labels[j])}", columns | {a.name for a in amounts})))
+            phi = [] if nodes[j] == Number(1.0) else [nodes[j]]
+            terms.setdefault(labels[j], []).append(chain("multiply", [Name(amounts[-1].name), *phi, *factor]))
         named = tuple(Term(name, chain("add", nodes)) for name, nodes in terms.items())
         read = {name for j in used for name in names_in(nodes[j])}
         raised = [k for k, (name, _) in enumerate(self.powers) if name in read]
@@ -414,12 +423,17 @@ def terms_of(table: Table) -> Mean | None:
     count = len(plain.names)
     if count < 2 or count * (1 + len(levels)) > MOST_COLUMNS:
         return None
+    # All columns once for the reference and once for each level, those of a copy `shift` places behind.
     shifts = range(0, count * (1 + len(levels)), count)
-    at = [call("multiply", node, at_level(*level)) for level in levels for node in plain.nodes]
-    same = tuple((a + k, b + k, c + k) for k in shifts for a, b, c in plain.same)
-    grown = tuple((a + k, b + k, power) for k in shifts for a, b, power in plain.grown)
-    names, growing = plain.names * len(shifts), plain.growing * len(shifts)
-    return replace(plain, names=names, nodes=(*plain.nodes, *at), growing=growing, same=same, grown=grown)
+    of_levels = [call("multiply", node, at_level(*level)) for level in levels for node in plain.nodes]
+    return replace(
+        plain,
+        names=plain.names * len(shifts),
+        nodes=(*plain.nodes, *of_levels),
+        growing=plain.growing * len(shifts),
+        complements=tuple((a + shift, b + shift, c + shift) for shift in shifts for a, b, c in plain.complements),
+        growths=tuple((a + shift, b + shift, power) for shift in shifts for a, b, power in plain.growths),
+    )
 
 
 def derived(table: Table) -> dict[str, Node]:
@@ -451,36 +465,45 @@ def _scaled(node: Node, table: Table) -> Node:
 
 
 def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: tuple[tuple[Factor, str], ...]) -> Mean:
-    """Return a sum of a constant and of products of sizes and of functions of counts."""
+    """Return a sum of a constant and of products of sizes and of functions of counts; those of `terms` have powers."""
     factors = [f for f in table.numeric if f.distinct > 1 and f.lower >= 0.0]
     choices, powers, power_of = [_choices(f, functions) for f in factors], list[tuple[str, Node]](), dict[str, int]()
-    if kind == "terms":
-        for offered, factor in zip(choices, factors, strict=True):
-            if factor.distinct >= VALUES_OF_A_POWER:
-                prefix, (of, node, way) = "p" if len(offered) == 1 else "q", offered[-1]
-                name = unused_name(f"{prefix}_{factor.name}", {f.name for f in table.factors})
-                power_of[of] = len(powers)
-                powers.append((name, node))
-                offered[-1] = of, call("power", node, Name(name)), way
+    for of_factor, factor in zip(choices, factors, strict=True) if kind == "terms" else ():
+        if factor.distinct >= VALUES_OF_A_POWER:
+            # The last function, x or n, is raised: to p_x of a size, to q_n of a count.
+            prefix, (function, node, way) = "p" if len(of_factor) == 1 else "q", of_factor[-1]
+            name = unused_name(f"{prefix}_{factor.name}", {f.name for f in table.factors})
+            power_of[function] = len(powers)
+            powers.append((name, node))
+            of_factor[-1] = function, call("power", node, Name(name)), way
     products = list(islice(_products(choices), MOST_COLUMNS - 1))
     if kind != "terms" and one_at_a_time(table):
         # Products of two factors would be a share of both forms; the process about a constant multiplies.
         products = [chosen for chosen in products if len(chosen) == 1]
-    named = [[name for name, _, _ in chosen] for chosen in products]
-    counts = {name for offered in choices for name, _, way in offered if way == "grows"}
-    place = {frozenset(names): 1 + j for j, names in enumerate(named)} | {frozenset(): 0}
-    same, grown = [], []
+    named = [[function for function, _, _ in chosen] for chosen in products]
+    counts = {function for of_factor in choices for function, _, way in of_factor if way == "grows"}
+    #: The place of each product among the columns, by its functions; the constant has none.
+    place = {frozenset[str](): 0} | {frozenset(names): 1 + j for j, names in enumerate(named)}
+    complements, growths = [], []
     for chosen, j in place.items():
-        for name in chosen:
-            if kind == "terms" and name in counts and (alone := chosen - {name}) in place:
-                grown.append((j, place[alone], power_of.get(name, -1)))
-            falls, alone = chosen - {name} | {f"1/{name[6:]}"}, chosen - {name}
-            if name.startswith("1 - 1/") and falls in place and alone in place:
-                same.append((place[falls], j, place[alone]))
-    nodes = (Number(1.0), *(chain("multiply", [node for _, node, _ in chosen]) for chosen in products))
-    growing = (False, *(kind == "sum" and any(way == "grows" for _, _, way in chosen) for chosen in products))
-    names = ("constant", *map(_name, named))
-    return Mean(kind, label, names, nodes, growing, levels, "", tuple(same), tuple(powers), tuple(grown))
+        for function in chosen:
+            without = chosen - {function}
+            if kind == "terms" and function in counts and without in place:
+                growths.append((j, place[without], power_of.get(function, -1)))
+            falling = without | {function.removeprefix("1 - ")}
+            if function.startswith("1 - 1/") and falling in place and without in place:
+                complements.append((place[falling], j, place[without]))
+    return Mean(
+        kind,
+        label,
+        ("constant", *map(_term_name, named)),
+        (Number(1.0), *(chain("multiply", [node for _, node, _ in chosen]) for chosen in products)),
+        (False, *(kind == "sum" and any(way == "grows" for _, _, way in chosen) for chosen in products)),
+        levels,
+        complements=tuple(complements),
+        powers=tuple(powers),
+        growths=tuple(growths),
+    )
 
 
 def _power(powers: Array, places: int | Index) -> Array:
@@ -499,29 +522,33 @@ def _choices(factor: Factor, functions: Sequence[str]) -> list[Choice]:
 
 def _products(choices: Sequence[Sequence[Choice]]) -> Iterator[tuple[Choice, ...]]:
     """Yield products of one function of each of some factors, few factors first."""
-    for many in range(1, len(choices) + 1):
-        for factors in combinations(range(len(choices)), many):
-            for chosen in product(*(choices[j] for j in factors)):
+    for count in range(1, len(choices) + 1):
+        for of_factors in combinations(choices, count):
+            for chosen in product(*of_factors):
                 ways = [way for _, _, way in chosen]
                 if ways.count("falls") <= 1 and ways.count("grows") + ways.count("rises") <= 1:
                     yield chosen
 
 
-def _name(parts: Sequence[str]) -> str:
-    """Return a term's name by its factors: `batch × layers / workers`."""
-    above = [p if " - " not in p else f"({p})" for p in parts if not p.startswith("1/")]
-    below = [p[2:] for p in parts if p.startswith("1/")]
+def _term_name(functions: Sequence[str]) -> str:
+    """Return the name of a product of functions of factors: `batch × layers / workers`."""
+    above = [f if " - " not in f else f"({f})" for f in functions if not f.startswith("1/")]
+    below = [f.removeprefix("1/") for f in functions if f.startswith("1/")]
     return " / ".join([" × ".join(above) or "1", *below])
 
 
-def _plain(name: str) -> str:
-    """Return a term's name as that of a constant."""
+def _identifier(name: str) -> str:
+    """Return a term's name as one that a formula can hold: `batch_per_workers`."""
     name = name.replace(" × ", "_").replace(" / ", "_per_").replace("(1 - 1/", "rest_")
     return name.replace(")", "").replace(" ", "_")
 
 
 def _physics(table: Table) -> list[Mean]:
-    """Return the terms of a transformer's time or memory at unit coefficients, where the table has its factors."""
+    """Return a transformer's time or memory as a sum of a term for each coefficient, where the table has its factors.
+
+    A coefficient's term is one of the family's, with this coefficient at 1, the others of the term and all effects of
+    levels at 0. The levels of a switch multiply the sum instead.
+    """
     family = MODELS["transformer" if table.target.is_time else "transformer-memory"]
     if family.missing(table.panel):
         return []
@@ -529,21 +556,26 @@ def _physics(table: Table) -> list[Mean]:
         expression = [e for e in family.expressions(table.panel) if e.is_sum][-1]
     except (ModelError, IndexError):
         return []
-    zero = {c.name: 0.0 for c in expression.constants if c.kind == "level"}
+    effects, coefficients = (
+        [c.name for c in expression.constants if c.kind == kind] for kind in ("level", "coefficient")
+    )
     terms: list[tuple[str, Node]] = []
     first_term: dict[str, str] = {}
     for term in expression.terms:
-        inside = [c.name for c in expression.constants if c.kind == "coefficient" and c.name in term.names]
-        for name in inside:
-            node = bind_values(term.node, {**{argument: float(argument == name) for argument in inside}, **zero})
+        of_term = [name for name in coefficients if name in term.names]
+        for name in of_term:
+            only_this = {other: float(other == name) for other in of_term}
+            node = bind_values(term.node, {**only_this, **dict.fromkeys(effects, 0.0)})
             values = values_of(node, table.columns)
             if np.all(np.isfinite(values)) and np.all(values >= 0.0) and values.any():
-                of = first_term.setdefault(name, term.name)
-                terms.append((term.name if of == term.name else f"{term.name} of {of}", _scaled(node, table)))
-    switches = {c.name.partition("[")[0][2:] for c in expression.constants if c.kind == "level"}
-    switching = [f for f in table.categorical if f.name in switches and f.distinct > 1]
-    levels = tuple((f, level) for f in switching for level in f.levels)
+                # A coefficient of several terms is named by the first.
+                first = first_term.setdefault(name, term.name)
+                terms.append((term.name if first == term.name else f"{term.name} of {first}", _scaled(node, table)))
     if not terms:
         return []
+    # An effect is named by its factor and level: `d_zero[3]`.
+    switches = {name.partition("[")[0].removeprefix("d_") for name in effects}
+    switching = [f for f in table.categorical if f.name in switches and f.distinct > 1]
+    levels = tuple((f, level) for f in switching for level in f.levels)
     names, nodes = zip(*terms, strict=True)
     return [Mean("physics", "a transformer's terms", names, nodes, (False,) * len(names), levels, family.name)]
