@@ -188,149 +188,160 @@ class GrowthProblem(Struct, frozen=True, eq=False, dict=True):
             return self.base.constant_names.index(node.name), 0.0
         return None, float(evaluate(node, {}))
 
-    def scales(self, scale: Array, kept: Index, sizes: Array) -> Array:
-        """Return the scales of constants of the expression and the kept interactions, learned sizes in their place."""
-        plain = np.where(self.kinds >= 0, sizes[self.kinds], scale) if sizes.size else scale
-        return np.concatenate([plain, np.repeat(sizes[self.learned :], self.counts[kept])])
+    def scales(self, scale: Array, interactions: Index, sizes: Array) -> Array:
+        """Return the scales of the expression's constants and of its interactions', learned sizes in their place."""
+        of_base = np.where(self.kinds >= 0, sizes[self.kinds], scale) if sizes.size else scale
+        return np.concatenate([of_base, np.repeat(sizes[self.learned :], self.counts[interactions])])
 
-    def expression(self, part: GrownPart) -> Expression:
-        """Return the expression with a part's interactions; all constants have their learned sizes."""
-        enlarged = with_interactions(self.base, [self.offered[k] for k in part.kept])
-        sizes = self.scales(np.array([c.size for c in self.base.constants]), part.kept, part.sizes)
+    def expression(self, fold: GrownFold) -> Expression:
+        """Return the expression with a fold's interactions; all constants have their learned sizes."""
+        enlarged = with_interactions(self.base, [self.offered[k] for k in fold.interactions])
+        sizes = self.scales(np.array([c.size for c in self.base.constants]), fold.interactions, fold.sizes)
         return replace(
             enlarged, constants=tuple(replace(c, size=float(s)) for c, s in zip(enlarged.constants, sizes, strict=True))
         )
 
 
-class GrownPart(Struct, frozen=True, eq=False):
-    """How far an expression has grown on a part of the rows."""
+class GrownFold(Struct, frozen=True, eq=False):
+    """How far an expression has grown on all rows, or on the training rows of a fold."""
 
-    #: Shape (rows,). The rows that count.
-    counted: Mask
-    #: Shape (interactions,). Places of the interactions that it has.
-    kept: Index
+    #: Shape (rows,). Those on which it is fitted.
+    train: Mask
+    #: Shape (interactions,). Places of its interactions among those that are offered.
+    interactions: Index
     #: Shape (kinds + interactions,).
     sizes: Array
-    #: Of the rows, with their robust weights, λ and the sizes.
+    #: Of the training rows, with their robust weights, λ and the sizes.
     problem: Problem
-    #: Shape (m,). Constants of the expression at the last polish.
-    alone: Array
-    #: Shape (n,). The expression's, then the interactions'.
+    #: Shape (m,). The expression's own constants at the last polish.
+    polished: Array
+    #: Shape (n,). The expression's own constants as they were learned since, then the interactions'.
     constants: Array
 
 
-def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[GrownPart]:
-    """Grow an expression on parts of the rows of a table, each by itself."""
+def grow(growing: GrowthProblem, constants: Array, train: Mask) -> list[GrownFold]:
+    """Grow an expression on the rows of each fold, shape (folds, rows), from the constants of a fit to them."""
     offered = np.arange(len(growing.offered))
     sizes = np.concatenate([np.full(growing.learned, KIND_SIZE), np.full(offered.size, START_SIZE)])
-    zeros, grown_parts = np.zeros(int(growing.counts.sum())), []
-    for alone, counted in zip(constants, rows, strict=True):
-        weights = np.where(counted, growing.problem.weights, 0.0)
+    no_effects, folds = np.zeros(int(growing.counts.sum())), []
+    for own, rows in zip(constants, train, strict=True):
+        weights = np.where(rows, growing.problem.weights, 0.0)
         problem = _problem(growing, offered, sizes, weights, growing.problem.penalty.strength)
-        grown_parts.append(GrownPart(counted, offered, sizes, problem, alone, np.concatenate([alone, zeros])))
+        folds.append(GrownFold(rows, offered, sizes, problem, own, np.concatenate([own, no_effects])))
     for _ in range(KIND_CYCLES if growing.learned else SIZE_CYCLES):
-        grown_parts = polish_folds(growing, [_relearned(growing, fold) for fold in grown_parts])
-    return grown_parts
+        folds = polish_folds(growing, [_relearned(growing, fold) for fold in folds])
+    return folds
 
 
-def _relearned(growing: GrowthProblem, part: GrownPart) -> GrownPart:
-    """Learn the sizes about the last polish, and prune the interactions that come to nothing."""
-    plain, kinds, at = len(part.alone), growing.learned, part.constants
-    weights = np.where(part.counted, growing.problem.weights, 0.0)
-    robust = huber_weights(part.problem.predict(at[None, :]), part.problem.measured, weights[None, :])[0]
-    # The place of each constant's size among those of the kinds and of the kept interactions, or −1.
-    of_effects = np.repeat(np.arange(part.kept.size), growing.counts[part.kept])
-    groups = np.concatenate([growing.kinds, kinds + of_effects])
-    at, effects, sizes, variance = _learned(replace(part.problem, weights=robust), at, groups, part.sizes)
+def _relearned(growing: GrowthProblem, fold: GrownFold) -> GrownFold:
+    """Learn the sizes and constants about the last polish, and prune the interactions that come to nothing."""
+    m, kinds, constants = len(fold.polished), growing.learned, fold.constants
+    weights = np.where(fold.train, growing.problem.weights, 0.0)
+    robust = huber_weights(fold.problem.predict(constants[None, :]), fold.problem.measured, weights[None, :])[0]
+    # The place of each constant's size among those of the kinds and of the interactions, or −1.
+    interaction_of = np.repeat(np.arange(fold.interactions.size), growing.counts[fold.interactions])
+    groups = np.concatenate([growing.kinds, kinds + interaction_of])
+    problem = replace(fold.problem, weights=robust)
+    constants, effects, sizes, variance = _learned(problem, constants, groups, fold.sizes)
     alive = effects[kinds:] >= LEAST_EFFECT
-    at = np.concatenate([at[:plain], at[plain:][alive[of_effects]]])
-    alive_effects, sizes = part.kept[alive], np.concatenate([sizes[:kinds], sizes[kinds:][alive]])
-    strength = max(2.0 * variance / part.counted.sum(), LEAST_STRENGTH)
-    return GrownPart(
-        part.counted, alive_effects, sizes, _problem(growing, alive_effects, sizes, robust, strength), part.alone, at
-    )
+    constants = np.concatenate([constants[:m], constants[m:][alive[interaction_of]]])
+    interactions, sizes = fold.interactions[alive], np.concatenate([sizes[:kinds], sizes[kinds:][alive]])
+    strength = max(2.0 * variance / fold.train.sum(), LEAST_STRENGTH)
+    problem = _problem(growing, interactions, sizes, robust, strength)
+    return GrownFold(fold.train, interactions, sizes, problem, fold.polished, constants)
 
 
-def polish_folds(growing: GrowthProblem, parts: Sequence[GrownPart]) -> list[GrownPart]:
-    """Polish each part from what was learned, and from the constants of the last polish."""
-    plain = len(parts[0].alone)
-    starts = [np.vstack([fold.constants, np.concatenate([fold.alone, fold.constants[plain:]])]) for fold in parts]
-    if any(fold.kept.size for fold in parts):
-        ends = [polish(fold.problem, two, None, ROUGHLY) for fold, two in zip(parts, starts, strict=True)]
+def polish_folds(growing: GrowthProblem, folds: Sequence[GrownFold]) -> list[GrownFold]:
+    """Polish the constants of each fold from two starts, and take the end of less cost.
+
+    The starts are the learned constants, and those of the last polish with the learned interactions.
+    """
+    m = len(folds[0].polished)
+    starts = [np.vstack([fold.constants, np.concatenate([fold.polished, fold.constants[m:]])]) for fold in folds]
+    if any(fold.interactions.size for fold in folds):
+        ends = [polish(fold.problem, two, None, ROUGHLY) for fold, two in zip(folds, starts, strict=True)]
         best = [end.constants[end.cost.argmin()] for end in ends]
     else:
-        # One expression, whose parts differ in their weights and sizes only: one batch.
-        scales = np.repeat([fold.problem.scale for fold in parts], 2, axis=0)
-        strengths = np.repeat([fold.problem.penalty.strength for fold in parts], 2)
-        weights = np.repeat([fold.problem.weights for fold in parts], 2, axis=0)
+        # The folds of one expression, which differ in their weights and sizes only, are one batch.
+        scales = np.repeat([fold.problem.scale for fold in folds], 2, axis=0)
+        strengths = np.repeat([fold.problem.penalty.strength for fold in folds], 2)
+        weights = np.repeat([fold.problem.weights for fold in folds], 2, axis=0)
         end = polish(growing.problem, np.vstack(starts), weights, ROUGHLY, penalties=(scales, strengths))
-        best = list(end.constants[end.cost.reshape(-1, 2).argmin(axis=1) + 2 * np.arange(len(parts))])
-    return [replace(fold, alone=at[:plain], constants=at) for fold, at in zip(parts, best, strict=True)]
+        best = list(end.constants[end.cost.reshape(-1, 2).argmin(axis=1) + 2 * np.arange(len(folds))])
+    return [replace(fold, polished=end[:m], constants=end) for fold, end in zip(folds, best, strict=True)]
 
 
-def _problem(growing: GrowthProblem, kept: Index, sizes: Array, weights: Array, strength: float) -> Problem:
-    """Return the problem of the expression with some interactions: T = C + (T₀ − C)·exp(columns·d)."""
-    base, plain = growing.problem, growing.problem.lower.size
-    scale = growing.scales(base.scale, kept, sizes)
+def _problem(growing: GrowthProblem, interactions: Index, sizes: Array, weights: Array, strength: float) -> Problem:
+    """Return the problem of the expression with some interactions.
+
+        T = C + (T₀ − C)·e^(X·d)
+
+    T₀ is the expression's own prediction by its m constants and C its constant term; X are the columns of the
+    interactions, and d, behind the m constants, are their effects.
+    """
+    base, m = growing.problem, growing.problem.lower.size
+    scale = growing.scales(base.scale, interactions, sizes)
     weighed = replace(base, weights=weights, scale=scale, penalty=replace(base.penalty, strength=strength))
-    if not kept.size:
+    if not interactions.size:
         return weighed
-    columns = np.hstack([growing.columns[k] for k in kept])
-    place, held = growing.constant
+    X = np.hstack([growing.columns[k] for k in interactions])
+    place, held_value = growing.constant
 
-    def apart(constants: Array) -> Array:
-        return np.full((len(constants), 1), held) if place is None else constants[:, place : place + 1]
-
-    def growth(constants: Array) -> Array:
-        return np.asarray(np.exp(constants[:, plain:] @ columns.T))
+    def constant_term(constants: Array) -> Array:
+        return np.full((len(constants), 1), held_value) if place is None else constants[:, place : place + 1]
 
     def predict(constants: Array) -> Array:
-        alone = apart(constants)
-        return np.asarray(alone + (base.predict(constants[:, :plain]) - alone) * growth(constants))
+        C = constant_term(constants)
+        return np.asarray(C + (base.predict(constants[:, :m]) - C) * np.exp(constants[:, m:] @ X.T))
 
     def jacobian(constants: Array) -> tuple[Array, Array]:
-        of_base, by_base = base.jacobian(constants[:, :plain])
-        alone, factor = apart(constants), growth(constants)
-        predicted, by_base = alone + (of_base - alone) * factor, by_base * factor[:, :, None]
+        T0, by_own = base.jacobian(constants[:, :m])
+        C, growth = constant_term(constants), np.exp(constants[:, m:] @ X.T)
+        T, by_own = C + (T0 - C) * growth, by_own * growth[:, :, None]
         if place is not None:
-            by_base[:, :, place] = 1.0
-        return predicted, np.concatenate([by_base, (predicted - alone)[:, :, None] * columns], axis=2)
+            by_own[:, :, place] = 1.0
+        return T, np.concatenate([by_own, (T - C)[:, :, None] * X], axis=2)
 
-    def beside(values: AnyArray, each: float) -> AnyArray:
-        return np.concatenate([values, np.full(columns.shape[1], each, values.dtype)])
+    def with_effects(of_own: AnyArray, of_effect: float) -> AnyArray:
+        return np.concatenate([of_own, np.full(X.shape[1], of_effect, of_own.dtype)])
 
     return replace(
         weighed,
         predict=predict,
         jacobian=jacobian,
         basis=None,
-        lower=beside(base.lower, LEVEL_BOUNDS[0]),
-        upper=beside(base.upper, LEVEL_BOUNDS[1]),
-        penalised=beside(base.penalised, True),
-        coefficient=beside(base.coefficient, False),
-        start=beside(base.start, 0.0),
+        lower=with_effects(base.lower, LEVEL_BOUNDS[0]),
+        upper=with_effects(base.upper, LEVEL_BOUNDS[1]),
+        penalised=with_effects(base.penalised, True),
+        coefficient=with_effects(base.coefficient, False),
+        start=with_effects(base.start, 0.0),
     )
 
 
 def _learned(problem: Problem, at: Array, groups: Index, sizes: Array) -> tuple[Array, Array, Array, float]:
-    """Learn the sizes of kinds of constants and of interactions in ln T, linear about some constants."""
-    counted = problem.weights > 0.0
-    predicted, slopes = problem.jacobian(at[None, :])
-    predicted, slopes = predicted[0][counted], slopes[0][counted]
-    measured = problem.measured[counted]
-    weights = problem.weights[counted] / problem.weights[counted].mean()
+    """Learn constants, their sizes by group and the variance of the noise, with ln T linear about the constants `at`.
+
+        ln t ≈ ln T(θ₀) + X·(θ − θ₀),   X = ∂ln T/∂θ
+
+    Returned are the constants, how much those of each group change ln T (root mean square), the sizes and the variance.
+    """
+    rows = problem.weights > 0.0
+    predicted, slopes = (array[0][rows] for array in problem.jacobian(at[None, :]))
+    measured = problem.measured[rows]
+    weights = problem.weights[rows] / problem.weights[rows].mean()
     # The loss of a row in units of its relative error, at a perfect fit.
     mean = float(np.average(measured, weights=weights))
     weights = weights * problem.loss.curvature(measured[None, :], measured, mean)[0] * measured**2
-    design = slopes / predicted[:, None]
+    X = slopes / predicted[:, None]
+    # A constant at its bound stays there, unless its size is learned.
     free = ((at > problem.lower) & (at < problem.upper)) | (groups >= 0)
-    target = np.log(measured / predicted) + design[:, free] @ at[free]
+    target = np.log(measured / predicted) + X[:, free] @ at[free]
     reach = COEFFICIENT_REACH * np.maximum(problem.scale, np.abs(at))
     prior_sd = np.where(problem.coefficient, reach, problem.scale)
-    fitted, sizes, variance = _shrunk(design[:, free], target, weights, groups[free], prior_sd[free], sizes)
+    fitted, sizes, variance = _shrunk(X[:, free], target, weights, groups[free], prior_sd[free], sizes)
     constants = at.copy()
     constants[free] = fitted
     constants = np.clip(constants, problem.lower, problem.upper)
-    changes = [design[:, groups == k] @ constants[groups == k] for k in range(len(sizes))]
+    changes = [X[:, groups == k] @ constants[groups == k] for k in range(len(sizes))]
     effects = np.array([np.sqrt(np.mean(change**2)) for change in changes])
     return constants, effects, sizes, variance
