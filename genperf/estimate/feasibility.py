@@ -103,10 +103,10 @@ def feasibility_of(table: Table) -> Feasibility | None:
     if table.failures.empty:
         return None
     runs = _outcomes(table)
-    fitted, likely = _of_memory(table.panel, runs) or _of_factors(runs, calibrated=False)
-    if likely < -NEED_DOUBT:  # nothing is likelier than certain
-        plain, of_plain = _of_factors(runs, calibrated=True)
-        fitted = plain if of_plain > likely + NEED_DOUBT else fitted
+    fitted, likelihood = _by_memory(table.panel, runs) or _by_factors(runs, calibrated=False)
+    if likelihood < -NEED_DOUBT:  # nothing is likelier than certain
+        by_factors, without_need = _by_factors(runs, calibrated=True)
+        fitted = by_factors if without_need > likelihood + NEED_DOUBT else fitted
     return _bounded(fitted, runs)
 
 
@@ -136,7 +136,7 @@ class _Outcomes(Struct, frozen=True, eq=False, dict=True):
         for factor in (f for f in self.factors if f.numeric):
             values = self.columns[factor.name]
             positive = bool(np.all(values > 0.0))
-            centre = _middle(values) if positive else float(np.mean(np.abs(values))) or 1.0
+            centre = _geometric_mean(values) if positive else float(np.mean(np.abs(values))) or 1.0
             saves = factor.role == "extrinsic" or canonical_of(factor.name) in SAVES_MEMORY
             more: Direction = "smaller" if saves else "larger"
             demands[factor.name] = Demand(0.0, centre, positive, more if positive else "unordered")
@@ -181,7 +181,7 @@ class _Outcomes(Struct, frozen=True, eq=False, dict=True):
         return Feasibility(self.failures, headroom, demands, offsets, need=need, by_chance=self.by_chance)
 
     def calibrated(self, margins_of: Callable[[Mask], Array]) -> tuple[float, float]:
-        """Return κ, which makes held-out outcomes most likely, and the logarithm of how likely.
+        """Return κ, with which held-out outcomes are most likely, and ln of their likelihood.
 
         `margins_of` returns by how much every run fits, from a fit to some of them.
         """
@@ -190,9 +190,9 @@ class _Outcomes(Struct, frozen=True, eq=False, dict=True):
         margins = np.zeros(len(self.signs))
         for train in folds_of(len(self.signs), np.random.default_rng(CONTENT_SEED)):
             margins[~train] = margins_of(train)[~train]
-        likely = [float(log_ndtr(kappa * self.signs * margins).sum()) for kappa in CALIBRATIONS]
-        best = int(np.argmax(likely))
-        return CALIBRATIONS[best], likely[best]
+        likelihoods = [float(log_ndtr(kappa * self.signs * margins).sum()) for kappa in CALIBRATIONS]
+        best = int(np.argmax(likelihoods))
+        return CALIBRATIONS[best], likelihoods[best]
 
 
 def _outcomes(table: Table) -> _Outcomes:
@@ -238,13 +238,16 @@ def _least(cost: Cost, start: Array, bounds: list[tuple[float, float]], gradient
     return np.asarray(answer.x, float)
 
 
-def _of_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, float]:
-    """Return the probit of the factors alone, and the logarithm of how likely it makes held-out outcomes."""
+def _by_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, float]:
+    """Return the probability by a probit of the factors alone, and ln of the likelihood of held-out outcomes.
+
+    Without being `calibrated` it is taken for certain: ln 1.
+    """
     basis = np.column_stack([np.ones(len(runs.signs)), -runs.scaled, -runs.at_levels])
     theta, free = _signed_probit(basis, runs.signs, runs)
-    likely = 0.0
+    likelihood = 0.0
     if calibrated:
-        kappa, likely = runs.calibrated(lambda rows: basis @ _signed_probit(basis[rows], runs.signs[rows], runs)[0])
+        kappa, likelihood = runs.calibrated(lambda rows: basis @ _signed_probit(basis[rows], runs.signs[rows], runs)[0])
         theta = kappa * theta
     fitted = runs.feasibility(theta)
     if free:
@@ -252,7 +255,7 @@ def _of_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, floa
         more: dict[float, Direction] = {1.0: "larger", -1.0: "smaller", 0.0: "unordered"}
         turned = {n: replace(d, more=more[np.sign(d.slope)]) for n, d in fitted.demands.items() if d.more == "smaller"}
         fitted = replace(fitted, demands=fitted.demands | turned)
-    return fitted, likely
+    return fitted, likelihood
 
 
 def _signed_probit(basis: Array, signs: Array, runs: _Outcomes) -> tuple[Array, bool]:
@@ -290,43 +293,46 @@ def _probit(basis: Array, signs: Array, slopes: list[tuple[float, float]]) -> tu
     return best, fewest
 
 
-def _of_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | None:
-    """Return what a layout's need of memory gives, and the logarithm of how likely it makes held-out outcomes.
+def _by_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | None:
+    """Return the probability by a transformer's need of memory, and ln of the likelihood of held-out outcomes.
 
-    None where the factors do not show a transformer's layout.
+    None where the factors do not show a transformer's layout, or its formula is too long to be read again.
     """
     if MODELS["transformer-memory"].missing(factors) or not runs.columns:
         return None
     try:
-        nodes_of_terms = _parts(factors)
+        parts = _part_sizes(factors)
     except ModelError:
         return None  # a word of a switch that is not known
     rows = len(runs.succeeded)
-    sizes = np.array([np.broadcast_to(evaluate(node, runs.columns), rows) for node in nodes_of_terms.values()], float)
+    sizes = np.array([np.broadcast_to(evaluate(node, runs.columns), rows) for node in parts.values()], float)
     if not np.all(np.isfinite(sizes)) or np.any(sizes < 0.0) or not np.all(sizes.sum(axis=0) > 0.0):
         return None
-    # The scale factors that the prior is about: known bytes, or equal shares.
+    # The prior is about the known bytes of each part, or about equal shares, in the unit of the measured memory.
     if factors.has("parameters"):
         tokens = {"tokens": 1.0 if factors.has("sequence") else SUPPOSED_SEQUENCE}
-        scales = np.array([PARTS[name].per_size * tokens.get(PARTS[name].of, 1.0) for name in nodes_of_terms])
+        scales = np.array([PARTS[name].per_size * tokens.get(PARTS[name].of, 1.0) for name in parts])
     else:
-        scales = np.array([1.0 / _middle(row[row > 0.0]) for row in sizes])
-    scales = scales * _middle(runs.measured[np.isfinite(runs.measured)]) / _middle(scales @ sizes)
-    law = _MemoryLaw(np.log(np.maximum(sizes * scales[:, None], 1e-300)), list(nodes_of_terms), factors, runs)
-    theta, log_sharpness, capacity, _, powers, room, need = law.split(law.solved(np.ones(rows)))
-    kappa, likely = runs.calibrated(lambda train: law.margins(law.solved(train.astype(float)))[0])
-    sharpness = float(np.exp(log_sharpness[0])) * kappa
-    values = [_rounded(float(value)) for value in scales * np.exp(theta)]
-    terms = [call("multiply", value, node) for value, node in zip(values, nodes_of_terms.values(), strict=True)]
-    text = render(chain("add", terms))
-    if len(text) > MAX_CHARACTERS:
+        scales = np.array([1.0 / _geometric_mean(of_part[of_part > 0.0]) for of_part in sizes])
+    measured = runs.measured[np.isfinite(runs.measured)]
+    scales = scales * _geometric_mean(measured) / _geometric_mean(scales @ sizes)
+    law = _MemoryLaw(np.log(np.maximum(sizes * scales[:, None], 1e-300)), list(parts), factors, runs)
+    theta, log_s, c, _, beta, gamma, delta = law.split(law.solved(np.ones(rows)))
+    kappa, likelihood = runs.calibrated(lambda train: law.margins(law.solved(train.astype(float)))[0])
+    sharpness = float(np.exp(log_s[0])) * kappa
+    amounts = [_rounded(float(amount)) for amount in scales * np.exp(theta)]
+    formula = render(chain("add", [call("multiply", a, node) for a, node in zip(amounts, parts.values(), strict=True)]))
+    if len(formula) > MAX_CHARACTERS:
         return None
-    margin = sharpness * np.concatenate([capacity, powers, need - room])
-    return runs.feasibility(margin, Need(text, _rounded(sharpness))), likely
+    margin = sharpness * np.concatenate([c, beta, delta - gamma])
+    return runs.feasibility(margin, Need(formula, _rounded(sharpness))), likelihood
 
 
-def _parts(factors: Panel) -> dict[str, Node]:
-    """Return the size of each part over the columns: its scale factor is 1, and other levels have no effect."""
+def _part_sizes(factors: Panel) -> dict[str, Node]:
+    """Return the size u of each part of the memory over the columns, with a scale factor of 1.
+
+    Levels that are no words of a switch have no effect on it.
+    """
     switches = switch_columns(factors)
     without = tuple(f for f in factors.factors if f.numeric or f in switches)
     expression = build_memory(factors.of_factors(without))
@@ -345,7 +351,7 @@ def _part_sd(name: str, factors: Panel) -> float:
     return PART_SD if shape or PARTS[name].of != "tokens" else SUPPOSED_PART_SD
 
 
-def _middle(values: Array) -> float:
+def _geometric_mean(values: Array) -> float:
     """Return the geometric mean; 1 of nothing."""
     return float(np.exp(np.mean(np.log(values)))) if values.size else 1.0
 
@@ -358,14 +364,16 @@ def _rounded(value: float) -> float:
 class _MemoryLaw:
     """The posterior of the constants of a need: θ, ln s, c, ln σ, β, γ and δ, in one array z."""
 
-    def __init__(self, parts: Array, names: list[str], factors: Panel, runs: _Outcomes) -> None:
-        self.parts, self.runs, self.signs, self.levels = parts, runs, runs.signs, runs.at_levels
+    def __init__(self, log_sizes: Array, names: list[str], factors: Panel, runs: _Outcomes) -> None:
+        #: Shape (parts, rows). ln u.
+        self.log_sizes = log_sizes
+        self.runs, self.signs, self.levels = runs, runs.signs, runs.at_levels
         self.has_memory = np.isfinite(runs.measured)
         self.log_memory = np.log(np.where(self.has_memory, runs.measured, 1.0))
         powers, levels = runs.scaled.shape[1], self.levels.shape[1]
-        self.places = np.cumsum([len(parts), 1, 1, 1, powers, levels])
+        self.places = np.cumsum([len(names), 1, 1, 1, powers, levels])
         scatter = np.log(NEED_SCATTER)
-        self.means = np.concatenate([np.zeros(len(parts)), [-scatter, 0.0, scatter], np.zeros(powers + 2 * levels)])
+        self.means = np.concatenate([np.zeros(len(names)), [-scatter, 0.0, scatter], np.zeros(powers + 2 * levels)])
         # The levels that are words of a switch, whose meaning the parts have.
         switches = [factor.name for factor in switch_columns(factors)]
         switched = np.isin([name for name, _ in runs.levels], switches)
@@ -380,15 +388,15 @@ class _MemoryLaw:
 
     def margins(self, z: Array) -> tuple[Array, Array, Array]:
         """Return by how much each run fits, in standard deviations, ln M without levels, and each part's share of M."""
-        theta, log_sharpness, capacity, _, powers, room, need = self.split(z)
-        log_parts = self.parts + theta[:, None]
+        theta, log_s, c, _, beta, gamma, delta = self.split(z)
+        log_parts = self.log_sizes + theta[:, None]
         # The largest part is taken out, so that no exponential overflows.
         largest = log_parts.max(axis=0)
-        parts = np.exp(log_parts - largest)
-        total = parts.sum(axis=0)
-        log_need = largest + np.log(total) + self.runs.scaled @ powers
-        headroom = capacity[0] + self.levels @ (room - need) - log_need
-        return np.asarray(float(np.exp(log_sharpness[0])) * headroom), log_need, parts / total
+        of_largest = np.exp(log_parts - largest)
+        total = of_largest.sum(axis=0)
+        log_need = largest + np.log(total) + self.runs.scaled @ beta
+        headroom = c[0] + self.levels @ (gamma - delta) - log_need
+        return np.asarray(float(np.exp(log_s[0])) * headroom), log_need, of_largest / total
 
     def cost(self, counted: Array, z: Array) -> tuple[float, Array]:
         """Return −ln of the posterior, but for a constant, and its slopes by z; `counted` is 1 of a run that counts.
@@ -397,37 +405,37 @@ class _MemoryLaw:
 
         The second sum is over the runs whose memory m was measured.
         """
-        _, log_sharpness, _, log_noise, _, _, need = self.split(z)
-        sharpness, precision = float(np.exp(log_sharpness[0])), np.exp(-log_noise[0])
+        _, log_s, _, log_sigma, _, _, delta = self.split(z)
+        s, precision = float(np.exp(log_s[0])), np.exp(-log_sigma[0])
         margin, log_need, shares = self.margins(z)
         logarithm, density = _likelihood(self.signs, margin)
         has_memory = counted * self.has_memory
-        residuals = has_memory * (self.log_memory - (log_need + self.levels @ need)) * precision
+        residuals = has_memory * (self.log_memory - (log_need + self.levels @ delta)) * precision
         # A constant without a prior (sd = ∞) costs nothing.
         deviations = np.where(np.isfinite(self.sds), (z - self.means) / self.sds, 0.0)
-        value = -(counted @ logarithm) + 0.5 * residuals @ residuals + log_noise[0] * has_memory.sum()
+        value = -(counted @ logarithm) + 0.5 * residuals @ residuals + log_sigma[0] * has_memory.sum()
         value += 0.5 * deviations @ deviations
         by_margin = -self.signs * counted * density
-        by_log_need = -sharpness * by_margin - residuals * precision
+        by_log_need = -s * by_margin - residuals * precision
         # By θ; ln s, c and ln σ; β; γ; δ.
         slopes = [
             shares @ by_log_need,
-            [by_margin @ margin, sharpness * by_margin.sum(), has_memory.sum() - residuals @ residuals],
+            [by_margin @ margin, s * by_margin.sum(), has_memory.sum() - residuals @ residuals],
             self.runs.scaled.T @ by_log_need,
-            sharpness * self.levels.T @ by_margin,
+            s * self.levels.T @ by_margin,
             self.levels.T @ by_log_need,
         ]
         return float(value), np.concatenate(slopes) + np.where(np.isfinite(self.sds), deviations / self.sds, 0.0)
 
     def solved(self, counted: Array) -> Array:
         """Return the most likely constants, given the runs that count, β inside its bounds."""
-        start, terms_end = self.means.copy(), self.places[0]
-        middle = self.margins(start)[1]
-        fitting_needs = middle[self.runs.succeeded & (counted > 0.0)]
-        start[terms_end + 1] = float(np.max(fitting_needs)) if fitting_needs.size else float(np.min(middle))
+        start, (_, c, log_sigma, beta, gamma, _) = self.means.copy(), self.places.tolist()
+        needs = self.margins(start)[1]
+        fitting_needs = needs[self.runs.succeeded & (counted > 0.0)]
+        start[c] = float(np.max(fitting_needs)) if fitting_needs.size else float(np.min(needs))
         limits = [FREE] * len(start)
-        limits[terms_end + 2] = (float(np.log(LEAST_NEED_NOISE)), 0.0)
-        limits[self.places[3] : self.places[4]] = self.runs.bounds(free=False)
+        limits[log_sigma] = (float(np.log(LEAST_NEED_NOISE)), 0.0)
+        limits[beta:gamma] = self.runs.bounds(free=False)
         return _least(partial(self.cost, counted), start, limits, 1e-7)
 
 
