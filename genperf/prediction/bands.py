@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.arrays import Array, Index
+from genperf.arrays import AnyArray, Array, Index
 from genperf.facts import ends_of
 
 Band = Literal["prediction", "confidence"]
@@ -71,8 +71,8 @@ class MixtureForecast(Struct, frozen=True, eq=False):
         """Return the forecast of some of the rows."""
         mean, variance, total = (array[:, rows] for array in (self.mean, self.variance, self.total))
         centre = None if self.centre is None else self.centre[rows]
-        parts_there = [(of[:, rows], around[:, rows]) for of, around in self.parts]
-        return replace(self, mean=mean, variance=variance, total=total, centre=centre, parts=parts_there)
+        parts = [(of_mean[:, rows], of_variance[:, rows]) for of_mean, of_variance in self.parts]
+        return replace(self, mean=mean, variance=variance, total=total, centre=centre, parts=parts)
 
     def central(self) -> Array:
         """Return the central value, shape (rows,), in the target's unit."""
@@ -111,10 +111,10 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
     out, spread = np.empty((len(levels), logarithms.shape[1])), sd.any(axis=0)
     if not spread.all():
         sure = np.flatnonzero(~spread)
-        out[:, sure] = quantiles(logarithms[:, sure], _of_rows(shares, sure), levels)
+        out[:, sure] = quantiles(logarithms[:, sure], _at_rows(shares, sure), levels)
     rows, block = np.flatnonzero(spread), max(BLOCK_DRAWS // len(shares), 1)
     for block_rows in (rows[start : start + block] for start in range(0, len(rows), block)):
-        mixture = _Mixture(logarithms[:, block_rows], _of_rows(shares, block_rows), sd[:, block_rows])
+        mixture = _Mixture(logarithms[:, block_rows], _at_rows(shares, block_rows), sd[:, block_rows])
         out[:, block_rows] = [mixture.quantile(level) for level in levels.tolist()]
     return np.asarray(np.exp(out))
 
@@ -127,25 +127,30 @@ def quantiles(points: Array, shares: Array, levels: Array) -> Array:
     flat = points.reshape(len(points), -1)
     order = np.argsort(flat, axis=0, kind="stable")
     ordered = np.take_along_axis(flat, order, axis=0)
-    part = shares[order] if shares.ndim == 1 else np.take_along_axis(shares.reshape(flat.shape), order, axis=0)
-    middle = np.cumsum(part, axis=0) - 0.5 * part
-    columns = [np.interp(levels, places, values) for places, values in zip(middle.T, ordered.T, strict=True)]
+    in_order = shares[order] if shares.ndim == 1 else np.take_along_axis(shares.reshape(flat.shape), order, axis=0)
+    middles = np.cumsum(in_order, axis=0) - 0.5 * in_order
+    columns = [np.interp(levels, of_column, points) for of_column, points in zip(middles.T, ordered.T, strict=True)]
     return np.stack(columns, axis=1).reshape(len(levels), *points.shape[1:])
 
 
-def _of_rows(shares: Array, rows: Index | np.integer[Any]) -> Array:
-    """Return the shares of the draws at some rows, or those of all rows, shape (draws,)."""
+def _at_rows(shares: Array, rows: Index | np.integer[Any]) -> Array:
+    """Return the shares of the draws at some rows; those of shape (draws,) are the same at every row."""
     return shares if shares.ndim == 1 else shares[:, rows]
 
 
-def _sum(shares: Array, values: Array) -> Array:
-    """Return the sum of values of the draws by their shares, shape (rows,)."""
+def _share_sum(shares: Array, values: Array) -> Array:
+    """Return Σ_d share_d·value_d of each row, shape (rows,)."""
     return np.asarray(shares @ values if shares.ndim == 1 else np.einsum("dr,dr->r", shares, values))
 
 
-def _counted(table: Array, place: Array) -> Array:
-    """Return how many points of each draw a table counts at a place among its cells, shape (draws, rows)."""
-    return np.asarray(table.take(place.astype(np.intp), mode="clip"))
+def _points_up_to(counts: Array, cells: Array) -> Array:
+    """Return how many points of each draw lie up to a cell, by a table of counts (`_BELOW`, `_UP_TO`)."""
+    return np.asarray(counts.take(cells.astype(np.intp), mode="clip"))
+
+
+def _counted_from(start: AnyArray, size: Index) -> Index:
+    """Return start, start + 1, … of each run, `size` numbers of it, one run after another."""
+    return np.arange(size.sum()) + np.repeat(start - np.cumsum(size) + size, size)
 
 
 class _Mixture:
@@ -161,13 +166,13 @@ class _Mixture:
         self.per_cell = NORMAL_CELLS / (2.0 * _REACH) / np.maximum(sd, 1e-6 * sd.max(axis=0))
         # The place of the value 0 among the cells.
         self.origin = 0.5 * NORMAL_CELLS + 1.0 - centres * self.per_cell
-        self.mean = _sum(shares, centres)
-        self.scale = np.sqrt(_sum(shares, np.square(centres - self.mean) + np.square(sd)))
+        self.mean = _share_sum(shares, centres)
+        self.scale = np.sqrt(_share_sum(shares, np.square(centres - self.mean) + np.square(sd)))
         self.thinned: _Mixture | None = None
         if len(centres) > MOST_UNTHINNED:
-            centres, part, sd = (of if len(of) == 1 else of[THINNED // 2 :: THINNED] for of in (centres, shares, sd))
-            if part.any(axis=0).all() and sd.any(axis=0).all():
-                self.thinned = _Mixture(centres, part / part.sum(axis=0), sd)
+            centres, shares, sd = (of if len(of) == 1 else of[THINNED // 2 :: THINNED] for of in (centres, shares, sd))
+            if shares.any(axis=0).all() and sd.any(axis=0).all():
+                self.thinned = _Mixture(centres, shares / shares.sum(axis=0), sd)
         self.near = min(max(NEAR_SHARE, NEAR_POINTS / (POINTS * self.centres.size)), LARGEST_NEAR_SHARE)
 
     def quantile(self, level: float) -> Array:
@@ -181,78 +186,86 @@ class _Mixture:
                     out[rows] = self._between(level, place[rows], factor * width[rows], rows)
         for row in np.flatnonzero(np.isnan(out)):
             points = self.centres[:, row] + self.sd[:, row] * _NORMAL[:, None]
-            shares = np.tile(_of_rows(self.shares, row), POINTS) / POINTS
+            shares = np.tile(_at_rows(self.shares, row), POINTS) / POINTS
             out[row] = quantiles(points.ravel(), shares, np.array([level]))[0]
         return out
 
     def _near(self, level: float) -> tuple[Array, Array, Array]:
-        """Return a value near a quantile of each row, how far around it few points lie, and the density there.
+        """Search, by secants between bounds, a value near a quantile of each row, from which few points lie apart.
 
-        Each is of shape (rows,).
+        Returned are the value, how far around it the quantile lies, and the density there, each of shape (rows,).
         """
         per_cell, origin, shares, rows = self.per_cell, self.origin, self.shares, np.arange(len(self.mean))
-        away, odds = NormalDist().inv_cdf(level), np.sqrt((1.0 - level) / level)
-        at, density = self.mean + away * self.scale, NormalDist().pdf(away) / self.scale
+        z, odds = NormalDist().inv_cdf(level), np.sqrt((1.0 - level) / level)
+        at, density = self.mean + z * self.scale, NormalDist().pdf(z) / self.scale
         # No quantile of a distribution lies farther from its mean (Cantelli's inequality).
         lower, upper = self.mean - odds * self.scale, self.mean + self.scale / odds
         if self.thinned is not None:
-            there, _, slope = self.thinned._near(level)
-            # The few may lie elsewhere.
-            inside = (there > lower) & (there < upper) & (slope > 0.0) & (slope < np.inf)
-            at, density = np.where(inside, there, at), np.where(inside, slope, density)
-        farthest = upper - lower
+            of_thinned, _, slope = self.thinned._near(level)
+            # The quantile of a few draws may lie elsewhere.
+            usable = (of_thinned > lower) & (of_thinned < upper) & (slope > 0.0) & (slope < np.inf)
+            at, density = np.where(usable, of_thinned, at), np.where(usable, slope, density)
+        largest_width = upper - lower
         places, widths, densities = at.copy(), np.empty(len(at)), density.copy()
-        before = at, np.full(len(at), np.nan)
+        at_before, missing_before = at, np.full(len(at), np.nan)
         for _ in range(SEARCH_STEPS):
-            missing = level - _sum(shares, _counted(_BELOW, at * per_cell + origin)) / POINTS
-            slope = (before[1] - missing) / (at - before[0])
+            missing = level - _share_sum(shares, _points_up_to(_BELOW, at * per_cell + origin)) / POINTS
+            slope = (missing_before - missing) / (at - at_before)
             density = np.where(np.isnan(slope), density, np.clip(slope, 0.125 * density, 8.0 * density))
             lower, upper = np.where(missing > 0.0, at, lower), np.where(missing > 0.0, upper, at)
-            # A secant, where it stays between the ends.
-            there = at + missing / density
-            there = np.where((there > lower) & (there < upper), there, 0.5 * (lower + upper))
-            places[rows], densities[rows] = there, density
-            widths[rows] = np.minimum(np.abs(there - at) + 2.0 * self.near / density, farthest[rows])
-            before, at, wide = (at, missing), there, np.flatnonzero(np.abs(missing) > self.near)
-            if not wide.size:
+            # A secant, where it stays between the bounds; else their middle.
+            following = at + missing / density
+            following = np.where((following > lower) & (following < upper), following, 0.5 * (lower + upper))
+            places[rows], densities[rows] = following, density
+            widths[rows] = np.minimum(np.abs(following - at) + 2.0 * self.near / density, largest_width[rows])
+            at_before, missing_before, at = at, missing, following
+            far = np.flatnonzero(np.abs(missing) > self.near)
+            if not far.size:
                 break
-            if wide.size < len(rows):
-                per_cell, origin, rows = per_cell[:, wide], origin[:, wide], rows[wide]
-                shares = _of_rows(shares, wide)
-                lower, upper, density, at = (of[wide] for of in (lower, upper, density, at))
-                before = before[0][wide], before[1][wide]
+            if far.size < len(rows):
+                # The search goes on in the rows that are not near yet.
+                per_cell, origin, rows, shares = per_cell[:, far], origin[:, far], rows[far], _at_rows(shares, far)
+                of_rows = lower, upper, density, at, at_before, missing_before
+                lower, upper, density, at, at_before, missing_before = (array[far] for array in of_rows)
         return places, widths, densities
 
     def _between(self, level: float, place: Array, width: Array, rows: Index) -> Array:
-        """Return a quantile of some rows, NaN where it does not lie between two points so near to a place."""
+        """Return a quantile of some rows from the points within a width of a place, in order; NaN where it is farther.
+
+        It lies between the points x_k whose m_k enclose the level, m_k being the share of all points below x_k with
+        half of its own:
+
+            q = x_k + (level − m_k)/(m_{k+1} − m_k)·(x_{k+1} − x_k)
+        """
         of_rows = (self.centres, np.broadcast_to(self.sd, self.centres.shape), self.per_cell, self.origin)
         centres, sd, per_cell, origin = of_rows if len(rows) == len(self.mean) else (of[:, rows] for of in of_rows)
-        of_draws = _of_rows(self.shares, rows)
-        here = (place - width) * per_cell + origin
-        below = _counted(_BELOW, here)
-        inside = _counted(_UP_TO, here + 2.0 * width * per_cell) - below
-        inside[:, inside.sum(axis=0) > MOST_ORDERED] = 0.0
-        row, draw = np.divmod(np.flatnonzero((inside > 0.0).T), len(inside))
-        count = inside[draw, row].astype(np.intp)
-        # Each row's points one after another, each draw's among them.
-        number = np.arange(count.sum()) + np.repeat(below[draw, row].astype(np.intp) - np.cumsum(count) + count, count)
+        of_draws = _at_rows(self.shares, rows)
+        # How many points of each draw lie below these, and how many are among them; shape (draws, rows).
+        left_cell = (place - width) * per_cell + origin
+        below = _points_up_to(_BELOW, left_cell)
+        among = _points_up_to(_UP_TO, left_cell + 2.0 * width * per_cell) - below
+        among[:, among.sum(axis=0) > MOST_ORDERED] = 0.0
+        # The points themselves: row after row, and in a row draw after draw.
+        row, draw = np.divmod(np.flatnonzero((among > 0.0).T), len(among))
+        count = among[draw, row].astype(np.intp)
+        number = _counted_from(below[draw, row].astype(np.intp), count)
         draw, row = draw.repeat(count), row.repeat(count)
+        # A row of an array for those of each row, filled up with infinite ones of no share.
         size = np.bincount(row, minlength=len(rows))
-        most = int(size.max()) + 1
-        cells = np.arange(len(row)) + np.repeat(np.arange(len(rows)) * most - np.cumsum(size) + size, size)
-        points, shares = np.full((len(rows), most), np.inf), np.zeros((len(rows), most))
+        columns = int(size.max()) + 1
+        cells = _counted_from(np.arange(len(rows)) * columns, size)
+        points, shares = np.full((len(rows), columns), np.inf), np.zeros((len(rows), columns))
         points.ravel()[cells] = centres[draw, row] + sd[draw, row] * _NORMAL[number]
         shares.ravel()[cells] = (of_draws[draw] if of_draws.ndim == 1 else of_draws[draw, row]) / POINTS
-        order = np.argsort(points, axis=1, kind="stable") + np.arange(len(rows))[:, None] * most
-        points, shares = points.ravel()[order], shares.ravel()[order]
-        middle = np.cumsum(shares, axis=1) - 0.5 * shares + _sum(of_draws, below)[:, None] / POINTS
-        right = np.sum((middle <= level) & (points < np.inf), axis=1)
-        some = np.flatnonzero((right > 0) & (right < size))
-        (left_point, left), (right_point, over) = (
-            (points[some, at], middle[some, at]) for at in (right[some] - 1, right[some])
-        )
-        sure = (left_point > (place - width)[some]) & (right_point < (place + width)[some])
-        value = left_point + (level - left) / (over - left) * (right_point - left_point)
+        order = np.argsort(points, axis=1, kind="stable")
+        x, shares = np.take_along_axis(points, order, axis=1), np.take_along_axis(shares, order, axis=1)
+        m = np.cumsum(shares, axis=1) - 0.5 * shares + _share_sum(of_draws, below)[:, None] / POINTS
+        right = np.sum((m <= level) & (x < np.inf), axis=1)
+        enclosed = np.flatnonzero((right > 0) & (right < size))
+        left, right = right[enclosed] - 1, right[enclosed]
+        x_left, x_right, m_left, m_right = (a[enclosed, at] for a in (x, m) for at in (left, right))
+        inside = (x_left > (place - width)[enclosed]) & (x_right < (place + width)[enclosed])
+        value = x_left + (level - m_left) / (m_right - m_left) * (x_right - x_left)
         out = np.full(len(rows), np.nan)
-        out[some[sure]] = value[sure]
+        out[enclosed[inside]] = value[inside]
         return out
