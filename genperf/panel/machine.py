@@ -347,7 +347,7 @@ class Machine(Struct, frozen=True, dict=True):
         out["global_batch"] = np.asarray(work, float)
         if "batch" not in given and "batch" in self.columns and count is not None:
             out["batch"] = work / count
-        if "micro_batches" not in given and passes is not None:
+        if "micro_batches" not in given and passes is not None and "micro_batch" in out:
             out["micro_batches"] = np.maximum(1.0, work / at_once)
 
     def ask_back(self, given: Parts) -> None:

@@ -614,7 +614,7 @@ class Panel(Struct, frozen=True, dict=True):
         panel = self.with_axis
         fixed_workers, counted = panel.axis.canonical != "workers" and panel.workers is not None, panel.counted_as
         # A batch of one pass alone does not say how many passes a step has.
-        batched = panel.find("batch") is not None and panel.has("batch")
+        batched = panel.find("batch") is not None and not panel.batch_is_of_a_pass and panel.has("batch")
         if counted is not None and panel.of_jobs and not fixed_workers:
             return (WorkFormula(f"1/{counted}", True),)
         if counted is not None and panel.find("global_batch") is not None:
@@ -698,11 +698,11 @@ class Panel(Struct, frozen=True, dict=True):
         batch, of_all = self.find("batch"), self.find("global_batch")
         if batch is None or batch != self.find("micro_batch"):
             return False
-        if any(map(self.find, ("tensor_parallel", "pipeline_parallel", "micro_batches"))):
+        if any(map(self.find, ("tensor_parallel", "pipeline_parallel"))):
             return True
         counts = [self.find("workers")] if self.find("workers") else [*map(self.find, ("nodes", "devices_per_node"))]
         if of_all is None or not self.medians or None in counts:
-            return False
+            return self.find("micro_batches") is not None
         at_once = np.prod([self.measured[f.name] for f in (batch, *counts) if f is not None], axis=0)
         return bool(np.any(self.measured[of_all.name] > at_once * (1.0 + SAME)))
 

@@ -551,7 +551,9 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
     steps = [c.name for c in measured if c.kind == "time" and c.header.of == "step"]
     of_one_batch = np.unique(np.stack([reading.series, batch.values]), axis=1, return_inverse=True)[1].ravel()
     growths = [g for name in steps for g in reading.growths(name, of_one_batch)]
-    shorter = len(growths) > 0 and bool(np.median(growths) < -SIZE_GROWTH)
+    # Where passes are counted, fewer of them make a step shorter.
+    counts_passes = any(c.canonical == "micro_batches" for c in reading.with_role("setting"))
+    shorter = len(growths) > 0 and bool(np.median(growths) < -SIZE_GROWTH) and not counts_passes
     if plain_name(batch.name) not in words_of("columns.batch_of_any"):
         if shorter and not batch.varies and batch.canonical != "global_batch":
             # A step has fewer passes of it on more workers: it says nothing of the work of a step.

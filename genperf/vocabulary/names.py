@@ -65,6 +65,8 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     ('bs_per_gpu', 'globalBatchSize')
     >>> column_of("batch", ["gpus", "mbs"]), column_of("batch", ["gpus", "mbs", "grad_accumulation"])
     ('mbs', None)
+    >>> column_of("micro_batch", ["gpus", "batch_per_gpu"]), column_of("micro_batch", ["batch_per_gpu", "grad_accum"])
+    (None, 'batch_per_gpu')
     """
     return _column_among(canonical, tuple(columns))
 
@@ -79,6 +81,9 @@ def _column_among(canonical: str, listed: tuple[str, ...]) -> str | None:
             return column
     if canonical == "batch" and not any(_column_among(name, listed) for name in _BESIDE_A_PASS):
         return _column_among("micro_batch", listed)
+    # Where a device accumulates passes, its batch is that of one: `per_device_batch` beside `grad_accum`.
+    if canonical == "micro_batch" and _column_among("micro_batches", listed):
+        return _column_among("batch", listed)
     return None
 
 

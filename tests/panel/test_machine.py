@@ -62,6 +62,17 @@ def test_a_batch_that_grew_almost_in_proportion_is_as_measured_between_the_runs(
     assert sum("grew with the devices in the runs" in note for note in gp.ask(ALMOST, devices=64).notes) == 1
 
 
+@pytest.mark.parametrize("batch", ["batch_per_gpu", "per_device_batch", "batch_size"])
+@pytest.mark.parametrize(("passes", "seconds"), [([2, 2, 2], [1.52, 1.6, 1.66]), ([8, 4, 2], [1.52, 0.8, 0.46])])
+def test_a_batch_beside_passes_is_that_of_one(batch: str, passes: list[int], seconds: list[float]) -> None:
+    """The answer is that of micro-batches; beside the samples of a step it may be all that a device does."""
+    runs = pd.DataFrame({"gpus": [8, 16, 32], "mbs": 4, "grad_accum": passes, "step_time_s": seconds})
+    named = runs.rename(columns={"mbs": batch})
+    assert answered(named, gpus=64)["throughput"] == pytest.approx(answered(runs, gpus=64)["throughput"], rel=1e-9)
+    of_all = runs.assign(**{batch: 8, "global_batch": 8 * runs["gpus"], "grad_accum": 2}).drop(columns="mbs")
+    assert answered(of_all, gpus=64)["global_batch"] == 512
+
+
 @pytest.mark.parametrize("header", ["gpus_per_node", "gpu_num_per_node"])
 def test_devices_are_the_scale_where_nodes_and_their_devices_vary(header: str) -> None:
     """The answers are those of the same table with a column of all devices."""
