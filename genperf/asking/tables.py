@@ -21,7 +21,7 @@ from genperf.asking.one_run import OneRun, about
 from genperf.errors import GenperfError, TableError, counted, did_you_mean, listed
 from genperf.facts import Training
 from genperf.fitting import fit_group, model_of
-from genperf.formula import evaluate, parse, quote_name, render
+from genperf.formula import Node, evaluate, parse, quote_name, render, values_of
 from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
 from genperf.one_run import row_in, row_of_run
@@ -43,7 +43,7 @@ from genperf.search.problem import models_of, most_measured_group
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
-from genperf.vocabulary.headers import DEVICE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
+from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_devices, is_efficiency, is_relative, meant_by
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import BLIND, trust_text
@@ -196,21 +196,64 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     wanted = wanted if question.plan is not None else forecast_at(fitted.panel, wanted)
     steps = question.work is not None or schema.of_steps
     question = replace(question, sample=schema.target.samples, steps=steps)
+    axis = fitted.panel.axis.factor
+    if question.plan is None and (axis is None or axis.distinct < 2):
+        # One count has no curve to speak of.
+        at, row = _predicted_at(fitted, wanted, question.interval)
+        return Answer((_in_plain_words(_as_measured(schema.measured, schema, at, row)[0], at),), notes=requested.notes)
     answer = ask_model(fitted, wanted, question)
     if answer.facts is None:
         return answer
     if group:
         series = {n: level for n, level in group.items() if n in requested.at}
         answer = answer_of(replace(answer.facts, series=series, taken={**answer.facts.taken, **left_open}))
-    answer = replace(answer, notes=requested.notes)
-    rate, row = fitted.schema.target.throughput, answer.facts.predicted if answer.facts is not None else {}
-    if not rate or THROUGHPUT[0] not in row:
-        return answer
-    # What was measured is answered, as of a table.
-    value, lower, upper = (float(row[name]) for name in THROUGHPUT)
-    unit = unit_of_column(rate, header_of(rate), "")
-    measured_rate = replace(answer.answers[0], quantity=rate, unit=unit, value=value, lower=lower, upper=upper)
-    return with_share(replace(answer, answers=(measured_rate, *answer.answers[1:])), fitted.schema)
+    first = answer.answers[0]
+    there = answer.facts.predicted if answer.facts is not None else {}
+    measured_value, _ = _as_measured(schema.measured, schema, first.at, there)
+    measured_value = replace(measured_value, facts=first.facts, texts=first.texts, only=first.only)
+    return with_share(replace(answer, answers=(measured_value, *answer.answers[1:]), notes=requested.notes), schema)
+
+
+def _predicted_at(
+    model: FitResult, configuration: Mapping[str, Any], interval: float
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a complete configuration, and what is predicted there."""
+    query = model.query(configuration)
+    predicted = model.predict_columns(source_of_columns(query.columns), interval)
+    return query.single("ask answers for one configuration"), {name: cells[0] for name, cells in predicted.items()}
+
+
+def _as_measured(
+    column: tuple[str, Node | None],
+    schema: Schema,
+    at: Mapping[str, Any],
+    row: Mapping[str, Any],
+    header: Header | None = None,
+    unit: str | None = None,
+) -> tuple[Value, float]:
+    """Return a prediction as a value of the measured column, in its unit, and its part of the fitted one.
+
+    The fitted column is made of it by a factor c: as c·value, or of seconds from a rate as c/value.
+    """
+    (name, made), target, factor = column, schema.target, 1.0
+    header, seconds = header or header_of(name), dict(schema.reading).get("unit", SECONDS)
+    rated = bool(target.throughput)
+    ends = np.array([row[n] for n in (THROUGHPUT if rated else (target.name, "lower", "upper"))], float)
+    if made is not None:
+        columns = {n: np.array([v], dtype=float) for n, v in at.items() if is_number(v)} | {name: np.ones(1)}
+        factor = float(np.ravel(values_of(made, columns))[0])
+        ends = ends / factor if rated or header.kind == "time" else factor / ends[[0, 2, 1]]
+    if header.kind == "time" and target.is_time:
+        numerator, denominator = TIME_UNITS[seconds]
+        ends = ends * denominator / numerator
+    if unit is None:
+        unit = target.unit if not target.is_time else unit_of_column(name, header, seconds)
+        unit = rate_unit(target.samples) if rated and not header.counted and target.counted else unit
+    if rated and not header.kind and schema.legend is not None and name in schema.legend.headers:
+        # A value of a wide table has no header of its own.
+        name = THROUGHPUT[0]
+    middle, lower, upper = ends.tolist()
+    return Value(name, unit, middle, lower, upper, str(row["verdict"]), str(row["reason"]), dict(at)), factor
 
 
 def with_share(answer: Answer, schema: Schema) -> Answer:
@@ -628,31 +671,17 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
     def _value(self, name: str, model: FitResult, configuration: Mapping[str, Any], full: Answer | None) -> Value:
         """Return the predicted value of a column in its own unit."""
-        target, roles, header = model.schema.target, self.opened.roles(name), self._header(name)
-        facts = None if full is None else full.facts
+        header, facts = self._header(name), None if full is None else full.facts
         if facts is not None:
             at, row = dict(facts.at), facts.predicted
         else:
-            query = model.query(configuration)
-            at = {n: v[0] for n, v in query.columns.items()}
-            predicted = model.predict_columns(source_of_columns(query.columns), self.question.interval)
-            row = {name: cells[0] for name, cells in predicted.items()}
-        lets, rate, factor = roles.derived, bool(target.throughput), 1.0
-        ends = np.array([row[n] for n in (THROUGHPUT if rate else (target.name, "lower", "upper"))], float)
-        source_name = target.throughput or target.column
-        if source_name in lets and source_name != name:
-            # The derived column is c·value or c/value: its factor at the target is that of the value 1.
-            columns = {**{n: np.array([v], dtype=float) for n, v in at.items() if is_number(v)}, name: np.ones(1)}
-            factor = float(np.ravel(parse(lets[source_name], list(columns)).evaluate(columns))[0])
-            ends = ends / factor if rate or header.kind == "time" else factor / ends[[0, 2, 1]]
-        if header.kind == "time" and target.is_time:
-            numerator, denominator = TIME_UNITS[roles.unit]
-            ends = ends * denominator / numerator
-        # A value of a wide table has no header of its own.
-        called = "throughput" if rate and name in self.opened.source.headers and not header.kind else name
-        verdict, reason, unit = str(row["verdict"]), str(row["reason"]), self._unit(name)
-        middle, lower, upper = ends.tolist()
-        value = Value(called, unit, middle, lower, upper, verdict, reason, at, facts=facts)
+            at, row = _predicted_at(model, configuration, self.question.interval)
+        unit = self._unit(name)
+        target, lets = model.schema.target, self.opened.roles(name).derived
+        fitted = target.throughput or target.column
+        made = parse(lets[fitted]).node if fitted in lets and fitted != name else None
+        value, factor = _as_measured((name, made), model.schema, at, row, header, unit)
+        value = replace(value, facts=facts)
         # A share of each device, as of the peak, or a time over another; of an efficiency the speed-up is told.
         relative = unit in ("%", "x") and (header.shared or header.kind == "time") and not is_efficiency(name)
         if facts is not None and facts.column is None and not relative:
@@ -714,7 +743,8 @@ def unit_of_column(name: str, header: Header, unit: str) -> str:
         return header.unit
     if header.kind != "rate" or (not header.counted and is_relative(name)):
         return ""
-    device = next((w for w in DEVICE_WORDS if name.lower().rstrip(")").endswith(w)), "worker")
+    words = sorted(DEVICE_WORDS | NODE_WORDS)
+    device = next((w for w in words if name.lower().rstrip(")").endswith(w)), "worker")
     rate = rate_unit(header.counted or "samples")
     return rate if rate == "x" else f"{rate[:-2]}/{header.unit}" + (f"/{device}" if header.shared else "")
 

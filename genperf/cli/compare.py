@@ -26,6 +26,7 @@ from genperf.cli.output import Output
     ),
     shared.PRICE,
     shared.PER,
+    shared.TOKENS,
 )
 @shared.gathered(
     "about",
@@ -43,6 +44,7 @@ def compare(
     changes: tuple[str, ...],
     price: str | None,
     per: str | None,
+    tokens: str | None,
     about: dict[str, Any],
     roles: dict[str, Any],
     out: Output,
@@ -52,7 +54,7 @@ def compare(
     Each comes with the probability of being the best; changes, and all with a price, with the cost of the same work.
     """
     from genperf import search
-    from genperf.cli.options import configuration, model_or_table, paid_at
+    from genperf.cli.options import configuration, model_or_table, paid_at, training_of
     from genperf.search.compare import bandwidth_of_runs
 
     fitted = model_or_table(model, roles, *at, *filter(None, [over]))
@@ -63,7 +65,9 @@ def compare(
     for text in changes:
         fitted, change = configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted, bandwidth_of_runs)
         changed.append(change)
-    ranking = search.compare(fitted, wanted, changed or over, price=paid_at(price, per), **about)
+    ranking = search.compare(
+        fitted, wanted, changed or over, price=paid_at(price, per), tokens=training_of(tokens, None).tokens, **about
+    )
     if out.written(ranking, ranking.table):
         return
     out.lines(ranking.lines)

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     option("--steps", metavar="FORMULA", help="The number of steps: '90*1281167/(workers*batch)'; one where omitted."),
     shared.WORK,
     shared.SAMPLES,
+    shared.TOKENS,
     shared.DEADLINE,
     shared.BUDGET,
     option("--per", "--machines", metavar="FORMULA", help="What --price is paid for; the workers where omitted."),
@@ -80,6 +81,7 @@ def optimize(
     steps: str | None,
     work: str | None,
     samples: str | None,
+    tokens: str | None,
     deadline: str | None,
     budget: str | None,
     per: str | None,
@@ -92,12 +94,13 @@ def optimize(
     """Find the configuration for which MODEL's throughput is most, or its time, a cost or a formula least.
 
     Every combination is evaluated. Where the work of a step is known and varies, the aim is the most throughput; else
-    the least time. --samples 300B, or --steps "EPOCHS*SAMPLES/(workers*batch)", makes the time, the cost and the
-    deadline those of the whole training, and the least time the aim. A count that is still used well: --where
-    "time_1/time >= 0.8" with a fixed batch per worker, "time_1/(workers*time) >= 0.8" with a fixed amount of work.
+    the least time. --samples 300B, --tokens 300B of a transformer, or --steps "EPOCHS*SAMPLES/(workers*batch)", makes
+    the time, the cost and the deadline those of the whole training, and the least time the aim. A count that is still
+    used well: --where "time_1/time >= 0.8" with a fixed batch per worker, "time_1/(workers*time) >= 0.8" with a fixed
+    amount of work.
     """
     from genperf import search
-    from genperf.cli.options import amount_of, capacities, configuration, model_or_table, one_group
+    from genperf.cli.options import amount_of, capacities, configuration, model_or_table, one_group, training_of
     from genperf.formula.amounts import with_amounts
 
     if not over and devices is None:
@@ -106,8 +109,8 @@ def optimize(
         )
     if minimize is not None and maximize is not None:
         raise click.UsageError("give either --minimize or --maximize")
-    if steps is not None and samples is not None:
-        raise click.UsageError("give either --steps or --samples")
+    if sum(size is not None for size in (steps, samples, tokens)) > 1:
+        raise click.UsageError("give either --steps, --samples or --tokens")
     least, most, count = (None if text is None else with_amounts(text) for text in (minimize, maximize, steps))
     loaded = model_or_table(model, roles, *over)
     read = [with_amounts(text) for text in (*where, minimize, maximize, steps, work, per, price) if text]
@@ -121,7 +124,9 @@ def optimize(
         out.notes(proposed.notes)
     within, money = amount_of(deadline, "--deadline"), amount_of(budget, "--budget")
     price_text, size = price if "/" in price else "", amount_of(samples, "--samples")
-    job = search.Job(count, per, per_second(price), size, price_text, work and with_amounts(work))
+    job = search.Job(
+        count, per, per_second(price), size, price_text, work and with_amounts(work), training_of(tokens, None).tokens
+    )
     goal = search.Goal(most, within, money, fits, trusted, limits)
     optimum = search.optimize(fitted, varied, conditions, least, goal=goal, interval=interval, job=job, top=top)
     if out.written(optimum, optimum.best):

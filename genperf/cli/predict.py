@@ -89,8 +89,10 @@ def predict(
     shows |= {name: name for name in quantities_of(fitted.first.panel).reported("beside")}
     paid = paid_at(price, per)
     fitted, question = values_at(at, "--at", fitted)
+    refused = list[str]()
     with progress(out.quiet):
-        plain = fitted.predict_columns(data or question, interval, band)
+        plain = fitted.predict_columns(data or question, interval, band, refused)
+    out.notes(refused)
     if not data:
         panel = fitted.first.panel
         run = {factor.name: plain[factor.name][0] for factor in panel.factors if factor.name in plain}

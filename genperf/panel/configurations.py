@@ -54,7 +54,13 @@ def forecast_at(panel: Panel, at: Mapping[str, Any], along: str | None = None) -
             return dict(at)
         if factor.numeric and (isinstance(value, str) or not factor.lower <= value <= factor.upper):
             return dict(at)
-    count = panel.along(along)
+    axis, read_along = panel.axis.factor, "" if panel.legend is None else panel.legend.scale
+    if along is None and (axis is None or axis.distinct < 2) and read_along in factors and not at:
+        along = read_along
+    count = axis if along is None else factors[along]
+    if count is None or count.distinct < 2:
+        # Nothing shows how it goes on.
+        return dict(at)
     # What a count is computed from says it.
     stated = not panel.inputs.get(count.name, frozenset()).isdisjoint(at)
     return dict(at) if stated else {**at, count.name: NEXT_DOUBLING * count.upper}

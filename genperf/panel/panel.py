@@ -506,11 +506,6 @@ class Panel(Struct, frozen=True, dict=True):
         growing = [f.name for f in (*self.counts, split, batch) if f is not None and f != count]
         return {} if count is None else dict.fromkeys(growing, count.name)
 
-    def falls_with(self, name: str, other: str) -> bool:
-        """Return whether a factor falls wherever another one rises in the runs, as a worker's share of a batch."""
-        values = self.measured[name]
-        return len(np.unique(values)) > 1 and rises_with(-values.astype(float), self.measured[other])
-
     @property
     def only_node(self) -> str | None:
         """The column of the nodes, where no run has more than one of them; None elsewhere."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from genperf.arrays import AnyArray, Array
 from genperf.errors import GenperfError, ModelError, TableError
-from genperf.facts import CURRENCY, ENDS, Paid
+from genperf.facts import CURRENCY, ENDS, Paid, Training
 from genperf.formula import Call, Name, Node, Number, call, evaluate, names_in, parse, render, substitute
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.panel.panel import ONE, Panel
@@ -45,6 +45,7 @@ QUANTITIES: dict[str, Quantity] = {
     "training_cost": Quantity("spending*tokens/tokens_per_s", "", "training cost", "training"),
 }
 REPORTED_BESIDE = tuple(name for name, row in QUANTITIES.items() if row.reported == "beside")
+REPORTED = tuple(name for name, row in QUANTITIES.items() if row.reported)
 #: What a formula needs and nothing gives → what is missing, and what to try.
 LACKS: dict[str, tuple[str, str]] = {
     "price": ("a price", "--price 2/h, with --per COLUMN for what it is paid"),
@@ -135,12 +136,20 @@ def quantities_of(
     return Quantities({name: node for name, node in nodes.items() if node is not None})
 
 
-def beside(panel: Panel, columns: Mapping[str, AnyArray], ends: Iterable[AnyArray]) -> dict[str, Array]:
-    """Return the quantities that stand beside every prediction that determines them, with the ends of each."""
+def beside(
+    panel: Panel,
+    columns: Mapping[str, AnyArray],
+    ends: Iterable[AnyArray],
+    training: Training | None = None,
+    price: Paid | None = None,
+) -> dict[str, Array]:
+    """Return what stands beside every prediction that determines it and what answers a training, with their ends."""
     if panel.target is None or not panel.target.is_time:
         return {}
-    quantities = quantities_of(panel)
-    return quantities.intervals(quantities.reported("beside"), columns, ends)
+    training = training or Training()
+    quantities = quantities_of(panel, training.given, price)
+    names = [*quantities.reported("beside"), *training.shows(price is not None)]
+    return quantities.intervals(names, columns, ends)
 
 
 def _without_ones(node: Node) -> Node:

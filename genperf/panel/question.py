@@ -19,12 +19,12 @@ from msgspec.structs import replace
 from genperf.errors import TableError, listed, misspelt, suggest
 from genperf.formula.amounts import amount, plain_amounts
 from genperf.panel.legend import Legend, NamedColumn, in_title, legend_of_factors
-from genperf.panel.machine import PARTS, is_a_part
+from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.panel import Panel
 from genperf.panel.words import level_counted, machine_in
 from genperf.peaks import device_in
 from genperf.table.cells import parts_of
-from genperf.table.clean import is_number, number_in
+from genperf.table.clean import is_number, label, number_in
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.names import (
     LEVELS,
@@ -312,7 +312,7 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
     Columns that only say what others do are left out; others that the model was fitted without are noted.
     """
     legend = legend or panel.legend or legend_in(panel, {})
-    settings, constant, unheeded = _Cells(), list[str](), list[str]()
+    settings, constant, unheeded, multiples = _Cells(), list[str](), list[str](), dict[str, str]()
     if wanted := requested.wanted:
         measured = "" if panel.target is None else panel.target.throughput or panel.target.column
         if not words_in(wanted) <= words_in(measured):
@@ -328,6 +328,8 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
             named = bool(levels.get(setting)) or setting in panel.group
             cell = _level_of(text, levels[setting]) if named else text if is_number(text) else plain_amounts(text)
             settings.add(setting, cell, name)
+        elif column in legend.synonyms and entry.numeric:
+            multiples[column] = text
         elif column in legend.synonyms:
             for other, cell in _of_synonym(legend, column, text).items():
                 settings.add(other, cell, name)
@@ -337,7 +339,13 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
             constant += _differing(column, text, entry)
         elif entry.distinct == 1 and not words_in(text) <= words_in(entry.levels[0]):
             raise TableError(f"no run has {column}={text}", hint=f"one of {entry.levels[0]}")
-        elif entry.distinct != 1 and column not in legend.repeating:
+        elif entry.distinct != 1 and (column not in legend.repeating or len(requested.at) == 1):
+            unheeded.append(name)
+    for column, text in multiples.items():
+        name, ((count, there),) = requested.names.get(column, column), _multiplied(legend, column, text).items()
+        if {*PLACES}.isdisjoint(map(panel.meant, settings.at)) and count not in settings.at:
+            settings.add(count, there, name)
+        elif count in settings.at and not _same(settings.at[count], there):
             unheeded.append(name)
     if unheeded and not settings.at and not constant:
         raise _no_factor(panel, unheeded[0])
@@ -390,6 +398,19 @@ def _of_synonym(legend: Legend, column: str, text: str) -> dict[str, str]:
     if len(matching) < len(texts):
         raise TableError(f"no run has {column}={text}", hint=f"one of {listed([*cells])}")
     return {other: ",".join(cells[cell][other] for cell in matching) for other in cells[matching[0]]}
+
+
+def _multiplied(legend: Legend, column: str, text: str) -> dict[str, str]:
+    """Return what numbers of a column say under the scale, which is a multiple of it; a factor of a range stays."""
+    ((largest, said),) = legend.synonyms[column].items()
+    ((count, counted),) = said.items()
+    times, parts = float(counted) / float(largest), re.split("([,:])", text)
+    for place, part in enumerate(parts):
+        if (number := amount(part)) is not None:
+            parts[place] = label(number * times)
+        elif part not in ",:" and not part.startswith("*"):
+            raise TableError(f"{column} is a number, and not {text}", hint=f"--at {column}={largest}")
+    return {count: "".join(parts)}
 
 
 def _same(cell: str, text: str) -> bool:

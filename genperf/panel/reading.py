@@ -159,14 +159,44 @@ class Reading(Struct, eq=False, dict=True):
 
     @property
     def synonyms(self) -> dict[str, dict[str, dict[str, str]]]:
-        """What the cells of kinds in no role say under the kinds that have one: the same names by another header."""
+        """What the cells of columns in no role say under those that have one.
+
+        Kinds have the same names by another header. Of a number of which the scale is a multiple, as of servers that
+        hold eight devices each, the largest cell says it: any other is in proportion.
+        """
         synonyms: dict[str, dict[str, dict[str, str]]] = {}
         names = [self.columns[n] for n in (*self.roles.group, *self.roles.categorical) if n in self.columns]
         for column, name in itertools.product(self.with_role("kind"), names):
             pairs = dict.fromkeys(zip(column.texts.tolist(), name.texts.tolist(), strict=True))
             if column.varies and column not in names and len(pairs) == len(column.levels) == len(name.levels):
                 synonyms[column.name] = {cell: {name.name: level} for cell, level in pairs}
+        for column in self.with_role("setting", "consequence"):
+            multiple = None if column.name in self.roles.columns else self.multiple_of(column)
+            if multiple is not None:
+                largest = float(np.nanmax(column.values))
+                synonyms[column.name] = {label(largest): {str(self.scale): label(largest * multiple)}}
         return synonyms
+
+    def multiple_of(self, column: TableColumn) -> float | None:
+        """Return how many of the scale one of a column without a name of the field has; None where no one number is it.
+
+        Of what holds several, one alone may be filled in part: four racks of 32 devices, and one with 8.
+        """
+        scale = None if self.scale is None else self.columns[self.scale]
+        if scale is None or scale is column or column.canonical is not None or not (column.numeric and column.varies):
+            return None
+        both = np.isfinite(scale.values) & np.isfinite(column.values)
+        counts, values = scale.values[both], column.values[both]
+        if not (len(values) and np.min(counts) > 0.0 and np.min(values) > 0.0):
+            return None
+        multiples, full = counts / values, values > 1.0
+        if np.ptp(multiples) > CELL_ROUNDING * np.max(multiples):
+            # Whole ones, of which several were seen full.
+            filled = multiples[full] if np.all(values % 1.0 == 0.0) and len(np.unique(values[full])) > 1 else multiples
+            if np.ptp(filled) > CELL_ROUNDING * np.max(filled) or np.any(multiples > np.max(filled)):
+                return None
+            multiples = filled
+        return float(np.median(multiples))
 
     def with_role(self, *roles: Role) -> list[TableColumn]:
         """Return the columns of some roles."""
@@ -426,6 +456,10 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
     for name, consequence in consequences(values, names, reading.series, {c.name for c in ratios}).items():
         column, (base, *further) = reading.columns[name], consequence.factors
         proportional = not further and consequence.factors[base] == 1
+        if proportional and column.canonical in LEVELS and reading.columns[base].canonical is None:
+            # The question counts in another column, of which a count of the field is a multiple.
+            name, base = base, name
+            column, consequence = reading.columns[name], Consequence({base: 1})
         if column.kind:
             column.follows = consequence
         elif not (proportional and column.name in before and base in before):
@@ -462,11 +496,6 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     scale = _scale_of(reading, names, [*requested], outside, at)
     if scale is None:
         return
-    others = [] if scale in [c.name for c in requested] else [n for n in outside if columns[n].canonical is None]
-    twin = next((n for n in others if columns[scale].follows == Consequence({n: 1})), None)
-    if twin is not None:
-        # The question counts in another column, of which the scale is a multiple.
-        columns[scale].role, scale = "consequence", twin
     # Of two columns of one count, `world_size` and `gpus`, the devices or else the first is read, whichever is asked.
     level = names.get(scale)
     counts = [c for c in settings if level in LEVELS and names.get(c.name) == level]
@@ -922,4 +951,6 @@ def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str
     if column.canonical not in (None, "bytes") or not column.varies:
         return False
     pairs = {*zip(scale.texts.tolist(), column.texts.tolist(), strict=True)}
-    return scale.name in factors if column.name in requested else len(pairs) == len({*scale.texts.tolist()})
+    if column.name in requested:
+        return scale.name in factors or reading.multiple_of(column) is not None
+    return len(pairs) == len({*scale.texts.tolist()})

@@ -105,18 +105,29 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         return (of_a_batch or (sequence is not None and sequence.name in read)) and work not in counts
 
     @property
+    def measured(self) -> tuple[str, Node | None]:
+        """The column that was measured, and the fitted one as a formula over it; None where both are one.
+
+        `tok/s/gpu` and `tok/s/gpu*gpus` where `--let` made the fitted throughput of all devices.
+        """
+        fitted = self.target.throughput or self.target.column
+        formulas = dict(text.split("=", 1) for option, text in self.reading if option == "let")
+        if fitted not in formulas:
+            return fitted, None
+        node = parse(formulas[fitted]).node
+        columns = [*(names_in(node) - {factor.name for factor in self.factors})]
+        return (columns[0], node) if len(columns) == 1 else (fitted, None)
+
+    @property
     def share_of_peak(self) -> tuple[str, str, Node] | None:
         """The column that measures each device relative to its peak, its unit (% or x), and the devices as a formula.
 
         `mfu`, `x` and `gpus` where `--let` made the fitted throughput `mfu*gpus`; None of any other throughput.
         """
-        rate = self.target.throughput or ""
-        formulas = dict(text.split("=", 1) for option, text in self.reading if option == "let")
-        if rate not in formulas or self.target.samples != RELATIVE:
+        column, node = self.measured
+        if node is None or not self.target.throughput or self.target.samples != RELATIVE:
             return None
-        node = parse(formulas[rate]).node
-        column = next(iter(names_in(node) - {factor.name for factor in self.factors}), None)
-        return None if column is None else (column, "%" if "%" in column else "x", substitute(node, {column: ONE}))
+        return column, "%" if "%" in column else "x", substitute(node, {column: ONE})
 
     @property
     def varying(self) -> tuple[Factor, ...]:

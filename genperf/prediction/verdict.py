@@ -24,6 +24,7 @@ from genperf.arrays import AnyArray, Array, Columns, Index, Integers, Mask
 from genperf.discrepancy.product import NotNegative
 from genperf.expression import Expression
 from genperf.formula import Node, Number, evaluate, parse, quote_name, substitute
+from genperf.panel.machine import rises_with
 from genperf.prediction.member import Deviation, Member, stack_of
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
@@ -212,8 +213,10 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     read = {name for discrepancy in series for name in discrepancy.factors}
     # A batch that falls as the workers grow is work that no run had: it is counted by itself.
     scale = schema.panel.axis.factor
-    unread = [f.name for f in schema.factors if f.numeric and f.name not in read]
-    followers = [name for name in unread if scale is None or not schema.panel.falls_with(name, scale.name)]
+    unread, runs = [f for f in schema.factors if f.numeric and f.name not in read], schema.panel.measured
+    counts = None if scale is None else runs[scale.name]
+    falls = [f.distinct > 1 and counts is not None and rises_with(-runs[f.name].astype(float), counts) for f in unread]
+    followers = [f.name for f, falling in zip(unread, falls, strict=True) if not falling]
     # The series weighed several forms, and the interval is theirs.
     # A size has no nodes.
     of_size = schema.panel.workers is None and schema.panel.nodes is None

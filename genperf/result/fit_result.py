@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from genperf.arrays import AnyArray, Index, Objects
-from genperf.errors import LISTED, Note, TableError, counted, did_you_mean, listed
+from genperf.errors import LISTED, GenperfError, Note, TableError, attempted, counted, did_you_mean, listed
 from genperf.panel import Panel
 from genperf.panel.configurations import typical_run
 from genperf.panel.question import Requested, question
@@ -77,8 +77,11 @@ class Result(ABC):
         data: str | Path | Source | pd.DataFrame | Mapping[str, Any],
         interval: float = 0.9,
         band: Band = "prediction",
+        refused: list[str] | None = None,
     ) -> dict[str, Cells]:
         """Predict as `predict` does, into columns by name: nothing imports pandas for it.
+
+        Groups that the question leaves open and that cannot be predicted are left out; `refused` gets why.
 
         Examples
         --------
@@ -89,7 +92,8 @@ class Result(ABC):
         >>> result.predict_columns({"workers": [8, 16]})["time"].round(3)
         array([2. , 1.5])
         """
-        return self._predicted(cells_of(data, self.first.schema), interval, band, fill=isinstance(data, Mapping))
+        fill, notes = isinstance(data, Mapping), [] if refused is None else refused
+        return self._predicted(cells_of(data, self.first.schema), interval, band, fill, notes)
 
     @property
     @abstractmethod
@@ -101,7 +105,9 @@ class Result(ABC):
         """Return a question under the columns of the model: see `genperf.panel.question`."""
 
     @abstractmethod
-    def _predicted(self, source: Source, interval: float, band: Band, fill: bool) -> dict[str, Cells]:
+    def _predicted(
+        self, source: Source, interval: float, band: Band, fill: bool, refused: list[str]
+    ) -> dict[str, Cells]:
         """Predict the rows of a source, as `predict_columns` does; `fill` factors that are left open."""
 
     def report(self, path: str | Path, **options: Any) -> Path:
@@ -250,7 +256,9 @@ class FitResult(Result, PredictedFrom):
         """Return the model that answers a question of which no run shows something."""
         return replace(self, unheeded=notes) if notes else self
 
-    def _predicted(self, source: Source, interval: float, band: Band, fill: bool) -> dict[str, Cells]:
+    def _predicted(
+        self, source: Source, interval: float, band: Band, fill: bool, refused: list[str]
+    ) -> dict[str, Cells]:
         return _beside(source, predict(self, source, interval, band, fill), self.predicted_names)
 
     def explain(self, at: Any = None, **options: Any) -> Any:
@@ -412,20 +420,33 @@ class GroupedResult(Result):
             raise TableError("no group was fitted", hint="; ".join(list(self.failures.values())[:1]) or None)
         return next(iter(self.results.values()))
 
-    def _predicted(self, source: Source, interval: float, band: Band, fill: bool) -> dict[str, Cells]:
+    def _predicted(
+        self, source: Source, interval: float, band: Band, fill: bool, refused: list[str]
+    ) -> dict[str, Cells]:
         """Predict each row by the model of its group; a row that lacks a group column, for every group that fits it."""
         groups = {g: labels(source.columns[g]) for g in self.group if g in source.columns}
-        if len(groups) < len(self.group):
+        left_open = len(groups) < len(self.group)
+        if left_open:
             source, groups = self._for_every_group(source, groups)
         rows = rows_by_group(groups, len(source.lines))
-        predictions = [predict(self[key], source.take(places), interval, band, fill) for key, places in rows.items()]
+        every = {key: attempted(predict, self[key], source.take(r), interval, band, fill) for key, r in rows.items()}
+        failures = {key: error for key, error in every.items() if isinstance(error, GenperfError)}
+        if failures and (not left_open or len(failures) == len(every)):
+            raise next(iter(failures.values()))
+        refused += [f"{', '.join(key)} is not predicted: {error.message}" for key, error in failures.items()]
+        predictions = [of_group for of_group in every.values() if not isinstance(of_group, GenperfError)]
+        places = np.concatenate([rows[key] for key in every if key not in failures])
+        if failures:
+            predicted_rows = np.sort(places)
+            groups = {g: cells[predicted_rows] for g, cells in groups.items()}
+            source = source.take(predicted_rows)
         # A further quantity is missing in a group without it. The work of a step, which may follow from the factors in
         # some groups alone, is shown where all have it.
         further = dict.fromkeys(name for fit in self.results.values() for name in fit.further_names)
         for of_group in predictions:
             of_group.update({name: np.full(len(of_group["lower"]), np.nan) for name in further if name not in of_group})
         shared = [name for name in predictions[0] if all(name in of_group for of_group in predictions)]
-        to_source_order = np.argsort(np.concatenate(list(rows.values())))
+        to_source_order = np.argsort(places)
         joined = {name: np.concatenate([p[name] for p in predictions])[to_source_order] for name in shared}
         predicted_names = dict.fromkeys(name for fit in self.results.values() for name in fit.predicted_names)
         columns = _beside(source, joined, predicted_names)

@@ -13,7 +13,7 @@ from genperf.attribution.answers import Line, PrintedAnswer, described
 from genperf.attribution.draws import curves_of
 from genperf.attribution.terms import term_contributions
 from genperf.errors import GenperfError, attempted, did_you_mean
-from genperf.facts import ENDS, Paid, ends_of
+from genperf.facts import ENDS, Paid, Training, ends_of
 from genperf.fitting import model_of
 from genperf.formula import call, values_of
 from genperf.models import MODELS
@@ -21,7 +21,7 @@ from genperf.models.network import BANDWIDTH, HINTS
 from genperf.panel import Table
 from genperf.panel.configurations import kept_beside
 from genperf.panel.panel import StepWork, Target
-from genperf.panel.quantities import ONE, QUANTITIES, REPORTED_BESIDE, beside, quantities_of
+from genperf.panel.quantities import ONE, QUANTITIES, REPORTED, beside, quantities_of
 from genperf.peaks import link_rate
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
@@ -83,7 +83,7 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
         columns["best"] = shares["best"]
         if "cost" in self.table:
             columns |= {"cost": self.table["cost"].map(three_digits), "cheapest": shares["cheapest"]}
-        columns |= {QUANTITIES[n].label: self.table[n].map(three_digits) for n in REPORTED_BESIDE if n in self.table}
+        columns |= {QUANTITIES[n].label: self.table[n].map(three_digits) for n in REPORTED if n in self.table}
         columns["verdict"] = [f"{v}{marks.get(r, '')}" for v, r in self.table[["verdict", "reason"]].to_numpy()]
         footnotes = [f"[{k}] {reason}" for k, reason in enumerate(reasons, 1)]
         return [self.sentence, ("the best first", pd.DataFrame(columns)), *footnotes]
@@ -113,6 +113,7 @@ def compare(
     maximize: bool = False,
     price: Paid | None = None,
     work: str | None = None,
+    tokens: float | None = None,
     interval: float = 0.9,
     seed: int = 0,
     **configuration: Any,
@@ -136,6 +137,8 @@ def compare(
         Then, and for changes, alternatives have the cost of their work and the probability that it is the least.
     work : str, optional
         The samples of a step, a formula over the columns; from the columns where omitted.
+    tokens : float, optional
+        Of a training of a transformer: each alternative then has the days that it takes, and with a price its cost.
     interval : float
         Nominal coverage.
     seed : int
@@ -162,12 +165,17 @@ def compare(
     fitted = model_of(source, {**({factor: ""} if factor else {}), **at})
     models, levels = models_of(fitted, at)
     groups = fitted.group if isinstance(fitted, GroupedResult) else ()
-    first_model = answering(models[0][1], levels)
-    column = CHANGE if changes else _over(first_model, factor, levels, groups)
-    outcomes = [
-        _outcome(answering(model, levels, *named.values()), group, levels, column, named, work, interval, seed + place)
+    column = CHANGE if changes else _over(answering(models[0][1], levels), factor, levels, groups)
+    about = Training(tokens), price
+    attempts = [
+        (group, attempted(_outcome, model, group, levels, column, named, work, interval, seed + place, about))
         for place, (group, model, named) in enumerate(_changed(fitted, models, changes))
     ]
+    outcomes = [outcome for _, outcome in attempts if isinstance(outcome, _Outcome)]
+    refused = {join_values(group): error for group, error in attempts if isinstance(error, GenperfError)}
+    if refused and (changes or sum(len(outcome.table) for outcome in outcomes) < 2):
+        raise next(iter(refused.values()))
+    first_model = outcomes[0].result
     table = pd.concat([outcome.table for outcome in outcomes], ignore_index=True)
     if len(table) < 2:
         raise GenperfError("there is one alternative, and nothing to compare it with", hint="fewer --at of groups")
@@ -197,6 +205,7 @@ def compare(
     failures = fitted.failures if isinstance(fitted, GroupedResult) else {}
     notes = _notes(outcomes, ranked, groups, by_work)
     notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in failures.items()]
+    notes += [f"{group} is not compared: {error.message}" for group, error in refused.items()]
     of_steps = first_model.schema.of_steps
     return Ranking(dict(at), names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes), of_steps)
 
@@ -237,7 +246,7 @@ def _ranked(
     by_work = THROUGHPUT[0] in table
     values = table[THROUGHPUT[0] if by_work else quantity.name].to_numpy(float)
     order = (-values if by_work or maximize else values).argsort(kind="stable")
-    reported = [f"{name}{end}" for name in REPORTED_BESIDE for end in ENDS]
+    reported = [f"{name}{end}" for name in REPORTED for end in ENDS]
     columns = [*names, *THROUGHPUT, quantity.name, "lower", "upper", "relative", "best", "cost", "cheapest", *reported]
     ranked = table.assign(relative=values / values[order[0]])
     ranked = ranked[[name for name in (*columns, "verdict", "reason") if name in ranked]]
@@ -287,8 +296,10 @@ def _outcome(
     work: str | None,
     interval: float,
     seed: int,
+    about: tuple[Training, Paid | None],
 ) -> _Outcome:
     """Predict the alternatives of one model: their table, joint draws of ln T, and notes on what may not fit."""
+    result = answering(result, at, *changes.values())
     alternatives, frame, rates = _alternatives(result, at, column, changes)
     columns, target = read_query(frame, result.schema).columns, result.schema.target.name
     panel = result.panel.within(group)
@@ -299,7 +310,7 @@ def _outcome(
     texts = [fits_text(probability) for probability in predicted.pop("fits").tolist()]
     notes = [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
     ends = [predicted[end].to_numpy(float) for end in (target, "lower", "upper")]
-    table = pd.concat([names, predicted.assign(**beside(panel, columns, ends))], axis=1)
+    table = pd.concat([names, predicted.assign(**beside(panel, columns, ends, *about))], axis=1)
     drawn = curves_of(result, columns, exact=True).joint_draws(JOINT_DRAWS, seed) + ln_network_ratio
     return _Outcome(result, columns, table, drawn, panel.work_of_step(work), notes)
 

@@ -12,7 +12,7 @@ from genperf.attribution.draws import curves_of, shares
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, Number, call, parse, parse_number, render, substitute
 from genperf.panel.panel import StepWork
-from genperf.panel.quantities import ONE, QUANTITIES, Quantities, beside, read_columns
+from genperf.panel.quantities import ONE, QUANTITIES, Quantities, beside, quantities_of, read_columns
 from genperf.prediction import Query, Schema, central_times, predicted_columns
 from genperf.prediction.predict import THROUGHPUT, central_values
 from genperf.result import FitResult, GroupedResult
@@ -38,11 +38,13 @@ class Job(Struct, frozen=True):
     price_text: str = ""
     #: The samples of a step, a formula over the columns; from the columns where omitted.
     work: str | None = None
+    #: The work in all of a transformer, in the place of the samples.
+    tokens: float | None = None
 
     @property
     def sized(self) -> bool:
         """Whether it is known how much there is to do."""
-        return self.steps is not None or self.samples is not None
+        return any(size is not None for size in (self.steps, self.samples, self.tokens))
 
     @property
     def priced(self) -> bool:
@@ -239,14 +241,18 @@ def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
     formulas |= {name: panel.node(name) for name in read_columns()}
     if job.steps is not None:
         formulas["steps"] = words.count("--steps", job.steps)
-    elif job.samples is not None or per_unit:
-        if work is None or (words.step.known == "assumed" and job.samples is not None):
+    elif job.sized or per_unit:
+        if work is None or (words.step.known == "assumed" and job.sized):
             raise ModelError(
                 "the work of a step is not known: no throughput was measured, and no column is a batch",
                 hint="--work '32*workers'; or --steps FORMULA in place of --samples, for example "
                 "--steps '1e6/(32*workers)'; of epochs --steps 90",
             )
         formulas["steps"] = call("divide", 1.0 if job.samples is None else job.samples, work)
+        if job.tokens is not None:
+            # The tokens of a step are those of a second times its seconds.
+            a_step = quantities_of(panel, {"work": work, "value": ONE}).node("tokens_per_s")
+            formulas["steps"] = call("divide", job.tokens, a_step)
     formulas["machines"] = counted if job.per is None else words.count("--per", job.per)
     if job.priced:
         formulas["price"] = words.number(str(job.price)).node

@@ -155,13 +155,15 @@ def _as_a_count(column: str) -> frozenset[str]:
 
 
 _OF_A_RUN = re.compile(any_of("headers.of_a_run"))
+_ONE_PER_OTHER = re.compile(rf"(\w+?)_{any_of('headers.per')}_(\w+)")
 
 
 @lru_cache(maxsize=10_000)
 def _in_other_words(column: str) -> frozenset[str]:
     """Return the name with one word for a batch and for a worker, with capitals as new words, and what it counts.
 
-    `Compute nodes in training job` counts nodes, and `nodes in the graph` may not.
+    `Compute nodes in training job` counts nodes, and `nodes in the graph` may not. `Ranks per host` is a worker's name
+    per one of a node's.
     """
     # `GPUs/node` is `gpus_per_node`, and `NumGPUs` is `num_gpus`.
     inside = r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z]{2})|(?<=[A-Z])(?=[A-Z][a-z]{2})"
@@ -176,7 +178,11 @@ def _in_other_words(column: str) -> frozenset[str]:
     noun = "_".join(word for word in counted.split("_") if _OF_A_RUN.fullmatch(word) is None)
     machines = {alias for canonical in (*LEVELS, "threads") for alias in ALIASES[canonical]}
     of_a_run = {noun, f"{noun}s"} & machines if noun != counted else set()
-    return frozenset({apart, name, *of_a_run}) | _as_a_count(apart)
+    per = _ONE_PER_OTHER.fullmatch(counted_noun(apart))
+    pairs = zip(LEVELS, per.groups() if per is not None else (), strict=False)
+    known = [not {noun, f"{noun}s"}.isdisjoint(ALIASES[level]) for level, noun in pairs]
+    of_a_node = {"devices_per_node"} if known and all(known) else set()
+    return frozenset({apart, name, *of_a_run, *of_a_node}) | _as_a_count(apart)
 
 
 #: A name as it is comes first, then the others.

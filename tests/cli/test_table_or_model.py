@@ -208,6 +208,59 @@ def test_without_a_count_a_table_its_model_and_their_page_are_of_the_same_one(
     assert float(summaries[-1]) == pytest.approx(answer["time"], rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("header", "rows", "at", "same"),
+    [
+        # A column in no role, of which the devices are a multiple: servers, and racks of which one may be half full.
+        ("instances,gpus,step_s", [(n / 8, n, 0.2 * n**0.1) for n in (8, 16, 32, 64)], "instances=16", "gpus=128"),
+        ("racks,gpus,step_ms", [(-(-n // 16), n, 200 * n**0.1) for n in (8, 16, 32, 64)], "racks=8", "gpus=128"),
+        ("Hosts,Ranks per host,s/it", [(n, 4, 0.2 * n**0.1) for n in (1, 2, 4, 8)], "ranks=64", "Hosts=16"),
+        ("gpus,nodes,img/s/node", [(n, n / 8, 90 * n**-0.1) for n in (8, 16, 32, 64)], "nodes=16", "gpus=128"),
+        # Only one count was measured, which a question of another setting keeps.
+        ("gpus,batch,step_s", [(8, b, 0.01 * b + 0.1) for b in (16, 32, 64, 128)], "batch=96", "gpus=8,batch=96"),
+    ],
+)
+def test_a_question_has_one_answer_in_the_column_s_unit_at_every_door(
+    shell: Shell, header: str, rows: list[tuple[float, ...]], at: str, same: str
+) -> None:
+    Path("t.csv").write_text(csv_of(header, rows))
+    done(shell, "fit", "t.csv", "-o", "t.json")
+    first, *answers = (reply(shell, "ask", s, "--at", q)["answers"][0] for q in (at, same) for s in ("t.csv", "t.json"))
+    ends = {name: first[name] for name in ("value", "lower", "upper")}
+    units = {"step_s": "s", "step_ms": "ms", "s/it": "s", "img/s/node": "images/s/node"}
+    assert (first["quantity"], first["unit"]) == (name := header.rpartition(",")[2], units[name])
+    for answer in answers:
+        assert {**answer, **ends} == first | {name: answer[name] for name in ("at", "sentences")}
+        assert {name: answer[name] for name in ends} == pytest.approx(ends, rel=1e-9)
+    times = [
+        reply(shell, "predict", s, "--at", q)["predictions"][0]["time"] for q in (at, same) for s in ("t.csv", "t.json")
+    ]
+    times += [reply(shell, "compare", "t.json", "--at", q, "--or", q)["ranking"][0]["time"] for q in (at, same)]
+    times += [reply(shell, "optimize", "t.json", "--over", q)["best"][0]["time"] for q in (at, same)]
+    assert times == pytest.approx([times[0]] * len(times), rel=1e-9)
+
+
+def test_what_a_model_knows_nothing_of_is_never_silently_left_out(shell: Shell) -> None:
+    Path("t.csv").write_text(csv_of("instances,gpus,step_s", [(n / 8, n, 0.2 * n**0.1) for n in (8, 16, 32, 64)]))
+    done(shell, "fit", "t.csv", "-o", "t.json")
+    for source in ("t.csv", "t.json"):
+        assert "no factor of the model: instances" in done(
+            shell, "ask", source, "--at", "gpus=64,instances=2", "--full"
+        )
+    assert "is a number" in refusal(shell, "predict", "t.json", "--at", "instances=many")
+
+
+def test_groups_that_cannot_be_asked_leave_the_others_an_answer(shell: Shell) -> None:
+    rows = [(m, n, 8 * n, k * n**0.1) for k, m in enumerate("ab", 1) for n in (1, 2, 4)]
+    Path("t.csv").write_text(csv_of("model,nodes,gpus,step_s", [*rows, ("c", 1, 8, 3.0), ("c", 1, 8, 3.1)]))
+    done(shell, "fit", "t.csv", "-o", "t.json")
+    for command, found in (("predict", "predictions"), ("compare", "ranking")):
+        status, out, errors = shell(command, "t.json", "--at", "nodes=8", "--json")
+        assert (status, [row["model"] for row in json.loads(out)[found]]) == (0, ["a", "b"]), errors
+        assert re.search(r"c is not (predicted|compared): .*how many devices a node has", out + errors)
+        refusal(shell, command, "t.json", "--at", "nodes=8,model=c")
+
+
 def test_every_command_has_one_reading_of_names_with_counts(shell: Shell) -> None:
     """A name with a count in it, of runs of which one kind has no count: each kind is a series, in every command."""
     rates = [("base", 95.1), ("stage-1", 80.2), ("stage-2", 141.3), ("stage-4", 262.8)]

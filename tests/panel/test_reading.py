@@ -212,7 +212,7 @@ def test_of_several_statistics_one_is_measured(names: tuple[str, ...], taken: st
 
 def test_what_is_asked_and_given_is_read() -> None:
     columns = {"cluster_size": NUMBERS, **STEP}
-    assert read_columns(columns, at={"cluster_size": "16"}).scale == "cluster_size"
+    assert read_columns(columns, at={"cluster_size": "16"}).scale == "gpus"
     given = {"skip_bad_rows": True, "let": ("x=2*gpus",), "failed": ("state=oom",), "work": "32*gpus"}
     roles = read_columns(STEP, Roles.of(given)).roles.texts
     assert roles == {"time": "step_s", "failed": "state=oom", "extrinsic": "gpus"}
