@@ -170,7 +170,12 @@ def seconds_of(cells: Iterable[Any]) -> list[Any]:
 
 def labels(cells: Iterable[Any]) -> Objects:
     """Read cells as texts."""
-    return np.array([label(cell) for cell in cells], dtype=object)
+    listed = list(cells)
+    try:
+        # Most columns of a file hold nothing but texts.
+        return np.array([*map(str.strip, listed)], dtype=object)
+    except TypeError:
+        return np.array([label(cell) for cell in listed], dtype=object)
 
 
 def label(cell: Any) -> str:
