@@ -148,12 +148,11 @@ class Member(Struct, frozen=True, eq=False, dict=True):
 
         A value at its bound has no draw at the bound itself where these are predictive of the constant.
         """
-        tail = (1.0 - level) / 2.0
-        ordered, place = np.sort(self.draws, axis=0), np.array([[tail], [1.0 - tail]]) * (len(self.draws) - 1)
-        below = place.astype(int)[:, 0]
-        above = np.minimum(below + 1, len(ordered) - 1)
-        ends = ordered[below] + (place - below[:, None]) * (ordered[above] - ordered[below])
-        return np.array([np.minimum(ends[0], self.constants), np.maximum(ends[1], self.constants)]).T
+        tail, last = (1.0 - level) / 2.0, len(self.draws) - 1
+        places = [(place, int(place), min(int(place) + 1, last)) for place in (tail * last, (1.0 - tail) * last)]
+        of = np.partition(self.draws.T, [k for _, *neighbours in places for k in neighbours], axis=1)
+        low, high = (of[:, below] + (place - below) * (of[:, above] - of[:, below]) for place, below, above in places)
+        return np.array([np.minimum(low, self.constants), np.maximum(high, self.constants)]).T
 
     def constant_rows(self, level: float = 0.9) -> list[tuple[Any, ...]]:
         """Return of each constant the member, its name, value, lower and upper end, unit and state."""

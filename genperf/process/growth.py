@@ -13,6 +13,7 @@ from genperf.growth.measured import Anchors, MeasuredSeries
 from genperf.growth.readings import forecast_of, weighed
 from genperf.growth.sharing import NamedSeries, shared_by
 from genperf.panel import Table
+from genperf.panel.configurations import moved
 from genperf.panel.table import number_rows
 
 #: Times the largest count at which the bank of curves forecasts the series of a table.
@@ -66,15 +67,9 @@ class FactorSeries(Struct, frozen=True, eq=False):
         """Return a row's configuration at larger counts: its nodes follow, and all else stays."""
         panel, workers = self.rows.factors, self.rows.values(self.rows.scale)
         grown = largest * np.array(FORECAST_MULTIPLES) / workers[row]
-        out = {f.name: np.full(len(grown), self.table.columns[f.name][row]) for f in self.table.factors}
-        out |= {name: np.asarray(out[name], float) * grown for name in self.scaled}
-        nodes, inside = panel.nodes, panel.find("devices_per_node")
-        if nodes is not None and nodes.name not in self.scaled:
-            held = panel.node_size() or float(np.max(workers / self.rows.values("nodes")))
-            out[nodes.name] = np.maximum(1.0, np.ceil(workers[row] * grown / held - 1e-9))
-            if inside is not None and inside.distinct > 1:
-                out[inside.name] = workers[row] * grown / out[nodes.name]
-        return out
+        here = {f.name: np.full(len(grown), self.table.columns[f.name][row]) for f in self.table.factors}
+        held = panel.node_size() or (None if panel.nodes is None else float(np.max(workers / self.rows.values("nodes"))))
+        return moved(panel, here, {name: here[name] * grown for name in self.scaled}, held)
 
 
 def growth_of(table: Table, noise: float) -> FactorSeries | None:
