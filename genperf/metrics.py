@@ -14,40 +14,37 @@ def absolute_percentage_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike
     return np.asarray(np.abs(np.asarray(predicted, float) / np.asarray(measured, float) - 1.0) * 100.0)
 
 
-def mape(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
-    """Return the mean absolute percentage error, in per cent."""
-    return float(absolute_percentage_errors(predicted, measured).mean())
+def fit_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> dict[str, float]:
+    """Return the errors of predictions by name.
+
+    `mape` and `median_ape`, the mean and the median absolute percentage error, are in per cent, `rmse`, the root mean
+    squared error, in the unit of the values. `r2`, the coefficient of determination, is not a number where the measured
+    values are all equal.
+
+    Examples
+    --------
+    >>> fit_errors([1.0, 2.0, 3.3], [1.0, 2.0, 3.0])["median_ape"], fit_errors([1.0, 2.0], [1.0, 2.0])["r2"]
+    (0.0, 1.0)
+    """
+    # Sums, and not the functions of numpy for means, which take three times as long of the five runs of a series.
+    p, t = np.asarray(predicted, float), np.asarray(measured, float)
+    errors, residuals, deviations = absolute_percentage_errors(p, t), p - t, t - t.sum() / t.size
+    squares, spread = float((residuals * residuals).sum()), float((deviations * deviations).sum())
+    r2 = 1.0 - squares / spread if spread > 0.0 else math.nan
+    mean, middle = float(errors.sum() / t.size), _median(errors)
+    return {"mape": mean, "median_ape": middle, "rmse": math.sqrt(squares / t.size), "r2": r2}
 
 
 def median_ape(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
     """Return the median absolute percentage error, in per cent."""
-    ordered = np.sort(absolute_percentage_errors(predicted, measured), axis=None)
-    # A fleet has one for each series, and `np.median` takes four times as long of five numbers. NaN is last.
+    return _median(absolute_percentage_errors(predicted, measured))
+
+
+def _median(values: npt.NDArray[np.float64]) -> float:
+    """Return the median; not a number where a value is none, which is put last."""
+    ordered = np.sort(values, axis=None)
     middle = ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]
-    return float("nan") if np.isnan(ordered[-1]) else 0.5 * float(middle)
-
-
-def rmse(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
-    """Return the root mean squared error, in the unit of the values."""
-    return math.sqrt(((np.asarray(predicted, float) - np.asarray(measured, float)) ** 2).mean())
-
-
-def r2(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
-    """Return the coefficient of determination; not a number where the measured values are all equal.
-
-    Examples
-    --------
-    >>> r2([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
-    1.0
-    """
-    t = np.asarray(measured, float)
-    spread = float(((t - t.mean()) ** 2).sum())
-    return 1.0 - float(((np.asarray(predicted, float) - t) ** 2).sum()) / spread if spread > 0 else float("nan")
-
-
-def fit_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> dict[str, float]:
-    """Return the errors of predictions by name: those of a fit, and of a validation."""
-    return {error.__name__: error(predicted, measured) for error in (mape, median_ape, rmse, r2)}
+    return math.nan if np.isnan(ordered[-1]) else 0.5 * float(middle)
 
 
 def coverage(lower: npt.ArrayLike, upper: npt.ArrayLike, measured: npt.ArrayLike) -> float:

@@ -432,7 +432,7 @@ def _parted(table: Table, number: Integers) -> Iterator[tuple[pd.DataFrame, Inte
     measured = table.measured[order]
     for start, end in zip([0, *ends], ends, strict=False):
         rows, some = frame.iloc[start:end], slice(start, end)
-        rows.index = pd.RangeIndex(end - start)
+        rows.index = _numbered(end - start)
         parted = {
             name: {column: cells[some] for column, cells in of.items()}
             for name, of in (("columns", columns), ("grouped", grouped))
@@ -440,8 +440,8 @@ def _parted(table: Table, number: Integers) -> Iterator[tuple[pd.DataFrame, Inte
         yield rows, order[some], {**parted, "measured": measured[some]}
 
 
-#: Series are often measured at the same values.
-_measured_once = lru_cache(maxsize=10_000)(measure)
+#: Series are often measured at the same values, and as often.
+_measured_once, _numbered = lru_cache(maxsize=10_000)(measure), lru_cache(maxsize=100)(pd.RangeIndex)
 
 
 def measure_factors(frame: pd.DataFrame, factors: Sequence[Factor], group: Sequence[str] = ()) -> tuple[Factor, ...]:

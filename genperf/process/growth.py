@@ -68,8 +68,8 @@ class FactorSeries(Struct, frozen=True, eq=False):
         panel, workers = self.rows.factors, self.rows.values(self.rows.scale)
         grown = largest * np.array(FORECAST_MULTIPLES) / workers[row]
         here = {f.name: np.full(len(grown), self.table.columns[f.name][row]) for f in self.table.factors}
-        held = panel.node_size() or (None if panel.nodes is None else float(np.max(workers / self.rows.values("nodes"))))
-        return moved(panel, here, {name: here[name] * grown for name in self.scaled}, held)
+        full = None if panel.nodes is None else float(np.max(workers / self.rows.values("nodes")))
+        return moved(panel, here, {name: here[name] * grown for name in self.scaled}, panel.node_size() or full)
 
 
 def growth_of(table: Table, noise: float) -> FactorSeries | None:
