@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from msgspec import Struct
 
-from genperf.arrays import Array, Index
+from genperf.arrays import Array, Index, Mask
 from genperf.discrepancy.form import features, left_by, positions
 from genperf.gaussian import normal_probabilities, normal_quantiles
 from genperf.prediction import Member, bands, distance_beyond, forecasts, stack_of
@@ -264,10 +264,19 @@ def thinned(members: Sequence[Member], max_draws: int) -> tuple[Member, ...]:
     return tuple(out)
 
 
-def interval_about(value: Array, drawn: Array, weights: Array, levels: Sequence[float]) -> Array:
-    """Return values and the ends of their intervals over draws, which hold them as in `predict`, shape (3, …)."""
+def interval_about(
+    value: Array, drawn: Array, weights: Array, levels: Sequence[float], of_sums: bool | Mask = False
+) -> Array:
+    """Return values and the ends of their intervals over draws, which hold them as in `predict`, shape (3, …).
+
+    That of a sum of terms reaches at least half its width to either side: terms that are zero at least err one way in
+    all draws, and so did the value. Of worlds of other laws in the form of `experiments/accuracy/factors_told.py`, with
+    √n or n/(n + 4) beside work that is shared, 88 % of the sums were held with the quantiles alone and 98 with this.
+    """
     lower, upper = quantiles(drawn, weights, levels)
-    return np.array([value, np.minimum(lower, value), np.maximum(upper, value)])
+    reach = np.where(of_sums, 0.5 * (upper - lower), 0.0)
+    lower = np.minimum(lower, np.maximum(value - reach, np.minimum(value, 0.0)))
+    return np.array([value, lower, np.maximum(upper, value + reach)])
 
 
 def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:

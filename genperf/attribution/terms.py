@@ -191,7 +191,7 @@ def term_tables(
         place = {n: query.columns[n][row] for n in factors}
         for terms, added in split.together(row):
             amounts = added @ split.amounts[:, row]
-            ends = interval_about(amounts, split.drawn[..., row] @ added, split.draw_shares, levels).tolist()
+            ends = interval_about(amounts, split.drawn[..., row] @ added, split.draw_shares, levels, True).tolist()
             sizes = dict(zip((value, "lower", "upper", "share"), (*ends, amounts / split.central[row]), strict=True))
             sums.append({**place, "term": sum_of_terms(terms), **sizes, "terms": terms})
     labels = by_label(members) if stack_of(members) is None else []
@@ -257,7 +257,8 @@ def limit_of(
     totals = split.drawn[..., 0].sum(axis=1, keepdims=True)
     drawn, share = split.drawn[..., 0] @ added.T / totals, added @ split.amounts[:, 0] / split.central[0]
     added_terms = together(share, drawn, split.draw_shares)
-    ends = interval_about(added_terms @ share, drawn @ added_terms.T, split.draw_shares, ends_of(interval))
+    is_sum = added_terms.sum(axis=1) > 1.0
+    ends = interval_about(added_terms @ share, drawn @ added_terms.T, split.draw_shares, ends_of(interval), is_sum)
     shares_of_terms = []
     # Where the terms add up to more than the value, the largest is shown as all of it.
     for joint, interval_ends in zip(added_terms, np.minimum(ends, 1.0).T.tolist(), strict=True):

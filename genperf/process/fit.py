@@ -102,9 +102,11 @@ def _fitted(table: Table, noise: float) -> Members:
     doing("weighing its means")
     folds = predict_held_out(candidates, folds_of(len(rows), np.random.default_rng([CONTENT_SEED, 3])))
     pseudo = np.array([MEMBER_PRIOR[kind] for kind in kinds])
-    if apart and "sum" in kinds:
-        # The others' effects multiply.
-        pseudo[kinds.index("sum")] = pseudo.sum() - pseudo[kinds.index("sum")]
+    if apart:
+        # The others' effects multiply. Work that a count divides does neither: with it as a form, changes beyond the
+        # range are held in 86 % (79) and inside it in 85 (78) of 16 worlds of laws with such work or a soft maximum.
+        sums = np.isin(kinds, ("sum", "server"))
+        pseudo[sums] = pseudo[~sums].sum()
     # Held-out rows of such a table cannot tell effects that add up from those that multiply.
     weights = pseudo / pseudo.sum() if apart else weights_of([folds], [1.0], pseudo)
     # Nor can they show how wide two forms lie apart elsewhere.

@@ -406,7 +406,11 @@ def means_of(table: Table) -> list[Mean]:
     """Return the means that a table's factors allow, the plainest first."""
     levels = tuple((f, level) for f in table.categorical if f.distinct > 1 for level in f.levels)
     sums = [_sum("sum", "a sum of products", ("1/{}", "1 - 1/{}", "{}"), table, levels)]
-    sums.append(_sum("server", "a shared server", ("1/{}", "{}"), table, levels))
+    apart = one_at_a_time(table)
+    server = _sum("server", "divided work" if apart else "a shared server", ("1/{}", "{}"), table, levels)
+    # Without a count to divide the work it is the sum again.
+    if not apart or any(" / " in name for name in server.names):
+        sums.append(server)
     return [_work(table), *(mean for mean in sums if len(mean.names) > 1), *_physics(table)]
 
 
@@ -478,8 +482,8 @@ def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: 
             of_factor[-1] = function, call("power", node, Name(name)), way
     products = list(islice(_products(choices), MOST_COLUMNS - 1))
     if kind != "terms" and one_at_a_time(table):
-        # Products of two factors would be a share of both forms; the process about a constant multiplies.
-        products = [chosen for chosen in products if len(chosen) == 1]
+        # Other products of two factors would be a share of several forms; the process about a constant multiplies.
+        products = [chosen for chosen in products if _of_one_form(kind, [way for _, _, way in chosen])]
     named = [[function for function, _, _ in chosen] for chosen in products]
     counts = {function for of_factor in choices for function, _, way in of_factor if way == "grows"}
     #: The place of each product among the columns, by its functions; the constant has none.
@@ -504,6 +508,14 @@ def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: 
         powers=tuple(powers),
         growths=tuple(growths),
     )
+
+
+def _of_one_form(kind: str, ways: Sequence[str]) -> bool:
+    """Tell whether a product is in a sum for runs of one factor at a time: single factors, or sizes over a count."""
+    if kind != "server":
+        return len(ways) == 1
+    # What falls with the count is the work of the sizes, which it divides.
+    return "falls" in ways and "grows" not in ways if len(ways) > 1 else "falls" not in ways
 
 
 def _power(powers: Array, places: int | Index) -> Array:

@@ -10,15 +10,19 @@ LINES = {"batch": (8, 16, 32, 64, 128, 256), "layers": (2, 4, 8, 16, 32), "worke
 CORNER = {"batch": 256, "layers": 32, "workers": 16}
 
 
-@pytest.fixture(scope="module", params=["auto", "generic"])
-def fitted(request: pytest.FixtureRequest) -> gp.FitResult:
-    # T = 0.01·batch + 0.08·layers + 0.1·workers: 6.72 s at the far corner; the product of the effects is 28.
+def fitted_to(law: str, model: str) -> gp.FitResult:
+    """Return a model of runs of one factor at a time that follow a law within 1 %."""
     centre = {"batch": 64, "layers": 8, "workers": 4}
     rows = pd.DataFrame([{**centre, n: v} for n, values in LINES.items() for v in values]).drop_duplicates()
-    noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(len(rows)))
-    rows["s"] = (0.01 * rows.batch + 0.08 * rows.layers + 0.1 * rows.workers) * noise
+    rows["s"] = rows.eval(law) * np.exp(0.01 * np.random.default_rng(0).standard_normal(len(rows)))
     table = gp.read_table(rows, time="s", intrinsic="batch,layers", extrinsic="workers")
-    return gp.fit(table, request.param, seed=0, draws=60)
+    return gp.fit(table, model, seed=0, draws=60)
+
+
+@pytest.fixture(scope="module", params=["auto", "generic"])
+def fitted(request: pytest.FixtureRequest) -> gp.FitResult:
+    # 6.72 s at the far corner; the product of the effects is 28.
+    return fitted_to("0.01*batch + 0.08*layers + 0.1*workers", request.param)
 
 
 def test_the_interval_holds_both_forms(fitted: gp.FitResult) -> None:
@@ -42,3 +46,14 @@ def test_one_run_decides(fitted: gp.FitResult) -> None:
 def test_a_change_of_one_factor_is_held(fitted: gp.FitResult) -> None:
     change = gp.explain(fitted, {"batch": 64, "layers": 8, "workers": 4}, versus={"workers": 8}).comparison
     assert change.lower < 0.4 < change.upper
+
+
+def test_work_that_the_workers_divide_is_a_form() -> None:
+    law = "0.1 + 0.002*batch*layers/workers + 0.1*sqrt(workers)"
+    result = fitted_to(law, "auto")
+    weights = {member.name: member.weight for member in result.members}
+    assert weights["divided work"] == pytest.approx(weights["a sum of products"])
+    # 0.1 + 4.096/16 + 0.4 = 0.756 s: a sum and a product of the effects exceed it.
+    corner = {"batch": 64, "layers": 32, "workers": 16}
+    (told,) = result.predict(corner).to_dict("records")
+    assert told["lower"] < pd.DataFrame([corner]).eval(law).item() < told["upper"]
