@@ -267,31 +267,31 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
 
     The names are those of a rate, a time, a speed-up, an efficiency, a cost, and those of `QUANTITIES`.
     """
-    facts, plain, kind = answer.facts, plain_name(want), header_of(want).kind
-    likeliest, of, header = answer.answers[0], header_of(want).of, header_of(answer.answers[0].quantity)
+    facts, likeliest, plain = answer.facts, answer.answers[0], plain_name(want)
     if facts is None:
         return None
-    growth, value, efficiency = facts.growth, facts.expected.value, facts.growth.target.efficiency
-    reported = [n for n, q in QUANTITIES.items() if plain in (n, plain_name(q.label)) and n in facts.quantities]
-    choice: tuple[str, Interval | None, str] = ("", None, "")
-    if reported:
-        row = QUANTITIES[reported[0]]
-        choice = row.label, Interval.named(facts.quantities, reported[0]), row.unit
+    growth, expected, wanted, measured = facts.growth, facts.expected, header_of(want), header_of(likeliest.quantity)
+    names = [n for n, q in QUANTITIES.items() if plain in (n, plain_name(q.label)) and n in facts.quantities]
+    name, unit = "", ""
+    interval: Interval | None = None
+    if names:
+        quantity = QUANTITIES[names[0]]
+        name, interval, unit = quantity.label, Interval.named(facts.quantities, names[0]), quantity.unit
     elif plain == _COST:
-        choice = (_COST, *(_cost(growth, value) or (None, "")))
-    elif kind == "rate" and (header_of(want).counted or plain in words_of("headers.rate")):
-        choice = "throughput", growth.throughput(value), rate_unit(growth.sample)
-    elif kind == "time" and {of, header.of} == {"step", "job"}:
+        name, (interval, unit) = _COST, _cost(growth, expected.value) or (None, "")
+    elif wanted.kind == "rate" and (wanted.counted or plain in words_of("headers.rate")):
+        name, interval, unit = "throughput", growth.throughput(expected.value), rate_unit(growth.sample)
+    elif wanted.kind == "time" and {wanted.of, measured.of} == {"step", "job"}:
         return None
-    elif kind == "time" and header.counted in STEP_WORDS:
-        choice = "step", likeliest.expected.dividing(1.0), "s"
-    elif kind == "time" and facts.expected.is_time and (growth.whole or growth.of_steps):
-        choice = "step" if growth.of_steps else growth.sample, value, facts.expected.unit
-    elif is_relative(want) and re.search("speed|eff", plain) and efficiency is not None:
-        times = growth.target.count / growth.smallest.count if "speed" in plain else 1.0
-        ends = (times * end for end in efficiency.ends)
-        choice = _SPEEDUP if "speed" in plain else "efficiency", Interval(*ends), "x" if "speed" in plain else ""
-    name, interval, unit = choice
+    elif wanted.kind == "time" and measured.counted in STEP_WORDS:
+        name, interval, unit = "step", likeliest.expected.dividing(1.0), SECONDS
+    elif wanted.kind == "time" and expected.is_time and (growth.whole or growth.of_steps):
+        name, interval, unit = "step" if growth.of_steps else growth.sample, expected.value, expected.unit
+    elif is_relative(want) and growth.target.efficiency is not None and "speed" in plain:
+        times = growth.target.count / growth.smallest.count
+        name, interval, unit = _SPEEDUP, Interval(*(times * end for end in growth.target.efficiency.ends)), "x"
+    elif is_relative(want) and "eff" in plain:
+        name, interval = "efficiency", growth.target.efficiency
     if interval is None:
         return None
     low, high = sorted(interval.ends[1:])
@@ -315,28 +315,29 @@ class Row(NamedTuple):
 
 
 def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = False) -> list[Text]:
-    """Return the lines of the card, each with its styles."""
-    width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
-    facts = answer.facts
-    # What the question left open, its last words on the line of the heads of the columns where there is room.
-    series = {**({} if facts is None else facts.series), **answer.taken}
-    taken = wrap(f"of {join_values(series)}", width) if series else [""]
-    room, (interval, beside) = sum(COLUMNS[:2]), heads_of(facts)
-    left = taken.pop() if len(taken[-1]) < room else ""
-    titles = left.ljust(room) + interval.rjust(COLUMNS[2]) + beside.rjust(COLUMNS[3])
-    heads = [_header(answer, width), *(Text(line, style="dim") for line in (*taken, titles))]
+    """Return the lines of the card, each with its styles: the question, rows, a picture, the verdict, the reading."""
+    width, facts = max(LEAST_WIDTH, min(width, MOST_WIDTH)), answer.facts
+    # What the question left open; its last line shares that of the columns' titles where there is room.
+    settings = {**({} if facts is None else facts.series), **answer.taken}
+    subtitle = wrap(f"of {join_values(settings)}", width) if settings else [""]
+    room = sum(COLUMNS[:2])
+    before_titles = subtitle.pop() if len(subtitle[-1]) < room else ""
+    titles = "".join([before_titles.ljust(room), *map(str.rjust, heads_of(facts), COLUMNS[2:])])
+    heads = [_header(answer, width), *(Text(line, style="dim") for line in (*subtitle, titles))]
     lines = [*(line for line in heads if line.plain.strip()), *map(_row, rows_of(answer))]
-    read = [Text(f"read: {answer.read_back}", style="dim")] if footer and answer.read_back else []
-    notes = f"{counted(len(answer.notes), 'note')}, " if answer.notes else ""
-    read += [Text(f"{notes}all: --full · {answer.read_as}", style="dim")] if footer and answer.reading else []
-    closing = [*_closing(answer, width), *read]
+    closing = [*_closing(answer, width)]
+    if footer and answer.read_back:
+        closing.append(Text(f"read: {answer.read_back}", style="dim"))
+    if footer and answer.reading:
+        notes = f"{counted(len(answer.notes), 'note')}, " if answer.notes else ""
+        closing.append(Text(f"{notes}all: --full · {answer.read_as}", style="dim"))
     if picture and facts is not None:
-        room = min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
         # Drawn is what all devices do together, which no share of each is.
-        first = answer.answers[0]
-        of_each = first.facts is not None and first.facts.column is not None and facts.growth.sample == RELATIVE
-        lines += _picture(facts.curve, width, room) if room >= 2 and first.unit != "%" and not of_each else []
-    for line in (lines := [*lines, *closing]):
+        likeliest, rows = answer.answers[0], min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
+        of_each = likeliest.facts is not None and likeliest.facts.column is not None and facts.growth.sample == RELATIVE
+        lines += _picture(facts.curve, width, rows) if rows >= 2 and likeliest.unit != "%" and not of_each else []
+    lines += closing
+    for line in lines:
         line.truncate(width, overflow="ellipsis")
         line.rstrip()
     return [line if line.plain else Text(" ") for line in lines[:MOST_LINES]]
@@ -396,67 +397,62 @@ def rows_of(answer: Answer) -> list[Row]:
 
 
 def _known_rows(answer: Answer) -> Iterator[Row]:
-    """Yield a row of each quantity that is known."""
+    """Yield a row of each quantity that is known: the likeliest ones, what they cost, the other columns."""
     facts, (likeliest, *others) = answer.facts, answer.answers
     if facts is None or likeliest.facts is None:
         # What follows from the facts by arithmetic comes before them.
-        yield from (_interval_row(amount.quantity, amount.expected, amount.unit) for amount in answer.answers)
+        yield from map(_value_row, answer.answers)
     if facts is None:
         return
-    growth, expected = facts.growth, facts.expected
-    rate = growth.throughput(expected.value)
-    beside = facts.start if growth.grows else None
-    if facts.column is not None:
-        value = None if beside is None else facts.column[-1] * beside.value if rate is None else beside.rate
-        yield _interval_row(likeliest.quantity, likeliest.expected, likeliest.unit, value)
+    growth, expected, start = facts.growth, facts.expected, facts.start if facts.growth.grows else None
+    rate, samples_per_s = growth.throughput(expected.value), rate_unit(growth.sample)
     relative = rate is not None and growth.sample == RELATIVE and likeliest.unit in ("x", "%")
     summed = expected.is_time and likeliest.facts is not None and header_of(likeliest.quantity).shared
-    if (relative and likeliest.quantity.lower() != "efficiency") or summed:
-        # A speed-up, a share of the peak, or the hours of all devices, by its own name.
-        yield _interval_row(likeliest.quantity, likeliest.expected, likeliest.unit)
-    if likeliest.quantity == _SPEEDUP:
-        yield _interval_row(_SPEEDUP, likeliest.expected, likeliest.unit)
+    #: The values of a step by unit, of which a column beside it measures one again.
     stated = dict[str, float]()
-    if rate is not None and not relative and facts.column is None:
+    if facts.column is not None:
+        seconds = facts.column[-1]
+        yield _value_row(likeliest, None if start is None else seconds * start.value if rate is None else start.rate)
+    if (relative and likeliest.quantity.lower() != "efficiency") or summed or likeliest.quantity == _SPEEDUP:
+        # A speed-up, a share of the peak, or the hours of all devices, by its own name.
+        yield _value_row(likeliest)
+    if facts.column is None and rate is not None and not relative:
         # Of several rates of one kind each has the name of its column.
-        unit = rate_unit(growth.sample)
-        alike = likeliest.unit == unit and unit in [one.unit for one in others]
-        yield _interval_row(likeliest.quantity if alike else "throughput", rate, unit, beside.rate if beside else None)
-        stated[rate_unit(growth.sample)] = rate.value
+        alike = likeliest.unit == samples_per_s and samples_per_s in [other.unit for other in others]
+        name = likeliest.quantity if alike else "throughput"
+        yield _interval_row(name, rate, samples_per_s, start.rate if start else None)
+        stated[samples_per_s] = rate.value
     if facts.column is None and (rate is None or growth.of_steps):
-        column = "" if likeliest.facts is None else likeliest.quantity
-        called = time_called(column, growth.sample if growth.whole else "step") if expected.is_time else expected.name
-        yield _interval_row(called, expected.value, expected.unit, beside.value if beside else None)
-        stated |= {expected.unit: expected.value.value} if expected.is_time else {}
-    if SECONDS in stated:
-        stated |= {unit: stated[SECONDS] * below / above for unit, (above, below) in TIME_UNITS.items()}
-    # A rate may have been measured beside the time of the same step.
-    others = [one for one in others[:MOST_FURTHER] if abs(one.value / stated.get(one.unit, np.inf) - 1.0) > SAME]
+        column, usual = "" if likeliest.facts is None else likeliest.quantity, growth.sample if growth.whole else "step"
+        name = time_called(column, usual) if expected.is_time else expected.name
+        yield _interval_row(name, expected.value, expected.unit, start.value if start else None)
+        if expected.is_time:
+            stated |= {unit: expected.value.value * below / above for unit, (above, below) in TIME_UNITS.items()}
+    others = [v for v in others[:MOST_FURTHER] if abs(v.value / stated.get(v.unit, np.inf) - 1.0) > SAME]
     if facts.column is None and (efficiency := growth.target.efficiency) is not None:
-        before = None if beside is None else beside.efficiency
-        middle, lower, upper = (f"{100 * end:.0f}" for end in efficiency.ends)
         # A measured column such as `Efficiency (%)` is the scaling efficiency, by its name and value.
-        shares = {one.quantity: one.value / (100.0 if one.unit == "%" else 1.0) for one in (likeliest, *others)}
-        same = {n for n, share in shares.items() if is_efficiency(n) and efficiency.lower <= share <= efficiency.upper}
-        others = [one for one in others if one.quantity not in same]
-        if likeliest.facts is not None or likeliest.quantity not in same:
+        columns = {v: 100.0 if v.unit == "%" else 1.0 for v in (likeliest, *others) if is_efficiency(v.quantity)}
+        same = [v for v, one in columns.items() if efficiency.lower <= v.value / one <= efficiency.upper]
+        others = [other for other in others if other not in same]
+        if likeliest.facts is not None or likeliest not in same:
             # That of weak scaling, where nothing shows the work of a step.
-            yield Row(
-                "efficiency, weak" if growth.assumption else "efficiency",
-                f"{middle} %",
-                f"{lower} – {upper}" if lower != upper else "",
-                f"{100 * before.value:.0f} %" if before else "",
-            )
+            name = "efficiency, weak" if growth.assumption else "efficiency"
+            middle, lower, upper = (f"{100 * end:.0f}" for end in efficiency.ends)
+            before = f"{100 * start.efficiency.value:.0f} %" if start and start.efficiency else ""
+            yield Row(name, f"{middle} %", f"{lower} – {upper}" if lower != upper else "", before)
     for name, quantity in QUANTITIES.items():
         # A throughput in tokens stands above.
         if quantity.label and name in facts.quantities and not (name == "tokens_per_s" and growth.sample == "tokens"):
             yield _interval_row(quantity.label, Interval.named(facts.quantities, name), quantity.unit)
     yield from _money(facts)
-    for name, unit in facts.further.items():
-        ends = Interval.named(facts.predicted, name)
-        if np.isfinite(ends.value):
-            yield _interval_row(name, ends, unit)
-    yield from (_interval_row(amount.quantity, amount.expected, amount.unit) for amount in others)
+    further = {name: Interval.named(facts.predicted, name) for name in facts.further}
+    yield from (_interval_row(n, ends, facts.further[n]) for n, ends in further.items() if np.isfinite(ends.value))
+    yield from map(_value_row, others)
+
+
+def _value_row(value: Value, beside: float | None = None) -> Row:
+    """Return a row of a column's value, by the name and unit of the column."""
+    return _interval_row(value.quantity, value.expected, value.unit, beside)
 
 
 def _interval_row(name: str, ends: Interval, unit: str, beside: float | None = None) -> Row:

@@ -111,12 +111,9 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
         The z are quantiles of the normal distribution in a fixed order: nothing is random.
         """
         columns = max(member.columns for member in self.members)
-        z = self._by_member(_scattered(len(self.weights), 1 + columns))
+        ends = np.cumsum([len(member.mean) for member in self.members])
+        z = np.split(_scattered(len(self.weights), 1 + columns), ends[:-1])
         return np.vstack([member.paths(z_member) for member, z_member in zip(self.members, z, strict=True)])
-
-    def _by_member(self, of_draws: Array) -> list[Array]:
-        """Return the rows of an array of all draws as one array for each member."""
-        return np.split(of_draws, np.cumsum([len(member.mean) for member in self.members])[:-1])
 
     @property
     def mean(self) -> Array:
@@ -127,7 +124,8 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
     def within(self) -> Array:
         """The covariance between rows within a draw, Σ w·(shared·sharedᵀ + R·Rᵀ + C), shape (rows, rows)."""
         within = np.zeros(2 * self.members[0].mean.shape[1:])
-        for member, weights in zip(self.members, self._by_member(self.weights), strict=True):
+        ends = np.cumsum([len(member.mean) for member in self.members])
+        for member, weights in zip(self.members, np.split(self.weights, ends[:-1]), strict=True):
             shared = np.broadcast_to(member.shared, member.mean.shape)
             within += (weights[:, None] * shared).T @ shared + weights.sum() * member.root @ member.root.T
             for place, covariance in enumerate(member.covariances):

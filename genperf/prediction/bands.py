@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.arrays import AnyArray, Array, Index
+from genperf.arrays import Array, Index
 from genperf.facts import ends_of
 
 Band = Literal["prediction", "confidence"]
@@ -148,11 +148,6 @@ def _points_up_to(counts: Array, cells: Array) -> Array:
     return np.asarray(counts.take(cells.astype(np.intp), mode="clip"))
 
 
-def _counted_from(start: AnyArray, size: Index) -> Index:
-    """Return start, start + 1, … of each run, `size` numbers of it, one run after another."""
-    return np.arange(size.sum()) + np.repeat(start - np.cumsum(size) + size, size)
-
-
 class _Mixture:
     """Rows of a mixture of normal distributions, each of which is 31 equally likely points.
 
@@ -248,12 +243,12 @@ class _Mixture:
         # The points themselves: row after row, and in a row draw after draw.
         row, draw = np.divmod(np.flatnonzero((among > 0.0).T), len(among))
         count = among[draw, row].astype(np.intp)
-        number = _counted_from(below[draw, row].astype(np.intp), count)
+        number = np.arange(count.sum()) + np.repeat(below[draw, row].astype(np.intp) - np.cumsum(count) + count, count)
         draw, row = draw.repeat(count), row.repeat(count)
         # A row of an array for those of each row, filled up with infinite ones of no share.
         size = np.bincount(row, minlength=len(rows))
         columns = int(size.max()) + 1
-        cells = _counted_from(np.arange(len(rows)) * columns, size)
+        cells = np.arange(len(row)) + np.repeat(np.arange(len(rows)) * columns - np.cumsum(size) + size, size)
         points, shares = np.full((len(rows), columns), np.inf), np.zeros((len(rows), columns))
         points.ravel()[cells] = centres[draw, row] + sd[draw, row] * _NORMAL[number]
         shares.ravel()[cells] = (of_draws[draw] if of_draws.ndim == 1 else of_draws[draw, row]) / POINTS
