@@ -141,9 +141,11 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         """
         there, (whiten, _, row_sums) = self._at(columns), self.geometry
         total, near, gain, mean_weight, precision = self._solved(there, self.scales)
+        # The logarithms at the anchors, shape (anchors,), or (draws, anchors) where some are borrowed.
+        borrowed = 0.0 if self.offsets is None else np.pad(self.offsets, ((0, 0), (self._measured, 0)))
         # A curve that is zero at an anchor has no level: NaN.
         with np.errstate(invalid="ignore"):
-            residual = (self._targets - at_anchors) @ whiten.T
+            residual = (self.logarithms + borrowed - at_anchors) @ whiten.T
             level = (residual / total) @ row_sums / precision
             mean = curve + level[:, None]
             mean += (gain * (residual - level[:, None] * row_sums)) @ near
@@ -210,13 +212,6 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     def _at(self, columns: Columns) -> PlacedRows:
         """Return where some rows lie."""
         return _rows(*self._layout, self.extrapolation, _cells(columns, self.anchors))
-
-    @cached_property
-    def _targets(self) -> Array:
-        """The logarithms at the anchors, shape (anchors,), or (draws, anchors) where some are borrowed."""
-        if self.offsets is None:
-            return self.logarithms
-        return self.logarithms + np.pad(self.offsets, ((0, 0), (self._measured, 0)))
 
     def _solved(self, there: PlacedRows, scales: Array) -> tuple[Array, Array, Array, Array, Array]:
         """Return variances of whitened residuals, covariances with the rows, gains, what a level keeps, its precision.

@@ -85,16 +85,13 @@ def _texts(mark: Mark) -> Iterable[str]:
 
 def _worded(about: str, values: Mapping[str, Any]) -> str:
     """Return a reason with its numbers of doublings, its errors and the reasons inside it in words."""
-    words = {"far": doublings_text, "error": error_text, "last": error_text}
     inner = {name: _worded(*value) for name, value in values.items() if isinstance(value, tuple)}
-    numbers = {name: words[name](value) for name, value in values.items() if name in words}
+    numbers = {name: error_text(values[name]) for name in ("error", "last") if name in values}
+    if "far" in values:
+        # With at most one decimal: `1 doubling`, `2.5 doublings`.
+        digits = f"{values['far']:.1f}".removesuffix(".0")
+        numbers["far"] = REASONS["doubling" if digits == "1" else "doublings"].format(count=digits)
     return REASONS[about].format(**{**values, **numbers, **inner})
-
-
-def doublings_text(count: float) -> str:
-    """Return a number of doublings with at most one decimal: `1 doubling`, `2.5 doublings`."""
-    digits = f"{count:.1f}".removesuffix(".0")
-    return REASONS["doubling" if digits == "1" else "doublings"].format(count=digits)
 
 
 def error_text(logarithm: float) -> str:
