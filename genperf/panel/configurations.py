@@ -112,6 +112,10 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     levels = _measured_levels(panel, given)
     alike = panel.runs_like(levels)
+    if not alike and panel.runs:
+        # Levels that were never measured together: runs of as many of them as there are.
+        shared = [sum(str(run[name]) == level for name, level in levels.items()) for run in panel.runs]
+        alike = [{**run, **levels} for run, count in zip(panel.runs, shared, strict=True) if count == max(shared)]
     if not alike:
         centre = {f.name: float(round(f.centre)) if f.integer else f.centre for f in panel.factors if f.numeric}
         return levels | {f.name: min(max(centre[f.name], f.lower), f.upper) for f in panel.factors if f.numeric}

@@ -234,7 +234,8 @@ def sparse(columns: Texts, counts: Array) -> bool:
     """Tell whether the series of some kinds have too few counts each, though the table has enough of them."""
     series, scales = numbered([*columns.values()]), np.unique(counts, return_inverse=True)[1]
     counted = np.bincount(np.unique(np.stack([series, scales]), axis=1)[0])
-    return len(np.unique(scales)) >= READING_LEAST_COUNTS > float(np.median(counted[series]))
+    least = min(READING_LEAST_COUNTS, len(np.unique(scales)))
+    return 1 < least > float(np.median(counted[series]))
 
 
 def numbered(columns: Sequence[Objects]) -> Index:

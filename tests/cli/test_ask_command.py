@@ -9,6 +9,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers import Shell, asked, assert_says, csv_of, done, refusal, refused, reply, told
 
@@ -918,3 +919,13 @@ def test_a_model_of_groups_with_a_batch_each_is_read_again(shell: Shell) -> None
 def test_a_setting_in_the_place_of_a_table_is_one_of_at(shell: Shell) -> None:
     _, _, errors = shell("ask", "gpus=64")
     assert "--at gpus=64" in errors
+
+
+def test_levels_that_were_never_measured_together_are_answered() -> None:
+    """Series of one run each are no series; the batch of what was asked is that of runs with most of its levels."""
+    rows = [("a", "none", 1, 4, 2800), ("a", "x", 2, 8, 3700), ("a", "y", 2, 8, 4500)]
+    rows += [("b", "none", 1, 4, 2900), ("b", "x", 2, 8, 3900), ("b", "y", 2, 8, 4600), ("c", "none", 1, 4, 2850)]
+    table = pd.DataFrame([*rows, ("c", "x", 2, 8, 3800)], columns=["kernel", "ddp", "gpus", "global_batch", "img/s"])
+    reply = gp.ask(table, at={"kernel": "c", "ddp": "y", "gpus": 2}).to_dict()
+    assert reply["at"]["global_batch"] == 8
+    assert reply["answers"][0]["value"] == pytest.approx(4550, rel=0.05)
