@@ -392,89 +392,76 @@ def parsed_column(
 ) -> tuple[Objects, str, tuple[Note, ...]] | None:
     """Read the cells of a column as numbers where more than half can be, all in one unit; None where they are plain.
 
-    Returned are the numbers, the text where a cell is none, their unit and what was done.
-
-    Parameters
-    ----------
-    delimiter : str
-        Between the columns of the file: one of another kind leaves the comma to decimals.
-    unit : str, optional
-        Of time, into which times are converted; by default that of the header, else seconds.
-    comma : bool
-        Whether the headers are of a language with a decimal comma: `1,904` is 1.904 where no cell shows otherwise.
-    points : bool
-        Whether another column shows that points part thousands: `1.904` is 1904 where all cells can be so.
+    Returned are the numbers, the text where a cell is none, their unit and what was done. Times are converted into the
+    `unit`, or else that of the header, or seconds. A `delimiter` of the file other than the comma leaves that to
+    decimals; `comma` is whether the headers are of a language with a decimal comma (`1,904` is 1.904 where no cell
+    shows otherwise), `points` whether another column shows that points part thousands (`1.904` is 1904 where all may).
     """
     unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
-    missing = {*MISSING, ""}
-    grouped = [text for text in unique if "." in text]
-    points = points and bool(grouped) and all(map(EUROPEAN_GROUPS.fullmatch, grouped))
-    plain_cells = text_numbers(list(unique)) is not None and not points
-    odd = (
-        grouped
-        if points
-        else []
-        if plain_cells
-        else [t for t in unique if not is_number(t) and t.lower() not in missing]
-    )
+    with_point = [text for text in unique if "." in text]
+    points = points and bool(with_point) and all(map(EUROPEAN_GROUPS.fullmatch, with_point))
+    if not points and text_numbers([*unique]) is not None:
+        return None
+    filled = [text for text in unique if text.lower() not in {*MISSING, ""}]
+    odd = with_point if points else [text for text in filled if not is_number(text)]
     if not odd:
         return None
-    values, shown_unit = _lists(unique), ""
-    lists = values is not None
-    if values is not None:
-        total = counted(sum(unique[text] for text in values), "cell")
+    devices = _listed_devices(unique)
+    if devices is not None:
+        total = counted(sum(unique[text] for text in devices), "cell")
+        values, column_unit = devices, ""
         steps: tuple[Note, ...] = (step(f"{total}: lists of '{name}' replaced by how many they name"),)
     else:
-        parts_by_text = {text: text_parts for text in unique if (text_parts := parts_of(text)) is not None}
-        # A clock with a part of a second is no time of day.
-        seconds = zip(odd, seconds_of(odd), strict=True)
+        parts = {text: taken for text in unique if (taken := parts_of(text)) is not None}
         medians = {t: value for t in odd if not t.isdecimal() and (value := median_of(t)) is not None}
-        durations = {t: v for t, v in seconds if not isinstance(v, str) and (":" not in t or re.search(r"\.\d", t))}
-        durations |= _clock_of(name, odd)
         # `Two` in a column of GPUs.
         in_letters = {t: _DIGITS[t.lower()] for t in odd if t.lower() in _DIGITS} if meant_by(name) in LEVELS else {}
+        seconds = zip(odd, seconds_of(odd), strict=True)
+        # A clock with a part of a second is no time of day.
+        durations = {t: v for t, v in seconds if not isinstance(v, str) and (":" not in t or re.search(r"\.\d", t))}
+        durations |= _clock_of(name, odd)
         numbers = sum(bool(label(cell)) for cell in cells if not isinstance(cell, str))
-        present = sum(n for text, n in unique.items() if text.lower() not in missing)
-        if (
-            2 * (numbers + sum(unique[t] for t in {**parts_by_text, **durations, **medians, **in_letters}))
-            <= numbers + present
-        ):
+        readable = numbers + sum(unique[t] for t in {**parts, **durations, **medians, **in_letters})
+        if 2 * readable <= numbers + sum(unique[t] for t in filled):
             return None
-        plain = {text: text_parts for text, text_parts in parts_by_text.items() if text not in durations}
-        sign = points or _decimal_sign([text_parts.number for text_parts in plain.values()], delimiter, comma)
+        parts = {text: taken for text, taken in parts.items() if text not in durations}
+        decimal_comma = points or _decimal_comma([taken.number for taken in parts.values()], delimiter, comma)
         header = header_of(name)
         of_durations = header.unit if header.kind == "time" and header.unit in ("h", "min") else "s"
-        converted = None if sign is None else _converted(name, plain, unique, of_durations if durations else unit, sign)
-        if converted is None or (durations and converted[1] not in (of_durations, "")):
+        converted = decimal_comma is not None and _converted(
+            name, parts, unique, of_durations if durations else unit, decimal_comma
+        )
+        if not converted or (durations and converted[1] not in (of_durations, "")):
             return None
-        values, shown_unit, steps = converted
-        shown_unit = of_durations if durations else shown_unit
-        in_unit = {text: value / TIME_UNITS[shown_unit][0] for text, value in durations.items()}
+        values, column_unit, steps = converted
+        column_unit = of_durations if durations else column_unit
+        values |= medians | in_letters
+        values |= {text: value / TIME_UNITS[column_unit][0] for text, value in durations.items()}
         total = counted(sum(unique[t] for t in durations), "cell")
-        further = (
+        done = (
             (medians, f"{counted(len(medians), 'cell')}: lists, ranges or products of '{name}' replaced by one number"),
             (in_letters, f"numbers in letters of '{name}' replaced by digits"),
             (points, f"points between thousands removed from '{name}'"),
-            (durations, f"{total}: hours, minutes and seconds of '{name}' converted to '{shown_unit}'"),
+            (durations, f"{total}: hours, minutes and seconds of '{name}' converted to '{column_unit}'"),
         )
-        values = {**values, **medians, **in_letters, **in_unit}
-        steps = (*steps, *(step(text) for applies, text in further if applies))
+        steps = (*steps, *(step(text) for applies, text in done if applies))
     if not steps:
         return None
     out = np.empty(len(cells), dtype=object)
-    out[:] = [values.get(cell.strip(), cell) if isinstance(cell, str) else 1.0 if lists else cell for cell in cells]
-    return out, shown_unit, steps
+    # Beside lists of devices a number is that of one.
+    out[:] = [values.get(cell.strip(), cell) if isinstance(cell, str) else 1.0 if devices else cell for cell in cells]
+    return out, column_unit, steps
 
 
 def _converted(
-    name: str, known: dict[str, Parts], unique: Counter[str], unit: str | None, comma: bool
+    name: str, parts: dict[str, Parts], unique: Counter[str], unit: str | None, decimal_comma: bool
 ) -> tuple[dict[str, float], str, tuple[Note, ...]] | None:
     """Return the numbers by cell in one unit, the unit and the report; None where the cells are of several kinds."""
     units = Counter[str]()
-    for text, text_parts in known.items():
-        units[text_parts.unit] += unique[text]
+    for text, taken in parts.items():
+        units[taken.unit] += unique[text]
     named = [u for u in units if u]
-    multiples = all(u in MULTIPLES for u in named) and not any(re.search(r"\s", t) for t in known)
+    multiples = all(u in MULTIPLES for u in named) and not any(re.search(r"\s", t) for t in parts)
     sizes = {u: ("", MULTIPLES.get(u, 1.0), 1.0) if multiples or not u else unit_of(u) for u in units}
     kinds = {sizes[u][0] for u in named} or {""}
     if len(kinds) > 1:
@@ -486,17 +473,17 @@ def _converted(
     if kind and "" in units and any(sizes[u][1:] != (over, under) or is_other_word(u) for u in named):
         return None  # whether a plain number beside '5 ms' is in ms or s is not known
     values = {}
-    for text, text_parts in known.items():
-        plain = re.sub(f"[ {_BLANKS}]", "", text_parts.number).replace("−", "-")
-        plain = plain.replace(".", "").replace(",", ".") if comma else plain.replace(",", "")
-        value, (_, large, small) = number_in(plain), sizes[text_parts.unit]
+    for text, taken in parts.items():
+        digits = re.sub(f"[ {_BLANKS}]", "", taken.number).replace("−", "-")
+        digits = digits.replace(".", "").replace(",", ".") if decimal_comma else digits.replace(",", "")
+        value, (_, large, small) = number_in(digits), sizes[taken.unit]
         if value != value:
             return None
-        converted = text_parts.unit and (large, small) != (over, under)
+        converted = taken.unit and (large, small) != (over, under)
         values[text] = value * (large * under) / (small * over) if converted else value
     # Shares in fewer than half of the cells are no unit of the others.
-    shown = "" if kind in ("%", "x") and 2 * units[""] > units.total() else target
-    return values, shown, _steps(name, known, unique, target, comma)
+    column_unit = "" if kind in ("%", "x") and 2 * units[""] > units.total() else target
+    return values, column_unit, _removed(name, parts, unique, target, decimal_comma)
 
 
 def _target(name: str, units: Counter[str], kind: str, unit: str | None) -> tuple[str, float, float]:
@@ -522,7 +509,7 @@ def _target(name: str, units: Counter[str], kind: str, unit: str | None) -> tupl
     return (target, *unit_of(target)[1:])
 
 
-def _decimal_sign(tokens: Sequence[str], delimiter: str, comma: bool) -> bool | None:
+def _decimal_comma(tokens: Sequence[str], delimiter: str, comma: bool) -> bool | None:
     """Return whether the comma is the decimal sign; None where the numbers contradict or may be either."""
     if any(t.count(".") > 1 or -1 < t.rfind(".") < t.rfind(",") for t in tokens):
         groups = [t for t in tokens if "." in t or t.count(",") > 1]
@@ -536,26 +523,28 @@ def _decimal_sign(tokens: Sequence[str], delimiter: str, comma: bool) -> bool | 
     return comma or (None if delimiter == ";" else False)
 
 
-def _steps(name: str, known: dict[str, Parts], unique: Counter[str], target: str, comma: bool) -> tuple[Note, ...]:
+def _removed(
+    name: str, parts: dict[str, Parts], unique: Counter[str], target: str, decimal_comma: bool
+) -> tuple[Note, ...]:
     """Report what was taken out of the cells of a column, a line for each kind."""
-    made, taken = [], Counter[str]()
-    for text, p in known.items():
-        taken.update(dict.fromkeys((*p.extras, *(["unit"] if p.unit else [])), unique[text]))
-    if taken["unit"]:
-        count = counted(taken["unit"], "cell")
-        unit, *further_units = spelled = list(dict.fromkeys(p.unit for p in known.values() if p.unit))
-        units_text = " and ".join(f"'{u}'" for u in spelled)
+    reports, cells_with = [], Counter[str]()
+    for text, taken in parts.items():
+        cells_with.update(dict.fromkeys((*taken.extras, *(["unit"] if taken.unit else [])), unique[text]))
+    if cells_with["unit"]:
+        count = counted(cells_with["unit"], "cell")
+        unit, *further_units = units = list(dict.fromkeys(taken.unit for taken in parts.values() if taken.unit))
+        units_text = " and ".join(f"'{u}'" for u in units)
         if target in (unit, unit_of(unit)[0]) and not further_units and unit_of(target) == unit_of(unit):
-            made.append(f"{count}: unit {units_text} removed from '{name}'")
+            reports.append(f"{count}: unit {units_text} removed from '{name}'")
         elif target:
-            made.append(f"{count}: {units_text} of '{name}' converted to '{target}'")
+            reports.append(f"{count}: {units_text} of '{name}' converted to '{target}'")
         else:
-            made.append(f"{count}: {units_text} of '{name}' written out as thousands, millions or billions")
+            reports.append(f"{count}: {units_text} of '{name}' written out as thousands, millions or billions")
     for extra, words in _EXTRAS.items():
-        if taken[extra]:
-            words = "decimal comma read in" if comma and extra == "," else words
-            made.append(f"{counted(taken[extra], 'cell')}: {words} '{name}'")
-    return tuple(map(step, made))
+        if cells_with[extra]:
+            words = "decimal comma read in" if decimal_comma and extra == "," else words
+            reports.append(f"{counted(cells_with[extra], 'cell')}: {words} '{name}'")
+    return tuple(map(step, reports))
 
 
 def median_of(text: str) -> float | None:
@@ -595,14 +584,14 @@ def lists_devices(text: str) -> bool:
     return len(listed) > 1 and listed == sorted({*listed}) and listed[-1] - listed[0] < 2 * len(listed)
 
 
-def _lists(unique: Counter[str]) -> dict[str, float] | None:
+def _listed_devices(unique: Counter[str]) -> dict[str, float] | None:
     """Return how many devices each cell lists, where a column lists them by number: `0`, `0,1`, `0,1,2`."""
     filled = [text for text in unique if text and text.lower() not in MISSING]
     lists = [[int(n) for n in re.findall(r"\d+", text)] for text in filled if _LIST.fullmatch(text)]
     if len(lists) < len(filled) or max(map(len, lists), default=0) < 2:
         return None
-    rising = all(numbers == sorted(set(numbers)) for numbers in lists)
-    # 0,1 alone may be a decimal: a list of three, or two that begin with device 0, shows that it is none.
-    certain = any(len(numbers) > 2 and max(numbers) - min(numbers) < 2 * len(numbers) for numbers in lists)
+    rising = all(devices == sorted(set(devices)) for devices in lists)
+    # 0,1 alone may be a decimal: a list of three, or brackets, show that it is none.
+    certain = any(len(devices) > 2 and max(devices) - min(devices) < 2 * len(devices) for devices in lists)
     certain = certain or all(text.startswith("[") for text in filled)
-    return {t: float(len(numbers)) for t, numbers in zip(filled, lists, strict=True)} if rising and certain else None
+    return {t: float(len(devices)) for t, devices in zip(filled, lists, strict=True)} if rising and certain else None
