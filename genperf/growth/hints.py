@@ -79,15 +79,12 @@ def _compared(series: MeasuredSeries, exchange: float, nodes: Array) -> tuple[No
     worker_batch = series.values(series.works[0][0])
     seconds = np.exp(series.logarithms)
     step = float(seconds[beyond_node[0]] - seconds[inside] * worker_batch[beyond_node[0]] / worker_batch[inside])
-    low, high = exchange / HINT.contradiction, exchange * HINT.contradiction
-    if low <= step <= high:
-        factor = f"{HINT.contradiction:g}"
-        text = f"runs on several nodes agree with the hint within a factor of {factor}: it changes nothing"
+    factor = HINT.contradiction
+    if exchange / factor <= step <= exchange * factor:
+        text = f"runs on several nodes agree with the hint within a factor of {factor:g}: it changes nothing"
         return (Note(text, "hint"),)
-    if step > high:
-        much = f"{step / exchange:.2g} times as much"
-    else:
-        much = f"1/{exchange / step:.2g} of it" if step > 0.0 else "none of it"
+    less = f"1/{exchange / step:.2g} of it" if step > 0.0 else "none of it"
+    much = f"{step / exchange:.2g} times as much" if step > exchange else less
     text = (
         f"the hint says that two nodes exchange the message in {exchange:.3g} s; the step to "
         f"nodes={nodes[beyond_node[0]]:g} was measured as {max(step, 0.0):.3g} s, {much}: the measured times count"
