@@ -191,11 +191,19 @@ class Expression(Struct, frozen=True, dict=True):
         """Return a sum without the terms that are zero and the constants of these; any other total as it is."""
         coefficients = {c.name: constants[c.name] for c in self.constants if c.kind == "coefficient"}
         of_terms = [[value for name, value in coefficients.items() if name in t.names] for t in self.terms]
-        terms = tuple(t for t, of_term in zip(self.terms, of_terms, strict=True) if any(of_term) or not of_term)
-        if not (self.is_sum and terms):
+        kept = tuple(any(of_term) or not of_term for of_term in of_terms)
+        if not (self.is_sum and any(kept)):
             return self
-        read = {name for term in terms for name in term.names}
-        return replace(self, terms=terms, constants=tuple(c for c in self.constants if c.name in read))
+        if kept not in self._parts:
+            terms = tuple(compress(self.terms, kept))
+            read = {name for term in terms for name in term.names}
+            self._parts[kept] = replace(self, terms=terms, constants=tuple(c for c in self.constants if c.name in read))
+        return self._parts[kept]
+
+    @cached_property
+    def _parts(self) -> dict[tuple[bool, ...], Expression]:
+        """The sums of some of the terms that were asked for so far; members of many groups share an expression."""
+        return {}
 
     def with_fixed(self, values: Mapping[str, float]) -> Expression:
         """Return the expression with some constants held at values."""

@@ -150,7 +150,8 @@ class Member(Struct, frozen=True, eq=False, dict=True):
         """
         tail, last = (1.0 - level) / 2.0, len(self.draws) - 1
         places = [(place, int(place), min(int(place) + 1, last)) for place in (tail * last, (1.0 - tail) * last)]
-        of = np.partition(self.draws.T, [k for _, *neighbours in places for k in neighbours], axis=1)
+        draws = np.ascontiguousarray(self.draws.T)
+        of = np.partition(draws, [k for _, *neighbours in places for k in neighbours], axis=1)
         low, high = (of[:, below] + (place - below) * (of[:, above] - of[:, below]) for place, below, above in places)
         return np.array([np.minimum(low, self.constants), np.maximum(high, self.constants)]).T
 
