@@ -126,8 +126,8 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     if header:
         records = _under_comments(text, header[0], records)
     first, *others = _tables(records, text if drawn else "")
-    source = _of_rows(first, name, separator, [*steps, *several_blocks], drawn)
-    further = [attempted(_of_rows, table, name, separator, [], drawn) for table in others[:MOST_TABLES]]
+    source = _source_of_table(first, name, separator, [*steps, *several_blocks], drawn)
+    further = [attempted(_source_of_table, table, name, separator, [], drawn) for table in others[:MOST_TABLES]]
     tables = [t for t in further if not isinstance(t, GenperfError) and any(map(is_result, t.cells))]
     return replace(source, caption=caption or source.caption, tables=tuple(tables))
 
@@ -158,71 +158,57 @@ def plain_table(text: str, head: Source) -> Source | None:
     return replace(head, cells=cells, lines=np.arange(2, rows + 2))
 
 
-def _of_rows(table: Titled, name: str, separator: str, steps: list[Note], drawn: bool) -> Source:
+def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note], drawn: bool) -> Source:
     """Return the cells of a table below its header; rows of another width are kept apart."""
-    records, several, title = table
+    records, steps_to_table, title = table
     records = _with_one_header(records)
-    (line, head), *following = records
-    if _is_header(head, [record for _, record in following[:FIRST_ROWS]]):
+    (line, head), *body = records
+    if _is_header(head, [row for _, row in body[:FIRST_ROWS]]):
         columns = column_names(head, f"{name}: line {line}")
     else:
-        columns = [f"column{i}" for i in range(1, len(head) + 1)]
+        columns, body = [f"column{i}" for i in range(1, len(head) + 1)], records
         steps.append(step(f"no header line: columns are named {columns[0]} to {columns[-1]}"))
-        following = records
     width = len(columns)
-    filled_rows = {line: row if any(row[width:]) else row[:width] for line, row in following if width == 1 or any(row)}
-    if (
-        len({*map(len, filled_rows.values())}) == 1
-        and 1 < len(next(iter(filled_rows.values()))) < width
-        and len(filled_rows) > 1
-    ):
-        # Every row ends early: the last columns are empty.
-        steps.append(
-            step(f"{counted(len(filled_rows), 'row')} shorter than the header: {listed(columns[-1:])} is empty there")
-        )
-        filled_rows = {line: [*row, *[""] * (width - len(row))] for line, row in filled_rows.items()}
-    behind = {line: row[width:] for line, row in filled_rows.items() if width > 1 and row[width:]}
-    behind = {line: rest for line, rest in behind.items() if not any(map(parts_of, rest))}
-    fitting = sum(len(row) == width for row in filled_rows.values())
-    if behind and (len(behind) < fitting or all(rest[0][:1] in {*"#("} for rest in behind.values())):
-        steps.append(step(f"remarks behind {counted(len(behind), 'row')} left out"))
-        filled_rows |= {line: filled_rows[line][:width] for line in behind}
-    numbers = [row[0] for row in filled_rows.values() if len(row) == width + 1]
-    if len(numbers) == len(filled_rows) > 1 and numbers == [*map(str, range(len(numbers)))]:
-        steps.append(step("the numbers of the rows, which the header does not name, left out"))
-        filled_rows = {line: row[1:] for line, row in filled_rows.items()}
-    ragged = {line: row for line, row in filled_rows.items() if len(row) != width}
-    rows = {line: row for line, row in filled_rows.items() if line not in ragged}
-    if not filled_rows:
+    rows = {line: row if any(row[width:]) else row[:width] for line, row in body if width == 1 or any(row)}
+    if not rows:
         raise UnclearTableError("a header and no rows", hint="a line per run is needed below it", where=name)
+    count, widths = len(rows), {*map(len, rows.values())}
+    if count > 1 and len(widths) == 1 and 1 < min(widths) < width:
+        # Every row ends early: the last columns are empty.
+        text = f"{counted(count, 'row')} shorter than the header: {listed(columns[-1:])} is empty there"
+        steps.append(step(text))
+        rows = {line: [*row, *[""] * (width - len(row))] for line, row in rows.items()}
+    remarks = {line: row[width:] for line, row in rows.items() if width > 1 and row[width:]}
+    remarks = {line: cells for line, cells in remarks.items() if not any(map(parts_of, cells))}
+    complete = sum(len(row) == width for row in rows.values())
+    if remarks and (len(remarks) < complete or all(cells[0][:1] in {*"#("} for cells in remarks.values())):
+        steps.append(step(f"remarks behind {counted(len(remarks), 'row')} left out"))
+        rows |= {line: rows[line][:width] for line in remarks}
+    numbers = [row[0] for row in rows.values() if len(row) == width + 1]
+    if count > 1 and numbers == [*map(str, range(count))]:
+        steps.append(step("the numbers of the rows, which the header does not name, left out"))
+        rows = {line: row[1:] for line, row in rows.items()}
+    ragged = {line: row for line, row in rows.items() if len(row) != width}
+    rows = {line: row for line, row in rows.items() if len(row) == width}
     # A log or a text: most lines have another number of fields than the first, or are sentences.
     prose = ""
     if len(ragged) > max(len(rows), 2):
-        prose = f"{len(ragged)} of its {len(rows) + len(ragged)} lines have another number of fields than the first"
+        prose = f"{len(ragged)} of its {count} lines have another number of fields than the first"
     elif rows and width == 1 and statistics.median(len(row[0].split()) for row in rows.values()) > 3:
         prose = "its lines are sentences"
     if prose:
         hint = "write a CSV with a header line and a line per run; genperf import reads the files of some tools"
         raise UnclearTableError(f"is a log or a text, not a table: {prose}", hint=hint, where=name)
-    if len(filled_rows) < len(following):
-        steps.append(step(f"{counted(len(following) - len(filled_rows), 'row')} without a filled cell left out"))
+    if count < len(body):
+        steps.append(step(f"{counted(len(body) - count, 'row')} without a filled cell left out"))
     if drawn:
         steps.append(step(f"{counted(len(rows), 'row')} read from a table drawn with | and -"))
     rejected = tuple(
         Rejection(name, line, "", separator.join(row), f"{counted(len(row), 'field')} where the header has {width}")
         for line, row in ragged.items()
     )
-    steps += several
-    return source_of(
-        name,
-        columns,
-        [*rows.values()],
-        rows,
-        ragged=rejected,
-        delimiter=separator,
-        steps=tuple(steps),
-        caption=title,
-    )
+    about: Any = {"delimiter": separator, "steps": (*steps, *steps_to_table), "caption": title}
+    return source_of(name, columns, [*rows.values()], rows, ragged=rejected, **about)
 
 
 def _with_one_header(records: Sequence[Record]) -> list[Record]:
@@ -292,62 +278,63 @@ def _tables(records: Sequence[Record], drawn: str) -> list[Titled]:
 
     A text with `drawn` tables has rules below their headers, and headings above their titles.
     """
-    tables: list[tuple[str, list[Record]]] = []
-    title, section, gap, rules = "", "", True, _rules(drawn) if drawn else set[int]()
+    rows, rules = [row for _, row in records], _rules(drawn) if drawn else set[int]()
     # Below a header of Markdown stands a rule with rows below, and above it none.
     lines = {line for line, _ in records} if rules else set()
-    heads = {line - 1 for line in rules if line - 2 not in rules and line + 1 in lines}
-    rows = [row for _, row in records]
+    header_lines = {line - 1 for line in rules if line - 2 not in rules and line + 1 in lines}
     # Sections whose rows have names of their own begin alike.
     first_names = Counter(
         below[0] for row, below in itertools.pairwise(rows) if any(row[:1]) and not any(row[1:]) and any(below[1:])
     )
-    lead = next((k for k, row in enumerate(rows[:FIRST_ROWS]) if sum(map(bool, row)) > 1), 0)
-    above = lead if lead > 1 and _begins(rows[lead], rows[lead + 1 : lead + 4], [], True) else 0
-    for place, (line, record) in enumerate(records[above:], above):
-        filled = [cell for cell in record if cell]
-        below = rows[place + 1 : place + 4]
-        head = tables[-1][1][0][1] if tables else []
-        apart = bool(below) and records[place + 1][0] > line + 1 + (line + 1 in rules)
+    start = next((k for k, row in enumerate(rows[:FIRST_ROWS]) if sum(map(bool, row)) > 1), 0)
+    start = start if start > 1 and _begins(rows[start], rows[start + 1 : start + 4], [], True) else 0
+    tables: list[tuple[str, list[Record]]] = []
+    title, section, gap_above = "", "", True
+    for place, (line, record) in enumerate(records[start:], start):
+        filled, below = [cell for cell in record if cell], rows[place + 1 : place + 4]
+        line_below = records[place + 1][0] if below else 0
+        gap_below = line_below > line + 1 + (line + 1 in rules)
+        table = tables[-1][1] if tables else []
+        header = table[0][1] if table else []
         # A name over the second column or a later one is a header of several.
-        alone = (len(filled) == 1 and (record[0] != "" or len(record) < 3)) or (
-            apart and bool(filled) and not any(map(_is_number, filled))
+        may_be_title = (len(filled) == 1 and (record[0] != "" or len(record) < 3)) or (
+            gap_below and bool(filled) and not any(map(_is_number, filled))
         )
-        if alone and below and (records[place + 1][0] in heads or _begins(below[0], below[1:], head, True)):
+        if may_be_title and below and (line_below in header_lines or _begins(below[0], below[1:], header, True)):
             title, section = _TITLE_MARKS.sub("", " ".join(filled)), ""
-        elif head and len(filled) == 1 and record[0] and below and _is_section(record[0], below[0], first_names):
+        elif header and len(filled) == 1 and record[0] and below and _is_section(record[0], below[0], first_names):
             if below[0][0]:
-                (_, (names, *above_it)) = tables[-1]
-                tables[-1:] = [*(tables[-1:] if above_it else []), (record[0], [names])]
+                # The rows have names of their own: the section is a table of the same columns.
+                tables[-1:] = [*(tables[-1:] if len(table) > 1 else []), (record[0], table[:1])]
             section = record[0]
         elif section and not record[0] and filled:
-            tables[-1][1].append((line, [section, *record[1:]]))
+            table.append((line, [section, *record[1:]]))
         elif (
-            not tables
-            or (line in heads and record != head)
-            or _begins(record, below[:2], head, gap or bool(title), len(tables[-1][1]) == 1)
+            not table
+            or (line in header_lines and record != header)
+            or _begins(record, below[:2], header, gap_above or bool(title), len(table) == 1)
         ):
-            if tables and len(tables[-1][1]) == 1 and _is_title(head, record):
+            if len(table) == 1 and _is_title(header, record):
                 title = ", ".join(tables.pop()[1][0][1])
             tables.append((title, [(line, record)]))
             title = ""
         else:
-            tables[-1][1].append((line, record))
-        gap = not filled or apart
-    parted = [(title, table[0][1], with_units(_without_notes(table))) for title, table in tables]
+            table.append((line, record))
+        gap_above = not filled or gap_below
+    remaining = [(title, table[0][1], with_units(_without_notes(table))) for title, table in tables]
     ranked = []
-    while parted:
-        chosen = _likeliest([table for *_, table in parted]) if len(parted) > 1 else 0
-        _, written, ((_, header), *_) = parted[chosen]
-        notes = [] if header == written else [step(f"row of units read into the header: {listed(header, 6)}")]
-        notes += [step(f"{above} lines above the header left out")] if above else []
-        same = [(title, table) for title, _, table in parted if table[0][1] == header]
-        parted = [(title, names, table) for title, names, table in parted if table[0][1] != header]
-        heads_left = [
-            table[0] for *_, table in parted if any(map(_is_number, (c for _, row in table[1:] for c in row)))
-        ]
-        notes += [step(f"another table is left out, from line {k} on: {listed(names, 6)}") for k, names in heads_left]
-        ranked.append(_as_one(same, notes, drawn) if len(same) > 1 else (same[0][1], notes, same[0][0]))
+    while remaining:
+        chosen = _likeliest([table for *_, table in remaining]) if len(remaining) > 1 else 0
+        _, written_header, ((_, header), *_) = remaining[chosen]
+        alike = [(title, table) for title, _, table in remaining if table[0][1] == header]
+        remaining = [of_table for of_table in remaining if of_table[-1][0][1] != header]
+        notes = [] if header == written_header else [f"row of units read into the header: {listed(header, 6)}"]
+        notes += [f"{start} lines above the header left out"] if start else []
+        for *_, ((k, names), *table_rows) in remaining:
+            if any(_is_number(cell) for _, row in table_rows for cell in row):
+                notes.append(f"another table is left out, from line {k} on: {listed(names, 6)}")
+        steps = [*map(step, notes)]
+        ranked.append(_as_one(alike, steps, drawn) if len(alike) > 1 else (alike[0][1], steps, alike[0][0]))
     return ranked
 
 
