@@ -201,25 +201,22 @@ def assemble(
     checked, settings = _checked(roles, measurement, columns), [*(f.name for f in roles.factors), *roles.group]
     for name in {*columns.reasons} - columns.origins(settings) if failed.any() else ():
         columns.reasons[name] = {row: why for row, why in columns.reasons[name].items() if not failed[row]}
-    usable = keep & columns.usable() & ~failed
+    usable, lost = keep & columns.usable() & ~failed, keep & columns.usable(settings) & failed & ~stopped
     ordered = enumerate(columns.reasons.items())
     faults = sorted((row, place, name) for place, (name, why) in ordered for row in why if keep[row])
-    rejected = [
-        opened.rejection(row, name, columns.cells(name)[row], columns.reasons[name][row]) for row, _, name in faults
-    ]
-    rejected = sorted([*rejected, *opened.ragged], key=lambda r: r.line)
+    rejected = [opened.rejection(row, n, columns.cells(n)[row], columns.reasons[n][row]) for row, _, n in faults]
+    rejected = sorted([*rejected, *opened.ragged], key=lambda rejection: rejection.line)
     if rejected and not (roles.skip_bad_rows and usable.any()):
         raise _bad_rows(rejected, opened.count(keep) + len(opened.ragged), opened)
 
     # The rows, and the settings of the runs that failed; one that was stopped may well fit.
-    remaining = [c for c in opened.cells if c not in checked and c not in columns.derived]
     derived = {name: columns.number(name) for name in columns.derived if name not in checked}
-    lost = keep & columns.usable(settings) & failed & ~stopped
-    failures = pd.DataFrame({name: checked[name][lost] for name in settings})
-    unused = {name: opened.read.get(name, opened.cells[name]) for name in remaining}
+    in_no_role = [name for name in opened.cells if name not in checked and name not in columns.derived]
+    cells = {name: opened.read.get(name, opened.cells[name]) for name in in_no_role}
     # Of the types that they have: pandas finds no other ones.
-    as_they_are = {name: pd.Series(cells, dtype=cells.dtype) for name, cells in unused.items()}
-    frame = pd.DataFrame({**checked, **derived, **as_they_are})[usable].reset_index(drop=True)
+    series = {name: pd.Series(column, dtype=column.dtype) for name, column in cells.items()}
+    frame = pd.DataFrame({**checked, **derived, **series})[usable].reset_index(drop=True)
+    failures = pd.DataFrame({name: checked[name][lost] for name in settings})
     factors = measure_factors(frame, roles.factors, roles.group)
 
     # What is done in a step beside a count of workers or nodes shows the kind of scaling; one of servers does not.
@@ -228,29 +225,26 @@ def assemble(
         done = columns.number(TIME)[usable] * columns.number(measurement.column)[usable]
         kind = kind_of_work(done, columns.number(axis.factor.name)[usable])
 
-    # What is worth saying of them.
+    # What is told of them: the rows and groups that are left out, the factors, the work of a step.
+    endings = failure_notes(opened.count(lost), opened.count(keep & stopped)) if failed.any() else ()
+    measured_groups, groups = {*group_keys(frame, roles.group)}, dict.fromkeys(group_keys(failures, roles.group))
+    groups_lost = [", ".join(key) for key in groups if key not in measured_groups]
     notes = [*opened.steps, *measurement.notes()]
     if rejected:
-        count = rows_of(rejected)
+        count, earliest = rows_of(rejected), rejected[0].complaint
         text = f"{counted(count, 'row')} left out because {'it' if count == 1 else 'they'} cannot be used"
-        earliest = f"{'; the first' if count > 1 else ''}: {rejected[0].complaint}"
-        notes.append(Note(f"{text}{earliest}", "rows_rejected"))
-    if failed.any():
-        notes += failure_notes(opened.count(lost), opened.count(keep & stopped))
-        measured_groups, keys = {*group_keys(frame, roles.group)}, dict.fromkeys(group_keys(failures, roles.group))
-        if groups := [", ".join(key) for key in keys if key not in measured_groups]:
-            text = f"every run failed of {counted(len(groups), 'group')}, left out: {listed(groups)}"
-            notes.append(Note(text, "groups_failed"))
+        notes.append(Note(f"{text}{'; the first' if count > 1 else ''}: {earliest}", "rows_rejected"))
+    notes += endings
+    if groups_lost:
+        text = f"every run failed of {counted(len(groups_lost), 'group')}, left out: {listed(groups_lost)}"
+        notes.append(Note(text, "groups_failed"))
     notes += constant_notes(factors)
-    for f in factors:
-        if f.numeric and f.lower <= 0.0 and counted_by(f.name) in LEVELS:
-            text = f"'{f.name}' goes down to {f.lower:g}: what divides by the {counted_by(f.name)} is left out"
-            hint = f"--where '{quote_name(f.name)} > 0' leaves these rows out instead"
-            notes.append(Note(f"{text}; {hint}", "count_zero"))
+    for f in (f for f in factors if f.numeric and f.lower <= 0.0 and counted_by(f.name) in LEVELS):
+        text = f"'{f.name}' goes down to {f.lower:g}: what divides by the {counted_by(f.name)} is left out"
+        notes.append(Note(f"{text}; --where '{quote_name(f.name)} > 0' leaves these rows out instead", "count_zero"))
     follows = "" if kind is None else f", which is {kind} scaling"
     if work and not roles.work:
-        text = f"the work of a step is taken as {work}{follows}; --work FORMULA says otherwise"
-        notes.append(Note(text, "work"))
+        notes.append(Note(f"the work of a step is taken as {work}{follows}; --work FORMULA says otherwise", "work"))
     elif work and kind is not None and KINDS[kind].shared:
         notes.append(Note(f"the work of a step, {work}, is the same at every count of workers{follows}", "work"))
     notes += earlier_predictions(opened.columns, measurement.column)
@@ -265,7 +259,7 @@ def assemble(
         repeat=roles.repeat or None,
         source=opened.name,
         rejected=tuple(rejected),
-        unused=tuple(c for c in remaining if c not in read),
+        unused=tuple(name for name in in_no_role if name not in read),
         derived={name: formula.text for name, formula in columns.derived.items()},
         reading=roles.beside,
         notes=tuple(notes),
