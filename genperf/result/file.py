@@ -1,7 +1,7 @@
 """The model file: a fit result as JSON with a schema version, and back. Reading one never runs anything from it."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -226,16 +226,13 @@ _rendered = lru_cache(maxsize=1024)(render)
 
 # Members of many groups have the same constants.
 @lru_cache(maxsize=1024)
-def _described(constant: Constant) -> dict[str, Any]:
-    """Return what the record of a constant has of it before it is fitted."""
+def _described(constant: Constant) -> layout.ConstantRecord:
+    """Return the record of a constant before it is fitted."""
     lower, upper = (float(end) if math.isfinite(end) else None for end in (constant.lower, constant.upper))
     fields = {**{name: getattr(constant, name) for name in OF_CONSTANT}, "lower": lower, "upper": upper}
-    return _without_defaults(fields)
-
-
-def _without_defaults(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what equals its default: it is then not written."""
-    return {name: value for name, value in fields.items() if name not in DEFAULTS or value != DEFAULTS[name]}
+    # What equals its default is then not written.
+    stated = {name: value for name, value in fields.items() if name not in DEFAULTS or value != DEFAULTS[name]}
+    return layout.ConstantRecord(**stated, value=0.0, interval=(0.0, 0.0))
 
 
 def _member_record(member: Member, place: int | None) -> layout.MemberRecord:
@@ -244,8 +241,8 @@ def _member_record(member: Member, place: int | None) -> layout.MemberRecord:
     intervals = [[float(f"{end:.{INTERVAL_DIGITS}g}") for end in ends] for ends in member.constant_interval().tolist()]
     for constant, value, ends in zip(expression.constants, member.constants.tolist(), intervals, strict=True):
         state = {"at_bound": constant.name in member.at_bound, "identified": constant.name not in member.unidentified}
-        fitted = _without_defaults({"value": value, "interval": tuple(ends), **state})
-        constants.append(layout.ConstantRecord(**_described(constant), **fitted))
+        record = msgspec.structs.replace(_described(constant), value=value, interval=tuple(ends), **state)
+        constants.append(record)
     return layout.MemberRecord(
         **{name: getattr(member, name) for name in OF_MEMBER},
         family=expression.family,
