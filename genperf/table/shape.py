@@ -463,7 +463,10 @@ def names_of(column: str, names: list[str]) -> Names | None:
             # `llama3_8b_4gpus`: what is the same in all names is no setting.
             read, columns = _without(reader, same), [word for word in columns if word not in same]
             parsed = {n: ({w: v for w, v in values.items() if w not in same}, k) for n, (values, k) in parsed.items()}
-        if reader in (_multiple, _counted, _parted, _of_all_kinds) and not _hold_counts(columns, parsed):
+        # A header such as `GPUs` says that `4x RTX 6000` counts.
+        headed = reader is _multiple and meant_by(column) in LEVELS
+        counts = reader in (_multiple, _counted, _parted, _of_all_kinds) and not headed
+        if counts and not _hold_counts(columns, parsed):
             continue
         parsed |= {name: (dict.fromkeys(columns, 1.0), name) for name in without}
         kinds = _without_runs(parsed)

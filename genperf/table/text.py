@@ -25,7 +25,7 @@ from genperf.table.content import HEAD_BYTES
 from genperf.table.facts import is_result, source_of_records, summary
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of, is_other_word
-from genperf.vocabulary.names import LEVELS, canonical_of, counts_cores, meant_by
+from genperf.vocabulary.names import LEVELS, canonical_of, counts_cores, is_relative, meant_by
 
 #: The fields of a record, with the line in which it starts.
 Record = tuple[int, list[str]]
@@ -343,13 +343,23 @@ def _tables(records: Sequence[Record], drawn: str) -> list[Titled]:
 
 
 def _likeliest(tables: Sequence[Sequence[Record]]) -> int:
-    """Return the place of the first table of a scale, with a result by its name or without; else of one of a result."""
+    """Return the place of the first table of a scale with a time or a rate, else a speed-up, else a result or none.
+
+    Without a table of a scale it is the first of a result.
+    """
     cells = [
         {name: [row[k] for _, row in rows if k < len(row)] for k, name in enumerate(head)}
         for ((_, head), *rows) in tables
     ]
-    scaled = [k for named in (True, False) for k, table in enumerate(cells) if is_of_scale(table, named)]
-    return next(iter([*scaled, *(k for k, table in enumerate(cells) if any(map(is_result, table)))]), 0)
+
+    def rank(place: int) -> int:
+        results = [name for name in cells[place] if is_result(name)]
+        timed = any(header_of(name).kind in ("time", "rate") for name in results)
+        return 0 if timed else 1 if any(map(is_relative, cells[place])) else 2 if results else 3
+
+    scaled = [place for place, table in enumerate(cells) if is_of_scale(table, named=False)]
+    of_results = (place for place, table in enumerate(cells) if any(map(is_result, table)))
+    return min(scaled, key=rank) if scaled else next(of_results, 0)
 
 
 def _as_one(same: Sequence[tuple[str, list[Record]]], notes: list[Note], drawn: str) -> Titled:
