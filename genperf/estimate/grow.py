@@ -224,10 +224,10 @@ def grow(growing: GrowthProblem, constants: Array, train: Mask) -> list[GrownFol
     offered = np.arange(len(growing.offered))
     sizes = np.concatenate([np.full(growing.learned, KIND_SIZE), np.full(offered.size, START_SIZE)])
     no_effects, folds = np.zeros(int(growing.counts.sum())), []
-    for own, rows in zip(constants, train, strict=True):
+    for base, rows in zip(constants, train, strict=True):
         weights = np.where(rows, growing.problem.weights, 0.0)
         problem = _problem(growing, offered, sizes, weights, growing.problem.penalty.strength)
-        folds.append(GrownFold(rows, offered, sizes, problem, own, np.concatenate([own, no_effects])))
+        folds.append(GrownFold(rows, offered, sizes, problem, base, np.concatenate([base, no_effects])))
     for _ in range(KIND_CYCLES if growing.learned else SIZE_CYCLES):
         folds = polish_folds(growing, [_relearned(growing, fold) for fold in folds])
     return folds
@@ -295,15 +295,15 @@ def _problem(growing: GrowthProblem, interactions: Index, sizes: Array, weights:
         return np.asarray(C + (base.predict(constants[:, :m]) - C) * np.exp(constants[:, m:] @ X.T))
 
     def jacobian(constants: Array) -> tuple[Array, Array]:
-        T0, by_own = base.jacobian(constants[:, :m])
+        T0, by_base = base.jacobian(constants[:, :m])
         C, growth = constant_term(constants), np.exp(constants[:, m:] @ X.T)
-        T, by_own = C + (T0 - C) * growth, by_own * growth[:, :, None]
+        T, by_base = C + (T0 - C) * growth, by_base * growth[:, :, None]
         if place is not None:
-            by_own[:, :, place] = 1.0
-        return T, np.concatenate([by_own, (T - C)[:, :, None] * X], axis=2)
+            by_base[:, :, place] = 1.0
+        return T, np.concatenate([by_base, (T - C)[:, :, None] * X], axis=2)
 
-    def with_effects(of_own: AnyArray, of_effect: float) -> AnyArray:
-        return np.concatenate([of_own, np.full(X.shape[1], of_effect, of_own.dtype)])
+    def with_effects(of_base: AnyArray, of_effect: float) -> AnyArray:
+        return np.concatenate([of_base, np.full(X.shape[1], of_effect, of_base.dtype)])
 
     return replace(
         weighed,
