@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -65,7 +65,6 @@ BOUND_ROOM = 1e-6
 BOOTSTRAP = PolishSettings(max_steps=15, relative_tolerance=1e-4)
 
 
-@lru_cache(maxsize=8)
 def resampled(rows: int, draws: int) -> Array:
     """Draw configurations with replacement: how often each is drawn in each replicate, shape (draws, rows)."""
     rng = np.random.default_rng([CONTENT_SEED, 1])
