@@ -109,8 +109,9 @@ def optimize(
         )
     if minimize is not None and maximize is not None:
         raise click.UsageError("give either --minimize or --maximize")
-    if sum(size is not None for size in (steps, samples, tokens)) > 1:
-        raise click.UsageError("give either --steps, --samples or --tokens")
+    sizes = {"--steps": steps, "--samples": samples, "--tokens": tokens}
+    if len(given := [name for name, size in sizes.items() if size is not None]) > 1:
+        raise click.UsageError(f"give either {' or '.join(given)}")
     least, most, count = (None if text is None else with_amounts(text) for text in (minimize, maximize, steps))
     loaded = model_or_table(model, roles, *over)
     read = [with_amounts(text) for text in (*where, minimize, maximize, steps, work, per, price) if text]

@@ -556,8 +556,8 @@ class Panel(Struct, frozen=True, dict=True):
     def step(self) -> StepWork:
         """The work of a step: a formula where a throughput or the columns show it, else in proportion to n^(1 + p).
 
-        n are the workers, and p is the power of the kind of scaling. Where nothing shows the kind, weak scaling is
-        assumed, unless the times of n fall as those of shared work do.
+        n are the workers, or else the nodes, and p is the power of the kind of scaling. Where nothing shows the kind,
+        weak scaling is assumed, unless the times of n fall as those of shared work do.
         """
         target, unknown = self.target, StepWork()
         if target is None or not target.is_time:
@@ -569,16 +569,17 @@ class Panel(Struct, frozen=True, dict=True):
             return StepWork(work, work, known="measured" if target.work else "columns")
         if self.scaling is not None and KINDS[self.scaling].shared:
             return StepWork(ONE, None, self.timed, "shared")
-        if self.workers is None or target.throughput or (self.kind is not None and KINDS[self.kind].shared):
+        counted, n = self.counted, self.counted_node
+        if counted is None or n is None or target.throughput or (self.kind is not None and KINDS[self.kind].shared):
             return unknown
-        if self.kind is None and not self._may_scale_weakly(self.workers.name):
+        if self.kind is None and not self._may_scale_weakly(counted.name):
             return unknown
-        n, p = Name(self.workers.name), KINDS[self.kind or "weak"].power
+        p = KINDS[self.kind or "weak"].power
         work = n if p == 0.0 else call("power", n, 1.0 + p)
         return StepWork(None, work, known="assumed" if self.kind is None else "scaling")
 
     def _may_scale_weakly(self, workers: str) -> bool:
-        """Return whether the workers are devices whose time falls less, from fewest to most, than by shared work."""
+        """Return whether devices or nodes have times that fall less, from fewest to most, than by shared work."""
         if not counts_devices(workers) or len({median.values for median in self.medians}) < 2:
             return False
         counts, times = self.measured[workers], np.array([median.value for median in self.medians])

@@ -11,7 +11,7 @@ from msgspec import Struct
 from genperf.arrays import AnyArray, Array
 from genperf.errors import GenperfError, ModelError, TableError
 from genperf.facts import CURRENCY, ENDS, Paid, Training
-from genperf.formula import Call, Name, Node, Number, call, evaluate, names_in, parse, render, substitute
+from genperf.formula import Call, Name, Node, Number, call, evaluate, names_in, parse, substitute
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.panel.panel import ONE, Panel
 from genperf.vocabulary.headers import STEP_WORDS, canonical_time
@@ -171,7 +171,8 @@ def paid_for(panel: Panel, per: str | None) -> tuple[str, Node]:
         node = panel.counted_node if per is None else panel.node(per)
         if node is None:
             raise TableError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
-        return render(node).replace("`", ""), node
+        of_several = "nodes" if per == "nodes" else "devices"
+        return node.name if isinstance(node, Name) else of_several, node
     named = panel.find(per) if per == "servers" else None
     column = named.name if named is not None else panel.column(per)
     node = Name(column) if column in factors else parse(with_amounts(column)).node

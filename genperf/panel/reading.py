@@ -43,7 +43,7 @@ from genperf.panel.evidence import (
     words_in,
 )
 from genperf.panel.options import MEASURED, FailureRule, Roles, phase_columns
-from genperf.panel.panel import LEAST_GROWTH, growth_along
+from genperf.panel.panel import LEAST_FALL, LEAST_GROWTH, growth_along
 from genperf.panel.question import column_named
 from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells
@@ -568,7 +568,7 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
     """Return the batch that is that of all workers, though its name leaves it open; None where nothing shows it.
 
     It is where it grew in proportion to the count in some series, and in proportion or not at all in the others; where
-    a throughput of all times the time of a step makes it; or where it stayed, and the steps took shorter.
+    a throughput of all times the time of a step makes it; or where it stayed in some runs, and the steps took shorter.
     """
     batches, counts = (
         [c for c in reading.with_role("setting") if c.canonical in _BATCHES],
@@ -588,7 +588,13 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
             # A step has fewer passes of it on more workers: it says nothing of the work of a step.
             batch.role, batch.reasons = "constant", ("one number, though the steps take shorter",)
         return None
-    if shorter:
+    falls = [
+        float(np.median(times[n == n.min()]) / np.median(times[n == n.max()]))
+        for name, k in itertools.product(steps, np.unique(of_one_batch))
+        for n, times in [(counts[of_one_batch == k], reading.columns[name].values[of_one_batch == k])]
+        if n.max() > n.min()
+    ]
+    if shorter or (falls and not counts_passes and float(np.median(falls)) >= LEAST_FALL):
         return batch.name
     seconds = [
         TIME_UNITS[c.header.unit][0] / TIME_UNITS[c.header.unit][1] * c.values for c in measured if c.kind == "time"

@@ -14,7 +14,7 @@ from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
 from genperf.formula import names_in
 from genperf.panel.panel import StepWork, Target
-from genperf.panel.quantities import REPORTED_BESIDE
+from genperf.panel.quantities import REPORTED_BESIDE, paid_for
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import model_names
 from genperf.result import FitResult, GroupedResult, answering
@@ -595,4 +595,4 @@ def _late(search: Search, evaluation: Evaluation, looked: int) -> tuple[str, str
 
 def _per(result: FitResult, job: Job) -> str:
     """Return what counts that which is paid for; empty where nothing does."""
-    return job.per or ("" if result.panel.counted is None else result.panel.counted.name)
+    return job.per or ("" if result.panel.counted_node is None else paid_for(result.panel, None)[0])

@@ -236,7 +236,6 @@ def read_problem(
 def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
     """Return what follows from a prediction and the job; if `per_unit`, of one unit of work where it has no size."""
     panel, work = words.result.panel, words.step.proportional
-    counted = next((Name(f.name) for f in panel.counts if f.name in words.space.names), None)
     formulas = {"value": Name(words.predicted[0]), "work": work, "steps": ONE, "price": ONE}
     formulas |= {name: panel.node(name) for name in read_columns()}
     if job.steps is not None:
@@ -253,7 +252,7 @@ def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
             # The tokens of a step are those of a second times its seconds.
             a_step = quantities_of(panel, {"work": work, "value": ONE}).node("tokens_per_s")
             formulas["steps"] = call("divide", job.tokens, a_step)
-    formulas["machines"] = counted if job.per is None else words.count("--per", job.per)
+    formulas["machines"] = panel.counted_node if job.per is None else words.count("--per", job.per)
     if job.priced:
         formulas["price"] = words.number(str(job.price)).node
     return Quantities({name: node for name, node in formulas.items() if node is not None})

@@ -168,9 +168,10 @@ def _in_other_words(column: str) -> frozenset[str]:
     # `GPUs/node` is `gpus_per_node`, and `NumGPUs` is `num_gpus`.
     inside = r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z]{2})|(?<=[A-Z])(?=[A-Z][a-z]{2})"
     apart = plain_name(re.sub(inside, "_", re.sub(r"(?<=\w)\s*/\s*(?=\w+$)", " per ", column)))
-    name = re.sub(r"(?<![a-z])(mini_?)?(bs|bsz|batch_?size|batch)(?![a-z])", "batch_size", apart)
+    batch = r"(mini_?)?(bs|bsz|batch_?size|batch)|((taille_d[eu]|tama[nñ]o_del?)_)?(lote|stapel|lot(?=_pa?e?r_))"
+    name = re.sub(rf"(?<![a-z])({batch})(?![a-z])", "batch_size", apart)
     name = re.sub(
-        rf"(?<![a-z]){any_of('headers.per')}_(device|gpu|rank|chip|accelerator|replica|process|card|tpu|core)(?![a-z])",
+        rf"(?<![a-z]){any_of('headers.per')}_(device|gpu|rank|chip|accelerator|replica|process|card|carte|karte|tarjeta|tpu|core)(?![a-z])",
         "per_worker",
         name,
     )

@@ -216,6 +216,12 @@ def test_without_a_count_a_table_its_model_and_their_page_are_of_the_same_one(
         ("racks,gpus,step_ms", [(-(-n // 16), n, 200 * n**0.1) for n in (8, 16, 32, 64)], "racks=8", "gpus=128"),
         ("Hosts,Ranks per host,s/it", [(n, 4, 0.2 * n**0.1) for n in (1, 2, 4, 8)], "ranks=64", "Hosts=16"),
         ("gpus,nodes,img/s/node", [(n, n / 8, 90 * n**-0.1) for n in (8, 16, 32, 64)], "nodes=16", "gpus=128"),
+        (
+            "noeuds,GPUs par noeud,temps par itération (ms)",
+            [(n, 4, 99 * n**0.1) for n in (1, 2, 4)],
+            "gpus=32",
+            "noeuds=8",
+        ),
         # Only one count was measured, which a question of another setting keeps.
         ("gpus,batch,step_s", [(8, b, 0.01 * b + 0.1) for b in (16, 32, 64, 128)], "batch=96", "gpus=8,batch=96"),
     ],
@@ -227,8 +233,8 @@ def test_a_question_has_one_answer_in_the_column_s_unit_at_every_door(
     done(shell, "fit", "t.csv", "-o", "t.json")
     first, *answers = (reply(shell, "ask", s, "--at", q)["answers"][0] for q in (at, same) for s in ("t.csv", "t.json"))
     ends = {name: first[name] for name in ("value", "lower", "upper")}
-    units = {"step_s": "s", "step_ms": "ms", "s/it": "s", "img/s/node": "images/s/node"}
-    assert (first["quantity"], first["unit"]) == (name := header.rpartition(",")[2], units[name])
+    units = {"img/s/node": "images/s/node", "step_ms": "ms", "temps par itération (ms)": "ms"}
+    assert (first["quantity"], first["unit"]) == (name := header.rpartition(",")[2], units.get(name, "s"))
     for answer in answers:
         assert {**answer, **ends} == first | {name: answer[name] for name in ("at", "sentences")}
         assert {name: answer[name] for name in ends} == pytest.approx(ends, rel=1e-9)
@@ -238,6 +244,22 @@ def test_a_question_has_one_answer_in_the_column_s_unit_at_every_door(
     times += [reply(shell, "compare", "t.json", "--at", q, "--or", q)["ranking"][0]["time"] for q in (at, same)]
     times += [reply(shell, "optimize", "t.json", "--over", q)["best"][0]["time"] for q in (at, same)]
     assert times == pytest.approx([times[0]] * len(times), rel=1e-9)
+
+
+def test_nodes_of_devices_do_and_cost_what_the_devices_do_at_every_door(shell: Shell) -> None:
+    steps = [(n, 8 * n, 0.2 * n**0.1) for n in (1, 2, 4, 8)]
+    Path("gpus.csv").write_text(csv_of("nodes,gpus,step_s", steps))
+    Path("each.csv").write_text(csv_of("nodes,gpus_per_node,step_s", [(n, 8, s) for n, _, s in steps]))
+    named, price = ("--at", "nodes=16"), ("--price", "2/h", "--json")
+    texts = [done(shell, "ask", f, *named, "--full") for f in ("gpus.csv", "each.csv")]
+    assert all("each device is taken to keep its own. The efficiency is" in text for text in texts)
+    costs = [json.loads(done(shell, "predict", f, *named, *price))["predictions"][0] for f in ("gpus.csv", "each.csv")]
+    costs += [
+        json.loads(done(shell, "optimize", f, *named, *price, "--minimize", "time"))["best"][0]
+        for f in ("gpus.csv", "each.csv")
+    ]
+    assert [row["cost"] / row["time"] for row in costs] == pytest.approx([128 * 2 / 3600] * 4)
+    assert "at 2 per device-hour" in shell("predict", "each.csv", *named, "--price", "2/h")[2]
 
 
 def test_what_a_model_knows_nothing_of_is_never_silently_left_out(shell: Shell) -> None:

@@ -275,13 +275,14 @@ def test_a_kind_by_group_is_that_of_the_whole_table_without_groups() -> None:
     assert (table.scaling, table.scaled_by_group) == ("strong", False)
 
 
-@pytest.mark.parametrize("batches", [(512,), (512, 1024)])
-def test_a_batch_that_stays_while_the_steps_take_shorter_is_that_of_all(batches: tuple[int, ...]) -> None:
-    rows = [(n, b, 0.08 + 14.5 / 512 * b / n) for b in batches for n in (8, 16, 32)]
+#: Batches of all, of which 0 is 64 for each of the devices; and the seconds of a step that no device shares.
+@pytest.mark.parametrize(("batches", "fixed"), [((512,), 0.08), ((512, 1024), 0.08), ((512, 0), 1.5)])
+def test_a_batch_that_stays_while_the_steps_take_shorter_is_that_of_all(batches: tuple[int, ...], fixed: float) -> None:
+    rows = [(n, b or 64 * n, fixed + 14.5 / 512 * (b or 64 * n) / n) for b in batches for n in (8, 16, 32)]
     runs = pd.DataFrame(rows, columns=["gpus", "batch", "step_s"])
     answer = gp.ask(runs, gpus=64, batch=512)
-    assert answer.answers[0].value == pytest.approx(0.08 + 14.5 / 64, rel=0.1)
-    assert answer.facts.growth.target.rate == pytest.approx(512 / (0.08 + 14.5 / 64), rel=0.1)
+    assert answer.answers[0].value == pytest.approx(fixed + 14.5 / 64, rel=0.1)
+    assert answer.facts.growth.target.rate == pytest.approx(512 / (fixed + 14.5 / 64), rel=0.1)
 
 
 def test_a_micro_batch_says_nothing_of_steps_of_fewer_passes() -> None:
