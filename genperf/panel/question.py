@@ -402,8 +402,8 @@ def _of_synonym(legend: Legend, column: str, text: str) -> dict[str, str]:
 
 def _multiplied(legend: Legend, column: str, text: str) -> dict[str, str]:
     """Return what numbers of a column say under the scale, which is a multiple of it; a factor of a range stays."""
-    ((largest, said),) = legend.synonyms[column].items()
-    ((count, counted),) = said.items()
+    ((largest, at_largest),) = legend.synonyms[column].items()
+    ((count, counted),) = at_largest.items()
     times, parts = float(counted) / float(largest), re.split("([,:])", text)
     for place, part in enumerate(parts):
         if (number := amount(part)) is not None:

@@ -166,9 +166,9 @@ def compare(
     models, levels = models_of(fitted, at)
     groups = fitted.group if isinstance(fitted, GroupedResult) else ()
     column = CHANGE if changes else _over(answering(models[0][1], levels), factor, levels, groups)
-    about = Training(tokens), price
+    question = _Question(column, work, interval, Training(tokens), price)
     attempts = [
-        (group, attempted(_outcome, model, group, levels, column, named, work, interval, seed + place, about))
+        (group, attempted(_outcome, model, group, levels, named, question, seed + place))
         for place, (group, model, named) in enumerate(_changed(fitted, models, changes))
     ]
     outcomes = [outcome for _, outcome in attempts if isinstance(outcome, _Outcome)]
@@ -208,6 +208,16 @@ def compare(
     notes += [f"{group} is not compared: {error.message}" for group, error in refused.items()]
     of_steps = first_model.schema.of_steps
     return Ranking(dict(at), names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes), of_steps)
+
+
+class _Question(Struct, frozen=True):
+    """What is asked of the alternatives of every model."""
+
+    column: str | None  #: The factor whose levels they are, or the column of their changes.
+    work: str | None
+    interval: float
+    training: Training
+    price: Paid | None
 
 
 class _Outcome(Struct, frozen=True, eq=False):
@@ -291,15 +301,12 @@ def _outcome(
     result: FitResult,
     group: Mapping[str, str],
     at: Mapping[str, Any],
-    column: str | None,
     changes: Mapping[str, Mapping[str, Any]],
-    work: str | None,
-    interval: float,
+    question: _Question,
     seed: int,
-    about: tuple[Training, Paid | None],
 ) -> _Outcome:
     """Predict the alternatives of one model: their table, joint draws of ln T, and notes on what may not fit."""
-    result = answering(result, at, *changes.values())
+    result, column, interval = answering(result, at, *changes.values()), question.column, question.interval
     alternatives, frame, rates = _alternatives(result, at, column, changes)
     columns, target = read_query(frame, result.schema).columns, result.schema.target.name
     panel = result.panel.within(group)
@@ -310,9 +317,10 @@ def _outcome(
     texts = [fits_text(probability) for probability in predicted.pop("fits").tolist()]
     notes = [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
     ends = [predicted[end].to_numpy(float) for end in (target, "lower", "upper")]
-    table = pd.concat([names, predicted.assign(**beside(panel, columns, ends, *about))], axis=1)
+    quantities = beside(panel, columns, ends, question.training, question.price)
+    table = pd.concat([names, predicted.assign(**quantities)], axis=1)
     drawn = curves_of(result, columns, exact=True).joint_draws(JOINT_DRAWS, seed) + ln_network_ratio
-    return _Outcome(result, columns, table, drawn, panel.work_of_step(work), notes)
+    return _Outcome(result, columns, table, drawn, panel.work_of_step(question.work), notes)
 
 
 def _on_network(predicted: pd.DataFrame, name: str, other: Mask, network: Array, interval: float) -> pd.DataFrame:
