@@ -28,7 +28,7 @@ _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 @shared.source("table", nargs=-1, required=True)
 @shared.option_group(
     "The question",
-    shared.AT,
+    shared.ONE_AT,
     option("--want", metavar="QUANTITY", help="A measured column, or time, throughput, memory; all where omitted."),
     shared.PRICE,
     shared.PER,

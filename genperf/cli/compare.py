@@ -15,7 +15,7 @@ from genperf.cli.output import Output
 @shared.table_options
 @shared.option_group(
     "The question",
-    shared.AT,
+    shared.ONE_AT,
     option("--over", metavar="FACTOR", help="Compare the levels of this factor; the groups where omitted."),
     option(
         "--or",

@@ -200,13 +200,9 @@ INTERVAL = option("--interval", default=0.9, help="Nominal coverage of the inter
 GROUP = option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
 SEED = option("--seed", default=0, type=click.IntRange(min=0), help="Of everything that is drawn.")
 WORKERS = option("--workers", default=1, type=click.IntRange(min=1), help="Processes to fit with.")
-AT = column(
-    "--at",
-    metavar="FACTOR=V,…",
-    multiple=True,
-    callback=assignments,
-    help="The configuration: gpus=64,batch=32. Several values: gpus=64,128; gpus=16:128:*2.",
-)
+_CONFIGURATION = partial(column, "--at", metavar="FACTOR=V,…", multiple=True, callback=assignments)
+AT = _CONFIGURATION(help="The configuration: gpus=64,batch=32. Several values: gpus=64,128; gpus=16:128:*2.")
+ONE_AT = _CONFIGURATION(help="The configuration: gpus=64,batch=32.")
 TARGET = partial(column, "--at", "--target", "target", metavar="FACTOR=V,…", multiple=True, callback=assignments)
 ALONG = column("--along", metavar="FACTOR", help="The factor that counts the workers, where it is not recognised.")
 HINTS = option(
