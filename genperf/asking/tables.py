@@ -426,36 +426,29 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
     def answered(self, at: dict[str, str]) -> Answer:
         """Return the answers at a configuration, of the wanted quantity or of all, the likeliest first."""
-        reading, source = self.reading, self.opened.source
-        one_quantity = self.opened.want is not None or self.opened.given.measured_column is not None
-        name, *others = reading.quantities[: 1 if one_quantity else None]
-        # What is the same in every run tells nothing.
-        others = [n for n in others if reading.columns[n].varies]
-        if self.opened.want is not None and (answer := self._wanted_of_another(name, at)) is not None:
+        reading, source, want = self.reading, self.opened.source, self.opened.want
+        name, *others = reading.quantities
+        if want is not None and (answer := self._wanted_of_another(name, at)) is not None:
             return answer
+        # What is the same in every run tells nothing.
+        one_quantity = want is not None or self.opened.given.measured_column is not None
+        others = [] if one_quantity else [n for n in others if reading.columns[n].varies]
         model, table = self.fitted(name)
         scale = next((f for f in model.schema.factors if f.name == reading.scale), None)
         if table.rejected and scale is not None and scale.distinct < 2 and len(np.unique(self._counts)) > 1:
             what = f"only {scale.name}={scale.upper:g} can be used: {_left_out(table)}"
             raise TableError(what, hint="mend these rows; genperf check shows them", where=source.name)
         model, configuration = self._question_of(model, at)
-        full = self._in_full(name, model, configuration)
+        full = self._in_full(name, model, configuration, at)
+        facts, taken = (None, {}) if full is None else (full.facts, full.taken)
         if full is not None and self.question.plan is not None:
             # The count of a plan is that of the other quantities as well.
             configuration = full.answers[0].at
             at = {**at, **{n: label(v) for n, v in configuration.items() if n == reading.scale}}
-        if full is not None and full.facts is not None:
-            series = {n: level for n, level in self.series.levels.items() if n in at}
-            facts = replace(full.facts, series=series, column=self._column_of_no_step(name, model))
-            if facts.expected.is_time and self._unit(name) == "x":
-                # A time over another has no seconds.
-                expected, curve_in_seconds = replace(facts.expected, unit="x"), facts.find_curve
-                facts = replace(facts, expected=expected, find_curve=lambda: replace(curve_in_seconds(), unit="x"))
-            full = replace(full, facts=facts)
+        likeliest = self._value(name, model, configuration, full)
         # What was measured at the same configuration, with what the question left open.
-        taken = {} if full is None else {n: label(value) for n, value in full.taken.items()}
-        likeliest, sentence = self._value(name, model, configuration, full), self._measured(name, {**taken, **at})
-        if sentence and (full is None or full.facts is None or full.facts.measured is None):
+        sentence = self._measured(name, {**{n: label(value) for n, value in taken.items()}, **at})
+        if sentence and (facts is None or facts.measured is None):
             likeliest = replace(likeliest, texts={"measured": sentence, **likeliest.texts})
         one_curve = stack_of(model.members) is None
         answers, notes = self._beside(others, at, {name: likeliest}, one_curve)
@@ -463,10 +456,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         count_is_open = reading.scale not in at and {meant_by(n) for n in at}.isdisjoint(PLACES)
         return Answer(
             answers=tuple(answers.values()),
-            facts=None if full is None else full.facts,
+            facts=facts,
             reading=reading,
             notes=(*(step.text for step in source.steps), *notes, *self._notes(name, model, table)),
-            taken={**self.series.taken, **(full.taken if full is not None else {})},
+            taken={**self.series.taken, **taken},
             beyond=self._far_beyond(name, model) if one_curve and count_is_open else "",
             others=tuple(line for line in in_others if line is not None),
             read_back=_read_back(source, table),
@@ -510,7 +503,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         value = replace(self, reading=plain)._by_arithmetic(name, {base: answer.answers[0]})
         return None if value is None else replace(answer, answers=(value,), measured=self._measured(name, at))
 
-    def _in_full(self, name: str, model: FitResult, configuration: dict[str, Any]) -> Answer | None:
+    def _in_full(
+        self, name: str, model: FitResult, configuration: dict[str, Any], at: Mapping[str, str]
+    ) -> Answer | None:
         """Return all that is known of the likeliest quantity; None of one count, which has no curve to speak of."""
         reading, plan = self.reading, self.question.plan
         if len(np.unique(self._counts)) < 2 or is_size(reading.scale or ""):
@@ -530,7 +525,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             sample = "samples" if total is None or sequence is None else sample
             if total is not None and sequence is not None:
                 work = f"({render(total)})*{quote_name(sequence.name)}"
-        if self._header(name).kind == "time" and self._column_of_no_step(name, model) is not None:
+        column = self._column_of_no_step(name, model)
+        if self._header(name).kind == "time" and column is not None:
             sample = ""
         question = replace(
             self.question,
@@ -541,7 +537,16 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             # The framework and the network, perhaps.
             words=tuple(levels.pop() for levels in texts if len(levels) == 1),
         )
-        return ask_model(model, configuration, question)
+        answer = ask_model(model, configuration, question)
+        if answer.facts is None:
+            return answer
+        series = {n: level for n, level in self.series.levels.items() if n in at}
+        facts = replace(answer.facts, series=series, column=column)
+        if facts.expected.is_time and self._unit(name) == "x":
+            # A time over another has no seconds.
+            expected, curve_in_seconds = replace(facts.expected, unit="x"), facts.find_curve
+            facts = replace(facts, expected=expected, find_curve=lambda: replace(curve_in_seconds(), unit="x"))
+        return replace(answer, facts=facts)
 
     def _beside(
         self, others: list[str], at: dict[str, str], answers: dict[str, Value], one_curve: bool

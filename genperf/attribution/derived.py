@@ -194,42 +194,45 @@ def growth_of(
     per: str | None = None,
     of_steps: bool = True,
 ) -> GrowthCounts:
-    """Return the smallest count, the largest measured one (the smallest for a target inside) and the target.
+    """Return what growing to a count brings, beside the smallest count and the start.
 
-    The cost of a further sample is relative to that at the start, in every draw; `per` names what is paid for.
+    Growth starts at the largest measured count, or at the smallest where the target lies inside the measured ones. The
+    cost of a further sample is relative to that at the start, in every draw; `per` names what is paid for.
     """
     counts, panel = curve.steps.counts, curve.steps.panel
+    #: The places of the start and of the target among the counts.
     _, base, last, *_ = curve.steps.of_growth(count)
-    # The cost is that of one sample.
+    # The cost is that of one sample: of 1/W steps.
     steps = None if work.total is None else call("divide", ONE, work.total)
     quantities = quantities_of(
         panel, {"work": work.total, "steps": steps, "value": Name(curve.quantity.name)}, price, per
     )
     columns = {**curve.steps.columns, curve.quantity.name: curve.curve[curve.quantity.name].to_numpy(float)}
     names = [name for name in ("machines", "work", "throughput", "cost") if quantities.has(name)]
-    follow = {name: np.broadcast_to(v, counts.shape) for name, v in quantities.values(names, columns).items()}
+    along = {name: np.broadcast_to(v, counts.shape) for name, v in quantities.values(names, columns).items()}
     # Where nothing counts what is paid for, what is scaled stands for it.
-    follow.setdefault("machines", counts)
-    machines, samples = follow["machines"], follow.get("work")
+    along.setdefault("machines", counts)
+    machines, samples = along["machines"], along.get("work")
     if samples is None and curve.steps.work is not None:
         # Of work that is not known by its samples, what counts is how it grows.
         samples = curve.steps.work * counts / counts[0]
-    smallest, start, end = (_stage(curve, place, follow) for place in (0, base, last))
+    smallest, start, target = (_stage(curve, place, along) for place in (0, base, last))
     gain, marginal, chance, peak = None, None, 0.0, None
     if samples is not None and last > base:
         gain, marginal, chance = _marginal(curve, (base, last), machines, samples)
-        # Where the series departs from what is known of series, it may pay or not.
+        # Where the series departs from what is known of series, it pays with a probability of one half.
         departing = departs(np.log2(counts[last] / curve.steps.largest))
         chance = (1.0 - departing) * chance + 0.5 * departing
-        places, logarithms = curve.steps.measured
-        best = places[int(np.argmax(samples[places] / np.exp(logarithms)))] if len(places) else last
-        peak = float(counts[best]) if best < max(places, default=0) and best < base else None
+        # The largest measured throughput, where a larger count and the start come behind it.
+        measured, log_times = curve.steps.measured
+        best = measured[int(np.argmax(samples[measured] / np.exp(log_times)))] if len(measured) else last
+        peak = float(counts[best]) if best < max(measured, default=0) and best < base else None
     return GrowthCounts(
         name=curve.along,
         paid_name=paid_for(panel, per)[0] if quantities.has("machines") else curve.along,
         smallest=smallest,
         start=start,
-        target=end,
+        target=target,
         sample=work.unit,
         whole=work.whole,
         of_steps=of_steps,

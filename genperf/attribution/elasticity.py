@@ -171,14 +171,15 @@ def doublings_by_level(
 def _effects(
     result: FitResult, columns: Mapping[str, AnyArray], moved: Mapping[str, Array], levels: tuple[float, float]
 ) -> list[Array]:
-    """Return `_log_ratios`, of the throughput where that was measured."""
-    ratios, work = _log_ratios(result, columns, moved, levels), result.panel.measured_work
+    """Return ln of the value after over before a change of factors, and the ends of its interval.
+
+    Where a throughput R = W/T was measured it is that of R: ln R'/R = ln W'/W − ln T'/T, whose ends change places.
+    """
+    log_ratios, work = _log_ratios(result, columns, moved, levels), result.panel.measured_work
     if work is None:
-        return ratios
-    before, after = (
-        np.log(evaluated(work, columns_there, len(ratios[0]))) for columns_there in (columns, {**columns, **moved})
-    )
-    middle, lower, upper = (after - before - ratio for ratio in ratios)
+        return log_ratios
+    before, after = (np.log(evaluated(work, of, len(log_ratios[0]))) for of in (columns, {**columns, **moved}))
+    middle, lower, upper = (after - before - of_time for of_time in log_ratios)
     return [middle, upper, lower]
 
 

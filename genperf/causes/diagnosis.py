@@ -197,7 +197,7 @@ def _measured(
     return Runs(
         devices,
         nodes,
-        _batch(schema, panel, columns, devices, work),
+        _work_of_device(schema, panel, columns, devices, work),
         np.array([m.value for m in medians]),
         np.array([_scatter(m) for m in medians]),
         np.ones(len(medians), dtype=bool),
@@ -260,16 +260,21 @@ def _same(value: float | str, wanted: Any) -> bool:
         return str(value) == str(wanted)
 
 
-def _batch(schema: Schema, panel: Panel, columns: Mapping[str, AnyArray], devices: Array, work: str | None) -> Array:
-    """Return what one device works on in a step: its samples, or a share of one amount; one where that is not known."""
-    node = None if panel.of_jobs or work else panel.node("batch")
-    global_batch = parse(work, list(columns)).node if work else panel.step.total
-    shared = schema.scaling is not None and KINDS[schema.scaling].shared
-    if node is not None:
-        return values_of(node, columns)
-    if global_batch is not None and not shared:
-        return values_of(global_batch, columns) / devices
-    return 1.0 / devices if shared else np.ones(len(devices))
+def _work_of_device(
+    schema: Schema, panel: Panel, columns: Mapping[str, AnyArray], devices: Array, work: str | None
+) -> Array:
+    """Return the work of one device in a step, shape (rows,): its batch, else W/n of the work W of all n devices.
+
+    W is the formula that the user gives as `work`, or what the table shows. Where that is not known it is 1/n of one
+    amount that all share, or 1.
+    """
+    batch = None if panel.of_jobs or work else panel.node("batch")
+    if batch is not None:
+        return values_of(batch, columns)
+    if schema.scaling is not None and KINDS[schema.scaling].shared:
+        return 1.0 / devices
+    of_all = parse(work, list(columns)).node if work else panel.step.total
+    return np.ones(len(devices)) if of_all is None else values_of(of_all, columns) / devices
 
 
 def _exchange(panel: Panel, columns: Mapping[str, AnyArray], hints: Mapping[str, str]) -> float | None:

@@ -102,6 +102,7 @@ class PowerSum(Struct, frozen=True, eq=False, dict=True):
             return self._with_plain(terms.sum(axis=1), constants), slopes
 
     def _products(self, constants: Array) -> Array:
+        """Return each term's product of powers, Π x^e with its multiplier, at some constants: (sets, terms, rows)."""
         products: Array = np.einsum("stk,tkr->str", constants[:, self.exponent], self.logarithms)
         np.exp(products, out=products)
         if self.product is not None:

@@ -478,7 +478,7 @@ def measurement_of_column(
         return {"throughput" if LEAST_GROWTH < growth < MOST_GROWTH else "quantity": name}, {}
     if header.kind == "quantity":
         return {"quantity": f"{name}:{header.unit}" if header.unit else name}, {}
-    of_all = _counted(name, header, names, counted, mapping or {}) if header.shared else ""
+    of_all = _units_of_rate(name, header, names, counted, mapping or {}) if header.shared else ""
     if header.kind == "time":
         unit = {} if header.unit == "s" else {"unit": header.unit}
         job = f"job_time_{header.unit}"
@@ -496,8 +496,14 @@ def measurement_of_column(
     return {"throughput": quantity}, {} if formula == quoted else {quantity: formula}
 
 
-def _counted(name: str, header: Header, names: Sequence[str], scale: str | None, mapping: Mapping[str, str]) -> str:
-    """Return how many devices or nodes a rate of one is multiplied by, as a formula; empty where nothing is counted."""
+def _units_of_rate(
+    name: str, header: Header, names: Sequence[str], scale: str | None, mapping: Mapping[str, str]
+) -> str:
+    """Return how many devices or nodes a rate of one is multiplied by, as a formula; empty where nothing is counted.
+
+    Devices are a column of them, nodes times the devices in each, or the product of the ways of a split; nodes are a
+    column of them, or devices over those of a node, rounded up. Another unit of scale, such as threads, is for both.
+    """
     candidates = [n for n in names if n != name and n not in mapping.values()]
     columns = {
         c: quote_name(n) for c in (*LEVELS, "devices_per_node", *WAYS) if (n := column_of(c, candidates)) is not None
@@ -506,15 +512,14 @@ def _counted(name: str, header: Header, names: Sequence[str], scale: str | None,
     if scale is not None and meant_by(scale) not in (*LEVELS, *WAYS) and columns.keys().isdisjoint(LEVELS):
         return quote_name(scale)
     ways = [columns[way] for way in WAYS if way in columns]
-    inside = columns.get("devices_per_node")
-    placed = [columns["nodes"], inside] if "nodes" in columns and inside is not None else []
-    devices = columns.get("workers") or "*".join(placed) or "*".join(ways)
+    nodes, per_node = columns.get("nodes"), columns.get("devices_per_node")
+    devices = columns.get("workers") or (f"{nodes}*{per_node}" if nodes and per_node else "*".join(ways))
     if header.level == "workers":
         formula, lacks, hint = devices, "how many devices a node has", "gpus_per_node"
     else:
-        several = f"ceil({devices}/{inside})" if devices and inside is not None else ""
-        formula, lacks, hint = columns.get("nodes") or several, "how many nodes there are", "nodes"
-    if not formula and (devices or "nodes" in columns):
+        filled_nodes = f"ceil({devices}/{per_node})" if devices and per_node else ""
+        formula, lacks, hint = nodes or filled_nodes, "how many nodes there are", "nodes"
+    if not formula and (devices or nodes):
         what = f"'{name}' is the rate of one {'device' if header.level == 'workers' else 'node'}"
         hint = f"a column such as {hint}, or --let {hint}=8"
         raise TableError(f"{what}, and nothing shows {lacks}", hint=hint)

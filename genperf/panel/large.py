@@ -274,7 +274,7 @@ def read_large(large: LargeSource, roles: Roles) -> AggregatedTable:
     aggregation, unused = _aggregation(large, roles)
     summary = large.summarise(aggregation)
     summarised = replace(roles, repeat="", failures=FailureRule())
-    checked = assemble(_cells(large.name, summary, aggregation), summarised)
+    checked = assemble(_cells_of_summary(large.name, summary, aggregation), summarised)
     frame = _one_row_each(large, aggregation, summary, checked)
     rows, configurations = counted(int(frame[REPEATS].sum()), "row"), counted(len(frame), "configuration")
     text = f"{rows} summarised as {configurations} while reading"
@@ -315,21 +315,23 @@ def _aggregation(large: LargeSource, roles: Roles) -> tuple[Aggregation, list[st
     ]
 
 
-def _cells(name: str, summary: pd.DataFrame, aggregation: Aggregation) -> Source:
-    """Return the cells to check: a row for the runs of a configuration that are good, failed, or cannot be used."""
-    middle = summary[aggregation.value].to_numpy(dtype=float, na_value=np.nan)
+def _cells_of_summary(name: str, summary: pd.DataFrame, aggregation: Aggregation) -> Source:
+    """Return the cells to check: for each configuration a row of its good runs, of its failed and its unusable ones.
+
+    The cell of the measured column is the median of good runs, the word for a failure, or the first unusable cell;
+    `Source.counts` has how many rows of the file each row stands for.
+    """
+    median = summary[aggregation.value].to_numpy(dtype=float, na_value=np.nan)
     # `assemble` divides the work by the speed, and the median is of the time of a unit of work.
-    good = 1.0 / middle if aggregation.inverse else middle
-    blocks = []
-    for kind, cells in (("_repeats", good), ("_failed", FAILED), ("_unusable", summary["_example"])):
-        needed = summary[[*aggregation.keys, *([aggregation.weight] if aggregation.weight else [])]]
-        needed = with_columns(
-            needed, {aggregation.value: cells, PLACE: np.arange(len(needed), dtype=float), "rows": summary[kind]}
-        )
-        blocks.append(needed[needed["rows"] > 0].astype({aggregation.value: object}))
-    both = pd.concat(blocks).sort_values(PLACE, kind="stable")
-    counts = both.pop("rows").to_numpy(dtype=np.int64)
-    return replace(source_of_frame(name, both, "configuration"), counts=counts)
+    good = 1.0 / median if aggregation.inverse else median
+    configurations = summary[[*aggregation.keys, *([aggregation.weight] if aggregation.weight else [])]]
+    place, blocks = np.arange(len(summary), dtype=float), []
+    for count, cells in (("_repeats", good), ("_failed", FAILED), ("_unusable", summary["_example"])):
+        block = with_columns(configurations, {aggregation.value: cells, PLACE: place, "rows": summary[count]})
+        blocks.append(block[block["rows"] > 0].astype({aggregation.value: object}))
+    rows = pd.concat(blocks).sort_values(PLACE, kind="stable")
+    counts = rows.pop("rows").to_numpy(dtype=np.int64)
+    return replace(source_of_frame(name, rows, "configuration"), counts=counts)
 
 
 def _one_row_each(large: LargeSource, aggregation: Aggregation, summary: pd.DataFrame, checked: Table) -> pd.DataFrame:

@@ -209,16 +209,16 @@ def _of_factor(factor: Factor) -> _Rules:
 
 
 def _of_median(median: Median, factors: Sequence[Factor]) -> _Rules:
-    kinds = [not isinstance(v, str) for v in median.values]
-    alike = kinds == [f.numeric for f in factors]
-    yield not alike, "table.medians: the measured configurations do not match the factors"
+    """Yield whether a measured configuration breaks a rule, with what is wrong then."""
+    numeric = [not isinstance(v, str) for v in median.values]
+    yield numeric != [f.numeric for f in factors], "table.medians: the measured configurations do not match the factors"
     ordered = 0.0 < median.lowest <= median.value <= median.highest and median.repeats >= 1
     yield not ordered, "table.medians: what was measured of a configuration is not a range above zero"
     for factor, value in zip(factors, median.values, strict=True):
         room = ROUNDING * max(abs(factor.lower), abs(factor.upper))
-        is_level = value in factor.levels
-        inside = is_level if isinstance(value, str) else factor.lower - room <= value <= factor.upper + room
-        yield not inside, f"table.medians: '{value}' is outside of what was measured of '{factor.name}'"
+        in_range = not isinstance(value, str) and factor.lower - room <= value <= factor.upper + room
+        measured = value in factor.levels if isinstance(value, str) else in_range
+        yield not measured, f"table.medians: '{value}' is outside of what was measured of '{factor.name}'"
 
 
 def _of_member(member: MemberRecord, schema: Schema, discrepancies: Sequence[Discrepancy]) -> _Rules:

@@ -407,7 +407,10 @@ def _aim(search: Search, task: _Task) -> str:
 
 
 def _search_of(result: FitResult, task: _Task, group: Group) -> tuple[Search, StepWork, bool]:
-    """Return the search of one model, the work of a step, and whether the most throughput is the aim unasked."""
+    """Return the search of one model, the work of a step, and whether the aim is the most throughput by default.
+
+    It is where nothing else is asked and steps may differ in their work: the shortest step is not the best one then.
+    """
     columns = model_names(task.over, result.schema)
     axes = read_grid({columns[name]: values for name, values in task.over.items()})
     result = answering(result, axes)
@@ -416,17 +419,18 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> tuple[Search, St
     constraints = [in_model_names(text, schema) for text in task.where]
     constraints += capacity_constraints(goal.capacity, schema, result.further)
     constraints += [] if goal.budget is None else [f"cost <= {goal.budget!r}"]
-    texts = {name: text for name, text in asdict(task.job).items() if name in FORMULAS and isinstance(text, str)}
-    job = replace(task.job, **{name: in_model_names(text, schema) for name, text in texts.items()})
+    formulas = {name: text for name, text in asdict(task.job).items() if name in FORMULAS and isinstance(text, str)}
+    job = replace(task.job, **{name: in_model_names(text, schema) for name, text in formulas.items()})
     step = result.panel.within(group).work_of_step(job.work)
     work = step.proportional
     aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
     space = checked_space(axes, schema, [*constraints, *aims, *job.formulas], group)
-    # Where steps may differ in their work, the shortest is not the best.
-    read = frozenset() if work is None else names_in(work)
-    varies = work is not None and (schema.target.throughput or read & space.varied or (group and not read))
-    chosen = bool(varies) and not aims and not job.sized and goal.deadline is None
-    if chosen:
+    factors_of_work = frozenset() if work is None else names_in(work)
+    work_varies = work is not None and (
+        schema.target.throughput or factors_of_work & space.varied or (group and not factors_of_work)
+    )
+    by_default = bool(work_varies) and not aims and not job.sized and goal.deadline is None
+    if by_default:
         goal = replace(goal, maximize="throughput")
     if goal.maximize is not None:
         minimize = f"-({goal.maximize})"
@@ -434,7 +438,7 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> tuple[Search, St
     by_work = bool(schema.target.throughput) or "throughput" in aim
     per_unit = not job.sized and by_work and work is not None
     problem = read_problem(Vocabulary(result, space, step), constraints, aim, job, per_unit=per_unit)
-    return Search(result, space, problem, task.interval, goal), step, chosen
+    return Search(result, space, problem, task.interval, goal), step, by_default
 
 
 def _notes_of(

@@ -119,7 +119,11 @@ def melted(source: Source, named: Collection[str]) -> Source:
 def _stacked(
     source: Source, key: str, keys: Sequence[Any], values: Mapping[str, Mapping[Any, str]], remark: str = ""
 ) -> Source:
-    """Return a row for each of some keys, in a column `key`, beside the cells of the columns that the values have."""
+    """Return a table made long: each row once for each of some keys, which a column `key` has.
+
+    The `values` are the new columns, each with the column of the wide table that holds it for a key. The other columns
+    are repeated, and rows in which no new column has a cell are left out.
+    """
     melting = [column for of_value in values.values() for k in keys if (column := of_value.get(k)) is not None]
     height = len(source)
     long = source.take(np.repeat(np.arange(height), len(keys)))
@@ -127,8 +131,8 @@ def _stacked(
     cells[key] = np.array([*keys] * height, dtype=object)
     headers, measured, empty = {}, np.zeros(len(long), dtype=bool), np.full(height, "", dtype=object)
     for value, columns in values.items():
-        beside = [source.columns[columns[k]] if k in columns else empty for k in keys]
-        cells[value] = np.array(beside, dtype=object).T.reshape(-1)
+        by_key = [source.columns[columns[k]] if k in columns else empty for k in keys]
+        cells[value] = np.array(by_key, dtype=object).T.reshape(-1)
         headers[value] = np.array([columns.get(k, "") for k in keys] * height, dtype=object)
         measured |= filled(cells[value])
     column_list = listed([f"'{column}'" for column in melting], 4)
@@ -574,13 +578,16 @@ def _placed(names: Sequence[str]) -> Callable[[str], Taken | None]:
     most: dict[int, int] = {}
     for nodes, _, devices in (match.groups() for match in matches):
         most[int(nodes)] = max(most.get(int(nodes), 0), int(devices))
-    # One node may be that of a baseline, of fewer devices.
+    # Devices that grow as the nodes do are those of all nodes. One node may be that of a baseline, of fewer devices.
     several = {*most} - {0, 1}
-    each = {most[nodes] / nodes for nodes in several}
-    grows = len(each) == 1 and (most.get(1) in each or (max(most.get(1, 0), *each) in each and len(several) > 1))
+    per_node = {most[nodes] / nodes for nodes in several}
+    grows = len(per_node) == 1 and (
+        most.get(1) in per_node or (max(most.get(1, 0), *per_node) in per_node and len(several) > 1)
+    )
     of_all = grows and not any(match["by"] for match in matches)
 
     def read(name: str) -> Taken | None:
+        """Return the nodes and the devices of each that a name holds, and the rest of it; None without such a pair."""
         name = _LETTERS_FIRST.sub(r"\1n\2g", name)
         match = _PLACED.search(name)
         if match is None or not int(match[1]):
