@@ -25,7 +25,7 @@ from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, numbers
 from genperf.table.opened import understood
 from genperf.vocabulary.headers import RELATIVE, header_of
-from genperf.vocabulary.names import plain_name
+from genperf.vocabulary.names import WAYS, meant_by, plain_name
 
 
 def legend_of(source: Source, derived: Collection[str] = (), mapping: Mapping[str, str] | None = None) -> Legend:
@@ -204,7 +204,14 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         opened = self.meant(at, want) if self.source.tables else self
         if not at and want is None:
             return opened
-        source, legend = opened.source, legend_of(opened.source, self.given.derived, self.mapping)
+        source, given = opened.source, self.given
+        meanings = {meant_by(name): name for name in source.columns}
+        of_devices = any((h := header_of(name)).shared and h.level == "workers" for name in source.columns)
+        if of_devices and "nodes" in meanings and meanings.keys().isdisjoint({"workers", "devices_per_node", *WAYS}):
+            # Where rates are those of one device, the question may say how many devices a node has.
+            inside = {name: text for name, text in at.items() if meant_by(name) == "devices_per_node"}
+            given = replace(given, derived={**inside, **given.derived})
+        legend = legend_of(source, given.derived, self.mapping)
         requested = in_columns(legend, at)
         want = requested.wanted or (None if want is None else wanted_name(want, legend))
         for key, text in requested.at.items() if not self.given.columns else ():
@@ -215,7 +222,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             if rows.any() and not rows.all() and all(map(SCALED.fullmatch, texts)):
                 left_out = step(f"{counted(int((~rows).sum()), 'row')} left out that are not of {column}={text}")
                 source = replace(source.take(np.flatnonzero(rows)), steps=(*source.steps, left_out))
-        return replace(opened, source=source, at=requested.at, want=want, notes=requested.notes)
+        return replace(opened, source=source, given=given, at=requested.at, want=want, notes=requested.notes)
 
     @cached_property
     def legend(self) -> Legend:

@@ -155,7 +155,7 @@ class Reading(Struct, eq=False, dict=True):
     def rate_of_tokens(self) -> str | None:
         """The likeliest measured rate of tokens; None without one."""
         measured = (self.columns[name] for name in self.quantities if name in self.columns)
-        return next((column.name for column in measured if column.header.counted == "tokens"), None)
+        return next((column.name for column in measured if column.header.counted.endswith("tokens")), None)
 
     @property
     def synonyms(self) -> dict[str, dict[str, dict[str, str]]]:

@@ -29,6 +29,10 @@ _RATES, _TIMES, _QUANTITIES = (frozenset(words_of(f"headers.{kind}")) for kind i
 _LEFT = frozenset(words_of("headers.left"))
 #: `×10³ tokens/s` are `k tokens/s`.
 _MULTIPLES = {word: multiple for multiple, spelled in section("multiples").items() for word in spelled}
+#: `Tokens/s (M)`: millions of them.
+_MULTIPLE_BEHIND = re.compile(
+    rf"(?P<rate>.+\S)\s*[(\[](?:in )?(?P<multiple>[kKMB]|{'|'.join(map(re.escape, _MULTIPLES))})[)\]]"
+)
 #: Behind a word for a time: what is chosen, and counts of steps.
 _CHOSEN_TIME = STEP_WORDS | {*words_of("headers.chosen_time")}
 _UNIT_OF_RATE = {
@@ -116,10 +120,16 @@ def header_of(column: str) -> Header:
     ('rate', '')
     >>> header_of("train/tokens_per_second").counted, header_of("metrics.step_time").of
     ('tokens', 'step')
+    >>> header_of("Tokens/s (M)").counted, header_of("img/s [thousands]").counted
+    ('M tokens', 'k images')
     >>> header_of("Latency in minutes (lower is better)").unit, header_of("x/device/samples_per_sec").shared
     ('min', True)
     """
     text = _without_section(column)
+    if (multiple := _MULTIPLE_BEHIND.fullmatch(text)) and (
+        rate := header_of(f"{multiple['multiple']} {multiple['rate']}")
+    ).kind == "rate":
+        return rate
     path, _, metric = text.rpartition("/")
     at_end = _rate(_sides_of_ratio(metric), []) if path and len(_sides_of_ratio(metric)) > 1 else None
     if at_end is not None and at_end.counted not in DEVICE_WORDS:
@@ -361,6 +371,12 @@ _PER_STEP = re.compile(rf"(?: ?/ ?| per )(?:{'|'.join(sorted(STEP_WORDS))})$")
 _PREFIXED = re.compile(r"([kKMGTP]i?)?(B|o|bytes?|bit|bits|b|FLOPS|FLOP|Flops|W|J|Wh|Hz)(/s|/sec|ps)?")
 #: Behind a number without a blank: so many thousands, millions or billions of whatever the column counts.
 MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+
+
+def in_multiples(counted: str) -> tuple[float, str]:
+    """Return how many of what one unit of a rate counts: an `M tokens` is a million of `tokens`."""
+    multiple, _, plain = counted.partition(" ")
+    return (MULTIPLES[multiple], plain) if plain and multiple in MULTIPLES else (1.0, counted)
 
 
 @lru_cache(maxsize=10_000)

@@ -73,6 +73,16 @@ def test_a_batch_beside_passes_is_that_of_one(batch: str, passes: list[int], sec
     assert answered(of_all, gpus=64)["global_batch"] == 512
 
 
+def test_a_question_says_how_many_devices_a_node_has_and_a_header_how_many_tokens_its_unit_is() -> None:
+    """Of rates of a device beside nodes alone; a million tokens a second for a day are 86.4 thousand million."""
+    of_nodes = RATES.drop(columns="gpus")
+    asked = {"nodes": 16, "gpus_per_node": 8}
+    reply, whole = gp.ask(of_nodes, at=asked).to_dict(), gp.ask(RATES.assign(gpus_per_node=8), at=asked).to_dict()
+    assert reply["throughput"] == pytest.approx(whole["throughput"], rel=0.02)
+    millions = pd.DataFrame({"gpus": [8, 16, 32], "Tokens/s (M)": [0.27, 0.52, 1.0]})
+    assert gp.ask(millions, at={"gpus": 32}, tokens=86.4e9).to_dict()["days"] == pytest.approx(1.0, rel=0.05)
+
+
 @pytest.mark.parametrize("header", ["gpus_per_node", "gpu_num_per_node"])
 def test_devices_are_the_scale_where_nodes_and_their_devices_vary(header: str) -> None:
     """The answers are those of the same table with a column of all devices."""
