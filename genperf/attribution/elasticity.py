@@ -229,32 +229,33 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     measured: dict[str, Any] = {n: [f.lower, f.upper] if f.numeric else f.levels for n, f in factors.items()}
     domain = {name: _domain(factors[name], values) for name, values in {**measured, **within}.items()}
     several = [name for name, values in domain.items() if name in read and len({*values}) > 1]
-    panel, count, follow = result.panel, result.panel.counted, set[str]()
+    panel, count, following = result.panel, result.panel.counted, set[str]()
     if count is not None and count.name in several:
-        # What follows from the count of workers cannot vary beside it.
-        part_of = {column.name: meaning for meaning, column in panel.machine.columns.items()}
+        # What follows from the count of workers, such as the nodes, cannot vary beside it.
+        part_of = {column.name: part for part, column in panel.machine.columns.items()}
         settled = panel.machine.settled({part_of.get(count.name, "workers")})
-        follow = {name for name, meaning in part_of.items() if meaning in settled} & {*several} - {*within, count.name}
-    varying = [name for name in several if name not in follow]
+        following = {name for name, part in part_of.items() if part in settled} & {*several} - {*within, count.name}
+    varying = [name for name in several if name not in following]
     if not varying:
         raise GenperfError("no factor varies over the domain", hint="a wider domain")
     members = thinned(result.members, SOBOL_DRAWS)
     walks = any(m.discrepancy is not None for m in result.members)
 
-    def at_points(points: Array, drawn_too: bool) -> Array:  # (factors, points) → (1 + draws, points)
-        u = dict(zip(varying, points, strict=True))
-        low = np.zeros(points.shape[1])
-        columns = {name: _over(factors[name], values, u.get(name, low)) for name, values in domain.items()}
+    def at_points(points: Array, drawn_too: bool) -> Array:
+        """Return T at points of the unit cube, (factors, points): the prediction's, then each draw's."""
+        u, start = dict(zip(varying, points, strict=True)), np.zeros(points.shape[1])
+        columns = {name: _over(factors[name], values, u.get(name, start)) for name, values in domain.items()}
         if count is not None:
-            after = moved(panel, columns, {name: columns[name] for name in domain if name not in follow})
-            columns |= {name: values for name, values in after.items() if name in follow}
+            after = moved(panel, columns, {name: columns[name] for name in domain if name not in following})
+            columns |= {name: values for name, values in after.items() if name in following}
         drawn = curves_of(result, columns, members).paths if drawn_too or walks else np.empty((0, points.shape[1]))
         # The median of draws that walk costs a sort a row: their mean logarithm stands for it.
         centre = shares(members) @ drawn if walks else np.log(central_times(result.members, columns))
         out = np.vstack([centre, drawn])
         return out if of == "log" else np.exp(out)
 
-    def indices_of(samples: int, drawn_too: bool = True) -> Array:  # of the prediction, and of its draws
+    def indices_of(samples: int, drawn_too: bool = True) -> Array:
+        """Return the first-order and the total indices, (2, 1 + draws, factors): the prediction's, then each draw's."""
         d = len(varying)
         base = qmc.Sobol(2 * d, rng=np.random.default_rng(about.seed), bits=64).random(samples).T.reshape(2, d, samples)
         crossed = np.where(np.eye(d, dtype=bool)[:, :, None], base[1], base[0])
@@ -269,12 +270,12 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
         variance = values[:2].var(axis=(0, 2))
         return np.swapaxes(np.divide(shared, variance, out=np.zeros_like(shared), where=variance > 0.0), 1, 2)
 
-    of_draws = indices_of(samples if walks else min(samples, LEAST_SAMPLES))
+    indices = indices_of(samples if walks else min(samples, LEAST_SAMPLES))
     if samples != LEAST_SAMPLES and not walks:
-        # Draws err together where points are few: those of the prediction alone cost little.
-        of_draws += indices_of(max(samples, LEAST_SAMPLES), False) - of_draws[:, :1]
+        # Draws err together where points are few: they move by the error of the prediction, of which many cost little.
+        indices += indices_of(max(samples, LEAST_SAMPLES), False) - indices[:, :1]
     columns: dict[str, Array] = {}
-    for name, values in zip(("first", "total"), of_draws, strict=True):
+    for name, values in zip(("first", "total"), indices, strict=True):
         lower, upper = quantiles(values[1:], shares(members), ends_of(interval))
         # Draws wander about the centre, which raises the small indices of all of them: an interval reaches as far below
         # the value as above.
@@ -287,7 +288,7 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     ]
     table = pd.DataFrame({"factor": varying, **columns, "over": over})
     notes = [
-        (", ".join(sorted(follow)), "follows from the count of workers"),
+        (", ".join(sorted(following)), "follows from the count of workers"),
         (", ".join(name for name in domain if name in read and name not in several), "held at one value"),
         (", ".join(name for name in domain if name not in read), "without effect in this model"),
     ]

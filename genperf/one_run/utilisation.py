@@ -76,31 +76,35 @@ class Utilisation(Struct, frozen=True):
 
 
 def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
-    """Return the utilisation of a run, by the convention that a stated figure shows within 3 %; none of a plan."""
+    """Return the utilisation of a run: rate·operations/(devices·peak), by each convention of counting operations.
+
+    Without a rate it is that which the run prints or states; a plan has none. The convention is the one by which a
+    stated figure is met within 3 %, or else the first.
+    """
     peak, conventions, notes = run.dense_peak, conventions_of(run), list[str]()
     scale, printed = run.rate / (run.devices * peak), run.printed / peak
     computed = {name: scale * operations for name, (operations, *_) in conventions.items()} if scale else {}
-    by = computed or ({PRINTED: printed} if printed else {STATED: run.stated} if run.stated else {})
-    if not by and is_planned:
+    utilisations = computed or ({PRINTED: printed} if printed else {STATED: run.stated} if run.stated else {})
+    if not utilisations and is_planned:
         return Utilisation(peak=peak, normal=_place_of(run, None))
-    if not by:
+    if not utilisations:
         hint = "76800tok/s, or 400TFLOP/s of a device, or 40%"
         raise GenperfError("nothing measures the speed of the run", hint=hint)
     if run.precision is None and "fp8" in run.device.rates:
         notes.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
-    convention, hfu = next(iter(by)), by.get(HARDWARE) if run.recomputed else None
+    convention, hfu = next(iter(utilisations)), utilisations.get(HARDWARE) if run.recomputed else None
     if claim := (printed if computed else 0.0) or run.stated:
-        nearest = min(by, key=lambda name: abs(by[name] / claim - 1.0))
-        if abs(by[nearest] / claim - 1.0) > SAME:
-            notes.append(_mistake(run, by, claim))
+        nearest = min(utilisations, key=lambda name: abs(utilisations[name] / claim - 1.0))
+        if abs(utilisations[nearest] / claim - 1.0) > SAME:
+            notes.append(_mistake(run, utilisations, claim))
         elif nearest == HARDWARE:
-            hfu = by[HARDWARE]
+            hfu = utilisations[HARDWARE]
             notes.append(f"what the run states ({percent(claim)} %) is HFU: recomputation is counted in it")
         else:
             convention = nearest
     if run.recomputed and not computed:
         notes.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
-    value, place = by[convention], _place_of(run, by[convention])
+    value, place = utilisations[convention], _place_of(run, utilisations[convention])
     less, more = _causes(run, value, place)
     if value > 1.0:
         hint = "; ".join(f"{number}. {cause}" for number, cause in enumerate(more, 1))

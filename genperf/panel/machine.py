@@ -391,9 +391,15 @@ class Machine(Struct, frozen=True, dict=True):
         return frozenset(settled_names)
 
     def refuse_contradictions(self, parts: Parts, given: Parts, where: str | None = None) -> None:
-        """Refuse machines whose given parts cannot be together, with both readings."""
-        # Pairs of numbers that have to be the same, with a text about a row where they differ.
-        pairs = list[tuple[Array, Array, Callable[[int], str]]]()
+        """Refuse machines whose given parts contradict each other, with both readings of the first such row.
+
+            nodes = ⌈devices/devices in each⌉,    devices = product of the ways,    global batch = batch·devices
+
+        Devices may be spread over more nodes than they fill. Without data-parallel ways, which make up the rest, the
+        others have to divide the devices.
+        """
+        #: What is given, what the other parts make of it, and a text about a row where these differ.
+        equations = list[tuple[Array, Array, Callable[[int], str]]]()
 
         def shown(name: str, row: int) -> str:
             return f"{self.called(name)}={parts[name][row]:g}"
@@ -402,14 +408,14 @@ class Machine(Struct, frozen=True, dict=True):
             return lambda row: " and ".join(shown(name, row) for name in names)
 
         # Where only one node was measured, the devices of a full one are supposed, and suppositions contradict nobody.
-        measured = self.fills_nodes and ("devices_per_node" in self.columns or self.columns["nodes"].distinct > 1)
-        held = given.get("devices_per_node", self.size() if measured else None)
-        if {"workers", "nodes"} <= {*given} and held is not None:
-            devices, nodes, inside = given["workers"], given["nodes"], np.broadcast_to(held, given["nodes"].shape)
+        size_known = self.fills_nodes and ("devices_per_node" in self.columns or self.columns["nodes"].distinct > 1)
+        size = given.get("devices_per_node", self.size() if size_known else None)
+        if {"workers", "nodes"} <= {*given} and size is not None:
+            devices, nodes, inside = given["workers"], given["nodes"], np.broadcast_to(size, given["nodes"].shape)
             full = np.ceil(devices / inside - SAME)
             spread = (full <= nodes) & (nodes <= np.maximum(devices, self.fewest_nodes))
             spread &= "devices_per_node" not in given
-            pairs.append((
+            equations.append((
                 nodes, np.where(spread, nodes, np.maximum(full, self.fewest_nodes)),
                 lambda row: f"{both('nodes', 'workers')(row)} are no machine: {nodes[row]:g} nodes of {inside[row]:g} "
                 f"hold {nodes[row] * inside[row]:g}, and {devices[row]:g} fill {full[row]:g}",
@@ -419,7 +425,7 @@ class Machine(Struct, frozen=True, dict=True):
         if "workers" in parts and not {*WAYS}.isdisjoint(given):
             product, devices = _product(parts, ways if "data_parallel" in ways else self.splits), parts["workers"]
             expected = product if "data_parallel" in ways else np.floor(devices / product) * product
-            pairs.append((
+            equations.append((
                 devices, expected,
                 lambda row: f"{' x '.join(shown(way, row) for way in ways)} do not make {shown('workers', row)}: "
                 f"their product is {_product(parts, ways)[row]:g}",
@@ -427,13 +433,13 @@ class Machine(Struct, frozen=True, dict=True):
         if {"batch", "global_batch"} <= {*given}:
             count = parts.get("workers", parts.get("nodes"))
             if count is not None:
-                pairs.append((
+                equations.append((
                     given["global_batch"], given["batch"] * count,
                     lambda row: f"{both('batch', 'global_batch')(row)} contradict each other: "
                     f"{given['batch'][row]:g} on each of {count[row]:g} are {given['batch'][row] * count[row]:g}",
                 ))  # fmt: skip
-        for meaning, expected, text in pairs:
-            wrong = ~np.isclose(meaning, expected, rtol=SAME)
+        for stated, expected, text in equations:
+            wrong = ~np.isclose(stated, expected, rtol=SAME)
             if np.any(wrong):
                 row = int(np.argmax(wrong))
                 raise TableError(text(row), where=where, hint="give one of them, or numbers that agree")

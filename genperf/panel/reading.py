@@ -457,13 +457,14 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
         column, (base, *further) = reading.columns[name], consequence.factors
         proportional = not further and consequence.factors[base] == 1
         if proportional and column.canonical in LEVELS and reading.columns[base].canonical is None:
-            # The question counts in another column, of which a count of the field is a multiple.
+            # The question counts in another column, of which a count of the field is a multiple: that one follows.
             name, base = base, name
             column, consequence = reading.columns[name], Consequence({base: 1})
+        # Two networks that scale alike have proportional columns, of which neither is made from the other.
+        alike = proportional and column.name in before and base in before
         if column.kind:
             column.follows = consequence
-        elif not (proportional and column.name in before and base in before):
-            # Two networks that scale alike are proportional, and neither is made from the other.
+        elif not alike:
             # A data set that grew with the workers goes on to grow with them.
             grown = proportional and column.canonical == "samples" and reading.columns[base].canonical in LEVELS
             is_factor = name in requested or column.role == "ratio" or (column.canonical is not None and not grown)

@@ -663,14 +663,17 @@ def _with_merged_cells(source: Source) -> Source:
 
 
 def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
-    """Read numbers beside units, ±, brackets and footnotes."""
+    """Read the numbers of columns of text, beside units, ±, brackets and footnotes, and note the unit of each column.
+
+    Units are those of the cells, of the caption, or of a column that states them; counts in brackets become columns.
+    """
     words = re.split(r"[\W\d_]+", " ".join(source.columns).lower())
     comma = any(word in words for word in words_of("headers.decimal_comma"))
     # `8gpu.log` is a name that holds a count, and no number with a unit.
     texts = {n: cells for n, cells in source.columns.items() if cells.dtype.kind == "O" and n not in PATHS}
     columns = {name: cells.tolist() for name, cells in texts.items()}
-    first = [cell.strip() for cells in columns.values() for cell in cells[:FIRST_ROWS] if isinstance(cell, str)]
-    points = any("," in text and EUROPEAN_GROUPS.fullmatch(text) for text in first)
+    first_texts = [cell.strip() for cells in columns.values() for cell in cells[:FIRST_ROWS] if isinstance(cell, str)]
+    points = any("," in text and EUROPEAN_GROUPS.fullmatch(text) for text in first_texts)
     read = {n: parsed_column(n, cells, source.delimiter, units.get(n), comma, points) for n, cells in columns.items()}
     # `8 GPUs` in a column `config` is a name that holds a count as well.
     counts = {
@@ -681,9 +684,9 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     stated: dict[str, str] = {}
     if not any(header_of(name).kind for name in source.cells) and (in_caption := units_in(source.caption)[:1]):
         # A number may have a mark beside it, and no unit of its own.
-        unnamed = {n: [*map(parts_of, map(str, cells))] for n, cells in source.cells.items() if meant_by(n) is None}
-        numeric = [n for n, p in unnamed.items() if 2 * sum(q is not None and not q.unit for q in p) > len(p)]
-        stated = dict.fromkeys(numeric, in_caption[0])
+        taken = {n: [*map(parts_of, map(str, cells))] for n, cells in source.cells.items() if meant_by(n) is None}
+        without_unit = {n: sum(parts is not None and not parts.unit for parts in cells) for n, cells in taken.items()}
+        stated = {n: in_caption[0] for n, count in without_unit.items() if 2 * count > len(source)}
     stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
     stated |= _unit_of_rows(source, stating) if stating else {}
     in_brackets = {name: counts_beside(name, columns[name]) or {} for name in parsed}
