@@ -581,8 +581,10 @@ def _physics(table: Table) -> list[Mean]:
             values = values_of(node, table.columns)
             if np.all(np.isfinite(values)) and np.all(values >= 0.0) and values.any():
                 # A coefficient of several terms is named by the first.
-                first = first_term.setdefault(name, term.name)
-                terms.append((term.name if first == term.name else f"{term.name} of {first}", _scaled(node, table)))
+                named_by = first_term.setdefault(name, term.name)
+                terms.append(
+                    (term.name if named_by == term.name else f"{term.name} of {named_by}", _scaled(node, table))
+                )
     if not terms:
         return []
     # An effect is named by its factor and level: `d_zero[3]`.

@@ -412,7 +412,7 @@ def parsed_column(
         values, column_unit = devices, ""
         steps: tuple[Note, ...] = (step(f"{total}: lists of '{name}' replaced by how many they name"),)
     else:
-        parts = {text: taken for text in unique if (taken := parts_of(text)) is not None}
+        parts_by_text = {text: taken for text in unique if (taken := parts_of(text)) is not None}
         medians = {t: value for t in odd if not t.isdecimal() and (value := median_of(t)) is not None}
         # `Two` in a column of GPUs.
         in_letters = {t: _DIGITS[t.lower()] for t in odd if t.lower() in _DIGITS} if meant_by(name) in LEVELS else {}
@@ -421,15 +421,15 @@ def parsed_column(
         durations = {t: v for t, v in seconds if not isinstance(v, str) and (":" not in t or re.search(r"\.\d", t))}
         durations |= _clock_of(name, odd)
         numbers = sum(bool(label(cell)) for cell in cells if not isinstance(cell, str))
-        readable = numbers + sum(unique[t] for t in {**parts, **durations, **medians, **in_letters})
+        readable = numbers + sum(unique[t] for t in {**parts_by_text, **durations, **medians, **in_letters})
         if 2 * readable <= numbers + sum(unique[t] for t in filled):
             return None
-        parts = {text: taken for text, taken in parts.items() if text not in durations}
-        decimal_comma = points or _decimal_comma([taken.number for taken in parts.values()], delimiter, comma)
+        parts_by_text = {text: taken for text, taken in parts_by_text.items() if text not in durations}
+        decimal_comma = points or _decimal_comma([taken.number for taken in parts_by_text.values()], delimiter, comma)
         header = header_of(name)
         of_durations = header.unit if header.kind == "time" and header.unit in ("h", "min") else "s"
         converted = decimal_comma is not None and _converted(
-            name, parts, unique, of_durations if durations else unit, decimal_comma
+            name, parts_by_text, unique, of_durations if durations else unit, decimal_comma
         )
         if not converted or (durations and converted[1] not in (of_durations, "")):
             return None

@@ -254,7 +254,7 @@ def _columns_of_paths(paths: Sequence[str]) -> dict[str, list[str]]:
     for depth, texts in enumerate(itertools.zip_longest(*path_parts, fillvalue="")):
         if len({*texts}) == 1:
             continue
-        if all(depth == len(parts) - 1 for parts in path_parts) and any("." in text for text in texts):
+        if all(depth == len(names) - 1 for names in path_parts) and any("." in text for text in texts):
             columns["file"] = [re.sub(r"(?<!^)\.[^\W\d][^.]*$", "", text) for text in texts]
         else:
             columns["folder" if "folder" not in columns else f"folder {len(columns) + 1}"] = list(texts)
@@ -685,7 +685,7 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     if not any(header_of(name).kind for name in source.cells) and (in_caption := units_in(source.caption)[:1]):
         # A number may have a mark beside it, and no unit of its own.
         taken = {n: [*map(parts_of, map(str, cells))] for n, cells in source.cells.items() if meant_by(n) is None}
-        without_unit = {n: sum(parts is not None and not parts.unit for parts in cells) for n, cells in taken.items()}
+        without_unit = {n: sum(cell is not None and not cell.unit for cell in cells) for n, cells in taken.items()}
         stated = {n: in_caption[0] for n, count in without_unit.items() if 2 * count > len(source)}
     stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
     stated |= _unit_of_rows(source, stating) if stating else {}
