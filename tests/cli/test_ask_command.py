@@ -923,9 +923,8 @@ def test_a_setting_in_the_place_of_a_table_is_one_of_at(shell: Shell) -> None:
 
 def test_levels_that_were_never_measured_together_are_answered() -> None:
     """Series of one run each are no series; the batch of what was asked is that of runs with most of its levels."""
-    rows = [("a", "none", 1, 4, 2800), ("a", "x", 2, 8, 3700), ("a", "y", 2, 8, 4500)]
-    rows += [("b", "none", 1, 4, 2900), ("b", "x", 2, 8, 3900), ("b", "y", 2, 8, 4600), ("c", "none", 1, 4, 2850)]
-    table = pd.DataFrame([*rows, ("c", "x", 2, 8, 3800)], columns=["kernel", "ddp", "gpus", "global_batch", "img/s"])
+    rows = [("a", "none", 1, 4, 2800), ("a", "x", 2, 8, 3700), ("a", "y", 2, 8, 4500), ("b", "none", 1, 4, 2900)]
+    rows += [("b", "x", 2, 8, 3900), ("b", "y", 2, 8, 4600), ("c", "none", 1, 4, 2850), ("c", "x", 2, 8, 3800)]
+    table = pd.DataFrame(rows, columns=["kernel", "ddp", "gpus", "global_batch", "img/s"])
     reply = gp.ask(table, at={"kernel": "c", "ddp": "y", "gpus": 2}).to_dict()
-    assert reply["at"]["global_batch"] == 8
-    assert reply["answers"][0]["value"] == pytest.approx(4550, rel=0.05)
+    assert (reply["at"]["global_batch"], reply["answers"][0]["value"]) == (8, pytest.approx(4550, rel=0.05))
