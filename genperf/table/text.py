@@ -321,11 +321,7 @@ def _tables(records: Sequence[Record], drawn: str) -> list[Titled]:
         else:
             table.append((line, record))
         gap_above = not filled or gap_below
-    for _, table in tables:
-        # Sentences below a table stand in its first column alone.
-        while len(table) > 2 and len(table[0][1]) > 2 and sum(map(bool, table[-1][1])) == 1 and " " in table[-1][1][0]:
-            table.pop()
-    remaining = [(title, table[0][1], with_units(table)) for title, table in tables]
+    remaining = [(title, table[0][1], with_units(_without_notes(table))) for title, table in tables]
     ranked = []
     while remaining:
         chosen = _likeliest([table for *_, table in remaining]) if len(remaining) > 1 else 0
@@ -401,6 +397,14 @@ def _is_section(name: str, below: Sequence[str], first_names: Mapping[str, int])
     """
     begins = not below[0] or _is_number(below[0]) or first_names[below[0]] > 1
     return parts_of(name) is None and begins and sum(map(bool, below)) > 1
+
+
+def _without_notes(table: Sequence[Record]) -> list[Record]:
+    """Return a table without the sentences below it, which stand in its first column alone."""
+    rows = list(table)
+    while len(rows) > 2 and len(rows[0][1]) > 2 and sum(map(bool, rows[-1][1])) == 1 and " " in rows[-1][1][0]:
+        rows.pop()
+    return rows
 
 
 def is_of_scale(cells: Mapping[str, Any], named: bool = True) -> bool:
