@@ -161,15 +161,7 @@ def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
 
 def _configuration(at: tuple[str, ...], columns: Collection[str]) -> dict[str, str]:
     """Read `--at name=value` options; a value alone is the count."""
-    from genperf.cli.options import pairs
-    from genperf.panel.question import SCALE, SEVERAL
+    from genperf.cli.options import pairs, single
+    from genperf.panel.question import SCALE
 
-    named = tuple(text if "=" in text else f"{SCALE}={text}" for text in at)
-    wanted = pairs(named, "--at", columns)
-    for name, text in wanted.items():
-        if SEVERAL.fullmatch(text):
-            raise GenperfError(
-                f"ask answers for one configuration, and {name}={text} is several",
-                hint=f"one value, such as {name}={re.split('[,:]', text)[0]}; predict and optimize take several",
-            )
-    return wanted
+    return single(pairs(tuple(text if "=" in text else f"{SCALE}={text}" for text in at), "--at", columns))

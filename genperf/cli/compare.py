@@ -54,13 +54,14 @@ def compare(
     Each comes with the probability of being the best; changes, and all with a price, with the cost of the same work.
     """
     from genperf import search
-    from genperf.cli.options import configuration, model_or_table, paid_at, training_of
+    from genperf.cli.options import configuration, model_or_table, paid_at, single, training_of
     from genperf.search.compare import bandwidth_of_runs
 
     fitted = model_or_table(model, roles, *at, *filter(None, [over]))
     if over is not None and changes:
         raise click.UsageError("give either --over or --or")
     fitted, wanted = configuration(at, "--at", fitted, bandwidth_of_runs)
+    single(wanted)
     changed = list[dict[str, str]]()
     for text in changes:
         fitted, change = configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted, bandwidth_of_runs)

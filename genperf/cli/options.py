@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,7 +15,7 @@ from genperf.errors import GenperfError, ModelError
 from genperf.facts import Paid, Training
 from genperf.formula.amounts import amount
 from genperf.panel.machine import PARTS
-from genperf.panel.question import SCALE
+from genperf.panel.question import SCALE, SEVERAL
 from genperf.peaks import peak_of
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table.cells import Source
@@ -104,6 +105,18 @@ def configuration(
     for note in requested.notes:
         tell(f"note: {note}", err=True)
     return fitted.blind_by(requested.notes), {**requested.at, **further}
+
+
+def single(at: dict[str, str]) -> dict[str, str]:
+    """Return a configuration of a command that answers for one, each of whose values has to be one."""
+    for name, text in at.items():
+        if SEVERAL.fullmatch(text):
+            what = (
+                f"{click.get_current_context().info_name} answers for one configuration, and {name}={text} is several"
+            )
+            hint = f"one value, such as {name}={re.split('[,:]', text)[0]}; predict and optimize take several"
+            raise GenperfError(what, hint=hint)
+    return at
 
 
 def _numeric(name: str, fitted: Fitted) -> bool:

@@ -79,7 +79,7 @@ def report(
     MODEL is a file of genperf fit. A TABLE (with --time or --quantity and roles, as for fit) is fitted first, and the
     model compared with baselines on what is held out. The page is one file: it needs no network and no server.
     """
-    from genperf.cli.options import capacities, configuration, group_at, one_group, read, refuse_roles
+    from genperf.cli.options import capacities, configuration, group_at, one_group, read, refuse_roles, single
     from genperf.fitting import fit
     from genperf.reporting import View, held_out, page, proposal_page
     from genperf.reporting.proposal import FORMATS
@@ -105,6 +105,7 @@ def report(
         refuse_roles(source)
         fitted, table, checked = with_scaling(load_model(source), roles["scaling"]), None, None
     fitted, wanted = configuration(target, "--at (--target)", fitted)
+    single(wanted)
     if proposal:
         only = group_at(fitted, only, wanted, only=True)
     if only:
