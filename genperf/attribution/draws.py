@@ -268,8 +268,8 @@ def interval_about(
     """Return values and the ends of their intervals over draws, which hold them as in `predict`, shape (3, …).
 
     That of a sum of terms reaches at least half its width to either side: terms that are zero at least err one way in
-    all draws, and so did the value. Of worlds of other laws in the form of `experiments/accuracy/factors_told.py`, with
-    √n or n/(n + 4) beside work that is shared, 88 % of the sums were held with the quantiles alone and 98 with this.
+    all draws, and so did the value. Of the fresh laws of `experiments/accuracy/factors_told.py` 85 % of the sums are
+    held, and 70 were with the quantiles alone.
     """
     lower, upper = quantiles(drawn, weights, levels)
     reach = np.where(of_sums, 0.5 * (upper - lower), 0.0)

@@ -205,9 +205,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         if not at and want is None:
             return opened
         source, given = opened.source, self.given
-        meanings = {meant_by(name): name for name in source.columns}
+        meanings = {*map(meant_by, source.columns)}
         of_devices = any((h := header_of(name)).shared and h.level == "workers" for name in source.columns)
-        if of_devices and "nodes" in meanings and meanings.keys().isdisjoint({"workers", "devices_per_node", *WAYS}):
+        if of_devices and "nodes" in meanings and meanings.isdisjoint({"workers", "devices_per_node", *WAYS}):
             # Where rates are those of one device, the question may say how many devices a node has.
             inside = {name: text for name, text in at.items() if meant_by(name) == "devices_per_node"}
             given = replace(given, derived={**inside, **given.derived})

@@ -28,9 +28,8 @@ MOST_ANCHORS = 600
 #: Pseudo-rows of each kind of member.
 MEMBER_PRIOR = {"work": 1.0, "sum": 1.0, "server": 0.01, "physics": 4.0, "growth": 1.0}
 #: As `LEVEL_SIZE`, of runs of one factor at a time, which do not show what two factors do together: from 3.0 they keep
-#: 1.6, from 1.5 they keep 1.1, and grids of the laws of `experiments/accuracy/factors_told.py` show 0.8. Of 20 worlds
-#: of the tuning laws and 16 of others, changes beyond the range are held in 89 % where 87 were with 1.5, a tenth
-#: wider.
+#: 1.6, from 1.5 they keep 1.1, and grids of the laws of `experiments/accuracy/factors_told.py` show 0.8. A guess
+#: between these, with which intervals beyond the range are a tenth wider than with 1.5.
 APART_SIZE = 1.0
 #: Quantile of |z| of folds that becomes the width of the 90 % interval.
 INSIDE_QUANTILE = 0.92

@@ -81,7 +81,8 @@ class Result(ABC):
     ) -> dict[str, Cells]:
         """Predict as `predict` does, into columns by name: nothing imports pandas for it.
 
-        Groups that the question leaves open and that cannot be predicted are left out; `refused` gets why.
+        Where `refused` is given, groups that the question leaves open and that cannot be predicted are left out, and it
+        gets why.
 
         Examples
         --------
@@ -92,8 +93,7 @@ class Result(ABC):
         >>> result.predict_columns({"workers": [8, 16]})["time"].round(3)
         array([2. , 1.5])
         """
-        fill, notes = isinstance(data, Mapping), [] if refused is None else refused
-        return self._predicted(cells_of(data, self.first.schema), interval, band, fill, notes)
+        return self._predicted(cells_of(data, self.first.schema), interval, band, isinstance(data, Mapping), refused)
 
     @property
     @abstractmethod
@@ -106,7 +106,7 @@ class Result(ABC):
 
     @abstractmethod
     def _predicted(
-        self, source: Source, interval: float, band: Band, fill: bool, refused: list[str]
+        self, source: Source, interval: float, band: Band, fill: bool, refused: list[str] | None
     ) -> dict[str, Cells]:
         """Predict the rows of a source, as `predict_columns` does; `fill` factors that are left open."""
 
@@ -257,7 +257,7 @@ class FitResult(Result, PredictedFrom):
         return replace(self, unheeded=notes) if notes else self
 
     def _predicted(
-        self, source: Source, interval: float, band: Band, fill: bool, refused: list[str]
+        self, source: Source, interval: float, band: Band, fill: bool, refused: list[str] | None
     ) -> dict[str, Cells]:
         return _beside(source, predict(self, source, interval, band, fill), self.predicted_names)
 
@@ -421,7 +421,7 @@ class GroupedResult(Result):
         return next(iter(self.results.values()))
 
     def _predicted(
-        self, source: Source, interval: float, band: Band, fill: bool, refused: list[str]
+        self, source: Source, interval: float, band: Band, fill: bool, refused: list[str] | None
     ) -> dict[str, Cells]:
         """Predict each row by the model of its group; a row that lacks a group column, for every group that fits it."""
         groups = {g: labels(source.columns[g]) for g in self.group if g in source.columns}
@@ -431,9 +431,10 @@ class GroupedResult(Result):
         rows = rows_by_group(groups, len(source.lines))
         every = {key: attempted(predict, self[key], source.take(r), interval, band, fill) for key, r in rows.items()}
         failures = {key: error for key, error in every.items() if isinstance(error, GenperfError)}
-        if failures and (not left_open or len(failures) == len(every)):
+        if failures and (refused is None or not left_open or len(failures) == len(every)):
             raise next(iter(failures.values()))
-        refused += [f"{', '.join(key)} is not predicted: {error.message}" for key, error in failures.items()]
+        if refused is not None:
+            refused += [f"{', '.join(key)} is not predicted: {error.message}" for key, error in failures.items()]
         predictions = [of_group for of_group in every.values() if not isinstance(of_group, GenperfError)]
         places = np.concatenate([rows[key] for key in every if key not in failures])
         if failures:
