@@ -107,21 +107,21 @@ def at_once(expression: Expression, options: FitOptions) -> bool:
 
 
 def batch_of(expression: Expression, medians: Sequence[Table], options: FitOptions) -> Batch:
-    """Put series of equally many configurations into one batch."""
+    """Stack tables of equally many configurations into one batch of least-squares problems T = offset + basis·θ."""
     shape = (len(medians), len(medians[0]))
     columns = {name: np.stack([m.columns[name] for m in medians]) for name in expression.factors}
     measured, weights = np.stack([m.measured for m in medians]), np.stack([m.weights for m in medians])
     names = expression.constant_names
-    zeros = dict.fromkeys(names, 0.0)
-    offset, slopes = evaluate_with_gradient(expression.node, {**columns, **zeros}, names)
+    zero_constants = dict.fromkeys(names, 0.0)
+    offset, slopes = evaluate_with_gradient(expression.node, {**columns, **zero_constants}, names)
     basis = np.stack([np.broadcast_to(slopes.get(name, 0.0), shape) for name in names], axis=2)
     mean = np.sum(weights * measured, axis=1) / np.sum(weights, axis=1)
-    scale = mean[:, None] / basis_sizes(expression, columns, zeros, shape)
-    filled = np.array(np.broadcast_to(offset, shape), dtype=float)
+    scale = mean[:, None] / basis_sizes(expression, columns, zero_constants, shape)
+    constant_part = np.array(np.broadcast_to(offset, shape), dtype=float)
     loss, penalty = loss_named(options.loss), penalty_named(options.penalty, options.strength)
     bounds = tuple(np.array([[c.lower, c.upper] for c in expression.constants], float).T)
     penalised = np.array([c.penalised for c in expression.constants], bool)
-    return Batch(np.ascontiguousarray(basis), filled, measured, weights, scale, loss, penalty, bounds, penalised)
+    return Batch(np.ascontiguousarray(basis), constant_part, measured, weights, scale, loss, penalty, bounds, penalised)
 
 
 def estimate_alike(expression: Expression, tables: Sequence[Table], options: FitOptions) -> list[Ensemble | FitError]:
@@ -141,28 +141,28 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
         residuals = np.log(batch.measured / predicted)
     draws, misfit = _replicates(batch, options.draws)
 
-    def errors_of(series: Index, held: Mask, below: Mask) -> Array:
+    def errors_of(series: Index, at_bounds_of: Mask, below: Mask) -> Array:
         selection = batch.take(series)
         constants = selection.fit(np.where(below, selection.weights, 0.0)[:, None, :])
         errors = np.abs(np.log(selection.predict(constants)[:, 0] / selection.measured))
-        return np.asarray(np.sum(np.where(held, errors, 0.0), axis=1) / held.sum(axis=1))
+        return np.asarray(np.sum(np.where(at_bounds_of, errors, 0.0), axis=1) / at_bounds_of.sum(axis=1))
 
-    looks = look_back(medians, errors_of)
+    look_backs = look_back(medians, errors_of)
     size = np.maximum(np.abs(best), LEAST_COEFFICIENT * batch.scale)
-    flat = undetermined(batch.basis * size[:, None, :] / batch.measured[:, :, None])
-    held = at_bounds(best, batch.bounds, batch.scale)
-    out: list[Ensemble | FitError] = []
+    undetermined_of = undetermined(batch.basis * size[:, None, :] / batch.measured[:, :, None])
+    at_bounds_of = at_bounds(best, batch.bounds, batch.scale)
+    ensembles: list[Ensemble | FitError] = []
     for i, table in enumerate(tables):
         if not np.isfinite(cost[i]):
-            out.append(no_values())
+            ensembles.append(no_values())
             continue
         status = Status(options.solver, float(cost[i]), True, 1, 1, 1)
-        at_bound, unknown = expression.named(held[i]), expression.named(flat[i])
-        member = Member(expression, best[i], draws[i], 1.0, status, at_bound, unknown)
-        spread = spread_of(table, float(misfit[i]), residuals[i], best.shape[1], looks[i])
-        ensemble = of_one(member, spread, looks[i], options, options.strength)
-        out.append(replace(ensemble, fitted=(predicted[i], batch.measured[i])))
-    return out
+        bounded, undetermined_names = expression.named(at_bounds_of[i]), expression.named(undetermined_of[i])
+        member = Member(expression, best[i], draws[i], 1.0, status, bounded, undetermined_names)
+        spread = spread_of(table, float(misfit[i]), residuals[i], best.shape[1], look_backs[i])
+        ensemble = of_one(member, spread, look_backs[i], options, options.strength)
+        ensembles.append(replace(ensemble, fitted=(predicted[i], batch.measured[i])))
+    return ensembles
 
 
 # The tasks of a fleet have one; of a large table it is large, and no more are kept.

@@ -276,25 +276,28 @@ class _Parts(Struct, frozen=True, eq=False):
         return out
 
     def enlarged(
-        self, first: Sequence[Candidate], bases: Sequence[Expression], offered: Sequence[Interaction] = ()
+        self, candidates: Sequence[Candidate], bases: Sequence[Expression], offered: Sequence[Interaction] = ()
     ) -> dict[int, Candidate]:
-        """Let expressions grow, or learn their constants' sizes, until one with more terms errs more; by identity."""
-        out: dict[int, Candidate] = {}
-        fitted = {id(candidate.expression): candidate for candidate in first}
+        """Add interactions to fitted expressions, or learn their constants' sizes, until one with more terms errs more.
+
+        Returned are the candidates by `id` of the expression that each enlarges.
+        """
+        enlarged_by_base: dict[int, Candidate] = {}
+        fitted = {id(candidate.expression): candidate for candidate in candidates}
         for base in bases:
-            alone = fitted.get(id(base))
-            if alone is None:
+            fit_of_base = fitted.get(id(base))
+            if fit_of_base is None:
                 continue
-            growing = GrowthProblem(base, alone.problem, offered, self.table)
-            grown = grow(growing, alone.sets[:, 0], self.rows)
+            growing = GrowthProblem(base, fit_of_base.problem, offered, self.table)
+            grown = grow(growing, fit_of_base.sets[:, 0], self.rows)
             with np.errstate(all="ignore"):
                 predicted = np.vstack([tree.problem.predict(tree.constants[None, :]) for tree in grown])
-            of_all_rows, sets = grown[0], grown[0].constants[None, None, :]
-            judged = self._judged(growing.expression(of_all_rows), of_all_rows.problem, sets, predicted)
-            out[id(base)] = replace(judged, robust=True)
-            if judged.error > min(c.error for c in out.values()) * (1.0 + WORSE_ERROR):
+            tree_of_all_rows, sets = grown[0], grown[0].constants[None, None, :]
+            candidate = self._judged(growing.expression(tree_of_all_rows), tree_of_all_rows.problem, sets, predicted)
+            enlarged_by_base[id(base)] = replace(candidate, robust=True)
+            if candidate.error > min(c.error for c in enlarged_by_base.values()) * (1.0 + WORSE_ERROR):
                 break
-        return out
+        return enlarged_by_base
 
     def _fit(self, expression: Expression, problem: Problem, starts: Array) -> Candidate | None:
         """Fit every part of the rows from several starts, (parts, starts, n), and predict what each holds out."""

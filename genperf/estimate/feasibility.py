@@ -196,27 +196,27 @@ class _Outcomes(Struct, frozen=True, eq=False, dict=True):
 
 
 def _outcomes(table: Table) -> _Outcomes:
-    """Return the distinct configurations of a table; one that succeeded and failed is there twice."""
-    middle = table.medians()
+    """Return the distinct configurations that succeeded, then those that failed, with their measured memory or NaN."""
+    medians = table.medians()
     factors = (*table.numeric, *table.categorical)
-    once = table.failures[[f.name for f in factors]].drop_duplicates()
+    failed = table.failures[[f.name for f in factors]].drop_duplicates()
     columns = {
-        f.name: np.concatenate([middle.columns[f.name], once[f.name].to_numpy(dtype=float if f.numeric else object)])
+        f.name: np.concatenate([medians.columns[f.name], failed[f.name].to_numpy(dtype=float if f.numeric else object)])
         for f in factors
     }
-    failures = len(table.failures)
+    failures, succeeded = len(table.failures), len(medians)
     chance = 0.0 if table.lacked_memory else _rounded(BY_CHANCE**failures)
-    succeeded, measured = len(middle), np.full(len(middle) + len(once), np.nan)
-    # The memory is that of the table, or of one beside it.
-    beside = next((near for near in (table, *table.further.values()) if near.target.unit in MEMORY_UNITS), None)
-    if beside is not None:
-        medians = beside.medians()
-        names = [name for name in columns if name in medians.columns]
-        both = (columns, medians.columns)
-        rows, measured_rows = (list(zip(*(of[name].tolist() for name in names), strict=True)) for of in both)
-        memory = dict(zip(measured_rows, medians.measured, strict=True))
-        measured[:succeeded] = [memory.get(row, np.nan) for row in rows[:succeeded]]
-    return _Outcomes(factors, columns, np.arange(len(measured)) < succeeded, measured, failures, chance)
+    memory = np.full(len(medians) + len(failed), np.nan)
+    quantities = (table, *table.further.values())
+    measures_memory = next((quantity for quantity in quantities if quantity.target.unit in MEMORY_UNITS), None)
+    if measures_memory is not None:
+        of_memory = measures_memory.medians()
+        names = [name for name in columns if name in of_memory.columns]
+        memory_rows = zip(*(of_memory.columns[name].tolist() for name in names), strict=True)
+        memory_at = dict(zip(memory_rows, of_memory.measured, strict=True))
+        rows = zip(*(columns[name][:succeeded].tolist() for name in names), strict=True)
+        memory[:succeeded] = [memory_at.get(row, np.nan) for row in rows]
+    return _Outcomes(factors, columns, np.arange(len(memory)) < succeeded, memory, failures, chance)
 
 
 def _likelihood(signs: Array, margin: Array) -> tuple[Array, Array]:
@@ -301,27 +301,32 @@ def _by_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | N
     if MODELS["transformer-memory"].missing(factors) or not runs.columns:
         return None
     try:
-        parts = _part_sizes(factors)
+        size_formulas = _part_sizes(factors)
     except ModelError:
         return None  # a word of a switch that is not known
     rows = len(runs.succeeded)
-    sizes = np.array([np.broadcast_to(evaluate(node, runs.columns), rows) for node in parts.values()], float)
+    sizes = np.array([np.broadcast_to(evaluate(node, runs.columns), rows) for node in size_formulas.values()], float)
     if not np.all(np.isfinite(sizes)) or np.any(sizes < 0.0) or not np.all(sizes.sum(axis=0) > 0.0):
         return None
     # The prior is about the known bytes of each part, or about equal shares, in the unit of the measured memory.
     if factors.has("parameters"):
         tokens = {"tokens": 1.0 if factors.has("sequence") else SUPPOSED_SEQUENCE}
-        scales = np.array([PARTS[name].per_size * tokens.get(PARTS[name].of, 1.0) for name in parts])
+        scales = np.array([PARTS[name].per_size * tokens.get(PARTS[name].of, 1.0) for name in size_formulas])
     else:
-        scales = np.array([1.0 / _geometric_mean(of_part[of_part > 0.0]) for of_part in sizes])
+        scales = np.array([1.0 / _geometric_mean(sizes_of_part[sizes_of_part > 0.0]) for sizes_of_part in sizes])
     measured = runs.measured[np.isfinite(runs.measured)]
     scales = scales * _geometric_mean(measured) / _geometric_mean(scales @ sizes)
-    law = _MemoryLaw(np.log(np.maximum(sizes * scales[:, None], 1e-300)), list(parts), factors, runs)
+    law = _MemoryLaw(np.log(np.maximum(sizes * scales[:, None], 1e-300)), list(size_formulas), factors, runs)
     theta, log_s, c, _, beta, gamma, delta = law.split(law.solved(np.ones(rows)))
     kappa, likelihood = runs.calibrated(lambda train: law.margins(law.solved(train.astype(float)))[0])
     sharpness = float(np.exp(log_s[0])) * kappa
-    amounts = [_rounded(float(amount)) for amount in scales * np.exp(theta)]
-    formula = render(chain("add", [call("multiply", a, node) for a, node in zip(amounts, parts.values(), strict=True)]))
+    amounts = [_rounded(float(factor)) for factor in scales * np.exp(theta)]
+    formula = render(
+        chain(
+            "add",
+            [call("multiply", amount, node) for amount, node in zip(amounts, size_formulas.values(), strict=True)],
+        )
+    )
     if len(formula) > MAX_CHARACTERS:
         return None
     margin = sharpness * np.concatenate([c, beta, delta - gamma])

@@ -30,7 +30,10 @@ def estimate(
     choice: Choice = "search",
     growth: GrowthRules = NO_GROWTH,
 ) -> Ensemble:
-    """Fit the best of some expressions to a table."""
+    """Fit some expressions to a table, and return the one with the least error on held-out rows.
+
+    `affordable` first leaves out those with too many constants for the table; one that is linear is solved directly.
+    """
     medians = table.medians()
     usable, notes = affordable(expressions, len(medians), choice)
     if len(usable) == 1 and at_once(usable[0], options):
@@ -121,6 +124,6 @@ def _better_at_the_largest(
     simplest = best_of([c for c in candidates if c.expression.freedom == fewest])
     simple = _fitted(simplest, medians, options, seed)
     # Errors at the largest scales, predicted from the smaller ones; 0 where there are too few scales.
-    looked_back = [[e.error for e in at_the_largest(law.look_back(medians))] or [0.0] for law in (simple, best)]
-    simple_error, best_error = map(np.mean, looked_back)
+    evidence = (at_the_largest(law.look_back(medians)) for law in (simple, best))
+    simple_error, best_error = (np.mean([scale.error for scale in scales] or [0.0]) for scales in evidence)
     return simple if simple_error < best_error else best

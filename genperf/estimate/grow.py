@@ -259,7 +259,7 @@ def polish_folds(growing: GrowthProblem, folds: Sequence[GrownFold]) -> list[Gro
     m = len(folds[0].polished)
     starts = [np.vstack([fold.constants, np.concatenate([fold.polished, fold.constants[m:]])]) for fold in folds]
     if any(fold.interactions.size for fold in folds):
-        ends = [polish(fold.problem, two, None, ROUGHLY) for fold, two in zip(folds, starts, strict=True)]
+        ends = [polish(fold.problem, pair, None, ROUGHLY) for fold, pair in zip(folds, starts, strict=True)]
         best = [end.constants[end.cost.argmin()] for end in ends]
     else:
         # The folds of one expression, which differ in their weights and sizes only, are one batch.

@@ -52,11 +52,12 @@ class FitOptions(Struct, frozen=True, dict=True):
 
     @cached_property
     def request(self) -> str:
-        """All options as one line of text, which the model file keeps."""
+        """All options as one line of text, `loss=log … fix={a: 1.0, b: 2.0}`, which the model file keeps."""
         # Requests of earlier versions have no hints.
         options = {name: getattr(self, name) for name in self.__struct_fields__ if name != "hints" or self.hints}
-        pairs = {"fix": self.fix, **({"hints": self.hints} if self.hints else {})}
-        options |= {n: f"{{{', '.join(f'{k}: {of[k]}' for k in sorted(of))}}}" for n, of in pairs.items()}
+        for name in {"fix", "hints"} & options.keys():
+            pairs = ", ".join(f"{key}: {value}" for key, value in sorted(options[name].items()))
+            options[name] = f"{{{pairs}}}"
         return " ".join(f"{name}={value}" for name, value in options.items())
 
     @property

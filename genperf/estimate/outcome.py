@@ -240,19 +240,19 @@ def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions,
     """Estimate the errors of a fit's predictions: draws of the constants, resampled rows, residuals, look back."""
     expression, problem, best = fitted.expression, fitted.problem, fitted.constants
     counts = resampled(len(medians), min(options.draws, RESAMPLES))
-    form, looks = fitted.form(medians), fitted.look_back(medians)
+    form, look_backs = fitted.form(medians), fitted.look_back(medians)
     misfit = held_out_misfit(problem, fitted.refit(counts), counts)
-    spread = spread_of(table, misfit, fitted.residuals, best.size, looks)
+    spread = spread_of(table, misfit, fitted.residuals, best.size, look_backs)
     errors = form * features(positions(medians.factors, medians.columns))
     draws = in_single_precision(fitted.drawn(options.draws, errors, spread.misfit))
     spread = replace(spread, form=min(form, spread.misfit))
-    unknown = {name for phase in fitted.parts for name in phase.unidentified}
-    unknown |= set() if fitted.held.all() else set(unidentified(problem, expression, best, fitted.held))
-    undetermined = tuple(name for name in expression.constant_names if name in unknown)
-    held = expression.named(at_bounds(best, (problem.lower, problem.upper), problem.scale))
+    undetermined_names = {name for phase in fitted.parts for name in phase.unidentified}
+    undetermined_names |= set() if fitted.held.all() else set(unidentified(problem, expression, best, fitted.held))
+    undetermined = tuple(name for name in expression.constant_names if name in undetermined_names)
+    bounded = expression.named(at_bounds(best, (problem.lower, problem.upper), problem.scale))
     named, status = named_by_factors(expression, best), fitted.status(options.solver)
-    member = Member(named, best, draws, 1.0, status, held, undetermined)
-    return replace(of_one(member, spread, looks, options, problem.penalty.strength), notes=tuple(notes))
+    member = Member(named, best, draws, 1.0, status, bounded, undetermined)
+    return replace(of_one(member, spread, look_backs, options, problem.penalty.strength), notes=tuple(notes))
 
 
 def _with_the_constant(problem: Problem, sets: Array, place: int, misfit: float, tempered: float) -> Array:
@@ -301,16 +301,16 @@ def _redrawn(problem: Problem, sets: Array, held: Mask | bool = False, form: Arr
         residuals = np.log(problem.measured / problem.predict(sets)[:1].mean(axis=0))
     residuals = np.where(np.isfinite(residuals), residuals, 0.0)
     _, curvature = problem.derivatives(sets[:1])
-    pull = np.where(problem.penalised, problem.penalty.strength * (1.0 - problem.penalty.l1_share), 0.0)
+    penalty_curvature = np.where(problem.penalised, problem.penalty.strength * (1.0 - problem.penalty.l1_share), 0.0)
     free = ~(np.zeros(n, bool) | held) & (sets[0] > problem.lower) & (sets[0] < problem.upper)
     inverse = np.linalg.pinv(curvature[0][np.ix_(free, free)], hermitian=True)
-    used = float(np.clip(free.sum() - np.diag(inverse) @ pull[free], 0.0, free.sum()))
-    left = max(len(rows) - used, LEAST_ERROR_FREEDOM * len(rows))
-    sd = np.sqrt(np.sum((weight * residuals**2)[rows]) / left)
+    used_freedom = float(np.clip(free.sum() - np.diag(inverse) @ penalty_curvature[free], 0.0, free.sum()))
+    freedom = max(len(rows) - used_freedom, LEAST_ERROR_FREEDOM * len(rows))
+    sd = np.sqrt(np.sum((weight * residuals**2)[rows]) / freedom)
     rng = np.random.default_rng([CONTENT_SEED, 6])
     noise = np.zeros((count, problem.measured.size))
     # Student's: few residuals say little of their standard deviation.
-    sd *= student_widening(left)
+    sd *= student_widening(freedom)
     if form is not None:
         # The residuals are less than the errors: the constants were fitted to what neighbours have in common.
         noise += rng.standard_normal((count, form.shape[1])) @ form.T
@@ -380,29 +380,32 @@ def last_point_error(medians: Table, name: str, held: Mask) -> float:
 def look_back(medians: Sequence[Table], errors_of: Callable[[Index, Mask, Mask], Array]) -> list[list[Evidence]]:
     """Predict the largest scales of each extrinsic factor from those below each, the largest of all first.
 
+    Returned is the evidence of each table: with n = 1, 2, 4, 8 the error at 8 predicted from 1–4, then at 4 from 1–2.
     `errors_of` gets the places of the tables that have such a scale, the rows that are held out at it, and those below.
     """
-    out: list[list[Evidence]] = [[] for _ in medians]
+    evidence: list[list[Evidence]] = [[] for _ in medians]
     for factor in (f for f in medians[0].numeric if f.role == "extrinsic"):
         values = np.stack([m.columns[factor.name] for m in medians])
         below = np.ones(values.shape, bool)
-        for number, fewest in enumerate(SCALES_BELOW):
+        for step, fewest in enumerate(SCALES_BELOW):
             scale = np.max(values, axis=1, where=below, initial=0.0)
-            held, below = values == scale[:, None], values < scale[:, None]
-            before = np.max(values, axis=1, where=below, initial=0.0)
+            at_scale, below = values == scale[:, None], values < scale[:, None]
+            scale_before = np.max(values, axis=1, where=below, initial=0.0)
             ascending = np.sort(np.where(below, values, scale[:, None]), axis=1)
-            few = np.sum(values > scale[:, None], axis=1) < FEW_RUNS
-            judged = np.flatnonzero((np.sum(np.diff(ascending) > 0.0, axis=1) >= fewest) & (before > 0.0) & few)
+            few_beyond = np.sum(values > scale[:, None], axis=1) < FEW_RUNS
+            judged = np.flatnonzero(
+                (np.sum(np.diff(ascending) > 0.0, axis=1) >= fewest) & (scale_before > 0.0) & few_beyond
+            )
             if not judged.size:
                 break
             with np.errstate(all="ignore"):
-                errors = errors_of(judged, held[judged], below[judged])
-                doublings = np.log2(scale[judged] / before[judged])
+                errors = errors_of(judged, at_scale[judged], below[judged])
+                doublings = np.log2(scale[judged] / scale_before[judged])
             for i, error, distance in zip(judged.tolist(), errors.tolist(), doublings.tolist(), strict=True):
                 if math.isfinite(error):
-                    last = None if number else last_point_error(medians[i], factor.name, held[i])
-                    out[i].append(Evidence(factor.name, float(scale[i]), distance, error, last))
-    return out
+                    naive_error = None if step else last_point_error(medians[i], factor.name, at_scale[i])
+                    evidence[i].append(Evidence(factor.name, float(scale[i]), distance, error, naive_error))
+    return evidence
 
 
 def at_the_largest(looks: Sequence[Evidence]) -> tuple[Evidence, ...]:

@@ -39,26 +39,26 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
     """
     fit = _PhaseFit(table, options, seed)
     overlaps = [family_named(name) for name in family.overlaps]
-    chooses = family.name not in overlaps[0].overlaps
-    expressions, phases, notes = fit.parts(overlaps[0] if chooses else family)
+    chooses_overlap = family.name not in overlaps[0].overlaps
+    expressions, phases, notes = fit.parts(overlaps[0] if chooses_overlap else family)
     if not phases:
-        laws = held_at(family.expressions(table.panel), options.fix) if chooses else expressions
+        laws = held_at(family.expressions(table.panel), options.fix) if chooses_overlap else expressions
         alone = estimate(laws, table, options, seed, family.choice)
         return replace(alone, notes=(*notes, *alone.notes))
     # Where the total determines none, why not the first.
     composed = fit.composed(expressions, phases) or [fit.whole(expressions[0], phases)]
-    composition = composed[0] if chooses else _nearest(composed)
-    listed = composed if chooses else [composition]
+    composition = composed[0] if chooses_overlap else _nearest(composed)
+    compositions = composed if chooses_overlap else [composition]
     # No other composition can be clearly nearer to a total that is met.
     exact = _errors(composition).mean() <= CLEAR_GAIN
-    alternatives = [] if exact else fit.overlapped(overlaps[1:] if chooses else overlaps, phases)
-    nearest = _nearest([*listed, *alternatives])
-    composed_nearest = nearest if chooses else composition
-    if nearest is not composed_nearest:
+    alternatives = [] if exact else fit.overlapped(overlaps[1:] if chooses_overlap else overlaps, phases)
+    nearest = _nearest([*compositions, *alternatives])
+    chosen = nearest if chooses_overlap else composition
+    if nearest is not chosen:
         name, error = nearest.expression.family, 100.0 * float(_errors(nearest).mean())
         text = f"with the overlap of '{name}' the composed total has a mean error of {error:.1f} %"
         notes.append(Note(f"{text}: try --model {name}", "overlap"))
-    return estimated(composed_nearest, table, fit.medians, options, [_note(composed_nearest), *notes])
+    return estimated(chosen, table, fit.medians, options, [_note(chosen), *notes])
 
 
 class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
@@ -77,20 +77,20 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
         """Fit the phases to their columns, and write the family's expressions for these phases."""
         columns, notes = self._columns([p for p in self.table.phases if p in family.phases])
         while True:
-            measured = [c.phase for c in columns]
-            written = family.expressions(self.table.panel, measured)
-            expressions = held_at(written, self.options.fix)
+            measured = [column.phase for column in columns]
+            written_expressions = family.expressions(self.table.panel, measured)
+            expressions = held_at(written_expressions, self.options.fix)
             for column in columns:
                 expressions = self._by_its_column(column, family.phases[column.phase], expressions)
-            fitted = [self._part(c, of_phase(expressions[0], family.phases[c.phase])) for c in columns]
-            reasons = {c: why for c, why in zip(columns, fitted, strict=True) if isinstance(why, str)}
+            fitted = [self._part(column, of_phase(expressions[0], family.phases[column.phase])) for column in columns]
+            reasons = {column: why for column, why in zip(columns, fitted, strict=True) if isinstance(why, str)}
             if not reasons:
                 return expressions, [phase for phase in fitted if isinstance(phase, FittedPhase)], notes
             # The terms of a phase depend on the other measured phases, so fit again without those left out.
-            for c, why in reasons.items():
-                text = f"column '{c.name}' is left out, and {c.phase} fitted to the total: {why}"
+            for column, reason in reasons.items():
+                text = f"column '{column.name}' is left out, and {column.phase} fitted to the total: {reason}"
                 notes.append(Note(text, "phase_left_out"))
-            columns = [c for c in columns if c not in reasons]
+            columns = [column for column in columns if column not in reasons]
 
     def _columns(self, phases: Collection[str]) -> tuple[list[PhaseTimes], list[Note]]:
         """Read the columns of some phases; cells that cannot be used are noted and left out."""
@@ -117,16 +117,16 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
         self, column: PhaseTimes, terms: Collection[str], expressions: Sequence[Expression]
     ) -> list[Expression]:
         """Return the expressions with the law of a phase that predicts its column best, from held-out rows."""
-        sums = [of_phase(expression, terms) for expression in expressions]
-        laws = list(dict.fromkeys(law for law in sums if law is not None))
-        best = sums[0]
+        law_of_expression = [of_phase(expression, terms) for expression in expressions]
+        laws = list(dict.fromkeys(law for law in law_of_expression if law is not None))
+        best = law_of_expression[0]
         if len(laws) > 1 and best is not None:
             informative = np.logical_and.reduce([column.informative(law) for law in laws])
             comparable = column.medians.measured[informative]
             if comparable.all() and comparable.size > max(len(law.constants) for law in laws):
                 medians = column.medians.take(informative)
                 best = best_of(candidates_of(laws, medians, self.options, self.seed)).expression
-        return [expression for expression, law in zip(expressions, sums, strict=True) if law == best]
+        return [expression for expression, law in zip(expressions, law_of_expression, strict=True) if law == best]
 
     def _part(self, column: PhaseTimes, law: Expression | None) -> FittedPhase | str:
         """Fit a phase to its column, or return why it cannot be."""
@@ -141,15 +141,15 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
             return f"it was measured in too few configurations ({len(medians)}) for its {count} constants"
         if not medians.measured.any():
             return FittedPhase(column, law, rows, remark="zero throughout")
-        remark, positive = "", bool(medians.measured.all())
-        if not positive and options.loss not in DEFINED_AT_ZERO:
+        remark, all_positive = "", bool(medians.measured.all())
+        if not all_positive and options.loss not in DEFINED_AT_ZERO:
             options, remark = replace(options, loss="squared"), "zero in places, so by squared errors"
-        problem = problem_of(law, medians, options, self._strength(law, medians) if positive else options.strength)
+        problem = problem_of(law, medians, options, self._strength(law, medians) if all_positive else options.strength)
         solution = solve(problem, options.solver, self.seed)
         # Relative to the mean where some values are zero.
-        judged = problem if positive else replace(problem, measured=np.full(len(rows), problem.measured.mean()))
-        unknown = unidentified(judged, law, solution.constants, np.zeros(count, bool))
-        return FittedPhase(column, law, rows, problem, solution, remark, unknown)
+        judged = problem if all_positive else replace(problem, measured=np.full(len(rows), problem.measured.mean()))
+        undetermined = unidentified(judged, law, solution.constants, np.zeros(count, bool))
+        return FittedPhase(column, law, rows, problem, solution, remark, undetermined)
 
     def _strength(self, law: Expression, medians: Table) -> float:
         """Return λ: the one that is requested, or that with which a law predicts held-out rows best."""
@@ -165,37 +165,38 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
                 out.append(self.whole(expression, parts))
         return out
 
-    def whole(self, expression: Expression, parts: Sequence[FittedPhase]) -> Fitted:
+    def whole(self, expression: Expression, phases: Sequence[FittedPhase]) -> Fitted:
         """Take the phases' constants, and fit the others to the total; a `FitError` where it shows too little."""
-        phase_constants = {name: value for phase in parts for name, value in phase.values.items()}
+        phase_constants = {name: value for phase in phases for name, value in phase.values.items()}
         names = expression.constant_names
         if phase_constants.keys() >= set(names):
-            strength_option = self.options.strength
-            strength = max(strength_option if p.problem is None else p.problem.penalty.strength for p in parts)
-            return Fitted(expression, problem_of(expression, self.medians, self.options, strength), None, parts)
+            default = self.options.strength
+            strength = max(default if p.problem is None else p.problem.penalty.strength for p in phases)
+            return Fitted(expression, problem_of(expression, self.medians, self.options, strength), None, phases)
         remaining = expression.with_fixed({name: value for name, value in phase_constants.items() if name in names})
         affordable([remaining], len(self.medians))
         total = problem_of(expression, self.medians, self.options, self._strength(remaining, self.medians))
-        ends = zip(names, total.lower, total.upper, total.start, strict=True)
-        held = [[phase_constants[name]] * 3 if name in phase_constants else bounds for name, *bounds in ends]
-        lower, upper, start = np.array(held).T
+        limits = zip(names, total.lower, total.upper, total.start, strict=True)
+        pinned_limits = [[phase_constants[name]] * 3 if name in phase_constants else bounds for name, *bounds in limits]
+        lower, upper, start = np.array(pinned_limits).T
         pinned = replace(total, lower=lower, upper=upper, start=start)
-        return Fitted(expression, total, solve(pinned, self.options.solver, self.seed), parts)
+        return Fitted(expression, total, solve(pinned, self.options.solver, self.seed), phases)
 
-    def overlapped(self, families: Sequence[Family], parts: Sequence[FittedPhase]) -> list[Fitted]:
+    def overlapped(self, families: Sequence[Family], phases: Sequence[FittedPhase]) -> list[Fitted]:
         """Compose fitted phases with other families' overlaps, which may lack a constant that is fixed.
 
         Those are left out that have constants which the total does not determine.
         """
-        measured, measured_terms = [p.column.phase for p in parts], [p.expression.terms for p in parts]
-        same: list[Expression] = []
+        measured, measured_terms = [p.column.phase for p in phases], [p.expression.terms for p in phases]
+        with_same_phases: list[Expression] = []
         for family in (f for f in families if f.shown(measured)):
             for written in family.expressions(self.medians.panel, measured):
                 fix = {name: value for name, value in self.options.fix.items() if name in written.constant_names}
-                laws = [of_phase(written.with_fixed(fix), family.phases[phase]) for phase in measured]
+                expression = written.with_fixed(fix)
+                laws = [of_phase(expression, family.phases[phase]) for phase in measured]
                 if [law and law.terms for law in laws] == measured_terms:
-                    same.append(written.with_fixed(fix))
-        return self.composed(same, parts)
+                    with_same_phases.append(expression)
+        return self.composed(with_same_phases, phases)
 
 
 def of_phase(expression: Expression, names: Collection[str]) -> Expression | None:

@@ -1,5 +1,6 @@
 """A table and an expression as the solver's arrays, and the starts of a polish from many places."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -107,17 +108,16 @@ def continued_starts(
     """Return starts that continue the fits of a smaller expression by the constants that it lacks.
 
     Many values of those are drawn, about their default or about those of a like term. The coefficients are the best
-    for them, and those of the least costs are the starts.
+    for them, and those of the least costs are the starts. `constants` are the smaller fit's, shape (folds, constants).
     """
-    here = {name: i for i, name in enumerate(smaller.constant_names)}
-    there = {name: i for i, name in enumerate(larger.constant_names)}
-    new = [name for name in there if name not in here]
+    in_smaller = {name: place for place, name in enumerate(smaller.constant_names)}
+    in_larger = {name: place for place, name in enumerate(larger.constant_names)}
+    new = [name for name in in_larger if name not in in_smaller]
     # A further term of a sum of like terms begins as one of these, by the constants that are in it alone.
-    read = [term.names for term in larger.terms]
-    shared = {name for i, names in enumerate(read) for name in names if any(name in o for o in read[i + 1 :])}
-    by_term = [[name for name in there if name in names - shared] for names in read]
-    like = [names for names in by_term if {*names} <= here.keys() and len(names) == len(new) > 1]
-    folds, n, places = len(constants), problem.start.size, [there[name] for name in here]
+    terms_with = Counter(name for term in larger.terms for name in term.names)
+    by_term = [[n for n in in_larger if n in term.names and terms_with[n] == 1] for term in larger.terms]
+    like = [names for names in by_term if {*names} <= in_smaller.keys() and len(names) == len(new) > 1]
+    folds, n, places = len(constants), problem.start.size, [in_larger[name] for name in in_smaller]
     count, drawn = (CONTINUED_STARTS, CONTINUED_STARTS * DRAWN_STARTS) if new else (1, 1)
     continued = np.zeros(n, bool)
     continued[places] = True
@@ -126,8 +126,8 @@ def continued_starts(
     starts[:, :, places] = constants[:, None, :]
     # Every other draw moves a like term, each in turn.
     for k, names in enumerate(like):
-        copied = constants[:, None, [here[name] for name in names]]
-        starts[:, k + 1 :: len(like) + 1, [there[name] for name in new]] = copied
+        copied = constants[:, None, [in_smaller[name] for name in names]]
+        starts[:, k + 1 :: len(like) + 1, [in_larger[name] for name in new]] = copied
     starts[:, :, searched] += _steps(problem, searched, drawn, rng)
     starts = np.clip(starts, problem.lower, problem.upper).reshape(-1, n)
     projected, cost = problem.projected(starts, np.repeat(weights, drawn, axis=0))

@@ -49,18 +49,16 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
             case Call(function, arguments):
                 folded_arguments = tuple(map(folded, arguments))
                 folded_call = Call(function, folded_arguments)
-                if any(isinstance(a, Column) for a in folded_arguments) and all(
-                    isinstance(a, _KNOWN) for a in folded_arguments
-                ):
-                    key = (function, *(id(a) if isinstance(a, Column) else a for a in folded_arguments))
-                    if key not in columns_by_node:
-                        columns_by_node[key] = Column(np.asarray(evaluate(folded_call, {})))
-                    return columns_by_node[key]
-                return (
-                    Number(float(evaluate(folded_call, {})))
-                    if all(isinstance(a, Number) for a in folded_arguments)
-                    else folded_call
-                )
+                if all(isinstance(a, Number) for a in folded_arguments):
+                    return Number(float(evaluate(folded_call, {})))
+                if not all(isinstance(a, _KNOWN) for a in folded_arguments):
+                    return folded_call
+                if not any(isinstance(a, Column) for a in folded_arguments):
+                    return folded_call
+                key = (function, *(id(a) if isinstance(a, Column) else a for a in folded_arguments))
+                if key not in columns_by_node:
+                    columns_by_node[key] = Column(np.asarray(evaluate(folded_call, {})))
+                return columns_by_node[key]
             case _:
                 return node
 
@@ -94,32 +92,37 @@ class _Term(Struct, frozen=True, eq=False, dict=True):
 
 
 def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
-    """Read a bound tree as a sum of products of powers; None where it is no such sum, or a constant is in two terms."""
-    written = _read(node, {name: j for j, name in enumerate(names)})
-    if written is None:
+    """Read a bound tree as Σ c·m·Π e^(θ·ln x), with constants c and θ, columns m and x; None where it is no such sum.
+
+    None also where a constant is in two terms.
+    """
+    unmerged = _read(node, {name: j for j, name in enumerate(names)})
+    if unmerged is None:
         return None
-    terms = _merged(written)
-    fronts = [t.constant for t in terms if t.constant != NO_CONSTANT]
-    inside = {position for t in terms for position, _ in t.powers}
-    if len(set(fronts)) < len(fronts) or not inside.isdisjoint(fronts):
+    terms = _merged(unmerged)
+    coefficients = [term.constant for term in terms if term.constant != NO_CONSTANT]
+    exponents = {position for term in terms for position, _ in term.powers}
+    if len(set(coefficients)) < len(coefficients) or not exponents.isdisjoint(coefficients):
         return None
-    alike: dict[Hashable, list[_Term]] = {}
+    by_powers: dict[Hashable, list[_Term]] = {}
     for term in terms:
         if term.powers:
-            alike.setdefault(term.same_powers, []).append(term)
-    powered = [term for products in alike.values() for term in products]
-    shape = (len(alike), max((len(t.powers) for t in powered), default=0))
+            by_powers.setdefault(term.same_powers, []).append(term)
+    powered = [term for products in by_powers.values() for term in products]
+    shape = (len(by_powers), max((len(term.powers) for term in powered), default=0))
     exponent, logarithms = np.zeros(shape, np.intp), np.zeros((*shape, rows))
-    for i, (example, *_) in enumerate(alike.values()):
+    for i, (example, *_) in enumerate(by_powers.values()):
         for k, (position, values) in enumerate(example.powers):
             exponent[i, k], logarithms[i, k] = position, values
-    beside = np.array([np.broadcast_to(t.multiplier, rows) for t in powered]).reshape(len(powered), rows)
+    multipliers = np.array([np.broadcast_to(term.multiplier, rows) for term in powered]).reshape(len(powered), rows)
     return PowerSum(
         tuple(names),
-        tuple((t.constant, np.broadcast_to(t.multiplier, rows)) for t in terms if not t.powers),
-        np.array([t.constant for t in powered], np.intp),
-        None if np.all(beside == 1.0) else beside,
-        None if len(alike) == len(powered) else np.repeat(np.arange(len(alike)), [*map(len, alike.values())]),
+        tuple((term.constant, np.broadcast_to(term.multiplier, rows)) for term in terms if not term.powers),
+        np.array([term.constant for term in powered], np.intp),
+        None if np.all(multipliers == 1.0) else multipliers,
+        None
+        if len(by_powers) == len(powered)
+        else np.repeat(np.arange(len(by_powers)), [*map(len, by_powers.values())]),
         exponent,
         logarithms,
         rows,

@@ -104,21 +104,23 @@ def _value(node: Node, values: Mapping[str, Any], known: dict[int, Any]) -> Any:
 
 
 def _walk(
-    node: Node, values: Mapping[str, Any], by: frozenset[str], known: dict[int, tuple[Any, Gradient]]
+    node: Node, values: Mapping[str, Any], differentiated: frozenset[str], evaluated: dict[int, tuple[Any, Gradient]]
 ) -> tuple[Any, Gradient]:
     """Return a node's value and derivatives (forward mode); a part that several terms share is evaluated once."""
     match node:
         case Call(function, arguments):
-            if id(node) not in known:
-                known[id(node)] = _chain(FUNCTIONS[function], [_walk(a, values, by, known) for a in arguments])
-            return known[id(node)]
+            if id(node) not in evaluated:
+                evaluated[id(node)] = _chain(
+                    FUNCTIONS[function], [_walk(argument, values, differentiated, evaluated) for argument in arguments]
+                )
+            return evaluated[id(node)]
         case Name(name):
-            return values[name], ({name: 1.0} if name in by else {})
+            return values[name], ({name: 1.0} if name in differentiated else {})
         case Number(value) | Text(value) | Column(value):
             return value, {}
         case PowerSum(names):
             constants = _stacked(values[name] for name in names)
-            places = tuple(j for j, name in enumerate(names) if name in by)
+            places = tuple(j for j, name in enumerate(names) if name in differentiated)
             if not places:
                 return node.values(constants), {}
             result, slopes = node.derivatives(constants, places)
@@ -132,13 +134,13 @@ def _is_one(slope: Any) -> bool:
 
 def _chain(function: Function, duals: list[tuple[Any, Gradient]]) -> tuple[Any, Gradient]:
     """Return a value, and Σ of its derivative by each argument times that of the argument."""
-    arguments = [v for v, _ in duals]
+    arguments = [value for value, _ in duals]
     result = function.value(*arguments)
     gradient: Gradient = {}
-    if function.partials is None or not any(inner for _, inner in duals):
+    if function.partials is None or not any(argument_gradient for _, argument_gradient in duals):
         return result, gradient
-    for partial, (_, inner) in zip(function.partials(arguments, result), duals, strict=True):
-        for name, slope in inner.items():
-            moved = slope if _is_one(partial) else partial if _is_one(slope) else partial * slope
-            gradient[name] = gradient[name] + moved if name in gradient else moved
+    for partial, (_, argument_gradient) in zip(function.partials(arguments, result), duals, strict=True):
+        for name, slope in argument_gradient.items():
+            through_argument = slope if _is_one(partial) else partial if _is_one(slope) else partial * slope
+            gradient[name] = gradient[name] + through_argument if name in gradient else through_argument
     return result, gradient

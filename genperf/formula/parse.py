@@ -126,19 +126,19 @@ class _Reader:
         self.any_text = names is None and texts is None
         self.quoted: dict[str, str] = {}
 
-    def read(self, most: int, value: Value) -> Formula:
-        """Return the checked formula."""
+    def read(self, longest: int, value: Value) -> Formula:
+        """Return the checked formula of the text, which has to be a number or a comparison as `value` demands."""
         if not self.text.strip():
             raise FormulaError("the formula is empty", text=self.text or " ", column=0)
-        if len(self.text) > most:
-            fault = f"the formula has {len(self.text)} characters; at most {most} are read"
-            raise FormulaError(fault, text=self.text, column=most)
+        if len(self.text) > longest:
+            fault = f"the formula has {len(self.text)} characters; at most {longest} are read"
+            raise FormulaError(fault, text=self.text, column=longest)
         # Deep nesting is refused before Python's parser reads it.
-        depth = signs = 0
-        for column, c in enumerate(self.text):
-            depth += (c in "([{") - (c in ")]}")
-            signs = signs + 1 if c in "+-~" else (signs if c == " " else 0)
-            if max(depth, signs) > MAX_DEPTH:
+        depth = signs_in_a_row = 0
+        for column, character in enumerate(self.text):
+            depth += (character in "([{") - (character in ")]}")
+            signs_in_a_row = signs_in_a_row + 1 if character in "+-~" else (signs_in_a_row if character == " " else 0)
+            if max(depth, signs_in_a_row) > MAX_DEPTH:
                 raise FormulaError(f"nested more than {MAX_DEPTH} deep", text=self.text, column=column)
         self.source = self.unquote()
         try:
@@ -191,7 +191,7 @@ class _Reader:
         raise FormulaError(message, text=self.text, column=column, width=width, hint=hint)
 
     def node(self, node: ast.expr, depth: int) -> Node:
-        """Return the tree of a part of Python's tree."""
+        """Return our tree of a part of Python's syntax tree, `a*n` as `Call("multiply", (Name("a"), Name("n")))`."""
         if depth > MAX_LEVELS:
             self.refuse(node, _TOO_DEEP, _SHORTER, 1)
         match node:
@@ -215,8 +215,8 @@ class _Reader:
                 self.refuse(node, f"{_NAMES.get(type(node), 'this')} is not allowed in a formula")
         tests = {"and": len(operands), "or": len(operands), "not": 1, "where": 1}.get(function, 0)
         arguments = [
-            *(self.truth(p, depth) for p in operands[:tests]),
-            *(self.number(p, depth) for p in operands[tests:]),
+            *(self.truth(operand, depth) for operand in operands[:tests]),
+            *(self.number(operand, depth) for operand in operands[tests:]),
         ]
         match function, arguments:
             case "negative", [Number(value)]:

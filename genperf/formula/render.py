@@ -123,14 +123,17 @@ LANGUAGES = {"python": PYTHON, "javascript": JAVASCRIPT}
 
 
 def _written(node: Node, language: Language, number: Callable[[float], _Part], name: Callable[[str], str]) -> _Part:
-    """Return a tree in a language, with numbers and names as they are to be written."""
+    """Return the text of a tree in a language, and how strongly its parts bind: `a + b` binds less than `a*b`.
+
+    A part that binds less than its place demands gets brackets.
+    """
     match node:
         case Number(value):
             return number(value)
         case Text(text):
             return language.text(text), _TIGHTEST
-        case Name(one):
-            return name(one), _TIGHTEST
+        case Name(identifier):
+            return name(identifier), _TIGHTEST
         case Call(function, arguments):
             written = [_written(argument, language, number, name) for argument in arguments]
             compared = any(isinstance(argument, Text) for argument in arguments)

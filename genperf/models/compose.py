@@ -47,23 +47,24 @@ def compose(
     """
     trees = {name: _of_known(parse(text).node, factors) for name, text in terms.items()}
     # What the rows cannot identify is zero, or spare beside a constant term, over the whole measured range.
-    ranges = {name: values for name, tree in trees.items() if (values := _corners(tree, factors)) is not None}
-    zero = {name for name, values in ranges.items() if not values.any()}
-    fixed = {name for name, values in ranges.items() if np.ptp(values) == 0.0}
-    dropped = {name for name, beside in (spare or {}).items() if name in trees and beside in fixed - zero}
-    dropped |= zero if trees.keys() - zero else set()
+    at_corners = {name: values for name, tree in trees.items() if (values := _corners(tree, factors)) is not None}
+    zero_terms = {name for name, values in at_corners.items() if not values.any()}
+    constant_terms = {name for name, values in at_corners.items() if np.ptp(values) == 0.0}
+    constant_terms -= zero_terms
+    dropped = {name for name, beside in (spare or {}).items() if name in trees and beside in constant_terms}
+    dropped |= zero_terms if trees.keys() - zero_terms else set()
     trees = {name: tree for name, tree in trees.items() if name not in dropped}
     law = None if total is None else _without(parse(total).node, dropped)
-    kinds, columns = {shape.name: shape for shape in shapes}, {f.name for f in factors.factors}
+    shape_of, columns = {shape.name: shape for shape in shapes}, {f.name for f in factors.factors}
     by_name: dict[str, Node] = {}
     constants: list[Constant] = []
-    read = [name for tree in (*trees.values(), law) if tree is not None for name in ordered_names(tree)]
-    for name in dict.fromkeys(read):
+    names_in_terms = [name for tree in (*trees.values(), law) if tree is not None for name in ordered_names(tree)]
+    for name in dict.fromkeys(names_in_terms):
         node = factors.node(name) if name in ALIASES else None
         if name in ALIASES and node is None:
             raise ModelError(f"family '{family}' needs '{name}', which the table does not have")
         if node is None and name not in terms:
-            constant = kinds.get(name) or coefficient(name, _unit(name, trees.values()))
+            constant = shape_of.get(name) or coefficient(name, _unit(name, trees.values()))
             constants.append(replace(constant, name=unused_name(name, columns)))
             node = Name(constants[-1].name)
         if node is not None:
@@ -168,10 +169,10 @@ def _corners(tree: Node, factors: Panel) -> Array | None:
     nodes = {name: factors.node(name) for name in names_in(tree) & ALIASES.keys()}
     present = {name: node for name, node in nodes.items() if node is not None}
     read = frozenset().union(*map(names_in, present.values()))
-    here = {f.name: (f.lower, f.upper) for f in factors.factors if f.name in read}
-    if len(present) < len(nodes) or any(f.distinct == 0 for f in factors.factors if f.name in read):
+    ranges = {factor.name: (factor.lower, factor.upper) for factor in factors.factors if factor.name in read}
+    if len(present) < len(nodes) or any(factor.distinct == 0 for factor in factors.factors if factor.name in read):
         return None
-    corners = dict(zip(here, np.array(list(product(*here.values()))).T, strict=True))
+    corners = dict(zip(ranges, np.array(list(product(*ranges.values()))).T, strict=True))
     return values_of(substitute(tree, present), dict.fromkeys(names_in(tree), 1.0) | corners)
 
 

@@ -211,25 +211,27 @@ def named_by_factors(expression: Expression, constants: Iterable[float]) -> Expr
     values = [(c.name, c.meaning, float(v)) for c, v in zip(expression.constants, constants, strict=True)]
     names: list[str] = []
     for term in expression.terms:
-        inside = term.names
-        read = [(meaning, v) for name, meaning, v in values if name in inside and meaning is not None and meaning.term]
-        name = _driven_by(read) if read else term.name
-        alike = sum(full_name.partition(" (")[0] == name for full_name in names)
-        names.append(f"{name} ({alike + 1})" if alike else name)
+        term_names = term.names
+        meanings = [
+            (meaning, v) for name, meaning, v in values if name in term_names and meaning is not None and meaning.term
+        ]
+        name = _driven_by(meanings) if meanings else term.name
+        earlier = sum(full_name.partition(" (")[0] == name for full_name in names)
+        names.append(f"{name} ({earlier + 1})" if earlier else name)
     terms = zip(names, expression.terms, strict=True)
     return replace(expression, terms=tuple(Term(name, term.node) for name, term in terms))
 
 
 def _driven_by(meanings: Sequence[tuple[ConstantMeaning, float]]) -> str:
-    """Return the factors of a product with the largest exponents, those that it falls with below the line."""
+    """Name a product by its factors of largest exponents, as `batch × layers / gpus`."""
     if any(v == 0.0 for meaning, v in meanings if meaning.part == "scale"):
         return "unused product"
     powers = {m.factor: v for m, v in meanings if m.part in ("intrinsic", "extrinsic") and not m.level}
     driving = [f for f, v in powers.items() if abs(v) >= NAMED_EXPONENT]
     driving = sorted(driving, key=lambda f: -abs(powers[f]))[:NAMED_FACTORS]
-    above, below = ([f for f in driving if (powers[f] > 0.0) is rises] for rises in (True, False))
+    rising, falling = ([f for f in driving if (powers[f] > 0.0) is rises] for rises in (True, False))
     levels = list(dict.fromkeys(m.categorical for m, _ in meanings if m.part == "level"))
-    return " / ".join([" × ".join(above or levels or ["1" if below else "work"]), *below])
+    return " / ".join([" × ".join(rising or levels or ["1" if falling else "work"]), *falling])
 
 
 def products_of(expression: Expression) -> int:
@@ -298,24 +300,24 @@ def interactions(
     """
     varying = [f for f in factors if f.distinct > 1]
     categorical = [f for f in varying if not f.numeric]
-    changed = [_power(f) for f in varying if f.numeric and f.name not in following]
-    changed += [
+    effects_offered = [_power(f) for f in varying if f.numeric and f.name not in following]
+    effects_offered += [
         Effect(f"d_{f.name}", together(f), ConstantMeaning("step", f.name)) for f in steps_of(varying, following)
     ]
-    counts = [f for f in varying if f.name in following] if categorical else []
-    offered = [Interaction(f"{f.name} × count", (_power(f)._replace(name=f"q_{f.name}"),)) for f in counts]
+    following_counts = [f for f in varying if f.name in following] if categorical else []
+    candidates = [Interaction(f"{f.name} × count", (_power(f)._replace(name=f"q_{f.name}"),)) for f in following_counts]
     for combination in (*([f] for f in categorical), *_separating(categorical, columns)):
         measured = _distinct(combination, columns)
         # In the order of the factors' levels, and not of their names. Of two the first has the shared constants.
         levels = [level for level in product(*(f.levels for f in combination)) if level in measured]
         levels = levels if len(combination) > 1 or len(levels) > 2 else levels[1:]
-        joint = [Effect("d", Number(1.0), ConstantMeaning("level"))] if len(combination) > 1 else []
-        offered += [_at_levels(level, combination, levels) for level in (*joint, *changed)]
+        level_itself = [Effect("d", Number(1.0), ConstantMeaning("level"))] if len(combination) > 1 else []
+        candidates += [_at_levels(level, combination, levels) for level in (*level_itself, *effects_offered)]
     # Without columns that are constant, or repeat one before.
     column_bytes: set[bytes] = set()
-    distinct: list[Interaction] = []
-    for interaction in offered:
-        if sum(len(chosen.effects) for chosen in (*distinct, interaction)) > MAX_EFFECTS:
+    accepted: list[Interaction] = []
+    for interaction in candidates:
+        if sum(len(chosen.effects) for chosen in (*accepted, interaction)) > MAX_EFFECTS:
             continue
         effects = []
         for effect in interaction.effects:
@@ -325,8 +327,8 @@ def interactions(
                 column_bytes.add(key)
                 effects.append(effect)
         if effects:
-            distinct.append(Interaction(interaction.name, tuple(effects)))
-    return tuple(distinct)
+            accepted.append(Interaction(interaction.name, tuple(effects)))
+    return tuple(accepted)
 
 
 def _at_levels(changed: Effect, factors: Sequence[Factor], levels: Iterable[tuple[str, ...]]) -> Interaction:

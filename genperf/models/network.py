@@ -116,9 +116,11 @@ def checked_hints(named: Mapping[str, str | float]) -> dict[str, str]:
 def network_of(hints: Mapping[str, str]) -> Network | None:
     """Return the network between nodes from hints by their full names; None where they give no bandwidth."""
     if BANDWIDTH not in hints:
-        alone = [name for name in (LATENCY, MESSAGE, PARAMETERS) if name in hints]
-        if alone:
-            raise FitError(f"--hint '{alone[0]}' says nothing alone", hint=f'--hint "{BANDWIDTH}=25Gbit/s" beside it')
+        lone_hints = [name for name in (LATENCY, MESSAGE, PARAMETERS) if name in hints]
+        if lone_hints:
+            raise FitError(
+                f"--hint '{lone_hints[0]}' says nothing alone", hint=f'--hint "{BANDWIDTH}=25Gbit/s" beside it'
+            )
         return None
     speed = link_rate(hints[BANDWIDTH])
     latency = amount(hints.get(LATENCY, "0"))
@@ -128,12 +130,12 @@ def network_of(hints: Mapping[str, str]) -> Network | None:
         raise FitError(f"'{MESSAGE}' and '{PARAMETERS}' are both hinted", hint="give one of them")
     for name, bytes_of_one in ((MESSAGE, 1.0), (PARAMETERS, GRADIENT_BYTES)):
         if name in hints:
-            size, trained = amount(hints[name]), published_network(hints[name]) if name == PARAMETERS else None
+            count, network = amount(hints[name]), published_network(hints[name]) if name == PARAMETERS else None
             # `llama3-8b` has the parameters that are published of it.
-            size = trained.parameters if trained is not None else size
-            if size is not None and not 0.0 < size < math.inf:
+            count = network.parameters if network is not None else count
+            if count is not None and not 0.0 < count < math.inf:
                 raise _refused(hints, name, f"number of {name}", "100M")
-            return Network(speed, latency, hints[name] if size is None else size, bytes_of_one)
+            return Network(speed, latency, hints[name] if count is None else count, bytes_of_one)
     return Network(speed, latency)
 
 

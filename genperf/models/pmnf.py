@@ -69,18 +69,23 @@ def _one(factors: Sequence[Factor]) -> Iterator[Terms]:
 
 
 def _several(factors: Sequence[Factor]) -> Iterator[Terms]:
-    """Yield the hypotheses for two factors, also each alone, or for more, of which those of a role share a block."""
+    """Yield the hypotheses of two or more factors: one product of all, a sum of products, a sum of single powers.
+
+    Of two factors, also each alone; of more, those of one role share a block (exponents of x and of log x).
+    """
     groups = [[f for f in factors if f.role == role] for role in ("intrinsic", "extrinsic")]
     if len(factors) == 2:
         groups = [[f] for f in factors]
         yield from ([[(factor, block)]] for factor in factors for block in _usable(SEVERAL, factor))
-    shared = [[b for b in SEVERAL if all(b in _usable(SEVERAL, f) for f in group)] for group in groups]
-    pairs = product(*(blocks if group else SEVERAL[:1] for group, blocks in zip(groups, shared, strict=True)))
-    powers = [[[(f, block) for f in group] for group, block in zip(groups, pair, strict=True)] for pair in pairs]
-    yield from ([inner + outer] for inner, outer in powers)
+    powers = []
+    for group in groups:
+        blocks = [block for block in SEVERAL if all(block in _usable(SEVERAL, factor) for factor in group)]
+        powers.append([[(factor, block) for factor in group] for block in blocks] if group else [[]])
+    pairs = list(product(*powers))
+    yield from ([intrinsic + extrinsic] for intrinsic, extrinsic in pairs)
     if len(factors) > 2 and all(groups):
-        yield from ([[power, *outer] for power in inner] for inner, outer in powers)
-    yield from ([[power] for power in inner + outer] for inner, outer in powers)
+        yield from ([[power, *extrinsic] for power in intrinsic] for intrinsic, extrinsic in pairs)
+    yield from ([[power] for power in intrinsic + extrinsic] for intrinsic, extrinsic in pairs)
 
 
 def _usable(blocks: Sequence[Exponents], factor: Factor) -> list[Exponents]:

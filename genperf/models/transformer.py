@@ -67,19 +67,19 @@ def build(factors: Panel, form: Form = "serial") -> Expression:
     Two forms are shorter (`Form`).
     """
     layout, left_out = TransformerLayout(factors), _LEFT_OUT.get(form, frozenset())
-    passes = {name: text for name, there, text in _passes(layout) if there and name not in left_out}
+    passes = {name: text for name, some_run_has, text in _passes(layout) if some_run_has and name not in left_out}
     formulas = {name: f"micro_batches*{text}" for name, text in passes.items()}
     if layout.split("pipeline_parallel"):
         formulas["bubble"] = f"({' + '.join(passes.values())})*{_SLOTS}"
-    formulas |= {name: text for name, there, text in _once(layout) if there and name not in left_out}
-    counted = layout.known("micro_batch")
-    of_samples = _OF_SAMPLES if counted else (*_OF_SAMPLES, *_OF_PASSES)
+    formulas |= {name: text for name, some_run_has, text in _once(layout) if some_run_has and name not in left_out}
+    has_micro_batch = layout.known("micro_batch")
+    of_samples = _OF_SAMPLES if has_micro_batch else (*_OF_SAMPLES, *_OF_PASSES)
     constants = {name: coefficient(name, "s/sample" if name in of_samples else "s") for name in _COEFFICIENTS}
     constants |= {n: replace(c, upper=LONGEST_LATENCY) for n, c in constants.items() if n.startswith("alpha")}
     if form in _LEFT_OUT:
         # Without a micro-batch a latency of passes is one of samples, and that of a step's exchange is not.
-        alike = _ALIKE | ({"alpha_d": "alpha_t"} if counted else {})
-        constants |= {name: constants[full_name] for name, full_name in alike.items()}
+        shared_latencies = _ALIKE | ({"alpha_d": "alpha_t"} if has_micro_batch else {})
+        constants |= {name: constants[full_name] for name, full_name in shared_latencies.items()}
     total = _hidden(layout, formulas) if form == "overlapped" else None
     return layout.expression("transformer", formulas, constants, total)
 
@@ -235,12 +235,12 @@ def build_memory(factors: Panel) -> Expression:
     the formula is our derivation.
     """
     layout = TransformerLayout(factors)
-    switches, has, split = layout.switches, layout.known, layout.split
-    tensor, again = split("tensor_parallel"), "recomputed" in switches
+    switches, known, split = layout.switches, layout.known, layout.split
+    tensor, recomputes = split("tensor_parallel"), "recomputed" in switches
     shards = bool({"sharded", "gradients_sharded", "gathered"} & {*switches})
-    states = has("parameters") or tensor or split("pipeline_parallel")
+    states = known("parameters") or tensor or split("pipeline_parallel")
     host = "*(1 - offloaded)" if "offloaded" in switches else ""
-    layers_kept, scored = (_KEPT, _SCORED) if again else (_LAYERS, _LAYERS)
+    layers_kept, scored = (_KEPT, _SCORED) if recomputes else (_LAYERS, _LAYERS)
     # Each part, whether some run has it, and a coefficient times its size.
     rows = (
         ("weights", shards, f"w*{HELD}*(1 - gathered*{_SPREAD})"),
@@ -251,12 +251,12 @@ def build_memory(factors: Panel) -> Expression:
         ("buckets", split("data_parallel"), f"q*{HELD}*min(data_parallel - 1, 1)"),
         ("activations", True, f"a*{TOKENS}*hidden*{layers_kept}/tensor_parallel"),
         ("norms", tensor, f"n*{TOKENS}*hidden*{layers_kept}"),
-        ("attention", has("sequence") and has("heads"), f"e*{TOKENS}*sequence*heads*{scored}/tensor_parallel"),
-        ("inputs", again, f"i*{TOKENS}*hidden*{_LAYERS}*layers_recomputed"),
-        ("logits", has("vocabulary"), f"v*{TOKENS}*vocabulary/tensor_parallel*max(2 - pipeline_parallel, 0)"),
+        ("attention", known("sequence") and known("heads"), f"e*{TOKENS}*sequence*heads*{scored}/tensor_parallel"),
+        ("inputs", recomputes, f"i*{TOKENS}*hidden*{_LAYERS}*layers_recomputed"),
+        ("logits", known("vocabulary"), f"v*{TOKENS}*vocabulary/tensor_parallel*max(2 - pipeline_parallel, 0)"),
         ("constant", True, "c*1"),
     )
-    formulas = {name: text for name, there, text in rows if there}
+    formulas = {name: text for name, some_run_has, text in rows if some_run_has}
     names = (text.partition("*")[0] for text in formulas.values())
     return layout.expression("transformer-memory", formulas, {name: coefficient(name, "") for name in names})
 

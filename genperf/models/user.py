@@ -171,18 +171,20 @@ def _split(node: Node, coefficients: frozenset[str], terms: dict[str, Node]) -> 
 
     An addend is named by the text of its formula, numbered where that occurs twice.
     """
-    parts: list[Node] = []
+    total_terms: list[Node] = []
     for addend in (added([signed]) for signed in addends(node)):
         match addend:
             case Call("max" | "min" as function, arguments) if degree(addend, coefficients) == ONE:
-                parts.append(Call(function, tuple(_split(a, coefficients, terms) for a in arguments)))
+                total_terms.append(
+                    Call(function, tuple(_split(argument, coefficients, terms) for argument in arguments))
+                )
             case _:
                 text = render(addend, lambda v: f"{v:.4g}").replace("`", "")
                 numbered = (f"{text} ({number})" for number in count(2))
                 name = text if text not in terms else next(name for name in numbered if name not in terms)
                 terms[name] = addend
-                parts.append(Name(name))
-    return chain("add", parts)
+                total_terms.append(Name(name))
+    return chain("add", total_terms)
 
 
 def _constant(name: str, node: Node, linear: Collection[str]) -> Constant:

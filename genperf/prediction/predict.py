@@ -87,23 +87,26 @@ def new_levels(schema: Schema, columns: Columns) -> dict[str, Mask]:
 
 
 def stand_ins(schema: Schema, columns: Columns, new: dict[str, Mask]) -> StandIns:
-    """Put every measured level in the place of a new one; of several new ones in a row, every combination."""
+    """Repeat each row with a new level once for every measured level in its place: `cpu` as `a100` and as `h100`.
+
+    Of several new levels in a row, every combination. `new` marks the rows with a new level, by factor.
+    """
     count = len(next(iter(columns.values())))
     levels = {f.name: np.array(f.levels, dtype=object) for f in schema.factors if f.name in new}
-    ways, fewest = np.ones(count, np.intp), np.full(count, np.iinfo(np.intp).max)
+    combinations, fewest = np.ones(count, np.intp), np.full(count, np.iinfo(np.intp).max)
     for name, where in new.items():
-        ways = np.where(where, ways * len(levels[name]), ways)
+        combinations = np.where(where, combinations * len(levels[name]), combinations)
         fewest = np.where(where, np.minimum(fewest, len(levels[name])), fewest)
-    row = int(ways.argmax())
-    _refuse_many_stand_ins([name for name, where in new.items() if where[row]], int(ways[row]))
-    rows, out = np.arange(count), dict(columns)
+    row = int(combinations.argmax())
+    _refuse_many_stand_ins([name for name, where in new.items() if where[row]], int(combinations[row]))
+    rows, columns_of_ways = np.arange(count), dict(columns)
     for name, where in new.items():
         times = np.where(where[rows], len(levels[name]), 1)
-        place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-        out = {column: values.repeat(times) for column, values in out.items()}
+        level_number = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+        columns_of_ways = {column: values.repeat(times) for column, values in columns_of_ways.items()}
         rows = rows.repeat(times)
-        out[name] = np.where(where[rows], levels[name][place], out[name])
-    return StandIns(new, out, rows, fewest)
+        columns_of_ways[name] = np.where(where[rows], levels[name][level_number], columns_of_ways[name])
+    return StandIns(new, columns_of_ways, rows, fewest)
 
 
 def _refuse_many_stand_ins(names: Sequence[str], combinations: int) -> None:
@@ -114,7 +117,7 @@ def _refuse_many_stand_ins(names: Sequence[str], combinations: int) -> None:
         raise TableError(fault, hint="give measured levels for all but one of them")
 
 
-def combined(ways: StandIns, answers: Iterable[Array], interval: float) -> list[Array]:
+def combined(stand_ins: StandIns, answers: Iterable[Array], interval: float) -> list[Array]:
     """Return the answers of each row, of which those for levels that were not measured are put together.
 
         ln T = mean_l ln T_l,   half² = mean_l half_l² + t²·s²·(1 + 1/L)
@@ -123,30 +126,30 @@ def combined(ways: StandIns, answers: Iterable[Array], interval: float) -> list[
     deviation of ln T_l, and t Student's quantile with L − 1 degrees of freedom: a level drawn from where the measured
     ones come from.
     """
-    unknown = np.any([np.zeros(len(ways.fewest), dtype=bool), *ways.new.values()], axis=0)
+    unknown = np.any([np.zeros(len(stand_ins.fewest), dtype=bool), *stand_ins.new.values()], axis=0)
     answers_of_ways = list(answers)
-    out = [answer[np.searchsorted(ways.rows, np.arange(len(unknown)))] for answer in answers_of_ways]
+    answers_of_rows = [answer[np.searchsorted(stand_ins.rows, np.arange(len(unknown)))] for answer in answers_of_ways]
     if not unknown.any():
-        return out
+        return answers_of_rows
     from scipy.special import stdtrit
 
-    several = unknown[ways.rows]
-    value, lower, upper, *further_values = (answer[several] for answer in answers_of_ways)
-    _, place, size = np.unique(ways.rows[several], return_inverse=True, return_counts=True)
+    is_stand_in = unknown[stand_ins.rows]
+    value, lower, upper, *further_values = (answer[is_stand_in] for answer in answers_of_ways)
+    _, place, size = np.unique(stand_ins.rows[is_stand_in], return_inverse=True, return_counts=True)
 
     def mean(values: Array) -> Array:
         return np.asarray(np.bincount(place, values, len(size)) / size)
 
     logarithms = np.log(value)
-    centre, count = mean(logarithms), ways.fewest[unknown].astype(float)
+    centre, count = mean(logarithms), stand_ins.fewest[unknown].astype(float)
     variance = mean((logarithms - centre[place]) ** 2) * size / np.maximum(size - 1.0, 1.0)
     between = stdtrit(count - 1.0, 0.5 + 0.5 * interval) ** 2 * variance * (1.0 + 1.0 / count)
     below = np.sqrt(mean((logarithms - np.log(lower)) ** 2) + between)
     above = np.sqrt(mean((np.log(upper) - logarithms) ** 2) + between)
-    together = [np.exp(centre), np.exp(centre - below), np.exp(centre + above), *map(mean, further_values)]
-    for column, filled in zip(out, together, strict=True):
-        column[unknown] = filled
-    return out
+    of_unknown = [np.exp(centre), np.exp(centre - below), np.exp(centre + above), *map(mean, further_values)]
+    for column, values_of_unknown in zip(answers_of_rows, of_unknown, strict=True):
+        column[unknown] = values_of_unknown
+    return answers_of_rows
 
 
 def reasons(schema: Schema, columns: Columns, new: Mapping[str, Mask], ways: StandIns, value: Array) -> dict[int, str]:
@@ -155,13 +158,14 @@ def reasons(schema: Schema, columns: Columns, new: Mapping[str, Mask], ways: Sta
     largest, smallest = np.zeros(len(ways.fewest)), np.full(len(ways.fewest), np.inf)
     np.maximum.at(largest, ways.rows, value)
     np.minimum.at(smallest, ways.rows, value)
-    out = {}
+    reason_of_row = {}
     for row in np.flatnonzero(np.any(list(new.values()), axis=0)) if new else ():
-        how = "the mean of" if ways.new else "estimated from"
-        texts = [not_measured(factors[n], str(columns[n][row]), how) for n, where in new.items() if where[row]]
-        differ = f"predictions at measured levels differ {largest[row] / smallest[row]:.2g}-fold here"
-        out[int(row)] = "; ".join([*texts, differ] if ways.new else texts)
-    return out
+        relation = "the mean of" if ways.new else "estimated from"
+        unmeasured = [name for name, where in new.items() if where[row]]
+        texts = [not_measured(factors[name], str(columns[name][row]), relation) for name in unmeasured]
+        differences = f"predictions at measured levels differ {largest[row] / smallest[row]:.2g}-fold here"
+        reason_of_row[int(row)] = "; ".join([*texts, differences] if ways.new else texts)
+    return reason_of_row
 
 
 def not_measured(factor: Factor, level: str, how: str = "the mean of") -> str:
@@ -179,19 +183,20 @@ def substituted_members(schema: Schema, members: Sequence[Member], new: Levels) 
     levels = {f.name: f.levels for f in schema.factors}
     count = math.prod(len(levels[name]) for name in new)
     _refuse_many_stand_ins(list(new), count)
-    out = []
-    for k, way in enumerate(product(*(levels[name] for name in new))):
-        by = dict[str, Node]()
-        for name, measured in zip(new, way, strict=True):
-            by[name] = Name(name)
+    substituted = []
+    for number, measured_levels in enumerate(product(*(levels[name] for name in new))):
+        node_of_factor = dict[str, Node]()
+        for name, measured_level in zip(new, measured_levels, strict=True):
+            node_of_factor[name] = Name(name)
             for level in new[name]:
-                by[name] = call("where", call("equal", Name(name), Text(level)), Text(measured), by[name])
+                is_new = call("equal", Name(name), Text(level))
+                node_of_factor[name] = call("where", is_new, Text(measured_level), node_of_factor[name])
         for member in members:
             step = max(1, min(count, len(member.draws) // LEAST_DRAWS_OF_A_WAY))
-            draws = np.arange(k % step, len(member.draws), step)
-            expression = member.expression.substituted(by)
-            out.append(replace(member, expression=expression, weight=member.weight / count).kept(draws))
-    return tuple(out)
+            draws = np.arange(number % step, len(member.draws), step)
+            expression = member.expression.substituted(node_of_factor)
+            substituted.append(replace(member, expression=expression, weight=member.weight / count).kept(draws))
+    return tuple(substituted)
 
 
 def substitution_notes(schema: Schema, members: Sequence[Member] = ()) -> list[str]:
@@ -282,9 +287,10 @@ def predict(
     query, names = query_of(source, model.schema, new_levels=True, fill=fill), model.predicted_names
     predicted = predicted_columns(model, query, interval, band)
     # A factor of one value is no answer to what was left open, unless it follows to another one.
-    single = (f for f in model.schema.factors if fill and f.distinct == 1 and f.name not in source.columns)
-    alone = {f.name for f in single if not f.numeric or np.all(query.columns[f.name] == f.upper)}
-    factor_columns = {n: query.columns[n] for n in query.given if n in query.columns and n not in {*names, *alone}}
+    of_one_value = (f for f in model.schema.factors if fill and f.distinct == 1 and f.name not in source.columns)
+    unvaried = {f.name for f in of_one_value if not f.numeric or np.all(query.columns[f.name] == f.upper)}
+    left_out = {*names, *unvaried}
+    factor_columns = {n: query.columns[n] for n in query.given if n in query.columns and n not in left_out}
     return {**factor_columns, **{name: predicted[name] for name in names}}
 
 
@@ -323,11 +329,11 @@ def predicted_columns(
     for row, text in reasons(schema, columns, new, ways, value).items():
         verdict[row], reason[row] = VERDICTS[-1], text
     names = (target.name, "lower", "upper", "fits", "verdict", "reason")
-    out = {n: cells[repeated] for n, cells in zip(names, (*numbers, verdict, reason), strict=True)}
+    out = {name: cells[repeated] for name, cells in zip(names, (*numbers, verdict, reason), strict=True)}
     if (divided := schema.panel.measured_work) is not None:
         work = evaluated(divided, query.columns, query.rows)
         # The longest time is the smallest throughput.
-        out |= {n: work / out[end] for n, end in zip(THROUGHPUT, (target.name, "upper", "lower"), strict=True)}
+        out |= {name: work / out[end] for name, end in zip(THROUGHPUT, (target.name, "upper", "lower"), strict=True)}
     # 6. Further quantities; NaN where a level is unknown to them and was measured of the model itself.
     out |= {name: np.full(query.rows, np.nan) for name in model.further_names}
     for name, further_model in model.further.items():

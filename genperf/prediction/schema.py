@@ -206,12 +206,12 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
         source = open_source(data)
     if source.ragged:
         raise TableError(f"{source.ragged[0].complaint}", where=source.name, hint="give every row the same columns")
-    mapped = {name: schema.panel.column(name) for name in source.columns}
-    if not factors <= {*mapped}:
+    model_names = {name: schema.panel.column(name) for name in source.columns}
+    if not factors <= {*model_names}:
         # A column that the model lacks may name a part of the machine.
-        mapped = {name: schema.panel.meant(name, in_table=True) for name in source.columns}
-    mapped = {name: name if column in source.columns else column for name, column in mapped.items()}
-    return source if list(mapped) == list(mapped.values()) else source.renamed(mapped)
+        model_names = {name: schema.panel.meant(name, in_table=True) for name in source.columns}
+    model_names = {name: name if column in source.columns else column for name, column in model_names.items()}
+    return source if list(model_names) == list(model_names.values()) else source.renamed(model_names)
 
 
 def read_query(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema) -> Query:

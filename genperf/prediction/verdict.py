@@ -171,10 +171,10 @@ class Basis(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def corners(self) -> list[Corner]:
-        """The pairs of directions in which some point of the ranges lies far from every run."""
-        schema, out = self.schema, []
+        """The pairs of directions, as large batch and many nodes, in which the ranges reach far beyond every run."""
+        schema, corners = self.schema, []
         columns = {i: _measured(schema, i) for i in self.places}
-        towards = {i: (1, -1) if schema.factors[i].numeric else (0,) for i in self.places}
+        directions = {i: (1, -1) if schema.factors[i].numeric else (0,) for i in self.places}
         names = [f.name for f in schema.factors]
         # Nodes are settled by the devices on them; any other two that were measured along a diagonal were set.
         panel = schema.panel
@@ -182,45 +182,53 @@ class Basis(Struct, frozen=True, eq=False, dict=True):
         for i, j in combinations(self.places, 2):
             if {names[i], names[j]} in settled:
                 continue
-            pair = np.unique(np.column_stack([columns[i], columns[j]]), axis=0)
-            for signs in product(towards[i], towards[j]):
-                corner = Corner((i, j), signs, pair[_staircase(pair, signs)])
-                # The shortfall grows towards the corner: the worst point of the ranges is there.
-                ends = [np.unique(pair[:, k]) if s == 0 else [(s * pair[:, k]).max() * s] for k, s in enumerate(signs)]
-                worst = shortfalls(np.array(list(product(*ends)), float), corner)
-                if worst.max() > COMBINATIONS.largest_untested:
-                    out.append(corner)
-        return out
+            runs = np.unique(np.column_stack([columns[i], columns[j]]), axis=0)
+            for signs in product(directions[i], directions[j]):
+                corner = Corner((i, j), signs, runs[_staircase(runs, signs)])
+                # The shortfall grows towards the corner: the worst point is at the end of each range, or a level.
+                ends = [
+                    np.unique(values) if sign == 0 else [(sign * values).max() * sign]
+                    for sign, values in zip(signs, runs.T, strict=True)
+                ]
+                if shortfalls(np.array(list(product(*ends)), float), corner).max() > COMBINATIONS.largest_untested:
+                    corners.append(corner)
+        return corners
 
 
 def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evidence] = ()) -> Basis:
-    """Gather what the verdicts of a model rest on."""
-    # What is above zero beyond the counts of the one machine that was measured.
+    """Gather what verdicts rest on: forms, undetermined constants, factors that follow, unmeasured terms.
+
+    An unmeasured term is a formula that is above zero only where something happens that no run shows: a second node.
+    """
     count = schema.panel.one_machine
-    cores = {} if count is None else {CORES: parse(f"{quote_name(count.name)} - {count.upper!r}").node}
-    constants = {c for m in members if m.discrepancy is None for c in m.undetermined}
+    beyond_cores = {} if count is None else {CORES: parse(f"{quote_name(count.name)} - {count.upper!r}").node}
+    undetermined = {constant for member in members if member.discrepancy is None for constant in member.undetermined}
     several = len(members) > 1
     # The constants of one formula are known by their names; of an average only the factors whose effects they are.
-    effects = {c.meaning.effect for c in constants if c.meaning is not None}
-    unidentified = (
-        [f.name for f in schema.factors if f.name in effects] if several else sorted({c.name for c in constants})
-    )
-    series = [m.discrepancy for m in members if m.discrepancy is not None]
+    effects = {constant.meaning.effect for constant in undetermined if constant.meaning is not None}
+    unidentified = [f.name for f in schema.factors if f.name in effects]
+    if not several:
+        unidentified = sorted({constant.name for constant in undetermined})
+    series = [member.discrepancy for member in members if member.discrepancy is not None]
     if not series:
         nodes = schema.panel.only_node if stack_of(members) is not None else None
-        step = {} if nodes is None else {STEP: parse(f"{quote_name(nodes)} - 1").node}
-        return Basis(schema, several, False, (), {**step, **cores}, unidentified, evidence=evidence)
-    read = {name for discrepancy in series for name in discrepancy.factors}
+        second_node = {} if nodes is None else {STEP: parse(f"{quote_name(nodes)} - 1").node}
+        return Basis(schema, several, False, (), {**second_node, **beyond_cores}, unidentified, evidence=evidence)
+    factors_of_series = {name for discrepancy in series for name in discrepancy.factors}
     # A batch that falls as the workers grow is work that no run had: it is counted by itself.
     scale = schema.panel.axis.factor
-    unread, runs = [f for f in schema.factors if f.numeric and f.name not in read], schema.panel.measured
-    counts = None if scale is None else runs[scale.name]
-    falls = [f.distinct > 1 and counts is not None and rises_with(-runs[f.name].astype(float), counts) for f in unread]
-    followers = [f.name for f, falling in zip(unread, falls, strict=True) if not falling]
-    # The series weighed several forms, and the interval is theirs.
-    # A size has no nodes.
-    of_size = schema.panel.workers is None and schema.panel.nodes is None
-    unmeasured = {**({} if of_size else _unmeasured(members)), **cores}
+    runs = schema.panel.measured
+
+    def falls_with_scale(factor: Factor) -> bool:
+        if scale is None or factor.distinct <= 1:
+            return False
+        return rises_with(-runs[factor.name].astype(float), runs[scale.name])
+
+    other_factors = (f for f in schema.factors if f.numeric and f.name not in factors_of_series)
+    followers = [f.name for f in other_factors if not falls_with_scale(f)]
+    # Where the factors count neither workers nor nodes (a model's size), no term appears with a node.
+    counts_neither = schema.panel.workers is None and schema.panel.nodes is None
+    unmeasured = {**({} if counts_neither else _unmeasured(members)), **beyond_cores}
     return Basis(schema, True, True, followers, unmeasured, unidentified, series[0].borrowed, evidence)
 
 
@@ -267,7 +275,11 @@ class _Grades(Struct):
 
 
 def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers, list[Mark]]:
-    """Judge every row."""
+    """Return the grade of each row (0 ok, 1 caution, 2 extrapolating blind) and the marks with its reasons.
+
+    Each paragraph raises the grades of some rows by one criterion; a row keeps the worst. `log_width` is
+    ln(upper/lower) of its interval.
+    """
     schema, several, rows = basis.schema, basis.several_forms, len(log_width)
     together = {*basis.followers, *basis.settled}
     far = doublings(basis.reach, columns)
