@@ -240,40 +240,41 @@ def verify(
     new = _new_runs(sources, schema)
     # A benchmark that is new is no level of those that were measured: nothing shows how long it should take.
     groups = {*fitted.results, *fitted.failures} if isinstance(fitted, GroupedResult) else {()}
-    known = np.array([tuple(names) in groups for names in new.frame[[*new.group]].to_numpy()])
-    if not known.any():
+    comparable = np.array([tuple(names) in groups for names in new.frame[[*new.group]].to_numpy()])
+    if not comparable.any():
         raise TableError("all runs are new: there is nothing to compare with", where=new.source)
-    rows, times = new.frame[known], new.measured[known]
+    rows, times = new.frame[comparable], new.measured[comparable]
     names = [*new.group, *(factor.name for factor in new.factors)]
-    inputs, shown = rows[names], [name for name in names if schema.derived.get(name) != "1"]
-    predicted = fitted.predict_columns(inputs, NOMINAL)
+    configurations, shown = rows[names], [name for name in names if schema.derived.get(name) != "1"]
+    predicted = fitted.predict_columns(configurations, NOMINAL)
     centre, upper = (np.log(np.asarray(predicted[name], float)) for name in (target.name, "upper"))
     spread = (upper - centre) / float(norm.ppf(0.5 + 0.5 * NOMINAL))
-    history, configuration = _history(earlier, schema, inputs)
+    history, configuration = _history(earlier, schema, configurations)
     raised = alarm_of(history, configuration, np.log(times), (centre, spread), alarm)
     # Answers are in what was measured: of two rates the smaller one is slower.
     quantity, unit, ends, measured = target.name, target.unit, (target.name, "lower", "upper"), times
     if target.throughput:
         quantity, unit, ends = target.throughput, rate_unit(target.samples), THROUGHPUT
         measured = rows[quantity].to_numpy(float)
-    columns = {"at": records(inputs[shown]), "verdict": predicted["verdict"], "measured": measured}
+    columns = {"at": records(configurations[shown]), "verdict": predicted["verdict"], "measured": measured}
     columns |= {name: predicted[end] for name, end in zip(("predicted", "lower", "upper"), ends, strict=True)}
     runs = pd.DataFrame(columns)
     outside = ("slower", "faster") if target.throughput else ("faster", "slower")
     runs["place"] = np.select([measured < runs["lower"], measured > runs["upper"]], outside, "inside")
-    moved = pd.DataFrame()
+    changes = pd.DataFrame()
     if update:
-        again, places = _fitted_again(fitted, earlier, new, seed), inputs.drop_duplicates()
+        refitted, places = _fitted_again(fitted, earlier, new, seed), configurations.drop_duplicates()
         if earlier is None and isinstance(model, str | Path):
-            save_model(again, model)
-        before, after = (m.predict_columns(places)[ends[0]] for m in (fitted, again))
-        moved = pd.DataFrame({"at": records(places[shown]), "before": before, "after": after})
-    aside = {"new, nothing to compare with": new.frame[~known], "the run failed": new.failures}
-    missing = [f"{_named(at)}: {why}" for why, of in aside.items() for at in records(of.reindex(columns=shown))]
-    missing += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
+            save_model(refitted, model)
+        before, after = (model.predict_columns(places)[ends[0]] for model in (fitted, refitted))
+        changes = pd.DataFrame({"at": records(places[shown]), "before": before, "after": after})
+    not_compared = []
+    for why, frame in (("new, nothing to compare with", new.frame[~comparable]), ("the run failed", new.failures)):
+        not_compared += [f"{_named(at)}: {why}" for at in records(frame.reindex(columns=shown))]
+    not_compared += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
     inside, count = int((runs["place"] == "inside").sum()), len(runs)
-    held = {"inside": inside, "runs": count, "nominal": NOMINAL, "probability": coverage_probability(inside, count)}
-    return Verification(fitted.first.model, quantity, unit, runs, raised, moved, tuple(missing), held)
+    coverage = {"inside": inside, "runs": count, "nominal": NOMINAL, "probability": coverage_probability(inside, count)}
+    return Verification(fitted.first.model, quantity, unit, runs, raised, changes, tuple(not_compared), coverage)
 
 
 def _opened(model: Model | Table | str | Path | pd.DataFrame) -> Model | Table:

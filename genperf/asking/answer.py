@@ -178,16 +178,14 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
             rate = growth.throughput(value)
             numbers |= {} if rate is None else dict(zip(THROUGHPUT, rate.ends, strict=True))
             if growth.grows and growth.marginal is not None:
-                # Whether growing pays, and what it costs.
-                (ratio, *_), ending = growth.marginal.ends, "" if growth.whole else "_per_million"
+                # Whether growing pays, and what it costs: infinitely much where a further sample takes for ever.
+                ratio, ending = growth.marginal.value, "" if growth.whole else "_per_million"
                 finite = ratio != float("inf")
-                numbers |= {
-                    "pays": growth.chance,
-                    **({"marginal_cost_ratio": ratio} if finite else {"marginal_cost": None}),
-                }
+                numbers["pays"] = growth.chance
+                numbers |= {"marginal_cost_ratio": ratio} if finite else {"marginal_cost": None}
                 if growth.costs is not None and finite:
-                    here, there = growth.costs
-                    numbers |= {f"cost{ending}": there, f"marginal_cost{ending}": here * ratio}
+                    cost_at_start, cost_at_target = growth.costs
+                    numbers |= {f"cost{ending}": cost_at_target, f"marginal_cost{ending}": cost_at_start * ratio}
         numbers |= {"fits": expected.fits} if facts.can_fail else {}
         numbers |= facts.quantities
         if (turn := facts.turn) is not None:
@@ -265,7 +263,8 @@ _COST, _SPEEDUP = "cost", "speed-up"
 def wanted_of(answer: Answer, want: str) -> Value | None:
     """Return what follows from the first quantity and is wanted by a name of the field; None of any other name.
 
-    The names are those of a rate, a time, a speed-up, an efficiency, a cost, and those of `QUANTITIES`.
+    The names are those of a rate, a time, a speed-up, an efficiency, a cost, and those of `QUANTITIES`: from a measured
+    step time `throughput`, `efficiency` and `mfu` follow.
     """
     facts, likeliest, plain = answer.facts, answer.answers[0], plain_name(want)
     if facts is None:
@@ -397,7 +396,10 @@ def rows_of(answer: Answer) -> list[Row]:
 
 
 def _known_rows(answer: Answer) -> Iterator[Row]:
-    """Yield a row of each quantity that is known: the likeliest ones, what they cost, the other columns."""
+    """Yield a row of each quantity that is known: throughput or time of a step, efficiency, cost, the other columns.
+
+    A column is left out that measures again what a row before it shows.
+    """
     facts, (likeliest, *others) = answer.facts, answer.answers
     if facts is None or likeliest.facts is None:
         # What follows from the facts by arithmetic comes before them.
@@ -409,7 +411,7 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
     relative = rate is not None and growth.sample == RELATIVE and likeliest.unit in ("x", "%")
     summed = expected.is_time and likeliest.facts is not None and header_of(likeliest.quantity).shared
     #: The values of a step by unit, of which a column beside it measures one again.
-    stated = dict[str, float]()
+    values_by_unit = dict[str, float]()
     if facts.column is not None:
         seconds = facts.column[-1]
         yield _value_row(likeliest, None if start is None else seconds * start.value if rate is None else start.rate)
@@ -418,23 +420,26 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         yield _value_row(likeliest)
     if facts.column is None and rate is not None and not relative:
         # Of several rates of one kind each has the name of its column.
-        alike = likeliest.unit == samples_per_s and samples_per_s in [other.unit for other in others]
-        name = likeliest.quantity if alike else "throughput"
+        same_unit = likeliest.unit == samples_per_s and samples_per_s in [other.unit for other in others]
+        name = likeliest.quantity if same_unit else "throughput"
         yield _interval_row(name, rate, samples_per_s, start.rate if start else None)
-        stated[samples_per_s] = rate.value
+        values_by_unit[samples_per_s] = rate.value
     if facts.column is None and (rate is None or growth.of_steps):
         column, usual = "" if likeliest.facts is None else likeliest.quantity, growth.sample if growth.whole else "step"
         name = time_called(column, usual) if expected.is_time else expected.name
         yield _interval_row(name, expected.value, expected.unit, start.value if start else None)
         if expected.is_time:
-            stated |= {unit: expected.value.value * below / above for unit, (above, below) in TIME_UNITS.items()}
-    others = [v for v in others[:MOST_FURTHER] if abs(v.value / stated.get(v.unit, np.inf) - 1.0) > SAME]
+            step = expected.value.value
+            values_by_unit |= {unit: step * below / above for unit, (above, below) in TIME_UNITS.items()}
+    others = [v for v in others[:MOST_FURTHER] if abs(v.value / values_by_unit.get(v.unit, np.inf) - 1.0) > SAME]
     if facts.column is None and (efficiency := growth.target.efficiency) is not None:
         # A measured column such as `Efficiency (%)` is the scaling efficiency, by its name and value.
-        columns = {v: 100.0 if v.unit == "%" else 1.0 for v in (likeliest, *others) if is_efficiency(v.quantity)}
-        same = [v for v, one in columns.items() if efficiency.lower <= v.value / one <= efficiency.upper]
-        others = [other for other in others if other not in same]
-        if likeliest.facts is not None or likeliest not in same:
+        def shows_efficiency(column: Value) -> bool:
+            share = column.value / (100.0 if column.unit == "%" else 1.0)
+            return is_efficiency(column.quantity) and efficiency.lower <= share <= efficiency.upper
+
+        others = [other for other in others if not shows_efficiency(other)]
+        if likeliest.facts is not None or not shows_efficiency(likeliest):
             # That of weak scaling, where nothing shows the work of a step.
             name = "efficiency, weak" if growth.assumption else "efficiency"
             middle, lower, upper = (f"{100 * end:.0f}" for end in efficiency.ends)
@@ -445,8 +450,9 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
         if quantity.label and name in facts.quantities and not (name == "tokens_per_s" and growth.sample == "tokens"):
             yield _interval_row(quantity.label, Interval.named(facts.quantities, name), quantity.unit)
     yield from _money(facts)
-    further = {name: Interval.named(facts.predicted, name) for name in facts.further}
-    yield from (_interval_row(n, ends, facts.further[n]) for n, ends in further.items() if np.isfinite(ends.value))
+    for name, unit in facts.further.items():
+        if np.isfinite(facts.predicted[name]):
+            yield _interval_row(name, Interval.named(facts.predicted, name), unit)
     yield from map(_value_row, others)
 
 
@@ -458,14 +464,13 @@ def _value_row(value: Value, beside: float | None = None) -> Row:
 def _interval_row(name: str, ends: Interval, unit: str, beside: float | None = None) -> Row:
     """Return a row of a quantity with its interval, and its value at the count that growth begins at."""
     values = ends.ends if beside is None else (*ends.ends, beside)
-    *texts, written = texts_in_unit(*values, unit=unit)
+    *texts, written_unit = texts_in_unit(*values, unit=unit)
     middle, lower, upper, *before = texts
     _, blank, multiple = upper.partition(" ")
     # `2.5 – 8.4 million`: a multiple of both ends stands once.
     between = f"{lower.removesuffix(blank + multiple)} – {upper}" if lower != upper else ""
-    return Row(
-        name, with_unit(middle, written), between, " ".join([*before, *[written] * (unit == SECONDS and len(before))])
-    )
+    before_text = " ".join([*before, written_unit] if before and unit == SECONDS else before)
+    return Row(name, with_unit(middle, written_unit), between, before_text)
 
 
 def _money(facts: Facts) -> Iterator[Row]:

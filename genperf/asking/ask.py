@@ -134,12 +134,12 @@ def beside_published(
     normal = None if series is None else among_published(series, count, words)
     exchange = None
     if hints and curve.quantity.is_time:
-        here = curve.steps.nearest(count)
-        target = {name: cells[here : here + 1] for name, cells in rows.items()}
-        seconds = float(curve.curve[curve.quantity.name].iloc[here]) if question.steps and not work.whole else None
+        nearest = curve.steps.nearest(count)
+        target = {name: cells[nearest : nearest + 1] for name, cells in rows.items()}
+        seconds = float(curve.curve[curve.quantity.name].iloc[nearest]) if question.steps and not work.whole else None
         exchange = minimum_exchange(panel, hints, target, seconds, {} if series is None else series.kept)
     causes: tuple[Cause, ...] = ()
-    sound = 0.0
+    no_cause = 0.0
     if series is not None and (normal is None or normal.low):
         # A usual efficiency has no cause to look for.
         from genperf.causes import why
@@ -147,8 +147,8 @@ def beside_published(
         # One configuration, or levels of a run that is still to be made, have no diagnosis.
         with suppress(GenperfError):
             diagnosis = why(result, levels, work=question.work, hints=hints)
-            causes, sound = diagnosis.causes if diagnosis.needed else (), diagnosis.none
-    return Published(normal, exchange, causes, sound, series is not None, utilisation)
+            causes, no_cause = diagnosis.causes if diagnosis.needed else (), diagnosis.none
+    return Published(normal, exchange, causes, no_cause, series is not None, utilisation)
 
 
 def utilisation_placed(
@@ -189,15 +189,18 @@ def facts_of(
     question: Question,
     query: Query,
     curve: Scaling,
-    named: Mapping[str, Any],
+    requested: Mapping[str, Any],
     plan: Planned | None = None,
 ) -> Facts:
-    """Return the facts about one configuration on a curve, whose forecast is the prediction there."""
+    """Return the facts about one configuration on a curve, whose forecast is the prediction there.
+
+    What not every answer shows (turn, limit, published series, curve, advice) is a function that is called when read.
+    """
     target, interval, panel, work = query.single(ONE), question.interval, result.panel, work_of(result, question)
     # Where measured levels replace another one there is no forecast of all draws.
-    here = np.array([curve.steps.nearest(float(query.columns[curve.along][0]))])
-    there = None if result.schema.substituted else curve.forecast.at(here)
-    expected, row = expectation(result, query, interval, there)
+    place = np.array([curve.steps.nearest(float(query.columns[curve.along][0]))])
+    forecast = None if result.schema.substituted else curve.forecast.at(place)
+    expected, row = expectation(result, query, interval, forecast)
     values = tuple(target[f.name] for f in result.schema.factors)
     run = next((m for m in result.schema.medians if m.values == values), None)
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, question.steps)
@@ -213,22 +216,23 @@ def facts_of(
     record, options = None, result.options
     if options.get("approach") == "series" and options.get("pooled_share") is None:
         ratio, nodes = growth.target.count / curve.steps.along.upper, panel.only_node
-        leaves = nodes is not None and bool(several_nodes(query.columns[nodes])[0])
-        record = record_like(min(ratio, Record.longest), leaves, expected.verdict)
+        leaves_node = nodes is not None and bool(several_nodes(query.columns[nodes])[0])
+        record = record_like(min(ratio, Record.longest), leaves_node, expected.verdict)
 
     def advised() -> tuple[NextRun | None, str]:
-        if there is None:
+        if forecast is None:
             return None, ""
-        lower, upper = (float(end[0]) for end in there.band(0.9, "confidence", result.floor))
-        now = Interval(expected.value.value, min(lower, expected.value.value), max(upper, expected.value.value))
-        known = query, now, expected.verdict == VERDICTS[-1]
-        advice = attempted(partial(suggest, prediction=known), result, named)
+        lower, upper = (float(end[0]) for end in forecast.band(0.9, "confidence", result.floor))
+        value = expected.value.value
+        confidence = Interval(value, min(lower, value), max(upper, value))
+        prediction = query, confidence, expected.verdict == VERDICTS[-1]
+        advice = attempted(partial(suggest, prediction=prediction), result, requested)
         return (None, advice.message) if isinstance(advice, GenperfError) else (advice.next_run, "")
 
     return Facts(
         at=target,
-        given=frozenset(map(str, named)),
-        taken=left_open(panel, target, named),
+        given=frozenset(map(str, requested)),
+        taken=left_open(panel, target, requested),
         expected=expected,
         predicted={name: cells[0] for name, cells in row.items()},
         source=Path(result.schema.source).name or "runs",
@@ -236,7 +240,7 @@ def facts_of(
         growth=growth,
         runs_along=runs_along,
         find_turn=lambda: curve.turn("slower" if growth.whole else "throughput"),
-        find_limit=lambda: limit_of(result, query.columns, interval, there),
+        find_limit=lambda: limit_of(result, query.columns, interval, forecast),
         find_published=lambda: beside_published(
             result,
             curve,
@@ -332,40 +336,41 @@ def planned(
     value, lower, upper = (np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper"))
     spent = "machine_hours" if price is None else "cost"
     quantities = quantities_of(result.panel, {"steps": call("divide", plan.samples, work.total)}, price, per)
-    follow = quantities.values(["total", spent], {**columns, result.schema.target.name: value})
-    total, cost = follow["total"], follow[spent]
-    late, dear = total * upper / value > (plan.deadline or np.inf), cost * upper / value > (plan.budget or np.inf)
-    fails = np.zeros(len(counts), dtype=bool)
+    amounts = quantities.values(["total", spent], {**columns, result.schema.target.name: value})
+    total, cost = amounts["total"], amounts[spent]
+    is_late = total * upper / value > (plan.deadline or np.inf)
+    is_dear = cost * upper / value > (plan.budget or np.inf)
+    may_fail = np.zeros(len(counts), dtype=bool)
     if result.feasibility is not None:
-        fails = result.feasibility.known_to_fail(columns) | (result.feasibility.probability(columns) < LIKELY_TO_FIT)
-    ends = np.array([value, lower, upper]) / value
+        may_fail = result.feasibility.known_to_fail(columns) | (result.feasibility.probability(columns) < LIKELY_TO_FIT)
+    relative_ends = np.array([value, lower, upper]) / value
 
     def choice(place: int) -> Choice:
-        totals, costs = (Interval(*(amount[place] * ends[:, place]).tolist()) for amount in (total, cost))
+        totals, costs = (Interval(*(amount[place] * relative_ends[:, place]).tolist()) for amount in (total, cost))
         return Choice(float(counts[place]), totals, costs, str(predicted["verdict"][place]))
 
-    tried = float(steps.counts[0]), float(steps.counts[-1])
-    here: dict[str, Any] = {}
+    counts_tried = float(steps.counts[0]), float(steps.counts[-1])
+    of_named: dict[str, Any] = {}
     if named:
-        limits = {"it may fail": fails, "late": late, "too dear": dear}
-        breaks = tuple(what for what, broken in limits.items() if broken[-1])
-        here = {"named": choice(len(counts) - 1), "named_at": tuple(named.items()), "breaks": breaks}
-        fails[-1] = True
+        limits = {"it may fail": may_fail, "late": is_late, "too dear": is_dear}
+        breaks = tuple(limit for limit, broken in limits.items() if broken[-1])
+        of_named = {"named": choice(len(counts) - 1), "named_at": tuple(named.items()), "breaks": breaks}
+        may_fail[-1] = True
     unit = work.unit, work.whole, paid_for(result.panel, per)[0], price
-    about = (plan, count.name, tried, *unit, question.interval)
-    keeping = np.flatnonzero(~(fails | late | dear))
-    if not len(keeping):
-        cheapest, fastest = (choice(int(np.argmin(np.where(fails, np.inf, amount)))) for amount in (cost, total))
-        lacks = bool(fails.all()), bool(late[~fails].all()), bool(dear[~fails].all())
-        return Planned(*about, 2.0 * count.upper, cheapest, fastest, None, *lacks, **here)
-    compared = keeping[best_first(cost[keeping], cost[keeping])][:COMPARED]
-    fastest = choice(int(keeping[best_first(total[keeping], cost[keeping])][0]))
+    context = (plan, count.name, counts_tried, *unit, question.interval)
+    possible_places = np.flatnonzero(~(may_fail | is_late | is_dear))
+    if not len(possible_places):
+        cheapest, fastest = (choice(int(np.argmin(np.where(may_fail, np.inf, amount)))) for amount in (cost, total))
+        reasons = bool(may_fail.all()), bool(is_late[~may_fail].all()), bool(is_dear[~may_fail].all())
+        return Planned(*context, 2.0 * count.upper, cheapest, fastest, None, *reasons, **of_named)
+    compared = possible_places[best_first(cost[possible_places], cost[possible_places])][:COMPARED]
+    fastest = choice(int(possible_places[best_first(total[possible_places], cost[possible_places])][0]))
     curves = curves_of(result, {name: cells[compared] for name, cells in columns.items()})
-    drawn = np.exp(curves.paths) / value[compared]
-    totals, costs = drawn * total[compared], drawn * cost[compared]
-    possible = (totals <= (plan.deadline or np.inf)) & (costs <= (plan.budget or np.inf))
-    best = float((curves.weights @ winners(np.where(possible, costs, np.inf)))[0])
-    return Planned(*about, float(counts[compared[0]]), choice(compared[0]), fastest, best, **here)
+    relative_draws = np.exp(curves.paths) / value[compared]
+    totals, costs = relative_draws * total[compared], relative_draws * cost[compared]
+    keeps_limits = (totals <= (plan.deadline or np.inf)) & (costs <= (plan.budget or np.inf))
+    best = float((curves.weights @ winners(np.where(keeps_limits, costs, np.inf)))[0])
+    return Planned(*context, float(counts[compared[0]]), choice(compared[0]), fastest, best, **of_named)
 
 
 # --- what the runs measured -------------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ def _placed(place: PublishedPlace | None, less: Iterable[str], more: Iterable[st
 
 
 def _trained(
-    run: TrainingRun, used: Utilisation, at: Mapping[str, str], question: Question
+    run: TrainingRun, utilisation: Utilisation, at: Mapping[str, str], question: Question
 ) -> tuple[str, dict[str, Any]]:
     """Return how long the tokens of a question take and what they cost, in words and by name.
 
@@ -125,7 +125,8 @@ def _trained(
         hint = "the samples of a step of all, and their length: gbs=256 seq=2048"
         hint = hint if run.rate else f"a run, such as 76800tok/s, with {hint}"
         raise GenperfError("a hinted network needs the time of a step", hint=hint)
-    rate, convention, step, length = *_rate_of(run, used), run.step_seconds or 1.0, run.sequence or 1.0
+    rate, convention = _rate_of(run, utilisation)
+    step, length = run.step_seconds or 1.0, run.sequence or 1.0
     of_device = {"batch_per_device": rate.value * step / run.devices / length, "seq_length": length}
     row = {"device": run.device.label, "devices": run.devices, "nodes": run.nodes, **of_device, "step_s": step}
     frame = pd.DataFrame([row])
@@ -135,9 +136,9 @@ def _trained(
     query = fitted.query(_machine(run, in_columns(legend_of(understood(frame[["device", "devices", "nodes"]])), at).at))
     devices, nodes = (float(query.columns[name][0]) for name in ("devices", "nodes"))
     expected, _ = expectation(fitted, query, question.interval)
-    if run.rate or used.mfu is not None:
+    if run.rate or utilisation.mfu is not None:
         value, (reason, suggestion) = expected.value, _why(run, devices, nodes, bool(hints))
-    elif (place := used.normal) is not None:
+    elif (place := utilisation.normal) is not None:
         # Published runs were made at such counts: their range holds what other counts cost.
         value, suggestion = Interval(step, step, step), f"measure the tokens a second of {devices:g} devices"
         reason = f"no run: the interval is that of {place.runs} published {place.among} ({convention})"
@@ -203,9 +204,9 @@ def _about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
     count, nodes, size = (number_of(test.get(name)) for name in ("devices", "nodes", "size"))
     if speed is None:
         raise GenperfError("a test of collectives needs its bus bandwidth", hint="8xh100 all_reduce 470GB/s")
-    nodes, several = nodes or 1.0, bool(several_nodes(nodes or 1.0))
-    place = place_of_test(speed, test["collective"], device.family, several)
-    link = hinted or ("" if several else device.link)
+    nodes, spans_nodes = nodes or 1.0, bool(several_nodes(nodes or 1.0))
+    published = place_of_test(speed, test["collective"], device.family, spans_nodes)
+    link = hinted or ("" if spans_nodes else device.link)
     rate = link_rate(link) if link else 0.0
     of_size = "" if size is None else f" at {three_digits(size / 1e9)} GB"
     machine = f"{count:g} {device.label}".strip() if count else ""
@@ -215,9 +216,9 @@ def _about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
     rows = [("", " · ".join(filter(None, (test["collective"] + of_size, machine, counted(int(nodes), "node")))))]
     rows += [("bus", f"{three_digits(speed / 1e9)} GB/s: {compared}")]
     rows += [("⚠", _ABOVE)] if hinted and speed > rate else []
-    is_low = speed < LOW_BUS * (rate or (0.0 if place is None else place.median))
-    less = _BETWEEN if several else _NVLINK if link.startswith("nvlink") else _INSIDE
-    rows += _placed(place, [less] if is_low else [])
+    is_low = speed < LOW_BUS * (rate or (0.0 if published is None else published.median))
+    usual_cause = _BETWEEN if spans_nodes else _NVLINK if link.startswith("nvlink") else _INSIDE
+    rows += _placed(published, [usual_cause] if is_low else [])
     numbers = {"collective": test["collective"], "devices": count or 0.0, "nodes": nodes, "busbw": speed}
     numbers |= {"link": link, "link_rate": rate or None, "share": speed / rate if rate else None}
-    return OneRun(tuple(rows), {**numbers, "normal": place and asdict(place)})
+    return OneRun(tuple(rows), {**numbers, "normal": published and asdict(published)})

@@ -146,9 +146,11 @@ def ask(
         raise GenperfError(what, hint="ask(table, gpus=64), or ask(table, at={'gpus': 64})")
     rate_of_device = None if peak is None else peak_of(str(peak))
     is_path = isinstance(table, str | Path)
-    spoken = row_in([str(table)]) if is_path and not ((at or configuration) and Path(str(table)).is_file()) else {}
-    named = {**(at or {}), **({} if spoken else configuration)}
-    several = {n: list(values) for n, values in named.items() if isinstance(values, list | tuple | range | np.ndarray)}
+    # `8xh100` is a run in words, but not where a file of that name is asked about.
+    is_file = is_path and bool(at or configuration) and Path(str(table)).is_file()
+    run_in_words = row_in([str(table)]) if is_path and not is_file else {}
+    requested = {**(at or {}), **({} if run_in_words else configuration)}
+    lists = {n: list(values) for n, values in requested.items() if isinstance(values, (list, tuple, range, np.ndarray))}
     texts = {"samples": samples, "deadline": deadline, "budget": budget, "tokens": tokens}
     question = Question(
         work=work,
@@ -158,25 +160,25 @@ def ask(
         plan=plan_of(**{name: None if value is None else str(value) for name, value in texts.items()}),
         hints=checked_hints(hints or {}),
     )
-    places = [
-        {name: label(value) for name, value in {**named, **dict(zip(several, values, strict=True))}.items()}
-        for values in product(*several.values())
+    configurations = [
+        {name: label(value) for name, value in {**requested, **dict(zip(lists, values, strict=True))}.items()}
+        for values in product(*lists.values())
     ]
     answers: list[Answer] | list[OneRun]
     if isinstance(table, FitResult | GroupedResult) or is_model_file(table):
         fitted = table if isinstance(table, GroupedResult) else model_of(table)
-        answers = [ask_fitted(fitted, wanted, question) for wanted in places]
-        return answers if several else answers[0]
-    row: Any = {**configuration, **spoken}
-    if not spoken:
+        answers = [ask_fitted(fitted, place, question) for place in configurations]
+        return answers if lists else answers[0]
+    row: Any = {**configuration, **run_in_words}
+    if not run_in_words:
         cells = open_files([str(table)]) if is_path else open_source(table)
         row = row_of_run(cells, rate_of_device)
     if isinstance(row, dict):
-        answers = [about(row, wanted, question) for wanted in places]
+        answers = [about(row, place, question) for place in configurations]
     else:
         opened = recognised(cells, {**(roles or {}), "work": work}, tokens=tokens is not None)
-        answers = [ask_recognised(opened, wanted, want, question) for wanted in places]
-    return answers if several else answers[0]
+        answers = [ask_recognised(opened, place, want, question) for place in configurations]
+    return answers if lists else answers[0]
 
 
 def is_model_file(source: object) -> bool:
@@ -233,7 +235,8 @@ def _as_measured(
 ) -> tuple[Value, float]:
     """Return a prediction as a value of the measured column, in its unit, and its part of the fitted one.
 
-    The fitted column is made of it by a factor c: as c·value, or of seconds from a rate as c/value.
+    The fitted column is made of it by a factor c: as c·value, or of seconds from a rate as c/value. `column` is its
+    name and the formula of the fitted column over it: `("images_per_s", 32/images_per_s)`.
     """
     (name, made), target, factor = column, schema.target, 1.0
     header, seconds = header or header_of(name), dict(schema.reading).get("unit", SECONDS)
@@ -278,11 +281,7 @@ def _of_column(value: Value, at: Mapping[str, Any], factor: float) -> Value:
 
 
 def ask_recognised(
-    opened: Recognised,
-    at: Mapping[str, str],
-    want: str | None = None,
-    question: Question | None = None,
-    seed: int = 0,
+    opened: Recognised, at: Mapping[str, str], want: str | None = None, question: Question | None = None, seed: int = 0
 ) -> Answer:
     """Answer one configuration from a table whose columns are recognised, with roles that were given."""
     opened = opened.for_question(at, want)
@@ -392,27 +391,31 @@ class _Series(Struct, frozen=True, eq=False):
 
 
 def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
-    """Return the series that a question means: of several that of most counts, then of the largest, then by name."""
+    """Return the series that a question means: of several that of most counts, then of the largest, then by name.
+
+    With columns `framework` and `gpus` each framework is a series, its key ("jax",) the levels of its group columns.
+    """
     names = reading.roles.group
-    evidence = {name: reading.columns[name] for name in names}
-    rows = np.ones(len(next(iter(reading.columns.values())).texts), dtype=bool)
+    texts = [reading.columns[name].texts.astype(str).tolist() for name in names]
+    count = len(next(iter(reading.columns.values())).texts)
+    # The key of each run; without group columns all runs have the key ().
+    keys = list(zip(*texts, strict=True)) if names else [()] * count
+    rows = np.ones(count, dtype=bool)
     for name in names:
         if name in at:
-            rows &= evidence[name].rows_with(at[name])
-    # A row per run, with its text in each group column; without group columns all runs have the key ().
-    keys = np.array([column.texts.astype(str) for column in evidence.values()]).T.reshape(len(rows), len(names))
-    present = sorted({*map(tuple, keys[rows].tolist())})
-    if not present:
-        some = "; ".join(", ".join(key) for key in list(dict.fromkeys(map(tuple, keys.tolist())))[:4])
+            rows &= reading.columns[name].rows_with(at[name])
+    matching = sorted({keys[row] for row in np.flatnonzero(rows)})
+    if not matching:
+        some = "; ".join(", ".join(key) for key in list(dict.fromkeys(keys))[:4])
         raise TableError(f"no run has {join_values({n: at[n] for n in names if n in at})}", hint=f"one of {some}")
-    counts = np.zeros(len(rows)) if reading.scale is None else reading.columns[reading.scale].values
-    counts_of = {key: counts[(keys == key).all(axis=1)] for key in present}
-    best = max(counts_of, key=lambda key: (len(np.unique(counts_of[key])), np.nanmax(counts_of[key], initial=0.0)))
-    free = [n for n in names if n not in at and len({key[names.index(n)] for key in present}) > 1]
-    open_levels = [{n: str(key[names.index(n)]) for n in free} for key in (best, *(k for k in present if k != best))]
-    levels = dict(zip(names, map(str, best), strict=True))
-    others = tuple(open_levels[1 : SERIES_MAX_LEVELS + 1])
-    return _Series((keys == best).all(axis=1), levels, open_levels[0], others)
+    rows_of = {key: np.array([run_key == key for run_key in keys]) for key in matching}
+    counts = np.zeros(count) if reading.scale is None else reading.columns[reading.scale].values
+    size_of = {key: (len(np.unique(counts[of])), np.nanmax(counts[of], initial=0.0)) for key, of in rows_of.items()}
+    best = max(size_of, key=size_of.__getitem__)
+    levels = {key: dict(zip(names, key, strict=True)) for key in (best, *(k for k in matching if k != best))}
+    free = [n for n in names if n not in at and len({of_key[n] for of_key in levels.values()}) > 1]
+    taken, *others = ({n: of_key[n] for n in free} for of_key in levels.values())
+    return _Series(rows_of[best], levels[best], taken, tuple(others[:SERIES_MAX_LEVELS]))
 
 
 class _SeriesAnswers(Struct, frozen=True, eq=False):
@@ -432,7 +435,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             return answer
         # What is the same in every run tells nothing.
         one_quantity = want is not None or self.opened.given.measured_column is not None
-        others = [] if one_quantity else [n for n in others if reading.columns[n].varies]
+        others = [] if one_quantity else [column for column in others if reading.columns[column].varies]
         model, table = self.fitted(name)
         scale = next((f for f in model.schema.factors if f.name == reading.scale), None)
         if table.rejected and scale is not None and scale.distinct < 2 and len(np.unique(self._counts)) > 1:
@@ -444,16 +447,16 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if full is not None and self.question.plan is not None:
             # The count of a plan is that of the other quantities as well.
             configuration = full.answers[0].at
-            at = {**at, **{n: label(v) for n, v in configuration.items() if n == reading.scale}}
+            at = at | {name: label(value) for name, value in configuration.items() if name == reading.scale}
         likeliest = self._value(name, model, configuration, full)
         # What was measured at the same configuration, with what the question left open.
-        sentence = self._measured(name, {**{n: label(value) for n, value in taken.items()}, **at})
+        sentence = self._measured(name, {**{setting: label(value) for setting, value in taken.items()}, **at})
         if sentence and (facts is None or facts.measured is None):
             likeliest = replace(likeliest, texts={"measured": sentence, **likeliest.texts})
         one_curve = stack_of(model.members) is None
         answers, notes = self._beside(others, at, {name: likeliest}, one_curve)
         in_others = [self._in_another_series(name, at, levels) for levels in self.series.others]
-        count_is_open = reading.scale not in at and {meant_by(n) for n in at}.isdisjoint(PLACES)
+        count_is_open = reading.scale not in at and {meant_by(setting) for setting in at}.isdisjoint(PLACES)
         return Answer(
             answers=tuple(answers.values()),
             facts=facts,
@@ -464,7 +467,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             others=tuple(line for line in in_others if line is not None),
             read_back=_read_back(source, table),
             measured=sentence,
-            left_out=tuple(n for n in reading.left_out if n not in answers),
+            left_out=tuple(column for column in reading.left_out if column not in answers),
         )
 
     def _far_beyond(self, name: str, model: FitResult) -> str:
@@ -514,7 +517,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             return None
         work, target, panel = self.opened.given.work or None, model.schema.target, model.panel
         constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
-        texts = [{*map(str, e.texts[self.series.rows])} for e in reading.columns.values() if not e.numeric]
+        levels_of_texts = [{*map(str, e.texts[self.series.rows])} for e in reading.columns.values() if not e.numeric]
         counted = self._header(name).counted
         # Of the time of steps that was made from a rate of them, what a batch holds is counted.
         sample = counted if counted and (target.throughput or counted not in STEP_WORDS) else "samples"
@@ -535,7 +538,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             steps=model.schema.of_steps,
             constants={**constants, **self.question.constants},
             # The framework and the network, perhaps.
-            words=tuple(levels.pop() for levels in texts if len(levels) == 1),
+            words=tuple(levels.pop() for levels in levels_of_texts if len(levels) == 1),
         )
         answer = ask_model(model, configuration, question)
         if answer.facts is None:
@@ -556,25 +559,25 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         What follows from an answer by arithmetic is not fitted; a model of several factors takes seconds.
         """
         reading, notes = self.reading, list[str]()
-        most = MAX_QUANTITIES if one_curve else max(1, MOST_CELLS // len(self._counts))
+        most_answers = MAX_QUANTITIES if one_curve else max(1, MOST_CELLS // len(self._counts))
         if self.opened.want is None:
             arithmetic = [c for c in reading.with_role("ratio", "consequence") if c.follows is not None]
             others += [c.name for c in arithmetic if MONEY not in c.reasons or c.kind != "rate"]  # prices are given
-        order = [*answers, *others]
-        for name in sorted(others, key=lambda n: reading.columns[n].follows is not None):
+        names = [*answers, *others]
+        for name in sorted(others, key=lambda column: reading.columns[column].follows is not None):
             value = self._by_arithmetic(name, answers)
             if value is not None:
                 answers[name] = value
-            elif name in reading.quantities and len(answers) < most:
+            elif name in reading.quantities and len(answers) < most_answers:
                 try:
                     model, _ = self.fitted(name)
                     answers[name] = self._value(name, *self._question_of(model, at), None)
                 except GenperfError as error:
                     notes.append(f"{name} is not answered: {error.message}")
-        left = [n for n in order if n not in answers and n in reading.quantities]
-        if left and len(answers) >= most:
-            notes.append(f"measured as well, and answered by --want: {listed(left)}")
-        return {n: answers[n] for n in order if n in answers}, notes
+        unanswered = [column for column in names if column not in answers and column in reading.quantities]
+        if unanswered and len(answers) >= most_answers:
+            notes.append(f"measured as well, and answered by --want: {listed(unanswered)}")
+        return {column: answers[column] for column in names if column in answers}, notes
 
     def _notes(self, name: str, model: FitResult, table: Table) -> list[str]:
         """Return what the user should know of the table and of the fit."""
@@ -710,7 +713,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         return name, self._unit(name), denominator / numerator
 
     def _by_arithmetic(self, name: str, answers: Mapping[str, Value]) -> Value | None:
-        """Return the answer of a column that follows from one that is answered and from settings; None for others."""
+        """Return the answer of a column y that follows from an answered one x and settings s; None of other columns.
+
+        y = c·x^p·Π s^q, with the median c of the runs: `images_per_s` from `step_s` and `batch`.
+        """
         follows = self.reading.columns[name].follows
         bases = [n for n in follows.factors if n in answers] if follows is not None else []
         if follows is None or len(bases) != 1:
@@ -718,26 +724,27 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         (base,), evidence, rows = bases, self.reading.columns, self.series.rows
         settings = {n: power for n, power in follows.factors.items() if n != base}
         answer, power = answers[base], follows.factors[base]
-        moved, wanted = 0.0, answer.at
+        log_settings, requested = 0.0, answer.at
         # It follows within one combination of kinds.
         for kind in self.reading.of("kind"):
-            if kind in wanted:
-                rows = rows & evidence[kind].rows_with(str(wanted[kind]))
+            if kind in requested:
+                rows = rows & evidence[kind].rows_with(str(requested[kind]))
         if not rows.any():
             return None
         constant = np.log(evidence[name].values) - power * np.log(evidence[base].values)
         for setting, exponent in settings.items():
             values = np.log(evidence[setting].values)
-            if setting in wanted:
-                constant, moved = constant - exponent * values, moved + exponent * float(np.log(wanted[setting]))
+            if setting in requested:
+                constant = constant - exponent * values
+                log_settings += exponent * float(np.log(requested[setting]))
             elif np.ptp(values[rows]) > 0.0:
                 return None
-        factor = float(np.exp(np.nanmedian(constant[rows]) + moved))
+        factor = float(np.exp(np.nanmedian(constant[rows]) + log_settings))
         middle, *ends = (factor * end**power for end in answer.expected.ends)
         lower, upper = sorted(ends)
         unit = self._unit(name)
-        value = Value(name, unit, middle, lower, upper, answer.verdict, answer.reason, wanted)
-        return _in_plain_words(value, wanted)
+        value = Value(name, unit, middle, lower, upper, answer.verdict, answer.reason, requested)
+        return _in_plain_words(value, requested)
 
 
 def unit_of_column(name: str, header: Header, unit: str) -> str:

@@ -136,20 +136,20 @@ def why(
         chosen = _beside(chosen, _measured(compared_runs, levels, work, hints))
     if len(chosen.places) < 2:
         raise GenperfError("one configuration shows no cause", hint="runs at two counts, or with two batches")
-    evidence = [law for form in FORMS if (law := _evidence(chosen, form)) is not None]
-    causes = [law.form.cause for law in evidence]
+    evidence = [form_evidence for form in FORMS if (form_evidence := _evidence(chosen, form)) is not None]
+    causes = [form_evidence.form.cause for form_evidence in evidence]
     share = (1.0 - NOTHING_WRONG) / (len({*causes}) - 1)
     priors = [NOTHING_WRONG if cause == NONE else share / causes.count(cause) for cause in causes]
-    shares = softmax(np.array([law.logarithm for law in evidence]) + np.log(priors))
+    shares = softmax(np.array([form_evidence.logarithm for form_evidence in evidence]) + np.log(priors))
     chances, best = dict.fromkeys(causes, 0.0), {}
     for place in np.argsort(shares).tolist():
         # The likeliest form of a cause comes last.
         chances[causes[place]] += float(shares[place])
         best[causes[place]] = evidence[place]
-    ranked = sorted((c for c in chances if c != NONE), key=lambda c: -chances[c])[:MOST_CAUSES]
-    listed = tuple(_cause(best[c], chosen, chances) for c in ranked if chances[c] >= LEAST_PROBABILITY)
+    ranked = sorted((cause for cause in chances if cause != NONE), key=lambda cause: -chances[cause])[:MOST_CAUSES]
+    likely = tuple(_cause(best[cause], chosen, chances) for cause in ranked if chances[cause] >= LEAST_PROBABILITY)
     slow = int(chosen.slow.sum())
-    return Diagnosis(chances[NONE], listed, slow, len(chosen.places) - slow)
+    return Diagnosis(chances[NONE], likely, slow, len(chosen.places) - slow)
 
 
 def _evidence(runs: Runs, form: Form) -> CauseEvidence | None:
@@ -241,15 +241,15 @@ def _configurations_at(panel: Panel, at: dict[str, Any]) -> list[int]:
     if not matching:
         raise GenperfError(f"no run has {join_values(requested)}", hint="measured values of the factors")
     scaled = {*_scaled(panel), panel.along().name}
-    fixed = [f.name for f in panel.factors if f.distinct > 1 and f.name not in scaled]
-    levels = {j: tuple(rows[j][name] for name in fixed) for j in matching}
+    unscaled = [f.name for f in panel.factors if f.distinct > 1 and f.name not in scaled]
+    levels = {j: tuple(rows[j][name] for name in unscaled) for j in matching}
     most_frequent = Counter(levels.values()).most_common(1)[0][0]
-    places = [j for j in matching if levels[j] == most_frequent]
-    if len(places) > MOST_RUNS:
+    chosen = [j for j in matching if levels[j] == most_frequent]
+    if len(chosen) > MOST_RUNS:
         # From the smallest to the largest scale, evenly.
-        places.sort(key=lambda j: [float(rows[j][name]) for name in names if name in scaled])
-        places = [places[int(k)] for k in np.linspace(0, len(places) - 1, MOST_RUNS).round()]
-    return places
+        chosen.sort(key=lambda j: [float(rows[j][name]) for name in names if name in scaled])
+        chosen = [chosen[int(k)] for k in np.linspace(0, len(chosen) - 1, MOST_RUNS).round()]
+    return chosen
 
 
 def _same(value: float | str, wanted: Any) -> bool:
@@ -311,14 +311,14 @@ def _cause(evidence: CauseEvidence, runs: Runs, chances: Mapping[str, float]) ->
     largest = int(np.argmax(np.where(runs.slow, runs.devices, 0.0)))
     shares = {name: _percent(float(time[largest] / predicted[largest])) for name, time in evidence.parts.items()}
     # A form has one parameter that differs from a sound step, or none.
-    wrong = next((evidence.values[f"wrong {name}"] for name in form.wrong), 1.0)
-    usual = "what the hinted rate needs" if runs.exchange is not None else "a usual one"
+    wrong_factor = next((evidence.values[f"wrong {name}"] for name in form.wrong), 1.0)
+    compared_with = "what the hinted rate needs" if runs.exchange is not None else "a usual one"
     values_in_texts = {
         **shares,
         "place": runs.places[largest],
-        "usual": usual if runs.slow.all() else "that of the sound runs",
-        "wrong": wrong,
-        "more": _percent(wrong),
+        "usual": compared_with if runs.slow.all() else "that of the sound runs",
+        "wrong": wrong_factor,
+        "more": _percent(wrong_factor),
     }
     log_ratios = np.log(runs.seconds / predicted)
     farthest, against = int(np.argmax(np.abs(log_ratios))), []

@@ -248,11 +248,7 @@ _ROLES = gathered(
     option("--let", metavar="NAME=FORMULA", multiple=True, help="Derive a column; may be repeated."),
     option("--where", metavar="FORMULA", help="Keep only rows where this holds."),
     option("--skip-bad-rows", is_flag=True, help="Go on without rows that cannot be read; they are counted."),
-    option(
-        "--aggregate/--no-aggregate",
-        default=None,
-        help="Summarise rows while reading; files over 64 MB are.",
-    ),
+    option("--aggregate/--no-aggregate", default=None, help="Summarise rows while reading; files over 64 MB are."),
     column("--status", metavar="COL", help="Column that says how a run ended: OOM, failed, timeout, …"),
     option("--failed", metavar="COL=VALUE,…", multiple=True, help="Values of runs that failed, in place of the usual."),
     option("--delimiter", metavar="CHAR", help="What separates columns, where it is not recognised."),

@@ -62,11 +62,7 @@ if TYPE_CHECKING:
     shared.INTERVAL,
     option("--top", default=10, type=click.IntRange(min=1), help="How many to show."),
 )
-@shared.shown(
-    *shared.RESULT,
-    shared.output("CSV", "Write the best configurations here."),
-    shared.RAW,
-)
+@shared.shown(*shared.RESULT, shared.output("CSV", "Write the best configurations here."), shared.RAW)
 def optimize(
     model: str,
     over: tuple[str, ...],

@@ -53,12 +53,7 @@ def _share(ctx: click.Context, param: click.Parameter, text: str | None) -> floa
 )
 @shared.shown(*shared.RESULT, shared.output("CSV", "Write what to measure here."), shared.RAW)
 def suggest(
-    model: str,
-    target: tuple[str, ...],
-    group: str | None,
-    about: dict[str, Any],
-    roles: dict[str, Any],
-    out: Output,
+    model: str, target: tuple[str, ...], group: str | None, about: dict[str, Any], roles: dict[str, Any], out: Output
 ) -> None:
     """Choose what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
     from genperf import search

@@ -35,13 +35,7 @@ from genperf.cli.output import Output, progress
     shared.plot("Draw predicted against measured values of the held-out configurations"),
 )
 def validate(
-    table: str,
-    scheme: str,
-    models: str,
-    interval: float,
-    roles: dict[str, Any],
-    fitting: dict[str, Any],
-    out: Output,
+    table: str, scheme: str, models: str, interval: float, roles: dict[str, Any], fitting: dict[str, Any], out: Output
 ) -> None:
     """Fit models to parts of TABLE and measure their errors, in per cent, on the held-out configurations."""
     from genperf import validation

@@ -169,12 +169,7 @@ def model_or_table(
     return load_model(source) if isinstance(source, str | Path) and is_model(source) else table_of(source, at)
 
 
-def fit_group(
-    table: Table,
-    group: tuple[str, ...],
-    seed: int = 0,
-    hints: Mapping[str, str] | None = None,
-) -> FitResult:
+def fit_group(table: Table, group: tuple[str, ...], seed: int = 0, hints: Mapping[str, str] | None = None) -> FitResult:
     """Fit `auto` to one group of a table, with what the other groups show of the cluster, as `fit` of all does."""
     options = FitOptions(hints=hints or {})
     table = with_devices_per_node(table, options.hints)

@@ -1,14 +1,7 @@
 """Steps that end in an exchange of gradients: with servers, with every other worker, around a ring; or overlapping."""
 
 from genperf.expression import Constant, Expression
-from genperf.models.compose import (
-    SERIAL,
-    SYNCHRONISATION,
-    compose,
-    measured_alone,
-    together,
-    with_computation,
-)
+from genperf.models.compose import SERIAL, SYNCHRONISATION, compose, measured_alone, together, with_computation
 from genperf.models.family import Family
 from genperf.panel import Panel, share
 

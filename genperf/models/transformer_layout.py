@@ -138,11 +138,7 @@ class TransformerLayout:
         self.switches: Mapping[str, Node] = {name: node for name, node in switches.items() if node is not None}
 
     def expression(
-        self,
-        family: str,
-        formulas: Mapping[str, str],
-        constants: Mapping[str, Constant],
-        total: Node | None = None,
+        self, family: str, formulas: Mapping[str, str], constants: Mapping[str, Constant], total: Node | None = None
     ) -> Expression:
         """Write an expression of terms over canonical names and constants, each times exp(Σ effects of levels).
 

@@ -27,11 +27,7 @@ MAX_EXCLUDED = 3
 
 
 def user_expression(
-    text: str,
-    panel: Panel,
-    *,
-    fix: Mapping[str, float] | None = None,
-    configurations: int | None = None,
+    text: str, panel: Panel, *, fix: Mapping[str, float] | None = None, configurations: int | None = None
 ) -> Expression:
     """Read a user's formula as an expression.
 

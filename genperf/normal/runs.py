@@ -54,29 +54,34 @@ def place_of_run(
 
     table = datasets.runs() if published is None else published
     *sizes, size = np.digitize([*table["active"].fillna(np.mean(SIZES)), active or np.mean(SIZES)], SIZES)
-    alike = {
+    same = {
         "family": (table["family"] == family).to_numpy(),
         "size": np.array(sizes) == size,
         "precision_class": (table["precision_class"] == precision).to_numpy(),
         "mixture": (table["mixture"].fillna(0.0) > 0.0).to_numpy() == mixture,
     }
-    similar = pd.Series(np.prod([np.where(alike[fact], 1.0, weight) for fact, weight in OTHER.items()], axis=0))
+    # A run weighs less for each fact in which it differs; all of a repository weigh as much as its most similar one.
+    similarity = pd.Series(np.prod([np.where(same[fact], 1.0, weight) for fact, weight in OTHER.items()], axis=0))
     sources = table["repository"].to_numpy(dtype=str)
-    weights = np.asarray(similar / similar.groupby(sources).transform(lambda of: of.sum() / of.max()), float)
+    by_source = similarity.groupby(sources)
+    weights = np.asarray(similarity / by_source.transform(lambda of: of.sum() / of.max()), float)
+    # The distribution of logit(MFU), each run smoothed by a normal kernel.
     shares = weights / weights.sum() @ ndtr((_GRID - logit(table["mfu"].to_numpy())[:, None]) / KERNEL)
     low, median, high = (float(expit(end)) for end in np.interp([0.05, 0.5, 0.95], shares, _GRID))
     percentile = None if value is None else 100.0 * float(np.interp(logit(min(value, 0.999)), _GRID, shares))
     label, fp8 = f"{devices()[family].label} " if family else "", "" if precision == "16-bit" else f" in {precision}"
-    kind, of_family = "mixture-of-experts runs" if mixture else "runs", alike["family"]
+    kind, of_family = "mixture-of-experts runs" if mixture else "runs", same["family"]
     narrowest = (
-        (np.all([*alike.values()], axis=0), 2, f"{label}{kind} {SIZE_WORDS[size]}{fp8}"),
-        (of_family & alike["precision_class"], 2, f"{label}runs{fp8}"),
+        (np.all([*same.values()], axis=0), 2, f"{label}{kind} {SIZE_WORDS[size]}{fp8}"),
+        (of_family & same["precision_class"], 2, f"{label}runs{fp8}"),
         (of_family, 1, f"{label}runs"),
         (np.ones(len(table), dtype=bool), 1, "runs of all devices"),
     )
-    counts = ((int(rows.sum()), len({*sources[rows]}), fewest, among) for rows, fewest, among in narrowest)
-    runs, count, _, among = next(of for of in counts if of[0] >= FEWEST_RUNS and of[1] >= of[2])
-    return PublishedPlace("mfu", value, percentile, median, low, high, runs, count, among)
+    for rows, fewest_sources, among in narrowest:  # noqa: B007
+        runs, source_count = int(rows.sum()), len({*sources[rows]})
+        if runs >= FEWEST_RUNS and source_count >= fewest_sources:
+            break
+    return PublishedPlace("mfu", value, percentile, median, low, high, runs, source_count, among)
 
 
 def place_of_test(busbw: float, collective: str, family: str, several: bool) -> PublishedPlace | None:

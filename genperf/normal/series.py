@@ -101,29 +101,33 @@ def compared(step: Step, known: Mapping[str, Any] | None = None) -> Normal | Lac
 
 
 def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, AnyArray]) -> Normal | Lack:
-    """Return where a step stands among given ones, arrays by name as `published` returns them."""
-    keep = np.flatnonzero(steps["kind"] == step.kind)
-    series, clusters = (len(np.unique(steps[name][keep])) for name in ("series", "cluster"))
+    """Return where the efficiency of a step lies among published steps of its kind, arrays by name as `published` has.
+
+    Compared are efficiencies of one doubling, e^(1/doublings); each series weighs the same. `known` facts of the
+    series, as its network, narrow the comparison where enough series share them.
+    """
+    rows = np.flatnonzero(steps["kind"] == step.kind)
+    series, clusters = (len(np.unique(steps[name][rows])) for name in ("series", "cluster"))
     if series < FEWEST_SERIES or clusters < FEWEST_CLUSTERS:
         return Lack(step, series, clusters, FEWEST_SERIES, FEWEST_CLUSTERS)
     narrowed = []
     for name in NARROWING:
-        fewer = keep[steps[name][keep] == known.get(name)]
-        series, sources = (len(np.unique(steps[of][fewer])) for of in ("series", "source"))
+        alike = rows[steps[name][rows] == known.get(name)]
+        series, sources = (len(np.unique(steps[of][alike])) for of in ("series", "source"))
         if series >= NARROWED_SERIES and sources >= NARROWED_SOURCES:
-            keep = fewer
+            rows = alike
             narrowed.append(name)
-    values, power = steps["efficiency"][keep] ** (1.0 / steps["doublings"][keep]), step.doublings
-    _, members, repeats = np.unique(steps["series"][keep], return_inverse=True, return_counts=True)
+    per_doubling, doublings = steps["efficiency"][rows] ** (1.0 / steps["doublings"][rows]), step.doublings
+    _, members, repeats = np.unique(steps["series"][rows], return_inverse=True, return_counts=True)
     weights = 1.0 / repeats[members] / len(repeats)
-    per_doubling = step.efficiency ** (1.0 / power)
-    below = 100.0 * float(weights @ (values < per_doubling) + 0.5 * (weights @ (values == per_doubling)))
-    ends = quantiles(values, weights, np.array([LOW_END, 0.5, HIGH_END]))
+    of_step = step.efficiency ** (1.0 / doublings)
+    below = 100.0 * float(weights @ (per_doubling < of_step) + 0.5 * (weights @ (per_doubling == of_step)))
+    ends = quantiles(per_doubling, weights, np.array([LOW_END, 0.5, HIGH_END]))
     # Beyond the second node a doubling is what people compare; a step elsewhere is compared as a whole.
-    scale = 1.0 if step.kind == "beyond" else power
+    scale = 1.0 if step.kind == "beyond" else doublings
     low, median, high = (float(end**scale) for end in ends)
-    clusters = len(np.unique(steps["cluster"][keep]))
-    normal_share = float(per_doubling**scale), below, median, low, high, len(repeats), clusters
+    clusters = len(np.unique(steps["cluster"][rows]))
+    normal_share = float(of_step**scale), below, median, low, high, len(repeats), clusters
     return Normal(step, *normal_share, judged(below), tuple(narrowed))
 
 
@@ -224,12 +228,11 @@ def series_of(
     count = panel.along()
     if panel.target is None or not panel.target.is_time or not counts_devices(count.name):
         return None
-    count_position = panel.factors.index(count)
     medians = medians_along(panel, count.name, along)
     if len(medians) < LEAST_COUNTS:
-        all_medians = medians_along(panel, count.name, {})
+        all_medians, position = medians_along(panel, count.name, {}), panel.factors.index(count)
         # One configuration a count: the rows are one series, whatever else grows along it.
-        one_per_count = len({m.values[count_position] for m in all_medians}) == len(all_medians)
+        one_per_count = len({m.values[position] for m in all_medians}) == len(all_medians)
         medians = all_medians if one_per_count else medians
     if not medians:
         return None

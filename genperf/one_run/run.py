@@ -97,32 +97,36 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     """
     cells = {name: cell for name, cell in cells.items() if not is_missing(cell) and str(cell).strip()}
     # Of two columns of one meaning the first counts.
-    named = {meaning_of(column) or column: cell for column, cell in reversed(cells.items())}
-    numbers = {name: value for name, cell in named.items() if (value := number_of(cell)) is not None}
+    cell_by_name = {meaning_of(column) or column: cell for column, cell in reversed(cells.items())}
+    numbers = {name: value for name, cell in cell_by_name.items() if (value := number_of(cell)) is not None}
     for column, cell in cells.items():
         name = meaning_of(column) or column
         if numbers.get(name, 0.0) < 0.0 or (name in COUNTED and not numbers.get(name, 0.0)):
             raise GenperfError(f"'{column}' of a run is {cell}", hint="a number above zero, or leave it out")
-    text, precision = str(named.get("device", "")), precision_in(str(named.get("precision", "")))
-    device, stated = device_in(text) or UNKNOWN, numbers.get("mfu", 0.0)
+    device_text, precision = str(cell_by_name.get("device", "")), precision_in(str(cell_by_name.get("precision", "")))
+    device, stated = device_in(device_text) or UNKNOWN, numbers.get("mfu", 0.0)
     if device is UNKNOWN and not peak:
         hint = "a device such as a100, h100, mi300x, tpu-v5p, or its peak: --peak 312T"
-        what = f"'{text}' is no device whose peak is known" if text else "the device is not named"
-        raise GenperfError(what, hint=did_you_mean(text.lower(), [*devices()], otherwise=hint))
+        what = f"'{device_text}' is no device whose peak is known" if device_text else "the device is not named"
+        raise GenperfError(what, hint=did_you_mean(device_text.lower(), [*devices()], otherwise=hint))
     count, nodes, per_node = (numbers.get(name, 0.0) for name in ("workers", "nodes", "devices_per_node"))
     count = count or nodes * per_node or 1.0
     if device.name == "mi250x" and per_node == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
         peak = 0.5 * (peak or device.rate(precision or "16-bit"))
-    flags = {name: str(named[name]).strip().lower() not in RUN_WORDS["none"] for name in _FLAGS if name in named}
+    flags = {
+        name: str(cell_by_name[name]).strip().lower() not in RUN_WORDS["none"]
+        for name in _FLAGS
+        if name in cell_by_name
+    }
     run = TrainingRun(
         replace(device, rates={"16-bit": peak}, sparse=1.0) if peak else device,
         count,
-        _network(named, numbers),
+        _network(cell_by_name, numbers),
         nodes or float(np.ceil(count / (per_node or USUAL_DEVICES))),
         printed=1e12 * numbers.get("tflops", 0.0),
         # A share above 2 is in per cent.
-        stated=stated / 100.0 if stated > 2.0 and "%" not in str(named["mfu"]) else stated,
+        stated=stated / 100.0 if stated > 2.0 and "%" not in str(cell_by_name["mfu"]) else stated,
         precision=precision,
         sequence=numbers.get("sequence", 0.0),
         recomputed=flags.get("recomputation"),
@@ -158,27 +162,37 @@ def _with_rate(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
     row = {n: number for n, cell in cells.items() if canonical_of(n) not in LEVELS and (number := number_of(cell))}
     row |= {"devices": run.devices, "nodes": run.nodes}
     headers = {n: header for n in row if (header := header_of(n)).kind in ("rate", "time") and header.of != "job"}
-    later = {n: (h.counted != run.network.sample, h.kind == "time" and h.of != "step") for n, h in headers.items()}
-    rated = [attempted(_rated, run, row, name) for name in sorted(headers, key=later.__getitem__)]
-    known = next((one for one in rated if isinstance(one, TrainingRun)), None)
-    errors = [one for one in rated if isinstance(one, GenperfError)]
-    if errors and not (known or run.printed or run.stated):
+
+    def order(name: str) -> tuple[bool, bool]:
+        header = headers[name]
+        return header.counted != run.network.sample, header.kind == "time" and header.of != "step"
+
+    errors = []
+    for name in sorted(headers, key=order):
+        rated = attempted(_rated, run, row, name)
+        if isinstance(rated, TrainingRun):
+            return rated
+        errors.append(rated)
+    if errors and not (run.printed or run.stated):
         raise errors[0]
-    return known or run
+    return run
 
 
 def _rated(run: TrainingRun, row: Mapping[str, float], name: str) -> TrainingRun:
-    """Return a run with the rate of a column, as the panel reads the row; what it may be of is asked back."""
+    """Return a run with the rate of a column, as the panel reads the row: `tokens_per_s`, or `step_s` and a batch.
+
+    An error asks for what tells the rate of all devices where the row leaves that open.
+    """
     header, sample = header_of(name), run.network.sample
     counted = "step" if header.kind == "time" else header.counted
-    others = {"images", "frames"} if sample == "tokens" else {"tokens"}
-    if counted in others or (header.shared and header.counted in STEP_WORDS):
+    other_samples = {"images", "frames"} if sample == "tokens" else {"tokens"}
+    if counted in other_samples or (header.shared and header.counted in STEP_WORDS):
         what = f"{run.network.name} is trained on {sample}, and the rate is of {counted}"
         raise GenperfError(what, hint=f"a rate in {sample}/s, or another network")
     columns = {n: np.array([v]) for n, v in row.items() if n == name or header_of(n).kind not in ("rate", "time")}
     table = Recognised(source_of_columns(columns, "the run"), want=name, alone=True).table()
-    batch, of_all = table.panel.find("batch"), table.panel.find("global_batch")
-    batched = batch.name if batch is not None and of_all is None and run.devices > 1.0 else ""
+    batch, global_batch = table.panel.find("batch"), table.panel.find("global_batch")
+    batched = batch.name if batch is not None and global_batch is None and run.devices > 1.0 else ""
     is_open, is_step = plain_name(batched) in ("batch", "batch_size"), counted in STEP_WORDS
     if is_open and is_step:
         what = f"{batched}={row[batched]:g} may be of each device or of all"
@@ -188,11 +202,11 @@ def _rated(run: TrainingRun, row: Mapping[str, float], name: str) -> TrainingRun
         speed = f"{counted} a second" if counted else "a rate without a unit"
         what = f"{'the time of a step' if header.kind == 'time' else speed} may be of any number of {sample}"
         raise GenperfError(what, hint=f"add {' and '.join(lacking)}, or give tok/s")
-    known = {**table.columns, table.target.name: table.measured}
-    rate = float(quantities.values(["tokens_per_s"], known)["tokens_per_s"][0])
+    cells = {**table.columns, table.target.name: table.measured}
+    rate = float(quantities.values(["tokens_per_s"], cells)["tokens_per_s"][0])
     samples = None if is_open else table.panel.node("global_batch")
-    of_a_step = 0.0 if samples is None else run.sequence * float(values_of(samples, known)[0])
-    mistakes = _usual_mistakes(run, header, of_all is not None if is_step else not header.shared)
+    of_a_step = 0.0 if samples is None else run.sequence * float(values_of(samples, cells)[0])
+    mistakes = _usual_mistakes(run, header, global_batch is not None if is_step else not header.shared)
     return replace(run, rate=rate, step_seconds=of_a_step / rate, mistakes=mistakes)
 
 

@@ -119,7 +119,8 @@ def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tup
     """Return what usually explains a utilisation that is low among published ones, and one that is high."""
     low, high = (0.0, 1.0) if place is None else (place.low, place.high)
     usual = run.mistakes if run.rate else (("recomputation is counted in it", 1.0 / RECOMPUTED),)
-    mistakes = [f"{text} (then {percent(value * of)} %)" for text, of in usual if low < value * of < high]
+    mended = [(text, value * factor) for text, factor in usual]
+    mistakes = [f"{text} (then {percent(mfu)} %)" for text, mfu in mended if low < mfu < high]
     if value > high:
         peak = f"one of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense"
         mistakes = mistakes or ["more devices ran than are counted"]
@@ -142,18 +143,18 @@ def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tup
     return tuple(text for holds, text in causes if holds)[:3], ()
 
 
-def _mistake(run: TrainingRun, by: Mapping[str, float], claim: float) -> str:
+def _mistake(run: TrainingRun, utilisations: Mapping[str, float], claim: float) -> str:
     """Return what is wrong with a stated figure that fits no convention: one usual mistake, or two, explain it."""
     peak = three_digits(run.device.sparse * run.dense_peak / 1e12)
     sparse = (f"is of the sparse peak ({peak} TFLOP/s): training uses the dense one", 1.0 / run.device.sparse)
-    wide = run.device.rates["16-bit"]
-    of_16_bit = f"is of the 16-bit peak ({three_digits(wide / 1e12)} TFLOP/s)", run.dense_peak / wide
+    rate = run.device.rates["16-bit"]
+    of_16_bit = f"is of the 16-bit peak ({three_digits(rate / 1e12)} TFLOP/s)", run.dense_peak / rate
     usual = [sparse, of_16_bit, *((f"fits where {text}", factor) for text, factor in run.mistakes)]
     for mistakes in (*combinations(usual, 1), *combinations(usual, 2)):
         factor = np.prod([factor for _, factor in mistakes])
-        if factor != 1.0 and min(abs(value * factor / claim - 1.0) for value in by.values()) <= SAME:
+        if factor != 1.0 and min(abs(value * factor / claim - 1.0) for value in utilisations.values()) <= SAME:
             return f"the stated {percent(claim)} % {'; and it '.join(text for text, _ in mistakes)}"
-    shares = ", ".join(f"{percent(value)} % by {name}" for name, value in by.items())
+    shares = ", ".join(f"{percent(value)} % by {name}" for name, value in utilisations.items())
     return f"the stated {percent(claim)} % fits no convention: {shares}"
 
 

@@ -23,16 +23,7 @@ from genperf.table.cells import Source
 from genperf.table.clean import Reasons, Rejection, faults_of, labels, mostly_numbers, numbers, rows_of, seconds_of
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import (
-    COUNTED,
-    LEVELS,
-    WAYS,
-    column_of,
-    counted_by,
-    meant_by,
-    noun_of,
-    plain_name,
-)
+from genperf.vocabulary.names import COUNTED, LEVELS, WAYS, column_of, counted_by, meant_by, noun_of, plain_name
 
 #: How the note of earlier predictions begins.
 EARLIER = "earlier predictions"

@@ -282,11 +282,7 @@ def left_open(panel: Panel, target: Mapping[str, Any], given: Collection[str]) -
 
 
 def moved(
-    panel: Panel,
-    columns: Columns,
-    changes: Mapping[str, AnyArray],
-    size: Any = None,
-    growth: Growth | None = None,
+    panel: Panel, columns: Columns, changes: Mapping[str, AnyArray], size: Any = None, growth: Growth | None = None
 ) -> dict[str, AnyArray]:
     """Return complete configurations with some columns changed, and what follows from these in a machine."""
     machine = panel.machine

@@ -341,10 +341,7 @@ _OF_A_STEP = ("global_batch", "micro_batch", "micro_batches", "sequence", *WAYS)
 Measured = tuple[dict[str, str], dict[str, str]]
 
 #: Factors of how a run is executed; the field's other names are those of the program.
-EXTRINSIC = (
-    *(*COUNTED, "partitions", "threads"),
-    *(*WAYS, "expert_parallel", "virtual_stages"),
-)
+EXTRINSIC = (*(*COUNTED, "partitions", "threads"), *(*WAYS, "expert_parallel", "virtual_stages"))
 
 
 _PROVENANCE = frozenset(words_of("columns.provenance"))

@@ -300,9 +300,7 @@ def legend_in(panel: Panel, groups: Mapping[str, Collection[str]]) -> Legend:
     of_groups = {name: NamedColumn(levels=tuple(levels), distinct=len(levels)) for name, levels in groups.items()}
     mapped = {canonical: column for canonical, column in panel.mapping.items() if column not in legend.headers}
     return replace(
-        legend,
-        columns={**of_factors.columns, **legend.columns, **of_groups},
-        aliases={**legend.aliases, **mapped},
+        legend, columns={**of_factors.columns, **legend.columns, **of_groups}, aliases={**legend.aliases, **mapped}
     )
 
 

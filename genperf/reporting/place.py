@@ -33,14 +33,7 @@ from genperf.prediction.schema import checked_values, roles_of
 from genperf.result import FitResult, answering
 from genperf.table import Factor
 from genperf.table.cells import frame_of
-from genperf.words.numbers import (
-    count_text,
-    rate_unit,
-    singular,
-    three_digits,
-    whole_percent,
-    with_article,
-)
+from genperf.words.numbers import count_text, rate_unit, singular, three_digits, whole_percent, with_article
 
 #: The defaults of the command line.
 _USUAL = {"structure": "auto", "loss": "relative", "penalty": "l2", "lam": "None", "solver": "projected"}

@@ -38,14 +38,7 @@ from genperf.search.problem import (
 )
 from genperf.search.space import checked_space, in_model_names, read_grid
 from genperf.words.growth import price_text
-from genperf.words.numbers import (
-    duration_text,
-    heading,
-    join_values,
-    only_for_times,
-    singular,
-    three_digits,
-)
+from genperf.words.numbers import duration_text, heading, join_values, only_for_times, singular, three_digits
 
 
 class Optimum(PrintedAnswer, frozen=True, eq=False):

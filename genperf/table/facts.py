@@ -187,8 +187,7 @@ _COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))
 _NUMBERED = re.compile(rf"(?:{'|'.join(words_of('log.step'))})\W*\d+", re.IGNORECASE)
 #: `step 10 loss 3.2 ` before a key and ` on 4 GPUs` behind it: facts of their own.
 _OTHER_FACTS = re.compile(
-    rf"^.*(?<!\S)(?:\d*\.\d+|(?:{'|'.join(_COUNTERS)})\W*\d+) | {any_of('headers.preposition')} \d+ .*",
-    re.IGNORECASE,
+    rf"^.*(?<!\S)(?:\d*\.\d+|(?:{'|'.join(_COUNTERS)})\W*\d+) | {any_of('headers.preposition')} \d+ .*", re.IGNORECASE
 )
 _TIME_OF_DAY = re.compile(r"\b\d\d:\d\d\b")
 _FROM_ZERO = re.compile(rf"(?<![\w.\-/])(?P<key>{_KEY})\s*[:=]\s*[\"']?0(?![\w.:]|,\d)")

@@ -490,12 +490,7 @@ BLACK_BOXES = ("random-forest", "gradient-boosting", "svr", "gaussian-process")
 
 
 def importance(
-    table: Table,
-    models: str | Sequence[str] = BLACK_BOXES,
-    *,
-    folds: int = 5,
-    repeats: int = 5,
-    seed: int = 0,
+    table: Table, models: str | Sequence[str] = BLACK_BOXES, *, folds: int = 5, repeats: int = 5, seed: int = 0
 ) -> Importance:
     """Return by how much the error of held-out configurations grows when one factor's values are shuffled among them.
 

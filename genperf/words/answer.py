@@ -151,8 +151,10 @@ def next_line(facts: Facts) -> str:
     if run.met:
         return "nothing: the interval is narrow enough"
     name, efficiency = facts.growth.name, facts.growth.target.efficiency
-    named = run.differing(facts.at, name).places
-    places = "; ".join(count_text(float(p[name]), name) if {*p} == {name} else join_values(p) for p in named)
+    places = "; ".join(
+        count_text(float(place[name]), name) if {*place} == {name} else join_values(place)
+        for place in run.differing(facts.at, name).places
+    )
     quantities = [(*_reported(facts, facts.expected.value), three_digits)]
     if facts.column is None and efficiency is not None:
         quantities = [("efficiency", efficiency, "%", whole_percent), *quantities]

@@ -265,17 +265,17 @@ def limits_text(plan: Plan) -> list[str]:
 
 def plan_sentence(planned: Planned) -> str:
     """Return the cheapest count that keeps a plan, or why none does."""
-    there = [] if planned.named is None else [_named_text(planned, planned.named)]
+    at_named = [] if planned.named is None else [_named_text(planned, planned.named)]
     limits, name, (smallest, last) = limits_text(planned.plan), planned.name, planned.tried
-    what = f"for {three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
-    aim = " ".join((what, " and ".join(limits))).strip()
+    work_text = f"for {three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
+    aim = " ".join((work_text, " and ".join(limits))).strip()
     if planned.best is None:
         return prose(
-            *there, f"{aim}, no count of {smallest:g} to {last:g} {noun_of(name)} is enough", *_why_none(planned)
+            *at_named, f"{aim}, no count of {smallest:g} to {last:g} {noun_of(name)} is enough", *_why_none(planned)
         )
     keep = " that keeps " + ("both" if len(limits) > 1 else "it") if limits else ""
     texts = [
-        *there,
+        *at_named,
         f"{aim}, the cheapest count of {smallest:g} to {last:g}{keep} is {count_text(planned.count, name)}",
         f"it takes {_choice_text(planned, planned.cheapest, notes=True)}",
         *_blind_text(planned.cheapest),

@@ -37,11 +37,7 @@ REASONS: dict[str, str] = {
 }
 
 #: What a verdict means to somebody who decides.
-TRUST = {
-    "ok": "it can be relied on",
-    "caution": "be careful",
-    "extrapolating-blind": "do not rely on it",
-}
+TRUST = {"ok": "it can be relied on", "caution": "be careful", "extrapolating-blind": "do not rely on it"}
 #: The verdict of a prediction that is not to be relied on.
 BLIND = "extrapolating-blind"
 #: A probability of fitting that goes without a word: that of `optimize`.
