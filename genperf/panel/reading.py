@@ -379,7 +379,8 @@ def _settle_names(reading: Reading, requested: set[str], names: Mapping[str, Seq
     for name, made in names.items():
         if name not in columns or not {*made} <= {*columns}:
             continue
-        meant = {c.meant for c in columns.values() if c.name not in (name, *made) and c.varies}
+        others = (c for c in columns.values() if c.name not in (name, *made) and c.varies and c.role != "label")
+        meant = {c.meant for c in others}
         # `2x p3.16xlarge` beside a column of the GPUs counts machines.
         again = [n for n in made if columns[n].meant in meant and columns[n].meant in LEVELS]
         sizes = [n for n in made if columns[n].meant is not None or n in requested]
