@@ -448,7 +448,7 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
         [c for c in reading.with_role(role) if c.numeric] for role in ("setting", "measured", "ratio")
     )
     ordered_settings = sorted(
-        settings, key=lambda c: (c.name not in requested, c.canonical not in EXTRINSIC, c.canonical is None)
+        settings, key=lambda c: (c.name not in requested, c.meant not in EXTRINSIC, c.meant is None)
     )
     names = [c.name for c in settings]
     ordered = [*(c.name for c in ordered_settings), *ranked(measured, names), *(c.name for c in ratios)]
@@ -457,7 +457,7 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
     for name, consequence in consequences(values, names, reading.series, {c.name for c in ratios}).items():
         column, (base, *further) = reading.columns[name], consequence.factors
         proportional = not further and consequence.factors[base] == 1
-        if proportional and column.canonical in LEVELS and reading.columns[base].canonical is None:
+        if proportional and column.meant in LEVELS and reading.columns[base].meant is None:
             # The question counts in another column, of which a count of the field is a multiple: that one follows.
             name, base = base, name
             column, consequence = reading.columns[name], Consequence({base: 1})
@@ -467,8 +467,8 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
             column.follows = consequence
         elif not alike:
             # A data set that grew with the workers goes on to grow with them.
-            grown = proportional and column.canonical == "samples" and reading.columns[base].canonical in LEVELS
-            is_factor = name in requested or column.role == "ratio" or (column.canonical is not None and not grown)
+            grown = proportional and column.meant == "samples" and reading.columns[base].meant in LEVELS
+            is_factor = name in requested or column.role == "ratio" or (column.meant is not None and not grown)
             column.follows, column.role = consequence, column.role if is_factor else "consequence"
     if not reading.with_role("measured", "ratio"):
         # Something was measured, though it rises as the count does.

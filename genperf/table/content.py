@@ -36,6 +36,8 @@ MAX_FILES = 20_000
 PIPE_SECONDS = 10.0
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma", b"\x28\xb5\x2f\xfd": "zstd"}
+#: Colours and movements of a terminal.
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 #: How files begin that hold tables and no text: compressed ones, Parquet, workbooks.
 OF_TABLES = (*_COMPRESSED, b"PAR1", b"PK\x03\x04")
 #: Files of other formats, by how they begin, and texts that only an importer reads.
@@ -207,7 +209,7 @@ def decoded(data: bytes, name: str) -> str:
         line = text[: text.index("\0")].count("\n") + 1
         hint = "save a text in UTF-16 or UTF-32 as UTF-8"
         raise TableError("holds a NUL byte: this is not a text file", hint=hint, where=f"{name}: line {line}")
-    return text
+    return _COLOURS.sub("", text) if "\x1b" in text else text
 
 
 def _unreadable(path: str | Path, error: Exception) -> TableError:

@@ -58,7 +58,6 @@ CALENDAR = (1e9, 4.1e9)
 #: The share of the first values of a run that warm up.
 WARM_UP = 0.1
 
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _KEY = (
     r"[^\W\d_][\w\-/.%#]*(?: ?\([\w/ %]{1,12}\)| ?\[[^\W\d_][\w/%]{0,8}\])?"
     r"(?: [\w#][\w\-/.%#]*(?: ?\([\w/ %:]{1,20}\))?){0,5}"
@@ -235,7 +234,7 @@ class Run(Struct):
             value = _in_unit(value, unit, first)
         if tested:
             self.tested.setdefault(key, []).append(value)
-        elif canonical_of(key) is not None and not is_result(key, unit):
+        elif canonical_of(key) is not None and not is_result(key, unit) and plain_name(key) not in _COUNTERS:
             # A setting that is said again is the last one.
             self.values[key] = [value]
         elif key in self.values or len(self.values) < MOST_NAMES // 4:
@@ -505,7 +504,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
     # `rank: 0`: what begins at zero numbers devices, and counts none.
     from_zero = {match["key"] for match in _FROM_ZERO.finditer(text)}
     numbered = {key for key in from_zero if meant_by(key) in _COUNTED_IN_RUNS}
-    lines = _ESCAPE.sub("", text).replace("\r", "\n").split("\n")
+    lines = text.replace("\r", "\n").split("\n")
     for number, (line, names_a_run) in enumerate(_with_names(lines), 1):
         if not line:
             continue
@@ -863,6 +862,8 @@ def source_of_rows(runs: Sequence[tuple[int, Run]], name: str, unit: str = "line
         for key, values in {**run.tested, **run.values}.items():
             given_unit = run.units.get(key, "")
             left = not _LEFT.isdisjoint(_words_of(key))
+            if len(values) < FEWEST_OF_A_CLOCK and canonical_of(key) is not None and plain_name(key) in _COUNTERS:
+                values = values[-1:]  # `batch: 64` is a setting; with each step `batch: 10`, `batch: 20`, … a counter
             if not values or left or is_counter(key, values, given_unit) or key in without:
                 continue
             if _is_simulated(key, values, given_unit) and any(key != result for result in run.results):

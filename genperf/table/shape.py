@@ -48,7 +48,12 @@ _EACH = re.compile(r"(?<=\d)\s+(?:each|per\s+[^\W\d_]+)(?![^\W_])", re.IGNORECAS
 #: `single node`: one of them.
 _SINGLE = re.compile(r"(?<![^\W_])single[\s_-]+(?=[^\W\d_])", re.IGNORECASE)
 _FLAG = re.compile(r"(?<!\S)--?(?P<word>[^\W\d_][\w\-]*)[ =](?P<number>\d+)(?!\S)")
-_MULTIPLE = re.compile(r"(?:^|(?<=[\s(]))(\d+)\s*[x×]\s*(?=[^\W\d_])|(?<=\w)\s+[x×]\s?(\d+)(?!\w)|\((\d+) ?[x×]\)")
+#: `8x A100`, `llama_8xA100`, `8h100`, `A100 x 8`, `A100 (8x)`.
+_MULTIPLE = re.compile(
+    rf"(?:^|(?<=[\s(_\-]))(\d+)(?:\s*[x×]\s*(?=[^\W\d_])|(?={any_of('cells.kinds_of_devices')}(?![^\W_])))"
+    r"|(?<=\w)\s+[x×]\s?(\d+)(?!\w)|\((\d+) ?[x×]\)",
+    re.IGNORECASE,
+)
 #: Nodes × devices of each, alone or before the name of the device: `2x8 A100`.
 _GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)(?:\s*[\sx×*]\s*(\S*[A-Z].*))?")
 _PLACED = re.compile(

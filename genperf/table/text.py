@@ -801,7 +801,10 @@ def _source(name: str, records: Sequence[Mapping[str, Any]], lines: list[int], u
 
 
 def pairs_of_lines(text: str) -> dict[int, dict[str, str]] | None:
-    """Return the pairs of each line by its number; None where a line is anything else, or has fewer than two."""
+    """Return the pairs of each line by its number; None where a line is anything else, or has fewer than two.
+
+    None also where each line has a key of its own, as those of a log that begin with the time of day do.
+    """
     records = {}
     for number, line in enumerate((match[0] for match in re.finditer("^.*$", text, re.MULTILINE)), 1):
         if line.strip() and not line.lstrip().startswith("#"):
@@ -809,7 +812,9 @@ def pairs_of_lines(text: str) -> dict[int, dict[str, str]] | None:
             if pairs is None:
                 return None
             records[number] = pairs
-    return records or None
+    lines_with = Counter(key for pairs in records.values() for key in pairs)
+    is_log = len(records) > 2 and all(any(lines_with[key] == 1 for key in pairs) for pairs in records.values())
+    return None if is_log else records or None
 
 
 def _pairs(line: str) -> dict[str, str] | None:

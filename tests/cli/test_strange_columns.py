@@ -77,6 +77,15 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         csv_of("Hardware,minutes", (("8xH100", 24), ("2x8xH100", 12.5), ("4x8xH100", 6.9))),
         ("nodes=8",), ("as fast as on 8 devices", "at nodes=8, devices=64"), (),
     ),
+    # A number before a kind of device, and a count in a heading and in a column.
+    "glued": (
+        csv_of("run,tok_s", ((f"llama3_8b_{n}h100", 900 * n**0.9) for n in (8, 16, 32))),
+        ("devices=64",), ("--extrinsic devices", "at devices=64"), (),
+    ),
+    "twice": (
+        "".join(f"### GPUs: {n}\n| bits | gpus | tok/s |\n|-|-|-|\n| 16 | {n} x A100 | {40 * n} |\n" for n in COUNTS),
+        ("gpus=16",), ("--extrinsic devices", "at devices=16"), ("workers=bits",),
+    ),
     # Nanoseconds of a clock.
     "nanoseconds": (
         csv_of("threads,time", ((n, round(45e9 / n**0.1)) for n in (1, 2, 3, 4))),

@@ -50,13 +50,13 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
         lambda n: 1e6 / rate(n),
     ),
     "a log between bars": (
-        lambda n: (
-            f"2023-01-01 00:00:00 | INFO | train | training on {n} devices\n"
-            + steps(
-                lambda i: f"2023-01-01 00:0{i % 10}:00 | INFO | train_inner | {i} loss=2, wps={rate(n):.1f}, wall={i}"
-            )
+        lambda n: steps(
+            lambda i: f"01-01 00:{i + 10}:00 | INFO | train | 1: {i} / 20 loss=2, wps={rate(n):.1f}, bsz={64 * n}, wall={i}"
         ),
-        "wps",
+        "wps", rate,
+    ),
+    "a batch that numbers the steps": (
+        lambda n: steps(lambda i: f"epoch: 1, batch: {10 * i}, avg_samples: 32, ips: {rate(n):.1f} images/sec"), "ips",
         rate,
     ),
     "the time of a shell": (
