@@ -51,7 +51,7 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
     ),
     "a log between bars": (
         lambda n: steps(
-            lambda i: f"01-01 00:{i + 10}:00 | INFO | train | 1: {i} / 20 loss=2, wps={rate(n):.1f}, bsz={64 * n}, wall={i}"
+            lambda i: f"01-01 00:{i + 10} | INFO | 1: {i} / 20 loss=2, wps={rate(n):.1f}, bsz={64 * n}, wall={i}"
         ),
         "wps", rate,
     ),
