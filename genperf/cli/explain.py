@@ -140,35 +140,36 @@ def explain(
     if constants is not None:
         write_whole(out.output or "-", constants_table(chosen, constants, interval) + "\n")
         return
-    here = {name: cells for name, cells in values.items() if name not in fitted.group} or None
+    at_values = {name: cells for name, cells in values.items() if name not in fitted.group} or None
     _, compared = configuration(versus, "--versus", fitted)
-    across = any(name in chosen.schema.group for name in compared)
+    of_groups = any(name in chosen.schema.group for name in compared)
     upto = number(up_to, "--up-to") if up_to is not None else None
     _, domain = values_at(within, "--within", fitted)
     explanation = attribution.explain(
         chosen,
-        here,
+        at_values,
         interval,
-        versus=None if across else compared or None,
+        versus=None if of_groups else compared or None,
         knee=False if knee is None else attribution.Knee(number(knee, "--knee"), along, upto, scaling),
         sobol=attribution.Sobol(sobol, domain, seed=seed) if sobol else False,
     )
-    if across:
+    if of_groups:
         key, second = _other_group(fitted, group, compared)
         factors = {f.name: f for f in second.schema.factors if f.name not in second.schema.group}
-        a = chosen.query(here).single("groups are compared at one configuration")
-        b = {k: v for k, v in a.items() if k in factors and (factors[k].numeric or v in factors[k].levels)}
-        b |= {name: v for name, v in compared.items() if name in factors}
+        at_first = chosen.query(at_values).single("groups are compared at one configuration")
+        at_second = {name: v for name, v in at_first.items() if name in factors}
+        at_second = {name: v for name, v in at_second.items() if factors[name].numeric or v in factors[name].levels}
+        at_second |= {name: value for name, value in compared.items() if name in factors}
         names = ", ".join(group_key(group or "", fitted.results)), ", ".join(key)
-        across_groups = attribution.compare(chosen, a, b, other=second, names=names, interval=interval)
-        explanation = replace(explanation, comparison=across_groups)
+        comparison = attribution.compare(chosen, at_first, at_second, other=second, names=names, interval=interval)
+        explanation = replace(explanation, comparison=comparison)
     if importance is not None:
         table = _read_again(chosen, group, importance, unit)
         explanation = replace(explanation, importance=validation.importance(table, seed=seed))
     if not out.written(explanation):
         _show(explanation, chosen, members, out)
     if not out.plot or "." in Path(out.plot).name:
-        out.draw(lambda: _figure(explanation, chosen, here, interval))
+        out.draw(lambda: _figure(explanation, chosen, at_values, interval))
         return
     # A folder gets the figures of a paper.
     from genperf.plots import image, paper

@@ -39,11 +39,12 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
     if result.is_formula:
         lines += formula_lines(result)
         # The level of each categorical factor that its other levels are relative to.
-        meanings = [c.meaning for c in result.best.expression.constants if c.meaning is not None]
-        relative = {(m.categorical, m.level) for m in meanings}
-        having = [f for f in result.schema.factors if any(name == f.name for name, _ in relative)]
-        named = [f"{f.name} {level}" for f in having for level in f.levels if (f.name, level) not in relative]
-        lines += [f"reference levels: {', '.join(named)}"] if named else []
+        meanings = [constant.meaning for constant in result.best.expression.constants if constant.meaning is not None]
+        other_levels = {(meaning.categorical, meaning.level) for meaning in meanings}
+        categorical = [f for f in result.schema.factors if any(name == f.name for name, _ in other_levels)]
+        levels = [(f.name, level) for f in categorical for level in f.levels]
+        reference = [" ".join(level) for level in levels if level not in other_levels]
+        lines += [f"reference levels: {', '.join(reference)}"] if reference else []
         lines += map(str, level_exponents(result))
         lines.append(f"error on the configurations it was fitted to: {result.metrics.get('mape', float('nan')):.1f} %")
         lines += search_lines(result)

@@ -179,11 +179,10 @@ def recognised_table(source: str | Source, options: dict[str, Any], *question: s
     from genperf.panel.read import recognised
 
     # What the settings file says of another measured column than the command line names does not count.
-    typed, stored = (
-        {name for name in (*MEASURED, "work", "unit") if click.get_current_context().get_parameter_source(name) is by}
-        for by in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
-    )
-    other_column = bool((typed - stored) & {*MEASURED}) and not stored.isdisjoint(MEASURED)
+    names, source_of = (*MEASURED, "work", "unit"), click.get_current_context().get_parameter_source
+    typed = {name for name in names if source_of(name) is ParameterSource.COMMANDLINE}
+    stored = {name for name in names if source_of(name) is ParameterSource.DEFAULT_MAP}
+    other_column = not typed.isdisjoint(MEASURED) and not stored.isdisjoint(MEASURED)
     roles = {k: options[k] for k in OPTIONS if k in options and not (other_column and k in stored)}
     roles["let"] = pairs(roles.get("let", ()), "--let") or None
     at = {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in with_scale(question))}

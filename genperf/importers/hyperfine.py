@@ -31,9 +31,10 @@ def read(text: str, name: str) -> Imported:
     empty = f"holds no run{' that ended well' * bool(rows.left_out)}"
     hint = "look at what the command prints: hyperfine --show-output …" if rows.left_out else None
     # Where a scan ran several commands at the same parameters, only the command separates these runs.
-    points, runs = ({tuple(map(row.get, names)) for row in rows} for names in (rows.factors, (*rows.factors, COMMAND)))
+    commands = {(tuple(map(row.get, rows.factors)), row[COMMAND]) for row in rows}
     text = "several commands ran at the same parameters: export each to another file, and name it by --from-name"
-    notes = [Note(text, "several_commands")] if rows.factors and len(points) != len(runs) else []
+    several = rows.factors and len({parameters for parameters, _ in commands}) < len(commands)
+    notes = [Note(text, "several_commands")] if several else []
     # Without a scan, the commands are what was compared.
     rows.factors = rows.factors or {COMMAND: None}
     return rows.table(name, empty, hint, notes)

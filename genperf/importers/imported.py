@@ -145,7 +145,7 @@ _VALUES = (re.compile(r"\d+\.\d+|[^\W_]+"), re.compile(r"[^/]+"))
 
 
 def factors_from_name(pattern: str, path: str) -> dict[str, str]:
-    """Read factors from a file's name."""
+    """Read factors from a file's name: `run_{workers}.json` and `logs/run_8.json` give `{"workers": "8"}`."""
     pieces = _PLACEHOLDER.split(pattern)
     names, between = [name.strip() for name in pieces[1::2]], "".join(pieces[::2])
     if not names or not all(names) or len(set(names)) < len(names) or "{" in between or "}" in between:
@@ -163,7 +163,10 @@ def factors_from_name(pattern: str, path: str) -> dict[str, str]:
 
 
 def _matched(elements: Sequence[str | None], text: str, value: re.Pattern[str]) -> list[str] | None:
-    """Return the values where the elements are None, as long as they can be; None where the text does not match."""
+    """Return the values where the elements are None, as long as they can be; None where the text does not match.
+
+    `["run_", None, "*", ".json"]` and "run_8_a.json" give ["8"]: `*` is anything, other elements are as written.
+    """
 
     def ends(element: str | None, start: int) -> list[int]:
         if element == "*" or element is None:
@@ -173,21 +176,21 @@ def _matched(elements: Sequence[str | None], text: str, value: re.Pattern[str]) 
         return [start + len(element)] if text.startswith(element, start) else []
 
     # For each element and place the farthest end from which the next ones match.
-    reached: list[dict[int, int]] = [{len(text): len(text)}]
+    ends_by_element: list[dict[int, int]] = [{len(text): len(text)}]
     for element in reversed(elements):
-        remaining, here = reached[-1], dict[int, int]()
+        next_starts, end_of_start = ends_by_element[-1], dict[int, int]()
         for start in range(len(text) + 1):
-            end = next((end for end in ends(element, start) if end in remaining), None)
+            end = next((end for end in ends(element, start) if end in next_starts), None)
             if end is not None:
-                here[start] = end
-        reached.append(here)
+                end_of_start[start] = end
+        ends_by_element.append(end_of_start)
     place, values = 0, list[str]()
-    for element, here in zip(elements, reversed(reached[1:]), strict=True):
-        if place not in here:
+    for element, end_of_start in zip(elements, reversed(ends_by_element[1:]), strict=True):
+        if place not in end_of_start:
             return None
         if element is None:
-            values.append(text[place : here[place]])
-        place = here[place]
+            values.append(text[place : end_of_start[place]])
+        place = end_of_start[place]
     return values
 
 

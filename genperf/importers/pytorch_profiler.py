@@ -85,8 +85,9 @@ def trace_of(events: Sequence[Any]) -> Trace:
             (steps if _STEP.fullmatch(name) else host).append(span)
     steps.sort(key=lambda s: s.start)
     has_device = bool(device) or any(_category(e).endswith(("_runtime", "_driver")) for e in complete)
-    done = list(zip(steps, Trace(steps).by_step(host), strict=True))
-    worked, empty = ([step for step, inside in done if bool(inside) is some] for some in (True, False))
+    spans_of_steps = Trace(steps).by_step(host)
+    worked = [step for step, spans in zip(steps, spans_of_steps, strict=True) if spans]
+    empty = [step for step, spans in zip(steps, spans_of_steps, strict=True) if not spans]
     return Trace(worked, empty, host, device, has_device)
 
 
@@ -165,7 +166,7 @@ def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
     for phase, pattern in _RANGES.items():
         # The ranges that PyTorch marks itself, or else those that the program marks by one of the phase's names.
         marked = [span for span in trace.host if re.match(pattern, span.name)]
-        named = [s for s in annotated if re.sub(r"[\s#_-]+", "_", s.name.lower()).strip("_") in PHASES[phase]]
+        named = [span for span in annotated if re.sub(r"[\s#_-]+", "_", span.name.lower()).strip("_") in PHASES[phase]]
         # DistributedDataParallel's forward leaves the loss out, so that a named one is better.
         spans[phase] = named or marked if phase == "forward" else marked or named
     calls = [span for span in trace.host if span.name.startswith(_CALL) and not trace.device]
@@ -176,17 +177,17 @@ def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
         for kernel in trace.device:
             spans.setdefault(_phase(kernel, launched), []).append(kernel)
     steps: list[dict[str, float]] = [{} for _ in trace.steps]
-    unsure, called = [], trace.by_step(calls)
+    partly_recorded, calls_by_step = [], trace.by_step(calls)
     for phase in PHASES:
         by_step = trace.by_step(spans.get(phase, ()))
-        for step, held, call, times in zip(trace.steps, by_step, called, steps, strict=True):
-            if phase == "exchange" and len(held) < len(call):
+        for step, in_step, calls_in_step, times in zip(trace.steps, by_step, calls_by_step, steps, strict=True):
+            if phase == "exchange" and len(in_step) < len(calls_in_step):
                 # A worker thread that the profiler did not follow.
-                what = f"exchange ({len(held)} of {len(call)} collectives recorded)"
-                unsure += [f"step {number_of(step)}: {what}"] if held else []
-            elif held:
-                times[phase] = seconds(covered(held, () if phase == "exchange" else call))
-    return steps, unsure
+                what = f"exchange ({len(in_step)} of {len(calls_in_step)} collectives recorded)"
+                partly_recorded += [f"step {number_of(step)}: {what}"] if in_step else []
+            elif in_step:
+                times[phase] = seconds(covered(in_step, () if phase == "exchange" else calls_in_step))
+    return steps, partly_recorded
 
 
 def _phase(kernel: Span, launched: Mapping[str, list[tuple[float, float, float]]]) -> str:
@@ -249,23 +250,23 @@ def table_of(events: Sequence[Any], run: Mapping[str, Cell], name: str) -> Impor
     if not trace.steps:
         hint = "give profile(…) a schedule, and call prof.step() after each step"
         raise TableError("has no 'ProfilerStep#N' in which something was done", where=name, hint=hint)
-    phases, unsure = phases_of(trace)
+    phases, partly_recorded = phases_of(trace)
     left_out = [
         f"{name}: step {number_of(step)}: nothing was done in it (the profiler stopped)" for step in trace.empty
     ]
     rows: list[dict[str, Cell]] = []
-    for step, took, times in zip(trace.steps, step_times(trace), phases, strict=True):
-        if took is None:
+    for step, duration, times in zip(trace.steps, step_times(trace), phases, strict=True):
+        if duration is None:
             why = "the device was still at work at its start, and the step before is not recorded"
             left_out.append(f"{name}: step {number_of(step)}: {why}")
             continue
         host = {HOST: seconds(step.length)} if trace.has_device else {}
         phase_columns = {f"{phase}_s": spent for phase, spent in times.items()}
-        rows.append({**run, REPEAT: number_of(step), TIME: seconds(took), **host, **phase_columns})
+        rows.append({**run, REPEAT: number_of(step), TIME: seconds(duration), **host, **phase_columns})
     if not rows:
         hint = "record two steps or more: schedule(active=3, …)"
         raise TableError(left_out[-1].partition(": ")[2], where=name, hint=hint)
-    notes = [Note(f"{name}: {text}: left empty", "partly_recorded") for text in unsure]
+    notes = [Note(f"{name}: {text}: left empty", "partly_recorded") for text in partly_recorded]
     if trace.has_device and not trace.device:
         notes.append(Note(f"{name}: a device was used and not recorded, so the times are the host's", "no_device"))
     factors = tuple(column for column in run if column != "rank")

@@ -231,12 +231,12 @@ def scaling(
     ax.plot(x, value, color=BLUE, linewidth=2.0, label=shown(result.model))
     medians = medians_along(result.panel, answer.along, answer.steps.columns, table)
     if medians:
-        place = [f.name for f in (result.panel if table is None else table).factors].index(answer.along)
-        at = [float(m.values[place]) for m in medians]
+        position = [f.name for f in (result.panel if table is None else table).factors].index(answer.along)
+        at = [float(m.values[position]) for m in medians]
         measured, low, high = np.array([[m.value, m.lowest, m.highest] for m in medians]).T
         if work is not None:
-            there = np.exp(np.interp(np.log(at), np.log(x), np.log(work)))
-            measured, low, high = there / [measured, high, low]
+            work_at = np.exp(np.interp(np.log(at), np.log(x), np.log(work)))
+            measured, low, high = work_at / [measured, high, low]
         bars = around(measured, low, high)
         ax.errorbar(at, measured, yerr=bars, fmt="o", color=INK, markersize=5, label="measured (median, range)")
     if predictions is not None and answer.along in predictions:
@@ -377,20 +377,20 @@ def terms(result: FitResult, answer: Scaling) -> Figure:
     """Draw the parts of the prediction along the number of workers: stacked, above, and as shares, below."""
     result = answering(result, answer.at)
     split, x = term_contributions(result, answer.steps.columns, drawn=False), answer.steps.counts
-    parts = dict(zip(split.names, split.amounts, strict=True))
-    named = {name: times for name, times in parts.items() if np.all(times >= 0.0) and name not in (HIDDEN, FORM)}
-    hidden = sum((times for name, times in parts.items() if name not in named), np.zeros(len(split.central)))
-    large = sorted(named, key=lambda n: -float(named[n].max()))
-    stack = {n: named[n] for n in named if n in large[:FIGURE_MAX_TERMS]}
-    if len(named) > FIGURE_MAX_TERMS:
-        stack["smaller terms"] = np.asarray(sum(named[n] for n in large[FIGURE_MAX_TERMS:]), float)
+    amounts = dict(zip(split.names, split.amounts, strict=True))
+    positive = {name: part for name, part in amounts.items() if np.all(part >= 0.0) and name not in (HIDDEN, FORM)}
+    hidden = sum((part for name, part in amounts.items() if name not in positive), np.zeros(len(split.central)))
+    large = sorted(positive, key=lambda name: -float(positive[name].max()))
+    stack = {name: positive[name] for name in positive if name in large[:FIGURE_MAX_TERMS]}
+    if len(positive) > FIGURE_MAX_TERMS:
+        stack["smaller terms"] = np.asarray(sum(positive[name] for name in large[FIGURE_MAX_TERMS:]), float)
     figure, axes = new_figure(7.2, 6.0, nrows=2, sharex=True, height_ratios=[3, 2])
-    amounts = np.array(list(stack.values()))
-    total = amounts.sum(axis=0)
+    stacked = np.array(list(stack.values()))
+    total = stacked.sum(axis=0)
     style = {"colors": PALETTE, "alpha": 0.85, "linewidth": 0}
-    axes[0].stackplot(x, amounts, labels=[shown(name) for name in stack], **style)
+    axes[0].stackplot(x, stacked, labels=[shown(name) for name in stack], **style)
     axes[0].plot(x, total + hidden, color=INK, linewidth=1.6, label=shown(answer.quantity.name))
-    axes[1].stackplot(x, 100.0 * amounts / total, **style)
+    axes[1].stackplot(x, 100.0 * stacked / total, **style)
     axes[0].set_ylabel(shown(heading(answer.quantity)))
     axes[0].set_ylim(bottom=0.0)
     axes[1].set_ylabel("share (%)")
@@ -433,8 +433,8 @@ def predicted_against_measured(
         style = {"fmt": marker, "color": color, "elinewidth": 0.8, "alpha": 0.8, "markersize": 5}
         label = f"{shown(name)}: median error {error:.1f} %"
         ax.errorbar(measured, predicted[0], yerr=around(*predicted), label=label, **style)
-    drawn = np.hstack([*arrays_by_name.values()])[:2]
-    ends = np.array([drawn.min() / 1.2, drawn.max() * 1.2])
+    all_values = np.hstack([*arrays_by_name.values()])[:2]
+    ends = np.array([all_values.min() / 1.2, all_values.max() * 1.2])
     ax.plot(ends, ends, color=INK, linewidth=1.0, zorder=1, label="predicted = measured")
     ax.set_xscale("log")
     ax.set_xlim(*ends)
@@ -491,15 +491,15 @@ def constants(result: FitResult, interval: float = 0.9) -> Figure:
     )
     for ax, (title, rows) in zip(axes[:, 0], groups.items(), strict=True):
         at, (value, *ends) = np.arange(len(rows))[::-1], _arrays(rows, "value", "lower", "upper")
-        bars, loose = around(value, *ends), rows["state"].to_numpy(str) != ""
-        states = (~loose, BLUE, "o", "determined"), (loose, FAINT, "D", "at its bound, or not determined")
+        bars, undetermined = around(value, *ends), rows["state"].to_numpy(str) != ""
+        states = (~undetermined, BLUE, "o", "determined"), (undetermined, FAINT, "D", "at its bound, or not determined")
         for mask, color, marker, name in states:
             if mask.any():
                 style = {"fmt": marker, "color": color, "markersize": 5, "label": name}
                 ax.errorbar(value[mask], at[mask], xerr=bars[:, mask], **style)
         units = [constant_unit(str(unit), target) for unit in rows["unit"]]
-        noted = [f" ({shown(unit)})" if unit not in ("", target.unit) else "" for unit in units]
-        ax.set_yticks(at, [shown(name) + note for name, note in zip(rows["constant"], noted, strict=True)])
+        unit_notes = [f" ({shown(unit)})" if unit not in ("", target.unit) else "" for unit in units]
+        ax.set_yticks(at, [shown(name) + note for name, note in zip(rows["constant"], unit_notes, strict=True)])
         ax.set_ylim(-0.7, len(rows) - 0.3)
         positive = value[value > 0]
         if title.startswith("coefficients") and len(positive):
@@ -532,21 +532,21 @@ def paper(result: FitResult, explanation: Explanation, interval: float = 0.9, se
     each factor. Where the model has all of its configurations, and ten at least, predictions are held out in five
     folds; else they are those of the fit.
     """
-    out = {"constants": constants(result, interval)} if result.is_formula else {}
+    figures = {"constants": constants(result, interval)} if result.is_formula else {}
     if len(explanation.elasticities):
-        out["elasticities"] = elasticities(explanation)
+        figures["elasticities"] = elasticities(explanation)
     schema = result.schema
     if len(schema.medians) == schema.configurations >= LEAST_HELD_OUT:
         frame, values = fitted_rows(result)
         roles: dict[str, Any] = {role: [f.name for f in schema.factors if f.role == role] for role in get_args(Role)}
         roles |= {"time": "_value"} if schema.target.is_time else {"quantity": f"_value:{schema.target.unit}"}
-        table = read_table(frame.assign(_value=values), **{role: some for role, some in roles.items() if some})
-        out["predicted"] = predicted_against_measured(validate(table, [result.model], "kfold:5", seed=seed))
+        table = read_table(frame.assign(_value=values), **{role: names for role, names in roles.items() if names})
+        figures["predicted"] = predicted_against_measured(validate(table, [result.model], "kfold:5", seed=seed))
     else:
-        out["predicted"] = predicted_against_measured(result, interval=interval)
+        figures["predicted"] = predicted_against_measured(result, interval=interval)
     with suppress(GenperfError):
-        out["sensitivity"] = sobol(explanation.sensitivity or sensitivity(result, interval=interval))
-    return out
+        figures["sensitivity"] = sobol(explanation.sensitivity or sensitivity(result, interval=interval))
+    return figures
 
 
 def sobol(sensitivity: Sensitivity) -> Figure:

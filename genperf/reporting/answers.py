@@ -141,35 +141,35 @@ def _normal(facts: Facts) -> list[Section]:
 def _band(place: Place, answer: Scaling) -> Section:
     """Return the answer about the efficiency."""
     count, largest, verdict = place.count, answer.steps.along.upper, place.expected.verdict
-    there, at_largest = (percent_text(answer.efficiency(n), answer.interval) for n in (count, largest))
-    at, reference = (count_text(n, answer.along) for n in (largest, answer.reference))
+    efficiency_there, at_largest = (percent_text(answer.efficiency(n), answer.interval) for n in (count, largest))
+    largest_text, reference = (count_text(n, answer.along) for n in (largest, answer.reference))
     start = None if place.facts is None else place.facts.start
     if start is not None and start.count == largest and start.efficiency is not None:
         # Of what was measured there.
         at_largest = f"{100.0 * start.efficiency.value:.0f} %"
-    ratio, one = count / largest, with_article(singular(answer.along))
+    ratio, a_worker = count / largest, with_article(singular(answer.along))
     beyond = f", {ratio:.3g} times the largest measured count," if ratio > 1 else ""
     assumption = "" if place.facts is None else place.facts.growth.assumption
     sentences = [capitalised(assumption)] if assumption else []
     sentences += [
-        f"At {place.shown}{beyond} {one} is predicted to do {there} of the work that it does at "
+        f"At {place.shown}{beyond} {a_worker} is predicted to do {efficiency_there} of the work that it does at "
         f"{reference} ({answer.kind} scaling)."
     ]
     if ratio > 1:
-        sentences.append(f"At {at}, the largest measured count, it is {at_largest}.")
+        sentences.append(f"At {largest_text}, the largest measured count, it is {at_largest}.")
     # The whole interval lies above 100 % somewhere, as it is printed.
     if round(100.0 * float(np.nanmax(answer.curve["efficiency_lower"]))) > 100:
         sentences.append(
-            f"More than 100 % means that {one} does more than it did at {reference}: the smallest run was slow "
+            f"More than 100 % means that {a_worker} does more than it did at {reference}: the smallest run was slow "
             "(too little memory, warm-up, another configuration), or a share of the work fits a cache."
         )
     # How often `auto` was right on published series that were predicted like this one.
-    record, far = None if place.facts is None else place.facts.record, ratio > Record.longest
-    if record is not None and far:
+    record, beyond_record = None if place.facts is None else place.facts.record, ratio > Record.longest
+    if record is not None and beyond_record:
         unknown = f"No prediction at {ratio:.3g} times the largest measured count was ever compared with a run."
         sentences.append(unknown)
-    sentences += [] if record is None else [record_sentence(record, shorter=far)]
-    return Section(BAND, f"{there.split(' (')[0]} at {place.shown}", tuple(sentences), verdict)
+    sentences += [] if record is None else [record_sentence(record, shorter=beyond_record)]
+    return Section(BAND, f"{efficiency_there.split(' (')[0]} at {place.shown}", tuple(sentences), verdict)
 
 
 def _knee(place: Place, answer: Scaling) -> Section:
@@ -216,7 +216,9 @@ def _next(place: Place) -> Section:
         return Section(NEXT, "no advice", (prose(text),))
     if run.met or not run.places:
         return Section(NEXT, "nothing", (prose(text),))
-    request, at = run.target if run.little else run.places[0], place.values
-    name = min(request, key=lambda n: (request[n] == at.get(n), place.along is None or n != place.along.name))
+    request, values = run.target if run.little else run.places[0], place.values
+    # Named is what differs from the configuration, the count first.
+    along = None if place.along is None else place.along.name
+    name = min(request, key=lambda factor: (request[factor] == values.get(factor), factor != along))
     short = f"{name} {request[name]}" if isinstance(request[name], str) else count_text(float(request[name]), name)
     return Section(NEXT, short, (prose(text),))

@@ -393,15 +393,18 @@ def page(
     validation: Validation | str | None = None,
     workers: int = 1,
 ) -> str:
-    """Return the page's text."""
+    """Return the page: data as JSON, scripts and style, and the answers in words.
+
+    Of `table` the rejected rows are listed; `validation` is how well held-out rows are predicted, or why not.
+    """
     view = view or View()
     check_interval(view.interval)
     question_group: tuple[str, ...] | None = None
     if isinstance(what, GroupedResult) and any(name in (view.target or {}) for name in what.group):
         # The groups that the question leaves, and first the one that `ask` takes of them.
-        left, _ = models_of(what, view.target or {})
-        question_group = tuple(most_measured_group(left)[0].values())
-        what = replace(what, results={tuple(group.values()): result for group, result in left})
+        groups_meant, _ = models_of(what, view.target or {})
+        question_group = tuple(most_measured_group(groups_meant)[0].values())
+        what = replace(what, results={tuple(group.values()): result for group, result in groups_meant})
     result, groups = what.first, _groups(what, view, workers, question_group)
     quantity, paid, plan = quantity_of(result), view.paid, view.plan
     # Tokens without a limit are the work in all where the throughput counts them.
@@ -425,29 +428,25 @@ def page(
         raise GenperfError(
             "the model gives values that are not finite: no page can show them", hint="fit it again"
         ) from None
-    style, made = asset("page.css"), ['"use strict";', JAVASCRIPT.prelude, formulas, kernel_script()]
-    script = "\n".join([*made, *(asset(f"{name}.js") for name in _SCRIPTS)])
+    style, scripts = asset("page.css"), ['"use strict";', JAVASCRIPT.prelude, formulas, kernel_script()]
+    script = "\n".join([*scripts, *(asset(f"{name}.js") for name in _SCRIPTS)])
     rejected = [str(r) for r in table.rejected] if table is not None else []
-    # What the page rests on: the runs, what was measured, and the model; and what computed it.
-    schemas = [fitted.schema for fitted in what.results.values()]
-    rows, configurations = sum(s.rows for s in schemas), sum(s.configurations for s in schemas)
-    of_groups = f" in {counted(len(schemas), 'group')} ({', '.join(what.group)})" if what.group else ""
-    runs = f"{counted(rows, 'run')} of {counted(configurations, 'configuration')}{of_groups}"
     # Which group to look at first, of those with an efficiency.
     summaries = {group["name"]: group["sheet"]["summary"] for group in groups if "sheet" in group}
-    looks = {
-        name: tuple(shown[n] for n in ("efficiency", "efficiencyUpper", "at"))
-        for name, shown in summaries.items()
-        if shown["efficiency"] is not None
+    efficiencies = {
+        name: (summary["efficiency"], summary["efficiencyUpper"], summary["at"])
+        for name, summary in summaries.items()
+        if summary["efficiency"] is not None
     }
     packages = {name: version(name) for name in ("numpy", "scipy", "pandas", "scikit-learn")}
     versions = {"genperf": __version__, "Python": platform.python_version(), **packages}
+    hashes = (b64encode(hashlib.sha256(content.encode()).digest()).decode() for content in (style, script))
     return filled(
         "page.html",
-        policy=_POLICY.format(*(b64encode(hashlib.sha256(t.encode()).digest()).decode() for t in (style, script))),
+        policy=_POLICY.format(*hashes),
         title=view.title or _title(result, groups, what.group),
-        look=first_of_groups(looks) if len(looks) > 1 else "",
-        lead=f"From {runs}: {measured_text(schemas[0])}, fitted by the model '{result.model}'.",
+        look=first_of_groups(efficiencies) if len(efficiencies) > 1 else "",
+        lead=_lead(what),
         quantity=quantity,
         style=style,
         script=script,
@@ -468,6 +467,15 @@ def page(
     )
 
 
+def _lead(what: FitResult | GroupedResult) -> str:
+    """Return what the page rests on: "From 6 runs of 6 configurations: step_s, fitted by the model 'auto'."."""
+    schemas = [fitted.schema for fitted in what.results.values()]
+    rows, configurations = sum(s.rows for s in schemas), sum(s.configurations for s in schemas)
+    of_groups = f" in {counted(len(schemas), 'group')} ({', '.join(what.group)})" if what.group else ""
+    runs = f"{counted(rows, 'run')} of {counted(configurations, 'configuration')}{of_groups}"
+    return f"From {runs}: {measured_text(schemas[0])}, fitted by the model '{what.first.model}'."
+
+
 def _groups(
     fitted: FitResult | GroupedResult, view: View, workers: int, first: tuple[str, ...] | None
 ) -> list[dict[str, Any]]:
@@ -475,7 +483,7 @@ def _groups(
     alone = len(fitted.results) == 1
 
     def contents_of(results: Mapping[tuple[str, ...], FitResult], whole: bool) -> dict[tuple[str, ...], dict[str, Any]]:
-        """Return the contents of some groups."""
+        """Return the contents of some groups; `whole` ones have their draws, so that the page predicts for them."""
         keys, contents = [*results], dict[tuple[str, ...], dict[str, Any]]()
         doing("answering for groups", 0, len(keys))
         work = partial(_group, names=fitted.group, view=view, whole=whole, alone=alone)
@@ -503,11 +511,11 @@ def _groups(
     if not all_whole:
         room = max(1, bisect(list(accumulate(sizes[key] for key in order if key in summaries)), MAX_DRAW_BYTES))
         groups |= contents_of({key: fitted.results[key] for key in order[:room]}, True)
-    differing = [len(levels) > 1 for levels in map(set, zip(*groups, strict=True))]
+    differs = [len(levels) > 1 for levels in map(set, zip(*groups, strict=True))]
 
     def name(key: tuple[str, ...]) -> str:
         """Name a group by what differs between groups, a number with its column."""
-        named = zip(fitted.group, key, differing, strict=True)
+        named = zip(fitted.group, key, differs, strict=True)
         levels = [
             f"{column}={level}" if amount(level) is not None else level for column, level, differs in named if differs
         ]

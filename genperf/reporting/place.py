@@ -271,11 +271,12 @@ def place_of(
     except GenperfError as error:
         if along is not None:
             raise
-        only, why = None if result.schema.varying else result.panel.axis.factor, error.message
-        if only is not None:
-            configuration.setdefault(only.name, NEXT_DOUBLING * only.upper)
-            why = f"measured at {count_text(only.upper, only.name)} only: efficiency and knee need a second count"
-        return Place(result, question, result.query(configuration).single(ONE), why_not=why, only=only)
+        only_count, reason = None if result.schema.varying else result.panel.axis.factor, error.message
+        if only_count is not None:
+            configuration.setdefault(only_count.name, NEXT_DOUBLING * only_count.upper)
+            count_measured = count_text(only_count.upper, only_count.name)
+            reason = f"measured at {count_measured} only: efficiency and knee need a second count"
+        return Place(result, question, result.query(configuration).single(ONE), why_not=reason, only=only_count)
     name = factor.name
     counted = name in configuration or not {*PLACES}.isdisjoint(parts_given(result.panel, configuration))
     configuration = configuration if counted else forecast_at(result.panel, configuration, name)
@@ -365,14 +366,19 @@ def with_ends(row: Mapping[Any, Any], name: str, written: Callable[[float], str]
 
 
 def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Question) -> tuple[str, pd.DataFrame]:
-    """Return what a machine is called, and the table."""
+    """Return what a machine is called, as `node`, and a table with a row for each of some counts.
+
+    Its columns are the count, `kind`, `runs`, the measured or else predicted value with its band, `speedup`,
+    `efficiency`, `verdict`, the hours of a plan, and further quantities. `places` are those of the counts on the curve.
+    """
     steps, target, work = answer.steps, answer.quantity, work_of(result, question)
     columns = {name: cells[places] for name, cells in steps.columns.items()}
     counts, curve = steps.counts[places], answer.curve.iloc[places].reset_index(drop=True)
     predicted = result.predict(frame_of(columns), question.interval)
     value, lower, upper = (predicted[name].to_numpy(float) for name in (target.name, "lower", "upper"))
-    runs = {m.values: m for m in result.schema.medians}
-    measured_runs = [*map(runs.get, zip(*(columns[f.name].tolist() for f in result.schema.factors), strict=True))]
+    medians = {median.values: median for median in result.schema.medians}
+    configurations = zip(*(columns[f.name].tolist() for f in result.schema.factors), strict=True)
+    measured_runs = [medians.get(configuration) for configuration in configurations]
     seconds = np.array([v if run is None else run.value for run, v in zip(measured_runs, value, strict=True)])
     assert steps.work is not None
     # The measured speed-up where it was measured, against the measured reference.
@@ -388,10 +394,10 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
     else:
         answer_columns = {f"{target.name} ({target.unit})": seconds, "lower": lower, "upper": upper}
     frame = frame.assign(**answer_columns)
-    for what, factor in (("speedup", counts / counts[0]), ("efficiency", 1.0)):
-        frame[what] = efficiency * factor
+    for quantity, factor in (("speedup", counts / counts[0]), ("efficiency", 1.0)):
+        frame[quantity] = efficiency * factor
         for end, bound in (("lower", np.minimum), ("upper", np.maximum)):
-            frame[f"{what}_{end}"] = bound(curve[f"efficiency_{end}"].to_numpy(float), efficiency) * factor
+            frame[f"{quantity}_{end}"] = bound(curve[f"efficiency_{end}"].to_numpy(float), efficiency) * factor
     frame["verdict"] = predicted["verdict"].to_numpy()
     per = question.per or ("nodes" if result.panel.nodes is not None else None)
     if question.plan is not None:

@@ -116,14 +116,14 @@ def _findings(
         falls = f"does not fall below {least_text} up to {count_text(last, name)}"
     lines.append(f"By the model it {falls}.")
     row = rows.iloc[int(np.argmin(np.abs(rows[name] - requested)))].to_dict()
-    there = f"{count_text(float(row[name]), name)} ({row['kind']}, {row['verdict']})"
+    requested_text = f"{count_text(float(row[name]), name)} ({row['kind']}, {row['verdict']})"
     efficiency = with_ends(row, "efficiency", whole_percent, " %")
     if question.plan is None:
-        return (*lines, f"Efficiency at {there}: {efficiency}.")
-    many = f"{three_digits(question.plan.samples)} {work.unit}{'s' if work.whole else ''}"
-    used, wall = (with_ends(row, f"{what}hours", three_digits) for what in ("machine_", ""))
-    request = f"Request: {used} {hours} for {many} at {there}, in {wall} hours, with an efficiency of {efficiency}."
-    return (*lines, request)
+        return (*lines, f"Efficiency at {requested_text}: {efficiency}.")
+    work_text = f"{three_digits(question.plan.samples)} {work.unit}{'s' if work.whole else ''}"
+    used, wall = (with_ends(row, f"{of}hours", three_digits) for of in ("machine_", ""))
+    request = f"Request: {used} {hours} for {work_text} at {requested_text}, in {wall} hours"
+    return (*lines, f"{request}, with an efficiency of {efficiency}.")
 
 
 def _definitions(answer: Scaling, hours: str) -> tuple[str, ...]:
