@@ -48,6 +48,8 @@ _OF_A_RULE = frozenset("|+:-=")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 #: Between two values of JSON.
 _BETWEEN = re.compile(r"[\s,\ufeff]*")
+#: `||GPUs||img/s||`, a header in Jira.
+_DOUBLE_BARS = re.compile(r"(?m)^\|\|.*\|\|\s*$")
 #: Between two pairs of a line, tried in this order.
 _SEPARATORS = (r"[;|]", r",", r"\s+(?=[^\s=]+=)")
 #: Rows from which the delimiter, the header and the kinds of columns are recognised, and lines of comments or titles
@@ -94,6 +96,8 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     caption = ""
     if delimiter is None and (tabular := tabular_of(text)) is not None:
         text, caption, delimiter = *tabular, "\t"
+    if "||" in text:
+        text = _DOUBLE_BARS.sub(lambda header: header[0].replace("||", "|"), text)
     marked = _NAMED_DELIMITER.match(text)
     if marked:
         # As a comment it keeps its line, which messages count.
@@ -879,6 +883,12 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     arrays = {key: item for key, item in value.items() if isinstance(item, list)}
     objects = {key: item for key, item in value.items() if isinstance(item, dict)}
     by_name: list[dict[str, Any]] = []
+    rows = {tuple(item) for item in objects.values()}
+    if len(objects) == len(value) > 1 and len(rows) == 1 and [*map(str, range(len(only := rows.pop())))] == [*only]:
+        # Columns whose cells have the numbers of the rows, as pandas writes them.
+        return [
+            dict(zip(objects, row, strict=True)) for row in zip(*(o.values() for o in objects.values()), strict=True)
+        ]
     if len(objects) == len(value) > 1 and set.intersection(*map(set, objects.values())):
         # Objects that share a key are records with their names.
         called = _COUNT if all(map(str.isdecimal, objects)) else "name"

@@ -120,8 +120,8 @@ def header_of(column: str) -> Header:
     ('rate', '')
     >>> header_of("train/tokens_per_second").counted, header_of("metrics.step_time").of
     ('tokens', 'step')
-    >>> header_of("Tokens/s (M)").counted, header_of("img/s [thousands]").counted
-    ('M tokens', 'k images')
+    >>> header_of("Tokens/s (M)").counted, header_of("img/s [thousands]").counted, header_of("token_throughput").counted
+    ('M tokens', 'k images', 'tokens')
     >>> header_of("Latency in minutes (lower is better)").unit, header_of("x/device/samples_per_sec").shared
     ('min', True)
     """
@@ -295,7 +295,11 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
     if not named or (numerator[0] != "throughput" and not TIME_WORDS.keys().isdisjoint(numerator)):
         return None
     word = min(named)
-    return Header("rate", "s", _UNIT_OF_RATE.get(word, ""), shared or word in _OF_A_WORKER)
+    # `token_throughput`
+    counted = (
+        _COUNTED.get(text, text) for text in numerator if len(text) > 2 and {text} & {*_COUNTED, *_CALLED.values()}
+    )
+    return Header("rate", "s", _UNIT_OF_RATE.get(word) or next(counted, ""), shared or word in _OF_A_WORKER)
 
 
 def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:

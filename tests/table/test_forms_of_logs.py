@@ -451,6 +451,11 @@ OF_ONE_MECHANISM = {
     + f"img/s,{','.join(f'{rate(n):.1f}' for n in COUNTS)}\n",
     "blocks that share their count": "A,,,B,\nGPUs,img/s,,GPUs,seq/s\n"
     + "".join(f"{n},{rate(n):.1f},,{n},{rate(n) / 2:.1f}\n" for n in COUNTS),
+    "columns with numbered rows": json.dumps(
+        {"gpus": dict(enumerate(COUNTS)), "img/s": dict(enumerate(map(rate, COUNTS)))}
+    ),
+    "printed dictionaries": "".join(f"{ {'gpus': n, 'img/s': rate(n)} }\n" for n in COUNTS),
+    "double bars": "||GPUs||img/s||\n" + "".join(f"|{n}|{rate(n):.1f}|\n" for n in COUNTS),
     "a word with a digit before the count": "gpus of,img/s\n" + "".join(f"v5p-{n},{rate(n):.1f}\n" for n in COUNTS),
 }
 
