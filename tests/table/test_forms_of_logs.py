@@ -452,9 +452,9 @@ OF_ONE_MECHANISM = {
     "blocks that share their count": "A,,,B,\nGPUs,img/s,,GPUs,seq/s\n"
     + "".join(f"{n},{rate(n):.1f},,{n},{rate(n) / 2:.1f}\n" for n in COUNTS),
     "columns with numbered rows": json.dumps(
-        {"gpus": dict(enumerate(COUNTS)), "img/s": dict(enumerate(map(rate, COUNTS)))}
+        {"gpus": dict(enumerate(COUNTS)), "img/s": dict(enumerate(round(rate(n), 1) for n in COUNTS))}
     ),
-    "printed dictionaries": "".join(f"{ {'gpus': n, 'img/s': rate(n)} }\n" for n in COUNTS),
+    "printed dictionaries": "".join(f"{ {'gpus': n, 'img/s': round(rate(n), 1)} }\n" for n in COUNTS),
     "double bars": "||GPUs||img/s||\n" + "".join(f"|{n}|{rate(n):.1f}|\n" for n in COUNTS),
     "a word with a digit before the count": "gpus of,img/s\n" + "".join(f"v5p-{n},{rate(n):.1f}\n" for n in COUNTS),
 }
