@@ -174,8 +174,8 @@ def of_literals(text: str) -> str | None:
             body = ast.parse(text.strip()).body
         values = [_literal(node.value) for node in body if isinstance(node, ast.Assign | ast.Expr)]
         nested = (value for value in values if isinstance(value, dict | list | tuple) and len(value) > 1)
-        records = (v for v in nested if isinstance(v, dict) or all(isinstance(row, dict | list | tuple) for row in v))
-        largest = max(records := [*records], key=lambda value: len(str(value)), default=None)
+        records = [v for v in nested if isinstance(v, dict) or all(isinstance(row, dict | list | tuple) for row in v)]
+        largest = max(records, key=lambda value: len(str(value)), default=None)
         # Lines that each print a run are its records.
         alike = [v for v in records if isinstance(largest, dict) and isinstance(v, dict) and {*v} == {*largest}]
         return None if largest is None else json.dumps(alike if len(alike) > 1 else largest)

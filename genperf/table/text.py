@@ -883,12 +883,11 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     arrays = {key: item for key, item in value.items() if isinstance(item, list)}
     objects = {key: item for key, item in value.items() if isinstance(item, dict)}
     by_name: list[dict[str, Any]] = []
-    rows = {tuple(item) for item in objects.values()}
-    if len(objects) == len(value) > 1 and len(rows) == 1 and [*map(str, range(len(only := rows.pop())))] == [*only]:
+    numbered = {tuple(item) for item in objects.values()}
+    if len(objects) == len(value) > 1 and len(numbered) == 1 and all(key == str(k) for k, key in enumerate(*numbered)):
         # Columns whose cells have the numbers of the rows, as pandas writes them.
-        return [
-            dict(zip(objects, row, strict=True)) for row in zip(*(o.values() for o in objects.values()), strict=True)
-        ]
+        cells = zip(*(item.values() for item in objects.values()), strict=True)
+        return [dict(zip(objects, row, strict=True)) for row in cells]
     if len(objects) == len(value) > 1 and set.intersection(*map(set, objects.values())):
         # Objects that share a key are records with their names.
         called = _COUNT if all(map(str.isdecimal, objects)) else "name"

@@ -296,10 +296,8 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
         return None
     word = min(named)
     # `token_throughput`
-    counted = (
-        _COUNTED.get(text, text) for text in numerator if len(text) > 2 and {text} & {*_COUNTED, *_CALLED.values()}
-    )
-    return Header("rate", "s", _UNIT_OF_RATE.get(word) or next(counted, ""), shared or word in _OF_A_WORKER)
+    names = (_COUNTED.get(w, w) for w in numerator if len(w) > 2 and {w} & {*_COUNTED, *_CALLED.values()})
+    return Header("rate", "s", _UNIT_OF_RATE.get(word) or next(names, ""), shared or word in _OF_A_WORKER)
 
 
 def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
