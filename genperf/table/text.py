@@ -883,8 +883,8 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     arrays = {key: item for key, item in value.items() if isinstance(item, list)}
     objects = {key: item for key, item in value.items() if isinstance(item, dict)}
     by_name: list[dict[str, Any]] = []
-    numbered = {tuple(item) for item in objects.values()}
-    if len(objects) == len(value) > 1 and len(numbered) == 1 and all(key == str(k) for k, key in enumerate(*numbered)):
+    places = [str(k) for k in range(len(next(iter(objects.values()), ())))]
+    if len(objects) == len(value) > 1 and places and all([*item] == places for item in objects.values()):
         # Columns whose cells have the numbers of the rows, as pandas writes them.
         cells = zip(*(item.values() for item in objects.values()), strict=True)
         return [dict(zip(objects, row, strict=True)) for row in cells]
