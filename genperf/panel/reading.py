@@ -282,20 +282,19 @@ def read_columns(
     given_roles, units, at = roles or Roles(), units or {}, at or {}
     read = {name: column_from(name, cells, units.get(name, ""), columns) for name, cells in columns.items()}
     # A work of a step is over settings.
-    named = [*at, *(parse(given_roles.work).names if given_roles.work else ())]
-    requested = {column for name in named if (column := column_named(name, columns)) is not None}
+    requested_names = [*at, *(parse(given_roles.work).names if given_roles.work else ())]
+    requested = {column for name in requested_names if (column := column_named(name, columns)) is not None}
     reading = Reading(read, given_roles, dict(mapping or {}))
-    for name in read:
-        read[name].becomes(*_role_alone(read[name], name in requested, given_roles, read))
-        if want is not None and plain_name(want) == plain_name(name) and read[name].role == "setting":
-            read[name].becomes("measured", WANTED)
+    for name, evidence in read.items():
+        evidence.becomes(*_role_alone(evidence, name in requested, given_roles, read))
+        if want is not None and plain_name(want) == plain_name(name) and evidence.role == "setting":
+            evidence.becomes("measured", WANTED)
     if names:
         _settle_names(reading, requested, names)
     _settle_measured(reading, requested, units)
     if not given_roles.failures.columns:
-        ending = ending_column(
-            {c.name: columns[c.name] for c in reading.with_role("kind", "label", "setting", "constant")}
-        )
+        unmeasured = reading.with_role("kind", "label", "setting", "constant")
+        ending = ending_column({c.name: columns[c.name] for c in unmeasured})
         name, _, word = ending.get("failed", "").partition("=")
         rule = FailureRule(ending.get("status"), {name: (word,)} if name else {})
         reading.roles = replace(given_roles, failures=rule)
@@ -304,23 +303,35 @@ def read_columns(
     for name in phase_columns(reading.of("measured")).values():
         read[name].becomes("phase", "a part of a step")
     _settle_consequences(reading, requested)
-    # Nodes times the devices of each are the devices, where both vary and no column counts all devices.
     counts = {c.canonical: c for c in reading.with_role("setting") if c.name not in given_roles.by_column}
-    nodes, inside = counts.get("nodes"), counts.get("devices_per_node")
-    if nodes is not None and inside is None and "workers" in counts and _of_one_node(counts["workers"], nodes):
-        inside = counts.pop("workers")
-    made = DEVICES if DEVICES not in read else "workers"
-    counted_already = "workers" in {*counts, *reading.mapping} or made in read
-    if not counted_already and nodes is not None and inside is not None and nodes.varies and inside.varies:
-        read[made] = column_from(made, (nodes.values * inside.values).tolist(), role="made")
-        reading.derived = {made: f"{quote_name(nodes.name)}*{quote_name(inside.name)}"}
-        inside.role, inside.follows = "consequence", Consequence({made: 1, nodes.name: -1})
+    if "nodes" in counts:
+        _derive_devices(reading, counts)
     _find_scale(reading, at)
     pairs = [(column_named(name, columns), amount(text)) for name, text in at.items()]
-    unmeasured = {n for n, value in pairs if n is not None and value is not None and value not in read[n].known}
+    new_values = {n for n, value in pairs if n is not None and value is not None and value not in read[n].known}
     _order_quantities(reading, want)
-    _assign_roles(reading, requested, unmeasured, given_roles, alone)
+    _assign_roles(reading, requested, new_values, given_roles, alone)
     return reading
+
+
+def _derive_devices(reading: Reading, counts: Mapping[str | None, TableColumn]) -> None:
+    """Derive the devices as nodes times the devices of each, where both vary and no column counts all devices.
+
+    Where fewer devices were counted on one node alone, and so many on each count of several, they are those of a node.
+    """
+    nodes, per_node, devices = counts["nodes"], counts.get("devices_per_node"), counts.get("workers")
+    if per_node is None and devices is not None:
+        full = devices.values == max(devices.known, default=0.0)
+        alike = full[nodes.values > 1.0].all() and max(devices.known, default=np.inf) <= MOST_DEVICES
+        if devices.varies and alike and len(np.unique(nodes.values[full])) >= FEWEST_FULL:
+            per_node, devices = devices, None
+    made = DEVICES if DEVICES not in reading.columns else "workers"
+    if devices is not None or "workers" in reading.mapping or made in reading.columns:
+        return
+    if per_node is not None and nodes.varies and per_node.varies:
+        reading.columns[made] = column_from(made, (nodes.values * per_node.values).tolist(), role="made")
+        reading.derived = {made: f"{quote_name(nodes.name)}*{quote_name(per_node.name)}"}
+        per_node.role, per_node.follows = "consequence", Consequence({made: 1, nodes.name: -1})
 
 
 def _role_alone(
@@ -376,25 +387,32 @@ def _settle_names(reading: Reading, requested: set[str], names: Mapping[str, Seq
     Names stay where they are kinds of runs, and hold neither a count nor a size that is known or that is asked about.
     """
     columns = reading.columns
-    for name, made in names.items():
-        if name not in columns or not {*made} <= {*columns}:
+    for name, read_names in names.items():
+        if name not in columns or not {*read_names} <= {*columns}:
             continue
-        others = (c for c in columns.values() if c.name not in (name, *made) and c.varies and c.role != "label")
-        meant = {c.meant for c in others}
+        others = (
+            column
+            for column in columns.values()
+            if column.name not in (name, *read_names) and column.varies and column.role != "label"
+        )
+        meanings = {column.meant for column in others}
         # `2x p3.16xlarge` beside a column of the GPUs counts machines.
-        again = [n for n in made if columns[n].meant in meant and columns[n].meant in LEVELS]
-        sizes = [n for n in made if columns[n].meant is not None or n in requested]
-        if columns[name].role == "kind" and not meant.isdisjoint(LEVELS) and not sizes:
-            for n in made:
-                columns[n].becomes("label", f"'{name}' says it as well")
+        counted_elsewhere = [n for n in read_names if columns[n].meant in meanings and columns[n].meant in LEVELS]
+        counts_and_sizes = [n for n in read_names if columns[n].meant is not None or n in requested]
+        if columns[name].role == "kind" and not meanings.isdisjoint(LEVELS) and not counts_and_sizes:
+            for read_name in read_names:
+                columns[read_name].becomes("label", f"'{name}' says it as well")
         elif name not in requested and columns[name].role in ("kind", "label"):
-            columns[name].becomes("label", f"taken apart: {listed(made, 6)}")
-            for n in again:
-                columns[n].becomes("label", "another column counts the same")
+            columns[name].becomes("label", f"taken apart: {listed(read_names, 6)}")
+            for read_name in counted_elsewhere:
+                columns[read_name].becomes("label", "another column counts the same")
 
 
 def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, str]) -> None:
-    """Settle what was measured, in which unit, where headers alone do not say it; and which numbers are names."""
+    """Settle what was measured, in which unit, where headers alone do not say it: `bw` in GB/s is a bandwidth.
+
+    Shares, in `%` or `x`, are ratios beside another measurement, and rates where nothing else was measured.
+    """
     settings = reading.with_role("setting")
     if not reading.with_role("measured", "ratio"):
         # A table of runs has a measurement: the numbers that are most like one.
@@ -425,20 +443,26 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
                 column.header = Header("rate", "s", RELATIVE)
     if not any(c.kind for c in reading.with_role("measured")):
         return
-    # Whole numbers of no known header may be names, another one in each row. A setting with another value in each run
-    # is a setting only where no count tells the runs apart, or where its values double: names do not.
-    counts = [c for c in reading.with_role("setting") if c.canonical in LEVELS]
-    apart = not counts or any(len(c.levels) == len(c.texts) for c in counts)
-    settled = requested | {*reading.roles.by_column} | {c.name for c in reading.columns.values() if WANTED in c.reasons}
     for column in reading.with_role("measured"):
         if column.header == Header("time", "s") and np.all((column.known >= LONGEST) & (column.known % 1.0 == 0.0)):
             column.header = replace(column.header, unit="ns")
-    for column in reading.with_role("measured", *(() if apart else ("setting",))):
-        known_values, rows = np.unique(column.known), len(column.texts)
+    _settle_labels(reading, requested)
+
+
+def _settle_labels(reading: Reading, requested: set[str]) -> None:
+    """Take whole numbers of no known header, another one in each row, for labels of the runs.
+
+    A setting is one only where no count tells the runs apart, or where its values double: names do not.
+    """
+    counts = [c for c in reading.with_role("setting") if c.canonical in LEVELS]
+    runs_differ = not counts or any(len(c.levels) == len(c.texts) for c in counts)
+    settled = requested | {*reading.roles.by_column} | {c.name for c in reading.columns.values() if WANTED in c.reasons}
+    for column in reading.with_role("measured", *(() if runs_differ else ("setting",))):
+        values, rows = np.unique(column.known), len(column.texts)
         unknown = not column.kind and column.meant is None and column.name not in settled and not column.is_statistic
-        names = rows >= LEAST_NUMBERED and len(known_values) == rows and np.all(known_values % 1.0 == 0.0)
-        doubles = column.role == "setting" and np.all(known_values[1:] >= 2.0 * known_values[:-1])
-        if unknown and names and not doubles:
+        numbers_runs = rows >= LEAST_NUMBERED and len(values) == rows and np.all(values % 1.0 == 0.0)
+        doubles = column.role == "setting" and np.all(values[1:] >= 2.0 * values[:-1])
+        if unknown and numbers_runs and not doubles:
             column.becomes("label", MAY_NAME)
 
 
@@ -476,15 +500,11 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
             reading.columns[name].role, reading.columns[name].follows = "measured", None
 
 
-def _of_one_node(devices: TableColumn, nodes: TableColumn) -> bool:
-    """Tell whether fewer devices were counted on one node alone, and so many on each count of several: those of one."""
-    full = devices.values == max(devices.known, default=0.0)
-    alike = full[nodes.values > 1.0].all() and max(devices.known, default=np.inf) <= MOST_DEVICES
-    return bool(devices.varies and alike) and len(np.unique(nodes.values[full])) >= FEWEST_FULL
-
-
 def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
-    """Find the column by which the runs are scaled: workers, nodes, or what the question goes beyond."""
+    """Find the column by which the runs are scaled: workers, nodes, or what the question goes beyond.
+
+    It becomes `reading.scale`, and `reading.mapping` says what it counts where its name does not.
+    """
     columns, settings, mapped = reading.columns, reading.with_role("made", "setting"), reading.mapping
     # Column → the field's name for it; a count in the singular, such as `gpu`, is mapped as its plural.
     names = {c.name: c.canonical for c in settings if c.canonical is not None}
@@ -492,10 +512,14 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
         singular = {c.name: level for c in settings if (level := plural_of(c.name)) in LEVELS}
         mapped |= {level: name for name, level in singular.items() if columns[name].canonical is None}
         names |= singular
-    requested = {c: amount(text) for key, text in at.items() for c in settings if c.name == column_named(key, columns)}
-    values = [(c, value) for c, value in requested.items() if value is not None and len(c.known)]
-    outside = [c.name for c, value in values if not min(c.known) <= value <= max(c.known)]
-    scale = _scale_of(reading, names, [*requested], outside, at)
+    values = {column_named(key, columns): amount(text) for key, text in at.items()}
+    requested = [c for name in values for c in settings if c.name == name]
+    outside = [
+        c.name
+        for c in requested
+        if len(c.known) and (value := values[c.name]) is not None and not min(c.known) <= value <= max(c.known)
+    ]
+    scale = _scale_of(reading, names, requested, outside, at)
     if scale is None:
         return
     # Of two columns of one count, `world_size` and `gpus`, the devices or else the first is read, whichever is asked.
@@ -503,9 +527,9 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     counts = [c for c in settings if level in LEVELS and names.get(c.name) == level]
     counts.sort(key=lambda c: counts_cores(c.name))
     counts = [c for c in counts if np.array_equal(c.values, columns[scale].values)]
-    first, *again = [c for c in counts if c.name not in reading.roles.columns] or [columns[scale]]
+    first, *same_counts = [c for c in counts if c.name not in reading.roles.columns] or [columns[scale]]
     reading.scale = scale = first.name
-    for column in again:
+    for column in same_counts:
         column.role, column.follows = "consequence", Consequence({scale: 1})
     nameless = scale not in mapped.values() and canonical_of(scale) is None
     # What has no name of a count, with which every time grows much, is a size.
@@ -529,17 +553,18 @@ def _scale_of(
     outside: list[str],
     at: Collection[str],
 ) -> str | None:
-    """Return the likeliest scale of settings that have `names` of the field; None where several may be it.
+    """Return the likeliest scale of settings that have `names` of the field; None where nothing shows which it is.
 
-    The question names the `requested` columns, and of these some with a value `outside` of their runs.
+    The question names the `requested` columns, and of these some with a value `outside` of their runs. The first choice
+    is a count that the question goes beyond, then a count that varies.
     """
     columns, mapped, settings = reading.columns, reading.mapping, reading.with_role("made", "setting")
     counts = [mapped[level] for level in LEVELS if mapped.get(level) in columns]
     counts += [c.name for level in LEVELS for c in settings if names.get(c.name) == level]
     varied = [n for n in counts if columns[n].varies]
     devices = [n for n in counts if n not in varied and names.get(n) == "workers"]
-    alone = len(devices) == 1 and "nodes" in map(names.get, varied) and "devices_per_node" not in names.values()
-    if alone and max(columns[devices[0]].known) <= MOST_DEVICES:
+    of_node = len(devices) == 1 and "nodes" in map(names.get, varied) and "devices_per_node" not in names.values()
+    if of_node and max(columns[devices[0]].known) <= MOST_DEVICES:
         # So few devices on every count of nodes are those of one.
         mapped["devices_per_node"] = devices[0]
         counts.remove(devices[0])
@@ -552,17 +577,17 @@ def _scale_of(
         # The ways of a layout multiply to its devices, and none of them is the scale.
         choices = [counts]
     elif not any(choices):
-        plain = [c.name for c in settings if c.varies]
+        varying = [c.name for c in settings if c.varies]
         extrinsic = [n for n in reading.roles.extrinsic if n in {c.name for c in settings}]
-        varying = [c.name for c in requested if c.varies]
+        asked_about = [c.name for c in requested if c.varies]
         # A letter counts what the question does by another name: `processes=4` of `N` and `P`.
-        unnamed = [n for n in plain if columns[n].canonical is None and columns[n].lowest > 0.0]
-        absent = any(meant_by(key) in LEVELS and column_named(key, columns) is None for key in at)
-        letters = [n for n in unnamed if absent and n not in varying and noun_of(n) == "workers"]
+        unnamed = [n for n in varying if columns[n].canonical is None and columns[n].lowest > 0.0]
+        is_absent = any(meant_by(key) in LEVELS and column_named(key, columns) is None for key in at)
+        letters = [n for n in unnamed if is_absent and n not in asked_about and noun_of(n) == "workers"]
         # What may count it without a name of the field is the only setting.
-        loads = [n for n in plain if not words_in(n).isdisjoint(words_of("log.counted"))]
-        only = next((some for some in (unnamed, plain, loads) if len(some) == 1), [])
-        choices = [letters, outside, extrinsic, varying, only, counts]
+        loads = [n for n in varying if not words_in(n).isdisjoint(words_of("log.counted"))]
+        only_one = next((names for names in (unnamed, varying, loads) if len(names) == 1), [])
+        choices = [letters, outside, extrinsic, asked_about, only_one, counts]
     return next((candidates[0] for candidates in choices if candidates), None)
 
 
@@ -572,10 +597,8 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
     It is where it grew in proportion to the count in some series, and in proportion or not at all in the others; where
     a throughput of all times the time of a step makes it; or where it stayed in some runs, and the steps took shorter.
     """
-    batches, counts = (
-        [c for c in reading.with_role("setting") if c.canonical in _BATCHES],
-        reading.columns[scale].values,
-    )
+    counts = reading.columns[scale].values
+    batches = [c for c in reading.with_role("setting") if c.canonical in _BATCHES]
     if len(batches) != 1 or np.nanmax(counts) < 2.0 * np.nanmin(counts):
         return None
     (batch,), measured = batches, reading.with_role("measured")
@@ -590,12 +613,13 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
             # A step has fewer passes of it on more workers: it says nothing of the work of a step.
             batch.role, batch.reasons = "constant", ("one number, though the steps take shorter",)
         return None
-    falls = [
-        float(np.median(times[n == n.min()]) / np.median(times[n == n.max()]))
-        for name, k in itertools.product(steps, np.unique(of_one_batch))
-        for n, times in [(counts[of_one_batch == k], reading.columns[name].values[of_one_batch == k])]
-        if n.max() > n.min()
-    ]
+    # How many times as fast the most workers are as the fewest, in each series of one batch.
+    falls = []
+    for name, number in itertools.product(steps, np.unique(of_one_batch)):
+        rows = of_one_batch == number
+        n, times = counts[rows], reading.columns[name].values[rows]
+        if n.max() > n.min():
+            falls.append(float(np.median(times[n == n.min()]) / np.median(times[n == n.max()])))
     if shorter or (falls and not counts_passes and float(np.median(falls)) >= LEAST_FALL):
         return batch.name
     seconds = [
@@ -603,15 +627,12 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
     ]
     rates = [c.values for c in measured if c.kind == "rate" and not c.header.shared and c.header.counted != "tokens"]
     with np.errstate(all="ignore"):
-        made = any(
-            np.all(np.abs(np.log(rate * time / batch.values)) < LEAST_CHANGE) for rate in rates for time in seconds
-        )
-        rows = [reading.series == number for number in np.unique(reading.series)]
-        of_one = [np.ptp(np.log(batch.values[r] / counts[r])) < CELL_ROUNDING for r in rows]
-        # Beside series of one batch of all.
-        stays = [np.ptp(np.log(batch.values[r])) < CELL_ROUNDING for r in rows]
-        grew = np.any(np.array(of_one) & ~np.array(stays)) and np.all(np.array(of_one) | np.array(stays))
-    return batch.name if made or grew else None
+        products = [rate * time / batch.values for rate, time in itertools.product(rates, seconds)]
+        is_product = any(np.all(np.abs(np.log(product)) < LEAST_CHANGE) for product in products)
+        series = [reading.series == number for number in np.unique(reading.series)]
+        grows = np.array([np.ptp(np.log(batch.values[rows] / counts[rows])) < CELL_ROUNDING for rows in series])
+        stays = np.array([np.ptp(np.log(batch.values[rows])) < CELL_ROUNDING for rows in series])
+    return batch.name if is_product or (np.any(grows & ~stays) and np.all(grows | stays)) else None
 
 
 def _order_quantities(reading: Reading, want: str | None) -> None:
@@ -625,46 +646,56 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
     if total is None and measured_column is None and want is None and len(numeric) > LEAST_PHASES:
         total = _sum_of_phases(reading, numeric)
         numeric += [] if total is None else [columns[total]]
+
     # A column with zeros, in few rows, or with one number of many digits in all was not measured in each run.
-    names = sorted(
-        ranked(numeric, list(columns)),
-        key=lambda n: (
-            not np.min((column := columns[n]).known) > 0.0
-            or 2 * len(column.known) < len(column.texts)
-            or (len(column.known) > 1 and not column.varies and len(column.levels[0]) > MEASURED_DIGITS),
-            n != total,
-        ),
-    )
+    def order(name: str) -> tuple[bool, bool]:
+        column = columns[name]
+        has_zeros, in_few_rows = not np.min(column.known) > 0.0, 2 * len(column.known) < len(column.texts)
+        one_number = len(column.known) > 1 and not column.varies and len(column.levels[0]) > MEASURED_DIGITS
+        return has_zeros or in_few_rows or one_number, name != total
+
+    names = sorted(ranked(numeric, list(columns)), key=order)
     chosen = measured_column if measured_column is not None or want is None else _wanted_column(reading, names, want)
     if chosen is None and not names:
-        if any(
-            c.texts.size and all(t in FAILURES or failure_of(t) for t in map(label, c.texts)) for c in columns.values()
-        ):
-            what = "every run failed, and none measured a time or a throughput"
-            raise TableError(what, hint="add a run that took some steps")
-        texts = [f"'{n}' is read as {column}" for n, column in columns.items()]
-        what = "no column is known to be a time, a throughput or another measurement"
-        hint = "name the measured one: --time COLUMN, --throughput COLUMN or --quantity COLUMN:UNIT"
-        raise UnclearTableError(
-            f"{what}: {'; '.join([*texts[:LISTED], *(['…'] if texts[LISTED:] else [])])}", hint=hint
-        )
+        raise _nothing_measured(columns)
     ordered = names if chosen is None else [chosen, *(n for n in names if n != chosen)]
-    # A rate that may be of one device or of all is that of one where devices were added, and it stayed.
-    added = reading.scale is not None and counts_devices(reading.scale) and columns[reading.scale].varies
-    either = [n for n in names if added and plain_name(n) in words_of("headers.rate_of_one_or_all")]
-    of_one = [n for n in either if reading.growth(n) <= LEAST_GROWTH]
-    # A rate of one device or thread is one that times the count is about another rate.
-    rates = [c for c in (columns[n] for n in names) if c.lowest > 0.0 and c.kind == "rate" and not c.header.shared]
-    if reading.scale is not None and len(rates) > 1 and columns[reading.scale].varies:
-        with np.errstate(divide="ignore"):
-            count = np.log(columns[reading.scale].values)
-        away = {(a.name, b.name): count + np.log(a.values / b.values) for a, b in itertools.permutations(rates, 2)}
-        of_one += [one for (one, _), logarithms in away.items() if np.nanmax(np.abs(logarithms)) < ABOUT_EQUAL]
-    for name in of_one:
+    of_one_device = _rates_of_one(reading, names) if reading.scale is not None and columns[reading.scale].varies else []
+    for name in of_one_device:
         columns[name].header = replace(columns[name].header, shared=True)
-    if chosen is None and ordered[0] in of_one:
+    if chosen is None and ordered[0] in of_one_device:
         ordered = names = ranked([columns[n] for n in names], list(columns))
     reading.quantities, reading.ranked = tuple(ordered), tuple(names)
+
+
+def _nothing_measured(columns: Mapping[str, TableColumn]) -> TableError:
+    """Return the error of a table without a measured column, which lists how each is read."""
+    cells = [[label(text) for text in column.texts] for column in columns.values()]
+    if any(texts and all(text in FAILURES or failure_of(text) for text in texts) for texts in cells):
+        what = "every run failed, and none measured a time or a throughput"
+        return TableError(what, hint="add a run that took some steps")
+    listed_columns = [f"'{name}' is read as {column}" for name, column in columns.items()]
+    listed_columns = [*listed_columns[:LISTED], *(["…"] if listed_columns[LISTED:] else [])]
+    what = "no column is known to be a time, a throughput or another measurement"
+    hint = "name the measured one: --time COLUMN, --throughput COLUMN or --quantity COLUMN:UNIT"
+    return UnclearTableError(f"{what}: {'; '.join(listed_columns)}", hint=hint)
+
+
+def _rates_of_one(reading: Reading, names: Sequence[str]) -> list[str]:
+    """Return which measured rates are those of one device or thread, along a scale that varies.
+
+    They are those that may be of one or of all and did not grow with the devices, and those that times the count are
+    about another rate: `images_per_s_per_gpu` beside `images_per_s`.
+    """
+    columns, scale = reading.columns, str(reading.scale)
+    either = [n for n in names if counts_devices(scale) and plain_name(n) in words_of("headers.rate_of_one_or_all")]
+    of_one = [n for n in either if reading.growth(n) <= LEAST_GROWTH]
+    rates = [c for c in (columns[n] for n in names) if c.lowest > 0.0 and c.kind == "rate" and not c.header.shared]
+    with np.errstate(divide="ignore"):
+        log_counts = np.log(columns[scale].values)
+    for rate, other in itertools.permutations(rates, 2):
+        if np.nanmax(np.abs(log_counts + np.log(rate.values / other.values))) < ABOUT_EQUAL:
+            of_one.append(rate.name)
+    return of_one
 
 
 def _total_of(measured: Sequence[TableColumn]) -> str | None:
@@ -725,35 +756,34 @@ def _take_relative(reading: Reading) -> None:
 def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     """Return the measured column that is wanted by its header, or by a kind such as `throughput`."""
     plain, header = plain_name(want), header_of(want)
-    there = [n for n in reading.columns if n == want] or [n for n in reading.columns if plain_name(n) == plain]
-    if there and not any(len(reading.columns[n].known) for n in there):
-        raise TableError(
-            f"'{want}' holds no numbers",
-            hint=f"its cells are such as '{next(iter(reading.columns[there[0]].levels), '')}'",
-        )
+    exact = [n for n in reading.columns if n == want] or [n for n in reading.columns if plain_name(n) == plain]
+    if exact and not any(len(reading.columns[n].known) for n in exact):
+        cell = next(iter(reading.columns[exact[0]].levels), "")
+        raise TableError(f"'{want}' holds no numbers", hint=f"its cells are such as '{cell}'")
     kind, headers = "rate" if plain == "rate" else header.kind, {n: reading.columns[n].header for n in names}
-    of_steps = [
-        n for n, h in headers.items()
-        if h.of == "step" or (h.kind == "rate" and h.counted in STEP_WORDS and not h.shared)
-    ]  # fmt: skip
     # Words beside one for a rate are those of one column among several.
-    named = (
-        kind == "rate" and not header.counted and plain not in ("rate", *words_of("headers.rate")) and len(names) > 1
-    )
-    alike = [
-        # The time of an epoch is none of a step, and tokens are no images.
-        n for n, h in headers.items()
-        if kind and h.kind == kind and not named and {h.of, header.of} != {"step", "job"}
-        and (h.counted == header.counted or {h.counted, header.counted} & {"", "samples"})
-        and (kind != "quantity" or "" in (h.unit, header.unit) or unit_of(h.unit)[0] == unit_of(header.unit)[0])
-    ]  # fmt: skip
+    of_one_column = kind == "rate" and not header.counted and plain not in ("rate", *words_of("headers.rate"))
+    of_one_column = of_one_column and len(names) > 1
+
+    def measures_steps(measured: Header) -> bool:
+        return measured.of == "step" or (
+            measured.kind == "rate" and measured.counted in STEP_WORDS and not measured.shared
+        )
+
+    # The time of an epoch is none of a step, and tokens are no images.
+    def is_alike(measured: Header) -> bool:
+        counts_same = measured.counted == header.counted or {measured.counted, header.counted} & {"", "samples"}
+        units = measured.unit, header.unit
+        same_unit = kind != "quantity" or "" in units or len({unit_of(unit)[0] for unit in units}) == 1
+        return measured.kind == kind and {measured.of, header.of} != {"step", "job"} and bool(counts_same) and same_unit
+
     letters = re.sub(r"[\W_]", "", want.lower())
     choices = (
-        [n for n in there if len(reading.columns[n].known)],
+        [n for n in exact if len(reading.columns[n].known)],
         [n for n in names if plain and (plain in plain_name(n) or letters == re.sub(r"[\W_]", "", n.lower()))],
         [n for n in names if plain and words_in(want) <= words_in(n)],
-        of_steps if header.of == "step" else [],
-        alike,
+        [n for n in names if header.of == "step" and measures_steps(headers[n])],
+        [n for n in names if kind and not of_one_column and is_alike(headers[n])],
         [n for n in names if not headers[n].kind and len(names) == 1],
     )
     chosen = next((columns[0] for columns in choices if columns), None)
@@ -834,8 +864,8 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
         of_machine = ("nodes",)
     if reading.scale is not None and reading.mapping.get("workers") == reading.scale and canonical_scale not in LEVELS:
         of_machine = (*LEVELS, "devices_per_node")
-    kept, settings = {*requested, *roles.extrinsic, reading.scale}, reading.with_role("made", "setting")
-    settings = [c for c in settings if c.varies or c.name in kept or c.canonical not in of_machine]
+    named, settings = {*requested, *roles.extrinsic, reading.scale}, reading.with_role("made", "setting")
+    settings = [c for c in settings if c.varies or c.name in named or c.canonical not in of_machine]
     names = [*roles.extrinsic, *(c.name for c in settings)]
     # Column → the factor of how a run is executed that it is, by its name or by the mapping.
     execution = {n: c for n in names if (c := canonical_of(n)) in EXTRINSIC}
@@ -916,8 +946,8 @@ def _with_series(
     of_a_worker = column_of("batch", columns)
     batches = [c.name for c in free if c.name == of_a_worker or c.canonical in _BATCHES]
     series: dict[str, Any] = {}
-    alike = not any(c.varies for c in free if c.name not in batches)
-    if texts and alike and not roles.categorical and not roles.group:
+    only_scale_varies = not any(c.varies for c in free if c.name not in batches)
+    if texts and only_scale_varies and not roles.categorical and not roles.group:
         # Nothing but the scale varies within these names: each combination is a series.
         per_worker = [n for n in batches if columns[n].canonical != "global_batch" and columns[n].varies]
         per_worker = [n for n in per_worker if n not in unmeasured or len(batches) > 1]
