@@ -101,6 +101,12 @@ class Columns:
         fulfils = self._evaluate(formula).astype(bool) | ~self.usable(formula.names - self.texts)
         return fulfils, self.origins(formula.names)
 
+    def rejections(self, keep: Mask) -> list[Rejection]:
+        """Return the cells of some rows that cannot be used, row by row."""
+        places = enumerate(self.reasons.items())
+        faults = sorted((row, place, name) for place, (name, reasons) in places for row in reasons if keep[row])
+        return [self.source.rejection(row, n, self.cells(n)[row], self.reasons[n][row]) for row, _, n in faults]
+
     def origins(self, names: Iterable[str]) -> frozenset[str]:
         """Return the columns, with all those they are made from."""
         origins: set[str] = set()
@@ -175,7 +181,10 @@ class Columns:
 def assemble(
     opened: Source, roles: Roles, mapping: Mapping[str, str] | None = None, legend: Legend | None = None
 ) -> Table:
-    """Check, derive and filter the cells of a source, whose work is that of the columns by what they are mapped as."""
+    """Return the checked table of a source's cells: columns derived, rows filtered, faults and failed runs set apart.
+
+    Where a rate has no work of a step, it follows from the columns, by what `mapping` calls them.
+    """
     columns = Columns(opened, roles)
     measurement = require(roles, columns)
     # Which runs failed. A column that is derived holds the words of those that it is made from.
@@ -193,10 +202,7 @@ def assemble(
     for name in {*columns.reasons} - columns.origins(settings) if failed.any() else ():
         columns.reasons[name] = {row: why for row, why in columns.reasons[name].items() if not failed[row]}
     usable, lost = keep & columns.usable() & ~failed, keep & columns.usable(settings) & failed & ~stopped
-    ordered = enumerate(columns.reasons.items())
-    faults = sorted((row, place, name) for place, (name, why) in ordered for row in why if keep[row])
-    rejected = [opened.rejection(row, n, columns.cells(n)[row], columns.reasons[n][row]) for row, _, n in faults]
-    rejected = sorted([*rejected, *opened.ragged], key=lambda rejection: rejection.line)
+    rejected = sorted([*columns.rejections(keep), *opened.ragged], key=lambda rejection: rejection.line)
     if rejected and not (roles.skip_bad_rows and usable.any()):
         raise _bad_rows(rejected, opened.count(keep) + len(opened.ragged), opened)
 
@@ -216,19 +222,14 @@ def assemble(
         done = columns.number(TIME)[usable] * columns.number(measurement.column)[usable]
         kind = kind_of_work(done, columns.number(axis.factor.name)[usable])
 
-    # What is told of them: the rows and groups that are left out, the factors, the work of a step.
-    endings = failure_notes(opened.count(lost), opened.count(keep & stopped)) if failed.any() else ()
-    measured_groups, groups = {*group_keys(frame, roles.group)}, dict.fromkeys(group_keys(failures, roles.group))
-    groups_lost = [", ".join(key) for key in groups if key not in measured_groups]
-    notes = [*opened.steps, *measurement.notes()]
-    if rejected:
-        count, earliest = rows_of(rejected), rejected[0].complaint
-        text = f"{counted(count, 'row')} left out because {'it' if count == 1 else 'they'} cannot be used"
-        notes.append(Note(f"{text}{'; the first' if count > 1 else ''}: {earliest}", "rows_rejected"))
-    notes += endings
-    if groups_lost:
-        text = f"every run failed of {counted(len(groups_lost), 'group')}, left out: {listed(groups_lost)}"
-        notes.append(Note(text, "groups_failed"))
+    # The notes: on rows and groups that are left out, on the factors, on the work of a step.
+    notes = [*opened.steps, *measurement.notes(), *(_rejected_notes(rejected) if rejected else ())]
+    if failed.any():
+        notes += failure_notes(opened.count(lost), opened.count(keep & stopped))
+        measured_groups, groups = {*group_keys(frame, roles.group)}, dict.fromkeys(group_keys(failures, roles.group))
+        if groups_lost := [", ".join(key) for key in groups if key not in measured_groups]:
+            text = f"every run failed of {counted(len(groups_lost), 'group')}, left out: {listed(groups_lost)}"
+            notes.append(Note(text, "groups_failed"))
     notes += constant_notes(factors)
     for f in (f for f in factors if f.numeric and f.lower <= 0.0 and counted_by(f.name) in LEVELS):
         text = f"'{f.name}' goes down to {f.lower:g}: what divides by the {counted_by(f.name)} is left out"
@@ -264,27 +265,34 @@ def assemble(
     return with_repeat_notes(with_job(table, "global_batch" in (mapping or {})))
 
 
+def _rejected_notes(rejected: Sequence[Rejection]) -> list[Note]:
+    """Return a note of how many rows cannot be used, with the first reason."""
+    count, earliest = rows_of(rejected), rejected[0].complaint
+    text = f"{counted(count, 'row')} left out because {'it' if count == 1 else 'they'} cannot be used"
+    return [Note(f"{text}{'; the first' if count > 1 else ''}: {earliest}", "rows_rejected")]
+
+
 def earlier_predictions(columns: Mapping[str, AnyArray], measured: str) -> list[Note]:
     """Return a note of how many earlier predictions of a measured column held, where a table has them.
 
     They are a column `predicted`, with `lower` and `upper` where intervals were kept. A column `expected` may be an
     ideal: it is a prediction where it has an interval.
     """
-    named = {plain_name(name): name for name in columns}
-    ends = [named[end] for end in ("lower", "upper") if end in named]
+    column_of_word = {plain_name(name): name for name in columns}
+    ends = [column_of_word[end] for end in ("lower", "upper") if end in column_of_word]
     words = (*words_of("columns.predicted"), *(words_of("columns.expected") if len(ends) == 2 else ()))
-    predicted = next((named[word] for word in words if word in named), measured)
+    predicted = next((column_of_word[word] for word in words if word in column_of_word), measured)
     if predicted == measured or measured not in columns:
         return []
     names = [measured, predicted, *ends]
     values = [numbers(columns[name])[0] for name in names]
-    both = np.isfinite(values[0]) & np.isfinite(values[1]) & (values[0] > 0.0)
-    if not both.any():
+    has_both = np.isfinite(values[0]) & np.isfinite(values[1]) & (values[0] > 0.0)
+    if not has_both.any():
         return []
-    runs, time = int(both.sum()), values[0][both]
-    text = f"{EARLIER}: median error {median_ape(values[1][both], time):.1f} % in {counted(runs, 'run')}"
+    runs, measured_values = int(has_both.sum()), values[0][has_both]
+    text = f"{EARLIER}: median error {median_ape(values[1][has_both], measured_values):.1f} % in {counted(runs, 'run')}"
     if len(names) == 4:
-        inside = int(np.sum((time >= values[2][both]) & (time <= values[3][both])))
+        inside = int(np.sum((measured_values >= values[2][has_both]) & (measured_values <= values[3][has_both])))
         text += f"; {coverage_text(inside, runs)}"
     return [Note(text, "earlier_predictions")]
 

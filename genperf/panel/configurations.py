@@ -30,15 +30,15 @@ def medians_along(panel: Panel, along: str, rows: Columns, table: Table | None =
     """Return the measured configurations that agree with a curve in all that is constant along it."""
     names = [f.name for f in (panel if table is None else table).factors]
     medians = panel.medians if table is None else table.median_runs(len(table))
-    columns = {n: np.asarray(rows[n]) for n in names if n in rows and n != along}
-    constant = {n: cells[0] for n, cells in columns.items() if (cells == cells[0]).all()}
+    columns = {name: np.asarray(rows[name]) for name in names if name in rows and name != along}
+    constant = {name: cells[0] for name, cells in columns.items() if (cells == cells[0]).all()}
 
-    def same(a: float | str, b: Any) -> bool:
-        return (
-            str(a) == str(b) if isinstance(a, str) or isinstance(b, str) else bool(np.isclose(a, float(b), rtol=1e-9))
-        )
+    def same(measured: float | str, value: Any) -> bool:
+        if isinstance(measured, str) or isinstance(value, str):
+            return str(measured) == str(value)
+        return bool(np.isclose(measured, float(value), rtol=1e-9))
 
-    agreeing = [m for m in medians if all(same(m.values[names.index(n)], v) for n, v in constant.items())]
+    agreeing = [m for m in medians if all(same(m.values[names.index(n)], value) for n, value in constant.items())]
     return sorted(agreeing, key=lambda m: (float(m.values[names.index(along)]), m.value, m.lowest, m.highest))
 
 
@@ -82,21 +82,21 @@ def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
         for run, median in zip(panel.runs, panel.medians, strict=True)
         if all(str(run[name]) == level for name, level in fixed.items())
     ]
-    with_sizes = [(run, times) for run, times in with_levels if all(run[n] == size for n, size in sizes.items())]
+    with_sizes = [(run, repeats) for run, repeats in with_levels if all(run[n] == size for n, size in sizes.items())]
     numbers = [f.name for f in panel.factors if f.numeric and f.name in given]
     # Levels → the given numbers and the repeats of each of their configurations.
     configurations: dict[tuple[str, ...], list[tuple[tuple[float, ...], int]]] = {}
-    for run, times in with_sizes or with_levels:
+    for run, repeats in with_sizes or with_levels:
         levels = tuple(str(run[f.name]) for f in factors)
-        configurations.setdefault(levels, []).append((tuple(float(run[name]) for name in numbers), times))
+        configurations.setdefault(levels, []).append((tuple(float(run[name]) for name in numbers), repeats))
     if not configurations:
         return {f.name: f.levels[0] for f in factors} | fixed
 
     def rank(levels: tuple[str, ...]) -> tuple[Any, ...]:
-        values, repeats = zip(*configurations[levels], strict=True)
+        values, counts = zip(*configurations[levels], strict=True)
         # The levels of a factor are in order of their runs.
         order = [f.levels.index(level) for f, level in zip(factors, levels, strict=True)]
-        return -len({*values}), [-number for number in max(values)], -sum(repeats), order
+        return -len({*values}), [-number for number in max(values)], -sum(counts), order
 
     chosen = min(configurations, key=rank)
     return {f.name: level for f, level in zip(factors, chosen, strict=True)}
@@ -124,20 +124,18 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
         columns = {name: np.array([run[name] for run in alike]) for name in alike[0]}
         columns[panel.workers.name] = np.full(len(alike), float(given[panel.workers.name]))
         alike = list(compress(alike, divisible(panel, columns))) or alike
-    near, central = np.zeros(len(alike)), np.zeros(len(alike))
+    # The distances of the runs from the given numbers, and in the other factors from the centre.
+    from_given, from_centre = np.zeros(len(alike)), np.zeros(len(alike))
     for factor in panel.factors:
         if not factor.numeric:
             continue
-        measured, to = (
-            np.array([float(run[factor.name]) for run in alike]),
-            float(given.get(factor.name, factor.centre)),
-        )
-        width = factor.upper - factor.lower
-        if factor.positive and to > 0.0:
-            measured, to, width = np.log(measured), np.log(to), np.log(factor.upper / factor.lower)
-        total = near if factor.name in given else central
-        total += np.abs(measured - to) / (width or 1.0)
-    return alike[int(np.lexsort((central.round(9), near.round(9)))[0])]
+        measured = np.array([float(run[factor.name]) for run in alike])
+        wanted, width = float(given.get(factor.name, factor.centre)), factor.upper - factor.lower
+        if factor.positive and wanted > 0.0:
+            measured, wanted, width = np.log(measured), np.log(wanted), np.log(factor.upper / factor.lower)
+        total = from_given if factor.name in given else from_centre
+        total += np.abs(measured - wanted) / (width or 1.0)
+    return alike[int(np.lexsort((from_centre.round(9), from_given.round(9)))[0])]
 
 
 # --- configurations that can exist ------------------------------------------------------------------------------------
@@ -164,11 +162,11 @@ def completed(
     if needed and not fill:
         filled, _ = completed(panel, columns, rows, fill=True, refuse=False)
         raise _missing(needed, {name: cells[0] for name, cells in filled.items()}, where)
-    values, follow = dict(columns), list[str]()
+    values, following = dict(columns), list[str]()
     for name in computed:
         # A formula of no column, `devices_per_node=8`, is one number.
-        numbers_of_it = np.asarray(evaluate(parse(panel.derived[name]).node, columns), float)
-        values[name] = np.broadcast_to(numbers_of_it, (rows,))
+        result = np.asarray(evaluate(parse(panel.derived[name]).node, columns), float)
+        values[name] = np.broadcast_to(result, (rows,))
     if absent:
         requested_parts |= parts_given(panel, {name: values[name] for name in computed})
         base, sizes = _runs_of(panel, values, requested_parts, rows)
@@ -178,11 +176,11 @@ def completed(
             role = part_of.get(factor.name)
             values[factor.name] = base[factor.name] if role is None or role not in solved_parts else solved_parts[role]
             if factor not in needed and (factor.distinct > 1 or np.any(values[factor.name] != base[factor.name])):
-                follow.append(factor.name)
+                following.append(factor.name)
     if requested_parts and refuse:
         settings = {name: values[name] for name in factors}
         machine.refuse_contradictions({**machine.of(settings), **requested_parts}, requested_parts, where)
-    return {name: values[name] for name in factors}, follow
+    return {name: values[name] for name in factors}, following
 
 
 def parts_given(panel: Panel, columns: Columns) -> dict[str, Array]:
@@ -210,29 +208,31 @@ def _runs_of(
 
     Configurations that differ only in their place and their batch share one run: that of the largest of them.
     """
-    machine, out = panel.machine, dict[str, AnyArray]()
-    free = {f.name for meaning, f in machine.columns.items() if meaning not in SPLITS}
-    names = [f.name for f in panel.factors if f.name in columns and f.name not in free]
+    machine, columns_of_runs = panel.machine, dict[str, AnyArray]()
+    placed = {f.name for meaning, f in machine.columns.items() if meaning not in SPLITS}
+    names = [f.name for f in panel.factors if f.name in columns and f.name not in placed]
     keys = [*zip(*(columns[name].tolist() for name in names), strict=True)] or [()] * rows
     sizes = np.full(rows, np.nan)
     for factor in panel.factors:
-        out[factor.name] = np.zeros(rows) if factor.numeric else np.empty(rows, dtype=object)
+        columns_of_runs[factor.name] = np.zeros(rows) if factor.numeric else np.empty(rows, dtype=object)
     for key in dict.fromkeys(keys):
-        places = np.array([place for place, k in enumerate(keys) if k == key]) if len(keys) > 1 else np.arange(1)
+        places = np.array([row for row, of_row in enumerate(keys) if of_row == key]) if len(keys) > 1 else np.arange(1)
         fixed = dict(zip(names, key, strict=True))
-        run, at = typical_run(panel, fixed), dict(fixed)
-        size = machine.size(run)
-        here = {meaning: cells[places] for meaning, cells in given.items()}
-        if not {*PLACES}.isdisjoint(here):
+        run, settings = typical_run(panel, fixed), dict(fixed)
+        node_size = machine.size(run)
+        parts = {meaning: cells[places] for meaning, cells in given.items()}
+        if not {*PLACES}.isdisjoint(parts):
             start = machine.of({name: np.full(len(places), value) for name, value in run.items()})
-            there = machine.solved(start, here, size)
-            at |= {f.name: float(np.max(there[n])) for n in LEVELS if (f := machine.columns.get(n)) and n in there}
-        at |= {f.name: float(np.median(here[n])) for n in BATCHES if (f := machine.columns.get(n)) and n in here}
-        run = typical_run(panel, at) if at else run
-        sizes[places] = np.nan if size is None else size
+            solved = machine.solved(start, parts, node_size)
+            levels = [part for part in LEVELS if part in solved and part in machine.columns]
+            settings |= {machine.columns[part].name: float(np.max(solved[part])) for part in levels}
+        batches = [part for part in BATCHES if part in parts and part in machine.columns]
+        settings |= {machine.columns[part].name: float(np.median(parts[part])) for part in batches}
+        run = typical_run(panel, settings) if settings else run
+        sizes[places] = np.nan if node_size is None else node_size
         for name, value in run.items():
-            out[name][places] = value
-    return out, None if np.isnan(sizes).any() else sizes
+            columns_of_runs[name][places] = value
+    return columns_of_runs, None if np.isnan(sizes).any() else sizes
 
 
 def _missing(factors: Sequence[Factor], run: Mapping[str, Any], where: str | None) -> TableError:

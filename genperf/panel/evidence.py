@@ -282,8 +282,10 @@ def _expanded(consequence: Consequence, matched: Mapping[str, Consequence]) -> C
     return Consequence({name: power for name, power in factors.items() if power} or consequence.factors)
 
 
-def _explained(target: Array, others: Mapping[str, Array], parts: Index, least: float) -> Consequence | None:
-    """Return the simplest product of powers of one or two columns that a column is proportional to.
+def _explained(target: Array, others: Mapping[str, Array], series: Index, least: float) -> Consequence | None:
+    """Return the simplest product of powers of one or two columns that a column is proportional to, from logarithms.
+
+        ln y = c_s + Σ p_k·ln x_k,   p = (1), (−1), (1, 1), (1, −1) or (−1, −1), in each series s
 
     It is where their ratio is one constant in each series, in enough cells of a column that varies by `least`.
     """
@@ -291,26 +293,26 @@ def _explained(target: Array, others: Mapping[str, Array], parts: Index, least: 
     if not names:
         return None
     matrix = np.stack([others[n] for n in names])
-    member = np.equal.outer(parts, np.arange(parts.max() + 1)).astype(float)
+    member = np.equal.outer(series, np.arange(series.max() + 1)).astype(float)
     for powers in ((1,), (-1,), (1, 1), (1, -1), (-1, -1)):
-        of_each = itertools.combinations if len({*powers}) == 1 else itertools.permutations
-        pairs = np.array([*of_each(range(len(names)), len(powers))], dtype=int)
-        if not len(pairs):
+        choose = itertools.combinations if len({*powers}) == 1 else itertools.permutations
+        choices = np.array([*choose(range(len(names)), len(powers))], dtype=int)
+        if not len(choices):
             continue
         with np.errstate(invalid="ignore"):
-            residuals = np.asarray(target - sum(power * matrix[pairs[:, k]] for k, power in enumerate(powers)))
+            residuals = np.asarray(target - sum(power * matrix[choices[:, k]] for k, power in enumerate(powers)))
         finite = np.isfinite(residuals)
-        plain, counts = np.where(finite, residuals, 0.0), finite @ member
-        means = (plain @ member) / np.maximum(counts, 1.0)
-        away = np.where(finite, np.abs(plain - means[:, parts]), 0.0).max(axis=1)
+        residuals_or_zero, counts = np.where(finite, residuals, 0.0), finite @ member
+        means = (residuals_or_zero @ member) / np.maximum(counts, 1.0)
+        farthest = np.where(finite, np.abs(residuals_or_zero - means[:, series]), 0.0).max(axis=1)
         cells, constants = finite.sum(axis=1), (counts > 0.0).sum(axis=1)
         enough = (cells >= constants + MORE_ROWS) & (cells >= CELL_SHARE * np.isfinite(target).sum())
         lowest, highest = np.where(finite, target, np.inf).min(axis=1), np.where(finite, target, -np.inf).max(axis=1)
         # Zeros of one side alone, whose logarithms are infinite, contradict it.
-        holds = (away <= CELL_ROUNDING) & ~np.isinf(residuals).any(axis=1)
+        holds = (farthest <= CELL_ROUNDING) & ~np.isinf(residuals).any(axis=1)
         chosen = np.flatnonzero(enough & (highest - lowest >= least) & holds)
         if len(chosen):
-            return Consequence({names[i]: power for i, power in zip(pairs[chosen[0]], powers, strict=True)})
+            return Consequence({names[i]: power for i, power in zip(choices[chosen[0]], powers, strict=True)})
     return None
 
 
@@ -398,26 +400,26 @@ def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
     """
     batched = any(column_of(name, names) for name in ("batch", "global_batch", "micro_batch"))
     times = [c for c in measured if c.kind == "time"]
-    of_a_whole = [
+    whole_times = [
         c.name
         for c in times
         if c.header.of or (_WHOLE.search(plain_name(c.name)) and not _PHASE.search(plain_name(c.name)))
     ]
-    of_known = sum(bool(c.header.of) for c in times)
-    certain = len(times) == 1 or of_known == 1
+    stated_count = sum(bool(c.header.of) for c in times)
+    one_time = len(times) == 1 or stated_count == 1
     # Beside phases whatever is none of a whole is one.
-    plain = [plain_name(c.name) for c in times]
-    has_phases = sum(bool(_PHASE.search(name)) and not _WHOLE.search(name) for name in plain) > 1
-    preferred = "time" if batched and certain and of_known else "rate"
+    plain_names = [plain_name(c.name) for c in times]
+    has_phases = sum(bool(_PHASE.search(name)) and not _WHOLE.search(name) for name in plain_names) > 1
+    preferred = "time" if batched and one_time and stated_count else "rate"
     kinds = (preferred, "rate" if preferred == "time" else "time", "", "quantity")
 
     def key(column: TableColumn) -> tuple[float, ...]:
         header, name = column.header, column.name
-        apart = plain_name(re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", name))
-        statistic = next((k for k, word in enumerate(_RANKED, 1) if re.search(rf"(^|_){word}(_|$)", apart)), 0)
-        tail = bool(re.search(r"(^|_)p\d\d", apart))
+        words = plain_name(re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", name))
+        statistic = next((k for k, word in enumerate(_RANKED, 1) if re.search(rf"(^|_){word}(_|$)", words)), 0)
+        tail = bool(re.search(r"(^|_)p\d\d", words))
         steps = header.kind == "rate" and header.counted in STEP_WORDS
-        of_a_part = header.kind == "time" and name not in of_a_whole
+        of_a_part = header.kind == "time" and name not in whole_times
         # A speed, or the time of a sample, tells more than a phase, and that more than a memory.
         is_speed = header.kind in ("time", "rate") or header.unit.partition("/")[0] in TIME_UNITS
         empty = len(column.texts) - len(column.known)

@@ -148,17 +148,18 @@ class Machine(Struct, frozen=True, dict=True):
         placed = {f.name for n, f in self.columns.items() if n not in SPLITS} | {*self.derived}
         names = [f.name for f in self.factors if f.name not in placed]
         runs, growths = self.measured, dict[tuple[str, ...], Growth | None]()
-        count, work = runs.get("workers", runs.get("nodes")), runs.get("global_batch")
-        if count is None or work is None:
+        counts, work = runs.get("workers", runs.get("nodes")), runs.get("global_batch")
+        if counts is None or work is None:
             return names, growths
         keys = [tuple(str(run[name]) for name in names) for run in self.runs]
-        for key, rows in groupby(sorted(range(len(keys)), key=keys.__getitem__), key=keys.__getitem__):
-            alike = [*rows]
-            if np.ptp(count[alike]) > 0.0:
-                samples = work[alike]
+        for key, group in groupby(sorted(range(len(keys)), key=keys.__getitem__), key=keys.__getitem__):
+            rows = [*group]
+            if np.ptp(counts[rows]) > 0.0:
+                samples = work[rows]
                 # All equal but for rounding errors: the samples of a step, or those of a device.
-                stay, grow = (np.ptp(of) <= SAME * np.max(of) for of in (samples, samples / count[alike]))
-                growths[key] = "strong" if stay else "weak" if grow else None
+                of_one = samples / counts[rows]
+                stays, grows = (np.ptp(amounts) <= SAME * np.max(amounts) for amounts in (samples, of_one))
+                growths[key] = "strong" if stays else "weak" if grows else None
         return names, growths
 
     @cached_property
@@ -209,26 +210,26 @@ class Machine(Struct, frozen=True, dict=True):
         run went beyond one count of nodes, a node holds `USUAL_DEVICES` at least. A configuration that is spread
         otherwise, `as_it_is`, decides by itself. None where devices or nodes are not known.
         """
-        inside, nodes = self.columns.get("devices_per_node"), self.columns.get("nodes")
-        if inside is not None and inside.distinct == 1:
-            return inside.upper
-        if inside is None and (nodes is None or not self.counts_devices):
+        per_node, nodes = self.columns.get("devices_per_node"), self.columns.get("nodes")
+        if per_node is not None and per_node.distinct == 1:
+            return per_node.upper
+        if per_node is None and (nodes is None or not self.counts_devices):
             return None
         levels = [f.name for f in self.factors if not f.numeric]
         runs = [] if like is None else [run for run in self.runs if all(str(run[n]) == str(like[n]) for n in levels)]
         measured = self.of({f.name: np.array([run[f.name] for run in runs]) for f in self.factors}) if runs else {}
         if not measured:
             measured = self.of({f.name: np.array([f.upper]) for f in self.factors if f.numeric})
-        last = int(np.argmax(measured["workers"]))
-        held = measured["devices_per_node"] if nodes is None else measured["workers"] / measured["nodes"]
-        usual = float(held[last])
+        largest = int(np.argmax(measured["workers"]))
+        devices_of_node = measured["devices_per_node"] if nodes is None else measured["workers"] / measured["nodes"]
+        usual = float(devices_of_node[largest])
         if nodes is None or nodes.distinct == 1:
-            usual = max(usual, USUAL_DEVICES) if inside is None else float(held.max())
+            usual = max(usual, USUAL_DEVICES) if per_node is None else float(devices_of_node.max())
         if as_it_is and like is not None and nodes is not None:
-            here = self.of({name: np.array([value]) for name, value in like.items()})
-            count, on = float(here["workers"][0]), float(here["nodes"][0])
-            if on > 1.0 and np.ceil(count / usual - SAME) != on:
-                return float(np.ceil(count / on))
+            parts = self.of({name: np.array([value]) for name, value in like.items()})
+            count, on_nodes = float(parts["workers"][0]), float(parts["nodes"][0])
+            if on_nodes > 1.0 and np.ceil(count / usual - SAME) != on_nodes:
+                return float(np.ceil(count / on_nodes))
         return usual
 
     @cached_property
@@ -265,73 +266,71 @@ class Machine(Struct, frozen=True, dict=True):
         self._divide_work(out, base, given, growth)
         return out
 
-    def _place(self, out: dict[str, Array], base: Parts, given: Parts, held: Any) -> None:
-        """Set the devices, the nodes and the ways."""
-        split, counts_workers = _product(out, SPLITS), "workers" in base
-        devices: Array | None
+    def _devices(self, parts: Parts, base: Parts, given: Parts, node_size: Any) -> Array | None:
+        """Return the devices by the first of these parts that is given; None where nodes alone are counted."""
+        split, counts_workers = _product(parts, SPLITS), "workers" in base
         if "workers" in given:
-            devices = given["workers"]
-        elif "nodes" in given and not counts_workers:
-            devices = None
-        elif "nodes" in given:
-            devices = given["nodes"] * held
-        elif "data_parallel" in given:
-            devices = given["data_parallel"] * split
-        elif "devices_per_node" in given and "nodes" in base and "workers" not in self.columns:
-            devices = base["nodes"] * given["devices_per_node"]
-        elif {"batch", "global_batch"} <= {*given} and counts_workers:
-            devices = given["global_batch"] / given["batch"]
-        elif counts_workers and not {*SPLITS}.isdisjoint(given):
+            return given["workers"]
+        if "nodes" in given:
+            return given["nodes"] * node_size if counts_workers else None
+        if "data_parallel" in given:
+            return given["data_parallel"] * split
+        if "devices_per_node" in given and "nodes" in base and "workers" not in self.columns:
+            return base["nodes"] * given["devices_per_node"]
+        if {"batch", "global_batch"} <= {*given} and counts_workers:
+            return given["global_batch"] / given["batch"]
+        if counts_workers and not {*SPLITS}.isdisjoint(given):
             unchanged = base["workers"] % split < SAME if self.has_data_ways else np.zeros(len(split), bool)
-            devices = np.where(unchanged, base["workers"], base["data_parallel"] * split)
-        else:
-            devices = base.get("workers")
+            return np.where(unchanged, base["workers"], base["data_parallel"] * split)
+        return base.get("workers")
+
+    def _place(self, parts: dict[str, Array], base: Parts, given: Parts, node_size: Any) -> None:
+        """Set the devices, the nodes and the ways of a machine from the given ones, and else as the base has them."""
+        split, devices = _product(parts, SPLITS), self._devices(parts, base, given, node_size)
         if devices is None:
             return
-        if not counts_workers:
+        if "workers" not in base:
             # Nodes alone were counted.
             if "nodes" not in given:
-                out["nodes"] = np.ceil(devices / held - SAME)
-            out.pop("workers", None)
+                parts["nodes"] = np.ceil(devices / node_size - SAME)
+            parts.pop("workers", None)
             return
-        out["workers"] = devices = np.asarray(devices, float)
-        if "nodes" not in given and ("nodes" in base or "nodes" in self.columns) and held is not None:
-            out["nodes"] = np.maximum(self.fewest_nodes, np.ceil(devices / held - SAME))
-        inside = self.columns.get("devices_per_node")
-        if inside is not None and "devices_per_node" not in given and inside.distinct > 1:
-            out["devices_per_node"] = devices / out["nodes"] if "nodes" in out else np.minimum(devices, held)
-        if not self.has_data_ways and "workers" in given:
+        parts["workers"] = devices = np.asarray(devices, float)
+        if "nodes" not in given and ("nodes" in base or "nodes" in self.columns) and node_size is not None:
+            parts["nodes"] = np.maximum(self.fewest_nodes, np.ceil(devices / node_size - SAME))
+        per_node = self.columns.get("devices_per_node")
+        if per_node is not None and "devices_per_node" not in given and per_node.distinct > 1:
+            parts["devices_per_node"] = devices / parts["nodes"] if "nodes" in parts else np.minimum(devices, node_size)
+        open_ways = [name for name in self.splits if name not in given and self.columns[name].distinct > 1]
+        if not self.has_data_ways and "workers" in given and open_ways:
             # The devices beyond the ways that are given are those of the first that is open.
-            free = next((n for n in self.splits if n not in given and self.columns[n].distinct > 1), None)
-            if free is not None:
-                out[free] = devices / (split / out[free])
+            parts[open_ways[0]] = devices / (split / parts[open_ways[0]])
         if {"workers", "data_parallel"} <= {*given}:
             # The ways that are open between given devices and given data-parallel ways: all to the first of them.
-            free_ways = [name for name in self.splits if name not in given and self.columns[name].distinct > 1]
-            other_ways = _product(out, [name for name in self.splits if name not in free_ways])
-            left = out["workers"] / (out["data_parallel"] * other_ways)
-            divides = (left >= 1.0 - SAME) & (np.abs(left - np.round(left)) < SAME)
-            unequal = divides & ~np.isclose(left, _product(out, free_ways), rtol=SAME)
-            for name in free_ways:
-                out[name] = np.where(unequal, np.round(left) if name == free_ways[0] else 1.0, out[name])
+            other_ways = _product(parts, [name for name in self.splits if name not in open_ways])
+            remaining = parts["workers"] / (parts["data_parallel"] * other_ways)
+            divides = (remaining >= 1.0 - SAME) & (np.abs(remaining - np.round(remaining)) < SAME)
+            unequal = divides & ~np.isclose(remaining, _product(parts, open_ways), rtol=SAME)
+            for name in open_ways:
+                parts[name] = np.where(unequal, np.round(remaining) if name == open_ways[0] else 1.0, parts[name])
         if "data_parallel" not in given:
-            out["data_parallel"] = np.maximum(1.0, devices / _product(out, SPLITS))
+            parts["data_parallel"] = np.maximum(1.0, devices / _product(parts, SPLITS))
 
-    def _divide_work(self, out: dict[str, Array], base: Parts, given: Parts, growth: Growth | Mask | None) -> None:
+    def _divide_work(self, parts: dict[str, Array], base: Parts, given: Parts, growth: Growth | Mask | None) -> None:
         """Set the samples of a step, and what of them is a device's and a pass's."""
-        count, before = (machine_parts.get("workers", machine_parts.get("nodes")) for machine_parts in (out, base))
-        passes, one_pass = self.columns.get("micro_batches"), np.ones(1)
-        at_once = out.get("data_parallel", one_pass) * out.get("micro_batch", np.nan * one_pass)
+        count, before = (of_parts.get("workers", of_parts.get("nodes")) for of_parts in (parts, base))
+        passes, one = self.columns.get("micro_batches"), np.ones(1)
+        at_once = parts.get("data_parallel", one) * parts.get("micro_batch", np.nan * one)
         work = None
         if "global_batch" in given:
             work = given["global_batch"]
         elif "batch" in given and count is not None:
             work = given["batch"] * count
-        elif "micro_batch" in out and (
+        elif "micro_batch" in parts and (
             "micro_batches" in given
             or (passes is not None and passes.distinct == 1 and "global_batch" not in self.columns)
         ):
-            work = out["micro_batches"] * at_once if "micro_batches" in out else None
+            work = parts["micro_batches"] * at_once if "micro_batches" in parts else None
         elif "global_batch" in base and count is not None and before is not None:
             kind = self.growth if growth is None else growth
             grows = kind if isinstance(kind, np.ndarray) else kind == "weak" or (not kind and "batch" in self.columns)
@@ -340,15 +339,15 @@ class Machine(Struct, frozen=True, dict=True):
                 # As measured within the runs, and in proportion beyond them.
                 work = work * np.interp(count, *self.samples_of_one) / np.interp(before, *self.samples_of_one)
             if kind is None and passes is not None and {"global_batch", "batch"}.isdisjoint(self.columns):
-                work = out["micro_batches"] * at_once
+                work = parts["micro_batches"] * at_once
             work = np.fmax(work, at_once)
         if work is None:
             return
-        out["global_batch"] = np.asarray(work, float)
+        parts["global_batch"] = np.asarray(work, float)
         if "batch" not in given and "batch" in self.columns and count is not None:
-            out["batch"] = work / count
-        if "micro_batches" not in given and passes is not None and "micro_batch" in out:
-            out["micro_batches"] = np.maximum(1.0, work / at_once)
+            parts["batch"] = work / count
+        if "micro_batches" not in given and passes is not None and "micro_batch" in parts:
+            parts["micro_batches"] = np.maximum(1.0, work / at_once)
 
     def ask_back(self, given: Parts) -> None:
         """Refuse nodes of a table that counts devices, or devices of one of nodes, where no node's size is known."""
@@ -366,29 +365,29 @@ class Machine(Struct, frozen=True, dict=True):
 
     def settled(self, given: Collection[str]) -> frozenset[str]:
         """Return the parts that some given ones settle; what is left is open."""
-        settled_names, constant_names = {*given}, {name for name, f in self.columns.items() if f.distinct == 1}
-        settled_names |= {name for name in constant_names if name not in LEVELS and name != "data_parallel"}
-        ways = settled_names >= {*self.splits}
-        inside, filled = self.columns.get("devices_per_node"), self.fills_nodes or "devices_per_node" in given
-        if "nodes" in settled_names and filled:
-            settled_names.add("workers")
-        if {"data_parallel", *self.splits} <= settled_names or (not self.has_data_ways and ways):
-            settled_names.add("workers")
-        if "workers" not in settled_names and "nodes" not in given and "workers" in constant_names:
-            settled_names.add("workers")
-        if "workers" in settled_names:
-            settled_names |= {"data_parallel"} if ways else set()
-            settled_names |= {"nodes"} if filled else set()
-            settled_names |= {"devices_per_node"} if filled or "nodes" in given or inside is None else set()
-        elif "nodes" in constant_names and "nodes" in self.columns:
-            settled_names.add("nodes")
-        counted = not {*LEVELS}.isdisjoint(settled_names)
-        passes = settled_names >= {"micro_batch", "micro_batches", "data_parallel"}
+        settled, constant = {*given}, {name for name, f in self.columns.items() if f.distinct == 1}
+        settled |= {name for name in constant if name not in LEVELS and name != "data_parallel"}
+        ways = settled >= {*self.splits}
+        per_node, fills_nodes = self.columns.get("devices_per_node"), self.fills_nodes or "devices_per_node" in given
+        if "nodes" in settled and fills_nodes:
+            settled.add("workers")
+        if {"data_parallel", *self.splits} <= settled or (not self.has_data_ways and ways):
+            settled.add("workers")
+        if "workers" not in settled and "nodes" not in given and "workers" in constant:
+            settled.add("workers")
+        if "workers" in settled:
+            settled |= {"data_parallel"} if ways else set()
+            settled |= {"nodes"} if fills_nodes else set()
+            settled |= {"devices_per_node"} if fills_nodes or "nodes" in given or per_node is None else set()
+        elif "nodes" in constant and "nodes" in self.columns:
+            settled.add("nodes")
+        counted = not {*LEVELS}.isdisjoint(settled)
+        passes = settled >= {"micro_batch", "micro_batches", "data_parallel"}
         grows = self.growth or {"weak", "strong"} <= {*self.growths[1].values()}
-        if "global_batch" in settled_names or ("batch" in settled_names and counted) or passes or (grows and counted):
-            settled_names |= {"global_batch"} | ({"batch"} if counted else set())
-            settled_names |= {"micro_batches"} if {"micro_batch", "data_parallel"} <= settled_names else set()
-        return frozenset(settled_names)
+        if "global_batch" in settled or ("batch" in settled and counted) or passes or (grows and counted):
+            settled |= {"global_batch"} | ({"batch"} if counted else set())
+            settled |= {"micro_batches"} if {"micro_batch", "data_parallel"} <= settled else set()
+        return frozenset(settled)
 
     def refuse_contradictions(self, parts: Parts, given: Parts, where: str | None = None) -> None:
         """Refuse machines whose given parts contradict each other, with both readings of the first such row.
@@ -411,14 +410,14 @@ class Machine(Struct, frozen=True, dict=True):
         size_known = self.fills_nodes and ("devices_per_node" in self.columns or self.columns["nodes"].distinct > 1)
         size = given.get("devices_per_node", self.size() if size_known else None)
         if {"workers", "nodes"} <= {*given} and size is not None:
-            devices, nodes, inside = given["workers"], given["nodes"], np.broadcast_to(size, given["nodes"].shape)
-            full = np.ceil(devices / inside - SAME)
+            devices, nodes, sizes = given["workers"], given["nodes"], np.broadcast_to(size, given["nodes"].shape)
+            full = np.ceil(devices / sizes - SAME)
             spread = (full <= nodes) & (nodes <= np.maximum(devices, self.fewest_nodes))
             spread &= "devices_per_node" not in given
             equations.append((
                 nodes, np.where(spread, nodes, np.maximum(full, self.fewest_nodes)),
-                lambda row: f"{both('nodes', 'workers')(row)} are no machine: {nodes[row]:g} nodes of {inside[row]:g} "
-                f"hold {nodes[row] * inside[row]:g}, and {devices[row]:g} fill {full[row]:g}",
+                lambda row: f"{both('nodes', 'workers')(row)} are no machine: {nodes[row]:g} nodes of {sizes[row]:g} "
+                f"hold {nodes[row] * sizes[row]:g}, and {devices[row]:g} fill {full[row]:g}",
             ))  # fmt: skip
         split = {*given} | {*self.splits}
         ways = [name for name in WAYS if name in parts and name in split]

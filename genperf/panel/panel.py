@@ -529,8 +529,8 @@ class Panel(Struct, frozen=True, dict=True):
         for run in self.medians:
             further_values = (*run.values[:place], *run.values[place + 1 :])
             series.setdefault(further_values, []).append((float(run.values[place]), run.value))
-        last = [sorted(points)[-2:] for points in series.values() if len({count for count, _ in points}) > 1]
-        slopes = [np.log(t / s) / np.log(n / m) for (m, s), (n, t) in last if n > m]
+        last_steps = [sorted(points)[-2:] for points in series.values() if len({count for count, _ in points}) > 1]
+        slopes = [np.log(t / s) / np.log(n / m) for (m, s), (n, t) in last_steps if n > m]
         # The work of a weak scaling grows with the count.
         gains = (0.0 if self.of_jobs or self.kind == "strong" else 1.0) - np.array(slopes)
         return factor if slopes and self.target.is_time and float(np.median(gains)) > LEAST_GAIN else None

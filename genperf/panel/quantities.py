@@ -122,10 +122,10 @@ def quantities_of(
     work = panel.step
     stated_work = None if work.known == "assumed" else work.proportional
     formulas |= {"value": None if target is None else Name(target.name), "work": stated_work}
-    times, counted = in_multiples(panel.counted_by_throughput)
+    units_of_sample, counted = in_multiples(panel.counted_by_throughput)
     if counted == "tokens" or counted in STEP_WORDS:
         # Iterations of each device are no samples.
-        formulas["sequence"] = times if counted == "tokens" else None
+        formulas["sequence"] = units_of_sample if counted == "tokens" else None
     # Where a throughput was measured, the length of a step is a convention: one unit of its work is paid for.
     formulas["steps"] = ONE if panel.measured_work is None else call("divide", ONE, panel.measured_work)
     if price is not None or per is not None or panel.counted_node is not None:

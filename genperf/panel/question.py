@@ -88,7 +88,7 @@ def question(panel: Panel, at: Mapping[str, str], groups: Mapping[str, Collectio
 
 
 def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
-    """Return a question under the columns of a table.
+    """Return a question under the columns of a table: settings by column, notes on what no run has, what is wanted.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     """
     worded = not all(map(is_number, at.values()))
     at, absent = _machines_apart(legend, at) if worded else (at, [])
-    settings, constant, wanted = _Cells(), list[str](), ""
+    settings, constant_notes, wanted = _Cells(), list[str](), ""
     for name, value in at.items():
         column, text, measured = _meant(legend, name, value.strip())
         if measured:
@@ -112,26 +112,27 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
         if column is None:
             absent += [] if in_title(text, legend.title) else [name]
             continue
-        for held, cell in _cells_meant(legend, column, text, at) if column in legend.names else [(column, text)]:
-            entry = legend.columns.get(held, NamedColumn())
+        for cell_column, cell in _cells_meant(legend, column, text, at) if column in legend.names else [(column, text)]:
+            entry = legend.columns.get(cell_column, NamedColumn())
             if entry.numeric and not is_number(cell) and cell not in entry.levels:
                 cell = number_text(cell, entry.ends)
-            several = SEVERAL.fullmatch(cell) is not None and cell not in entry.levels
-            if not several and entry.distinct == 1 < legend.rows and is_number(cell) and canonical_of(held) is None:
-                constant += _differing(held, cell, entry)
-            elif not several and len(at) > 1 and _names_runs(legend, held) and cell not in entry.levels:
+            is_list = SEVERAL.fullmatch(cell) is not None and cell not in entry.levels
+            is_constant = entry.distinct == 1 < legend.rows and canonical_of(cell_column) is None
+            if not is_list and is_constant and is_number(cell):
+                constant_notes += _differing(cell_column, cell, entry)
+            elif not is_list and len(at) > 1 and _names_runs(legend, cell_column) and cell not in entry.levels:
                 absent.append(f"{name}={cell}")
             else:
-                settings.add(held, cell, name)
+                settings.add(cell_column, cell, name)
     unknown = [name for name in absent if name in at]
     refused = [name for name in unknown if misspelt(name, legend.columns)]
-    if not settings.at and not constant:
+    if not settings.at and not constant_notes:
         # Nothing of the question is known.
         refused = unknown
     absent = [name for name in absent if name not in refused]
     notes = [f"asked, and found nowhere in the runs: {listed(absent)}"] if absent and not refused else []
     return Requested(
-        {**settings.at, **{name: at[name] for name in refused}}, (*notes, *constant), wanted, settings.names
+        {**settings.at, **{name: at[name] for name in refused}}, (*notes, *constant_notes), wanted, settings.names
     )
 
 
@@ -141,11 +142,11 @@ def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
     for name, text in at.items():
         if is_number(text) or (name != SCALE and meant_by(name) != "workers"):
             continue
-        machine, rest = machine_in(text)
-        if name == SCALE and not machine and (several := level_counted(text)) is not None:
-            number, level = several
-            at = {**{n: value for n, value in at.items() if n != SCALE}, level: number}
-        if not machine or rest or _cell_with(legend, text)[0]:
+        machine, remainder = machine_in(text)
+        if name == SCALE and not machine and (of_level := level_counted(text)) is not None:
+            number, level = of_level
+            at = {**{column: value for column, value in at.items() if column != SCALE}, level: number}
+        if not machine or remainder or _cell_with(legend, text)[0]:
             continue
         column, cell = _cell_with(legend, machine["device"])
         if not column:
@@ -222,8 +223,8 @@ def column_named(name: str, columns: Collection[str]) -> str | None:
     )
     meant = dict.fromkeys(spelled(name) for spelled in spellings)
     for spelled in spellings:
-        there = {spelled(column): column for column in reversed(list(columns))}
-        matched = next((there[key] for key in meant if key is not None and key in there), None)
+        by_spelling = {spelled(column): column for column in reversed(list(columns))}
+        matched = next((by_spelling[key] for key in meant if key is not None and key in by_spelling), None)
         if matched is not None:
             return matched
     return None
@@ -252,22 +253,21 @@ def _cells_meant(legend: Legend, column: str, text: str, at: Collection[str]) ->
     A number is that of the only count in its names, or of the one that means what the column's name does: the devices
     of `gpu=n2g8`. A word is that of what is left of the names.
     """
-    made, entry = legend.names[column], legend.columns[column]
-    named = (
-        {}
-        if text in entry.levels
-        else legend.cells_of_name(column, text) or legend.cells_of_name(column, text.strip(MARKS))
-    )
-    if named:
-        yield from ((n, cell) for n, cell in named.items() if n not in at and n in legend.columns)
+    columns_of_words, entry = legend.names[column], legend.columns[column]
+    cells = {} if text in entry.levels else legend.cells_of_name(column, text)
+    if not cells and text not in entry.levels:
+        cells = legend.cells_of_name(column, text.strip(MARKS))
+    if cells:
+        yield from ((n, cell) for n, cell in cells.items() if n not in at and n in legend.columns)
         return
-    counts = [n for word, n in made.items() if word]
+    counts = [n for word, n in columns_of_words.items() if word]
     counts = counts if len(counts) == 1 else [n for n in counts if meant_by(n) == meant_by(column)]
     if len(counts) == 1 and counts[0] in legend.columns and is_number(re.split("[,:]", text)[0]):
         yield counts[0], text
         return
     holding, cell = _cell_with(legend, text)
-    yield (holding, cell) if holding and holding == made.get("") and text not in entry.levels else (column, text)
+    is_remainder = holding and holding == columns_of_words.get("") and text not in entry.levels
+    yield (holding, cell) if is_remainder else (column, text)
 
 
 def _names_runs(legend: Legend, column: str) -> bool:
@@ -310,7 +310,7 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
     Columns that only say what others do are left out; others that the model was fitted without are noted.
     """
     legend = legend or panel.legend or legend_in(panel, {})
-    settings, constant, unheeded, multiples = _Cells(), list[str](), list[str](), dict[str, str]()
+    settings, constant_notes, unheeded, multiples = _Cells(), list[str](), list[str](), dict[str, str]()
     if wanted := requested.wanted:
         measured = "" if panel.target is None else panel.target.throughput or panel.target.column
         if not words_in(wanted) <= words_in(measured):
@@ -320,8 +320,8 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
     levels |= {name: legend.columns.get(name, NamedColumn()).levels for name in panel.group}
     for column, text in requested.at.items():
         name, entry = requested.names.get(column, column), legend.columns.get(column, NamedColumn())
-        plain = column in levels and column != panel.mapping.get("devices_per_node")
-        setting = column if plain else _setting_of(panel, legend, column, text)
+        is_setting = column in levels and column != panel.mapping.get("devices_per_node")
+        setting = column if is_setting else _setting_of(panel, legend, column, text)
         if setting is not None:
             named = bool(levels.get(setting)) or setting in panel.group
             cell = _level_of(text, levels[setting]) if named else text if is_number(text) else plain_amounts(text)
@@ -334,21 +334,21 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
         elif column not in legend.columns:
             raise _no_factor(panel, name)
         elif entry.distinct == 1 and is_number(text):
-            constant += _differing(column, text, entry)
+            constant_notes += _differing(column, text, entry)
         elif entry.distinct == 1 and not words_in(text) <= words_in(entry.levels[0]):
             raise TableError(f"no run has {column}={text}", hint=f"one of {entry.levels[0]}")
         elif entry.distinct != 1 and (column not in legend.repeating or len(requested.at) == 1):
             unheeded.append(name)
     for column, text in multiples.items():
-        name, ((count, there),) = requested.names.get(column, column), _multiplied(legend, column, text).items()
+        name, ((count, amount_text),) = requested.names.get(column, column), _multiplied(legend, column, text).items()
         if {*PLACES}.isdisjoint(map(panel.meant, settings.at)) and count not in settings.at:
-            settings.add(count, there, name)
-        elif count in settings.at and not _same(settings.at[count], there):
+            settings.add(count, amount_text, name)
+        elif count in settings.at and not _same(settings.at[count], amount_text):
             unheeded.append(name)
-    if unheeded and not settings.at and not constant:
+    if unheeded and not settings.at and not constant_notes:
         raise _no_factor(panel, unheeded[0])
-    constant += [f"asked, and no factor of the model: {listed(unheeded)}"] if unheeded else []
-    return Requested(settings.at, (*requested.notes, *constant), requested.wanted, settings.names)
+    constant_notes += [f"asked, and no factor of the model: {listed(unheeded)}"] if unheeded else []
+    return Requested(settings.at, (*requested.notes, *constant_notes), requested.wanted, settings.names)
 
 
 def _no_factor(panel: Panel, name: str, hint: str = "") -> TableError:
@@ -395,7 +395,7 @@ def _of_synonym(legend: Legend, column: str, text: str) -> dict[str, str]:
     matching = [cell for value in texts for cell in cells if _same(cell, value)]
     if len(matching) < len(texts):
         raise TableError(f"no run has {column}={text}", hint=f"one of {listed([*cells])}")
-    return {other: ",".join(cells[cell][other] for cell in matching) for other in cells[matching[0]]}
+    return {name: ",".join(cells[cell][name] for cell in matching) for name in cells[matching[0]]}
 
 
 def _multiplied(legend: Legend, column: str, text: str) -> dict[str, str]:
