@@ -297,10 +297,14 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         Pooled over the configurations with at least two repeats, each of which spends one degree of freedom:
         s² = Σ (t/t̄ − 1)² / Σ (repeats − 1). NaN without repeats.
         """
-        mean = np.bincount(self.configuration, weights=self.measured) / self.repeats
-        squares = float(np.sum((self.measured / mean[self.configuration] - 1.0) ** 2))
         freedom = self.rows - len(self.repeats)
-        return float(np.sqrt(squares / freedom)) if freedom else float("nan")
+        return float(np.sqrt(self._scatter / freedom)) if freedom else float("nan")
+
+    @property
+    def _scatter(self) -> float:
+        """The sum of the squares of t/t̄ − 1 over the rows."""
+        mean = np.bincount(self.configuration, weights=self.measured) / self.repeats
+        return float(np.sum((self.measured / mean[self.configuration] - 1.0) ** 2))
 
     @cached_property
     def key(self) -> tuple[str, ...]:
