@@ -89,16 +89,18 @@ def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
         times, lower, upper = ends.transpose(2, 1, 0)
         inside = np.all((lower[:, None] <= times) & (times <= upper[:, None]), axis=2)
         kinds: list[list[int]] = []
-        for level, alike in enumerate(inside & inside.T):
-            kind = next((kind for kind in kinds if alike[kind].all()), [])
-            kinds += [] if kind else [kind]
+        # Each level joins the first kind with all of whose levels it agrees, or begins another one.
+        for level, agrees_with in enumerate(inside & inside.T):
+            kind = next((kind for kind in kinds if agrees_with[kind].all()), [])
+            if not kind:
+                kinds.append(kind)
             kind.append(level)
         for kind in kinds:
-            few = listed([levels[level] for level in kind], 3)
-            called = f"any {categorical}" if len(kind) == len(levels) > 1 else f"{categorical} = {few}"
+            names = listed([levels[level] for level in kind], 3)
+            row = {"level": f"any {categorical}" if len(kind) == len(levels) > 1 else f"{categorical} = {names}"}
             middle = np.exp(np.log(times[kind]).mean(axis=0))
-            shown = zip(factors, middle, lower[kind].min(axis=0), upper[kind].max(axis=0), strict=True)
-            rows.append({"level": called, **{name: f"{x:.2f} ({low:.2f}–{high:.2f})" for name, x, low, high in shown}})
+            intervals = zip(factors, middle, lower[kind].min(axis=0), upper[kind].max(axis=0), strict=True)
+            rows.append({**row, **{name: f"{x:.2f} ({low:.2f}–{high:.2f})" for name, x, low, high in intervals}})
     return pd.DataFrame(rows)
 
 
@@ -424,19 +426,19 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
             possible = ends.fillna(0.0).clip(lower=terms["share"].abs()).groupby(terms["term"]).max()
         # What departs from the terms, and what they hide, is shown beside them.
         ranked = largest.drop([FORM, HIDDEN], errors="ignore").sort_values(ascending=False, kind="stable")
-        known = possible[ranked.index] >= LEAST_SHARE_SHOWN
-        small = ranked[~known | (known.cumsum() > LISTED)]
+        is_listed = possible[ranked.index] >= LEAST_SHARE_SHOWN
+        small = ranked[~is_listed | (is_listed.cumsum() > LISTED)]
         unexplained = terms.loc[terms["term"] == FORM, "share"].abs().max()
         not_drawn = "lower" in terms and terms.loc[terms["term"] != FORM, "lower"].isna().all()
-        terms, same = for_people(
+        terms, constant_settings = for_people(
             terms[~terms["term"].isin({*small.index, *possible.index[possible < LEAST_SHARE_SHOWN]})], settings
         )
-        if same:
-            yield f"at {same}"
+        if constant_settings:
+            yield f"at {constant_settings}"
         if unexplained > MOST_UNEXPLAINED:
             # Shares of terms that do not add to the value would mislead.
-            off = f"its terms are {100 * unexplained:.0f} % off here"
-            yield f"what the {target.name} is made of is not determined: {off}"
+            percent_off = f"its terms are {100 * unexplained:.0f} % off here"
+            yield f"what the {target.name} is made of is not determined: {percent_off}"
         else:
             amount = f"{'seconds' if target.is_time else heading(target)} and " if term_column(target) in terms else ""
             yield f"{amount}share of each term", terms.drop(columns=["lower", "upper"]) if not_drawn else terms
@@ -445,21 +447,21 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
             if len(small):
                 together, most = ", together" if len(small) > 1 else "", np.floor(1e3 * small.sum() + 1.0) / 10.0
                 most_of_one = possible[small.index].max()
-                more = f"; one may have up to {100.0 * most_of_one:.0f} %" if most_of_one >= LEAST_SHARE_SHOWN else ""
-                yield f"{counted(len(small), 'other term')}{together} under {most:.1f} %{more}"
+                may = f"; one may have up to {100.0 * most_of_one:.0f} %" if most_of_one >= LEAST_SHARE_SHOWN else ""
+                yield f"{counted(len(small), 'other term')}{together} under {most:.1f} %{may}"
         if len(self.members):
             yield "the same by each member of the ensemble", self.members
-        moved = f"elasticity: the change of {target.name} in %, for one % more of a factor"
-        yield moved, for_people(self.elasticities.dropna(subset=["elasticity"]), settings)[0]
+        heading_text = f"elasticity: the change of {target.name} in %, for one % more of a factor"
+        yield heading_text, for_people(self.elasticities.dropna(subset=["elasticity"]), settings)[0]
         if len(self.doublings):
-            times = f"by what doubling a factor multiplies the {target.name}, by level: alike ones share a row"
-            yield times, doublings_for_people(self.doublings)
+            doubling_text = f"by what doubling a factor multiplies the {target.name}, by level: alike ones share a row"
+            yield doubling_text, doublings_for_people(self.doublings)
         yield from self.trust
         yield from (f"this data cannot tell {' and '.join(terms)} apart, only their sum" for terms in self.aliased)
         yield from self.notes
-        for beside in (self.scaling, self.comparison, self.sensitivity, self.importance):
-            if beside is not None:
-                yield from ("", *beside.content)
+        for part in (self.scaling, self.comparison, self.sensitivity, self.importance):
+            if part is not None:
+                yield from ("", *part.content)
 
     @property
     def trust(self) -> list[str]:

@@ -62,9 +62,9 @@ def derived_columns(
     paths = _Paths(result, query, predicted, interval, quantities)
     columns: dict[str, Array] = {}
     # A throughput may be there already.
-    taken = {*result.predicted_names, *predicted} - {*THROUGHPUT} | factors | {*result.further}
+    taken_names = {*result.predicted_names, *predicted} - {*THROUGHPUT} | factors | {*result.further}
     for name, text in shows.items():
-        if name != text and (name in taken or not re.fullmatch(r"[^\W\d]\w*", name)):
+        if name != text and (name in taken_names or not re.fullmatch(r"[^\W\d]\w*", name)):
             raise GenperfError(f"'{name}' cannot name a new column", hint="--show NAME=FORMULA with another name")
         values = paths.value(_formula(name, text, paths))
         paths.columns[name] = values

@@ -210,18 +210,18 @@ def form_error(result: FitResult, member: Member, columns: Mapping[str, Any]) ->
     free = [name for name, drawn in zip(member.values, member.draws.T, strict=True) if np.ptp(drawn) > 0.0]
     with np.errstate(all="ignore"):
         fitted, slopes = member.expression.gradient(measured, member.values, free)
-        moved = np.nan_to_num(member.log_draws(measured) - np.log(fitted))
+        log_moves = np.nan_to_num(member.log_draws(measured) - np.log(fitted))
         J = np.nan_to_num(np.column_stack([np.zeros(len(fitted)), *slopes.values()]) / fitted[:, None])
     J = J / np.maximum(np.linalg.norm(J, axis=0), 1e-300)
     basis, size, _ = np.linalg.svd(J, full_matrices=False)
     basis = basis[:, size > FLAT * size.max(initial=0.0)]
     root = spread.form * features(np.vstack([positions(factors, measured), positions(factors, columns)]))
-    at_runs, there = np.split(root, [len(fitted)])
-    taken = moved @ basis
+    at_runs, in_rows = np.split(root, [len(fitted)])
+    along_basis = log_moves @ basis
     # Draws are fitted to times with noise of the size of all residuals; the form's error may exceed the misfit there.
-    noise = max(spread.misfit, float(np.sqrt(np.mean(taken**2))) if taken.size else 0.0)
-    error, left = left_by(basis.T @ at_runs, noise, taken)
-    return error @ there.T, there @ left
+    noise = max(spread.misfit, float(np.sqrt(np.mean(along_basis**2))) if along_basis.size else 0.0)
+    error, remaining = left_by(basis.T @ at_runs, noise, along_basis)
+    return error @ in_rows.T, in_rows @ remaining
 
 
 # Half a megabyte each at most: groups of a table have the same.

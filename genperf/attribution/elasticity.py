@@ -58,15 +58,16 @@ def elasticity_table(
         jumps = any(_steps(m.expression.node, name) for m in result.members)
         smooth = stack is None and not jumps and all(m.discrepancy is None for m in result.members)
         values = np.asarray(query.columns[name], float)
-        alone = (values < 2.0) & counts[name] | jumps
-        low = np.where(alone, values, values / np.sqrt(2.0))
+        doubled = (values < 2.0) & counts[name] | jumps
+        lower_values = np.where(doubled, values, values / np.sqrt(2.0))
         # A slope is that of the law: what one value has for itself is none.
-        ratios = _log_ratios(result, {**query.columns, name: low}, {name: 2.0 * low}, levels, smooth=True)
+        lower_query = {**query.columns, name: lower_values}
+        ratios = _log_ratios(result, lower_query, {name: 2.0 * lower_values}, levels, smooth=True)
         ends = np.array(ratios) / np.log(2.0)
         if smooth:
-            ends = np.where(alone, ends, _derivative(result, query.columns, name, levels))
+            ends = np.where(doubled, ends, _derivative(result, query.columns, name, levels))
         ends = np.where(smooth | (values > 0.0), ends, np.nan)
-        method = np.where(alone, DOUBLING, EXACT if smooth else SLOPE)
+        method = np.where(doubled, DOUBLING, EXACT if smooth else SLOPE)
         answer = dict(zip(_COLUMNS, (name, *ends, method), strict=True))
         configuration = {factor: query.columns[factor] for factor in varying if factor not in answer}
         frames.append(pd.DataFrame({**configuration, **answer}))
@@ -136,15 +137,16 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
 def doublings_at(result: FitResult, columns: Mapping[str, AnyArray]) -> tuple[Doubling, ...]:
     """Return what doubling a factor does at the first of some complete configurations, the largest change first."""
     panel, changes = result.panel, each_doubled(result.panel, columns)
-    every = {n: np.array([cells[0], *(m.get(n, cells)[0] for m in changes.values())]) for n, cells in columns.items()}
-    values = central_times(result.members, every)
+    # The configuration, then each in which one factor is doubled.
+    rows = {n: np.array([v[0], *(change.get(n, v)[0] for change in changes.values())]) for n, v in columns.items()}
+    values = central_times(result.members, rows)
     if panel.measured_work is not None:
-        values = evaluated(panel.measured_work, every, len(values)) / values
+        values = evaluated(panel.measured_work, rows, len(values)) / values
     ratios = dict(zip(changes, (values[1:] / values[0]).tolist(), strict=True))
     count = None if panel.workers is None else panel.workers.name
-    grown = [n for n in changes.get(count or "", ()) if n not in (count, *panel.derived)]
+    followers = [name for name in changes.get(count or "", ()) if name not in (count, *panel.derived)]
     ordered = sorted(ratios, key=lambda name: -abs(np.log(ratios[name])))
-    return tuple(Doubling(name, tuple(grown) if name == count else (), ratios[name]) for name in ordered)
+    return tuple(Doubling(name, tuple(followers) if name == count else (), ratios[name]) for name in ordered)
 
 
 def doublings_by_level(
@@ -212,63 +214,28 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     The model is evaluated `samples·(factors + 2)` times, and for each draw at 256 of the samples. The intervals hold
     the uncertainty of the constants and families.
     """
-    from scipy.stats import qmc
-
     about = about or Sobol()
-    of, samples = about.of, about.samples
-    if of not in ("time", "log"):
-        raise GenperfError(f"unknown quantity '{of}'", hint="time or log")
+    if about.of not in ("time", "log"):
+        raise GenperfError(f"unknown quantity '{about.of}'", hint="time or log")
+    samples = about.samples
     if samples < 2 or samples & (samples - 1):
         raise GenperfError(f"{samples} samples are not a power of two", hint=str(SOBOL_SAMPLES))
-    columns_of = model_names(about.within, result.schema)
-    # A single value of a factor is a list of it.
-    within = {columns_of[name]: np.atleast_1d(values).tolist() for name, values in about.within.items()}
-    factors, read = {f.name: f for f in result.schema.factors}, factors_read(result)
-    if unknown := [name for name in within if name not in factors]:
-        raise GenperfError(f"the model has no factor '{unknown[0]}'", hint=suggest(unknown[0], factors))
-    measured: dict[str, Any] = {n: [f.lower, f.upper] if f.numeric else f.levels for n, f in factors.items()}
-    domain = {name: _domain(factors[name], values) for name, values in {**measured, **within}.items()}
-    several = [name for name, values in domain.items() if name in read and len({*values}) > 1]
-    panel, count, following = result.panel, result.panel.counted, set[str]()
-    if count is not None and count.name in several:
-        # What follows from the count of workers, such as the nodes, cannot vary beside it.
-        part_of = {column.name: part for part, column in panel.machine.columns.items()}
-        settled = panel.machine.settled({part_of.get(count.name, "workers")})
-        following = {name for name, part in part_of.items() if part in settled} & {*several} - {*within, count.name}
-    varying = [name for name in several if name not in following]
-    if not varying:
-        raise GenperfError("no factor varies over the domain", hint="a wider domain")
-    members = thinned(result.members, SOBOL_DRAWS)
+    domain = _domain_of(result, about.within)
+    count, members = len(domain.varying), thinned(result.members, SOBOL_DRAWS)
     walks = any(m.discrepancy is not None for m in result.members)
 
-    def at_points(points: Array, drawn_too: bool) -> Array:
-        """Return T at points of the unit cube, (factors, points): the prediction's, then each draw's."""
-        u, start = dict(zip(varying, points, strict=True)), np.zeros(points.shape[1])
-        columns = {name: _over(factors[name], values, u.get(name, start)) for name, values in domain.items()}
-        if count is not None:
-            after = moved(panel, columns, {name: columns[name] for name in domain if name not in following})
-            columns |= {name: values for name, values in after.items() if name in following}
-        drawn = curves_of(result, columns, members).paths if drawn_too or walks else np.empty((0, points.shape[1]))
-        # The median of draws that walk costs a sort a row: their mean logarithm stands for it.
-        centre = shares(members) @ drawn if walks else np.log(central_times(result.members, columns))
-        out = np.vstack([centre, drawn])
-        return out if of == "log" else np.exp(out)
-
-    def indices_of(samples: int, drawn_too: bool = True) -> Array:
+    def indices_of(samples: int, with_draws: bool = True) -> Array:
         """Return the first-order and the total indices, (2, 1 + draws, factors): the prediction's, then each draw's."""
-        d = len(varying)
-        base = qmc.Sobol(2 * d, rng=np.random.default_rng(about.seed), bits=64).random(samples).T.reshape(2, d, samples)
-        crossed = np.where(np.eye(d, dtype=bool)[:, :, None], base[1], base[0])
         # At all points together: a draw is one curve.
-        points = np.concatenate([base, crossed]).swapaxes(0, 1).reshape(d, -1)
-        values = at_points(points, drawn_too).reshape(-1, 2 + d, samples).swapaxes(0, 1)
-        (at_a, at_b), at_crossed = values[:2], values[2:]
-        middle = values[:2].mean(axis=(0, 2))[:, None]
-        first_order, total = (at_b - middle) * (at_crossed - at_a), 0.5 * (at_a - at_crossed) ** 2
-        shared = np.mean([first_order, total], axis=3)
-        # Without variance no factor has a share.
-        variance = values[:2].var(axis=(0, 2))
-        return np.swapaxes(np.divide(shared, variance, out=np.zeros_like(shared), where=variance > 0.0), 1, 2)
+        columns = domain.columns(_crossed_points(count, samples, about.seed))
+        paths = (
+            curves_of(result, columns, members).paths if with_draws or walks else np.empty((0, (2 + count) * samples))
+        )
+        # The median of draws that walk costs a sort a row: their mean logarithm stands for it.
+        centre = shares(members) @ paths if walks else np.log(central_times(result.members, columns))
+        curves = np.vstack([centre, paths])
+        curves = curves if about.of == "log" else np.exp(curves)
+        return _indices(curves.reshape(-1, 2 + count, samples).swapaxes(0, 1))
 
     indices = indices_of(samples if walks else min(samples, LEAST_SAMPLES))
     if samples != LEAST_SAMPLES and not walks:
@@ -282,23 +249,97 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
         upper = np.maximum(upper, values[0])
         lower = np.maximum(np.minimum(lower, 2.0 * values[0] - upper), 0.0)
         columns |= {name: values[0], f"{name}_lower": lower, f"{name}_upper": upper}
-    over = [
-        " to ".join(f"{value:g}" for value in domain[name]) if factors[name].numeric else f"{len(domain[name])} levels"
-        for name in varying
-    ]
-    table = pd.DataFrame({"factor": varying, **columns, "over": over})
-    notes = [
-        (", ".join(sorted(following)), "follows from the count of workers"),
-        (", ".join(name for name in domain if name in read and name not in several), "held at one value"),
-        (", ".join(name for name in domain if name not in read), "without effect in this model"),
-    ]
-    return Sensitivity(
-        of,
-        table.sort_values("total", ascending=False, kind="stable", ignore_index=True),
-        samples,
-        result.schema.target,
-        tuple(f"{text}: {names}" for names, text in notes if names),
-    )
+    table = pd.DataFrame({"factor": domain.varying, **columns, "over": domain.texts})
+    table = table.sort_values("total", ascending=False, kind="stable", ignore_index=True)
+    return Sensitivity(about.of, table, samples, result.schema.target, domain.notes)
+
+
+def _crossed_points(count: int, samples: int, seed: int) -> Array:
+    """Return points of the unit cube, (factors, (2 + factors)·samples): two samples a and b, and a with each x of b."""
+    from scipy.stats import qmc
+
+    points = qmc.Sobol(2 * count, rng=np.random.default_rng(seed), bits=64).random(samples)
+    base = points.T.reshape(2, count, samples)
+    crossed = np.where(np.eye(count, dtype=bool)[:, :, None], base[1], base[0])
+    return np.concatenate([base, crossed]).swapaxes(0, 1).reshape(count, -1)
+
+
+def _indices(values: Array) -> Array:
+    """Return the first-order and the total indices, (2, curves, factors), of T at `_crossed_points`.
+
+    The values have the shape (2 + factors, curves, samples).
+    """
+    (at_a, at_b), at_crossed = values[:2], values[2:]
+    middle = values[:2].mean(axis=(0, 2))[:, None]
+    first_order, total = (at_b - middle) * (at_crossed - at_a), 0.5 * (at_a - at_crossed) ** 2
+    shared = np.mean([first_order, total], axis=3)
+    # Without variance no factor has a share.
+    variance = values[:2].var(axis=(0, 2))
+    return np.swapaxes(np.divide(shared, variance, out=np.zeros_like(shared), where=variance > 0.0), 1, 2)
+
+
+class _Domain(Struct, frozen=True):
+    """The domain over which the factors of a model vary, independently but for those that follow from the workers."""
+
+    result: FitResult
+    #: Factor → its lowest and its highest value, or its levels.
+    values: dict[str, tuple[Any, ...]]
+    varying: list[str]
+    following: set[str]
+
+    @property
+    def texts(self) -> list[str]:
+        """The domain of each factor that varies, as `1 to 64` or `3 levels`."""
+        numeric = {f.name for f in self.result.schema.factors if f.numeric}
+        return [
+            " to ".join(f"{v:g}" for v in self.values[n]) if n in numeric else f"{len(self.values[n])} levels"
+            for n in self.varying
+        ]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why the other factors have no index."""
+        read, held = factors_read(self.result), self.values.keys() - {*self.varying, *self.following}
+        notes = [
+            (", ".join(sorted(self.following)), "follows from the count of workers"),
+            (", ".join(name for name in self.values if name in held and name in read), "held at one value"),
+            (", ".join(name for name in self.values if name not in read), "without effect in this model"),
+        ]
+        return tuple(f"{text}: {names}" for names, text in notes if names)
+
+    def columns(self, points: Array) -> dict[str, AnyArray]:
+        """Return the configurations at points of the unit cube, (varying factors, points), by factor."""
+        u, start = dict(zip(self.varying, points, strict=True)), np.zeros(points.shape[1])
+        factors = {f.name: f for f in self.result.schema.factors}
+        columns = {name: _over(factors[name], values, u.get(name, start)) for name, values in self.values.items()}
+        if self.following:
+            free = {name: cells for name, cells in columns.items() if name not in self.following}
+            completed = moved(self.result.panel, columns, free)
+            columns |= {name: completed[name] for name in self.following}
+        return columns
+
+
+def _domain_of(result: FitResult, within: Mapping[str, Any]) -> _Domain:
+    """Return the domain of a model: the measured ranges and levels, or what is given `within`."""
+    names, factors = model_names(within, result.schema), {f.name: f for f in result.schema.factors}
+    # A single value of a factor is a list of it.
+    given = {names[name]: np.atleast_1d(values).tolist() for name, values in within.items()}
+    if unknown := [name for name in given if name not in factors]:
+        raise GenperfError(f"the model has no factor '{unknown[0]}'", hint=suggest(unknown[0], factors))
+    measured: dict[str, Any] = {n: [f.lower, f.upper] if f.numeric else f.levels for n, f in factors.items()}
+    domain = {name: _domain(factors[name], values) for name, values in {**measured, **given}.items()}
+    read = factors_read(result)
+    several = [name for name, values in domain.items() if name in read and len({*values}) > 1]
+    panel, count, following = result.panel, result.panel.counted, set[str]()
+    if count is not None and count.name in several:
+        # What follows from the count of workers, such as the nodes, cannot vary beside it.
+        part_of = {column.name: part for part, column in panel.machine.columns.items()}
+        settled = panel.machine.settled({part_of.get(count.name, "workers")})
+        following = {name for name, part in part_of.items() if part in settled} & {*several} - {*given, count.name}
+    varying = [name for name in several if name not in following]
+    if not varying:
+        raise GenperfError("no factor varies over the domain", hint="a wider domain")
+    return _Domain(result, domain, varying, following)
 
 
 def _domain(factor: Factor, values: Sequence[Any]) -> tuple[Any, ...]:

@@ -49,19 +49,20 @@ def written_lines(result: FitResult) -> list[str]:
         return []
     values = {name: float(value) for name, value in result.best.values.items()}
     terms = expression.without_zeros(values).terms
-    powered = [product_of(t.node) for t in terms if t.name != CONSTANT_TERM]
+    products = [product_of(t.node) for t in terms if t.name != CONSTANT_TERM]
     # A power or an interaction that all terms have; of one product the interactions.
-    of_terms = {c.name for c in expression.constants if c.meaning is not None and c.meaning.term}
-    alone = [node for factors in powered for node in factors[1:] if of_terms and not of_terms & names_in(node)]
-    shared = shared_factors(powered) if len(powered) > 1 else alone
+    term_constants = {c.name for c in expression.constants if c.meaning is not None and c.meaning.term}
+    nodes = [node for _, *factors in products for node in factors]
+    of_one_product = [node for node in nodes if term_constants and not term_constants & names_in(node)]
+    shared = shared_factors(products) if len(products) > 1 else of_one_product
     unit = f" ({target.unit})" if target.unit else ""
     lines = [f"{target.name}{unit} ="]
     for term in terms:
         coefficient, *further_factors = (node for node in product_of(term.node) if node not in shared)
-        written = [_number(_value(coefficient, values)), *_joined([_factor(node, values) for node in further_factors])]
-        if term.name != CONSTANT_TERM or float(written[0]) != 0.0:
-            lines.append(f"  {'+ ' if len(lines) > 1 else ''}{' * '.join(written)}")
-    ordered = [_factor(node, values) for node in (powered[0] if powered else []) if node in shared]
+        pieces = [_number(_value(coefficient, values)), *_joined([_factor(node, values) for node in further_factors])]
+        if term.name != CONSTANT_TERM or float(pieces[0]) != 0.0:
+            lines.append(f"  {'+ ' if len(lines) > 1 else ''}{' * '.join(pieces)}")
+    ordered = [_factor(node, values) for node in (products[0] if products else []) if node in shared]
     ranked = sorted((factor for factor in ordered if factor.text), key=lambda factor: -factor.effect)
     if ranked:
         lines.append("every term but a constant one times")
@@ -268,12 +269,12 @@ def equation(result: FitResult, all_digits: bool = False) -> str:
         return expression.latex(result.best.values, digits=3)
     writer = _Equation(result, all_digits)
     terms = expression.without_zeros(result.best.values).terms
-    powered = [product_of(t.node) for t in terms if t.name != CONSTANT_TERM]
-    common = shared_factors(powered)
-    shared, shared_unit = writer.product(common)
+    products = [product_of(t.node) for t in terms if t.name != CONSTANT_TERM]
+    in_all_terms = shared_factors(products)
+    shared_texts, shared_unit = writer.product(in_all_terms)
     rows: list[str] = []
-    for factors in powered:
-        texts, unit = writer.product([node for node in factors[1:] if node not in common])
+    for factors in products:
+        texts, unit = writer.product([node for node in factors[1:] if node not in in_all_terms])
         scale = writer.number(np.asarray(writer.coefficient(factors[0]) * unit * shared_unit))
         term = r"\,".join([scale, *texts])
         # Short terms stand in one row.
@@ -282,12 +283,12 @@ def equation(result: FitResult, all_digits: bool = False) -> str:
         else:
             rows.append(term)
     body = "\\\\\n&\\quad {}+ ".join(rows)
-    body = rf"\bigl({body}\bigr)" if len(powered) > 1 and shared else body
+    body = rf"\bigl({body}\bigr)" if len(products) > 1 and shared_texts else body
     for constant in (writer.number(writer.coefficient(t.node)) for t in terms if t.name == CONSTANT_TERM):
         if float(constant.partition(r"\times")[0]) != 0.0:
             body = f"{constant} + {body}"
-    if shared:
-        body += "\\\\\n&\\times " + r"\,".join(shared)
+    if shared_texts:
+        body += "\\\\\n&\\times " + r"\,".join(shared_texts)
     return f"\\begin{{aligned}}\nT ={{}}& {body}\n\\end{{aligned}}"
 
 

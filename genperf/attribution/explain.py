@@ -104,11 +104,12 @@ def explain(
         if not isinstance(option, bool | kind):
             raise GenperfError(f"{name} is True or a {kind.__name__}, and not {option!r}")
     point = query.single("a knee and a comparison are those of one configuration") if versus or knee else {}
-    base = dict(at) if isinstance(at, Mapping) else {name: point[name] for name in query.given if name in point}
+    given_values = dict(at) if isinstance(at, Mapping) else {name: point[name] for name in query.given if name in point}
     # A count that nobody gave is no point of the curve.
     counts = {f.name for f in result.panel.counts}
-    there = point if at is not None and counts & base.keys() else {n: v for n, v in point.items() if n not in counts}
-    about = asdict(Knee() if knee is True else knee) if knee else {}
+    count_given = at is not None and counts & given_values.keys()
+    curve_at = point if count_given else {n: v for n, v in point.items() if n not in counts}
+    knee_settings = asdict(Knee() if knee is True else knee) if knee else {}
     predicted = result.predict_columns(frame_of(query.columns), interval)
     judged = [*varying, result.schema.target.name, "lower", "upper", "verdict", "reason"]
     ends = [np.asarray(predicted[name], float) for name in (result.schema.target.name, "lower", "upper")]
@@ -120,12 +121,12 @@ def explain(
         elasticities=elasticities,
         together=sums,
         members=members,
-        scaling=scaling(result, there, interval=interval, **about) if knee else None,
+        scaling=scaling(result, curve_at, interval=interval, **knee_settings) if knee else None,
         sensitivity=sensitivity(result, None if sobol is True else sobol, interval) if sobol else None,
         comparison=compare(
             result,
-            base,
-            kept_beside(result.panel, base, versus) | known_names(versus, result.schema),
+            given_values,
+            kept_beside(result.panel, given_values, versus) | known_names(versus, result.schema),
             interval=interval,
         )
         if versus
@@ -173,21 +174,21 @@ def compare(
     if other is None:
         if at_a == at_b:
             raise GenperfError("both configurations are the same", hint="--versus FACTOR=VALUE, with another value")
-        columns = {k: np.concatenate([query.columns[k] for query in queries]) for k in at_a}
-        both = term_contributions(models[0], columns)
-        sides = [(both, 0), (both, 1)]
-        drawn, weights = [both.drawn[..., row] for row in (0, 1)], both.draw_shares
+        columns = {name: np.concatenate([query.columns[name] for query in queries]) for name in at_a}
+        split = term_contributions(models[0], columns)
+        sides = [(split, 0), (split, 1)]
+        drawn_parts, weights = [split.drawn[..., row] for row in (0, 1)], split.draw_shares
         # With what no term has: the form's error, and the distance from the data.
-        curves = None if FORM in both.names else np.exp(curves_of(models[0], columns).paths)
+        curves = None if FORM in split.names else np.exp(curves_of(models[0], columns).paths)
     else:
         sides = [(term_contributions(model, query.columns), 0) for model, query in zip(models, queries, strict=True)]
-        drawn = [split.drawn[_spread(split, seed), :, 0] for seed, (split, _) in enumerate(sides)]
+        drawn_parts = [split.drawn[_spread(split, seed), :, 0] for seed, (split, _) in enumerate(sides)]
         weights = np.full(PAIRED_DRAWS, 1.0 / PAIRED_DRAWS)
         curves = None
     terms = list(dict.fromkeys(name for split, _ in sides for name in split.names))
     amounts = [_aligned(split.amounts[:, row], split, terms) for split, row in sides]
     values = [float(split.central[row]) for split, row in sides]
-    by_draw = [_aligned(side, split, terms) for side, (split, _) in zip(drawn, sides, strict=True)]
+    by_draw = [_aligned(side, split, terms) for side, (split, _) in zip(drawn_parts, sides, strict=True)]
     changes, change, difference = by_draw[1] - by_draw[0], amounts[1] - amounts[0], values[1] - values[0]
     totals = changes.sum(axis=1) if curves is None else curves[:, 1] - curves[:, 0]
     drawn_changes = np.column_stack([changes, totals])

@@ -103,8 +103,8 @@ def steps_along_workers(
     panel = result.panel.scaled_along(factor)
     # A batch without a machine is that of the smallest one.
     machine_parts = parts_given(panel, {name: np.zeros(1) for name in at})
-    placed = not machine_parts.keys().isdisjoint(PLACES) or {"batch", "global_batch"} <= {*machine_parts}
-    smallest = at if requested_count or placed else {**at, factor.name: counts[0]}
+    names_place = not machine_parts.keys().isdisjoint(PLACES) or {"batch", "global_batch"} <= {*machine_parts}
+    smallest = at if requested_count or names_place else {**at, factor.name: counts[0]}
     start = {name: cells[0] for name, cells in result.query(smallest).columns.items()}
     columns = at_scale(panel, factor, counts, start, kind or (None if schema.target.work else schema.scaling))
     # The runs with these levels; of all without such.
@@ -116,10 +116,10 @@ def steps_along_workers(
         possible = divided
     if full_nodes:
         possible &= fills_nodes(result.panel, columns)
-    columns, counts = {n: v[possible] for n, v in columns.items()}, counts[possible]
+    columns, counts = {name: cells[possible] for name, cells in columns.items()}, counts[possible]
     total = None if work is None or work.whole else work.total
     per_worker, kind_shown = relative_work(panel, columns, counts, kind, total)
-    constant = {k: v for k, v in at.items() if k != factor.name and len(set(columns.get(k, [v]))) == 1}
+    constant = {n: v for n, v in at.items() if n != factor.name and len(set(columns.get(n, [v]))) == 1}
     assumption = step.assumption if kind_assumed else ""
     return Ladder(factor, counts, columns, per_worker, kind_shown, constant, result.panel, max(measured), assumption)
 

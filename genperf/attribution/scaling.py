@@ -131,8 +131,8 @@ def _points(
     # noisy the runs are; those of a bare expression may miss them all.
     central = np.log(np.maximum(times, times.max() * np.exp(-DEEPEST)))
     logarithms = np.vstack([central, curves.paths])
-    bare = all(m.process is None and m.discrepancy is None for m in result.members)
-    logarithms[: None if bare else 1, runs] = measured
+    bare_expressions = all(m.process is None and m.discrepancy is None for m in result.members)
+    logarithms[: None if bare_expressions else 1, runs] = measured
     slower = {"what": "slower", "level": np.nan, **_ends(_turns(steps, np.exp(logarithms)), weights, ends)}
     if steps.work is None:
         return [slower]
@@ -256,14 +256,14 @@ def _changes(members: Sequence[Member], steps: Ladder, interval: float) -> Itera
         name = names[largest[0]]
         yield {"before": name, "after": name, "count": np.nan, "lower": np.nan, "upper": np.nan, "reached": 0.0}
         return
-    same = [m for m in members if {t.name for t in m.expression.terms} == set(names)]
+    same_terms = [member for member in members if {t.name for t in member.expression.terms} == set(names)]
     compared = {names[place] for place in largest.tolist()}
-    drawn = [m.expression.term_values(steps.columns, m.draw_values(), compared) for m in same]
+    drawn = [member.expression.term_values(steps.columns, member.draw_values(), compared) for member in same_terms]
     for j in turns:
         before, after = names[largest[j - 1]], names[largest[j]]
-        lead = np.vstack([(best[after] - best[before])[None], *(d[after] - d[before] for d in drawn)])
-        counts = _overtakes(steps.counts, lead, j, steps.along.integer)
-        yield {"before": before, "after": after, **_ends(counts, shares(same), ends_of(interval))}
+        leads = np.vstack([(best[after] - best[before])[None], *(values[after] - values[before] for values in drawn)])
+        counts = _overtakes(steps.counts, leads, j, steps.along.integer)
+        yield {"before": before, "after": after, **_ends(counts, shares(same_terms), ends_of(interval))}
 
 
 def _overtakes(counts: Array, lead: Array, step: int, integer: bool) -> Array:

@@ -115,7 +115,10 @@ class TermParts(Struct, frozen=True, eq=False):
 def term_contributions(
     result: FitResult, columns: Mapping[str, Any], forecast: MixtureForecast | None = None, drawn: bool = True
 ) -> TermParts:
-    """Return the parts of the predicted values."""
+    """Return how much of each predicted value is each term: of all members together, and of every draw.
+
+    `hidden by overlap` is what a `max` hides, `unexplained` what a discrepancy has beside the terms.
+    """
     members, stacked = serving(result.members), stack_of(result.members) is not None
     # Of stacked members one serves: the forecasts are the pool's.
     member_forecasts = None if stacked else forecasts(members, columns) if forecast is None else forecast.parts
@@ -242,31 +245,31 @@ def limit_of(
     target = result.schema.target
     count = result.panel.axis.factor
     worker = "workers" if count is None else noun_of(count.name)
-    about = Limit(target.name, target.reported, interval, counts_nodes=result.panel.has("nodes"), worker=worker)
+    limit = Limit(target.name, target.reported, interval, counts_nodes=result.panel.has("nodes"), worker=worker)
     terms = {term.name for member in serving(result.members) for term in member.expression.terms}
     # The overheads of a series are parts of a time.
     not_of_time = not target.is_time and any(member.discrepancy is not None for member in result.members)
     if not_of_time or not named(terms, [f.name for f in result.schema.factors]):
-        return replace(about, doublings=doublings_at(result, columns)[:MAX_ATTRIBUTED_FACTORS])
+        return replace(limit, doublings=doublings_at(result, columns)[:MAX_ATTRIBUTED_FACTORS])
     groups = _alike_terms(result, columns)
     split = term_contributions(result, columns, forecast)
     label_of = {term: label for label, names in groups.items() for term in names}
     labels = [label_of.get(name, name) for name in split.names]
     distinct_labels = [label for label in dict.fromkeys(labels) if label != FORM]
-    added = np.equal.outer(np.array(distinct_labels), np.array(labels)).astype(float)
+    label_sums = np.equal.outer(np.array(distinct_labels), np.array(labels)).astype(float)
     totals = split.drawn[..., 0].sum(axis=1, keepdims=True)
-    drawn, share = split.drawn[..., 0] @ added.T / totals, added @ split.amounts[:, 0] / split.central[0]
+    drawn, share = split.drawn[..., 0] @ label_sums.T / totals, label_sums @ split.amounts[:, 0] / split.central[0]
     added_terms = together(share, drawn, split.draw_shares)
     is_sum = added_terms.sum(axis=1) > 1.0
     ends = interval_about(added_terms @ share, drawn @ added_terms.T, split.draw_shares, ends_of(interval), is_sum)
     shares_of_terms = []
     # Where the terms add up to more than the value, the largest is shown as all of it.
-    for joint, interval_ends in zip(added_terms, np.minimum(ends, 1.0).T.tolist(), strict=True):
-        some = [label for label, is_in in zip(distinct_labels, joint, strict=True) if is_in]
-        of_labels = tuple(term for label in some for term in groups.get(label, (label,)))
-        called = some[0] if len(some) == 1 else sum_of_terms(some)
-        shares_of_terms.append(Part(called, of_labels, Interval(*interval_ends)))
-    return replace(about, parts=tuple(sorted(shares_of_terms, key=lambda joint: -joint.share.value)))
+    for is_joined, interval_ends in zip(added_terms, np.minimum(ends, 1.0).T.tolist(), strict=True):
+        joined = [label for label, joins in zip(distinct_labels, is_joined, strict=True) if joins]
+        terms_of_part = tuple(term for label in joined for term in groups.get(label, (label,)))
+        name = joined[0] if len(joined) == 1 else sum_of_terms(joined)
+        shares_of_terms.append(Part(name, terms_of_part, Interval(*interval_ends)))
+    return replace(limit, parts=tuple(sorted(shares_of_terms, key=lambda is_joined: -is_joined.share.value)))
 
 
 def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -168,8 +168,8 @@ def compare(
     column = CHANGE if changes else _over(answering(models[0][1], levels), factor, levels, groups)
     question = _Question(column, work, interval, Training(tokens), price)
     attempts = [
-        (group, attempted(_outcome, model, group, levels, named, question, seed + place))
-        for place, (group, model, named) in enumerate(_changed(fitted, models, changes))
+        (group, attempted(_outcome, model, group, levels, changes_of_model, question, seed + place))
+        for place, (group, model, changes_of_model) in enumerate(_changed(fitted, models, changes))
     ]
     outcomes = [outcome for _, outcome in attempts if isinstance(outcome, _Outcome)]
     refused = {join_values(group): error for group, error in attempts if isinstance(error, GenperfError)}
@@ -179,24 +179,24 @@ def compare(
     table = pd.concat([outcome.table for outcome in outcomes], ignore_index=True)
     if len(table) < 2:
         raise GenperfError("there is one alternative, and nothing to compare it with", hint="fewer --at of groups")
-    quantity, drawn = first_model.schema.target, np.hstack([outcome.drawn for outcome in outcomes])
+    quantity, draws = first_model.schema.target, np.hstack([outcome.drawn for outcome in outcomes])
     samples = None if maximize else _joined([outcome.samples for outcome in outcomes])
     cost = _joined([outcome.cost(price) for outcome in outcomes]) if changes or price is not None else None
     if cost is not None:
-        cheapest = winners(drawn + np.log(cost)).mean(axis=0)
+        cheapest = winners(draws + np.log(cost)).mean(axis=0)
         table = table.assign(cost=table[quantity.name] * cost, cheapest=cheapest)
     by_work = samples is not None and bool(quantity.throughput or np.ptp(np.log(samples)) > SAME_WORK)
     if samples is not None and by_work:
-        drawn = drawn - np.log(samples)
+        draws = draws - np.log(samples)
         ends = (quantity.name, "upper", "lower")
         table = table.assign(**{name: samples / table[end] for name, end in zip(THROUGHPUT, ends, strict=True)})
     elif maximize:
-        drawn = -drawn
+        draws = -draws
     # Where groups alone are changed, they tell the alternatives apart.
-    shown = [column] if column and (not groups or len({*table[column]}) > 1) else []
-    names = tuple(dict.fromkeys([*groups, *shown]))
-    ranked, order = _ranked(table.assign(best=winners(drawn).mean(axis=0)), names, quantity, maximize)
-    low, high = np.quantile(drawn[:, order[1]] - drawn[:, order[0]], ends_of(interval))
+    shown_factor = [column] if column and (not groups or len({*table[column]}) > 1) else []
+    names = tuple(dict.fromkeys([*groups, *shown_factor]))
+    ranked, order = _ranked(table.assign(best=winners(draws).mean(axis=0)), names, quantity, maximize)
+    low, high = np.quantile(draws[:, order[1]] - draws[:, order[0]], ends_of(interval))
     sentence = _sentence(ranked, names, quantity, (float(low), float(high)), interval)
     in_samples = all(outcome.step.total is not None for outcome in outcomes)
     amount = f"a million {first_model.schema.target.samples if in_samples else 'steps of one'}"
@@ -281,20 +281,24 @@ def _changed(
     changes: Sequence[Mapping[str, Any]],
 ) -> list[tuple[dict[str, str], FitResult, dict[str, Mapping[str, Any]]]]:
     """Return the models that answer, each with its group and its changes by name: another group has its own model."""
-    groups = fitted.group if isinstance(fitted, GroupedResult) else ()
-    named = {NOTHING: {}, **{join_values(change): change for change in changes}} if changes else {}
-    moved = {name: change for name, change in named.items() if not change.keys().isdisjoint(groups)}
-    # One group is changed into another; the first is none of those that it is changed into.
-    into = [{n: label(value) for n, value in change.items() if n in groups} for change in moved.values()]
-    others = [pair for pair in models if not any(levels.items() <= pair[0].items() for levels in into)]
-    start = [most_measured_group(others or models)] if moved else models
-    listed = [(g, model, {name: c for name, c in named.items() if name not in moved}) for g, model in start]
-    for change in moved.values():
+    columns = fitted.group if isinstance(fitted, GroupedResult) else ()
+    by_name = {NOTHING: {}, **{join_values(change): change for change in changes}} if changes else {}
+    # Changes of the group itself, `framework=jax`, beside changes of factors.
+    into_groups = {name: change for name, change in by_name.items() if not change.keys().isdisjoint(columns)}
+    within_group = {name: change for name, change in by_name.items() if name not in into_groups}
+    start = list(models)
+    if into_groups:
+        # One group is changed into another; the first is none of those that it is changed into.
+        new_levels = [{n: label(v) for n, v in change.items() if n in columns} for change in into_groups.values()]
+        others = [pair for pair in models if not any(levels.items() <= pair[0].items() for levels in new_levels)]
+        start = [most_measured_group(others or models)]
+    answering_models = [(group, model, within_group) for group, model in start]
+    for change in into_groups.values():
         group = {n: label(change.get(n, level)) for n, level in start[0][0].items()}
-        inside = {n: value for n, value in change.items() if n not in groups}
+        of_factors = {n: value for n, value in change.items() if n not in columns}
         model = fitted[tuple(group.values())]  # type: ignore[index]
-        listed.append((group, model, {join_values(inside) if inside else NOTHING: inside}))
-    return listed
+        answering_models.append((group, model, {join_values(of_factors) if of_factors else NOTHING: of_factors}))
+    return answering_models
 
 
 def _outcome(

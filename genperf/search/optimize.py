@@ -152,29 +152,29 @@ def _per_unit(frame: pd.DataFrame) -> bool:
 def _for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) -> tuple[pd.DataFrame, str]:
     """Return a table of configurations to print, and what is the same in all; settings keep all their digits."""
     # What another column says again, or what means nothing to a person.
-    gone = ["reason", *(n for n in frame.columns if str(n).endswith("_lower") and n not in THROUGHPUT)]
-    gone += [f"{name}_upper" for name in REPORTED_BESIDE if name in frame]
+    dropped = ["reason", *(n for n in frame.columns if str(n).endswith("_lower") and n not in THROUGHPUT)]
+    dropped += [f"{name}_upper" for name in REPORTED_BESIDE if name in frame]
     if "objective" in frame and any(
         frame["objective"].equals(frame[name]) for name in ("throughput", "total", "cost", target.name) if name in frame
     ):
-        gone.append("objective")
+        dropped.append("objective")
     if _per_unit(frame):
-        gone.append("total")
+        dropped.append("total")
     if target.throughput and "throughput" in frame:
         # The time is that of one unit of the work, or of a step that nobody measured.
-        gone += [target.name, "lower", "upper"]
+        dropped += [target.name, "lower", "upper"]
     elif "throughput" in frame:
-        gone += [name for name in THROUGHPUT[1:] if name in frame]
-    printed = frame.drop(columns=gone)
-    same = {
+        dropped += [name for name in THROUGHPUT[1:] if name in frame]
+    printed = frame.drop(columns=dropped)
+    constant = {
         name: _cell(name, printed[name].iloc[0], settings)
         for name in (*settings, "fits")
         if name in printed and len(printed) > 1 and len(set(printed[name])) == 1
     }
-    printed = printed.drop(columns=list(same))
+    printed = printed.drop(columns=list(constant))
     cells = {str(name): [_cell(str(name), value, settings) for value in printed[name]] for name in printed.columns}
     # That every run fits goes without a word.
-    constants_shown = [f"{name}={value}" for name, value in same.items() if (name, value) != ("fits", "1")]
+    constants_shown = [f"{name}={value}" for name, value in constant.items() if (name, value) != ("fits", "1")]
     return pd.DataFrame(cells), ", ".join(constants_shown)
 
 
@@ -313,28 +313,28 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
     """Return the best of what models answer, each with the share of joint draws in which it is the best."""
     search = solved[0].search
     goal, target = search.goal, search.result.schema.target
-    frames = [s.best.assign(_model=place, _row=np.arange(len(s.best))) for place, s in enumerate(solved)]
+    frames = [one.best.assign(_model=place, _row=np.arange(len(one.best))) for place, one in enumerate(solved)]
     best = pd.concat(frames, ignore_index=True)
     objective = best["objective"].to_numpy(float) * (1.0 if goal.maximize is None else -1.0)
     order = best_first(objective, best["cost"].to_numpy(float) if "cost" in best else 0.0 * objective)
     best = best.iloc[order[: task.top]].reset_index(drop=True)
-    words = ["verdict", "reason"]
-    plain = best.drop(columns=[*words, "_model", "_row"])
+    verdict_columns = ["verdict", "reason"]
+    table = best.drop(columns=[*verdict_columns, "_model", "_row"])
     places, rows = (best[name].to_numpy(dtype=int) for name in ("_model", "_row"))
     if search.problem.further:
         pairs = zip(places.tolist(), rows.tolist(), strict=True)
-        plain["meets"] = [float(solved[m].search.meets(solved[m].positions[[row]])[0]) for m, row in pairs]
-    used = list(dict.fromkeys(places.tolist()))
-    if len(used) == 1:
-        plain["wins"] = solved[used[0]].search.wins(solved[used[0]].positions[rows])
+        table["meets"] = [float(solved[model].search.meets(solved[model].positions[[row]])[0]) for model, row in pairs]
+    models_used = list(dict.fromkeys(places.tolist()))
+    if len(models_used) == 1:
+        table["wins"] = solved[models_used[0]].search.wins(solved[models_used[0]].positions[rows])
     else:
         # Groups are drawn independently of each other.
         drawn = np.empty((JOINT_DRAWS, len(best)))
-        for place in used:
-            mine, solution = places == place, solved[place]
-            drawn[:, mine] = solution.search.joint(solution.positions[rows[mine]], JOINT_DRAWS, (place,))
-        plain["wins"] = winners(drawn).mean(axis=0)
-    fronts = [s.front for s in solved if not s.front.empty]
+        for place in models_used:
+            of_model, solution = places == place, solved[place]
+            drawn[:, of_model] = solution.search.joint(solution.positions[rows[of_model]], JOINT_DRAWS, (place,))
+        table["wins"] = winners(drawn).mean(axis=0)
+    fronts = [solution.front for solution in solved if not solution.front.empty]
     front = pd.concat(fronts, ignore_index=True) if fronts else pd.DataFrame()
     if len(fronts) > 1:
         front = front.iloc[_along(_front_places(front, target.name))].reset_index(drop=True)
@@ -343,13 +343,13 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
         minimize=solved[0].minimize,
         interval=task.interval,
         deadline=goal.deadline,
-        configurations=sum(s.search.space.size for s in solved),
-        feasible=sum(s.evaluation.feasible for s in solved),
-        best=plain.assign(**{word: best[word] for word in words}),
+        configurations=sum(solution.search.space.size for solution in solved),
+        feasible=sum(solution.evaluation.feasible for solution in solved),
+        best=table.assign(**{word: best[word] for word in verdict_columns}),
         front=front,
         excluded=excluded.groupby("constraint", sort=False, as_index=False)[["excludes", "alone"]].sum(),
         quantity=target,
-        notes=(*dict.fromkeys(note for s in solved for note in s.notes), *notes),
+        notes=(*dict.fromkeys(note for solution in solved for note in solution.notes), *notes),
         maximized=goal.maximize is not None,
         regret=search.regret(solved[0].positions[: len(best)], task.interval) if len(solved) == 1 else None,
         # Without a price the seconds of all that is counted: gpu-seconds.
@@ -534,22 +534,22 @@ def _excluded(search: Search, evaluation: Evaluation) -> pd.DataFrame:
 _MEASURE = "or measure more: genperf suggest"
 
 
-def _no_answer(search: Search, evaluation: Evaluation, looked: int, alone: Mapping[str, int]) -> GenperfError:
+def _no_answer(search: Search, evaluation: Evaluation, looked: int, kept_alone: Mapping[str, int]) -> GenperfError:
     """Return why there is no answer: a constraint, or a limit that intervals and verdicts decide, and how far it is."""
-    goal, size, left = search.goal, search.space.size, evaluation.positions.size
+    goal, size, remaining = search.goal, search.space.size, evaluation.positions.size
     none_looked = "no configuration" if looked == 1 else f"none of the {looked:,} best configurations"
-    broken = next((name for name, count in alone.items() if not count), None)
-    if not left and not evaluation.feasible and evaluation.unfit:
+    broken = next((name for name, count in kept_alone.items() if not count), None)
+    if not remaining and not evaluation.feasible and evaluation.unfit:
         text = f"{counted(evaluation.unfit, 'configuration')} may fail, and no other satisfies the constraints; the "
         text += f"largest probability of fitting is {evaluation.likeliest:.2g}"
         hint = "smaller values in --over, a lower --fits, or measure runs that fit"
-    elif broken == DEADLINE or (not left and evaluation.late):
+    elif broken == DEADLINE or (not remaining and evaluation.late):
         text, hint = _late(search, evaluation, looked)
-    elif not left and evaluation.feasible:
+    elif not remaining and evaluation.feasible:
         quantity = search.problem.predicted
         text = f"none of {evaluation.feasible:,} feasible configurations has a finite {quantity} and objective"
         hint = "ask nearer to the measured range"
-    elif not left:
+    elif not remaining:
         excluded = _excluded(search, evaluation)
         strictest = excluded.iloc[int(excluded["excludes"].argmax())]
         easiest = excluded.iloc[int(excluded["alone"].argmax())]
@@ -571,7 +571,7 @@ def _no_answer(search: Search, evaluation: Evaluation, looked: int, alone: Mappi
         text = f"{none_looked} has a trusted prediction: {'it' if looked == 1 else 'each'} is extrapolating-blind"
         hint = "values nearer to the measured ones, or measure some: genperf suggest"
     else:
-        text = f"{none_looked} keeps {' and '.join(alone)} at once"
+        text = f"{none_looked} keeps {' and '.join(kept_alone)} at once"
         hint = "relax one of them"
     return GenperfError(text, hint=hint)
 

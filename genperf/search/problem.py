@@ -176,7 +176,10 @@ class Vocabulary(Struct, frozen=True):
 def read_problem(
     words: Vocabulary, where: Sequence[str], minimize: str, job: Job, *, per_unit: bool = False
 ) -> SearchProblem:
-    """Read the formulas."""
+    """Read the conditions `where` and the formula to `minimize`, with quantities such as `cost` written out.
+
+    Conditions that read no prediction are `simple`: they are checked before anything is predicted.
+    """
     (predicted, on_one_worker, *_), names = words.predicted, words.space.names
     target, panel = words.result.schema.target, words.result.panel
     for name in {predicted, on_one_worker} & {*names}:
@@ -186,8 +189,8 @@ def read_problem(
             f"steps and prices are those of a time, and this model predicts {heading(target)}",
             hint="leave --steps and --price out",
         )
-    follow = _quantities(words, job, per_unit)
-    total = Formula("total", follow.node("total")) if target.is_time else Formula(predicted, Name(predicted))
+    quantities = _quantities(words, job, per_unit)
+    total = Formula("total", quantities.node("total")) if target.is_time else Formula(predicted, Name(predicted))
     objective = total if minimize == predicted else words.number(minimize, quantities=True)
     comparisons = []
     for text in where:
@@ -204,21 +207,21 @@ def read_problem(
             hint=f"a formula over the factors and {predicted}",
         )
     for name in sorted(read & {"throughput", "machines", "cost"}):
-        follow.node(name)
-    ones = (*panel.counts, panel.find("devices_per_node"))
-    one_worker = tuple(f.name for f in ones if f is not None and f.name in names)
+        quantities.node(name)
+    counts_of_one = (*panel.counts, panel.find("devices_per_node"))
+    one_worker = tuple(f.name for f in counts_of_one if f is not None and f.name in names)
     if on_one_worker in read and not one_worker:
         what = "and no factor that is varied counts the workers"
         raise ModelError(f"{on_one_worker} is the {predicted} on one worker, {what}")
 
     def written_out(formula: Formula) -> Formula:
-        there = [name for name in words.quantities if name in formula.names and follow.has(name)]
-        return Formula(formula.text, substitute(formula.node, {name: follow.node(name) for name in there}))
+        names = [name for name in words.quantities if name in formula.names and quantities.has(name)]
+        return Formula(formula.text, substitute(formula.node, {name: quantities.node(name) for name in names}))
 
     constraints = [written_out(comparison) for comparison in comparisons]
     further = [c for c in constraints if c.names & {*words.predicted}]
     throughput, cost = (
-        Formula(name, follow.node(name)) if target.is_time and follow.has(name) else None
+        Formula(name, quantities.node(name)) if target.is_time and quantities.has(name) else None
         for name in ("throughput", "cost")
     )
     return SearchProblem(
@@ -272,16 +275,16 @@ def models_of(
     if isinstance(fitted, FitResult):
         return [({}, fitted)], dict(at)
     # A level may hold a comma.
-    lists = {name: [v, *v.split(",")] if isinstance(v, str) else v for name, v in at.items()}
+    lists = {name: [value, *value.split(",")] if isinstance(value, str) else value for name, value in at.items()}
     lists = {name: values if isinstance(values, Iterable) else [values] for name, values in lists.items()}
     wanted = {name: {label(value).strip() for value in lists[name]} for name in at if name in fitted.group}
-    every = [(dict(zip(fitted.group, key, strict=True)), result) for key, result in fitted.results.items()]
-    left = [(group, result) for group, result in every if all(group[n] in levels for n, levels in wanted.items())]
-    if not left:
-        some = "; ".join(", ".join(key) for key in list(fitted.results)[:4]) or "none was fitted"
-        named = join_values({name: at[name] for name in wanted})
-        raise GenperfError(f"no group has {named}", hint=f"the groups are {some}")
-    return left, {name: values for name, values in at.items() if name not in wanted}
+    groups = [(dict(zip(fitted.group, key, strict=True)), result) for key, result in fitted.results.items()]
+    remaining = [(group, result) for group, result in groups if all(group[n] in levels for n, levels in wanted.items())]
+    if not remaining:
+        examples = "; ".join(", ".join(key) for key in list(fitted.results)[:4]) or "none was fitted"
+        wanted_text = join_values({name: at[name] for name in wanted})
+        raise GenperfError(f"no group has {wanted_text}", hint=f"the groups are {examples}")
+    return remaining, {name: values for name, values in at.items() if name not in wanted}
 
 
 def most_measured_group(models: Sequence[tuple[dict[str, str], FitResult]]) -> tuple[dict[str, str], FitResult]:

@@ -225,21 +225,21 @@ def checked_space(
     rows = max(map(len, axes.values()))
     # One row per value of the longest axis is enough for every value of every axis to be checked.
     cycled = pd.DataFrame({name: np.resize(values, rows) for name, values in axes.items()})
-    last = pd.DataFrame({name: values[-1:] for name, values in axes.items()})
-    filled = _filled(last, schema)
+    last_row = pd.DataFrame({name: values[-1:] for name, values in axes.items()})
+    filled = _filled(last_row, schema)
     absent = [f.name for f in schema.factors if f.name not in axes.keys() | following.keys() and f.distinct != 1]
     # All configurations are of one network; what is left of the machine goes on as in the runs.
     parts = {factor.name for factor in schema.panel.machine.columns.values()}
-    held = {name: filled[name] for name in absent if name not in parts}
+    fixed = {name: filled[name] for name in absent if name not in parts}
     placed = [name for name in axes if parts_given(schema.panel, {name: np.ones(1)})]
-    ends = {name: values[[0, -1]] if name in placed else values[:1] for name, values in {**axes, **held}.items()}
-    frame = pd.concat([cycled.assign(**{n: v[0] for n, v in held.items()}), pd.DataFrame(combine(ends))])
+    ends = {name: values[[0, -1]] if name in placed else values[:1] for name, values in {**axes, **fixed}.items()}
+    frame = pd.concat([cycled.assign(**{name: cells[0] for name, cells in fixed.items()}), pd.DataFrame(combine(ends))])
     checked = _filled(frame, schema)
     axes = {n: np.asarray(checked[n][: len(values)]) if n in checked else values for n, values in axes.items()}
-    held |= {n: checked[n][:1] for n in absent if n in parts and (checked[n] == checked[n][0]).all()}
-    taken = {name: cells.tolist()[0] for name, cells in held.items()}
+    fixed |= {name: checked[name][:1] for name in absent if name in parts and (checked[name] == checked[name][0]).all()}
+    values_taken = {name: cells.tolist()[0] for name, cells in fixed.items()}
     numbers = {name: text if (number := amount(text)) is None else number for name, text in group.items()}
-    return Space({**axes, **held}, schema.panel, numbers, taken)
+    return Space({**axes, **fixed}, schema.panel, numbers, values_taken)
 
 
 def _filled(frame: pd.DataFrame, schema: Schema) -> dict[str, AnyArray]:
@@ -292,14 +292,14 @@ def split_columns(result: FitResult) -> LayoutColumns | None:
     ways = {way: column for way in WAYS if (column := factors.find(way)) is not None}
     if "data_parallel" not in ways and len(ways) < 2:
         return None
-    inside, node = factors.find("devices_per_node"), factors.node("devices_per_node")
-    most = None if inside is None else int(inside.upper)
-    if inside is None and node is not None and result.schema.medians:
-        most = max(1, int(np.max(values_of(node, factors.measured))))
+    per_node, node = factors.find("devices_per_node"), factors.node("devices_per_node")
+    node_size = None if per_node is None else int(per_node.upper)
+    if per_node is None and node is not None and result.schema.medians:
+        node_size = max(1, int(np.max(values_of(node, factors.measured))))
     named = {name: Name(column.name) for name, column in factors.columns.items()}
     conditions_read = [parse(text) for text in CONDITIONS]
     conditions = [render(substitute(test.node, named)) for test in conditions_read if test.names <= {*named}]
-    return LayoutColumns(ways, factors.workers, factors.nodes, most, conditions)
+    return LayoutColumns(ways, factors.workers, factors.nodes, node_size, conditions)
 
 
 def layouts(
@@ -328,27 +328,27 @@ def layouts(
             "the model has no columns of the ways to split a transformer",
             hint="fit with columns such as data_parallel and tensor_parallel, or --map tensor_parallel=COLUMN",
         )
-    out: dict[str, Any] = dict(requested)
+    axes: dict[str, Any] = dict(requested)
     divisors = [float(k) for k in range(1, devices + 1) if devices % k == 0]
     for way in columns.varied:
-        out.setdefault(way.name, divisors)
+        axes.setdefault(way.name, divisors)
     conditions = [*where, f"{'*'.join(quote_name(c.name) for c in columns.ways.values())} == {devices}"]
     if columns.workers is not None:
-        out.setdefault(columns.workers.name, [float(devices)])
-    inside = columns.inside
-    if columns.nodes is not None and inside is not None:
-        out.setdefault(columns.nodes.name, [float(-(-devices // inside))])
+        axes.setdefault(columns.workers.name, [float(devices)])
+    node_size = columns.inside
+    if columns.nodes is not None and node_size is not None:
+        axes.setdefault(columns.nodes.name, [float(-(-devices // node_size))])
     tensor = columns.ways.get("tensor_parallel")
     if tensor is not None and tensor.name not in requested and not any(tensor.name in text for text in where):
-        if inside is None:
+        if node_size is None:
             notes.append(Note("the devices of a node are not known: tensor ways may span nodes", "placement"))
         else:
-            conditions.append(f"{quote_name(tensor.name)} <= {inside}")
-            notes.append(Note(f"tensor ways stay inside a node of {inside} devices", "placement"))
+            conditions.append(f"{quote_name(tensor.name)} <= {node_size}")
+            notes.append(Note(f"tensor ways stay inside a node of {node_size} devices", "placement"))
     passes = "micro_batches" if factors.find("global_batch") is not None else "micro_batch"
     for batch in filter(None, map(factors.find, dict.fromkeys(("micro_batch", passes)))):
         if batch.distinct > 1:
             # The powers of two between those that were measured.
             doublings = int(np.log2(batch.upper / batch.lower) + 1e-9)
-            out.setdefault(batch.name, [batch.lower * 2.0**k for k in range(doublings + 1)])
-    return Layouts(out, conditions + columns.conditions, tuple(notes))
+            axes.setdefault(batch.name, [batch.lower * 2.0**k for k in range(doublings + 1)])
+    return Layouts(axes, conditions + columns.conditions, tuple(notes))

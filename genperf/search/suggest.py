@@ -148,14 +148,14 @@ def knowledge(
     if stack_of(result.members) is not None:
         stack, curves, places = stacked(result.members, columns)
         return StackKnowledge(stack, curves, columns, places)
-    now = curves_of(result, columns, predictions=predictions, exact=True)
-    centred = now.mean - now.weights @ now.mean
-    between = (now.weights[:, None] * centred).T @ centred
-    far = distance_beyond(result.schema, columns)
-    regime = 0.0 if contained else NEW_REGIME * REGIME_JUMP**2 * np.minimum.outer(far, far)
+    paths = curves_of(result, columns, predictions=predictions, exact=True)
+    centred = paths.mean - paths.weights @ paths.mean
+    between = (paths.weights[:, None] * centred).T @ centred
+    distances = distance_beyond(result.schema, columns)
+    regime = 0.0 if contained else NEW_REGIME * REGIME_JUMP**2 * np.minimum.outer(distances, distances)
     total = sum(member.weight for member in result.members)
     of_runs = sum(member.weight / total * member.run_variance(result.spread).mean() for member in result.members)
-    noise = np.full(len(far), float(of_runs))
+    noise = np.full(len(distances), float(of_runs))
     if contained and result.panel.medians:
         # The variance of ln T of a run around the expressions that were fitted to it.
         measured = np.array([median.value for median in result.panel.medians])
@@ -165,8 +165,8 @@ def knowledge(
         around_fit = max(float(residuals @ residuals / freedom), result.spread.noise**2)
         noise = np.minimum(noise, around_fit + result.spread.form**2)
     # The square of a correlation two standard deviations from none.
-    chance = 0.0 if len(now.weights) == 1 else float(4.0 * np.sum(now.weights**2))
-    return Knowledge(between + now.within + regime, noise, chance)
+    chance = 0.0 if len(paths.weights) == 1 else float(4.0 * np.sum(paths.weights**2))
+    return Knowledge(between + paths.within + regime, noise, chance)
 
 
 class Suggestions(PrintedAnswer, frozen=True, eq=False):
@@ -289,41 +289,43 @@ def suggest(
         predicted = predicted_columns(result, query, interval, band)
         expected = Interval(*(float(predicted[c][0]) for c in (result.schema.target.name, "lower", "upper")))
         prediction = query, expected, predicted["verdict"][0] == VERDICTS[-1]
-    query, now, blind = prediction
+    query, interval_now, blind = prediction
     step = result.panel.work_of_step(work, result.schema.target.samples)
     rated = work is not None or step.known == "measured"
-    values = {n: v[0] for n, v in query.columns.items()}
-    target_columns = {result.panel.meant(str(n)) for n in target}
-    named = {n: v for n, v in values.items() if n in target_columns} or values
-    quantity, width = result.schema.target, (now.upper - now.lower) / (2.0 * now.value)
-    met = within is not None and width <= within and not blind
-    if met:
+    values = {name: cells[0] for name, cells in query.columns.items()}
+    target_columns = {result.panel.meant(str(name)) for name in target}
+    named_values = {name: cells for name, cells in values.items() if name in target_columns} or values
+    quantity, width = result.schema.target, (interval_now.upper - interval_now.lower) / (2.0 * interval_now.value)
+    is_met = within is not None and width <= within and not blind
+    if is_met:
         names = [*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"]
         chosen = ranked = pd.DataFrame(columns=names)
     else:
-        places = _candidates(result, query, candidates)
-        both = {n: np.concatenate([places.columns[n], query.columns[n]]) for n in query.columns}
-        predictions = forecasts(result.members, both)
-        central = central_times(result.members, both, predictions)[:-1]
-        prices = _costs(result, places, central, cost, work)
-        start = knowledge(result, both, predictions)
-        run = float(start.noise[-1]) if band == "prediction" else 0.0
-        samples = step.at(places.columns) if rated else None
+        candidate_query = _candidates(result, query, candidates)
+        # The candidates, then the target.
+        all_columns = {n: np.concatenate([candidate_query.columns[n], query.columns[n]]) for n in query.columns}
+        predictions = forecasts(result.members, all_columns)
+        central = central_times(result.members, all_columns, predictions)[:-1]
+        prices = _costs(result, candidate_query, central, cost, work)
+        start = knowledge(result, all_columns, predictions)
+        run_variance = float(start.noise[-1]) if band == "prediction" else 0.0
+        samples = step.at(candidate_query.columns) if rated else None
         rates = {} if samples is None else {"throughput": samples / central}
-        frame = pd.DataFrame({**places.columns, quantity.name: central, **rates, "cost": prices})
+        frame = pd.DataFrame({**candidate_query.columns, quantity.name: central, **rates, "cost": prices})
         alone = all(member.discrepancy is None and member.process is None for member in result.members)
-        contained = knowledge(result, both, predictions, contained=True) if alone else start
-        ranking = _Ranking(frame, start, contained, width, run)
+        contained = knowledge(result, all_columns, predictions, contained=True) if alone else start
+        ranking = _Ranking(frame, start, contained, width, run_variance)
         ranked = ranking.of(start, contained)
         chosen = ranking.batch(ranked, k, within)
     beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
     after = width if chosen.empty else float(chosen["width"].iloc[-1])
-    following_run = NextRun(named, places_of(values, named, chosen), now, width, after, within, met, beyond)
+    places = places_of(values, named_values, chosen)
+    following_run = NextRun(named_values, places, interval_now, width, after, within, is_met, beyond)
     rate = None
     if rated and (samples := step.at(query.columns)) is not None:
-        rate = now.dividing(float(samples[0]))
-    there = (values, *now.ends, interval, width, within, met)
-    return Suggestions(*there, chosen, ranked, quantity, following_run, rate, rate_unit(step.unit) if rate else "")
+        rate = interval_now.dividing(float(samples[0]))
+    context = (values, *interval_now.ends, interval, width, within, is_met)
+    return Suggestions(*context, chosen, ranked, quantity, following_run, rate, rate_unit(step.unit) if rate else "")
 
 
 #: Candidates with less than this share of the largest gain stand behind the others, however little they cost. With a
@@ -401,21 +403,21 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
     if candidates is not None:
         return read_query(candidates, result.schema)
     factor = result.panel.along()
-    last = float(target.columns[factor.name][0])
+    target_count = float(target.columns[factor.name][0])
     panel, at = result.panel.scaled_along(factor), {name: cells[0] for name, cells in target.columns.items()}
-    several = panel.nodes is not None and panel.nodes != factor and bool(several_nodes(at[panel.nodes.name]))
-    per_node = panel.machine.size(at, as_it_is=True) if several else None
+    over_nodes = panel.nodes is not None and panel.nodes != factor and bool(several_nodes(at[panel.nodes.name]))
+    per_node = panel.machine.size(at, as_it_is=True) if over_nodes else None
     doublings = 2.0 ** np.arange(np.ceil(np.log2(factor.lower) - 1e-9), 64.0)
     if per_node is not None:
         doublings = np.concatenate([doublings[doublings < per_node], per_node * 2.0 ** np.arange(64.0)])
-    counts = np.append(doublings[(doublings >= factor.lower) & (doublings < last)], last)
+    counts = np.append(doublings[(doublings >= factor.lower) & (doublings < target_count)], target_count)
     columns = at_scale(panel, factor, counts, at, None, panel.machine.size(at, as_it_is=True))
-    exists = divisible(result.panel, columns)
+    divides = divisible(result.panel, columns)
     feasibility, medians = result.feasibility, {median.values for median in result.schema.medians}
     fails = np.zeros(len(counts), bool) if feasibility is None else feasibility.known_to_fail(columns)
     configurations = zip(*(columns[f.name].tolist() for f in result.schema.factors), strict=True)
     measured = np.array([configuration in medians for configuration in configurations])
-    possible = np.flatnonzero(exists & ~fails & ~measured)
+    possible = np.flatnonzero(divides & ~fails & ~measured)
     below = possible[possible < len(counts) - 1]
     proposed = below if below.size else possible
     if not proposed.size:
@@ -423,10 +425,10 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
         raise GenperfError(
             f"the runs at {factor.name} = {tried} were measured already"
             + (", or known to fail" if fails.any() else "")
-            + ("" if exists.all() else ", or no multiple of the target's split"),
+            + ("" if divides.all() else ", or no multiple of the target's split"),
             hint="--candidates CSV, with the configurations that could be",
         )
-    return query_of(source_of_columns({k: v[proposed] for k, v in columns.items()}), result.schema)
+    return query_of(source_of_columns({name: cells[proposed] for name, cells in columns.items()}), result.schema)
 
 
 def _costs(result: FitResult, query: Query, predicted: Array, cost: str, work: str | None) -> Array:
@@ -449,6 +451,6 @@ def _costs(result: FitResult, query: Query, predicted: Array, cost: str, work: s
     possible = np.isfinite(costs) & (costs > 0)
     if not possible.all():
         row = int(np.argmin(possible))
-        configuration = ", ".join(f"{k}={v[row]}" for k, v in query.columns.items())
+        configuration = ", ".join(f"{name}={cells[row]}" for name, cells in query.columns.items())
         raise GenperfError(f"the cost '{cost}' is {costs[row]:g} at {configuration}", hint="a cost is above zero")
     return np.asarray(costs)
