@@ -48,19 +48,20 @@ def fit_factors(table: Table, options: FitOptions) -> Ensemble:
     noise = float(np.nan_to_num(table.noise(), posinf=0.0))
     doing("fitting the process")
     fitted = _fitted(medians, noise)
-    looks = list(looked_back(fitted))
-    beyond = tuple(extrapolation for extrapolation, _ in looks)
+    look_backs = list(looked_back(fitted))
+    extrapolations = tuple(extrapolation for extrapolation, _ in look_backs)
     mean_processes, members = zip(*_written(fitted), strict=True)
     # The sum that shows the terms predicts nothing.
-    beyond = tuple(replace(b, weights=(*b.weights, *[0.0] * (len(mean_processes) - len(b.weights)))) for b in beyond)
-    stack = Stack(_known(fitted, beyond), mean_processes, fitted.width, beyond, noise)
+    padded = [(*b.weights, *[0.0] * (len(mean_processes) - len(b.weights))) for b in extrapolations]
+    extrapolations = tuple(replace(b, weights=w) for b, w in zip(extrapolations, padded, strict=True))
+    stack = Stack(_known(fitted, extrapolations), mean_processes, fitted.width, extrapolations, noise)
     shares = [f"{m.label} {100.0 * m.weight:.0f} %" for m in members if m.weight > 0.01]
     error = 100.0 * float(np.mean(np.abs(np.expm1(fitted.folds.errors(fitted.weights)[0]))))
     text = f"one process about {', '.join(shares)}; held-out configurations erred by {error:.1f} %"
     return Ensemble(
         tuple(replace(member, process=Process(stack, place)) for place, member in enumerate(members)),
         Spread(noise=noise, misfit=fitted.candidates[0].fit.noise),
-        tuple(evidence for _, evidence in looks if evidence is not None),
+        tuple(evidence for _, evidence in look_backs if evidence is not None),
         {"approach": "process", "held_out_error": error},
         (*design_notes(table), *notes, Note(text, "chosen")),
     )
@@ -90,8 +91,8 @@ def _kept(medians: Table) -> tuple[Table, list[Note]]:
 
 def _fitted(table: Table, noise: float) -> Members:
     """Fit every mean with its process to all rows, and weigh them by rows that were held out."""
-    apart, rows = one_at_a_time(table), np.arange(len(table))
-    candidates = _candidates(table, apart)
+    single_changes, rows = one_at_a_time(table), np.arange(len(table))
+    candidates = _candidates(table, single_changes)
     kinds = [candidate.mean.kind for candidate in candidates]
     growth = growth_of(table, noise)
     if growth is not None and (anchors := growth.anchors(rows)) is not None:
@@ -101,18 +102,18 @@ def _fitted(table: Table, noise: float) -> Members:
         growth = None
     doing("weighing its means")
     folds = predict_held_out(candidates, folds_of(len(rows), np.random.default_rng([CONTENT_SEED, 3])))
-    pseudo = np.array([MEMBER_PRIOR[kind] for kind in kinds])
-    if apart:
+    prior = np.array([MEMBER_PRIOR[kind] for kind in kinds])
+    if single_changes:
         # The others' effects multiply. Work that a count divides does neither: with it as a form, changes beyond the
         # range are held in 86 % (79) and inside it in 85 (78) of 16 worlds of laws with such work or a soft maximum.
         sums = np.isin(kinds, ("sum", "server"))
-        pseudo[sums] = pseudo[~sums].sum()
+        prior[sums] = prior[~sums].sum()
     # Held-out rows of such a table cannot tell effects that add up from those that multiply.
-    weights = pseudo / pseudo.sum() if apart else weights_of([folds], [1.0], pseudo)
+    weights = prior / prior.sum() if single_changes else weights_of([folds], [1.0], prior)
     # Nor can they show how wide two forms lie apart elsewhere.
-    width = max(folds.width(weights, INSIDE_QUANTILE), NORMAL if apart else 0.0)
-    order = sorted(range(len(weights)), key=lambda k: -weights[k])
-    return Members(table, candidates, growth, folds, pseudo, weights, width, order, apart)
+    width = max(folds.width(weights, INSIDE_QUANTILE), NORMAL if single_changes else 0.0)
+    order = sorted(range(len(weights)), key=lambda place: -weights[place])
+    return Members(table, candidates, growth, folds, prior, weights, width, order, single_changes)
 
 
 def _candidates(table: Table, apart: bool) -> list[StackCandidate]:
@@ -141,25 +142,27 @@ def _written(fitted: Members) -> Iterator[tuple[MeanProcess, Member]]:
     if terms is not None and not physics:
         first_candidate = fitted.candidates[0]
         weighted.append((replace(first_candidate, mean=terms, basis=terms.basis(table.columns)), 0.0))
-    for c, weight in weighted:
-        shows, constants = bool(c.mean.family) if physics else c.mean.kind == "terms", c.constants
+    for candidate, weight in weighted:
+        constants = candidate.constants
+        shows_terms = bool(candidate.mean.family) if physics else candidate.mean.kind == "terms"
         fits: list[Coefficients] = []
-        if shows:
+        if shows_terms:
             places = positions(table.factors, table.columns)
-            constants, fits = c.mean.drawn(c.basis, c.y, places, fitted.apart)
-        level, residual, variance = c.residuals(np.arange(len(c.y)), constants, c.anchors)
-        factors, noise = np.array([f.name for f, _ in c.mean.levels]), c.fit.noise
+            constants, fits = candidate.mean.drawn(candidate.basis, candidate.y, places, fitted.apart)
+        level, residual, variance = candidate.residuals(np.arange(len(candidate.y)), constants, candidate.anchors)
+        factors, noise = np.array([f.name for f, _ in candidate.mean.levels]), candidate.fit.noise
         # What one more level may add, that of Student's prediction from the measured ones.
         effects = {name: constants.levels[factors == name] for name in dict.fromkeys(factors.tolist())}
-        more = {n: (1.0 + 1.0 / len(e)) * student_widening(len(e) - 1) ** 2 for n, e in effects.items()}
-        unseen = {name: float(np.var(e, ddof=1) * more[name]) for name, e in effects.items()}
-        expression, count, values, drawn = c.mean.expression(constants, columns, fits)
-        draws = drawn if shows else np.tile(values, (TERM_DRAWS, 1))
+        widening = {n: (1.0 + 1.0 / len(e)) * student_widening(len(e) - 1) ** 2 for n, e in effects.items()}
+        unseen = {name: float(np.var(e, ddof=1) * widening[name]) for name, e in effects.items()}
+        expression, count, values, drawn = candidate.mean.expression(constants, columns, fits)
+        draws = drawn if shows_terms else np.tile(values, (TERM_DRAWS, 1))
         scale = np.where(np.arange(len(values)) < count, np.exp(level), 1.0)
-        status = Status("process", float(np.var(residual[: len(c.y)])), True, 0, 1, 1)
-        unsure = 1.0 if c.anchors is not None else _noise_widening(c.fit.freedom, int(np.count_nonzero(values)))
-        process = MeanProcess(c.fit.kernel, residual, noise, variance / noise**2, weight, unseen, unsure)
-        label = c.mean.label if c.anchors is None else "growth of its series"
+        status = Status("process", float(np.var(residual[: len(candidate.y)])), True, 0, 1, 1)
+        kernel, used = candidate.fit.kernel, int(np.count_nonzero(values))
+        unsure = 1.0 if candidate.anchors is not None else _noise_widening(candidate.fit.freedom, used)
+        process = MeanProcess(kernel, residual, noise, variance / noise**2, weight, unseen, unsure)
+        label = candidate.mean.label if candidate.anchors is None else "growth of its series"
         yield process, Member(expression, values * scale, draws * scale, weight, status, label=label)
 
 

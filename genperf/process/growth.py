@@ -50,17 +50,19 @@ class FactorSeries(Struct, frozen=True, eq=False):
         if not series_rows:
             return None
         levels = {f.name: self.table.columns[f.name] for f in self.table.categorical}
-        labels = [{name: str(column[run[0]]) for name, column in levels.items()} for run in series_rows]
-        takes = zip(series_rows, labels, strict=True)
-        curves = [NamedSeries((str(run[0]),), self.rows.take(run), shares, {}) for run, shares in takes]
-        there, forecasts = [], []
+        curves = []
+        for run in series_rows:
+            labels = {name: str(column[run[0]]) for name, column in levels.items()}
+            curves.append(NamedSeries((str(run[0]),), self.rows.take(run), labels, {}))
+        configurations, forecasts = [], []
         for run, curve, shared in zip(series_rows, curves, shared_by(curves), strict=False):
-            there.append(self._beyond(int(run[-1]), float(workers[rows].max())))
-            columns = {name: there[-1][name] for name in self.rows.columns}
+            beyond = self._beyond(int(run[-1]), float(workers[rows].max()))
+            columns = {name: beyond[name] for name in self.rows.columns}
             target = replace(self.rows, columns=columns, logarithms=np.zeros(len(FORECAST_MULTIPLES)))
             central, lower, upper = forecast_of(weighed(shared.beside(curve.series), shared.cluster), target).interval()
+            configurations.append(beyond)
             forecasts.append((np.log(central), (np.log(upper / lower) / (2.0 * NORMAL)) ** 2))
-        columns = {name: np.concatenate([shares[name] for shares in there]) for name in there[0]}
+        columns = {name: np.concatenate([of[name] for of in configurations]) for name in configurations[0]}
         return Anchors(columns, *(np.concatenate(values) for values in zip(*forecasts, strict=True)))
 
     def _beyond(self, row: int, largest: float) -> dict[str, AnyArray]:
@@ -95,6 +97,6 @@ def growth_of(table: Table, noise: float) -> FactorSeries | None:
     )
     if not all(np.all(rows.values(work.formula) > 0.0) for work in works):
         return None
-    grown = [f.name for f in (*scaled, global_batch) if f is not None]
-    parting = [f.name for f in table.factors if f not in machine_factors and f.name not in grown]
-    return FactorSeries(table, rows, tuple(grown), number_rows(table.frame, parting))
+    scaled_names = [f.name for f in (*scaled, global_batch) if f is not None]
+    factors_of_series = [f.name for f in table.factors if f not in machine_factors and f.name not in scaled_names]
+    return FactorSeries(table, rows, tuple(scaled_names), number_rows(table.frame, factors_of_series))

@@ -292,13 +292,13 @@ class Mean(Struct, frozen=True, eq=False):
         """
         forms = self._forms(basis, one_at_a_time)
         fits = [form.without_traces(form.fitted(y), y) for form in forms]
-        used = [np.append(fit.columns > 0.0, form.deviation > 0.0) for form, fit in zip(forms, fits, strict=True)]
-        ranks = np.array([constants.sum() for constants in used]) + basis.levels.shape[1]
+        is_used = [np.append(fit.columns > 0.0, form.deviation > 0.0) for form, fit in zip(forms, fits, strict=True)]
+        ranks = np.array([constants.sum() for constants in is_used]) + basis.levels.shape[1]
         squares = np.array([np.sum((y - form.log_sum(fit)) ** 2) for form, fit in zip(forms, fits, strict=True)])
         freedom = np.maximum(len(y) - ranks, LEAST_FREEDOM * len(y))
         best = int(np.argmin(squares / freedom))
         variance = float(squares[best] / freedom[best])
-        slopes = np.hstack([forms[best].slopes(fits[best])[:, used[best]], basis.levels])
+        slopes = np.hstack([forms[best].slopes(fits[best])[:, is_used[best]], basis.levels])
         residual, sd = y - forms[best].log_sum(fits[best]), float(np.sqrt(variance))
         form_sd = min(deviation(residual, slopes, places), sd)
         # A quarter of the logarithm: errors of a form are no independent errors of rows.
@@ -308,13 +308,13 @@ class Mean(Struct, frozen=True, eq=False):
         shares[shares < LEAST_FORM * shares.max()] = 0.0
         # Errors of noise and of the form, wider where few residuals show their standard deviation.
         generator, root = np.random.default_rng([CONTENT_SEED, 4]), features(places)
-        normal = [generator.standard_normal((TERM_DRAWS, n)) for n in (len(y), root.shape[1], len(self.powers))]
-        errors = np.sqrt(max(variance - form_sd**2, 0.0)) * normal[0] + form_sd * normal[1] @ root.T
+        normals = [generator.standard_normal((TERM_DRAWS, n)) for n in (len(y), root.shape[1], len(self.powers))]
+        errors = np.sqrt(max(variance - form_sd**2, 0.0)) * normals[0] + form_sd * normals[1] @ root.T
         errors = student_widening(freedom[best]) * errors
         form_of_draw = np.searchsorted(np.cumsum(shares / shares.sum()), (np.arange(TERM_DRAWS) + 0.5) / TERM_DRAWS)
         draws = []
-        for place, error, moved in zip(form_of_draw.tolist(), errors, normal[2], strict=True):
-            centre = np.clip(forms[place].centre + forms[place].deviation * moved, *POWER_BOUNDS)
+        for place, error, deviations in zip(form_of_draw.tolist(), errors, normals[2], strict=True):
+            centre = np.clip(forms[place].centre + forms[place].deviation * deviations, *POWER_BOUNDS)
             fit = replace(forms[place], centre=centre, variance=variance).fitted(y + error, fits[place])
             draws.append(self._with_constant(fit, forms[place]))
         best = int(np.argmax(shares))
@@ -348,23 +348,24 @@ class Mean(Struct, frozen=True, eq=False):
         if is_product.any():
             left_out += [is_product, ~is_product & ~is_constant, *([~is_product] if one_at_a_time else [])]
         at_one = np.array([place for _, place, _ in self.growths], int)
-        return [replace(s, at_one=s.at_one * ~out[at_one]).without(out) for out in left_out for s in growths]
+        return [replace(s, at_one=s.at_one * ~drop[at_one]).without(drop) for drop in left_out for s in growths]
 
     def basis(self, table: Mapping[str, AnyArray]) -> SumBasis:
         """Return the columns of the sum at the rows of a table."""
-        rows, ones = len(next(iter(table.values()))), {name: 1.0 for name, _ in self.powers}
+        rows, unit_powers = len(next(iter(table.values()))), {name: 1.0 for name, _ in self.powers}
         with np.errstate(all="ignore"):
-            columns = np.column_stack([values_of(node, {**table, **ones}) for node in self.nodes])
+            columns = np.column_stack([values_of(node, {**table, **unit_powers}) for node in self.nodes])
             logarithms = [np.log(values_of(node, table)) for _, node in self.powers]
         levels = np.array([table[f.name] == level for f, level in self.levels], float).reshape(-1, rows).T
         ridge = np.where(self.growing, SUM_RIDGE * GROWING_RIDGE, TERM_RIDGE if self.kind == "terms" else SUM_RIDGE)
         names = [names_in(node) for node in self.nodes]
-        raised = np.array([[power in read for read in names] for power in ones], float).reshape(-1, len(names))
+        is_raised = np.array([[power in read for read in names] for power in unit_powers], float)
+        is_raised = is_raised.reshape(-1, len(names))
         # The power of a count is held at first: it has functions enough.
-        deviation = np.array([POWER_DEVIATION * name.startswith("p_") for name in ones])
-        powers = np.array(logarithms).reshape(-1, rows).T, raised, np.ones(len(ones)), deviation
+        deviation = np.array([POWER_DEVIATION * name.startswith("p_") for name in unit_powers])
+        powers = np.array(logarithms).reshape(-1, rows).T, is_raised, np.ones(len(unit_powers)), deviation
         growth, at_one, growth_powers = np.array(self.growths, int).reshape(-1, 3).T
-        growths = growth, growth_powers, columns[:, at_one], raised[:, at_one]
+        growths = growth, growth_powers, columns[:, at_one], is_raised[:, at_one]
         return SumBasis(columns, ridge, levels, *powers, *growths)
 
     def expression(
@@ -374,9 +375,9 @@ class Mean(Struct, frozen=True, eq=False):
 
         What one worker has of a growing term and of its constant no run shows: every other draw counts it to either.
         """
-        coefficients = [self.plainest(c, place % 2 == 0) for place, c in enumerate((constants, *draws))]
-        above = np.any([c.columns > 0.0 for c in coefficients], axis=0)
-        used = np.flatnonzero(above).tolist()
+        coefficients = [self.plainest(drawn, number % 2 == 0) for number, drawn in enumerate((constants, *draws))]
+        is_used = np.any([drawn.columns > 0.0 for drawn in coefficients], axis=0)
+        used = np.flatnonzero(is_used).tolist()
         # The columns with φ·(nᵖ − 1) for growth, and behind them φ·nᵖ (`plainest`).
         nodes = [*self.nodes, *(self.nodes[growth] for growth, _, _ in self.growths)]
         labels = [*self.names, *(self.names[growth] for growth, _, _ in self.growths)]
@@ -389,16 +390,18 @@ class Mean(Struct, frozen=True, eq=False):
         ]
         factor = [call("exp", chain("add", effects))] if effects else []
         amounts, terms = list[Constant](), dict[str, list[Node]]()
-        for j in used:
-            amounts.append(coefficient(unused_name(f"a_{_identifier(labels[j])}", columns | {a.name for a in amounts})))
-            phi = [] if nodes[j] == Number(1.0) else [nodes[j]]
-            terms.setdefault(labels[j], []).append(chain("multiply", [Name(amounts[-1].name), *phi, *factor]))
-        named = tuple(Term(name, chain("add", nodes)) for name, nodes in terms.items())
-        read = {name for j in used for name in names_in(nodes[j])}
-        raised = [k for k, (name, _) in enumerate(self.powers) if name in read]
-        powers = [exponent(self.powers[k][0], *POWER_BOUNDS, 1.0) for k in raised]
-        expression = Expression(self.family or self.kind, named, (*amounts, *levels, *powers))
-        central_values, *stacked = [np.concatenate([c.columns[used], c.levels, c.powers[raised]]) for c in coefficients]
+        for place in used:
+            taken_names = columns | {amount.name for amount in amounts}
+            amounts.append(coefficient(unused_name(f"a_{_identifier(labels[place])}", taken_names)))
+            phi = [] if nodes[place] == Number(1.0) else [nodes[place]]
+            terms.setdefault(labels[place], []).append(chain("multiply", [Name(amounts[-1].name), *phi, *factor]))
+        written_terms = tuple(Term(name, chain("add", nodes)) for name, nodes in terms.items())
+        names_read = {name for place in used for name in names_in(nodes[place])}
+        powers_read = [place for place, (name, _) in enumerate(self.powers) if name in names_read]
+        powers = [exponent(self.powers[place][0], *POWER_BOUNDS, 1.0) for place in powers_read]
+        expression = Expression(self.family or self.kind, written_terms, (*amounts, *levels, *powers))
+        values = [np.concatenate([d.columns[used], d.levels, d.powers[powers_read]]) for d in coefficients]
+        central_values, *stacked = values
         return expression, len(used), central_values, np.array(stacked or [central_values])
 
 
@@ -422,21 +425,21 @@ def terms_of(table: Table) -> Mean | None:
     physics = _physics(table)
     if physics:
         return physics[0]
-    plain = _sum("terms", "terms", ("1/{}", "1 - 1/{}", "{}"), table, ())
+    reference = _sum("terms", "terms", ("1/{}", "1 - 1/{}", "{}"), table, ())
     levels = [(f, level) for f in table.categorical if f.distinct > 1 for level in f.levels]
-    count = len(plain.names)
+    count = len(reference.names)
     if count < 2 or count * (1 + len(levels)) > MOST_COLUMNS:
         return None
     # All columns once for the reference and once for each level, those of a copy `shift` places behind.
     shifts = range(0, count * (1 + len(levels)), count)
-    of_levels = [call("multiply", node, at_level(*level)) for level in levels for node in plain.nodes]
+    of_levels = [call("multiply", node, at_level(*level)) for level in levels for node in reference.nodes]
     return replace(
-        plain,
-        names=plain.names * len(shifts),
-        nodes=(*plain.nodes, *of_levels),
-        growing=plain.growing * len(shifts),
-        complements=tuple((a + shift, b + shift, c + shift) for shift in shifts for a, b, c in plain.complements),
-        growths=tuple((a + shift, b + shift, power) for shift in shifts for a, b, power in plain.growths),
+        reference,
+        names=reference.names * len(shifts),
+        nodes=(*reference.nodes, *of_levels),
+        growing=reference.growing * len(shifts),
+        complements=tuple((a + shift, b + shift, c + shift) for shift in shifts for a, b, c in reference.complements),
+        growths=tuple((a + shift, b + shift, power) for shift in shifts for a, b, power in reference.growths),
     )
 
 
@@ -472,37 +475,37 @@ def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: 
     """Return a sum of a constant and of products of sizes and of functions of counts; those of `terms` have powers."""
     factors = [f for f in table.numeric if f.distinct > 1 and f.lower >= 0.0]
     choices, powers, power_of = [_choices(f, functions) for f in factors], list[tuple[str, Node]](), dict[str, int]()
-    for of_factor, factor in zip(choices, factors, strict=True) if kind == "terms" else ():
+    for functions_of, factor in zip(choices, factors, strict=True) if kind == "terms" else ():
         if factor.distinct >= VALUES_OF_A_POWER:
             # The last function, x or n, is raised: to p_x of a size, to q_n of a count.
-            prefix, (function, node, way) = "p" if len(of_factor) == 1 else "q", of_factor[-1]
+            prefix, (function, node, growth) = "p" if len(functions_of) == 1 else "q", functions_of[-1]
             name = unused_name(f"{prefix}_{factor.name}", {f.name for f in table.factors})
             power_of[function] = len(powers)
             powers.append((name, node))
-            of_factor[-1] = function, call("power", node, Name(name)), way
+            functions_of[-1] = function, call("power", node, Name(name)), growth
     products = list(islice(_products(choices), MOST_COLUMNS - 1))
     if kind != "terms" and one_at_a_time(table):
         # Other products of two factors would be a share of several forms; the process about a constant multiplies.
-        products = [chosen for chosen in products if _of_one_form(kind, [way for _, _, way in chosen])]
-    named = [[function for function, _, _ in chosen] for chosen in products]
-    counts = {function for of_factor in choices for function, _, way in of_factor if way == "grows"}
+        products = [chosen for chosen in products if _of_one_form(kind, [growth for _, _, growth in chosen])]
+    function_names = [[function for function, _, _ in chosen] for chosen in products]
+    counts = {function for functions_of in choices for function, _, growth in functions_of if growth == "grows"}
     #: The place of each product among the columns, by its functions; the constant has none.
-    place = {frozenset[str](): 0} | {frozenset(names): 1 + j for j, names in enumerate(named)}
+    place_of = {frozenset[str](): 0} | {frozenset(names): 1 + column for column, names in enumerate(function_names)}
     complements, growths = [], []
-    for chosen, j in place.items():
+    for chosen, column in place_of.items():
         for function in chosen:
-            without = chosen - {function}
-            if kind == "terms" and function in counts and without in place:
-                growths.append((j, place[without], power_of.get(function, -1)))
-            falling = without | {function.removeprefix("1 - ")}
-            if function.startswith("1 - 1/") and falling in place and without in place:
-                complements.append((place[falling], j, place[without]))
+            remaining = chosen - {function}
+            if kind == "terms" and function in counts and remaining in place_of:
+                growths.append((column, place_of[remaining], power_of.get(function, -1)))
+            falling = remaining | {function.removeprefix("1 - ")}
+            if function.startswith("1 - 1/") and falling in place_of and remaining in place_of:
+                complements.append((place_of[falling], column, place_of[remaining]))
     return Mean(
         kind,
         label,
-        ("constant", *map(_term_name, named)),
+        ("constant", *map(_term_name, function_names)),
         (Number(1.0), *(chain("multiply", [node for _, node, _ in chosen]) for chosen in products)),
-        (False, *(kind == "sum" and any(way == "grows" for _, _, way in chosen) for chosen in products)),
+        (False, *(kind == "sum" and any(growth == "grows" for _, _, growth in chosen) for chosen in products)),
         levels,
         complements=tuple(complements),
         powers=tuple(powers),

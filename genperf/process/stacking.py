@@ -126,17 +126,18 @@ def predict_held_out(
     candidates: Sequence[StackCandidate], splits: Sequence[Split], growth: FactorSeries | None = None
 ) -> HeldOut:
     """Predict the test rows of some splits by every member; with growth where they go beyond a count."""
-    answers: list[list[tuple[Array, Array]]] = []
+    means, sds = list[Array](), list[Array]()
     for split in splits:
         anchors = None if growth is None else growth.anchors(split[0], MOST_LOOKED_BACK)
-        answers.append([c.held_out(split, None) for c in candidates if c.anchors is None])
-        for c in candidates[len(answers[-1]) :]:
+        answers = [candidate.held_out(split, None) for candidate in candidates if candidate.anchors is None]
+        for candidate in candidates[len(answers) :]:
             # Without forecasts it is the process of the first.
-            answers[-1].append(answers[-1][0] if anchors is None else c.held_out(split, anchors))
-    mean, sd = (np.vstack([np.column_stack([a[k] for a in of_split]) for of_split in answers]) for k in (0, 1))
+            answers.append(answers[0] if anchors is None else candidate.held_out(split, anchors))
+        means.append(np.column_stack([mean for mean, _ in answers]))
+        sds.append(np.column_stack([sd for _, sd in answers]))
     rows = np.concatenate([test for _, test in splits])
     split_rows = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
-    return HeldOut(rows, candidates[0].y[rows], mean, sd, split_rows)
+    return HeldOut(rows, candidates[0].y[rows], np.vstack(means), np.vstack(sds), split_rows)
 
 
 def weights_of(held_out: Sequence[HeldOut], part_weights: Sequence[float], prior: Array) -> Array:
@@ -231,24 +232,24 @@ class Members(Struct, frozen=True, eq=False):
 def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
     """Look back along each factor: weigh the members beyond it, and show how the pool predicts its largest count."""
     table, nodes = fitted.table, fitted.table.panel.nodes
-    several = np.zeros(len(table), bool) if nodes is None else several_nodes(table.columns[nodes.name])
+    over_nodes = np.zeros(len(table), bool) if nodes is None else several_nodes(table.columns[nodes.name])
     for factor, values in _looked_along(table).items():
         cuts = list(cuts_of(values))
         if not cuts:
             continue
         grows = fitted.growth is not None and fitted.growth.along(parse(factor).names)
         back = predict_held_out(fitted.candidates, cuts, fitted.growth if grows else None)
-        alike = within_measured_nodes(back, cuts, several)
+        comparable = within_measured_nodes(back, cuts, over_nodes)
         # All look-backs count as one, and the rows of the folds as one more.
-        look_backs = len(np.unique(alike.part))
-        omega = [1.0 / look_backs, len(alike.rows) / look_backs / len(fitted.folds.rows)]
-        weights = fitted.weights if fitted.apart else weights_of([alike, fitted.folds], omega, fitted.pseudo)
-        shrunk = PSEUDO_LOOK_BACKS * max(fitted.width, LEAST_BEYOND)
-        width = (len(cuts) * alike.width(weights, BEYOND_QUANTILE) + shrunk) / (len(cuts) + PSEUDO_LOOK_BACKS)
-        common, ordered = common_error(back, weights, table), tuple(weights[fitted.order].tolist())
+        look_backs = len(np.unique(comparable.part))
+        omega = [1.0 / look_backs, len(comparable.rows) / look_backs / len(fitted.folds.rows)]
+        weights = fitted.weights if fitted.apart else weights_of([comparable, fitted.folds], omega, fitted.pseudo)
+        prior_width = PSEUDO_LOOK_BACKS * max(fitted.width, LEAST_BEYOND)
+        width = (len(cuts) * comparable.width(weights, BEYOND_QUANTILE) + prior_width) / (len(cuts) + PSEUDO_LOOK_BACKS)
+        common, ordered_weights = common_error(back, weights, table), tuple(weights[fitted.order].tolist())
         counts = [f.name for f in table.numeric if quote_name(f.name) == factor and f.role == "extrinsic"]
         evidence = _evidence(back, weights, table, counts[0]) if counts else None
-        yield Beyond(factor, float(values.max()), ordered, width, common), evidence
+        yield Beyond(factor, float(values.max()), ordered_weights, width, common), evidence
 
 
 def _looked_along(table: Table) -> dict[str, Array]:

@@ -27,29 +27,33 @@ if TYPE_CHECKING:
 
 
 def read_as(source: Source, schema: Schema, unit: str | None = None, **further_roles: str) -> Table:
-    """Read further runs with the roles that their columns have in a model, and in its unit where no other is named."""
+    """Read further runs as a model's table was read: with the roles of its columns, and in its unit.
+
+    Columns may be spelled otherwise, `gpus` for `GPUs`, and what was measured may be in another unit, `step_ms`.
+    """
     from genperf.panel.options import further_of
     from genperf.panel.read import recognised
 
-    reading, lets = dict(schema.reading), dict(schema.derived)
-    lets |= dict(text.split("=", 1) for option, text in schema.reading if option == "let")
+    reading, formulas = dict(schema.reading), dict(schema.derived)
+    formulas |= dict(text.split("=", 1) for option, text in schema.reading if option == "let")
     # `gpus` of a model of `GPUs` is the same column.
-    spelt = {plain_name(name): name for name in source.columns}
+    spelling = {plain_name(name): name for name in source.columns}
     lacking = {*schema.group, *(factor.name for factor in schema.factors)} - {*source.columns}
-    source = source.renamed({spelt[plain]: name for name in lacking if (plain := plain_name(name)) in spelt})
+    source = source.renamed({spelling[plain]: name for name in lacking if (plain := plain_name(name)) in spelling})
     measured = schema.target.throughput or schema.target.column
-    near = None if measured in {*source.columns, *lets} else in_another_unit(measured, source.columns)
-    if near is not None and header_of(near).kind == "time":
+    other_unit = None if measured in {*source.columns, *formulas} else in_another_unit(measured, source.columns)
+    if other_unit is not None and header_of(other_unit).kind == "time":
         # `step_ms` of a model of `step_s`: named as in the model, and read in its own unit.
-        source, unit = source.renamed({near: measured}), unit or header_of(near).unit
-    elif near is not None:
-        lets[measured] = f"`{near}`*{DURATIONS[header_of(measured).unit] / DURATIONS[header_of(near).unit]}"
+        source, unit = source.renamed({other_unit: measured}), unit or header_of(other_unit).unit
+    elif other_unit is not None:
+        factor = DURATIONS[header_of(measured).unit] / DURATIONS[header_of(other_unit).unit]
+        formulas[measured] = f"`{other_unit}`*{factor}"
     roles: dict[str, Any] = {**roles_of(schema), "work": schema.target.work, "unit": unit or reading.get("unit")}
     roles |= {"where": reading.get("where"), "skip_bad_rows": "skip-bad-rows" in reading}
     roles |= {option: reading[option] for option in ("weight", "repeat") if reading.get(option) in source.columns}
     also = [text for option, text in schema.reading if option == "also"]
     roles["also"] = [text for text in also if {m.column for m in further_of(text).values()} <= {*source.columns}]
-    roles["let"] = {name: text for name, text in lets.items() if name not in source.columns}
+    roles["let"] = {name: text for name, text in formulas.items() if name not in source.columns}
     roles |= further_roles
     try:
         return recognised(source, roles, schema.mapping).table()

@@ -201,18 +201,18 @@ def record_of(result: FitResult) -> layout.ModelRecord:
         levels_text = ", ".join(f"{name}={levels[0]}" for name, levels in result.schema.substituted.items())
         raise ModelError(f"a model that answers for {levels_text} is not written", hint="write the fitted model")
     discrepancies = discrepancies_of(result.members)
-    places = {id(d): k for k, d in enumerate(discrepancies)}
+    place_of = {id(discrepancy): name for name, discrepancy in enumerate(discrepancies)}
     # What a discrepancy has as the one before it is left out.
     records: list[layout.DiscrepancyRecord] = []
-    before: dict[str, Any] = {}
+    previous: dict[str, Any] = {}
     for fields in map(msgspec.structs.asdict, discrepancies):
-        alike = {name for name in SHARED if before and _text(fields[name]) == _text(before[name])}
-        records.append(layout.DiscrepancyRecord(**{k: v for k, v in fields.items() if k not in alike}))
-        before = fields
+        as_before = {name for name in SHARED if previous and _text(fields[name]) == _text(previous[name])}
+        records.append(layout.DiscrepancyRecord(**{k: v for k, v in fields.items() if k not in as_before}))
+        previous = fields
     return layout.ModelRecord(
         **{name: getattr(result, name) for name in OF_RESULT if name != "schema"},
         schema=msgspec.structs.replace(result.schema, legend=None),
-        members=tuple(_member_record(m, places.get(id(m.discrepancy))) for m in result.members),
+        members=tuple(_member_record(m, place_of.get(id(m.discrepancy))) for m in result.members),
         metrics={name: value for name, value in result.metrics.items() if math.isfinite(value)},
         discrepancies=tuple(records),
         stack=stack_of(result.members),

@@ -424,30 +424,33 @@ class GroupedResult(Result):
         self, source: Source, interval: float, band: Band, fill: bool, refused: list[str] | None
     ) -> dict[str, Cells]:
         """Predict each row by the model of its group; a row that lacks a group column, for every group that fits it."""
-        groups = {g: labels(source.columns[g]) for g in self.group if g in source.columns}
+        groups = {column: labels(source.columns[column]) for column in self.group if column in source.columns}
         left_open = len(groups) < len(self.group)
         if left_open:
             source, groups = self._for_every_group(source, groups)
         rows = rows_by_group(groups, len(source.lines))
-        every = {key: attempted(predict, self[key], source.take(r), interval, band, fill) for key, r in rows.items()}
-        failures = {key: error for key, error in every.items() if isinstance(error, GenperfError)}
-        if failures and (refused is None or not left_open or len(failures) == len(every)):
+        attempts = {
+            key: attempted(predict, self[key], source.take(of), interval, band, fill) for key, of in rows.items()
+        }
+        failures = {key: error for key, error in attempts.items() if isinstance(error, GenperfError)}
+        if failures and (refused is None or not left_open or len(failures) == len(attempts)):
             raise next(iter(failures.values()))
         if refused is not None:
             refused += [f"{', '.join(key)} is not predicted: {error.message}" for key, error in failures.items()]
-        predictions = [of_group for of_group in every.values() if not isinstance(of_group, GenperfError)]
-        places = np.concatenate([rows[key] for key in every if key not in failures])
+        predictions = [prediction for prediction in attempts.values() if not isinstance(prediction, GenperfError)]
+        source_rows = np.concatenate([rows[key] for key in attempts if key not in failures])
         if failures:
-            predicted_rows = np.sort(places)
-            groups = {g: cells[predicted_rows] for g, cells in groups.items()}
+            predicted_rows = np.sort(source_rows)
+            groups = {column: cells[predicted_rows] for column, cells in groups.items()}
             source = source.take(predicted_rows)
         # A further quantity is missing in a group without it. The work of a step, which may follow from the factors in
         # some groups alone, is shown where all have it.
         further = dict.fromkeys(name for fit in self.results.values() for name in fit.further_names)
-        for of_group in predictions:
-            of_group.update({name: np.full(len(of_group["lower"]), np.nan) for name in further if name not in of_group})
-        shared = [name for name in predictions[0] if all(name in of_group for of_group in predictions)]
-        to_source_order = np.argsort(places)
+        for prediction in predictions:
+            missing = [name for name in further if name not in prediction]
+            prediction.update({name: np.full(len(prediction["lower"]), np.nan) for name in missing})
+        shared = [name for name in predictions[0] if all(name in prediction for prediction in predictions)]
+        to_source_order = np.argsort(source_rows)
         joined = {name: np.concatenate([p[name] for p in predictions])[to_source_order] for name in shared}
         predicted_names = dict.fromkeys(name for fit in self.results.values() for name in fit.predicted_names)
         columns = _beside(source, joined, predicted_names)
@@ -455,17 +458,17 @@ class GroupedResult(Result):
 
     def _for_every_group(self, source: Source, levels: Mapping[str, Objects]) -> tuple[Source, dict[str, Objects]]:
         """Return each row once for every group that has its levels of some group columns, with all of its levels."""
-        pairs = [
-            (key, row)
-            for key in (dict(zip(self.group, key, strict=True)) for key in self.results)
-            for row in range(len(source.lines))
-            if all(key[g] == cells[row] for g, cells in levels.items())
-        ]
+        pairs: list[tuple[dict[str, str], int]] = []
+        for key in self.results:
+            group = dict(zip(self.group, key, strict=True))
+            fitting = [cells == group[column] for column, cells in levels.items()]
+            rows = np.flatnonzero(np.all(fitting, axis=0)) if fitting else np.arange(len(source.lines))
+            pairs += [(group, row) for row in rows.tolist()]
         if not pairs:
-            named = ", ".join(f"{g}={cells[0]}" for g, cells in levels.items())
-            some = "; ".join(", ".join(key) for key in list(self.results)[:LISTED])
-            raise TableError(f"no group has {named}", hint=f"the groups are {some}")
-        groups = {g: np.array([key[g] for key, _ in pairs], dtype=object) for g in self.group}
+            levels_text = ", ".join(f"{column}={cells[0]}" for column, cells in levels.items())
+            examples = "; ".join(", ".join(key) for key in list(self.results)[:LISTED])
+            raise TableError(f"no group has {levels_text}", hint=f"the groups are {examples}")
+        groups = {column: np.array([key[column] for key, _ in pairs], dtype=object) for column in self.group}
         return source.take(np.array([row for _, row in pairs])), groups
 
     def __repr__(self) -> str:

@@ -168,15 +168,15 @@ def of_record(record: ModelRecord, discrepancies: Sequence[Discrepancy]) -> _Rul
     yield not has_weight, "members.weight: the weights do not add up to a share above zero"
     for member in record.members:
         yield from _of_member(member, schema, discrepancies)
-    unknown_factors = {beside.factor for beside in record.evidence} - {f.name for f in schema.factors}
+    unknown_factors = {look_back.factor for look_back in record.evidence} - {f.name for f in schema.factors}
     yield unknown_factors, "evidence.factor: it was not measured"
     if record.stack is not None:
         yield from _of_stack(record.stack, len(record.members), schema.factors)
     if record.feasibility is not None:
         yield from _of_feasibility(record.feasibility, schema.factors)
-    kinds = [(f.name, f.numeric) for f in schema.factors]
-    further_kinds = ([(f.name, f.numeric) for f in beside.schema.factors] for beside in record.further.values())
-    yield any(k != kinds for k in further_kinds), "further: its factors are not those of the table"
+    factor_kinds = [(f.name, f.numeric) for f in schema.factors]
+    kinds_of_further = ([(f.name, f.numeric) for f in other.schema.factors] for other in record.further.values())
+    yield any(kinds != factor_kinds for kinds in kinds_of_further), "further: its factors are not those of the table"
 
 
 def of_groups(file: File) -> _Rules:
