@@ -241,38 +241,49 @@ def _with_one_header(records: Sequence[Record]) -> list[Record]:
 
 
 def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None:
-    """Return of tables side by side in a sheet the one with most columns of numbers, and how many there are."""
+    """Return, of tables side by side in a sheet, the one with most columns of numbers, and how many there are.
+
+    Empty columns part them: `gpus,s,,gpus,s`; below, another may begin with a header. None where no two headers beside
+    each other share two names, or a count.
+    """
     width = max((len(row) for _, row in records), default=0)
     rows = [(line, [*row, *[""] * (width - len(row))]) for line, row in records]
-    used = [any(row[k] for _, row in rows) for k in range(width)]
-    starts = [k for k in range(width) if used[k] and not (k and used[k - 1])]
-    spans = [(k, next((end for end in range(k, width) if not used[end]), width)) for k in starts]
-    beside = [[{cell for cell in row[a:b] if cell and not _is_number(cell)} for a, b in spans] for _, row in rows]
-    shared = [left & right for names in beside for left, right in itertools.combinations(names, 2)]
-    # Alike are headers of two names, or a count.
+    spans = _spans([any(row[k] for _, row in rows) for k in range(width)])
+    shared: list[set[str]] = []
+    for _, row in rows:
+        names = [{cell for cell in row[start:end] if cell and not _is_number(cell)} for start, end in spans]
+        shared += [left & right for left, right in itertools.combinations(names, 2)]
     if not any(len(names) > 1 or any(meant_by(name) in LEVELS for name in names) for names in shared):
         return None
     tables: list[list[Record]] = []
-    for a, b in spans:
-        begun, above = False, len(tables)
-        for line, row in ((line, row[a:b]) for line, row in rows):
-            named = sum(map(bool, row)) > 1 and not any(map(_is_number, row))
-            if named and begun:
+    for start, end in spans:
+        below_header, has_table = False, False
+        for line, row in rows:
+            cells = row[start:end]
+            is_filled = sum(map(bool, cells)) > 1
+            is_header = is_filled and not any(map(_is_number, cells))
+            if is_header and below_header:
                 # A header of two lines: the lower one is more exact.
                 line, upper = tables[-1].pop()
-                row = [below or above for above, below in zip(upper, row, strict=True)]
-            if named:
-                tables += [] if begun else [[]]
-                tables[-1].append((line, row))
-            elif len(tables) > above and sum(map(bool, row)) > 1:
-                tables[-1].append((line, row))
-            begun = named
+                cells = [below or above for above, below in zip(upper, cells, strict=True)]
+            elif is_header:
+                tables.append([])
+                has_table = True
+            if has_table and is_filled:
+                tables[-1].append((line, cells))
+            below_header = is_header
 
-    def numbers(table: list[Record]) -> int:
+    def columns_of_numbers(table: list[Record]) -> int:
         return sum(all(_is_number(row[k]) for _, row in table[1:]) for k in range(len(table[0][1])))
 
     complete = [table for table in tables if len(table) > 1]
-    return (max(complete, key=numbers), len(complete)) if complete else None
+    return (max(complete, key=columns_of_numbers), len(complete)) if complete else None
+
+
+def _spans(used: Sequence[bool]) -> list[tuple[int, int]]:
+    """Return where the used places begin and end: `[True, True, False, True]` → `[(0, 2), (3, 4)]`."""
+    starts = [k for k, is_used in enumerate(used) if is_used and not (k and used[k - 1])]
+    return [(k, next((end for end in range(k, len(used)) if not used[end]), len(used))) for k in starts]
 
 
 def _tables(records: Sequence[Record], drawn: str) -> list[Titled]:
@@ -431,13 +442,16 @@ def keyed_lines(text: str) -> str | None:
     """
     lines = text.splitlines() if len(text) < HEAD_BYTES else []
     rows = {k: row for k, line in enumerate(lines) if len(row := re.split(r":?\s{2,}|\t+|:\s", line.strip())) > 3}
+    # A name, then numbers alone.
     keyed = {k: row for k, row in rows.items() if parts_of(row[0]) is None and None not in map(parts_of, row[1:])}
-    heads = [k for k, row in keyed.items() if meant_by(row[0]) in LEVELS and all(map(str.isdecimal, row[1:]))]
-    alike = {k: row for k, row in keyed.items() if heads and len(row) == len(keyed[heads[0]])}
-    if len(heads) != 1 or heads[0] == 0 or len(alike) < 2 or not any(header_of(row[0]).kind for row in alike.values()):
+    counts = [k for k, row in keyed.items() if meant_by(row[0]) in LEVELS and all(map(str.isdecimal, row[1:]))]
+    if len(counts) != 1 or counts[0] == 0:
         return None
-    order = sorted(alike, key=lambda k: k != heads[0])
-    return "\n".join(map("  ".join, zip(*(alike[k] for k in order), strict=True)))
+    of_runs = {k: row for k, row in keyed.items() if len(row) == len(keyed[counts[0]])}
+    if len(of_runs) < 2 or not any(header_of(row[0]).kind for row in of_runs.values()):
+        return None
+    order = sorted(of_runs, key=lambda k: k != counts[0])
+    return "\n".join(map("  ".join, zip(*(of_runs[k] for k in order), strict=True)))
 
 
 #: `------------ ---------- --------`: a rule over each column of a table in columns of fixed width.
@@ -477,11 +491,13 @@ def cut_table(text: str, above: int = 3) -> str | None:
     if not 3 <= len(lines) <= MOST_NAMES or width > MOST_NAMES or any(map(str.isdigit, lines[0])):
         return None
     used = [any(line[k : k + 1].strip() for line in lines) for k in range(width)]
-    starts = [k for k in range(width) if used[k] and not (k and used[k - 1])]
-    rows = [[line[a:b].strip() for a, b in zip(starts, [*starts[1:], width], strict=True)] for line in lines]
-    ends = [[_is_number(cell) for cell in row] for row in rows[2:]]
-    counted = any(meant_by(cell) in LEVELS or counts_cores(cell) for row in rows[:2] for cell in row)
-    if not (counted and all(map(any, ends)) and any(map(all, zip(*ends, strict=True)))):
+    starts = [start for start, _ in _spans(used)]
+    rows = [
+        [line[start:end].strip() for start, end in zip(starts, [*starts[1:], width], strict=True)] for line in lines
+    ]
+    is_number_cell = [[_is_number(cell) for cell in row] for row in rows[2:]]
+    has_count = any(meant_by(cell) in LEVELS or counts_cores(cell) for row in rows[:2] for cell in row)
+    if not (has_count and all(map(any, is_number_cell)) and any(map(all, zip(*is_number_cell, strict=True)))):
         return cut_table("\n".join(lines[1:]), above - 1) if above else None
     return "\n".join(map("\t".join, rows))
 
@@ -541,16 +557,17 @@ def _commented_header(text: str, first: Record, delimiter: str) -> tuple[list[Re
     if len(cells) < 2 or 2 * sum(parts_of(cell.strip().strip('"')) is not None for cell in cells) < len(cells):
         return [], []
     above = [*enumerate(itertools.islice(io.StringIO(text, newline=""), line - 1), 1)]
-    behind, unknown = 0, list[tuple[list[Record], list[Note]]]()
+    rows_behind, candidates = 0, list[tuple[list[Record], list[Note]]]()
     for place, comment in above[: -FIRST_ROWS - 1 : -1]:
         if (names := _names_in(comment, len(cells), delimiter)) is not None:
-            unknown += [([(place, names)], [step(f"{counted(behind, 'row')} behind '#' left out")] if behind else [])]
+            notes = [step(f"{counted(rows_behind, 'row')} behind '#' left out")] if rows_behind else []
+            candidates.append(([(place, names)], notes))
             if any(header_of(name).kind or canonical_of(name) for name in names):
-                return unknown[-1]
+                return candidates[-1]
         fields = _split(comment.lstrip("# \t"), delimiter)
-        behind += len(fields) == len(cells) and all(map(_is_number, fields))
+        rows_behind += len(fields) == len(cells) and all(map(_is_number, fields))
     # The nearest one; a title of as many words may stand between.
-    return unknown[0] if unknown else ([], [])
+    return candidates[0] if candidates else ([], [])
 
 
 def _under_comments(text: str, header: Record, records: Sequence[Record]) -> list[Record]:
@@ -577,11 +594,11 @@ def _names_in(comment: str, count: int, delimiter: str) -> list[str] | None:
         re.split(r"\s{2,}|\t+", body),
         body.split(),
     ):
-        plain = [re.split(r"\s{2,}|\t|\s+->", n.strip().strip('"'))[0].strip("# ") or n.strip() for n in names]
-        again = [plain[:k].count(n) + 1 for k, n in enumerate(plain)]
-        plain = [n if k == 1 else f"{n} {k}" for n, k in zip(plain, again, strict=True)]
-        if len(plain) == count and len(set(plain)) == count and all(plain) and not any(map(_is_number, plain)):
-            return plain
+        names = [re.split(r"\s{2,}|\t|\s+->", name.strip().strip('"'))[0].strip("# ") or name.strip() for name in names]
+        occurrences = [names[:number].count(name) + 1 for number, name in enumerate(names)]
+        names = [name if number == 1 else f"{name} {number}" for name, number in zip(names, occurrences, strict=True)]
+        if len(names) == count and len(set(names)) == count and all(names) and not any(map(_is_number, names)):
+            return names
     return None
 
 
@@ -871,7 +888,11 @@ def _after_blanks(text: str, at: int) -> int:
 
 
 def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
-    """Return the records that an array or an object holds, none where it holds none."""
+    """Return the records that an array or an object holds, none where it holds none.
+
+    They are an array, `[{…}, {…}]`; columns, `{"gpus": [1, 2], "s": [9, 5]}`; objects by name, `{"jax": {…}, "torch":
+    {…}}`; one of these inside an object, beside settings that all runs share; or else the object itself.
+    """
     if isinstance(value, list):
         return _rows_in(value)
     if not isinstance(value, dict) or not value:
@@ -879,41 +900,32 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     names, data = value.get("columns"), value.get("data")
     if isinstance(names, list) and isinstance(data, list) and all(isinstance(row, list) for row in data):
         return [dict(zip(map(str, names), row, strict=False)) for row in data]
-    plain = {key: item for key, item in value.items() if not isinstance(item, list | dict)}
+    scalars = {key: item for key, item in value.items() if not isinstance(item, list | dict)}
     arrays = {key: item for key, item in value.items() if isinstance(item, list)}
     objects = {key: item for key, item in value.items() if isinstance(item, dict)}
     by_name: list[dict[str, Any]] = []
-    places = [str(k) for k in range(len(next(iter(objects.values()), ())))]
-    if len(objects) == len(value) > 1 and places and all([*item] == places for item in objects.values()):
-        # Columns whose cells have the numbers of the rows, as pandas writes them.
-        cells = zip(*(item.values() for item in objects.values()), strict=True)
-        return [dict(zip(objects, row, strict=True)) for row in cells]
-    if len(objects) == len(value) > 1 and set.intersection(*map(set, objects.values())):
-        # Objects that share a key are records with their names.
-        called = _COUNT if all(map(str.isdecimal, objects)) else "name"
-        by_name = [{called: key, **item} for key, item in objects.items()]
+    if len(objects) == len(value) > 1:
+        places = [str(k) for k in range(len(next(iter(objects.values()))))]
+        if places and all([*item] == places for item in objects.values()):
+            # Columns whose cells have the numbers of the rows, as pandas writes them.
+            cells = zip(*(item.values() for item in objects.values()), strict=True)
+            return [dict(zip(objects, row, strict=True)) for row in cells]
+        if set.intersection(*map(set, objects.values())):
+            # Objects that share a key are records with their names.
+            name_key = _COUNT if all(map(str.isdecimal, objects)) else "name"
+            by_name = [{name_key: key, **item} for key, item in objects.items()]
     if by_name and all(re.search(r"\d", key) for key in objects):
         return by_name
     if (runs := max(filter(_are_runs, arrays.values()), key=len, default=None)) is not None:
         # The results beside a list of runs sum them up.
-        return [{**{key: item for key, item in plain.items() if not is_result(key)}, **row} for row in runs]
+        return [{**{key: item for key, item in scalars.items() if not is_result(key)}, **row} for row in runs]
     if any(map(is_result, _keys_of(value))):
         return [value]
-    # Beside an array of counts stand those of several programs.
-    beside = {f"{key} {name}": item for key, object_ in objects.items() for name, item in object_.items()}
-    if arrays and beside and all(isinstance(item, list) for item in beside.values()):
-        arrays |= beside
-    nested = any(isinstance(cell, list | dict) for item in arrays.values() for cell in item)
-    if len(arrays) > 1 and not nested and len(set(map(len, arrays.values()))) == 1:
-        return [dict(zip(arrays, row, strict=True)) | plain for row in zip(*arrays.values(), strict=True)]
-    fewest = 1 if len(arrays) == 1 else 2
-    listed = [rows for rows in arrays.values() if len(rows) >= fewest and all(isinstance(row, dict) for row in rows)]
-    if listed:
-        # The longest list has the runs; the others sum them up.
-        return [{**plain, **row} for row in max(listed, key=len)]
-    if by_name and not any(
-        isinstance(row[key], dict) for row in by_name for key in set.intersection(*map(set, by_name))
-    ):
+    records = _records_of_arrays(scalars, arrays, objects)
+    if records is not None:
+        return records
+    shared_keys = set.intersection(*map(set, by_name)) if by_name else set[str]()
+    if by_name and not any(isinstance(row[key], dict) for row in by_name for key in shared_keys):
         return by_name
     inside = {key: _records_in(item, depth + 1) for key, item in objects.items()} if depth < MAX_DEPTH else {}
     several = [(key, rows) for key, rows in inside.items() if len(rows) > 1]
@@ -922,8 +934,26 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     # Beside the runs stand the settings that they share.
     ((key, rows),) = several
     shared = {name: item for name, item in value.items() if name != key}
-    called = key if meant_by(key) is not None else _COUNT
-    return [{**shared, **{called if n == _COUNT else n: cell for n, cell in row.items()}} for row in rows]
+    count_key = key if meant_by(key) is not None else _COUNT
+    return [{**shared, **{count_key if n == _COUNT else n: cell for n, cell in row.items()}} for row in rows]
+
+
+def _records_of_arrays(
+    scalars: Mapping[str, Any], arrays: Mapping[str, list[Any]], objects: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]] | None:
+    """Return the rows of arrays of one length, or the longest array of records; None where an object has neither."""
+    columns = dict(arrays)
+    # Beside an array of counts stand those of several programs.
+    of_objects = {f"{key} {name}": item for key, object_ in objects.items() for name, item in object_.items()}
+    if arrays and of_objects and all(isinstance(item, list) for item in of_objects.values()):
+        columns |= of_objects
+    nested = any(isinstance(cell, list | dict) for item in columns.values() for cell in item)
+    if len(columns) > 1 and not nested and len(set(map(len, columns.values()))) == 1:
+        return [dict(zip(columns, row, strict=True)) | dict(scalars) for row in zip(*columns.values(), strict=True)]
+    fewest = 1 if len(columns) == 1 else 2
+    lists = [rows for rows in columns.values() if len(rows) >= fewest and all(isinstance(row, dict) for row in rows)]
+    # The longest list has the runs; the others sum them up.
+    return [{**scalars, **row} for row in max(lists, key=len)] if lists else None
 
 
 def _are_runs(rows: Sequence[Any]) -> bool:
@@ -978,36 +1008,44 @@ def _are_numbers(item: Any) -> bool:
 
 
 def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Counter[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the scalars of a record, and lists of devices, under their paths; other lists are counted."""
+    """Yield the scalars of a record, and lists of devices, under their paths; other lists are counted.
+
+    `{"memory": {"peak": 8}}` gives `("memory.peak", "8")`.
+    """
     codes = next((item for key, item in value.items() if key in words_of("log.exit_codes")), None)
     for key, item in value.items():
         path = f"{prefix}{' '.join(str(key).split())}"
         if isinstance(item, list) and isinstance(codes, list) and len(codes) == len(item):
             item = [cell for cell, code in zip(item, codes, strict=True) if code == 0]  # of a failed run nothing
-        if isinstance(item, Mapping) and key in words_of("log.machine"):
+        if isinstance(item, list):
+            facts = [_as_fact(cell) for cell in item if isinstance(cell, Mapping)]
+            is_devices = {*map(type, item)} == {int} and item == sorted({*item}) and item[-1] < 1000
+            if facts and len(facts) == len(item) and all(len(fact) == 1 for fact in facts):
+                # Settings as a list of names with their values.
+                settings = {name: setting for fact in facts for name, setting in fact.items()}
+                yield from _flattened(settings, prefix, depth + 1, left_out)
+            elif header_of(path).kind in ("time", "rate") and _are_numbers(item):
+                yield path, json.dumps(summary([float(number) for number in item])[0])
+            elif is_devices:
+                yield path, json.dumps(item)
+            else:
+                left_out[path] += 1
+        elif not isinstance(item, Mapping):
+            yield path, "" if item is None else item if isinstance(item, str) else json.dumps(item)
+        elif key in words_of("log.machine"):
             continue  # what there was, and not what was used
-        facts = [_as_fact(entry) for entry in item if isinstance(entry, Mapping)] if isinstance(item, list) else []
-        if facts and len(facts) == len(item) and all(len(fact) == 1 for fact in facts):
-            # Settings as a list of names with their values.
-            yield from _flattened({n: v for fact in facts for n, v in fact.items()}, prefix, depth + 1, left_out)
-        elif isinstance(item, Mapping) and isinstance(unit := item.get("unit"), str) and is_result("", unit):
+        elif isinstance(unit := item.get("unit"), str) and is_result("", unit):
             # A quantity with its unit: `{"value": 8.1, "std": 0.2, "unit": "s"}`.
-            numbers = {n: f"{cell} {unit}" for n, cell in item.items() if type(cell) in (int, float)}
+            numbers = {name: f"{cell} {unit}" for name, cell in item.items() if type(cell) in (int, float)}
             for name, cell in numbers.items():
                 yield path if name == "value" or len(numbers) == 1 else f"{path}.{name}", cell
-        elif isinstance(item, Mapping) and {n for n, cell in item.items() if cell not in (None, "")} == {"value"}:
+        elif {name for name, cell in item.items() if cell not in (None, "")} == {"value"}:
             # A setting with its description: `{"desc": null, "value": 8}`.
             yield from _flattened({key: item["value"]}, prefix, depth + 1, left_out)
-        elif isinstance(item, Mapping) and depth < MAX_DEPTH:
+        elif depth < MAX_DEPTH:
             yield from _flattened(item, f"{path}.", depth + 1, left_out)
-        elif header_of(path).kind in ("time", "rate") and _are_numbers(item):
-            yield path, json.dumps(summary([float(number) for number in item])[0])
-        elif isinstance(item, list | Mapping) and not (
-            {*map(type, item)} == {int} and item == sorted({*item}) and item[-1] < 1000
-        ):
-            left_out[path] += 1  # and no list of devices
         else:
-            yield path, "" if item is None else item if isinstance(item, str) else json.dumps(item)
+            left_out[path] += 1
 
 
 # --- a table in the source of a LaTeX document ------------------------------------------------------------------------
