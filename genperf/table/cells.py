@@ -409,48 +409,72 @@ def parsed_column(
     devices = _listed_devices(unique)
     if devices is not None:
         total = counted(sum(unique[text] for text in devices), "cell")
-        values, column_unit = devices, ""
-        steps: tuple[Note, ...] = (step(f"{total}: lists of '{name}' replaced by how many they name"),)
+        note = step(f"{total}: lists of '{name}' replaced by how many they name")
+        parsed: _Parsed | None = (devices, "", (note,))
     else:
-        parts_by_text = {text: taken for text in unique if (taken := parts_of(text)) is not None}
-        medians = {t: value for t in odd if not t.isdecimal() and (value := median_of(t)) is not None}
-        # `Two` in a column of GPUs.
-        in_letters = {t: _DIGITS[t.lower()] for t in odd if t.lower() in _DIGITS} if meant_by(name) in LEVELS else {}
-        seconds = zip(odd, seconds_of(odd), strict=True)
-        # A clock with a part of a second is no time of day.
-        durations = {t: v for t, v in seconds if not isinstance(v, str) and (":" not in t or re.search(r"\.\d", t))}
-        durations |= _clock_of(name, odd)
         numbers = sum(bool(label(cell)) for cell in cells if not isinstance(cell, str))
-        readable = numbers + sum(unique[t] for t in {**parts_by_text, **durations, **medians, **in_letters})
-        if 2 * readable <= numbers + sum(unique[t] for t in filled):
-            return None
-        parts_by_text = {text: taken for text, taken in parts_by_text.items() if text not in durations}
-        decimal_comma = points or _decimal_comma([taken.number for taken in parts_by_text.values()], delimiter, comma)
-        header = header_of(name)
-        of_durations = header.unit if header.kind == "time" and header.unit in ("h", "min") else "s"
-        converted = decimal_comma is not None and _converted(
-            name, parts_by_text, unique, of_durations if durations else unit, decimal_comma
-        )
-        if not converted or (durations and converted[1] not in (of_durations, "")):
-            return None
-        values, column_unit, steps = converted
-        column_unit = of_durations if durations else column_unit
-        values |= medians | in_letters
-        values |= {text: value / TIME_UNITS[column_unit][0] for text, value in durations.items()}
-        total = counted(sum(unique[t] for t in durations), "cell")
-        done = (
-            (medians, f"{counted(len(medians), 'cell')}: lists, ranges or products of '{name}' replaced by one number"),
-            (in_letters, f"numbers in letters of '{name}' replaced by digits"),
-            (points, f"points between thousands removed from '{name}'"),
-            (durations, f"{total}: hours, minutes and seconds of '{name}' converted to '{column_unit}'"),
-        )
-        steps = (*steps, *(step(text) for applies, text in done if applies))
-    if not steps:
+        needed = (numbers + sum(unique[text] for text in filled)) / 2 - numbers
+        decimals = (delimiter, comma, points)
+        parsed = _parsed_texts(name, unique, odd, needed, unit, decimals)
+    if parsed is None or not parsed[2]:
         return None
+    values, column_unit, steps = parsed
     out = np.empty(len(cells), dtype=object)
     # Beside lists of devices a number is that of one.
     out[:] = [values.get(cell.strip(), cell) if isinstance(cell, str) else 1.0 if devices else cell for cell in cells]
     return out, column_unit, steps
+
+
+#: The numbers by text, the unit of the column, and what was done.
+_Parsed = tuple[dict[str, float], str, tuple[Note, ...]]
+
+
+def _parsed_texts(
+    name: str,
+    unique: Counter[str],
+    odd: Sequence[str],
+    needed: float,
+    unit: str | None,
+    decimals: tuple[str, bool, bool],
+) -> _Parsed | None:
+    """Return the numbers in texts such as `5 ms`, `1:05:30`, `[3, 4, 5]` or `two`; None without more than are needed.
+
+    `unique` are the texts with how many cells have each, and `odd` those that are no plain numbers; `decimals` are the
+    delimiter, `comma` and `points` of `parsed_column`.
+    """
+    delimiter, comma, points = decimals
+    parts_by_text = {text: parts for text in unique if (parts := parts_of(text)) is not None}
+    medians = {text: value for text in odd if not text.isdecimal() and (value := median_of(text)) is not None}
+    # `Two` in a column of GPUs.
+    is_count = meant_by(name) in LEVELS
+    in_letters = {text: _DIGITS[text.lower()] for text in odd if is_count and text.lower() in _DIGITS}
+    seconds = zip(odd, seconds_of(odd), strict=True)
+    # A clock with a part of a second is no time of day.
+    durations = {t: v for t, v in seconds if not isinstance(v, str) and (":" not in t or re.search(r"\.\d", t))}
+    durations |= _clock_of(name, odd)
+    if sum(unique[text] for text in {**parts_by_text, **durations, **medians, **in_letters}) <= needed:
+        return None
+    parts_by_text = {text: parts for text, parts in parts_by_text.items() if text not in durations}
+    decimal_comma = points or _decimal_comma([parts.number for parts in parts_by_text.values()], delimiter, comma)
+    if decimal_comma is None:
+        return None
+    header = header_of(name)
+    of_durations = header.unit if header.kind == "time" and header.unit in ("h", "min") else "s"
+    converted = _converted(name, parts_by_text, unique, of_durations if durations else unit, decimal_comma)
+    if converted is None or (durations and converted[1] not in (of_durations, "")):
+        return None
+    values, column_unit, steps = converted
+    column_unit = of_durations if durations else column_unit
+    values |= medians | in_letters
+    values |= {text: value / TIME_UNITS[column_unit][0] for text, value in durations.items()}
+    total = counted(sum(unique[text] for text in durations), "cell")
+    done = (
+        (medians, f"{counted(len(medians), 'cell')}: lists, ranges or products of '{name}' replaced by one number"),
+        (in_letters, f"numbers in letters of '{name}' replaced by digits"),
+        (points, f"points between thousands removed from '{name}'"),
+        (durations, f"{total}: hours, minutes and seconds of '{name}' converted to '{column_unit}'"),
+    )
+    return values, column_unit, (*steps, *(step(text) for applies, text in done if applies))
 
 
 def _converted(

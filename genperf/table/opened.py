@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import operator
 import os
 import re
 import zipfile
@@ -167,84 +166,92 @@ def _opened(texts: Mapping[str, str], opened: Callable[[str], Source]) -> tuple[
 
 def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequence[str]]) -> Source:
     """Return tables of the same columns below each other, each with where it is from, by the column that says so."""
-    front, *_ = opened = list(sources.values())
-    names = [*front.cells]
-    if all(s.unit == "record" for s in opened):
+    first, *_ = opened = list(sources.values())
+    names = [*first.cells]
+    if all(source.unit == "record" for source in opened):
         # A record lacks what it does not say.
-        names = list(dict.fromkeys(n for s in opened for n in s.cells))
+        names = list(dict.fromkeys(n for source in opened for n in source.cells))
         opened = [replace(s, cells={n: s.cells.get(n, np.full(len(s), "", object)) for n in names}) for s in opened]
     for following in opened:
         if {*following.cells} != {*names}:
-            what = f"has the columns {listed([*following.cells])}, and {front.name} has {listed(names)}"
+            what = f"has the columns {listed([*following.cells])}, and {first.name} has {listed(names)}"
             raise TableError(what, hint="files of one table have the same columns", where=following.name)
-    cells = {n: np.concatenate([s.cells[n].astype(object) for s in opened]) for n in names}
-    ragged = tuple(rejection for s in opened for rejection in s.ragged)
-    counts = Counter(done.text for s in opened for done in s.steps)
-    steps = tuple(step(f"{text} (in {n} of {len(opened)} files)") for text, n in counts.items())
-    lines = np.arange(1, sum(map(len, opened)) + 1)
-    paths = np.repeat(np.arange(len(opened)), list(map(len, opened)))
-    named = {n: np.array(texts, dtype=object)[paths] for n, texts in origins.items() if n not in cells}
-    steady = {
-        n: np.concatenate([s.steady.get(n, np.full((len(s), 3), NO_STEPS)) for s in opened])
-        for n in dict.fromkeys(n for s in opened for n in s.steady)
-    }
-    stacked = {"cells": {**named, **cells}, "lines": lines, "ragged": ragged, "steps": steps, "steady": steady}
-    return replace(front, name=name, unit="row", tables=(), **stacked)
+    cells = {n: np.concatenate([source.cells[n].astype(object) for source in opened]) for n in names}
+    counts = Counter(done.text for source in opened for done in source.steps)
+    sizes = [len(source) for source in opened]
+    source_of_row = np.repeat(np.arange(len(opened)), sizes)
+    from_paths = {n: np.array(texts, dtype=object)[source_of_row] for n, texts in origins.items() if n not in cells}
+    steady = {}
+    for column in dict.fromkeys(n for source in opened for n in source.steady):
+        blocks = [source.steady.get(column, np.full((len(source), 3), NO_STEPS)) for source in opened]
+        steady[column] = np.concatenate(blocks)
+    return replace(
+        first,
+        name=name,
+        unit="row",
+        tables=(),
+        cells={**from_paths, **cells},
+        lines=np.arange(1, sum(sizes) + 1),
+        ragged=tuple(rejection for source in opened for rejection in source.ragged),
+        steps=tuple(step(f"{text} (in {count} of {len(opened)} files)") for text, count in counts.items()),
+        steady=steady,
+    )
 
 
 def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Source:
-    """Return runs as rows; files of one folder whose names recur in others are one run."""
+    """Return runs as rows; files of one folder whose names recur in others are one run.
+
+    `a/time.csv`, `a/memory.csv`, `b/time.csv`, `b/memory.csv` are two rows, by a column `folder`.
+    """
     folders: dict[str, list[str]] = {}
     for file in runs:
         folders.setdefault(os.path.dirname(file), []).append(file)
-    alike = Counter(os.path.basename(file) for file in runs)
-    several = len(folders) > 1 and all(alike[os.path.basename(file)] > 1 for file in runs)
-    groups = folders if several else {file: [file] for file in runs}
-    records: list[dict[str, Any]] = []
-    steady: list[dict[str, Any]] = []
+    times_named = Counter(os.path.basename(file) for file in runs)
+    of_folders = len(folders) > 1 and all(times_named[os.path.basename(file)] > 1 for file in runs)
+    records: dict[str, dict[str, Any]] = {}
+    steady: dict[str, dict[str, Any]] = {}
     units: dict[str, str] = {}
-    for paths in groups.values():
-        record: dict[str, Any] = {}
-        spread: dict[str, Any] = {}
+    for place, paths in (folders if of_folders else {file: [file] for file in runs}).items():
+        records[place], steady[place] = {}, {}
         for source in (runs[path] for path in paths):
-            record |= {n: cells[0] for n, cells in source.cells.items() if n not in record and label(cells[0])}
+            new = {n: cells[0] for n, cells in source.cells.items() if n not in records[place]}
+            records[place] |= {n: cell for n, cell in new.items() if label(cell)}
             units |= {n: unit for n, unit in source.units.items() if n not in units}
-            spread |= {n: cells[0] for n, cells in source.steady.items()}
-        records.append(record)
-        steady.append(spread)
-    ended = [any(is_result(n, units.get(n, "")) or n in _ENDINGS for n in record) for record in records]
-    if any(ended):
-        # Files of settings alone are no runs: those of a folder are of the only run in it, or in the folder above.
-        ends = dict(itertools.compress(zip(groups, records, strict=True), ended))
-        for place, record in itertools.compress(zip(groups, records, strict=True), map(operator.not_, ended)):
-            for folder in (place, os.path.dirname(place)):
-                inside = [inner for path, inner in ends.items() if f"{path}{os.sep}".startswith(f"{folder}{os.sep}")]
-                if several and len(inside) == 1:
-                    inside[0].update({n: cell for n, cell in record.items() if n not in inside[0]})
-        groups = dict(itertools.compress(groups.items(), ended))
-        records, steady = [*itertools.compress(records, ended)], [*itertools.compress(steady, ended)]
-    named = {
-        n: texts for n, texts in _columns_of_paths([*groups]).items() if not any(n in record for record in records)
-    }
-    columns = list(dict.fromkeys(n for record in records for n in record))
+            steady[place] |= {n: cells[0] for n, cells in source.steady.items()}
+    ended = [p for p, record in records.items() if any(is_result(n, units.get(n, "")) or n in _ENDINGS for n in record)]
+    if ended:
+        settings = {place: record for place, record in records.items() if place not in ended}
+        records = {place: records[place] for place in ended}
+        if of_folders:
+            _share_settings(settings, records)
+    columns = list(dict.fromkeys(n for record in records.values() for n in record))
+    paths_by_column = {n: texts for n, texts in _columns_of_paths([*records]).items() if n not in columns}
     cells = [
-        [*(texts[i] for texts in named.values()), *(record.get(n, "") for n in columns)]
-        for i, record in enumerate(records)
+        [*(texts[row] for texts in paths_by_column.values()), *(record.get(n, "") for n in columns)]
+        for row, record in enumerate(records.values())
     ]
-    spreads = steady_of(columns, steady)
     counts = Counter(done.text for source in runs.values() for done in source.steps)
-    notes = [*steps, *(f"{text} (in {n} of {len(runs)} files)" for text, n in counts.items() if n < 2)]
+    notes = [*steps, *(f"{text} (in {count} of {len(runs)} files)" for text, count in counts.items() if count < 2)]
     return source_of(
         name,
-        [*named, *columns],
+        [*paths_by_column, *columns],
         cells,
         range(1, len(cells) + 1),
         "file",
         units=units,
         steps=tuple(map(step, notes)),
-        steady=spreads,
+        steady=steady_of(columns, [steady[place] for place in records]),
         runs=True,
     )
+
+
+def _share_settings(settings: Mapping[str, Mapping[str, Any]], runs: Mapping[str, dict[str, Any]]) -> None:
+    """Add settings of a folder without a result to the only run in it, or else to the only one in the folder above."""
+    for place, record in settings.items():
+        for folder in (place, os.path.dirname(place)):
+            inside = [run for path, run in runs.items() if f"{path}{os.sep}".startswith(f"{folder}{os.sep}")]
+            if len(inside) == 1:
+                inside[0].update({n: cell for n, cell in record.items() if n not in inside[0]})
 
 
 def _columns_of_paths(paths: Sequence[str]) -> dict[str, list[str]]:
@@ -266,47 +273,53 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     if not source.runs or len(source) < 2:
         return source
     texts = {n: labels(cells).tolist() for n, cells in source.columns.items() if n not in source.names}
-    # Users and connections are counts beside whatever else says them.
-    users = {n for n in texts if plain_name(n) in words_of("log.counted")}
-    chosen = sorted(
-        texts,
-        key=lambda n: (
-            n not in named,
-            canonical_of(n) is None and n not in users,
-            not counts_devices(n),
-            not is_result(n),
-        ),
-    )
-    aliases: dict[str, str] = {}
-    full: dict[str, list[str]] = {}
-    for name in chosen:
-        cells = texts[name]
-        for further_name in full:
-            pairs = [(a, b) for a, b in zip(full[further_name], cells, strict=True) if a and b]
-            equal = (a == b or abs(number_in(a) - number_in(b)) <= 1e-9 * abs(number_in(a)) for a, b in pairs)
-            if name not in named and len({a for a, _ in pairs}) > 1 and all(equal):
-                aliases[name] = further_name
-                full[further_name] = [a or b for a, b in zip(full[further_name], cells, strict=True)]
-                break
-        else:
-            full[name] = cells
+    full, aliases = _without_repeats(texts, named)
     # What only some runs say parts them from the others by no setting, but for their network.
-    partly = {n for n, c in full.items() if not all(c) and n not in named and not (canonical_of(n) or is_result(n))}
-    parting = {*_ENDINGS, *words_of("one_run.network")}
-    partly = {n for n in partly if not is_result(n, source.units.get(n, "")) and n not in parting}
+    meaningful = {*named, *_ENDINGS, *words_of("one_run.network")}
+    partly = {n for n, cells in full.items() if not all(cells) and n not in meaningful and not canonical_of(n)}
+    partly = {n for n in partly if not is_result(n) and not is_result(n, source.units.get(n, ""))}
     if not aliases and not partly:
         return source
     dropped = {*aliases, *partly}
     cells = {n: column for n, column in source.cells.items() if n not in dropped}
     read = {n: column for n, column in source.read.items() if n not in dropped}
-    for further_name in {*aliases.values()}:
-        if full[further_name] != texts[further_name]:
-            read[further_name] = np.array(full[further_name], dtype=object)
+    for name in {*aliases.values()}:
+        if full[name] != texts[name]:
+            read[name] = np.array(full[name], dtype=object)
     names = {
-        n: replace(taken, columns={w: aliases.get(c, c) for w, c in taken.columns.items()})
+        n: replace(taken, columns={word: aliases.get(c, c) for word, c in taken.columns.items()})
         for n, taken in source.names.items()
     }
     return replace(source, cells=cells, read=read, names=names, aliases={**source.aliases, **aliases})
+
+
+def _without_repeats(
+    texts: Mapping[str, list[str]], named: Collection[str]
+) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Return the columns that say something new, filled up from those that repeat them, and which repeats which.
+
+    `gpus` 1, 2, – and `world_size` 1, 2, 4 give `gpus` 1, 2, 4, and `world_size` → `gpus`. The best names come first.
+    """
+    # Users and connections are counts beside whatever else says them.
+    users = {n for n in texts if plain_name(n) in words_of("log.counted")}
+
+    def order(name: str) -> tuple[bool, ...]:
+        nameless = canonical_of(name) is None and name not in users
+        return name not in named, nameless, not counts_devices(name), not is_result(name)
+
+    full: dict[str, list[str]] = {}
+    aliases: dict[str, str] = {}
+    for name in sorted(texts, key=order):
+        for column, cells in full.items():
+            pairs = [(a, b) for a, b in zip(cells, texts[name], strict=True) if a and b]
+            equal = (a == b or abs(number_in(a) - number_in(b)) <= 1e-9 * abs(number_in(a)) for a, b in pairs)
+            if name not in named and len({a for a, _ in pairs}) > 1 and all(equal):
+                aliases[name] = column
+                full[column] = [a or b for a, b in zip(cells, texts[name], strict=True)]
+                break
+        else:
+            full[name] = texts[name]
+    return full, aliases
 
 
 # --- sources ----------------------------------------------------------------------------------------------------------
