@@ -580,10 +580,12 @@ def _scale_of(
         varying = [c.name for c in settings if c.varies]
         extrinsic = [n for n in reading.roles.extrinsic if n in {c.name for c in settings}]
         requested_varying = [c.name for c in requested if c.varies]
-        # A letter counts what the question does by another name: `processes=4` of `N` and `P`.
+        # A letter counts what the question does by another name, `processes=4` of `N` and `P`, or else the only setting
+        # without a name of the field that the question leaves open.
         unnamed = [n for n in varying if columns[n].canonical is None and columns[n].lowest > 0.0]
         is_absent = any(meant_by(key) in LEVELS and column_named(key, columns) is None for key in at)
-        letters = [n for n in unnamed if is_absent and n not in requested_varying and noun_of(n) == "workers"]
+        open_settings = [n for n in unnamed if is_absent and n not in requested_varying]
+        letters = [n for n in open_settings if len(open_settings) == 1 or noun_of(n) == "workers"]
         # What may count it without a name of the field is the only setting.
         loads = [n for n in varying if not words_in(n).isdisjoint(words_of("log.counted"))]
         only_one = next((names for names in (unnamed, varying, loads) if len(names) == 1), [])

@@ -75,6 +75,8 @@ _WORD_FIRST = re.compile(
 )
 #: `L20`, `p16` between signs that part a name; `A10` and `V100` alone are names of devices.
 _LETTER_FIRST = re.compile(r"(?<![^\W_])(?!\A[A-Z]+\d+\Z)(?P<word>[^\W\d_]{1,2})(?P<number>\d+)(?![^\W_])")
+#: A word that a sign parts from the number behind it.
+_PARTED = re.compile(r"[^\W\d_][\s_\-]+\d")
 #: `2026-05-01_14-22-33`, `20260501-142233`: when a run began.
 _MOMENT = re.compile(r"(?<!\d)(?:19|20)\d\d([-_.]?)\d\d\1\d\d(?:[-_T ]+\d\d([-_.:]?)\d\d\2\d\d)?(?!\d)")
 _LAST_NUMBER = re.compile(r"[\s_\-]+(\d+)$")
@@ -429,14 +431,16 @@ def names_of(column: str, names: list[str]) -> Names | None:
     Every name must hold the same numbers, but for a baseline; names that only differ by what is no count (`resnet50`,
     `resnet101`; `V100`, `A100`) stay.
     """
+    # `dp8-tp2-mbs4-gbs512`: words of the field, each glued to its number.
+    glued = [taken for name in names if not _PARTED.search(name) and (taken := _of_all_kinds(name))]
+    are_known = len(glued) == len(names) and all(len(known) > 2 and all(map(meant_by, known)) for known, _ in glued)
     for reader in (
         _placed(names),
         grid := _grid_of(column),
         _flags,
         _pairs,
         _multiple,
-        _counted,
-        _parted,
+        *(() if are_known else (_counted, _parted)),
         _of_all_kinds,
     ):
         read: Callable[[str], Taken | None] = reader
@@ -465,9 +469,8 @@ def names_of(column: str, names: list[str]) -> Names | None:
             continue
         columns = list(next(iter(parsed.values()))[0])
         same = {word for word in columns if len({values[word] for values, _ in parsed.values()}) < 2}
-        if reader is _of_all_kinds:
-            # One size of a layout is a setting of all runs.
-            same = {word for word in same if len(word) == 1 or meant_by(word) is None}
+        # One size of a layout is a setting of all runs.
+        same = {word for word in same if len(word) == 1 or meant_by(word) is None}
         if reader in (_counted, _parted, _flags, _of_all_kinds) and same < {*columns}:
             # `llama3_8b_4gpus`: what is the same in all names is no setting.
             read, columns = _without(reader, same), [word for word in columns if word not in same]

@@ -610,6 +610,13 @@ def _split(line: str, delimiter: str) -> list[str]:
     return next(csv.reader([line.strip("\r\n ")], delimiter=delimiter, skipinitialspace=True), [])
 
 
+def _has_empty_corner(text: str) -> bool:
+    """Tell whether the header begins behind the first column, whose rows are names: it has one cell less than a row."""
+    head, row, *_ = (*itertools.islice((line for line in text.splitlines() if line.strip()), 2), "", "")
+    indented = head.startswith("  ") and not row.startswith(" ")
+    return indented and len(_split(row, RUNS)) == len(_split(head, RUNS)) + 1
+
+
 def _is_number(cell: str) -> bool:
     plain = cell.strip(' "')
     return is_number(plain) or _THOUSANDS.fullmatch(plain) is not None
@@ -678,6 +685,7 @@ def _drawn(text: str) -> Iterator[Record]:
 def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each record, its cells without blanks around them, with its line in the text."""
     line, first_line, between = 0, 0, True
+    corner = "\t" if delimiter == RUNS and _has_empty_corner(text) else ""
 
     def feed() -> Iterator[str]:
         nonlocal line, first_line, between
@@ -691,14 +699,14 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
                     continue
                 first_line, between = line, False
             if delimiter == RUNS:
-                yield re.sub(r" {2,}|\s*\t\s*", "\t", re.sub(r"\s+(±|\+/-)\s+", r" \1 ", physical.strip())) + "\n"
+                cells = re.sub(r" {2,}|\s*\t\s*", "\t", re.sub(r"\s+(±|\+/-)\s+", r" \1 ", physical.strip()))
+                yield f"{'' if width else corner}{cells}\n"
             else:
                 yield physical.strip(" \r\n") + "\n" if delimiter == " " else physical
 
+    # Blanks after a delimiter are padding, also before a quote.
+    parted, width = "\t" if delimiter == RUNS else delimiter, 0
     try:
-        # Blanks after a delimiter are padding, also before a quote.
-        parted = "\t" if delimiter == RUNS else delimiter
-        width = 0
         for record in csv.reader(feed(), delimiter=parted, skipinitialspace=True, strict=True):
             cells = [cell.strip() for cell in record]
             if delimiter == RUNS and len(cells) == width - 1:
