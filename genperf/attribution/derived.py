@@ -16,6 +16,7 @@ from genperf.errors import FormulaError, GenperfError, counted
 from genperf.facts import ENDS, Expectation, GrowthCounts, Interval, Paid, Stage, Training, ends_of
 from genperf.formula import Formula, Name, Text, call, evaluate, parse
 from genperf.formula.amounts import with_amounts
+from genperf.gaussian import normal_probabilities
 from genperf.normal.record import departs
 from genperf.panel.panel import StepWork
 from genperf.panel.quantities import ONE, QUANTITIES, Quantities, paid_for, quantities_of
@@ -270,4 +271,5 @@ def _marginal(
     costs = [grown / (gain - 1.0) if gain > 1.0 else float("inf") for gain in gains]
     pays = np.log(work / (1.0 + grown / MOST_MARGINAL_COST))
     gain, cost = (Interval(values[0], min(values), max(values)) for values in (gains, costs))
-    return gain, cost, float(pair.chance_below(np.array([pays]))[0])
+    pays_below = normal_probabilities((pays - pair.mean) / np.maximum(pair.deviation, 1e-300))
+    return gain, cost, float((pair.weights @ pays_below)[0])

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from genperf.arrays import Array, Index, Mask
 from genperf.discrepancy.form import features, left_by, positions
-from genperf.gaussian import normal_probabilities, normal_quantiles
+from genperf.gaussian import normal_quantiles
 from genperf.prediction import Member, bands, distance_beyond, forecasts, stack_of
 from genperf.prediction.member import pooled_covariance, pooled_root
 from genperf.result import FitResult
@@ -44,11 +44,6 @@ class Ratios(Struct, frozen=True, eq=False):
         """Return the ends of the interval of ln of each ratio, shape (2, pairs), in closed form."""
         deviation = np.where(self.deviation < ROUNDING, 0.0, self.deviation)
         return np.log(bands.mixture_quantiles(self.mean, self.weights, deviation, np.array(levels)))
-
-    def chance_below(self, logarithm: Array) -> Array:
-        """Return the probability that ln of each ratio is at most some value, shape (pairs,)."""
-        away = (logarithm - self.mean) / np.maximum(self.deviation, 1e-300)
-        return np.asarray(self.weights @ normal_probabilities(away))
 
 
 class _MemberCurves(Struct, frozen=True, eq=False):

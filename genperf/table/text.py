@@ -610,13 +610,6 @@ def _split(line: str, delimiter: str) -> list[str]:
     return next(csv.reader([line.strip("\r\n ")], delimiter=delimiter, skipinitialspace=True), [])
 
 
-def _has_empty_corner(text: str) -> bool:
-    """Tell whether the header begins behind the first column, whose rows are names: it has one cell less than a row."""
-    head, row, *_ = (*itertools.islice((line for line in text.splitlines() if line.strip()), 2), "", "")
-    indented = head.startswith("  ") and not row.startswith(" ")
-    return indented and len(_split(row, RUNS)) == len(_split(head, RUNS)) + 1
-
-
 def _is_number(cell: str) -> bool:
     plain = cell.strip(' "')
     return is_number(plain) or _THOUSANDS.fullmatch(plain) is not None
@@ -685,7 +678,12 @@ def _drawn(text: str) -> Iterator[Record]:
 def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each record, its cells without blanks around them, with its line in the text."""
     line, first_line, between = 0, 0, True
-    corner = "\t" if delimiter == RUNS and _has_empty_corner(text) else ""
+    corner = ""
+    if delimiter == RUNS:
+        # A header that begins behind the first column, whose rows are names, has one cell less than a row.
+        head, row, *_ = (*itertools.islice((line for line in io.StringIO(text) if line.strip()), 2), "", "")
+        indented = head.startswith("  ") and not row.startswith(" ")
+        corner = "\t" if indented and len(_split(row, RUNS)) == len(_split(head, RUNS)) + 1 else ""
 
     def feed() -> Iterator[str]:
         nonlocal line, first_line, between
