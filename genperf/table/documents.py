@@ -149,24 +149,38 @@ def of_literals(text: str) -> str | None:
     """
     if not _BRACKETED.search(text[:HEAD_BYTES]):
         return None
-    texts = text.split("\n")
-    rows = [_TUPLE.fullmatch(line) for line in texts]
-    pairs = [*zip(rows, texts, strict=True)]
-    if sum(map(bool, rows)) > 1 and all(row or _BRACKET.fullmatch(line) for row, line in pairs):
-        cells = [row["cells"].strip(", ").replace("'", '"') if row else "" for row in rows]
-        place, header = next((k, row) for k, row in enumerate(rows) if row)
-        if place and header["names"]:
-            cells[place - 1] = f"#{header['names']}"
-        return "\n".join(cells)
+    return _of_tuples(text) or _of_lists(text) or _of_literal(text)
+
+
+def _of_tuples(text: str) -> str | None:
+    """Return rows of tuples, a line each, as CSV; None of other lines."""
+    lines = text.split("\n")
+    rows = [_TUPLE.fullmatch(line) for line in lines]
+    tuples_alone = all(row or _BRACKET.fullmatch(line) for row, line in zip(rows, lines, strict=True))
+    if sum(map(bool, rows)) < 2 or not tuples_alone:
+        return None
+    cells = [row["cells"].strip(", ").replace("'", '"') if row else "" for row in rows]
+    first, header = next((number, row) for number, row in enumerate(rows) if row)
+    if first and header["names"]:
+        cells[first - 1] = f"#{header['names']}"
+    return "\n".join(cells)
+
+
+def _of_lists(text: str) -> str | None:
+    """Return the longest lists by name, `gpus = [1, 2]`, as the columns of a CSV; None where none counts devices."""
     lists: dict[str, list[str]] = {}
     for match in _LIST.finditer(text):
         with_unit = f"{match['name']} ({match['unit']})"
-        lists[with_unit if is_result(with_unit) else match["name"]] = [
-            cell.strip() for cell in match["cells"].split(",")
-        ]
+        name = with_unit if is_result(with_unit) else match["name"]
+        lists[name] = [cell.strip() for cell in match["cells"].split(",")]
     lists = {name: cells for name, cells in lists.items() if len(cells) == max(map(len, lists.values()))}
-    if is_of_scale(lists):
-        return "\n".join(map(",".join, ([*lists], *zip(*lists.values(), strict=True))))
+    if not is_of_scale(lists):
+        return None
+    return "\n".join(map(",".join, ([*lists], *zip(*lists.values(), strict=True))))
+
+
+def _of_literal(text: str) -> str | None:
+    """Return the largest literal of a source in Python, or all that have its keys, as JSON; None without records."""
     if len(text) > _LONGEST_LITERAL:
         return None
     try:
@@ -177,8 +191,8 @@ def of_literals(text: str) -> str | None:
         records = [v for v in nested if isinstance(v, dict) or all(isinstance(row, dict | list | tuple) for row in v)]
         largest = max(records, key=lambda value: len(str(value)), default=None)
         # Lines that each print a run are its records.
-        alike = [v for v in records if isinstance(largest, dict) and isinstance(v, dict) and {*v} == {*largest}]
-        return None if largest is None else json.dumps(alike if len(alike) > 1 else largest)
+        same_keys = [v for v in records if isinstance(largest, dict) and isinstance(v, dict) and {*v} == {*largest}]
+        return None if largest is None else json.dumps(same_keys if len(same_keys) > 1 else largest)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None
 

@@ -525,11 +525,8 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
         counts: set[str] = set()
         for key, value, unit in chain.from_iterable(clauses):
             # `8 GPUs are as slow as 4 GPUs` is about 8.
-            if (
-                key in numbered
-                or _says_again(run, key, value)
-                or (_counts(key) and _same(key) in counts and len(clauses) == 1)
-            ):
+            second_count = _counts(key) and _same(key) in counts and len(clauses) == 1
+            if key in numbered or second_count or _says_again(run, key, value):
                 continue
             counts |= {_same(key)}
             before = run.values.get(run.spelled.get(_same(key), key))
@@ -725,10 +722,9 @@ def with_facts(source: Source) -> Source:
     steps = []
     for name, column in source.cells.items():
         texts = [text if isinstance(text, str) else "" for text in column.tolist()] if column.dtype.kind == "O" else []
-        sampled_texts = [text for text in texts[:FIRST_CELLS] if text]
-        if 2 * sum(len([*facts_of(text)]) > 1 and parts_of(text) is None for text in sampled_texts) <= len(
-            sampled_texts
-        ):
+        first_texts = [text for text in texts[:FIRST_CELLS] if text]
+        of_several = sum(len([*facts_of(text)]) > 1 and parts_of(text) is None for text in first_texts)
+        if 2 * of_several <= len(first_texts):
             cells[name] = column
             continue
         facts = [{key: (value, unit) for key, value, unit in facts_of(text)} if text else {} for text in texts]

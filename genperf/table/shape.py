@@ -425,45 +425,47 @@ def _float(cell: Any) -> float:
 # --- counts inside names ---------------------------------------------------------------------------------------------
 
 
+def _read_alike(
+    reader: Callable[[str], Taken | None], names: Sequence[str], is_grid: bool
+) -> tuple[dict[str, Taken], list[str]]:
+    """Return what a reader takes from each name, by the same words where it can, and the names that it cannot read."""
+    parsed = {name: taken for name in names if (taken := reader(name)) is not None}
+    without = [name for name in names if name not in parsed]
+    if reader is _multiple and parsed:
+        # A name without a multiple is of one.
+        parsed |= {name: ({"devices": 1.0}, name.strip()) for name in without}
+        without = []
+    if is_grid and parsed and (single := {name: taken for name in without if (taken := _multiple(name))}):
+        # `8xH100` beside `2x8xH100` is of one node.
+        parsed |= {name: (_on_nodes(1.0, values["devices"]), kind) for name, (values, kind) in single.items()}
+        without = [name for name in without if name not in single]
+    if len({frozenset(values) for values, _ in parsed.values()}) > 1:
+        # `1 GPU` beside `2 GPUs`.
+        plurals = {n: ({_plural(w): v for w, v in values.items()}, kind) for n, (values, kind) in parsed.items()}
+        parsed = plurals if len({str(taken) for taken in plurals.values()}) == len(parsed) else parsed
+    words = {frozenset(values) for values, _ in parsed.values()}
+    all_words = frozenset().union(*words)
+    if reader in (_multiple, _counted) and len(words) == 2 and all_words in words:
+        # `4 GPUs` beside `2 nodes x 4 GPUs` is of one node.
+        parsed = {n: ({**dict.fromkeys(all_words, 1.0), **v}, kind) for n, (v, kind) in parsed.items()}
+    return parsed, without
+
+
 def names_of(column: str, names: list[str]) -> Names | None:
     """Take the different names of a column apart; None where they do not share a pattern.
 
     Every name must hold the same numbers, but for a baseline; names that only differ by what is no count (`resnet50`,
     `resnet101`; `V100`, `A100`) stay.
     """
+    grid = _grid_of(column)
     # `dp8-tp2-mbs4-gbs512`: words of the field, each glued to its number.
     glued = [taken for name in names if not _PARTED.search(name) and (taken := _of_all_kinds(name))]
     are_known = len(glued) == len(names) and all(len(known) > 2 and all(map(meant_by, known)) for known, _ in glued)
-    for reader in (
-        _placed(names),
-        grid := _grid_of(column),
-        _flags,
-        _pairs,
-        _multiple,
-        *(() if are_known else (_counted, _parted)),
-        _of_all_kinds,
-    ):
+    parted = () if are_known else (_counted, _parted)
+    for reader in (_placed(names), grid, _flags, _pairs, _multiple, *parted, _of_all_kinds):
         read: Callable[[str], Taken | None] = reader
-        parsed = {name: taken for name in names if (taken := read(name)) is not None}
-        without = [name for name in names if name not in parsed]
-        if reader is _multiple and parsed:
-            # A name without a multiple is of one.
-            parsed |= {name: ({"devices": 1.0}, name.strip()) for name in without}
-            without = []
-        if reader is grid and parsed and (single := {name: taken for name in without if (taken := _multiple(name))}):
-            # `8xH100` beside `2x8xH100` is of one node.
-            parsed |= {name: (_on_nodes(1.0, values["devices"]), kind) for name, (values, kind) in single.items()}
-            without = [name for name in without if name not in single]
-        if len({frozenset(values) for values, _ in parsed.values()}) > 1:
-            # `1 GPU` beside `2 GPUs`.
-            plurals = {n: ({_plural(w): v for w, v in values.items()}, kind) for n, (values, kind) in parsed.items()}
-            parsed = plurals if len({str(taken) for taken in plurals.values()}) == len(parsed) else parsed
+        parsed, without = _read_alike(reader, names, is_grid=reader is grid)
         keys = {frozenset(values) for values, _ in parsed.values()}
-        all_names = frozenset().union(*keys)
-        if reader in (_multiple, _counted) and len(keys) == 2 and all_names in keys:
-            # `4 GPUs` beside `2 nodes x 4 GPUs` is of one node.
-            parsed = {n: ({**dict.fromkeys(all_names, 1.0), **v}, kind) for n, (v, kind) in parsed.items()}
-            keys = {all_names}
         # One name without a number may be that of a baseline.
         if len(keys) != 1 or len(parsed) < 2 or len(without) > 1:
             continue
