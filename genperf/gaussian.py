@@ -10,22 +10,7 @@ _STANDARD = NormalDist()
 
 
 def normal_quantiles(levels: AnyArray) -> Array:
-    """Return the quantiles of the standard normal distribution.
-
-    Parameters
-    ----------
-    levels
-        Probabilities above 0 and below 1, of any shape.
-
-    Returns
-    -------
-    numpy.ndarray
-        The quantiles, of the shape of `levels`.
-
-    Raises
-    ------
-    statistics.StatisticsError
-        If a level is not between 0 and 1.
+    """Return the quantiles of the standard normal distribution at levels above 0 and below 1, an array of any shape.
 
     Examples
     --------
@@ -37,17 +22,7 @@ def normal_quantiles(levels: AnyArray) -> Array:
 
 
 def normal_probabilities(values: Array) -> Array:
-    """Return the probability that a standard normal number is at most each value.
-
-    Parameters
-    ----------
-    values
-        Numbers of any shape; infinite ones have the probability 0 or 1.
-
-    Returns
-    -------
-    numpy.ndarray
-        The probabilities, of the shape of `values`.
+    """Return the probability that a standard normal number is at most each value of an array, which may be infinite.
 
     Examples
     --------
@@ -59,17 +34,9 @@ def normal_probabilities(values: Array) -> Array:
 
 
 def student_widening(freedom: float) -> float:
-    """Return by how much a 90 % interval widens because its standard deviation rests on few residuals.
+    """Return Student's 95 % quantile over the normal one, at least 1, for some degrees of freedom above 0.
 
-    Parameters
-    ----------
-    freedom
-        The degrees of freedom that the residuals leave, above 0.
-
-    Returns
-    -------
-    float
-        Student's 95 % quantile over the normal one, at least 1.
+    By so much a 90 % interval widens whose standard deviation rests on few residuals.
 
     Examples
     --------

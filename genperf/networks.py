@@ -61,11 +61,6 @@ def published_network(name: str) -> TrainedNetwork | None:
 def network_named(name: str) -> TrainedNetwork:
     """Return the network that a name means: one that is published, or a transformer of the size in the name.
 
-    Raises
-    ------
-    GenperfError
-        For a name that shows no size, or of a mixture of experts only the size of all.
-
     Examples
     --------
     >>> network_named("my-net 30B-A3B").active, network_named("mixtral-8x7b").active

@@ -105,11 +105,6 @@ def links() -> dict[str, float]:
 def peak_of(text: str) -> float:
     """Return the peak of a device by its name, or as it is given: `a100`, `312T`, `312e12`.
 
-    Raises
-    ------
-    GenperfError
-        For a device that is not known, or a number that is not above zero.
-
     Examples
     --------
     >>> peak_of("A100"), peak_of("250T")
@@ -124,11 +119,6 @@ def peak_of(text: str) -> float:
 
 def link_rate(text: str) -> float:
     """Return the bytes per second of a link by its name, or as they are given: `100GbE`, `HDR`, `25Gbit/s`, `3GB/s`.
-
-    Raises
-    ------
-    GenperfError
-        For a link that is not known, or a rate that is not above zero.
 
     Examples
     --------

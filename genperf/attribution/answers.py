@@ -133,8 +133,13 @@ class PrintedAnswer(Struct, frozen=True, eq=False):
         return plain
 
     def __str__(self) -> str:
-        lines = [(line,) if isinstance(line, str) else (line[0], _text(line[1])) for line in self.content]
-        return "\n".join(text for line in lines for text in line)
+        texts = list[str]()
+        for line in self.content:
+            title, frame = (line, None) if isinstance(line, str) else line
+            texts.append(title)
+            if frame is not None:
+                texts.append(frame.to_string(index=False, na_rep="–") if len(frame) else "–")
+        return "\n".join(texts)
 
     def __repr__(self) -> str:
         lines = str(self).splitlines()
@@ -145,10 +150,6 @@ class PrintedAnswer(Struct, frozen=True, eq=False):
         return "".join(
             f"<p>{escape(line)}</p>" if isinstance(line, str) else as_html(*line) for line in self.content if line
         )
-
-
-def _text(frame: pd.DataFrame) -> str:
-    return frame.to_string(index=False, na_rep="–") if len(frame) else "–"
 
 
 class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):

@@ -55,19 +55,8 @@ def import_sources(
 ) -> Source:
     """Read whatever a person has of their runs as one table: files, patterns and folders of tables, logs and records.
 
-    Parameters
-    ----------
-    files : sequence of str
-        Paths, patterns of paths, folders, or "-" for standard input.
-    settings : mapping of str to str, optional
-        Columns of all rows; one that the runs hold stays as it is there.
-    from_name : str, optional
-        The pattern of columns in a file's name (`factors_from_name`).
-
-    Raises
-    ------
-    TableError
-        Where nothing can be read.
+    `settings` are columns of all rows, unless the runs hold them; `from_name` is the pattern of columns in a file's
+    name (`factors_from_name`).
     """
 
     def opened(path: str) -> Source:
@@ -89,23 +78,10 @@ def _with_columns(source: Source, values: Mapping[str, str]) -> Source:
 def import_files(
     format: str, files: Sequence[str], settings: Mapping[str, str] | None = None, from_name: str | None = None
 ) -> Imported:
-    """Read files of a format.
+    """Read files of one of `FORMATS`, given by paths, patterns of paths, or "-" for standard input.
 
-    Parameters
-    ----------
-    format : str
-        One of `FORMATS`.
-    files : sequence of str
-        Paths, patterns of paths, or "-" for standard input; compressed ones as well.
-    settings : mapping of str to str, optional
-        Factors of all files; a factor that a file holds itself stays as it is there.
-    from_name : str, optional
-        The pattern of factors in a file's name (`factors_from_name`).
-
-    Raises
-    ------
-    GenperfError
-        Where the format does not exist, or a file is not of it.
+    `settings` are factors of all files, unless a file holds them; `from_name` is the pattern of factors in a file's
+    name (`factors_from_name`).
     """
     if format not in FORMATS:
         raise GenperfError(f"there is no format '{format}'", hint=suggest(format, FORMATS))

@@ -85,13 +85,7 @@ class Rows(list[Row]):
         self.factors |= dict.fromkeys(name for name in factors if name not in self.group)
 
     def table(self, where: str, empty: str, hint: str | None = None, notes: Sequence[Note] = ()) -> Imported:
-        """Return the table of the rows.
-
-        Raises
-        ------
-        TableError
-            Where no row was added: that the file is `empty`, and what to try.
-        """
+        """Return the table of the rows."""
         if not self:
             raise TableError(empty, where=where, hint=hint)
         left_out, factors = tuple(self.left_out), tuple(self.factors)

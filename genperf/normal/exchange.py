@@ -23,16 +23,8 @@ def least_exchange(
 
     The ring is that of Patarasuk & Yuan (2009), "Bandwidth optimal all-reduce algorithms for clusters of workstations";
     no exchange of whole messages moves fewer than 2·(m − 1)/m·M bytes over a node's link. The server is that of Li et
-    al. (2014), "Scaling distributed machine learning with the parameter server", with one server.
-
-    Parameters
-    ----------
-    message : float
-        Bytes.
-    bandwidth : float
-        Bytes per second of a node's link, each way.
-    latency : float
-        Seconds of a message.
+    al. (2014), "Scaling distributed machine learning with the parameter server", with one server. The message M is in
+    bytes, the bandwidth B of a node's link in bytes per second each way, the latency α in seconds.
 
     Examples
     --------

@@ -19,12 +19,7 @@ FILE = Path(__file__).parent / "record.json"
 def record_like(ratio: float, leaves_node: bool, verdict: str) -> Record | None:
     """Return the record of predictions like one; None where no published series was judged so.
 
-    Parameters
-    ----------
-    ratio : float
-        The count that is predicted, over the largest measured one.
-    leaves_node : bool
-        Whether it lies beyond one node, where no run does.
+    The ratio is the predicted count over the largest measured one; it leaves the node where all runs lie on one.
 
     Examples
     --------

@@ -48,14 +48,7 @@ def step_to(devices: Array, nodes: Array, rates: Array, at: int) -> Step | None:
     """Return the step of a series that ends at one of its rows; None at its first count, and where no rate is known.
 
     Inside a node the step begins at the smallest count, to the second node at the largest count on one, and beyond at
-    the smallest count on several.
-
-    Parameters
-    ----------
-    devices, nodes, rates : ndarray of shape (rows,)
-        Counts, and the work of all devices in a second, above zero.
-    at : int
-        The row at which the step ends.
+    the smallest count on several. Rates are the work of all devices in a second; the step ends at the row `at`.
 
     Examples
     --------
@@ -84,12 +77,8 @@ def compared(step: Step, known: Mapping[str, Any] | None = None) -> Normal | Lac
     """Return where the efficiency of a step stands among the published series.
 
     An efficiency e over k doublings is compared as e^(1/k), the efficiency of one, so that steps of another length are
-    comparable where too few have the same. A series counts once, however many steps it has.
-
-    Parameters
-    ----------
-    known : mapping, optional
-        `devices_per_node`, `between` (rdma, ethernet, slingshot) and `framework` in small letters, where known.
+    comparable where too few have the same. A series counts once, however many steps it has. Known may be
+    `devices_per_node`, `between` (rdma, ethernet, slingshot) and `framework` in small letters.
 
     Examples
     --------
@@ -189,10 +178,7 @@ class MeasuredRates(Struct, frozen=True, eq=False):
 def trains_networks(panel: Panel, words: Iterable[str]) -> bool:
     """Return whether a table shows that its runs train networks: by a column, by what it measures, or by a word.
 
-    Parameters
-    ----------
-    words : iterable of str
-        Texts of the table, such as the name of a framework.
+    Words are texts of the table, such as the name of a framework.
 
     Examples
     --------
@@ -218,12 +204,7 @@ def series_of(
 ) -> MeasuredRates | None:
     """Return the work per second of the configurations along the count; None unless a time is measured over devices.
 
-    Parameters
-    ----------
-    along : mapping of str to ndarray of shape (rows,)
-        Configurations along the count: what is constant in them stays.
-    work_at : callable
-        The samples of a step at configurations by factor; None where they are not known.
+    What is constant in the configurations `along` stays; `work_at` gives the samples of a step, None where unknown.
     """
     count = panel.along()
     if panel.target is None or not panel.target.is_time or not counts_devices(count.name):

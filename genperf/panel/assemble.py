@@ -202,7 +202,8 @@ def assemble(
     for name in {*columns.reasons} - columns.origins(settings) if failed.any() else ():
         columns.reasons[name] = {row: why for row, why in columns.reasons[name].items() if not failed[row]}
     usable, lost = keep & columns.usable() & ~failed, keep & columns.usable(settings) & failed & ~stopped
-    rejected = sorted([*columns.rejections(keep), *opened.ragged], key=lambda rejection: rejection.line)
+    faults = columns.rejections(keep) if any(columns.reasons.values()) else []
+    rejected = sorted([*faults, *opened.ragged], key=lambda rejection: rejection.line)
     if rejected and not (roles.skip_bad_rows and usable.any()):
         raise _bad_rows(rejected, opened.count(keep) + len(opened.ragged), opened)
 

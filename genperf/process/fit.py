@@ -36,13 +36,7 @@ INSIDE_QUANTILE = 0.92
 
 
 def fit_factors(table: Table, options: FitOptions) -> Ensemble:
-    """Fit the stacked processes to a table of many factors.
-
-    Raises
-    ------
-    FitError
-        Where there are fewer than two configurations, or no factor varies.
-    """
+    """Fit the stacked processes to a table of many factors."""
     table = in_order(levels_by_content(table), names=False)
     medians, notes = _kept(table.medians())
     noise = float(np.nan_to_num(table.noise(), posinf=0.0))

@@ -264,7 +264,9 @@ def export(result: FitResult, to: str) -> str:
     names = _identifiers([f.name for f in result.schema.factors])
     ranges = "; ".join(f"{f.name} {f.lower:.4g} to {f.upper:.4g}" for f in result.schema.factors if not f.levels)
     target = result.schema.target
-    about = f"{target.name} in {target.unit}, fitted by genperf ({result.model}); measured: {_plain(ranges)}"
+    # Nothing in it ends a comment.
+    measured = re.sub(r"[^\w .,:%+-]", "_", ranges)
+    about = f"{target.name} in {target.unit}, fitted by genperf ({result.model}); measured: {measured}"
     head, tail = _FUNCTIONS[to]
     body = in_language(node, names, LANGUAGES[to])
     return LANGUAGES[to].prelude + head.format(arguments=", ".join(names.values()), about=about) + body + tail.format()
@@ -281,8 +283,3 @@ def _identifiers(names: list[str]) -> dict[str, str]:
             word += "_"
         made[name] = word
     return made
-
-
-def _plain(text: str) -> str:
-    """Return text that ends no comment."""
-    return re.sub(r"[^\w .,:%+-]", "_", text)

@@ -222,18 +222,7 @@ class FitResult(Result, PredictedFrom):
         return frame_of(self.query(at).columns)
 
     def query(self, at: Mapping[str, Any] | pd.DataFrame | None = None) -> Query:
-        """Return completed configurations (`completed`), checked against the measured factors.
-
-        Parameters
-        ----------
-        at : mapping or DataFrame, optional
-            The given factors.
-
-        Raises
-        ------
-        TableError
-            As `predict` does.
-        """
+        """Return completed configurations (`completed`), checked against the measured factors."""
         if at is None or not len(at):
             at = {name: [value] for name, value in typical_run(self.panel, {}).items()}
         return query_of(cells_of(at, self.schema), self.schema, fill=True)

@@ -310,14 +310,7 @@ def layouts(
     The ways run over the divisors of the devices and multiply to them; heads divide by the tensor ways, layers by the
     pipeline's stages, the global batch by a pass of all ways. Tensor ways stay inside a node unless the user varies
     them or a condition names them. The micro-batch runs over powers of two between those measured. Other factors are
-    the user's.
-
-    Parameters
-    ----------
-    over : mapping of str to values, optional
-        What the user varies or fixes, as `optimize` takes it.
-    where : sequence of str
-        The user's conditions, which are kept.
+    the user's: `over` is what they vary or fix, as `optimize` takes it, and `where` are their conditions.
     """
     if devices < 1:
         raise GenperfError(f"{devices} devices cannot be split", hint="--devices 64")

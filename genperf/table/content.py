@@ -74,13 +74,7 @@ def names_several(source: str | Path) -> bool:
 
 
 def files_of(source: str | Path) -> list[str]:
-    """Return the files that a path, a folder or a pattern names.
-
-    Raises
-    ------
-    TableError
-        Where a pattern matches nothing, or a folder holds no file or too many.
-    """
+    """Return the files that a path, a folder or a pattern names."""
     _refuse_address(source)
     text = os.path.expanduser(source)
     if Path(text).is_dir():
@@ -149,13 +143,7 @@ def _bounded(data: bytes | str, name: str, most: int) -> bytes:
 
 
 def refuse_other_text(text: str, name: str) -> None:
-    """Refuse a text of a known kind that is no table.
-
-    Raises
-    ------
-    TableError
-        Naming the kind, and the importer that reads it.
-    """
+    """Refuse a text of a known kind that is no table."""
     if WEB_PAGE.match(text):
         what = "is a web page without a table"
         raise TableError(what, hint="download the file itself, or copy its table", where=name)

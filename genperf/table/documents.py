@@ -290,13 +290,7 @@ def _value(node: Any) -> Any:
 
 
 def sheets_of(data: bytes, name: str) -> dict[str, str]:
-    """Return the sheets of a workbook that hold something, each as CSV.
-
-    Raises
-    ------
-    TableError
-        Where it cannot be read.
-    """
+    """Return the sheets of a workbook that hold something, each as CSV."""
     import pandas as pd
 
     try:
@@ -327,13 +321,7 @@ EVENTS = b"brain.Event:"
 
 
 def logged_scalars(path: str) -> dict[str, list[float]]:
-    """Return the values of each scalar in a file of TensorBoard, in order; the times between steps where none is.
-
-    Raises
-    ------
-    TableError
-        Where TensorBoard is not installed, or the file holds no scalar.
-    """
+    """Return the values of each scalar in a file of TensorBoard, in order; the times between steps where none is."""
     try:
         from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
         from tensorboard.util.tensor_util import make_ndarray

@@ -252,12 +252,9 @@ class Run(Struct):
         return [key for key in numeric if is_result(key, self.units.get(key, ""))]
 
     def settings(self) -> dict[str, list[Any]]:
-        """Return what goes on in the next run of the text."""
-        return {k: v[-1:] for k, v in self.values.items() if len(v) == 1 and not self._measures(k)}
-
-    def _measures(self, key: str) -> bool:
-        """Tell whether a key is that of a result, or of a share of one: `mfu`, `Gflops`."""
-        return is_result(key, self.units.get(key, "")) or is_relative(key)
+        """Return the settings, which go on in the next run of the text: keys of one value that measure nothing."""
+        measures = {key for key in self.values if is_result(key, self.units.get(key, "")) or is_relative(key)}
+        return {key: [*values] for key, values in self.values.items() if len(values) == 1 and key not in measures}
 
 
 @lru_cache(maxsize=20_000)
@@ -572,14 +569,11 @@ def _with_names(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
         names, values = above.split(), line.split()
         named = {n: v for n, v in zip(names, values, strict=False) if re.fullmatch(_DIGITS, v)}
         if ruled and len(names) == len(values) > 3 and 2 * len(named) > len(names) and any(map(is_result, named)):
-            yield " | ".join(f"{n}: {v}" for n, v in named.items()), not any(map(_numbers_steps, named))
+            numbers_steps = any(plain_name(name) in words_of("log.step") for name in named)
+            yield " | ".join(f"{n}: {v}" for n, v in named.items()), not numbers_steps
             continue
         yield _under_heads(above, line), False
         above, ruled = line, False
-
-
-def _numbers_steps(key: str) -> bool:
-    return plain_name(key) in words_of("log.step")
 
 
 def _under_heads(above: str, line: str) -> str:

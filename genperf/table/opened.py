@@ -110,13 +110,7 @@ NO_STEPS = (0.0, np.nan, np.nan)
 
 
 def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> Source:
-    """Return files as one table: where each is a run, a row each, beside what differs between their paths.
-
-    Raises
-    ------
-    TableError
-        Where none can be read, or tables of several rows have other columns than the first.
-    """
+    """Return files as one table: where each is a run, a row each, beside what differs between their paths."""
     sources, faults = _opened(dict(zip(files, files, strict=True)), opened)
     if not sources:
         raise faults[0]
@@ -342,11 +336,6 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     Delimited text in UTF-8 (UTF-16 with its mark, cp1252), a drawn table, lines of `name=value`, or JSON, also
     compressed (gzip, bz2, xz, zstd), or Parquet: recognised by content, not by name. Lines that start with `#` are
     comments.
-
-    Raises
-    ------
-    TableError
-        If there is nothing to read, or it is not a table.
     """
     if not isinstance(source, str | Path):
         import pandas as pd
@@ -482,15 +471,7 @@ def open_files(
 ) -> Source:
     """Read files, patterns of files and folders as one table: tables of the same columns, or a run a file.
 
-    Parameters
-    ----------
-    tell : callable, optional
-        Is called with how far the reading of many files is.
-
-    Raises
-    ------
-    TableError
-        Where nothing can be read, or tables of several rows have other columns than the first.
+    `tell` is called with how far the reading of many files is.
     """
     files = [file for source in sources for file in ([str(source)] if str(source) == "-" else files_of(source))]
     if len(files) == 1:

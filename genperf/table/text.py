@@ -248,8 +248,10 @@ def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None
     """
     width = max((len(row) for _, row in records), default=0)
     rows = [(line, [*row, *[""] * (width - len(row))]) for line, row in records]
-    spans = _spans([any(row[k] for _, row in rows) for k in range(width)])
-    shared: list[set[str]] = []
+    used = [any(row[k] for _, row in rows) for k in range(width)]
+    if all(used):
+        return None
+    spans, shared = _spans(used), list[set[str]]()
     for _, row in rows:
         names = [{cell for cell in row[start:end] if cell and not _is_number(cell)} for start, end in spans]
         shared += [left & right for left, right in itertools.combinations(names, 2)]
@@ -764,13 +766,7 @@ def guess_delimiter(text: str) -> str:
 
 
 def column_names(cells: Sequence[str], where: str) -> list[str]:
-    """Return the columns' names, each once.
-
-    Raises
-    ------
-    TableError
-        Where two are the same.
-    """
+    """Return the columns' names, each once."""
     # On one line, as formulas, options and messages have a name.
     lines = [re.sub(r"[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", cell).strip().rstrip(":") for cell in cells]
     # A spreadsheet or `DataFrame.to_csv` leaves the name of an index column empty.
@@ -856,15 +852,7 @@ def _pairs(line: str) -> dict[str, str] | None:
 def json_values(text: str, name: str, hint: str | None = None) -> list[tuple[Any, int]]:
     r"""Return the values of a JSON text, control characters in their strings included, each with its line.
 
-    Parameters
-    ----------
-    hint : str, optional
-        What to try where the text is no JSON.
-
-    Raises
-    ------
-    TableError
-        Naming the place at fault.
+    The `hint` is what to try where the text is no JSON.
     """
     values, line, before, decoder = list[tuple[Any, int]](), 1, 0, json.JSONDecoder(strict=False)
     at = _after_blanks(text, 0)

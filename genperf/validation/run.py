@@ -156,8 +156,11 @@ class Validation(PrintedAnswer, frozen=True, eq=False):
 
     @property
     def content(self) -> list[Line]:
-        """The headline with the scores, and the notes."""
-        return [(self.headline, self.summary()), *(f"note: {text}" for text in self._messages())]
+        """The headline with the scores, the failures, the notes on single models, those on the choice of models."""
+        failures = [f"{m.model} failed: {m.failed}" for m in self.models if m.failed is not None]
+        notes = [f"{m.model}: {note}" for m in self.models for note in m.notes]
+        texts = [*failures, *notes, *map(str, self.notes)]
+        return [(self.headline, self.summary()), *(f"note: {text}" for text in texts)]
 
     @property
     def headline(self) -> str:
@@ -181,12 +184,6 @@ class Validation(PrintedAnswer, frozen=True, eq=False):
                 row[name] = "-" if value is None else f"{value:{digits}}{unit if name == 'rmse' else ''}"
             rows.append({**row, "seconds": f"{m.seconds:.2f}"})
         return pd.DataFrame(rows)
-
-    def _messages(self) -> list[str]:
-        """Return the failures, then the notes on single models, then those on the choice of models."""
-        failures = [f"{m.model} failed: {m.failed}" for m in self.models if m.failed is not None]
-        notes = [f"{m.model}: {note}" for m in self.models for note in m.notes]
-        return [*failures, *notes, *(str(note) for note in self.notes)]
 
 
 # Characters that a formula has and a name has not.
