@@ -290,7 +290,7 @@ def ask_recognised(
         reading = only_run(opened)
     except TableError:
         # No column has that name: it may follow from what was measured.
-        answer = ask_recognised(replace(opened, want=None), at, None, question, seed) if wanted else None
+        answer = ask_recognised(replace(opened, want=None), at, None, question, seed) if want else None
         value = None if answer is None else wanted_of(answer, str(wanted))
         if answer is None or value is None:
             raise

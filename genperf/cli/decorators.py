@@ -27,6 +27,8 @@ TERM_WIDTH = 30
 #: A comma before the next NAME=, whose name may have a unit in parentheses, and a value that has an equals sign itself.
 _NEXT = re.compile(r",\s*(?=[^\d\s,=<>!()][^,=<>!()]*(?:\([^,=<>!()]*\)[^,=<>!()]*)*=(?!=))")
 _LABEL = re.compile(r"=[^,=]*=")
+#: What stands in brackets of a value, `(tp=2, pp=4)`.
+_BRACKETED = re.compile(r"(?<==)[^=,()]*\([^()]*\)")
 
 
 class Option(click.Option):
@@ -128,8 +130,10 @@ def assignments(ctx: click.Context, param: click.Parameter, texts: tuple[str, ..
     out: list[str] = []
     for text in texts:
         start = 0
+        # Brackets of a value part nothing.
+        outside = _BRACKETED.sub(lambda match: "_" * len(match[0]), text)
         # A label that has an equals sign itself, `layout=tp=2,pp=4`, stays as it is, and so does a name with a comma.
-        for comma in () if _LABEL.search(text) else _NEXT.finditer(text):
+        for comma in () if _LABEL.search(outside) else _NEXT.finditer(outside):
             before = text[start : comma.start()]
             if "=" in before or before[:1].isdigit():
                 out.append(before)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
@@ -39,10 +40,15 @@ def names_of(fitted: Fitted) -> list[str]:
 
 
 def pairs(texts: Sequence[str], option: str, names: Iterable[str] = ()) -> dict[str, str]:
-    """Read repeated `name=value` options, each name once; `names` may hold an equals sign themselves."""
+    """Read repeated `name=value` options, each name once; `names` may hold an equals sign themselves.
+
+    In a value with an equals sign, `layout=tp=2,gpus=8`, a comma before one of the `names` parts two of them.
+    """
     out: dict[str, str] = {}
-    twice = set()
-    for text in texts:
+    twice, names = set(), [*names]
+    known = "|".join(map(re.escape, names))
+    parted = (re.split(rf",\s*(?=(?:{known})=)", text) if known and text.count("=") > 1 else [text] for text in texts)
+    for text in chain.from_iterable(parted):
         # At the end of the longest name that is known, or else at the first equals sign.
         name_text = max(
             (name for name in names if text.startswith(f"{name}=")), key=len, default=text.partition("=")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any
@@ -58,6 +59,12 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         """The columns of texts, none of which is an amount, that hold no numbers."""
         texts = {n: column.levels for n, column in self.columns.items() if n not in self.names and not column.numeric}
         return frozenset(n for n, levels in texts.items() if levels and all(amount(level) is None for level in levels))
+
+    @cached_property
+    def nameless(self) -> tuple[str, ...]:
+        """The columns of numbers that have no header: `column1`."""
+        numeric = [n for n, column in self.columns.items() if column.numeric and column.distinct > 1]
+        return tuple(n for n in numeric if re.fullmatch(r"column\d+", n))
 
     def cells_of_name(self, column: str, name: str) -> dict[str, str]:
         """Return what a name in a column of names says, by column; nothing where the column holds no such names."""

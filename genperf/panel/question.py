@@ -176,6 +176,9 @@ def _meant(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
     if column is None and (name == SCALE or (is_level and _NAMELESS.fullmatch(plain_name(legend.scale)))):
         # A scale whose name says nothing counts what the question does.
         column = legend.scale or name
+    elif column is None and len(nameless := legend.nameless) > 1 and (is_level or meant_by(name) == "threads"):
+        # Of several columns without names the first ones are counts, and the last one was measured.
+        column = nameless[0]
     elif column is None and (is_level or is_a_part(name, legend.columns)):
         column = name
     if column in legend.headers:
@@ -254,9 +257,9 @@ def _cells_meant(legend: Legend, column: str, text: str, at: Collection[str]) ->
     of `gpu=n2g8`. A word is that of what is left of the names.
     """
     columns_of_words, entry = legend.names[column], legend.columns[column]
-    cells = {} if text in entry.levels else legend.cells_of_name(column, text)
-    if not cells and text not in entry.levels:
-        cells = legend.cells_of_name(column, text.strip(MARKS))
+    # A name that was measured is a kind of runs, but for one that is nothing else than its numbers.
+    is_kind = text in entry.levels and columns_of_words.get("")
+    cells = {} if is_kind else legend.cells_of_name(column, text) or legend.cells_of_name(column, text.strip(MARKS))
     if cells:
         yield from ((n, cell) for n, cell in cells.items() if n not in at and n in legend.columns)
         return

@@ -23,6 +23,7 @@ from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, rea
 from genperf.panel.table import Table
 from genperf.table.cells import Source, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, numbers
+from genperf.table.facts import is_result
 from genperf.table.opened import understood
 from genperf.vocabulary.headers import RELATIVE, header_of
 from genperf.vocabulary.names import WAYS, meant_by, plain_name
@@ -180,15 +181,23 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         def named(source: Source) -> int:
             """Return how many of the names and texts a table has, in its columns or in its title."""
             columns, wanted = source.columns, header_of(want or "").kind
-            of_at = {name: (column_named(name, columns), re.split("[,:]", text)[0]) for name, text in at.items()}
-            matches = [c is not None and (is_number(t) or t in labels(columns[c]).tolist()) for c, t in of_at.values()]
-            matches += [column in columns for column in self.given.columns]
+            of_at = [(column_named(name, columns), text, re.split("[,:]", text)[0]) for name, text in at.items()]
+            matches = [
+                c is not None and (is_number(first) or not {text, first}.isdisjoint(labels(columns[c]).tolist()))
+                for c, text, first in of_at
+            ]
+            matches += [column in columns for column in (*at, *self.given.columns)]
             matches += [in_title(text, source.caption) for text in at.values()]
             matches += [bool(wanted) and wanted in {header_of(c).kind for c in columns}]
             matches += [want is not None and any(plain_name(want) in plain_name(c) for c in columns)]
             return sum(matches)
 
-        tables = [self.source, *(understood(table, named=self.given.columns) for table in self.source.tables)]
+        further = [understood(table, named=self.given.columns) for table in self.source.tables]
+        # A table that became long has results without names.
+        tables = [
+            self.source,
+            *(t for t in further if t.headers or any(is_result(n, t.units.get(n, "")) for n in t.columns)),
+        ]
         source = max(tables, key=named)
         if source is self.source:
             return self

@@ -49,7 +49,7 @@ from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells
 from genperf.table.clean import label
 from genperf.table.facts import FAILURES, failure_of
-from genperf.table.text import COUNTED
+from genperf.table.shape import COUNTED
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import (
     RELATIVE,

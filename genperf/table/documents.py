@@ -91,6 +91,26 @@ def drawn_tables(html: str) -> str:
     return "\n\n".join(drawn)
 
 
+#: A table of HTML in a text, without another one in it.
+_HTML_TABLE = re.compile(r"<table\b(?:(?!<table\b).)*?</table>", re.DOTALL | re.IGNORECASE)
+
+
+def with_drawn_tables(text: str) -> str:
+    r"""Return a text whose tables of HTML are drawn as in Markdown; what stands below them keeps its lines.
+
+    Examples
+    --------
+    >>> with_drawn_tables("# Speed\n<table>\n<tr><td>GPUs</td><td>s</td></tr>\n<tr><td>1</td><td>9</td></tr>\n</table>")
+    '# Speed\n| GPUs | s |\n| --- | --- |\n| 1 | 9 |'
+    """
+
+    def drawn(table: re.Match[str]) -> str:
+        lines = drawn_tables(table[0])
+        return lines + "\n" * max(0, table[0].count("\n") - lines.count("\n"))
+
+    return _HTML_TABLE.sub(drawn, text)
+
+
 def notebook_text(text: str) -> str | None:
     """Return what a notebook says: its notes, its printed text, its tables as Markdown; None of another text."""
     if not re.search(r'"nbformat"\s*:', text) or not text.lstrip().startswith("{"):

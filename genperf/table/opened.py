@@ -33,7 +33,7 @@ from genperf.table.cells import (
     source_of_frame,
     step,
 )
-from genperf.table.clean import label, labels, mostly_numbers, number_in, seconds_of
+from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in, seconds_of
 from genperf.table.content import (
     HEAD_BYTES,
     MAX_FILE_BYTES,
@@ -57,6 +57,7 @@ from genperf.table.documents import (
     of_literals,
     of_outline,
     sheets_of,
+    with_drawn_tables,
 )
 from genperf.table.facts import (
     MOST_OF_A_LOG,
@@ -403,6 +404,7 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     else:
         metrics = of_exposition(text) if "{" in text[:HEAD_BYTES] else None
         text = metrics or of_literals(text) or of_outline(text) or text
+        text = with_drawn_tables(text) if "<table" in text else text
     refuse_other_text(text, name)
     if delimiter is not None:
         return read_delimited(text, name, delimiter)
@@ -704,7 +706,8 @@ def as_csv(source: Source) -> str:
     columns = {}
     for name, cells in source.columns.items():
         unit = source.units.get(name)
-        texts = [f"{label(c)} {unit}" if unit and isinstance(c, float) else neutral(label(c)) for c in cells]
+        numbers = [isinstance(c, float) or is_number(label(c)) for c in cells]
+        texts = [f"{label(c)} {unit}" if unit and n else neutral(label(c)) for c, n in zip(cells, numbers, strict=True)]
         columns[name] = np.array(texts, dtype=object)
     # Between semicolons '1,904' may be a decimal: it stays what it is.
     return "".join(csv_pieces(columns, raw=True, delimiter=";" if source.delimiter == ";" else ","))

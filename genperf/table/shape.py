@@ -27,6 +27,8 @@ SCATTER = 0.15
 OF_ALL = 0.5
 #: `gpu0`, `rank 3`, or the number of a device alone.
 _OF_A_DEVICE = re.compile(r"([^\W\d_]*)[\s_\-]?(\d+)")
+#: The kind of a name that holds a count alone, beside names with a word: no empty cell, which would be a missing one.
+NO_KIND = "(none)"
 #: Words of a caption from which on it is a sentence, and names no column.
 LONGEST_NAME = 8
 #: Numbers in this range are years where all are.
@@ -67,6 +69,10 @@ _LETTERS_FIRST = re.compile(r"(?<![^\W_])n(\d+)[_\-]?g(\d+)(?![^\W_])", re.IGNOR
 _GLUED = re.compile(r"(?:\d+[^\W\d_]{3,}){2,}")
 #: `9 (36 GPUs)`
 _IN_BRACKETS = re.compile(r"\s*\d+[^()]*\(\s*(?P<number>\d+)\s*(?P<word>[^\W\d_]+)\s*\)\s*")
+#: A count before what is counted: `8xA100`, `2x8xH100`, `4 × V100`, `8 GPUs (NVLink)`.
+COUNTED = re.compile(
+    rf"(?:\d+\s?[x×*]\s?)+(?=[A-Za-z])|\d+[\s_-]?(?={any_of('cells.nodes', 'cells.devices')}(?![^\W_]))", re.IGNORECASE
+)
 _FILE_END = re.compile(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNORECASE)
 #: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16`, `v3-32` behind it.
 _NUMBER_FIRST = re.compile(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>[^\W\d_]+)(?![^\W_])")
@@ -151,8 +157,9 @@ def _stacked(
 
 
 def units_in(caption: str) -> list[str]:
-    """Return the units in brackets in a caption."""
-    return [unit for unit in re.findall(r"[(\[]([^()\[\]]+)[)\]]", caption) if header_of(f"x ({unit})").kind]
+    """Return the units in brackets in a caption, perhaps behind a word for them: `(unit: images/s)`."""
+    bracketed = re.findall(r"[(\[（](?:[^()\[\]（）]*[:：])?\s*([^()\[\]（）:：]+)[)\]）]", caption)
+    return [unit for unit in bracketed if header_of(f"x ({unit})").kind]
 
 
 def value_in(caption: str) -> str:
@@ -543,7 +550,7 @@ def with_factors(source: Source) -> Source:
             if equal is None:
                 new[free] = read
         if names.kind_column and names.kind_column not in source.columns:
-            new[names.kind_column] = np.array([names.kind.get(t, "") for t in texts], dtype=object)
+            new[names.kind_column] = np.array([names.kind.get(t, "") or (t and NO_KIND) for t in texts], dtype=object)
         taken[column] = replace(names, columns=renamed)
         made |= new
         if new:
@@ -736,7 +743,9 @@ def _hold_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
     sizes = {"v", "b", "m", "k", "gb", "bit", "fp", "bf"} & {column.lower() for column in columns}
     # A count of devices may be beside one of nodes; a batch has its own word.
     named = all(canonical_of(column) is not None and meant_by(column) not in LEVELS for column in columns)
-    shared = named or len({kind for _, kind in parsed.values()}) < len(parsed)
+    # `1 GPU`, `8 GPUs (NVLink)` begin with what they count.
+    counts_first = all(COUNTED.match(name) for name in parsed)
+    shared = named or counts_first or len({kind for _, kind in parsed.values()}) < len(parsed)
     return shared and multiples and not sizes and any(len(n) > 1 for n in numbers)
 
 

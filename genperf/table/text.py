@@ -12,20 +12,21 @@ import json
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from genperf.errors import GenperfError, Note, TableError, UnclearTableError, attempted, counted, listed
+from genperf.errors import Note, TableError, UnclearTableError, attempted, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, parts_of, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number
 from genperf.table.content import HEAD_BYTES
 from genperf.table.facts import is_result, source_of_records, summary
+from genperf.table.shape import COUNTED, units_in, value_in
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of, is_other_word
-from genperf.vocabulary.names import LEVELS, canonical_of, counts_cores, is_relative, meant_by
+from genperf.vocabulary.names import LEVELS, canonical_of, counts_cores, is_relative, meant_by, plain_name
 
 #: The fields of a record, with the line in which it starts.
 Record = tuple[int, list[str]]
@@ -36,8 +37,6 @@ DELIMITERS = (",", ";", "\t", "|")
 RUNS = "  "
 #: Tables of a text that are read, where a question may mean another one than the first.
 MOST_TABLES = 20
-#: A count before what is counted: `8xA100`, `2x8xH100`, `4 × V100`.
-COUNTED = re.compile(r"(?:\d+\s?[x×*]\s?)+(?=[A-Za-z])")
 #: The first line by which a spreadsheet names the delimiter.
 _NAMED_DELIMITER = re.compile(r"\"?sep=(.)\"?\r?$", re.IGNORECASE | re.MULTILINE)
 _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
@@ -70,7 +69,7 @@ _TAG = re.compile(r"</?[a-z]+\s*/?>")
 #: The rule below the header of a grid of reStructuredText.
 _GRID_HEAD = re.compile(r"(?m)^\s*\+(?:=+\+)+\s*$")
 #: Before a title and behind it: `- ### Strong scaling:`
-_TITLE_MARKS = re.compile(r"^[\s#*>+-]+|[\s#*:：]+$")
+_TITLE_MARKS = re.compile(r"^[\s#*>+=-]+|[\s#*:：=-]+$")
 #: `[OneFlow](../OneFlow)`
 _LINK = re.compile(r"\[([^\[\]]+)\]\([^()\s]*[./#][^()\s]*\)")
 
@@ -90,12 +89,14 @@ def unmarked(cell: str) -> str:
 
 
 def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
-    """Read a delimited text, or the first table of one in LaTeX."""
+    """Read a delimited text, a drawn one, or one in LaTeX, of several tables the likeliest with the others beside."""
     if not text.strip():
         raise TableError("the file is empty", hint="a header line and a line per run are needed", where=name)
-    caption = ""
-    if delimiter is None and (tabular := tabular_of(text)) is not None:
-        text, caption, delimiter = *tabular, "\t"
+    if delimiter is None and "\\begin{" in text and (tabulars := tabulars_of(text)):
+        records = [record for table in tabulars for record in table]
+        pairs = (itertools.pairwise(row for row in table if len(row[1]) > 1) for table in tabulars)
+        headers = {above for (above, _), (below, _) in (next(p, ((0, []), (0, []))) for p in pairs) if above < below}
+        return _likeliest_source(_tables(records, headers), name, "\t", [])
     if "||" in text:
         text = _DOUBLE_BARS.sub(lambda header: header[0].replace("||", "|"), text)
     marked = _NAMED_DELIMITER.match(text)
@@ -129,11 +130,39 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     header, steps = ([], []) if drawn else _commented_header(text, records[0], separator)
     if header:
         records = _under_comments(text, header[0], records)
-    first, *others = _tables(records, text if drawn else "")
-    source = _source_of_table(first, name, separator, [*steps, *several_blocks], drawn)
-    further = [attempted(_source_of_table, table, name, separator, [], drawn) for table in others[:MOST_TABLES]]
-    tables = [t for t in further if not isinstance(t, GenperfError) and any(map(is_result, t.cells))]
-    return replace(source, caption=caption or source.caption, tables=tuple(tables))
+    elif not drawn and len(records[0][1]) > 1 and all(map(_is_number, records[0][1])):
+        unnamed = [f"column{i}" for i in range(1, len(records[0][1]) + 1)]
+        blocks_of_rows = _under_comments(text, (records[0][0], unnamed), records)
+        records = blocks_of_rows if len(blocks_of_rows) > len(records) + 1 else records
+    tables = _tables(records, *((_header_lines(text, records), text) if drawn else ()))
+    return _likeliest_source(tables, name, separator, [*steps, *several_blocks], drawn)
+
+
+def _likeliest_source(
+    tables: Sequence[Titled], name: str, separator: str, steps: list[Note], drawn: bool = False
+) -> Source:
+    """Return the first of some tables as cells, with those of the others that hold numbers; of one run its facts."""
+    if len(tables[0][0][0][1]) == 2 and (record := _record_of(tables, name)) is not None:
+        return record
+    source = _source_of_table(tables[0], name, separator, steps, drawn)
+    further = [attempted(_source_of_table, table, name, separator, [], drawn) for table in tables[1:MOST_TABLES]]
+    others = [t for t in further if isinstance(t, Source) and any(any(map(_is_number, c)) for c in t.cells.values())]
+    return replace(source, tables=tuple(others))
+
+
+def _record_of(tables: Sequence[Titled], name: str) -> Source | None:
+    """Return tables of names beside their values, `field | value`, as one row; None of others that hold numbers."""
+    facts: dict[str, str] = {}
+    for ((_, head), *rows), *_ in tables:
+        words = (*words_of("headers.name_of_facts"), *words_of("headers.name_of_quantities"))
+        of_facts = len(head) == 2 and plain_name(head[0]) in words and all(len(row) == 2 for _, row in rows)
+        if of_facts and facts.keys().isdisjoint(names := [row[0] for _, row in rows]) and len({*names}) == len(rows):
+            facts |= dict(row for _, row in rows)
+        elif any(_is_number(cell) for _, row in rows for cell in row):
+            return None
+    facts = {key: cell for key, cell in facts.items() if key and cell}
+    counted = [key for key in facts if is_result(key)]
+    return _source(name, [facts], [tables[0][0][0][0]], "record", "table of one run") if counted else None
 
 
 def plain_table(text: str, head: Source) -> Source | None:
@@ -165,7 +194,6 @@ def plain_table(text: str, head: Source) -> Source | None:
 def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note], drawn: bool) -> Source:
     """Return the cells of a table below its header; rows of another width are kept apart."""
     records, steps_to_table, title = table
-    records = _with_one_header(records)
     (line, head), *body = records
     if _is_header(head, [row for _, row in body[:FIRST_ROWS]]):
         columns = column_names(head, f"{name}: line {line}")
@@ -235,7 +263,7 @@ def _with_one_header(records: Sequence[Record]) -> list[Record]:
     names = values and not any(_is_number(lower[k]) for k in under)
     if not under or not (counts or names) or any(map(_is_number, beside)):
         return list(records)
-    if len({*named}) < len(named) or not all(named):
+    if len({*named}) < len(named) or not all(named[1:]):
         return list(records)
     return [(line, named), *rows]
 
@@ -288,7 +316,13 @@ def _spans(used: Sequence[bool]) -> list[tuple[int, int]]:
     return [(k, next((end for end in range(k, len(used)) if not used[end]), len(used))) for k in starts]
 
 
-def _tables(records: Sequence[Record], drawn: str) -> list[Titled]:
+def _header_lines(drawn: str, records: Sequence[Record]) -> set[int]:
+    """Return the lines of headers of Markdown: below each stands a rule with rows below, and above it none."""
+    rules, lines = _rules(drawn), {line for line, _ in records}
+    return {line - 1 for line in rules if line - 2 not in rules and line + 1 in lines}
+
+
+def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn: str = "") -> list[Titled]:
     """Return the tables of a text, each header first, with those of the same columns; their steps and titles.
 
     First is one that shows a scale, with a result by its name or without one; then one of a result.
@@ -296,9 +330,6 @@ def _tables(records: Sequence[Record], drawn: str) -> list[Titled]:
     A text with `drawn` tables has rules below their headers, and headings above their titles.
     """
     rows, rules = [row for _, row in records], _rules(drawn) if drawn else set[int]()
-    # Below a header of Markdown stands a rule with rows below, and above it none.
-    lines = {line for line, _ in records} if rules else set()
-    header_lines = {line - 1 for line in rules if line - 2 not in rules and line + 1 in lines}
     # Sections whose rows have names of their own begin alike.
     first_names = Counter(
         below[0] for row, below in itertools.pairwise(rows) if any(row[:1]) and not any(row[1:]) and any(below[1:])
@@ -338,14 +369,20 @@ def _tables(records: Sequence[Record], drawn: str) -> list[Titled]:
         else:
             table.append((line, record))
         gap_above = not filled or gap_below
-    remaining = [(title, table[0][1], with_units(_without_notes(table))) for title, table in tables]
+    bare = [(title, _without_notes(table)) for title, table in tables]
+    remaining = [
+        (title, len(with_units(table)) < len(table), _with_one_header(with_units(table))) for title, table in bare
+    ]
     ranked = []
     while remaining:
         chosen = _likeliest([table for *_, table in remaining]) if len(remaining) > 1 else 0
-        _, written_header, ((_, header), *_) = remaining[chosen]
-        alike = [(title, table) for title, _, table in remaining if table[0][1] == header]
-        remaining = [of_table for of_table in remaining if of_table[-1][0][1] != header]
-        notes = [] if header == written_header else [f"row of units read into the header: {listed(header, 6)}"]
+        chosen_title, of_units, ((_, header), *_) = remaining[chosen]
+        # Titles may say that what tables of the same columns hold is not the same.
+        values = {} if any(map(is_result, header)) else {title: value_in(title) for title, *_ in remaining}
+        same = [t[-1][0][1] == header and values.get(t[0]) == values.get(chosen_title) for t in remaining]
+        alike = [(title, table) for title, _, table in itertools.compress(remaining, same)]
+        remaining = [t for t, is_same in zip(remaining, same, strict=True) if not is_same]
+        notes = [f"row of units read into the header: {listed(header, 6)}"] if of_units else []
         notes += [f"{start} lines above the header left out"] if start else []
         for *_, ((k, names), *table_rows) in remaining:
             if any(_is_number(cell) for _, row in table_rows for cell in row):
@@ -384,7 +421,9 @@ def _as_one(same: Sequence[tuple[str, list[Record]]], notes: list[Note], drawn: 
     text = f"{len(same)} tables of the same columns read as one"
     titles = [title for title, _ in same]
     if len({*titles} - {""}) < len(same):
-        titles = _titles_within(drawn, [table[0][0] for _, table in same])
+        headings = _titles_within(drawn, [table[0][0] for _, table in same])
+        pairs = zip(headings, titles if len({*titles}) > 1 else [""] * len(titles), strict=True)
+        titles = [", ".join(filter(None, pair)) for pair in pairs]
     # Of each column, the different cells that each table has in it.
     columns = [[{row[k] for _, row in rows[1:] if k < len(row)} for _, rows in same] for k in range(len(header))]
     # Some column holds one value in each table, and another one in each.
@@ -396,9 +435,9 @@ def _as_one(same: Sequence[tuple[str, list[Record]]], notes: list[Note], drawn: 
     rows_of = zip(titles, same, strict=True)
     titled = [(line, [title, *row]) for title, (_, rows) in rows_of for line, row in rows[1:] if any(row)]
     # A unit in brackets may stand in every title.
-    units = set.intersection(*({*re.findall(r"\([^()]+\)", title)} for title, _ in same))
+    units = set.intersection(*({*units_in(title)} for title, _ in same))
     note = step(f"{text}: 'table' has their titles")
-    return [(start, ["table", *header]), *titled], [note, *notes], " ".join(sorted(units))
+    return [(start, ["table", *header]), *titled], [note, *notes], " ".join(f"({unit})" for unit in sorted(units))
 
 
 def _is_title(head: Sequence[str], below: Sequence[str]) -> bool:
@@ -1066,27 +1105,30 @@ _SIGNS = (
 )
 
 
-def tabular_of(text: str) -> tuple[str, str] | None:
-    r"""Return the first table of a LaTeX text between tabs, each row in its line, and its caption; None without one.
+def tabulars_of(text: str) -> list[list[Record]]:
+    r"""Return the tables of a LaTeX text, the rows of each with their lines; a caption stands above as a single cell.
 
     Examples
     --------
     >>> text = r"\begin{tabular}{lr} \toprule GPUs & \textbf{time} \\ \midrule 1 & 1\,371~$\pm$~2 \\ \end{tabular}"
-    >>> tabular_of(text)
-    ('\nGPUs\ttime\n1\t1 371 ± 2\n', '')
+    >>> tabulars_of(text)
+    [[(1, ['GPUs', 'time']), (1, ['1', '1 371 ± 2'])]]
     """
-    table = _TABULAR.search(text)
-    if table is None:
-        return None
-    rows = ["\n" * text.count("\n", 0, table.start())]
-    for row in _ROW_END.split(table[0]):
-        cells = re.split(r"(?<!\\)&", _SPAN.sub(_spread, _NO_CELL.sub(" ", row)))
-        corner, *cells_after = map(_shown, cells)
-        # A header such as `#GPUs` is no comment.
-        corner = f'"{corner}"' if corner.startswith("#") else corner
-        rows.append("\n" * max(1, row.count("\n")) + "\t".join([corner, *cells_after]).rstrip())
-    caption = _CAPTION.search(text)
-    return "".join(rows).rstrip("\n") + "\n", "" if caption is None else _shown(caption[1])
+    tables, end = list[list[Record]](), 0
+    for table in _TABULAR.finditer(text):
+        # The environment around it has its caption; that of a table without one stands before the next environment.
+        start = text.rfind("\\begin{table", end, table.start())
+        closed = text.find("\\begin{table" if start < 0 else "\\end{table", table.end())
+        around = text[max(start, end) : closed if closed > 0 else len(text)]
+        caption, end = _CAPTION.search(around), table.end()
+        line, rows = text.count("\n", 0, table.start()) + 1, list[Record]()
+        for row in _ROW_END.split(table[0]):
+            cells = [_shown(cell) for cell in re.split(r"(?<!\\)&", _SPAN.sub(_spread, _NO_CELL.sub(" ", row)))]
+            rows += [(line + row.rstrip().count("\n"), cells)] if any(cells) else []
+            line += row.count("\n")
+        if rows:
+            tables.append([(rows[0][0] - 1, [_shown(caption[1])]), *rows] if caption else rows)
+    return tables
 
 
 def _spread(span: re.Match[str]) -> str:

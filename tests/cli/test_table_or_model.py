@@ -11,6 +11,7 @@ from helpers import Shell, csv_of, done, refusal, reply
 
 import genperf as gp
 from genperf.cli.decorators import assignments
+from genperf.cli.options import pairs
 
 RUNS = pd.DataFrame({"gpus": [1, 2, 4, 8], "batch": [32] * 4, "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
 READ = "read as: --throughput images_per_s --extrinsic gpus --intrinsic batch"
@@ -107,26 +108,12 @@ def test_an_option_sets_several_factors_and_a_count_alone_is_the_workers(shell: 
 
 
 def test_a_label_keeps_its_equals_signs() -> None:
-    texts = (
-        "gpus=16,layout=tp",
-        "layout=tp=2,pp=4",
-        "16,net=b",
-        "batch=8,16",
-        "time (ms)=a, memory (GB)=8",
-        "b: AMP, FP32=8 , 4",
-    )
-    split = (
-        "gpus=16",
-        "layout=tp",
-        "layout=tp=2,pp=4",
-        "16",
-        "net=b",
-        "batch=8,16",
-        "time (ms)=a",
-        "memory (GB)=8",
-        "b: AMP, FP32=8 , 4",
-    )
+    plain = ("gpus=16,layout=tp", "layout=tp=2,pp=4", "16,net=b", "batch=8,16", "time (ms)=a, memory (GB)=8")
+    split = ("gpus=16", "layout=tp", "layout=tp=2,pp=4", "16", "net=b", "batch=8,16", "time (ms)=a", "memory (GB)=8")
+    texts = (*plain, "b: AMP, FP32=8 , 4", "net=a (tp=2, pp=4),gpus * nodes=8")
+    split = (*split, "b: AMP, FP32=8 , 4", "net=a (tp=2, pp=4)", "gpus * nodes=8")
     assert assignments(None, None, texts) == split  # type: ignore[arg-type]
+    assert pairs(["layout=tp=2,pp=4,gpus=8"], "--at", ["gpus"]) == {"layout": "tp=2,pp=4", "gpus": "8"}
 
 
 @pytest.mark.parametrize(
