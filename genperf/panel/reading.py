@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
-from genperf.errors import LISTED, TableError, UnclearTableError, listed
+from genperf.errors import LISTED, GenperfError, TableError, UnclearTableError, attempted, listed
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.panel.evidence import (
@@ -649,12 +649,14 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         total = _sum_of_phases(reading, numeric)
         numeric += [] if total is None else [columns[total]]
 
-    # A column with zeros, in few rows, or with one number of many digits in all was not measured in each run.
+    # A column with zeros, in few rows, or with one number of many digits in all was not measured in each run; a rate of
+    # one device comes last where nothing counts the devices.
     def order(name: str) -> tuple[bool, bool]:
         column = columns[name]
         has_zeros, in_few_rows = not np.min(column.known) > 0.0, 2 * len(column.known) < len(column.texts)
         one_number = len(column.known) > 1 and not column.varies and len(column.levels[0]) > MEASURED_DIGITS
-        return has_zeros or in_few_rows or one_number, name != total
+        read = attempted(measurement_of_column, name, [*columns], reading.scale, 0.0, column.header, reading.mapping)
+        return has_zeros or in_few_rows or one_number or isinstance(read, GenperfError), name != total
 
     names = sorted(ranked(numeric, list(columns)), key=order)
     chosen = measured_column if measured_column is not None or want is None else _wanted_column(reading, names, want)

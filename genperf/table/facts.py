@@ -120,9 +120,11 @@ _SPELLED_SMALL = re.compile(_SPELLED.pattern)
 _COUNTED_IN_HAN = re.compile(
     rf"(?<![A-Za-z0-9_.:=\-/])(?P<value>\d+)\s?(?:{any_of('log.measure_word')})?(?P<key>{_HAN})"
 )
-#: `2x TITAN XP`, `8x NVIDIA H100 80GB`: devices before the name of their kind, in capitals and digits.
+#: `2x TITAN XP`, `8x NVIDIA H100 80GB`, `8 V100`: devices before the name of their kind.
 _PRODUCT = re.compile(
-    r"(?<![\w.])(?P<value>\d{1,4}) ?[x×] ?(?:[A-Z][a-z]+ )*[A-Z]\w*[A-Z0-9](?!\w)(?:[ -](?:[A-Z]\w*|\d+ ?Gi?B))*"
+    r"(?<![\w.])(?P<value>\d{1,4})"
+    rf"(?: ?[x×] ?(?:[A-Z][a-z]+ )*[A-Z]\w*[A-Z0-9]| (?i:{any_of('cells.kinds_of_devices')}))(?!\w)"
+    r"(?:[ -](?:[A-Z]\w*|\d+ ?Gi?B))*"
 )
 #: `4 NVIDIA V100 GPUs`: no year.
 _KIND_BEFORE = re.compile(

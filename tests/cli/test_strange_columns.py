@@ -31,6 +31,10 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         csv_of("Compute nodes in training job,GPUs used in the run,tok/s/GPU", ((n, 8 * n, 900 - n) for n in COUNTS)),
         ("nodes=16",), ("that of 8 GPUs", "at Compute nodes in training job=16, GPUs used in the run=128"), (),
     ),
+    "nodes alone": (
+        csv_of("nodes,tok/s/GPU,step_s", ((n, 900 - n, 1.2 + n / 50) for n in COUNTS)), ("nodes=16",),
+        ("--time step_s", "Expect a step", "tok/s/GPU is not answered"), (),
+    ),
     "millions": (
         csv_of("FOM (M-cell-steps/sec),nodes", ((10.5 * n, n) for n in COUNTS)), ("nodes=16",), ("M steps/s",), (),
     ),

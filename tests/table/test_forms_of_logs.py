@@ -226,6 +226,9 @@ ONE_FILE: Mapping[str, tuple[str, str, str]] = {
         "gpus", "ips",
     ),
     "kinds of devices": ("".join(f"{n}x TITAN XP，{rate(n):.1f} images/s\n" for n in COUNTS), "gpus", "images/s"),
+    "kinds of devices in brackets": (
+        "".join(f"{n} nodes ({8 * n} V100): {rate(n):.1f} images/s\n" for n in COUNTS), "nodes", "images/s",
+    ),
     "kinds of devices before their name": (
         "".join(f"On {n} NVIDIA V100 GPUs (8 GPUs per node): {rate(n):.1f} img/s\n" for n in COUNTS), "GPUs", "img/s",
     ),
