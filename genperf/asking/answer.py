@@ -177,15 +177,17 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
             numbers |= {"efficiency_lower": efficiency.lower, "efficiency_upper": efficiency.upper}
             rate = growth.throughput(value)
             numbers |= {} if rate is None else dict(zip(THROUGHPUT, rate.ends, strict=True))
+            ending = "" if growth.whole else "_per_million"
+            if growth.costs is not None:
+                numbers[f"cost{ending}"] = growth.costs[1]
             if growth.grows and growth.marginal is not None:
                 # Whether growing pays, and what it costs: infinitely much where a further sample takes for ever.
-                ratio, ending = growth.marginal.value, "" if growth.whole else "_per_million"
+                ratio = growth.marginal.value
                 finite = ratio != float("inf")
                 numbers["pays"] = growth.chance
                 numbers |= {"marginal_cost_ratio": ratio} if finite else {"marginal_cost": None}
                 if growth.costs is not None and finite:
-                    cost_at_start, cost_at_target = growth.costs
-                    numbers |= {f"cost{ending}": cost_at_target, f"marginal_cost{ending}": cost_at_start * ratio}
+                    numbers[f"marginal_cost{ending}"] = growth.costs[0] * ratio
         numbers |= {"fits": expected.fits} if facts.can_fail else {}
         numbers |= facts.quantities
         if (turn := facts.turn) is not None:

@@ -62,6 +62,7 @@ from genperf.result import FitResult, answering
 from genperf.search.problem import Goal, best_first, winners
 from genperf.search.suggest import suggest
 from genperf.table.cells import Source, source_of_columns
+from genperf.vocabulary.names import is_load
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import LIKELY_TO_FIT
 
@@ -214,7 +215,8 @@ def facts_of(
     quantities = reported_of(result, query, expected, training, question.price)
     # How often `auto` was right on published series that were predicted like this one.
     record, options = None, result.options
-    if options.get("approach") == "series" and options.get("pooled_share") is None:
+    published = options.get("approach") == "series" and not is_load(curve.along)
+    if published and options.get("pooled_share") is None:
         ratio, nodes = growth.target.count / curve.steps.along.upper, panel.only_node
         leaves_node = nodes is not None and bool(several_nodes(query.columns[nodes])[0])
         record = record_like(min(ratio, Record.longest), leaves_node, expected.verdict)
@@ -356,7 +358,7 @@ def planned(
         breaks = tuple(limit for limit, broken in limits.items() if broken[-1])
         of_named = {"named": choice(len(counts) - 1), "named_at": tuple(named.items()), "breaks": breaks}
         may_fail[-1] = True
-    unit = work.unit, work.whole, paid_for(result.panel, per)[0], price
+    unit = work.unit, work.whole, paid_for(result.panel, per, price)[0], price
     context = (plan, count.name, counts_tried, *unit, question.interval)
     possible_places = np.flatnonzero(~(may_fail | is_late | is_dear))
     if not len(possible_places):

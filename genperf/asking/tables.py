@@ -44,7 +44,15 @@ from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary.headers import DEVICE_WORDS, NODE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
-from genperf.vocabulary.names import LEVELS, canonical_of, counts_devices, is_efficiency, is_relative, meant_by
+from genperf.vocabulary.names import (
+    LEVELS,
+    canonical_of,
+    counts_devices,
+    is_efficiency,
+    is_relative,
+    meant_by,
+    words_in,
+)
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import BLIND, trust_text
 
@@ -197,7 +205,9 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     question, schema = question or Question(), fitted.schema
     wanted = wanted if question.plan is not None else forecast_at(fitted.panel, wanted)
     steps = question.work is not None or schema.of_steps
-    question = replace(question, sample=schema.target.samples, steps=steps)
+    # The batch of a group is that of its steps.
+    constants = {**schema.panel.within(group).constants, **question.constants}
+    question = replace(question, sample=schema.target.samples, steps=steps, constants=constants)
     axis = fitted.panel.axis.factor
     if question.plan is None and (axis is None or axis.distinct < 2):
         # One count has no curve to speak of.
@@ -620,7 +630,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def priced(self) -> tuple[Self, list[str]]:
         """Return the answers at the price that a column of money per hour gives, with a note; as they are without one.
 
-        The same in each run it is the price of one worker or node, and in proportion to the count that of all.
+        The same in each run it is the price of one node where these are counted, unless its header names devices, and
+        else of one of the scale; in proportion to the count that of all.
         """
         hourly = [column for column in self.reading.with_role("ratio") if MONEY in column.reasons and column.kind]
         if not hourly or self.question.price is not None or hourly[0].kind != "rate":
@@ -632,8 +643,11 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             return self, []
         sign = re.search(r"[$€£¥]", f"{column.name} {self.opened.source.units.get(column.name, '')}")
         price = f"{float(np.median(of_one)):.6g}{sign[0] if sign else ''}/{column.header.unit}"
-        note = f"the price of one of the {self.reading.scale} is {price} by '{column.name}'; --price sets it"
-        return replace(self, question=replace(self.question, price=price_of(price))), [note]
+        of_nodes = of_one is paid and DEVICE_WORDS.isdisjoint(words_in(column.name))
+        nodes = next((c.name for c in self.reading.with_role("setting") if c.canonical == "nodes"), None)
+        per = self.question.per or (nodes if of_nodes else None)
+        note = f"the price of one of the {per or self.reading.scale} is {price} by '{column.name}'; --price sets it"
+        return replace(self, question=replace(self.question, price=price_of(price, per))), [note]
 
     def fitted(self, name: str) -> tuple[FitResult, Table]:
         """Fit the model that answers for one quantity, with the table that it was fitted to."""

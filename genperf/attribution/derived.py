@@ -219,7 +219,7 @@ def growth_of(
         samples = curve.steps.work * counts / counts[0]
     smallest, start, target = (_stage(curve, place, along) for place in (0, base, last))
     gain, marginal, chance, peak = None, None, 0.0, None
-    if samples is not None and last > base:
+    if samples is not None and machines[last] > machines[base]:
         gain, marginal, chance = _marginal(curve, (base, last), machines, samples)
         # Where the series departs from what is known of series, it pays with a probability of one half.
         departing = departs(np.log2(counts[last] / curve.steps.largest))
@@ -230,7 +230,7 @@ def growth_of(
         peak = float(counts[best]) if best < max(measured, default=0) and best < base else None
     return GrowthCounts(
         name=curve.along,
-        paid_name=paid_for(panel, per)[0] if quantities.has("machines") else curve.along,
+        paid_name=paid_for(panel, per, price)[0] if quantities.has("machines") else curve.along,
         smallest=smallest,
         start=start,
         target=target,

@@ -101,7 +101,7 @@ def predict(
             out.note(taken_text(taken))
     predicted = with_derived(fitted, plain, shows, paid, interval, training.given)
     if paid is not None:
-        out.note(f"cost is at {price_text(paid.text, paid_for(fitted.first.panel, per)[0])}")
+        out.note(f"cost is at {price_text(paid.text, paid_for(fitted.first.panel, per, paid)[0])}")
     if not out.written({"predictions": records(predicted)} if out.as_json else {}, predicted) and not out.output:
         show_predictions(rounded(predicted, fitted, shows), plain=out.no_color)
     out.draw(lambda: _figure(fitted, predicted, interval))

@@ -22,7 +22,15 @@ from genperf.panel.panel import LEAST_GROWTH
 from genperf.table.cells import Cells
 from genperf.table.clean import MISSING, labels, mostly_numbers, numbers, seconds_of
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import STATISTICS, STEP_WORDS, TIME_UNITS, Header, bandwidth_of, header_of
+from genperf.vocabulary.headers import (
+    STATISTIC,
+    STATISTICS,
+    STEP_WORDS,
+    TIME_UNITS,
+    Header,
+    bandwidth_of,
+    header_of,
+)
 from genperf.vocabulary.names import (
     COUNTED,
     LEVELS,
@@ -205,7 +213,7 @@ def column_from(
         meant=meant_by(name),
         lowest=float(np.min(finite_values, initial=1.0)),
         names_kinds=1 < len(levels) <= max(2.0, MAX_KIND_LEVELS * len(texts)),
-        is_statistic=bool(words) and (last in _RANKED or re.fullmatch(r"p\d\d", last) is not None),
+        is_statistic=bool(words) and (last in _RANKED or STATISTIC.fullmatch(last) is not None),
         is_provenance=plain in _PROVENANCE or (bool(levels) and all(map(_DATE.match, levels))),
         role=role,
     )
@@ -463,6 +471,8 @@ def measurement_of_column(
     {'time': 'Time per epoch (min)', 'unit': 'min'}
     >>> measurement_of_column("GPU-hours", [], "gpus")
     ({'time': 'job_time_h', 'unit': 'h'}, {'job_time_h': '`GPU-hours`/(gpus)'})
+    >>> measurement_of_column("time for 100 steps (ms)", [], "gpus")[1]
+    {'step_time_ms': '`time for 100 steps (ms)`/100'}
     >>> measurement_of_column("tokens/sec/GPU", [], "gpus")[1]
     {'tokens per second': '`tokens/sec/GPU`*gpus'}
     >>> measurement_of_column("tokens/sec/GPU", ["nodes", "gpus_per_node"], "nodes")[1]
@@ -480,10 +490,11 @@ def measurement_of_column(
     of_all = _units_of_rate(name, header, names, counted, mapping or {}) if header.shared else ""
     if header.kind == "time":
         unit = {} if header.unit == "s" else {"unit": header.unit}
-        job = f"job_time_{header.unit}"
-        return (
-            ({"time": job, **unit}, {job: f"{quote_name(name)}/({of_all})"}) if of_all else ({"time": name, **unit}, {})
-        )
+        made = f"{'job' if of_all else 'step'}_time_{header.unit}"
+        together = f"({of_all})" if of_all else f"{header.steps}" if header.steps > 1 else ""
+        if not together:
+            return {"time": name, **unit}, {}
+        return {"time": made, **unit}, {made: f"{quote_name(name)}/{together}"}
     of_layout = _step_of_layout(name, header, names, of_all)
     if of_layout:
         return {"time": _STEP}, {_STEP: of_layout}

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from genperf.arrays import AnyArray, Array, Columns, Mask
 from genperf.errors import TableError
-from genperf.vocabulary.names import LEVELS, WAYS, meant_by
+from genperf.vocabulary.names import LEVELS, WAYS, is_batch_of_a_node, meant_by
 
 if TYPE_CHECKING:
     from genperf.table import Factor
@@ -48,7 +48,7 @@ def is_a_part(name: str, columns: Collection[str]) -> bool:
     """Return whether a name that no column has is of a part of the machine that the columns may show all the same."""
     meaning, meanings = meant_by(name), {meant_by(column) for column in columns}
     if meaning in BATCHES:
-        return not meanings.isdisjoint(BATCHES)
+        return not meanings.isdisjoint(BATCHES) or any(map(is_batch_of_a_node, columns))
     return meaning in (*LEVELS, "devices_per_node", "data_parallel") and not meanings.isdisjoint(PLACES)
 
 

@@ -15,7 +15,7 @@ from genperf.formula import Call, Name, Node, Number, call, evaluate, names_in, 
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.panel.panel import ONE, Panel
 from genperf.vocabulary.headers import STEP_WORDS, canonical_time, in_multiples
-from genperf.vocabulary.names import LEVELS, canonical_of
+from genperf.vocabulary.names import LEVELS, canonical_of, is_load
 
 
 class Quantity(Struct, frozen=True):
@@ -117,7 +117,7 @@ def quantities_of(
     per: str | None = None,
 ) -> Quantities:
     """Return the quantities that the columns of a model give."""
-    target, per = panel.target, per or (None if price is None else price.per)
+    target = panel.target
     formulas: dict[str, Node | float | None] = {name: panel.node(name) for name in read_columns()}
     work = panel.step
     stated_work = None if work.known == "assumed" else work.proportional
@@ -129,7 +129,7 @@ def quantities_of(
     # Where a throughput was measured, the length of a step is a convention: one unit of its work is paid for.
     formulas["steps"] = ONE if panel.measured_work is None else call("divide", ONE, panel.measured_work)
     if price is not None or per is not None or panel.counted_node is not None:
-        formulas["machines"] = paid_for(panel, per)[1]
+        formulas["machines"] = paid_for(panel, per, price)[1]
     formulas["price"] = None if price is None else price.per_second
     formulas |= given or {}
     nodes = {name: Number(node) if isinstance(node, float) else node for name, node in formulas.items()}
@@ -164,13 +164,19 @@ def _without_ones(node: Node) -> Node:
     return Call(node.function, (left, *right))
 
 
-def paid_for(panel: Panel, per: str | None) -> tuple[str, Node]:
-    """Return what a price is for: its name and its count, a formula over the factors; a worker by default."""
+def paid_for(panel: Panel, per: str | None, price: Paid | None = None) -> tuple[str, Node]:
+    """Return what a price is for: its name and its count, a formula over the factors; a worker by default.
+
+    Users and connections are the load of one machine.
+    """
+    per = price.per if per is None and price is not None else per
     factors = {f.name for f in panel.factors if f.numeric}
     if per is None or (per in LEVELS and panel.has(per)):
         node = panel.counted_node if per is None else panel.node(per)
         if node is None:
             raise TableError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
+        if per is None and isinstance(node, Name) and is_load(node.name):
+            return "machines", ONE
         of_several = "nodes" if per == "nodes" else "devices"
         return node.name if isinstance(node, Name) else of_several, node
     named = panel.find(per) if per == "servers" else None

@@ -29,6 +29,7 @@ from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.names import (
     LEVELS,
     canonical_of,
+    column_of,
     counted_noun,
     level_with,
     meant_by,
@@ -124,6 +125,8 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
                 absent.append(f"{name}={cell}")
             else:
                 settings.add(cell_column, cell, name)
+    for name in [name for name in settings.at if meant_by(name) == "global_batch"]:
+        _share_batch(legend, settings, name)
     unknown = [name for name in absent if name in at]
     refused = [name for name in unknown if misspelt(name, legend.columns)]
     if not settings.at and not constant_notes:
@@ -134,6 +137,21 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     return Requested(
         {**settings.at, **{name: at[name] for name in refused}}, (*notes, *constant_notes), wanted, settings.names
     )
+
+
+def _share_batch(legend: Legend, settings: _Cells, whole: str) -> None:
+    """Take the batch of all by the devices as that of one, where it may have been measured and name a series."""
+    batch, count = column_of("batch", legend.columns), column_of("workers", settings.at)
+    passes = column_of("micro_batches", legend.columns)
+    if batch is None or batch in settings.at or count is None or passes is not None:
+        return
+    samples, devices = amount(settings.at[whole]), amount(settings.at[count])
+    of_one = samples / devices if samples and devices else math.nan
+    # The groups of a model have texts.
+    known = legend.columns[batch].ends or [amount(level) or 0.0 for level in legend.columns[batch].levels]
+    if min(known, default=math.inf) <= of_one <= max(known, default=0.0):
+        del settings.at[whole]
+        settings.add(batch, label(of_one), settings.names[whole])
 
 
 def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:

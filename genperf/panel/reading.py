@@ -1,6 +1,7 @@
 """The meaning of each column, from its cells, its header and the question: one score, with its reasons."""
 
 import itertools
+import math
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
@@ -42,6 +43,7 @@ from genperf.panel.evidence import (
     sparse,
     words_in,
 )
+from genperf.panel.machine import PARTS
 from genperf.panel.options import MEASURED, FailureRule, Roles, phase_columns
 from genperf.panel.panel import LEAST_FALL, LEAST_GROWTH, growth_along
 from genperf.panel.question import column_named
@@ -70,6 +72,8 @@ from genperf.vocabulary.names import (
     column_of,
     counts_cores,
     counts_devices,
+    is_batch_of_a_node,
+    is_load,
     is_relative,
     meant_by,
     noun_of,
@@ -311,7 +315,20 @@ def read_columns(
     new_values = {n for n, value in pairs if n is not None and value is not None and value not in read[n].known}
     _order_quantities(reading, want)
     _assign_roles(reading, requested, new_values, given_roles, alone)
+    if reading.roles.group and (switches := _names_of_failed(reading, dict(pairs))):
+        # The runs of the other series show what to expect.
+        roles = replace(given_roles, intrinsic=(*given_roles.intrinsic, *switches))
+        return read_columns(columns, roles, mapping, at, want, units, alone, names)
     return reading
+
+
+def _names_of_failed(reading: Reading, requested: Mapping[str | None, float | None]) -> list[str]:
+    """Return the numbers that name a requested series of which no run ended with a value; nothing of another one."""
+    names = [n for n in reading.roles.group if n in requested and reading.columns[n].numeric]
+    of_series = np.all([reading.columns[n].values == requested[n] for n in names], axis=0)
+    measured = reading.columns.get(reading.quantities[0])
+    failed = measured is not None and np.any(of_series) and not np.any(of_series & np.isfinite(measured.values))
+    return names if failed else []
 
 
 def _derive_devices(reading: Reading, counts: Mapping[str | None, TableColumn]) -> None:
@@ -347,6 +364,7 @@ def _role_alone(
     integers = len(known_values) >= LEAST_NUMBERED and bool(np.all(known_values % 1.0 == 0.0))
     numbers_rows = integers and bool(np.all(np.diff(np.sort(known_values)) == 1.0))
     texts, (score, reasons) = not column.numeric or column.canonical in _SWITCHES, column.score()
+    switch = {*levels} == {"0", "1"}
     # `batch_cost` in seconds is no price.
     no_price = (MONEY,) if column.kind == "time" and column.header.unit in _OF_A_STEP else ()
     by_words = role_by_words(column.name, names)
@@ -358,7 +376,7 @@ def _role_alone(
     named_repeat = named_repeat and not header_of(column.name).kind
     rules: tuple[tuple[bool, Role, str], ...] = (
         (not levels, "empty", "no cell is filled"),
-        (requested, "setting" if column.numeric else "kind", "the question names it"),
+        (requested, "kind" if texts or switch else "setting", "the question names it"),
         (named_repeat and (counts_runs or column.numeric), "repeat", "it numbers the repeats of a configuration"),
         (by_words is not None and by_words[1] not in no_price, *(by_words or ("label", ""))),
         (column.kind != "" and len(known_values) > 0, "measured", of_header),
@@ -367,7 +385,7 @@ def _role_alone(
         (texts and not column.varies, "constant", "one level"),
         (texts and column.names_kinds, "kind", f"{len(levels)} levels"),
         (texts, "label", "a text for almost each row"),
-        (set(levels) == {"0", "1"}, "kind", "a switch, 0 or 1"),
+        (switch, "kind", "a switch, 0 or 1"),
         (sum(column.texts == "") > MAX_EMPTY_CELLS * len(column.texts), "empty", "many cells are empty"),
         (not column.varies and meant is None, "constant", "one number"),
         (meant is None and score < 0.0 and numbers_rows, "label", "it numbers the rows"),
@@ -541,6 +559,10 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     if level in LEVELS and scale not in mapped.values() and column_of(str(level), [c.name for c in settings]) != scale:
         # Another column has the better name, and is the same in every run.
         mapped[str(level)] = scale
+    if level == "nodes" and "workers" not in {*names.values(), *mapped}:
+        # Where nodes alone are counted, each of them is a worker.
+        for column in [c for c in columns.values() if c.numeric and is_batch_of_a_node(c.name)]:
+            column.role, column.canonical, mapped["batch"] = "setting", "batch", column.name
     of_all = None if sized or "global_batch" in mapped else _batch_of_all(reading, scale)
     if of_all is not None:
         mapped["global_batch"] = of_all
@@ -587,7 +609,7 @@ def _scale_of(
         open_settings = [n for n in unnamed if is_absent and n not in requested_varying]
         letters = [n for n in open_settings if len(open_settings) == 1 or noun_of(n) == "workers"]
         # What may count it without a name of the field is the only setting.
-        loads = [n for n in varying if not words_in(n).isdisjoint(words_of("log.counted"))]
+        loads = [*filter(is_load, varying)]
         only_one = next((names for names in (unnamed, varying, loads) if len(names) == 1), [])
         choices = [letters, outside, extrinsic, requested_varying, only_one, counts]
     return next((candidates[0] for candidates in choices if candidates), None)
@@ -801,10 +823,12 @@ def measured_roles(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the roles of a measured column, its work and its scaling, and what is derived for them."""
     header, grows = reading.columns[name].header, reading.growth(name)
-    # Beside a time or a rate a number without a unit is no rate, though it grows.
+    # Beside a time or a rate a number without a unit is no rate, though it grows; steps of a batch of all are no more.
     beside = {c.kind for c in reading.with_role("measured") if not header.kind} & {"time", "rate"}
+    of_all = header.counted in STEP_WORDS and column_of("global_batch", reading.columns) is not None
     names = list(reading.meanings)
-    roles, derived = measurement_of_column(name, names, scale, 0.0 if beside else grows, header, reading.mapping)
+    growth = 0.0 if beside or of_all else grows
+    roles, derived = measurement_of_column(name, names, scale, growth, header, reading.mapping)
     sized = scale is not None and is_size(scale)
     batches = [c for c in reading.with_role("setting") if "batch" in str(c.canonical)]
     states_work = sized or header_of(name).of == "job" or given.scaling or given.work
@@ -973,6 +997,24 @@ def _with_series(
     return replace(roles, intrinsic=tuple(dict.fromkeys([*roles.intrinsic, *(c.name for c in free)])))
 
 
+def _is_of_all(reading: Reading, batch: TableColumn, scale: TableColumn) -> bool:
+    """Tell whether a batch is that of a worker times the count, or where passes are counted that of all of them."""
+    settings = [c.name for c in reading.with_role("setting", "consequence") if c.numeric and c is not batch]
+    parts = {name: column_of(name, settings) for name in PARTS}
+    known = {name: reading.columns[column].values for name, column in parts.items() if column is not None}
+    split = np.prod([known[way] for way in WAYS[1:] if way in known], axis=0)
+    known.setdefault("data_parallel", scale.values / split)
+    names = ("micro_batch", "micro_batches", "data_parallel")
+    if "micro_batches" in known:
+        made = math.prod(known[name] for name in names) if "micro_batch" in known else np.nan
+    else:
+        factors = {} if batch.follows is None else batch.follows.factors
+        if any(canonical_of(name) == "batch" for name in factors):
+            return True
+        made = known.get("batch", np.nan) * scale.values
+    return np.allclose(batch.values, made)
+
+
 def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str]) -> bool:
     """Tell whether a setting says nothing beside the scale and the batch of a worker.
 
@@ -986,10 +1028,10 @@ def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str
             c for n, c in reading.columns.items() if column_of("batch", [n]) == n and not c.varies and c.numeric
         ]
         return any(np.allclose(column.values, scale.values * c.values[0]) for c in constant)
+    if column.canonical == "global_batch":
+        return _is_of_all(reading, column, scale)
     if column.canonical is not None and column.name in requested:
         return False
-    if column.canonical == "global_batch":
-        return any(canonical_of(n) == "batch" for n in factors)
     if column.canonical not in (None, "bytes") or not column.varies:
         return False
     pairs = {*zip(scale.texts.tolist(), column.texts.tolist(), strict=True)}

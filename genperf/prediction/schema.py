@@ -237,11 +237,10 @@ def query_of(
     inputs &= {*source_columns} - factors
     columns: dict[str, AnyArray] = {name: numbers(source_columns[name])[0] for name in sorted(inputs)}
     columns |= {f.name: _checked(f, source, schema, new_levels) for f in schema.factors if f.name in source_columns}
-    if not factors <= {*source_columns}:
-        machine_parts = [n for n in source_columns if n in PARTS and n not in factors and schema.panel.machine.means(n)]
-        # A part of a machine is a number above zero.
-        as_factors = (Factor(name, "extrinsic", distinct=0, positive=True) for name in machine_parts)
-        columns |= {factor.name: _checked(factor, source, schema) for factor in as_factors}
+    machine_parts = [n for n in source_columns if n in PARTS and n not in factors and schema.panel.machine.means(n)]
+    # A part of a machine is a number above zero.
+    as_factors = (Factor(name, "extrinsic", distinct=0, positive=True) for name in machine_parts)
+    columns |= {factor.name: _checked(factor, source, schema) for factor in as_factors}
     where = source.name if source.name != "DataFrame" else None
     columns, follow = completed(schema.panel, columns, len(source.lines), where, fill, refuse)
     return Query(len(source.lines), columns, (*columns,) if fill else (*source_columns, *follow))

@@ -58,9 +58,10 @@ def answers(place: Place) -> list[Section]:
         scales = [_band(place, curve), _knee(place, curve)]
     facts, expected = place.facts, place.expected
     sections = scales + ([] if place.only is not None else [_largest_part(place)])
-    if facts is not None and facts.growth.target.rate is not None and facts.growth.grows:
-        pays = (capitalised(pays_sentence(facts.growth, expected)),)
-        sections.append(Section(PAYS, pays_judged(facts.growth, expected.interval), pays, expected.verdict))
+    growth = None if facts is None else facts.growth
+    if growth is not None and growth.target.rate is not None and growth.target.machines > growth.start.machines:
+        pays = (capitalised(pays_sentence(growth, expected)),)
+        sections.append(Section(PAYS, pays_judged(growth, expected.interval), pays, expected.verdict))
     if facts is not None and (planned := facts.plan) is not None:
         none = planned.best is None
         short = "no count is enough" if none else count_text(planned.count, planned.name)

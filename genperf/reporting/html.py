@@ -264,7 +264,7 @@ def _measures(model: PageModel, group: Mapping[str, str], view: View) -> dict[st
     # What counts that which is paid for; None where nothing does and no price is given.
     paid: Node | None = None
     try:
-        paid = paid_for(panel, view.per)[1] if panel.target is not None and panel.target.is_time else None
+        paid = paid_for(panel, view.per, view.paid)[1] if panel.target is not None and panel.target.is_time else None
     except TableError:
         if view.price is not None or view.per is not None:
             raise

@@ -12,7 +12,7 @@ from genperf.attribution.draws import curves_of, shares
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, Number, call, parse, parse_number, render, substitute
 from genperf.panel.panel import StepWork
-from genperf.panel.quantities import ONE, QUANTITIES, Quantities, beside, quantities_of, read_columns
+from genperf.panel.quantities import ONE, QUANTITIES, Quantities, beside, paid_for, quantities_of, read_columns
 from genperf.prediction import Query, Schema, central_times, predicted_columns
 from genperf.prediction.predict import THROUGHPUT, central_values
 from genperf.result import FitResult, GroupedResult
@@ -255,7 +255,11 @@ def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
             # The tokens of a step are those of a second times its seconds.
             a_step = quantities_of(panel, {"work": work, "value": ONE}).node("tokens_per_s")
             formulas["steps"] = call("divide", job.tokens, a_step)
-    formulas["machines"] = panel.counted_node if job.per is None else words.count("--per", job.per)
+    columns = {f.name for f in panel.factors if f.numeric}
+    if panel.counted_node is not None if job.per is None else panel.column(job.per) in columns:
+        formulas["machines"] = paid_for(panel, job.per)[1]
+    elif job.per is not None:
+        formulas["machines"] = words.count("--per", job.per)
     if job.priced:
         formulas["price"] = words.number(str(job.price)).node
     return Quantities({name: node for name, node in formulas.items() if node is not None})

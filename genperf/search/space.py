@@ -220,18 +220,20 @@ def checked_space(
         # A wrong one is refused where it is read, with what may stand in it.
         with suppress(FormulaError):
             read_names |= parse(text).names
-    for name in sorted(axes.keys() - read_names):
+    placed = [name for name in axes if parts_given(schema.panel, {name: np.ones(1)})]
+    # What a fixed machine says twice is checked with it.
+    settled = all(len(axes[name]) == 1 for name in placed)
+    for name in sorted(axes.keys() - read_names - {*(placed if settled else ())}):
         raise TableError(f"the model has no factor '{name}', and no formula reads it", hint=suggest(name, factors))
     rows = max(map(len, axes.values()))
     # One row per value of the longest axis is enough for every value of every axis to be checked.
     cycled = pd.DataFrame({name: np.resize(values, rows) for name, values in axes.items()})
     last_row = pd.DataFrame({name: values[-1:] for name, values in axes.items()})
-    filled = _filled(last_row, schema)
+    filled = _filled(last_row, schema, refuse=settled)
     absent = [f.name for f in schema.factors if f.name not in axes.keys() | following.keys() and f.distinct != 1]
     # All configurations are of one network; what is left of the machine goes on as in the runs.
     parts = {factor.name for factor in schema.panel.machine.columns.values()}
     fixed = {name: filled[name] for name in absent if name not in parts}
-    placed = [name for name in axes if parts_given(schema.panel, {name: np.ones(1)})]
     ends = {name: values[[0, -1]] if name in placed else values[:1] for name, values in {**axes, **fixed}.items()}
     frame = pd.concat([cycled.assign(**{name: cells[0] for name, cells in fixed.items()}), pd.DataFrame(combine(ends))])
     checked = _filled(frame, schema)
@@ -242,9 +244,9 @@ def checked_space(
     return Space({**axes, **fixed}, schema.panel, numbers, values_taken)
 
 
-def _filled(frame: pd.DataFrame, schema: Schema) -> dict[str, AnyArray]:
-    """Return configurations with every factor, those that are not given as `ask` takes them."""
-    return query_of(cells_of(frame, schema), schema, fill=True, refuse=False).columns
+def _filled(frame: pd.DataFrame, schema: Schema, refuse: bool = False) -> dict[str, AnyArray]:
+    """Return configurations with every factor, those that are not given as `ask` takes them; contradictions refused."""
+    return query_of(cells_of(frame, schema), schema, fill=True, refuse=refuse).columns
 
 
 def inputs_of(panel: Panel, names: Collection[str]) -> dict[str, frozenset[str]]:

@@ -52,6 +52,10 @@ _NEVER_A_TIME = frozenset({*_COUNTED, *_COUNTED.values()} - {*words_of("headers.
 _DATA = frozenset(prefix + unit for prefix in ("", "k", "m", "g", "t") for unit in words_of("headers.data")) - {"b"}
 _PLAIN = _RATES | {*words_of("headers.plain")}
 STATISTICS = words_of("headers.statistic")
+#: A word at the end of a header that says which statistic of what was measured it is: `median`, `p99`.
+STATISTIC = re.compile(rf"{'|'.join(STATISTICS)}|p\d\d?")
+#: `time for 100 steps`, none of them the mean.
+_OF_STEPS = re.compile(rf"([1-9]\d*) ?({'|'.join(sorted(word for word in STEP_WORDS if word.endswith('s')))})\b")
 _PER = re.compile(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
 _SECTION = re.compile(rf"{any_of('headers.section')}[./|](?=[a-z_])", re.IGNORECASE)
 #: Behind a header: which way is better.
@@ -79,6 +83,8 @@ class Header(Struct, frozen=True):
     of: Literal["step", "job", ""] = ""
     #: What a rate is of one of.
     level: Literal["workers", "nodes"] = "workers"
+    #: Of how many steps together a time is.
+    steps: int = 1
 
 
 def bare(column: str) -> str:
@@ -103,17 +109,17 @@ def header_of(column: str) -> Header:
     Examples
     --------
     >>> header_of("step_ms")
-    Header(kind='time', unit='ms', counted='', shared=False, of='step', level='workers')
+    Header(kind='time', unit='ms', counted='', shared=False, of='step', level='workers', steps=1)
     >>> header_of("Time per epoch (s)").of, header_of("seconds per step").unit, header_of("s/it").of
     ('job', 's', 'step')
     >>> header_of("Tokens/sec/GPU")
-    Header(kind='rate', unit='s', counted='tokens', shared=True, of='', level='workers')
+    Header(kind='rate', unit='s', counted='tokens', shared=True, of='', level='workers', steps=1)
     >>> header_of("throughput (images/s)").counted, header_of("peak memory (GB)").unit, header_of("layers").kind
     ('images', 'GB', '')
     >>> header_of("Speed-up") == header_of("Speedup"), header_of("speed (img/s)").kind
     (True, 'rate')
     >>> header_of("GPU-hours")
-    Header(kind='time', unit='h', counted='', shared=True, of='job', level='workers')
+    Header(kind='time', unit='h', counted='', shared=True, of='job', level='workers', steps=1)
     >>> header_of("remaining_time").kind, header_of("ETA (s)").kind, header_of("elapsed_time").kind
     ('', '', 'time')
     >>> header_of("GlobalRate").kind, header_of("learning_rate").kind
@@ -122,6 +128,8 @@ def header_of(column: str) -> Header:
     ('tokens', 'step')
     >>> header_of("Tokens/s (M)").counted, header_of("img/s [thousands]").counted, header_of("token_throughput").counted
     ('M tokens', 'k images', 'tokens')
+    >>> header_of("time for 100 steps (s)").steps, header_of("mean time of 100 iters").steps, header_of("p_ms_p99").unit
+    (100, 1, 'ms')
     >>> header_of("Latency in minutes (lower is better)").unit, header_of("x/device/samples_per_sec").shared
     ('min', True)
     """
@@ -169,7 +177,8 @@ def time_called(column: str, usual: str) -> str:
     words = {word for unit_words in _sides_of_ratio(bare(column)) for word in unit_words}
     header = header_of(column)
     timed = header.kind == "time" or words & _TIMES
-    return bare(column) if timed and words - plain and not header.shared else usual
+    says_more = timed and words - plain and not header.shared and header.steps == 1
+    return bare(column) if says_more else usual
 
 
 def in_another_unit(column: str, others: Iterable[str]) -> str | None:
@@ -302,7 +311,7 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
 
 def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     """Return the header of a time: a word for it, a unit at the end, or a unit per step."""
-    if sides[-1][-1] in STATISTICS and len(sides[-1]) > 1:
+    if STATISTIC.fullmatch(sides[-1][-1]) and len(sides[-1]) > 1:
         sides = [*sides[:-1], sides[-1][:-1]]
     numerator, *denominators = sides
     words = [word for unit_words in sides for word in unit_words]
@@ -329,7 +338,8 @@ def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     chosen = {*words} & (_CHOSEN_TIME - STEP_WORDS if by_letter else _CHOSEN_TIME)
     if ends is None and (words[-1] in _TIMES or ((words[0] in _TIMES or by_letter) and not chosen)):
         ends = "s"
-    return None if ends is None else Header("time", ends, of=of)
+    together = _OF_STEPS.search(" ".join(numerator)) if {*numerator}.isdisjoint(STATISTICS) else None
+    return None if ends is None else Header("time", ends, of=of, steps=int(together[1]) if together else 1)
 
 
 def _of(words: list[str]) -> Literal["step", "job", ""]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from genperf.vocabulary import any_of, section, words_of
-from genperf.vocabulary.headers import bare, header_of
+from genperf.vocabulary.headers import NODE_WORDS, bare, header_of
 
 #: Names that tables of any program use, those of a transformer, and all: the canonical name first. Families use it.
 GENERAL, TRANSFORMER = section("factors"), section("transformer")
@@ -94,6 +94,13 @@ def canonical_of(column: str) -> str | None:
     return next((canonical for canonical, aliases in ALIASES.items() if not names.isdisjoint(aliases)), None)
 
 
+def is_batch_of_a_node(column: str) -> bool:
+    """Tell whether a name is that of a worker's batch but for its word for a node: `batch per host`."""
+    words = plain_name(column).split("_")
+    of_a_worker = "_".join("worker" if word in NODE_WORDS else word for word in words)
+    return not NODE_WORDS.isdisjoint(words) and canonical_of(of_a_worker) == "batch"
+
+
 def plural_of(column: str) -> str | None:
     """Return the field's name for a column whose name is in the singular, as `gpu`; None for another name."""
     singular = plain_name(column)
@@ -112,6 +119,11 @@ _BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\
 def words_in(name: str) -> set[str]:
     """Return the words of a name: `step_ms.p50` is `step`, `ms` and `p50`; `tp规模` is `tp` and `规模`."""
     return {*_BETWEEN_WORDS.split(name.lower())} - {""}
+
+
+def is_load(column: str) -> bool:
+    """Tell whether a column counts what loads a machine: users, connections."""
+    return not words_in(column).isdisjoint(words_of("log.counted"))
 
 
 def level_with(text: str, levels: Collection[str]) -> str:

@@ -155,8 +155,8 @@ def pays_sentence(growth: GrowthCounts, expected: Expectation) -> str:
         return f"a price is paid for time, and this predicts {expected.name}" if growth.price else ""
     start, target = growth.start, growth.target
     small = count_text(start.count, growth.name)
-    if not growth.grows:
-        return f"nothing smaller than {count_text(target.count, growth.name)} was measured to compare its cost with"
+    if target.machines <= start.machines:
+        return money_text(growth, expected)
     if growth.marginal is None:
         ratio = target.value * target.machines / (start.value * start.machines)
         unit_name = singular(growth.paid_name)
@@ -191,9 +191,12 @@ def money_text(growth: GrowthCounts, expected: Expectation) -> str:
     low, high = (three_digits(there * end / target.value) for end in (expected.value.lower, expected.value.upper))
     note = interval_note(expected.interval, low, high, three_digits(there))
     what = f"{with_article(growth.sample)} costs" if growth.whole else f"a million {growth.sample} cost"
-    small = count_text(start.count, growth.name)
-    there_text = with_unit(three_digits(there), price.currency)
-    text = f"{what} {three_digits(here)} at {small} and {there_text} at {target.count:g}{note}"
+    large, there_text = count_text(target.count, growth.name), with_unit(three_digits(there), price.currency)
+    if growth.grows:
+        small = f"{three_digits(here)} at {count_text(start.count, growth.name)}"
+        text = f"{what} {small} and {there_text} at {target.count:g}{note}"
+    else:
+        text = f"{what} {there_text} at {large}{note}"
     return prose(text, f"the price is {price_text(price.text, growth.paid_name)}")
 
 

@@ -250,13 +250,11 @@ def test_nodes_of_devices_do_and_cost_what_the_devices_do_at_every_door(shell: S
 
 
 def test_what_a_model_knows_nothing_of_is_never_silently_left_out(shell: Shell) -> None:
-    Path("t.csv").write_text(csv_of("instances,gpus,step_s", [(n / 8, n, 0.2 * n**0.1) for n in (8, 16, 32, 64)]))
+    Path("t.csv").write_text(csv_of("racks,gpus,step_s", [(n / 8, n, 0.2 * n**0.1) for n in (8, 16, 32, 64)]))
     done(shell, "fit", "t.csv", "-o", "t.json")
     for source in ("t.csv", "t.json"):
-        assert "no factor of the model: instances" in done(
-            shell, "ask", source, "--at", "gpus=64,instances=2", "--full"
-        )
-    assert "is a number" in refusal(shell, "predict", "t.json", "--at", "instances=many")
+        assert "no factor of the model: racks" in done(shell, "ask", source, "--at", "gpus=64,racks=2", "--full")
+    assert "is a number" in refusal(shell, "predict", "t.json", "--at", "racks=many")
 
 
 def test_groups_that_cannot_be_asked_leave_the_others_an_answer(shell: Shell) -> None:

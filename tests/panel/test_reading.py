@@ -130,7 +130,8 @@ def test_what_other_columns_tell_is_no_factor() -> None:
     # What a question names is a factor all the same.
     asked = read_columns(columns, at={"config": "x-y", "global_batch": "64"})
     assert "config" in asked.roles.texts["categorical"].split(",")
-    assert "global_batch" in asked.roles.texts["intrinsic"].split(",")
+    # But the machine has the batch of all, and a question of it changes no reading.
+    assert "global_batch" not in asked.roles.columns
 
 
 @pytest.mark.parametrize(

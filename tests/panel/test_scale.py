@@ -50,8 +50,8 @@ def name_of(panel: Panel) -> str | None:
         ({"cores": [2, 2, 2], "sockets": [1, 1, 1]}, None, "workers", False),
         # A count that does not vary gives way to one that does.
         ({"gpus": [8, 8, 8], "hosts": [1, 2, 4]}, "hosts", "nodes", False),
-        ({"gpus": [8, 8, 8], "instances": [1, 2, 4]}, "instances", "workers", True),
-        ({"nodes": [1, 1, 1], "instances": [1, 2, 4]}, "instances", "workers", True),
+        ({"gpus": [8, 8, 8], "instances": [1, 2, 4]}, "instances", "nodes", False),
+        ({"nodes": [1, 1, 1], "slots": [1, 2, 4]}, "slots", "workers", True),
         ({"gpus": [8, 8, 8], "hosts": [2, 2, 2]}, "gpus", "workers", False),
         # Known names of other counts stand for the workers where nothing else does, and amounts never do.
         ({"servers": [1, 2, 4]}, "servers", "workers", True),

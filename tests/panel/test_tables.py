@@ -64,6 +64,7 @@ CASES = {
         "mode,world_size,bs,gbs,img_per_s\nstrong,1,64,64,371.2\nstrong,2,32,64,640.5\nstrong,4,16,64,981.3\n"
         "weak,1,64,64,371.2\nweak,2,64,128,733.8\nweak,4,64,256,1429.6\n",
         {"mode": "strong", "world_size": "8", "bs": "8", "gbs": "64"}, "world_size", ("img_per_s",), {"mode": "kind"},
+        "mode",
     ),
     "the tensor ways of a server": Case(
         "tp,load,conc,prompts,out_tps,ttft_ms\n1,long,1,32,27.31,93.4\n1,long,8,48,203.6,549.1\n"
