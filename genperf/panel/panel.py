@@ -113,6 +113,8 @@ POSSIBLE: tuple[Scaling, ...] = ("weak", "strong")
 LIMIT_CHANCE = 0.2
 #: Doublings beyond the largest measured count between which a limit may lie. Guesses.
 LIMIT_DOUBLINGS: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0, 3.0)
+#: Doublings within which of several measured counts the first alone may be a limit: each costs a posterior. A guess.
+LIMIT_STEP = 0.5
 #: Powers in which a step grows with the count beyond a limit, each with its probability: in the first power more
 #: only wait, and in the second they hinder each other, so that the work in a second falls. Chosen for drawn loads
 #: that turn beyond the data (`experiments/accuracy/turning.py`): with no second power 78 % are covered, with half 93 %.
@@ -788,8 +790,10 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
     if counts_devices(factor.name) and panel.counted_by_throughput not in _SERVED:
         return ()
     measured = np.unique(counts)
-    inside = np.log2(measured[:-1] / measured[0])
-    beyond = np.log2(measured[-1] / measured[0]) + np.array(LIMIT_DOUBLINGS)
+    doublings = np.log2(measured / measured[0])
+    _, apart = np.unique(np.floor(doublings[:-1] / LIMIT_STEP), return_index=True)
+    inside = doublings[apart]
+    beyond = doublings[-1] + np.array(LIMIT_DOUBLINGS)
     no_limit = (1.0 - LIMIT_CHANCE) ** np.concatenate([inside, beyond])
     # Within the measured range a limit lies at a count, beyond it in the middle between two numbers of doublings.
     places = measured[0] * 2.0 ** np.concatenate([inside, 0.5 * (beyond[1:] + beyond[:-1])])

@@ -163,7 +163,7 @@ def test_what_one_worker_does(
     ],
 )
 def test_what_shares_a_machine_may_exhaust_it(column: str, ends: bool) -> None:
-    counts = limits(panel({column: [1, 2, 4, 8]}), np.array([1.0, 2.0, 4.0, 8.0]))
+    counts = limits(panel({column: [1, 2, 2.5, 4, 8]}), np.array([1.0, 2.0, 2.5, 4.0, 8.0]))
     assert [count for count, _ in counts if count <= 8.0] == ([1.0, 2.0, 4.0] if ends else [])
     # Six doublings from 1 to 64, each the last one with a probability of 0.2.
     assert sum(chance for _, chance in counts) == pytest.approx(1.0 - 0.8**6 if ends else 0.0)
