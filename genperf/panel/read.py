@@ -130,6 +130,15 @@ def _with_further(table: Table, source: Source | LargeSource, roles: Roles) -> T
     return replace(table, further=further, notes=(*table.notes, *notes), unused=unused)
 
 
+def _row_named(want: str, legend: Legend) -> dict[str, str]:
+    """Return the column and the cell that a wanted quantity is the name of, where no header names or means it."""
+    kind, plain = header_of(want).kind, plain_name(want)
+    if any(plain in plain_name(n) or (kind and header_of(n).kind == kind) for n in legend.columns):
+        return {}
+    cells = [(n, text) for n, column in legend.columns.items() for text in column.levels if plain_name(text) == plain]
+    return dict(cells) if len(cells) == 1 and not legend.columns[cells[0][0]].numeric else {}
+
+
 class Recognised(Struct, frozen=True, eq=False, dict=True):
     """A table with the meaning of its columns, looked for where no options name what was measured and a factor."""
 
@@ -221,6 +230,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             inside = {name: text for name, text in at.items() if meant_by(name) == "devices_per_node"}
             given = replace(given, derived={**inside, **given.derived})
         legend = legend_of(source, given.derived, self.mapping)
+        if want is not None and (named := _row_named(want, legend)):
+            at, want = {**named, **at}, None
         requested = in_columns(legend, at)
         want = requested.wanted or (None if want is None else wanted_name(want, legend))
         for key, text in requested.at.items() if not self.given.columns else ():

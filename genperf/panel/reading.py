@@ -462,8 +462,10 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
     if not any(c.kind for c in reading.with_role("measured")):
         return
     for column in reading.with_role("measured"):
-        if column.header == Header("time", "s") and np.all((column.known >= LONGEST) & (column.known % 1.0 == 0.0)):
-            column.header = replace(column.header, unit="ns")
+        too_long = column.known >= LONGEST if column.header == Header("time", "s") else np.zeros(1, dtype=bool)
+        if too_long.any() and np.all(column.known % 1.0 == 0.0):
+            # Where only some are too long for seconds, nothing shows the unit of a clock.
+            column.header = replace(column.header, unit="ns") if too_long.all() else Header("quantity")
     _settle_labels(reading, requested)
 
 
@@ -601,7 +603,10 @@ def _scale_of(
     elif not any(choices):
         varying = [c.name for c in settings if c.varies]
         extrinsic = [n for n in reading.roles.extrinsic if n in {c.name for c in settings}]
-        requested_varying = [c.name for c in requested if c.varies]
+        # Of two letters `N` and `P` the first one is a size.
+        letter, *_ = words_of("headers.letter_of_workers")
+        outside.sort(key=lambda name: name.lower() != letter)
+        requested_varying = sorted((c.name for c in requested if c.varies), key=lambda name: name.lower() != letter)
         # A letter counts what the question does by another name, `processes=4` of `N` and `P`, or else the only setting
         # without a name of the field that the question leaves open.
         unnamed = [n for n in varying if columns[n].canonical is None and columns[n].lowest > 0.0]

@@ -398,10 +398,19 @@ def parsed_column(
     shows otherwise), `points` whether another column shows that points part thousands (`1.904` is 1904 where all may).
     """
     unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
+    # `N=1024` beside `2048` in a column `N`.
+    bare = {
+        text: text[len(name) :].lstrip(" =:") for text in unique if re.match(rf"{re.escape(name)} ?[=:] ?[\d.]", text)
+    }
+    again: tuple[Note, ...] = ()
+    if 0 < len(bare) < len(unique):
+        cells = [bare.get(cell.strip(), cell) if isinstance(cell, str) else cell for cell in cells]
+        again = (step(f"{counted(sum(unique[text] for text in bare), 'cell')}: the name removed from '{name}'"),)
+        unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
     with_point = [text for text in unique if "." in text]
     points = points and bool(with_point) and all(map(EUROPEAN_GROUPS.fullmatch, with_point))
     if not points and text_numbers([*unique]) is not None:
-        return None
+        return (np.array(cells, dtype=object), "", again) if again else None
     filled = [text for text in unique if text.lower() not in {*MISSING, ""}]
     odd = with_point if points else [text for text in filled if not is_number(text)]
     if not odd:
@@ -422,7 +431,7 @@ def parsed_column(
     out = np.empty(len(cells), dtype=object)
     # Beside lists of devices a number is that of one.
     out[:] = [values.get(cell.strip(), cell) if isinstance(cell, str) else 1.0 if devices else cell for cell in cells]
-    return out, column_unit, steps
+    return out, column_unit, (*again, *steps)
 
 
 #: The numbers by text, the unit of the column, and what was done.

@@ -18,7 +18,16 @@ from genperf.table.clean import filled, is_number, labels, mostly_numbers, numbe
 from genperf.table.facts import MOST_OF_A_NODE
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import canonical_time, header_of
-from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, counts_devices, is_relative, meant_by, plain_name
+from genperf.vocabulary.names import (
+    LEVELS,
+    PHASES,
+    WAYS,
+    canonical_of,
+    counts_devices,
+    is_relative,
+    meant_by,
+    plain_name,
+)
 
 #: Median spread of the values of a row over their mean, up to which columns without a word for a run are repeats.
 #: A guess: counts differ by more, clusters' noise by less.
@@ -113,6 +122,10 @@ def melted(source: Source, named: Collection[str]) -> Source:
     if not families or (named and (not (made - {*source.columns}) & {*named} or {*melting} & {*named})):
         return source
     corner = next(iter(source.columns))
+    if families[0].count == _COUNT and len(of_both := _CORNER.split(corner)) == 2 and all(of_both):
+        # `N\\P | 1 | 2 | 4`: sizes below, and counts beside it.
+        source, families = source.renamed({corner: of_both[0]}), [replace(f, count=of_both[1]) for f in families]
+        corner = of_both[0]
     names = labels(source.columns[corner]).tolist()
     of_headers = families[0].count == _COUNT and meant_by(corner) in LEVELS and "name" not in source.columns
     if of_headers and len(names) == 1 and header_of(names[0]).kind:
@@ -170,13 +183,16 @@ def value_in(caption: str) -> str:
     return caption if header_of(caption).kind and len(caption.split()) < LONGEST_NAME else ""
 
 
+#: Names of parts of a step: `backward`.
+_PHASES = {word for words in PHASES.values() for word in words}
 #: Between the names of what stands in the first column and in the headers: `model \\ nodes`.
 _CORNER = re.compile(r"\s*\\+\s*")
 
 
 def _melted_names(source: Source) -> Source:
     """Return a table in its long form where most of its headers are names that hold settings, such as `2S - 8GPU`."""
-    corner_header, *others = source.columns
+    # The titles of several tables stand before the corner.
+    corner_header, *others = sorted(source.columns, key=lambda name: name == "table")
     corner, of_headers = (
         _CORNER.split(corner_header, maxsplit=1) if _CORNER.search(corner_header) else (corner_header, "")
     )
@@ -268,7 +284,10 @@ def _spread(long: Source, count: str, value: str) -> Source:
         measured = {text for text, unit in units.items() if unit} if len({*units.values()} - {""}) > 1 else set()
         # `13.3 GB` is a number, and names no memory.
         of_headers = [
-            parts_of(text) is None and (header_of(text).kind or is_relative(text)) if text else None for text in units
+            parts_of(text) is None and (header_of(text).kind or is_relative(text) or plain_name(text) in _PHASES)
+            if text
+            else None
+            for text in units
         ]
         kinds[name] = [
             kind or text in measured for kind, text in zip(of_headers, units, strict=True) if any(of_headers)

@@ -346,7 +346,7 @@ def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn
         header = table[0][1] if table else []
         # A name over the second column or a later one is a header of several.
         may_be_title = (len(filled) == 1 and (record[0] != "" or len(record) < 3)) or (
-            gap_below and bool(filled) and not any(map(_is_number, filled))
+            gap_below and bool(filled) and not any(map(parts_of, filled))
         )
         if may_be_title and below and (line_below in header_lines or _begins(below[0], below[1:], header, True)):
             title, section = _TITLE_MARKS.sub("", " ".join(filled)), ""
@@ -373,6 +373,7 @@ def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn
     remaining = [
         (title, len(with_units(table)) < len(table), _with_one_header(with_units(table))) for title, table in bare
     ]
+    remaining = _titled_by_corners(remaining) if len(remaining) > 1 else remaining
     ranked = []
     while remaining:
         chosen = _likeliest([table for *_, table in remaining]) if len(remaining) > 1 else 0
@@ -390,6 +391,20 @@ def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn
         steps = [*map(step, notes)]
         ranked.append(_as_one(alike, steps, drawn) if len(alike) > 1 else (alike[0][1], steps, alike[0][0]))
     return ranked
+
+
+def _titled_by_corners(tables: Sequence[tuple[str, bool, list[Record]]]) -> list[tuple[str, bool, list[Record]]]:
+    """Return tables with that corner as their title in which alone they differ: `bert | 1 GPU | 4 GPUs`, `vgg | …`."""
+    shapes = [(*head[1:], *sorted({row[0] for _, row in rows})) for *_, ((_, head), *rows) in tables]
+    corners = [table[0][1][0] for *_, table in tables]
+    titled = []
+    for (title, of_units, table), shape, corner in zip(tables, shapes, corners, strict=True):
+        (line, head), *rows = table
+        alike = {other for other, of_shape in zip(corners, shapes, strict=True) if of_shape == shape}
+        if len(head) > 2 and len(alike) == shapes.count(shape) > 1 and not any(_is_number(row[0]) for _, row in rows):
+            title, table = corner.strip("()[]"), [(line, ["", *head[1:]]), *rows]
+        titled.append((title, of_units, table))
+    return titled
 
 
 def _likeliest(tables: Sequence[Sequence[Record]]) -> int:
