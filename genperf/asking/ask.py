@@ -62,7 +62,7 @@ from genperf.result import FitResult, answering
 from genperf.search.problem import Goal, best_first, winners
 from genperf.search.suggest import suggest
 from genperf.table.cells import Source, source_of_columns
-from genperf.vocabulary.names import is_load
+from genperf.vocabulary.names import LOAD
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import LIKELY_TO_FIT
 
@@ -128,9 +128,13 @@ def beside_published(
     """Return what is known of a series beside published ones."""
     rows, hints, panel = curve.steps.columns, question.hints, result.panel
     levels = {name: cells[-1] for name, cells in rows.items() if cells.dtype.kind in "OU"}
-    words = [*question.words, *map(str, levels.values()), hints.get(BANDWIDTH, "")]
+    columns = [] if panel.legend is None else [c for c in panel.legend.columns.values() if not c.numeric]
+    constant = [column.levels[0] for column in columns if column.distinct == 1 and column.levels]
+    words = [*question.words, *constant, *map(str, levels.values()), hints.get(BANDWIDTH, "")]
     series = None
-    if {MESSAGE, PARAMETERS} & {*hints} or trains_networks(panel, [*words, *question.constants]):
+    shows_training = {MESSAGE, PARAMETERS} & {*hints} or trains_networks(panel, [*words, *question.constants])
+    # Published series are of devices in nodes, and not of the cores of one machine.
+    if shows_training and panel.one_machine is None:
         series = series_of(panel, rows, work.at)
     normal = None if series is None else among_published(series, count, words)
     exchange = None
@@ -215,7 +219,7 @@ def facts_of(
     quantities = reported_of(result, query, expected, training, question.price)
     # How often `auto` was right on published series that were predicted like this one.
     record, options = None, result.options
-    published = options.get("approach") == "series" and not is_load(curve.along)
+    published = options.get("approach") == "series" and LOAD.fullmatch(curve.along) is None
     if published and options.get("pooled_share") is None:
         ratio, nodes = growth.target.count / curve.steps.along.upper, panel.only_node
         leaves_node = nodes is not None and bool(several_nodes(query.columns[nodes])[0])

@@ -207,7 +207,8 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     steps = question.work is not None or schema.of_steps
     # The batch of a group is that of its steps.
     constants = {**schema.panel.within(group).constants, **question.constants}
-    question = replace(question, sample=schema.target.samples, steps=steps, constants=constants)
+    words = tuple(map(str, group.values()))
+    question = replace(question, sample=schema.target.samples, steps=steps, constants=constants, words=words)
     axis = fitted.panel.axis.factor
     if question.plan is None and (axis is None or axis.distinct < 2):
         # One count has no curve to speak of.
@@ -527,7 +528,6 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             return None
         work, target, panel = self.opened.given.work or None, model.schema.target, model.panel
         constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
-        levels_of_texts = [{*map(str, e.texts[self.series.rows])} for e in reading.columns.values() if not e.numeric]
         counted = self._header(name).counted
         # Of the time of steps that was made from a rate of them, what a batch holds is counted.
         sample = counted if counted and (target.throughput or counted not in STEP_WORDS) else "samples"
@@ -548,7 +548,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             steps=model.schema.of_steps,
             constants={**constants, **self.question.constants},
             # The framework and the network, perhaps.
-            words=tuple(levels.pop() for levels in levels_of_texts if len(levels) == 1),
+            words=tuple(self.series.levels.values()),
         )
         answer = ask_model(model, configuration, question)
         if answer.facts is None:

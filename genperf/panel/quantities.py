@@ -15,7 +15,7 @@ from genperf.formula import Call, Name, Node, Number, call, evaluate, names_in, 
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.panel.panel import ONE, Panel
 from genperf.vocabulary.headers import STEP_WORDS, canonical_time, in_multiples
-from genperf.vocabulary.names import LEVELS, canonical_of, is_load
+from genperf.vocabulary.names import LEVELS, LOAD, canonical_of
 
 
 class Quantity(Struct, frozen=True):
@@ -175,7 +175,7 @@ def paid_for(panel: Panel, per: str | None, price: Paid | None = None) -> tuple[
         node = panel.counted_node if per is None else panel.node(per)
         if node is None:
             raise TableError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
-        if per is None and isinstance(node, Name) and is_load(node.name):
+        if per is None and isinstance(node, Name) and LOAD.fullmatch(node.name):
             return "machines", ONE
         of_several = "nodes" if per == "nodes" else "devices"
         return node.name if isinstance(node, Name) else of_several, node

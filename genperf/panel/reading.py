@@ -65,6 +65,7 @@ from genperf.vocabulary.headers import (
 )
 from genperf.vocabulary.names import (
     LEVELS,
+    LOAD,
     PHASES,
     TITLE_OF_SCALED,
     WAYS,
@@ -73,7 +74,6 @@ from genperf.vocabulary.names import (
     counts_cores,
     counts_devices,
     is_batch_of_a_node,
-    is_load,
     is_relative,
     meant_by,
     noun_of,
@@ -614,7 +614,7 @@ def _scale_of(
         open_settings = [n for n in unnamed if is_absent and n not in requested_varying]
         letters = [n for n in open_settings if len(open_settings) == 1 or noun_of(n) == "workers"]
         # What may count it without a name of the field is the only setting.
-        loads = [*filter(is_load, varying)]
+        loads = [*filter(LOAD.fullmatch, varying)]
         only_one = next((names for names in (unnamed, varying, loads) if len(names) == 1), [])
         choices = [letters, outside, extrinsic, requested_varying, only_one, counts]
     return next((candidates[0] for candidates in choices if candidates), None)

@@ -251,7 +251,7 @@ def question_of(result: FitResult, names: tuple[str, ...], key: tuple[str, ...],
     question = Question(
         None, result.schema.target.samples, view.paid, view.per, *about, plan=view.plan, hints=hints_of(result)
     )
-    return replace(question, training=view.training)
+    return replace(question, training=view.training, words=key)
 
 
 def place_of(

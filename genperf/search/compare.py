@@ -21,7 +21,7 @@ from genperf.models.network import BANDWIDTH, HINTS
 from genperf.panel import Table
 from genperf.panel.configurations import kept_beside
 from genperf.panel.panel import StepWork, Target
-from genperf.panel.quantities import ONE, QUANTITIES, REPORTED, beside, quantities_of
+from genperf.panel.quantities import ONE, QUANTITIES, REPORTED, beside, paid_for, quantities_of
 from genperf.peaks import link_rate
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
@@ -30,7 +30,8 @@ from genperf.search.problem import JOINT_DRAWS, models_of, most_measured_group, 
 from genperf.table.cells import records
 from genperf.table.clean import label
 from genperf.vocabulary.names import canonical_of
-from genperf.words.numbers import join_values, three_digits, with_article
+from genperf.words.growth import price_text
+from genperf.words.numbers import join_values, singular, three_digits, with_article, with_unit
 from genperf.words.verdict import fits_text
 
 #: The column that names an alternative, and the alternative that changes nothing.
@@ -201,7 +202,11 @@ def compare(
     in_samples = all(outcome.step.total is not None for outcome in outcomes)
     amount = f"a million {first_model.schema.target.samples if in_samples else 'steps of one'}"
     what_costs = with_article(first_model.schema.panel.timed) if samples is None else amount
-    sentence += _cheapest_sentence(ranked, names, price, what_costs)
+    if cost is not None:
+        paid = paid_for(first_model.panel, None, price)[0]
+        unit = f"{singular(paid)}-hours" if price is None else price.currency
+        sentence += _cheapest_sentence(ranked, names, unit, what_costs)
+        sentence += "" if price is None else f" The price is {price_text(price.text, paid)}."
     failures = fitted.failures if isinstance(fitted, GroupedResult) else {}
     notes = _notes(outcomes, ranked, groups, by_work)
     notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in failures.items()]
@@ -402,14 +407,11 @@ def _called(values: Sequence[object]) -> str:
     return UNCHANGED if text == NOTHING else text
 
 
-def _cheapest_sentence(ranked: pd.DataFrame, names: tuple[str, ...], price: Paid | None, work: str) -> str:
-    """Return which alternative does the work for the least cost; nothing where costs are not known."""
-    if "cost" not in ranked:
-        return ""
+def _cheapest_sentence(ranked: pd.DataFrame, names: tuple[str, ...], unit: str, work: str) -> str:
+    """Return which alternative does the work for the least cost, in a unit."""
     least = ranked.iloc[int(ranked["cost"].argmin())]
     text = _called(least[[*names]].tolist())
-    money = "machine-hours" if price is None else f"at {price.text}"
-    sentence = f" The work costs least with {text}: {three_digits(least['cost'])} {money} for {work}"
+    sentence = f" The work costs least with {text}: {with_unit(three_digits(least['cost']), unit)} for {work}"
     as_it_is = ranked["cost"][ranked[CHANGE] == NOTHING] if CHANGE in ranked else pd.Series(dtype=float)
     if len(as_it_is) == 1 and text != UNCHANGED:
         sentence += f", in place of {three_digits(as_it_is.iloc[0])}"

@@ -112,6 +112,8 @@ def meant_by(column: str) -> str | None:
     return canonical_of(column) or plural_of(column)
 
 
+#: A column that counts what loads a machine: users, connections.
+LOAD = re.compile(rf"(^|.*[\W_]){any_of('log.counted')}([\W_].*|$)", re.IGNORECASE)
 #: What parts the words of a name; Latin letters beside Chinese ones are two words.
 _BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])(?=[a-z])")
 
@@ -119,11 +121,6 @@ _BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[\u4e00-\u9fff])|(?<=[\u4e00-\
 def words_in(name: str) -> set[str]:
     """Return the words of a name: `step_ms.p50` is `step`, `ms` and `p50`; `tp规模` is `tp` and `规模`."""
     return {*_BETWEEN_WORDS.split(name.lower())} - {""}
-
-
-def is_load(column: str) -> bool:
-    """Tell whether a column counts what loads a machine: users, connections."""
-    return not words_in(column).isdisjoint(words_of("log.counted"))
 
 
 def level_with(text: str, levels: Collection[str]) -> str:

@@ -28,6 +28,8 @@ from genperf.words.numbers import (
 )
 from genperf.words.verdict import BLIND, LIKELY_TO_FIT, fits_text, trust_text
 
+#: Which limit of a plan a machine breaks → how, in a sentence.
+BREAKS = {"late": "it may take longer than the limit", "too dear": "it may cost more than the limit"}
 #: The time that a price is for, as it is given → as it is printed.
 HOURS = {"s": "second", "min": "minute", "h": "hour", "d": "day"}
 #: What a point is → what turns, what it then does, what it does not, and from where.
@@ -283,7 +285,7 @@ def plan_sentence(planned: Planned) -> str:
         f"it takes {_choice_text(planned, planned.cheapest, notes=True)}",
         *_blind_text(planned.cheapest),
         f"the price is {price_text(planned.price.text, planned.paid)}" if planned.price is not None else "",
-        f"no other is cheaper with a probability of {100 * planned.best:.0f} %",
+        f"it is the cheapest with a probability of {100 * planned.best:.0f} %",
     ]
     if planned.fastest.count != planned.count:
         fastest = count_text(planned.fastest.count, name)
@@ -300,7 +302,7 @@ def _named_text(planned: Planned, one: Choice) -> str:
     return prose(
         f"{many} take {_choice_text(planned, one, notes=True)} at {join_values(dict(planned.named_at))}",
         *_blind_text(one),
-        " and ".join(planned.breaks) or keeps,
+        " and ".join(BREAKS.get(limit, limit) for limit in planned.breaks) or keeps,
     )
 
 

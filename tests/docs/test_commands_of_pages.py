@@ -155,7 +155,7 @@ def asking(shell: Shell) -> Shell:
         # The best configuration with its days and its cost.
         (3, r"(?s)total +cost.*\n +32 +256 .* \d[\d.]* d +[\d,]+ "),
         (4, r"is the best of 7 with a probability of \d+ %"),
-        (5, r"gpus=4: 1\.4\d at 2/h for a million images, in place of 1\.5\d"),
+        (5, r"gpus=4: 1\.4\d for a million images, in place of 1\.5\d"),
     ],
 )
 def test_a_task_takes_at_most_two_commands(asking: Shell, task: int, answer: str) -> None:
