@@ -73,7 +73,7 @@ def predict(
     from genperf.panel.quantities import paid_for, quantities_of
     from genperf.table.cells import records
     from genperf.words.growth import price_text
-    from genperf.words.numbers import taken_text
+    from genperf.words.numbers import taken_text, with_article
 
     if bool(data) == bool(at):
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
@@ -101,7 +101,10 @@ def predict(
             out.note(taken_text(taken))
     predicted = with_derived(fitted, plain, shows, paid, interval, training.given)
     if paid is not None:
-        out.note(f"cost is at {price_text(paid.text, paid_for(fitted.first.panel, per, paid)[0])}")
+        panel = fitted.first.panel
+        samples = fitted.first.schema.target.samples
+        one = with_article(panel.timed if panel.measured_work is None else samples.removesuffix("s"))
+        out.note(f"cost is that of {one}, at {price_text(paid.text, paid_for(panel, per, paid)[0])}")
     if not out.written({"predictions": records(predicted)} if out.as_json else {}, predicted) and not out.output:
         show_predictions(rounded(predicted, fitted, shows), plain=out.no_color)
     out.draw(lambda: _figure(fitted, predicted, interval))

@@ -210,7 +210,9 @@ class Place(Struct, frozen=True, eq=False, dict=True):
         if question.plan is not None and not self.scaling.refusal:
             fixed = {self.scaling.along: self.count} if self.target_given else None
             plan = planned(result, self.values, question, fixed)
-        named = {**self.scaling.at, self.scaling.along: self.count}
+        varying = {factor.name for factor in result.schema.factors if factor.distinct > 1}
+        named = {name: value for name, value in self.scaling.at.items() if name in varying}
+        named[self.scaling.along] = self.count
         return facts_of(result, question, query, self.scaling, named, plan)
 
     @cached_property

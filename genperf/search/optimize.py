@@ -38,7 +38,15 @@ from genperf.search.problem import (
 )
 from genperf.search.space import checked_space, in_model_names, read_grid
 from genperf.words.growth import price_text
-from genperf.words.numbers import duration_text, heading, join_values, only_for_times, singular, three_digits
+from genperf.words.numbers import (
+    duration_text,
+    heading,
+    join_values,
+    only_for_times,
+    singular,
+    three_digits,
+    with_article,
+)
 
 
 class Optimum(PrintedAnswer, frozen=True, eq=False):
@@ -447,13 +455,14 @@ def _notes_of(
     # Steps of different numbers of samples are compared.
     per_step = target.is_time and not target.throughput and goal.maximize is None and what in (target.name, "cost")
     per_step = per_step and not task.job.sized and step.total is not None and bool(space.varied & names_in(step.total))
+    of_one = "" if task.job.sized or by_work else f"that of {with_article(search.result.panel.timed)}, "
     different = f"the {what} is that of a step, and steps of different numbers of samples are compared"
     return [
         ("taken", taken),
         ("most_throughput", "" if not chosen or target.throughput else _MOST_THROUGHPUT),
         ("work_assumed", f"{step.assumption}; --work says otherwise" if step.assumption and by_work else ""),
         ("may_not_fit", f"{left_out}; {uncertain}" if evaluation.unfit else ""),
-        ("price", f"cost is at {price_text(task.job.price_text, per)}" if task.job.price_text and per else ""),
+        ("price", f"cost is {of_one}at {price_text(task.job.price_text, per)}" if task.job.price_text and per else ""),
         ("per_step", f"{different}; for the {what} of N samples: --samples N" if per_step else ""),
         ("not_finite", f"{evaluation.not_finite:,} {_NOT_FINITE}" if evaluation.not_finite else ""),
     ]
