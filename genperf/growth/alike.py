@@ -156,24 +156,28 @@ def shown_by_donors(
     """Return what donors show of the changes of some series, a term for each way to count.
 
     `distances` has the shape (columns, donors + series, donors); `times` are T(n₀), T(n*) of the donors and T(n₀) of
-    the series; `predicted` is (μ₀, sp) for each of `CHANGES`. Donors of one number in `block` are held out together.
+    the series; `predicted` is (μ₀, sp) for each of `CHANGES`. Donors of one number in `block` are held out together:
+    ways to count whose held-out errors are small weigh more, and too narrow ones are widened.
     """
-    start, last, base = times
-    among, across = np.split(distances, [len(start)], axis=1)
+    donor_start, donor_last, series_start = times
+    among_donors, to_donors = np.split(distances, [len(donor_start)], axis=1)
     blocks = len(np.unique(block))
     power = ERROR_POWER * min(1.0, blocks / ENOUGH_BLOCKS)
     answers, weights = [], []
     for change, (middle, spread) in zip(CHANGES, predicted, strict=True):
-        sizes = [(TIME_POWER if change.sized else 0.0) * (np.log(t) - np.log(start).mean()) for t in (start, base)]
-        values = change.of(start, last)
-        process = DonorProcess(among, values, middle, spread, sizes[0])
+        size_power = TIME_POWER if change.sized else 0.0
+        donor_sizes, series_sizes = (
+            size_power * (np.log(start) - np.log(donor_start).mean()) for start in (donor_start, series_start)
+        )
+        values = change.of(donor_start, donor_last)
+        process = DonorProcess(among_donors, values, middle, spread, donor_sizes)
         mean, sd = process.held_out(block)
-        errors = np.abs(change.onto(start, mean) / last - 1.0)
+        errors = np.abs(change.onto(donor_start, mean) / donor_last - 1.0)
         weights.append(float(np.exp(np.mean(np.log(errors + LEAST_BLOCK_ERROR)))) ** -power)
-        far = float(np.quantile(np.abs(values - mean) / sd, 0.9)) / 1.645
-        widened = max(far, 1.0) ** (blocks / (blocks + CALIBRATING_BLOCKS))
-        mean, sd, before = process.predict(across, sizes[1])
-        answers.append((mean, sd * widened, np.full(len(base), middle), before))
+        misfit = float(np.quantile(np.abs(values - mean) / sd, 0.9)) / 1.645
+        widening = max(misfit, 1.0) ** (blocks / (blocks + CALIBRATING_BLOCKS))
+        mean, sd, prior_sd = process.predict(to_donors, series_sizes)
+        answers.append((mean, sd * widening, np.full(len(series_start), middle), prior_sd))
     shares = np.array(weights) / sum(weights)
     terms = [
         [DonorChange(k, share, *map(float, row)) for row in zip(*answer, strict=True)]

@@ -97,11 +97,12 @@ def prior() -> Prior:
     registered = {o.name: o for family in MODELS.values() for o in family.overheads}
     *named, constant = (registered[name] for name in plain["overheads"])
     overheads = (*named, *(o for o in registered.values() if o not in (*named, constant)), constant)
-    alike = [[o is h or (h not in named and o.place == h.place) for o in (*named, constant)] for h in overheads]
+    # For each overhead the mask of those named in the file whose mean it has: itself, or all in its place.
+    stand_ins = [[o is h or (h not in named and o.place == h.place) for o in (*named, constant)] for h in overheads]
     classes, walks = plain["classes"].values(), plain["walks"]
 
     def each_of(values: list[float]) -> Array:
-        return np.array([np.mean(np.array(values)[which]) for which in alike])
+        return np.array([np.mean(np.array(values)[mask]) for mask in stand_ins])
 
     return Prior(
         overheads,

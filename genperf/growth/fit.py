@@ -77,15 +77,15 @@ def _drawn_constants(one: Weighed, places: Sequence[int], level: Array) -> Array
     return np.column_stack([constants, bank().shapes[curve][:, shapes]])
 
 
-def _member(series: MeasuredSeries, one: Weighed, central_share: float, several: bool, noise: float) -> Member:
+def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, several: bool, noise: float) -> Member:
     """Return the draws of a reading, each a curve with its walk, as a member."""
-    drawn, prior_constants = one.draws, prior()
-    reading, layout = one.reading, one.posterior.layout
+    drawn, prior_constants = chosen.draws, prior()
+    reading, layout = chosen.reading, chosen.posterior.layout
     form = _form(series, reading, layout.beside)
     places, expression = form.places, form.expression
     mean, sd = drawn.level
     level = np.exp(mean + sd * _normal()[: len(mean)])
-    constants = _drawn_constants(one, places, level)
+    constants = _drawn_constants(chosen, places, level)
     tail = round(0.5 * (1.0 - SHOWN_SHARE) * len(level))
     inner = slice(tail, len(level) - tail)
     central = bank().central[drawn.curve]
@@ -110,12 +110,12 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
         expression,
         np.average(constants[inner], axis=0, weights=central[inner]),
         constants,
-        one.share,
-        Status("reweighted", -one.posterior.log_evidence, True, len(layout.order), 1, 1),
+        chosen.share,
+        Status("reweighted", -chosen.posterior.log_evidence, True, len(layout.order), 1, 1),
         unidentified=expression.constant_names[:2] if reading.free_constant else (),
         label=_label(series, reading) if several else "overheads",
         discrepancy=discrepancy,
-        central=None if offsets is not None else central / central.mean() * (central_share / one.share),
+        central=None if offsets is not None else central / central.mean() * (central_share / chosen.share),
     )
 
 
@@ -176,11 +176,14 @@ def _form_over(
     meant: tuple[tuple[str, Node], ...],
     columns: tuple[str, ...],
 ) -> WrittenReading:
-    """Write it by what the names of counts and work stand for; groups of a table share one form."""
+    """Write T = a·work + Σ overheads over the columns, by what names of counts and work stand for.
+
+    Only overheads that the reading can have are written; groups of a table share one form.
+    """
     over_columns = {text: substitute(parse(text).node, dict(meant)) for text in (*axes, reading.workers, reading.nodes)}
-    work, apart, beyond = parse(reading.work), reading.nodes != reading.workers, reading.nodes != "1"
-    possible = {"constant": has_constant, "inside": apart, "doubling": apart}
-    chosen = tuple(overhead for overhead in prior().overheads if possible.get(overhead.place, beyond))
+    work, several_a_node, beyond_node = parse(reading.work), reading.nodes != reading.workers, reading.nodes != "1"
+    possible = {"constant": has_constant, "inside": several_a_node, "doubling": several_a_node}
+    chosen = tuple(overhead for overhead in prior().overheads if possible.get(overhead.place, beyond_node))
     # The constant beside the computation, as the two are told apart.
     chosen = tuple(sorted(chosen, key=lambda overhead: overhead.place != "constant"))
     formula = "a" if reading.work == "1" else f"a*{reading.work}".replace("a*1/", "a/")

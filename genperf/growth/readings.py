@@ -67,6 +67,7 @@ def readings_of(series: MeasuredSeries) -> list[CountReading]:
     """Return the ways in which the counts of a series may be meant, each with its prior probability."""
     workers, sizes, is_unknown = _nodes_of(series)
     count = series.factors.counted_as or "nodes"
+    # Where growth may end, how fast the time rises beyond, and the probability of both.
     waits = [(limit, power, chance * likely) for limit, chance in series.limits for power, likely in LIMIT_POWERS]
     out = []
     for work, from_table in series.works:

@@ -261,28 +261,32 @@ def _similar(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
 
 def _of_donors(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], base: Count, unlike: bool) -> list[Shared]:
     """Return what donors show of series that end at one count, at each count that enough donors reach."""
-    reached = Counter(at for curve in donors for at in curve.counts if at[0] > base[0])
+    donors_at = Counter(count for curve in donors for count in curve.counts if count[0] > base[0])
     # One number of nodes for each scale: the usual one.
-    usual = [max((at for at in reached if at[0] == n), key=lambda at: reached[at]) for n in {at[0] for at in reached}]
-    counts = _some(sorted(at for at in usual if reached[at] >= FEWEST_DONORS), MOST_COUNTS)
+    usual: dict[float, Count] = {}
+    for count, _ in donors_at.most_common():
+        usual.setdefault(count[0], count)
+    counts = _some(sorted(count for count in usual.values() if donors_at[count] >= FEWEST_DONORS), MOST_COUNTS)
     if not counts:
         return []
     columns, changes = [], []
-    for at in counts:
-        some = _some([curve for curve in donors if at in curve.counts], MOST_DONORS)
-        labels = [tuple(sorted(curve.labels.items())) for curve in some]
-        block = np.array([labels.index(label) for label in labels]) if unlike else np.arange(len(some))
-        times = _seconds(some, base), _seconds(some, at), _seconds(listed, base)
-        changes.append(shown_by_donors(_distances(some, listed, base), times, _predicted(some, base, at), block))
-        columns.append(_grown(listed, some, base, at))
-    there = {name: np.stack([of_donor[name] for of_donor in columns]) for name in columns[0]}
-    near = _some(donors, MOST_DONORS)
-    order = np.argsort(_distances(near, listed, base)[:, len(near) :].sum(axis=0), axis=1, kind="stable")
+    for count in counts:
+        reaching = _some([curve for curve in donors if count in curve.counts], MOST_DONORS)
+        labels = [tuple(sorted(curve.labels.items())) for curve in reaching]
+        block = np.array([labels.index(label) for label in labels]) if unlike else np.arange(len(reaching))
+        times = _seconds(reaching, base), _seconds(reaching, count), _seconds(listed, base)
+        predicted = _predicted(reaching, base, count)
+        changes.append(shown_by_donors(_distances(reaching, listed, base), times, predicted, block))
+        columns.append(_grown(listed, reaching, base, count))
+    # Shape (counts, series), by factor.
+    grown = {name: np.stack([of_count[name] for of_count in columns]) for name in columns[0]}
+    named = _some(donors, MOST_DONORS)
+    nearest = np.argsort(_distances(named, listed, base)[:, len(named) :].sum(axis=0), axis=1, kind="stable")
     return [
         Shared(
-            columns={name: values[:, i] for name, values in there.items()},
-            changes=tuple(of_donor[i] for of_donor in changes),
-            nearest=tuple(", ".join(near[j].key) for j in order[i, :5]),
+            columns={name: values[:, i] for name, values in grown.items()},
+            changes=tuple(of_count[i] for of_count in changes),
+            nearest=tuple(", ".join(named[j].key) for j in nearest[i, :5]),
             donors=len(donors),
         )
         for i in range(len(listed))
@@ -334,11 +338,14 @@ def _distances(donors: Sequence[NamedSeries], listed: Sequence[NamedSeries], bas
     numbers: list[Array] = []
     for logarithms in (np.log(row) for row in rows if row.min() > 0.0):
         spread = float(logarithms.std())
-        scaled = (logarithms - logarithms.mean()) / spread if spread > SAME_STANDARDISED else None
-        if scaled is not None and all(abs(abs(float(scaled @ n)) / len(n) - 1.0) > SAME_STANDARDISED for n in numbers):
+        if spread <= SAME_STANDARDISED:
+            continue
+        scaled = (logarithms - logarithms.mean()) / spread
+        correlations = [abs(float(scaled @ other)) / len(other) for other in numbers]
+        if all(abs(correlation - 1.0) > SAME_STANDARDISED for correlation in correlations):
             numbers.append(scaled)
-    apart = [*names.values(), *(np.subtract.outer(n, n[: len(donors)]) ** 2 for n in numbers)]
-    return np.array(apart).reshape(-1, len(curves), len(donors))
+    squares = [np.subtract.outer(scaled, scaled[: len(donors)]) ** 2 for scaled in numbers]
+    return np.array([*names.values(), *squares]).reshape(-1, len(curves), len(donors))
 
 
 def _grown(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], base: Count, at: Count) -> dict[str, Array]:
