@@ -202,7 +202,7 @@ def growth_of(
     """
     counts, panel = curve.steps.counts, curve.steps.panel
     #: The places of the start and of the target among the counts.
-    _, base, last, *_ = curve.steps.of_growth(count)
+    _, start_place, target_place, *_ = curve.steps.of_growth(count)
     # The cost is that of one sample: of 1/W steps.
     steps = None if work.total is None else call("divide", ONE, work.total)
     quantities = quantities_of(
@@ -210,24 +210,24 @@ def growth_of(
     )
     columns = {**curve.steps.columns, curve.quantity.name: curve.curve[curve.quantity.name].to_numpy(float)}
     names = [name for name in ("machines", "work", "throughput", "cost") if quantities.has(name)]
-    along = {name: np.broadcast_to(v, counts.shape) for name, v in quantities.values(names, columns).items()}
+    amounts = {name: np.broadcast_to(v, counts.shape) for name, v in quantities.values(names, columns).items()}
     # Where nothing counts what is paid for, what is scaled stands for it.
-    along.setdefault("machines", counts)
-    machines, samples = along["machines"], along.get("work")
+    amounts.setdefault("machines", counts)
+    machines, samples = amounts["machines"], amounts.get("work")
     if samples is None and curve.steps.work is not None:
         # Of work that is not known by its samples, what counts is how it grows.
         samples = curve.steps.work * counts / counts[0]
-    smallest, start, target = (_stage(curve, place, along) for place in (0, base, last))
+    smallest, start, target = (_stage(curve, place, amounts) for place in (0, start_place, target_place))
     gain, marginal, chance, peak = None, None, 0.0, None
-    if samples is not None and machines[last] > machines[base]:
-        gain, marginal, chance = _marginal(curve, (base, last), machines, samples)
+    if samples is not None and machines[target_place] > machines[start_place]:
+        gain, marginal, chance = _marginal(curve, (start_place, target_place), machines, samples)
         # Where the series departs from what is known of series, it pays with a probability of one half.
-        departing = departs(np.log2(counts[last] / curve.steps.largest))
+        departing = departs(np.log2(counts[target_place] / curve.steps.largest))
         chance = (1.0 - departing) * chance + 0.5 * departing
         # The largest measured throughput, where a larger count and the start come behind it.
         measured, log_times = curve.steps.measured
-        best = measured[int(np.argmax(samples[measured] / np.exp(log_times)))] if len(measured) else last
-        peak = float(counts[best]) if best < max(measured, default=0) and best < base else None
+        best = measured[int(np.argmax(samples[measured] / np.exp(log_times)))] if len(measured) else target_place
+        peak = float(counts[best]) if best < max(measured, default=0) and best < start_place else None
     return GrowthCounts(
         name=curve.along,
         paid_name=paid_for(panel, per, price)[0] if quantities.has("machines") else curve.along,

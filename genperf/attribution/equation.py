@@ -225,7 +225,8 @@ class _Equation:
     def product(self, nodes: list[Node]) -> tuple[list[str], Array | float]:
         """Write the factors of a product, and by what its coefficient grows where they are not normalised.
 
-        The levels of a factor stand in one bracket, the base first.
+        They are powers, `(n/2.83)**p`, as n^{p}; effects of levels, in one bracket with the base first; a step of a
+        count, [n>1]; and anything else as it is. Those of hardly any effect are left out.
         """
         texts: list[str] = []
         levels: dict[str, list[tuple[str, str]]] = {}

@@ -251,19 +251,23 @@ def _cells(columns: Columns, anchors: Columns) -> Cells:
 
 @lru_cache(maxsize=KEPT_GEOMETRIES)
 def _rows(kernel: RandomWalk, at_anchors: Cells, extrapolation: Extrapolation, at_rows: Cells) -> PlacedRows:
-    """Return where rows lie, by the bytes of their columns and of the anchors'."""
+    """Return how far rows lie from the anchors of a series; the columns of both are given by their bytes.
+
+    The positions are log₂ of the axes and of the work.
+    """
     anchors, rows = ({name: np.frombuffer(cells) for name, cells in at} for at in (at_anchors, at_rows))
     formulas = (*extrapolation.axes, extrapolation.work, extrapolation.nodes)
-    (ends, anchor_nodes), (there, row_nodes) = (
+    (at_runs, runs_on_nodes), (positions, rows_on_nodes) = (
         (np.log2(values[:, :-1]), several_nodes(values[:, -1]))
         for values in (evaluated(formulas, columns) for columns in (anchors, rows))
     )
-    ahead = np.maximum(there - ends.max(axis=0), 0.0)
-    beyond = np.maximum(ahead, ends.min(axis=0) - there).max(axis=1)
-    largest = int(np.lexsort((ends[:, -1], ends[:, 0]))[-1])
-    away = (there - ends[largest]) * np.log(2.0)
-    bounded = (away[:, 0] > 0.0) & ~(~np.any(anchor_nodes) & row_nodes)
-    growth = np.where(bounded, away[:, 0] + np.maximum(away[:, -1], 0.0), np.inf)
+    ahead = np.maximum(positions - at_runs.max(axis=0), 0.0)
+    beyond = np.maximum(ahead, at_runs.min(axis=0) - positions).max(axis=1)
+    largest = int(np.lexsort((at_runs[:, -1], at_runs[:, 0]))[-1])
+    from_largest = (positions - at_runs[largest]) * np.log(2.0)
+    leaves_node = ~np.any(runs_on_nodes) & rows_on_nodes
+    bounded = (from_largest[:, 0] > 0.0) & ~leaves_node
+    growth = np.where(bounded, from_largest[:, 0] + np.maximum(from_largest[:, -1], 0.0), np.inf)
     near = kernel.covariance(anchors, rows)
     return PlacedRows(near, kernel.variance(rows), beyond, ahead.max(axis=1), largest, growth)
 

@@ -69,9 +69,10 @@ class Layout:
         self.constant = bool(np.ptp(counts.work) > 1e-9)
         curves = self.logarithms(counts)
         # What varies at one and the same count of workers is an axis of its own.
-        same = [counts.workers == n for n in np.unique(counts.workers)]
+        rows_of_counts = [counts.workers == workers for workers in np.unique(counts.workers)]
         #: Those of the nodes and the work that do.
-        self.beside = [n for n in ("nodes", "work") if any(np.ptp(counts.columns[n][rows]) > 1e-9 for rows in same)]
+        columns = [(name, counts.columns[name]) for name in ("nodes", "work")]
+        self.beside = [name for name, values in columns if any(np.ptp(values[of]) > 1e-9 for of in rows_of_counts)]
         axes = ("workers", *self.beside)
         #: A walk of step one from the smallest count, which has the scales of the prior's walks.
         self.process = Discrepancy(
@@ -86,13 +87,13 @@ class Layout:
         )
         whiten, noise, row_sums = self.process.geometry
         #: Shape (walks, counts). Of the whitened ln T.
-        total = constants.walk_step[:, None] ** 2 + noise
+        total_variance = constants.walk_step[:, None] ** 2 + noise
         #: The precision of the level (walks,), and its weights (walks, counts).
-        self.precision = (1.0 / total) @ row_sums**2
-        self.level = (row_sums / total) @ whiten / self.precision[:, None]
-        inverse = (whiten.T / total[:, None, :]) @ whiten
+        self.precision = (1.0 / total_variance) @ row_sums**2
+        self.level = (row_sums / total_variance) @ whiten / self.precision[:, None]
+        inverse = (whiten.T / total_variance[:, None, :]) @ whiten
         self._projected = inverse - self.precision[:, None, None] * self.level[:, :, None] * self.level[:, None, :]
-        determinant = np.log(total).sum(axis=1) - 2.0 * np.linalg.slogdet(whiten)[1]
+        determinant = np.log(total_variance).sum(axis=1) - 2.0 * np.linalg.slogdet(whiten)[1]
         constant = np.log(constants.walk_share) - 0.5 * (determinant + np.log(self.precision))
         squares = [np.einsum("ac,ac->c", projected @ curves, curves) for projected in self._projected]
         alone = constant[:, None] + bank().logarithms - 0.5 * np.stack(squares)
@@ -101,10 +102,10 @@ class Layout:
         #: Shape (counts, curves).
         self.curves = self._sums[: len(curves)]
         # As they grow to twice the workers on twice the nodes.
-        n, m, work = (np.asarray(projected[-1:]) for projected in (counts.workers, counts.nodes, counts.work))
-        there = self.logarithms(Counts(2.0 * n, 2.0 * m, work))
+        workers, nodes, work = (np.asarray(projected[-1:]) for projected in (counts.workers, counts.nodes, counts.work))
+        doubled = self.logarithms(Counts(2.0 * workers, 2.0 * nodes, work))
         #: Shape (curves,). The curves from the flattest to the steepest.
-        self.order = np.argsort(there[0] - self.curves[-1], kind="stable")
+        self.order = np.argsort(doubled[0] - self.curves[-1], kind="stable")
 
     def logarithms(self, counts: Counts, curve: Index | slice = slice(None)) -> Array:
         """Return ln(work + overheads) of some curves, shape (counts, curves)."""

@@ -397,47 +397,50 @@ class Table(Struct, frozen=True, eq=False, dict=True):
 
 def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
     """Yield each group with its rows and their medians, whose columns are computed once for the whole table."""
-    middle_table = table.medians()
-    number = number_rows(middle_table.frame, table.group)
+    all_medians = table.medians()
+    number = number_rows(all_medians.frame, table.group)
     # Sorted by group, configurations keep their order of first appearance: their place in the group is their number.
-    within = pd.Series(number).groupby(number).cumcount().to_numpy(dtype=np.int64)[table.configuration]
-    general_notes = tuple(n for n in table.notes if n.kind not in WHOLE_TABLE)
+    number_in_group = pd.Series(number).groupby(number).cumcount().to_numpy(dtype=np.int64)[table.configuration]
+    general_notes = tuple(note for note in table.notes if note.kind not in WHOLE_TABLE)
     further = {name: dict(further_table.groups()) for name, further_table in table.further.items()}
     failed = group_keys(table.failures, table.group)
-    keys = group_keys(middle_table.frame.iloc[np.unique(number, return_index=True)[1]], table.group)
-    sorted_runs = zip(_parted(table, number[table.configuration]), _parted(middle_table, number), keys, strict=True)
-    for (frame, place, row_values), (middle, _, known_medians), key in sorted_runs:
+    keys = group_keys(all_medians.frame.iloc[np.unique(number, return_index=True)[1]], table.group)
+    sorted_runs = zip(_parted(table, number[table.configuration]), _parted(all_medians, number), keys, strict=True)
+    for (frame, places, known_rows), (median_frame, _, known_medians), key in sorted_runs:
         levels = known_medians["columns"]
         factors = tuple(_measured_once(f.name, f.role, tuple(levels[f.name].tolist())) for f in table.factors)
         failures = table.failures
         if failed:
-            failures = failures[np.array([k == key for k in failed], dtype=bool)].reset_index(drop=True)
+            of_group = np.array([failed_key == key for failed_key in failed], dtype=bool)
+            failures = failures[of_group].reset_index(drop=True)
         notes = general_notes + failure_notes(len(failures)) + constant_notes(factors)
-        beside = {name: groups[key] for name, groups in further.items() if key in groups}
-        kind = table.kind_by_times(middle) if table.scaled_by_group else table.scaling
-        about = {"notes": notes, "failures": failures, "scaling": kind, "scaled_by_group": False}
-        medians = replace(table, frame=middle, factors=factors, further={}, **about)
+        further_of_group = {name: groups[key] for name, groups in further.items() if key in groups}
+        kind = table.kind_by_times(median_frame) if table.scaled_by_group else table.scaling
+        changes = {"notes": notes, "failures": failures, "scaling": kind, "scaled_by_group": False}
+        medians = replace(table, frame=median_frame, factors=factors, further={}, **changes)
         medians.__dict__.update(known_medians, _named_phases=table._named_phases)
-        group = replace(medians, frame=frame, further=beside)
-        known = {"configuration": within[place], "_medians": medians, "_named_phases": table._named_phases, "key": key}
-        group.__dict__.update(row_values, **known)
+        group = replace(medians, frame=frame, further=further_of_group)
+        group.__dict__.update(known_rows, configuration=number_in_group[places], _medians=medians, key=key)
+        group.__dict__.update(_named_phases=table._named_phases)
         yield key, group
 
 
 def _parted(table: Table, number: Integers) -> Iterator[tuple[pd.DataFrame, Integers, dict[str, Any]]]:
     """Yield the rows of each number: as a frame, their places, and what a table of them would compute first."""
     order = np.argsort(number, kind="stable")
-    frame, ends = table.frame.iloc[order], np.cumsum(np.bincount(number)).tolist()
-    columns, grouped = ({name: values[order] for name, values in of.items()} for of in (table.columns, table.grouped))
+    frame, group_ends = table.frame.iloc[order], np.cumsum(np.bincount(number)).tolist()
+    columns, grouped = (
+        {name: values[order] for name, values in source.items()} for source in (table.columns, table.grouped)
+    )
     measured = table.measured[order]
-    for start, end in zip([0, *ends], ends, strict=False):
-        rows, some = frame.iloc[start:end], slice(start, end)
+    for start, end in zip([0, *group_ends], group_ends, strict=False):
+        rows, of_group = frame.iloc[start:end], slice(start, end)
         rows.index = _numbered(end - start)
-        parted = {
-            name: {column: cells[some] for column, cells in of.items()}
-            for name, of in (("columns", columns), ("grouped", grouped))
+        columns_of_group = {
+            name: {column: cells[of_group] for column, cells in source.items()}
+            for name, source in (("columns", columns), ("grouped", grouped))
         }
-        yield rows, order[some], {**parted, "measured": measured[some]}
+        yield rows, order[of_group], {**columns_of_group, "measured": measured[of_group]}
 
 
 #: Series are often measured at the same values, and as often.
@@ -545,15 +548,17 @@ def _at_one_level(medians: Table) -> Iterator[str]:
 
 def _together(medians: Table) -> Iterator[str]:
     """Name pairs of numbers whose logarithms are correlated nearly fully; workers and the nodes they fill are none."""
-    values = {f.name: medians.columns[f.name] for f in medians.numeric if f.distinct > 1}
-    columns = pd.DataFrame({n: np.log(v) if medians.factor(n).positive else v for n, v in values.items()})
-    pairs = [p for p in itertools.combinations(values, 2) if len({*map(counted_by, p)} & {*LEVELS}) < 2]
-    correlations = [(a, b, columns[a].corr(columns[b])) for a, b in pairs]
-    tied = [pair for pair in correlations if abs(pair[2]) >= COLLINEAR]
-    for a, b, correlation in tied[:SHOWN_LEVELS]:
-        way = "rise together" if correlation > 0.0 else "are tied, one falls as the other rises"
+    values = {factor.name: medians.columns[factor.name] for factor in medians.numeric if factor.distinct > 1}
+    columns = pd.DataFrame(
+        {name: np.log(cells) if medians.factor(name).positive else cells for name, cells in values.items()}
+    )
+    pairs = [pair for pair in itertools.combinations(values, 2) if len({*map(counted_by, pair)} & {*LEVELS}) < 2]
+    correlations = [(first, second, columns[first].corr(columns[second])) for first, second in pairs]
+    correlated = [pair for pair in correlations if abs(pair[2]) >= COLLINEAR]
+    for first, second, correlation in correlated[:SHOWN_LEVELS]:
+        relation = "rise together" if correlation > 0.0 else "are tied, one falls as the other rises"
         separated = "their effects cannot be separated; leave one out"
-        yield f"'{a}' and '{b}' {way} (correlation {correlation:.3f}): {separated}"
+        yield f"'{first}' and '{second}' {relation} (correlation {correlation:.3f}): {separated}"
 
 
 def with_repeat_notes(table: Table) -> Table:
