@@ -200,6 +200,7 @@ def describe(name: str) -> str:
 
 
 def _folder() -> Path:
+    """Return where the bundled tables lie: in the installed package, or in a checkout."""
     here = Path(__file__).parent
     installed, checkout = here / "_data", here.parent / "data"
     for folder in (installed, checkout):

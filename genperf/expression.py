@@ -295,6 +295,7 @@ class BoundExpression(Struct, frozen=True, dict=True):
         return self._derivatives(constants, by)
 
     def _derivatives(self, constants: Array, by: tuple[int, ...]) -> tuple[Array, Array]:
+        """Return predicted values (sets, rows) and their derivatives by the constants at k places (sets, rows, k)."""
         # Each derivative is contiguous in memory; the returned view has the constants last.
         if isinstance(self._tree, PowerSum):
             predicted, slopes = self._tree.derivatives(constants, by)

@@ -226,6 +226,7 @@ def facts_of(
         record = record_like(min(ratio, Record.longest), leaves_node, expected.verdict)
 
     def advised() -> tuple[NextRun | None, str]:
+        """Return the next run to measure, or why there is none."""
         if forecast is None:
             return None, ""
         lower, upper = (float(end[0]) for end in forecast.band(0.9, "confidence", result.floor))

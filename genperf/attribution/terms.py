@@ -175,6 +175,7 @@ def term_tables(
     factors = [n for n in varying if n not in ("term", value, "share")]
 
     def table(split: TermParts, **member: Any) -> pd.DataFrame:
+        """Return a row per configuration and term with its part, interval and share."""
         rows, amounts = np.repeat(np.arange(query.rows), len(split.names)), split.amounts
         columns = {"term": np.tile(np.array(split.names, dtype=object), query.rows)}
         ends = interval_about(amounts, split.drawn, split.draw_shares, levels)

@@ -97,6 +97,8 @@ def gathered(
     """
 
     def decorate(function: F) -> F:
+        """Give a command the options of the group as one parameter."""
+
         @wraps(function)
         def call(**values: Any) -> Any:
             gathered_values = {name: values.pop(name) for name in names}

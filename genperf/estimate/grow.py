@@ -295,6 +295,7 @@ def _problem(growing: GrowthProblem, interactions: Index, sizes: Array, weights:
         return np.asarray(C + (base.predict(constants[:, :m]) - C) * np.exp(constants[:, m:] @ X.T))
 
     def jacobian(constants: Array) -> tuple[Array, Array]:
+        """Return T and its derivatives by the m constants and by d."""
         T0, by_base = base.jacobian(constants[:, :m])
         C, growth = constant_term(constants), np.exp(constants[:, m:] @ X.T)
         T, by_base = C + (T0 - C) * growth, by_base * growth[:, :, None]

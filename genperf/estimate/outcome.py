@@ -200,6 +200,7 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
             problems.append((self.problem, np.arange(len(medians))))
 
         def errors_of(_: Index, held: Mask, below: Mask) -> Array:
+            """Return the mean error at held-out rows of a refit to the rows below."""
             # A phase may be measured in none of the others.
             if not all(problem.weights[below[0][rows]].any() for problem, rows in problems):
                 return np.array([np.nan])

@@ -61,6 +61,7 @@ class Auto(Model):
         return [attempted(self._fit, table, seed) for table in tables]
 
     def _fit(self, table: Table, seed: int) -> FitResult:
+        """Fit one table: as a series where only its scale varies, else as a process of many factors."""
         if self.options.fix:
             hint = "--model with one of `genperf list models`, or a formula"
             raise FitError("auto chooses its own constants: none can be held", hint=hint)

@@ -274,6 +274,7 @@ class GenericModel(ExpressionModel):
         return structs.replace(of_sum, members=members, spread=spread)
 
     def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:
+        """Return the expressions of the requested structure over some factors, constants of `--fix` held."""
         wanted, candidates = self.options.structure, structures(factors)
         if wanted == "grown":
             candidates = [s for s in candidates if s.name == "product"][:MAX_GROWN]

@@ -43,6 +43,7 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
     columns_by_node: dict[Hashable, Column] = {}
 
     def folded(node: Node) -> Node:
+        """Return a tree whose parts of known columns and numbers are computed."""
         match node:
             case Name(name) if name in columns:
                 return columns_by_node.setdefault(name, Column(np.asarray(columns[name])))

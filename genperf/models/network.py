@@ -72,6 +72,7 @@ class Network(Struct, frozen=True):
         return Name(self.message) if isinstance(self.message, str) else Number(self.message)
 
     def _bytes(self, table: Table) -> float | None:
+        """Return the bytes of a message by the hint or the columns; None where neither tells them."""
         node = self._message(table.panel)
         if isinstance(self.message, str):
             if self.message not in table.frame:

@@ -422,6 +422,7 @@ def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
     kinds = (preferred, "rate" if preferred == "time" else "time", "", "quantity")
 
     def key(column: TableColumn) -> tuple[float, ...]:
+        """Return the order of a column: what is least likely to be meant has the largest numbers."""
         header, name = column.header, column.name
         words = plain_name(re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", name))
         statistic = next((k for k, word in enumerate(_RANKED, 1) if re.search(rf"(^|_){word}(_|$)", words)), 0)

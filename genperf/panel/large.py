@@ -122,6 +122,7 @@ class LargeSource:
         self._run(f"create view rows as select * from {reader}")
 
     def _run(self, query: str) -> Any:
+        """Run a query; what DuckDB cannot read is an error that names the table."""
         import duckdb
 
         try:

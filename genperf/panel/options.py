@@ -133,6 +133,7 @@ def measurement_of(options: Mapping[str, str]) -> Measurement | None:
 
 
 def _quantity(text: str, unit: str, name: str) -> Measurement:
+    """Read `COL` or `COL:UNIT` of --quantity, with the unit of --unit."""
     column, colon, suffix = (piece.strip() for piece in text.rpartition(":"))
     if not colon:
         column, suffix = text, ""

@@ -273,6 +273,7 @@ class Table(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _medians(self) -> Table:
+        """One row per configuration; see `medians`."""
         number = self.configuration
         first_row = np.unique(number, return_index=True)[1]
         repeated = len(first_row) < len(number)
@@ -378,6 +379,7 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         return f"<p>{escape(self._headline())}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
 
     def _headline(self) -> str:
+        """Return the source, its rows, configurations and noise, and the measured range in a line."""
         noise = self.noise()
         texts = [counted(self.rows, "row"), counted(len(self.repeats), "configuration")]
         texts += [f"noise {100 * noise:.1f} %"] if np.isfinite(noise) else []

@@ -155,6 +155,7 @@ def weights_of(held_out: Sequence[HeldOut], part_weights: Sequence[float], prior
     v = STUDENT_FREEDOM
 
     def loss(theta: Array) -> tuple[float, Array]:
+        """Return the negative objective at θ = ln w, and its gradient."""
         logarithms = theta - np.logaddexp.reduce(theta)
         share, centre, away = pool(np.exp(logarithms)[:, None], mean.T, sd.T)
         spread = sd.T**2 + away**2

@@ -240,6 +240,7 @@ SHOWN_APART = ("request", "held_out_error")
 
 
 def _facts(result: FitResult) -> dict[str, Any]:
+    """Return what the page tells of the fit: its runs, noise, options and held-out error."""
     schema, error = result.schema, result.held_out_error
     return {
         **{name: getattr(schema, name) for name in ("rows", "configurations", "rejected", "sha256")},

@@ -236,6 +236,7 @@ def _described(constant: Constant) -> layout.ConstantRecord:
 
 
 def _member_record(member: Member, place: int | None) -> layout.MemberRecord:
+    """Return a member as the model file has it, with its discrepancy by place."""
     expression, constants = member.expression, []
     # With as many digits as the draws behind it have.
     intervals = [[float(f"{end:.{INTERVAL_DIGITS}g}") for end in ends] for ends in member.constant_interval().tolist()]

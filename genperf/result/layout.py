@@ -197,6 +197,7 @@ def _of_names(place: str, names: Iterable[str]) -> _Rules:
 
 
 def _of_factor(factor: Factor) -> _Rules:
+    """Yield whether a factor breaks a rule, with what is wrong then."""
     place = f"table.factors: '{factor.name}'"
     yield factor.distinct < 1, f"{place} has no value"
     if factor.numeric:
@@ -222,6 +223,7 @@ def _of_median(median: Median, factors: Sequence[Factor]) -> _Rules:
 
 
 def _of_member(member: MemberRecord, schema: Schema, discrepancies: Sequence[Discrepancy]) -> _Rules:
+    """Yield whether a member breaks a rule, with what is wrong then."""
     yield from _of_names("members.terms", (t.name for t in member.terms))
     yield from _of_names("members.constants", [*(c.name for c in member.constants), *(f.name for f in schema.factors)])
     for constant in member.constants:
@@ -249,6 +251,7 @@ def _of_anchors(place: str, anchors: Columns, factors: tuple[Factor, ...], *othe
 
 
 def _of_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> _Rules:
+    """Yield whether the discrepancy of a series breaks a rule, with what is wrong then."""
     count, anchors, scales = discrepancy.logarithms.size, discrepancy.anchors, discrepancy.scales
     measured = discrepancy.logarithms, discrepancy.variances
     yield from _of_anchors("discrepancies.anchors", anchors, factors, *measured)
@@ -284,6 +287,7 @@ def _finite(solved: Callable[[], Iterable[Array]]) -> bool:
 
 
 def _of_stack(stack: Stack, members: int, factors: tuple[Factor, ...]) -> _Rules:
+    """Yield whether the processes of a table of many factors break a rule, with what is wrong then."""
     anchors, processes = stack.anchors, stack.parts
     yield len(processes) != members, "stack.parts: they do not match the members"
     yield from _of_anchors("stack.anchors", anchors, factors)
@@ -315,6 +319,7 @@ def _of_stack(stack: Stack, members: int, factors: tuple[Factor, ...]) -> _Rules
 
 
 def _of_feasibility(feasibility: Feasibility, factors: tuple[Factor, ...]) -> _Rules:
+    """Yield whether what tells which runs fit breaks a rule, with what is wrong then."""
     numeric, texts = ({f.name for f in factors if f.numeric is kind} for kind in (True, False))
     same_factors = set(feasibility.demands) == numeric and set(feasibility.names) == numeric | texts
     yield not same_factors, "feasibility: its factors are not those of the table"

@@ -39,6 +39,7 @@ class _Tables(HTMLParser):
         self.in_cell = self.in_caption = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin a table, a caption, a row or a cell, which notes over how many rows and columns it spans."""
         self.in_cell = self.in_cell and tag not in ("table", "tr")
         if tag == "table":
             self.tables.append([])

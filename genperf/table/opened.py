@@ -522,6 +522,7 @@ def read_text(source: str | Path) -> tuple[str, str]:
 
 
 def _from_parquet(data: bytes, name: str) -> Source:
+    """Return the cells of a Parquet file, unless it has more than memory should hold."""
     try:
         import_module("pyarrow")
         parquet = import_module("pyarrow.parquet")
@@ -542,6 +543,7 @@ def _from_parquet(data: bytes, name: str) -> Source:
 
 
 def _from_frame(frame: pd.DataFrame, name: str) -> Source:
+    """Return the cells of a DataFrame, whose named index is a column as well."""
     import pandas as pd
 
     # A named index is data (as after groupby or set_index); a row number is not, nor what is a column as well.

@@ -654,6 +654,7 @@ def _grid_of(column: str) -> Callable[[str], Taken | None]:
         return (dict(zip(ways, map(float, numbers), strict=True)), "") if one_each else None
 
     def read(name: str) -> Taken | None:
+        """Return the two numbers of `2x4` by what the header says of each; None of another name."""
         match = _GRID.fullmatch(name.strip())
         if match is None:
             return read_ways(name)

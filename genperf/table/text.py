@@ -742,6 +742,7 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
         corner = "\t" if indented and len(_split(row, RUNS)) == len(_split(head, RUNS)) + 1 else ""
 
     def feed() -> Iterator[str]:
+        """Yield the lines that hold cells, without comments and rules, noting where a record begins."""
         nonlocal line, first_line, between
         for physical in io.StringIO(text, newline=""):
             line += 1
@@ -794,6 +795,7 @@ def guess_delimiter(text: str) -> str:
     """
 
     def agreement(delimiter: str, titles: int) -> tuple[float, int]:
+        """Return the share of the first lines with as many fields as the header, and how many these are."""
         widths: list[int] = []
         # A quote may be in the wrong place for this delimiter; what was read before it counts.
         with contextlib.suppress(TableError):

@@ -122,6 +122,7 @@ def _regression(logarithms: Callable[[_Rows], Sequence[Array]], plain: bool = Fa
 
     @functools.wraps(logarithms)
     def learner(train: Table, data: pd.DataFrame, interval: float, seed: int) -> LearnerForecast:
+        """Train on usable rows and predict usable ones; others have no prediction."""
         new, counts = features(train, data, plain), train.weights > 0
         usable, columns = np.isfinite(new).all(axis=1), np.full((3, len(data)), np.nan)
         if plain or usable.any():

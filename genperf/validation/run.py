@@ -441,6 +441,7 @@ def _learner(task: Task) -> Callable[[Key, pd.DataFrame], Any]:
     groups = dict(task.train.medians().groups())
 
     def predict(key: Key, data: pd.DataFrame) -> Any:
+        """Predict rows of a group by the learner that is trained on it."""
         train = groups[key]
         texts: dict[str, AnyArray] = {f.name: labels(data[f.name]) for f in train.categorical}
         schema, columns = schema_of(train), {"row": np.arange(len(data)), **texts}
