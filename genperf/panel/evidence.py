@@ -22,15 +22,7 @@ from genperf.panel.panel import LEAST_GROWTH
 from genperf.table.cells import Cells
 from genperf.table.clean import MISSING, labels, mostly_numbers, numbers, seconds_of
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import (
-    STATISTIC,
-    STATISTICS,
-    STEP_WORDS,
-    TIME_UNITS,
-    Header,
-    bandwidth_of,
-    header_of,
-)
+from genperf.vocabulary.headers import STATISTIC, STATISTICS, STEP_WORDS, TIME_UNITS, Header, bandwidth_of, header_of
 from genperf.vocabulary.names import (
     COUNTED,
     LEVELS,
