@@ -603,10 +603,14 @@ def _scale_of(
     elif not any(choices):
         varying = [c.name for c in settings if c.varies]
         extrinsic = [n for n in reading.roles.extrinsic if n in {c.name for c in settings}]
-        # Of two letters `N` and `P` the first one is a size.
+        # Cores come first; of two letters `N` and `P` the first one is a size.
         letter, *_ = words_of("headers.letter_of_workers")
-        outside.sort(key=lambda name: name.lower() != letter)
-        requested_varying = sorted((c.name for c in requested if c.varies), key=lambda name: name.lower() != letter)
+
+        def likelihood(name: str) -> tuple[bool, bool]:
+            return not counts_cores(name), name.lower() != letter
+
+        outside.sort(key=likelihood)
+        requested_varying = sorted((c.name for c in requested if c.varies), key=likelihood)
         # A letter counts what the question does by another name, `processes=4` of `N` and `P`, or else the only setting
         # without a name of the field that the question leaves open.
         unnamed = [n for n in varying if columns[n].canonical is None and columns[n].lowest > 0.0]

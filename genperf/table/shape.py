@@ -180,7 +180,8 @@ def value_in(caption: str) -> str:
     units = units_in(caption)
     if units:
         return f"{_VALUE} ({units[0]})"
-    return caption if header_of(caption).kind and len(caption.split()) < LONGEST_NAME else ""
+    names = header_of(caption).kind or is_relative(caption)
+    return caption if names and len(caption.split()) < LONGEST_NAME else ""
 
 
 #: Names of parts of a step: `backward`.

@@ -44,6 +44,8 @@ _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "s
 _RULE = re.compile(r"[ \t]*[|+]?[ \t]*:?[-=]+:?[ \t]*(?:[|+][ \t]*:?[-=]+:?[ \t]*)*[|+]?[ \t\r]*$")
 JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{])')
 _OF_A_RULE = frozenset("|+:-=")
+#: A comma between thousands that has parted a header.
+_GROUPS = re.compile(r"(\d)\n(\d{3})(?!\d)")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 #: Between two values of JSON.
 _BETWEEN = re.compile(r"[\s,\ufeff]*")
@@ -88,6 +90,21 @@ def unmarked(cell: str) -> str:
     return re.sub(r"(\*\*|`)(.*?)\1", r"\2", bare).strip()
 
 
+def _rows_of_breaks(record: Sequence[str]) -> list[list[str]]:
+    """Return the rows that cells of several lines hold, numbers among them: `V100 | 1<br>2 | 122<br>178`.
+
+    Examples
+    --------
+    >>> _rows_of_breaks(["V100", "1<br>2", "122<br>178"]), _rows_of_breaks(["GPU<br>type", "n"])
+    ([['V100', '1', '122'], ['V100', '2', '178']], [['GPU<br>type', 'n']])
+    """
+    lines = [re.split(r"\s*<br\s*/?>\s*", cell) for cell in record]
+    several = [cells for cells in lines if len(cells) > 1]
+    if len(several) < 2 or len({*map(len, several)}) > 1 or not any(all(map(_is_number, cells)) for cells in several):
+        return [[*record]]
+    return [[cells[k if len(cells) > 1 else 0] for cells in lines] for k in range(len(several[0]))]
+
+
 def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     """Read a delimited text, a drawn one, or one in LaTeX, of several tables the likeliest with the others beside."""
     if not text.strip():
@@ -112,7 +129,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         raise TableError(f"the delimiter must be one character, not {delimiter!r}", hint=hint)
     records = list(_drawn(text) if drawn else _records(text, separator, name))
     if _MARKS.search(text):
-        records = [(line, [unmarked(cell) for cell in record]) for line, record in records]
+        records = [(line, [*map(unmarked, row)]) for line, record in records for row in _rows_of_breaks(record)]
     if not records:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
     apart = [(line, row[0].split()) for line, row in records[1:] if len(row) == 1]
@@ -200,8 +217,15 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
     else:
         columns, body = [f"column{i}" for i in range(1, len(head) + 1)], records
         steps.append(step(f"no header line: columns are named {columns[0]} to {columns[-1]}"))
+    widths_of_rows = {len(row) for _, row in body[:FIRST_ROWS] if any(row)}
+    whole = _GROUPS.sub(r"\1,\2", "\n".join(head)).split("\n")
+    if separator == "," and widths_of_rows == {len(whole)} != {len(head)}:
+        # A comma between thousands in a header: `N=10,000`.
+        columns = column_names(whole, f"{name}: line {line}")
     width = len(columns)
-    rows = {line: row if any(row[width:]) else row[:width] for line, row in body if width == 1 or any(row)}
+    # Several rows may stand in one line.
+    lines = [line for line, _ in body]
+    rows = {k: row if any(row[width:]) else row[:width] for k, (_, row) in enumerate(body) if width == 1 or any(row)}
     if not rows:
         raise UnclearTableError("a header and no rows", hint="a line per run is needed below it", where=name)
     count, widths = len(rows), {*map(len, rows.values())}
@@ -209,19 +233,19 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
         # Every row ends early: the last columns are empty.
         text = f"{counted(count, 'row')} shorter than the header: {listed(columns[-1:])} is empty there"
         steps.append(step(text))
-        rows = {line: [*row, *[""] * (width - len(row))] for line, row in rows.items()}
-    remarks = {line: row[width:] for line, row in rows.items() if width > 1 and row[width:]}
-    remarks = {line: cells for line, cells in remarks.items() if not any(map(parts_of, cells))}
+        rows = {k: [*row, *[""] * (width - len(row))] for k, row in rows.items()}
+    remarks = {k: row[width:] for k, row in rows.items() if width > 1 and row[width:]}
+    remarks = {k: cells for k, cells in remarks.items() if not any(map(parts_of, cells))}
     complete = sum(len(row) == width for row in rows.values())
     if remarks and (len(remarks) < complete or all(cells[0][:1] in {*"#("} for cells in remarks.values())):
         steps.append(step(f"remarks behind {counted(len(remarks), 'row')} left out"))
-        rows |= {line: rows[line][:width] for line in remarks}
+        rows |= {k: rows[k][:width] for k in remarks}
     numbers = [row[0] for row in rows.values() if len(row) == width + 1]
     if count > 1 and numbers == [*map(str, range(count))]:
         steps.append(step("the numbers of the rows, which the header does not name, left out"))
-        rows = {line: row[1:] for line, row in rows.items()}
-    ragged = {line: row for line, row in rows.items() if len(row) != width}
-    rows = {line: row for line, row in rows.items() if len(row) == width}
+        rows = {k: row[1:] for k, row in rows.items()}
+    ragged = {k: row for k, row in rows.items() if len(row) != width}
+    rows = {k: row for k, row in rows.items() if len(row) == width}
     # A log or a text: most lines have another number of fields than the first, or are sentences.
     prose = ""
     if len(ragged) > max(len(rows), 2):
@@ -236,11 +260,11 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
     if drawn:
         steps.append(step(f"{counted(len(rows), 'row')} read from a table drawn with | and -"))
     rejected = tuple(
-        Rejection(name, line, "", separator.join(row), f"{counted(len(row), 'field')} where the header has {width}")
-        for line, row in ragged.items()
+        Rejection(name, lines[k], "", separator.join(row), f"{counted(len(row), 'field')} where the header has {width}")
+        for k, row in ragged.items()
     )
     about: Any = {"delimiter": separator, "steps": (*steps, *steps_to_table), "caption": title}
-    return source_of(name, columns, [*rows.values()], rows, ragged=rejected, **about)
+    return source_of(name, columns, [*rows.values()], [lines[k] for k in rows], ragged=rejected, **about)
 
 
 def _with_one_header(records: Sequence[Record]) -> list[Record]:

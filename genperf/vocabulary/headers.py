@@ -87,6 +87,10 @@ class Header(Struct, frozen=True):
     steps: int = 1
 
 
+#: `Time (seconds)` of `Time (seconds) N=10000`: a header up to its unit, with words behind it.
+_WORDS_BEHIND = re.compile(r"[^()\[\]]*\w[^()\[\]]*[(\[](?P<unit>[^()\[\]]+)[)\]](?=\s+\w)")
+
+
 def bare(column: str) -> str:
     """Return a header without its section and the unit in brackets at its end, and with a word for `#`.
 
@@ -130,6 +134,8 @@ def header_of(column: str) -> Header:
     ('M tokens', 'k images', 'tokens')
     >>> header_of("time for 100 steps (s)").steps, header_of("mean time of 100 iters").steps, header_of("p_ms_p99").unit
     (100, 1, 'ms')
+    >>> header_of("MPI time (ms) N=10 * tasks").unit, header_of("Phase (s) of all").kind
+    ('ms', 'time')
     >>> header_of("Latency in minutes (lower is better)").unit, header_of("x/device/samples_per_sec").shared
     ('min', True)
     """
@@ -147,6 +153,8 @@ def header_of(column: str) -> Header:
     if not names or _is_bandwidth(last or names):
         return Header()
     header = _rate(last, names) or _rate(names, []) or _time(names, last) or _quantity(names, last) or Header()
+    if not header.kind and not last and (behind := _WORDS_BEHIND.match(text)) and _is_unit(behind["unit"]):
+        return header_of(behind[0])
     units = [*names[1:], *last[1:]]
     numerator = (last or names)[0]
     if (
