@@ -18,6 +18,7 @@ from rich.text import Text
 
 from genperf.errors import GenperfError, counted, listed
 from genperf.facts import Curve, Facts, GrowthCounts, Interval
+from genperf.formula.amounts import DURATIONS
 from genperf.panel.assemble import EARLIER
 from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import QUANTITIES
@@ -450,7 +451,14 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
     for name, quantity in QUANTITIES.items():
         # A throughput in tokens stands above.
         if quantity.label and name in facts.quantities and not (name == "tokens_per_s" and growth.sample == "tokens"):
-            yield _interval_row(quantity.label, Interval.named(facts.quantities, name), quantity.unit)
+            ends = Interval.named(facts.quantities, name)
+            if quantity.unit == "d":
+                # A short training is told in minutes.
+                yield _interval_row(
+                    quantity.label, Interval(*(DURATIONS[quantity.unit] * end for end in ends.ends)), SECONDS
+                )
+            else:
+                yield _interval_row(quantity.label, ends, quantity.unit)
     yield from _money(facts)
     for name, unit in facts.further.items():
         if np.isfinite(facts.predicted[name]):

@@ -41,7 +41,7 @@ QUANTITIES: dict[str, Quantity] = {
     "machine_hours": Quantity("machines*total/3600", "h"),
     "spending": Quantity("price*machines"),
     "cost": Quantity("machines*total*price"),
-    "days": Quantity("tokens/tokens_per_s/86400", "d", "days", "training"),
+    "days": Quantity("tokens/tokens_per_s/86400", "d", "training time", "training"),
     "training_cost": Quantity("spending*tokens/tokens_per_s", "", "training cost", "training"),
 }
 REPORTED_BESIDE = tuple(name for name, row in QUANTITIES.items() if row.reported == "beside")

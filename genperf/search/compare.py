@@ -84,7 +84,9 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
         columns["best"] = shares["best"]
         if "cost" in self.table:
             columns |= {"cost": self.table["cost"].map(three_digits), "cheapest": shares["cheapest"]}
-        columns |= {QUANTITIES[n].label: self.table[n].map(three_digits) for n in REPORTED if n in self.table}
+        reported = {n: QUANTITIES[n] for n in REPORTED if n in self.table}
+        labels = {n: f"{q.label} ({q.unit})" if q.unit else q.label for n, q in reported.items()}
+        columns |= {label: self.table[n].map(three_digits) for n, label in labels.items()}
         columns["verdict"] = [f"{v}{marks.get(r, '')}" for v, r in self.table[["verdict", "reason"]].to_numpy()]
         footnotes = [f"[{k}] {reason}" for k, reason in enumerate(reasons, 1)]
         return [self.sentence, ("the best first", pd.DataFrame(columns)), *footnotes]

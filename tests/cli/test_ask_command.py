@@ -197,7 +197,7 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
             ((n, 1, n, 4, 32 * n, 4096, rate) for n, rate in ((8, 98500), (16, 193000), (32, 374000))),
         ),
         [*at("gpus=128"), "--tokens", "1T", "--price", "2/h"],
-        [r"^throughput +1\.\d+ M tokens/s", r"^days +\d+\.?\d* d "],
+        [r"^throughput +1\.\d+ M tokens/s", r"^training time +\d+\.?\d* d "],
     ),
     "a name that no run has is answered by those of the runs": (
         "cloud,gpus,s\nnode a x1,8,0.41\nnode a x2,16,0.43\nnode a x4,32,0.45\n", at("cloud=zeta"),

@@ -244,7 +244,7 @@ def test_a_wanted_column_of_words_is_refused_and_no_other_one_is_answered(shell:
 
 def test_cells_say_what_a_rate_counts_in_every_command(shell: Shell) -> None:
     table = csv_of("GPUs,Throughput", ((n, f"{0.3 * n**0.95:.3g}M tok/s") for n in (8, 16, 32)))
-    assert_says(told(shell, table, "--at", "gpus=64", "--tokens", "1T"), ["days", "M tokens/s"])
+    assert_says(told(shell, table, "--at", "gpus=64", "--tokens", "1T"), ["training time", "M tokens/s"])
     assert "for a million tokens" in done(shell, "compare", "runs.csv", "--at", "gpus=64", "--or", "gpus=128")
     done(shell, "fit", "runs.csv", "-o", "model.json")
     assert "tokens/s" in done(shell, "ask", "model.json", "--at", "gpus=64", "--tokens", "1T")

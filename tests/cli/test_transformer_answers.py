@@ -59,7 +59,7 @@ def test_a_question_of_tokens_is_one_of_their_rate_at_every_door(likelier: str, 
     named = ("days", "days_lower", "days_upper", "training_cost")
     assert [row[name] for name in named] == pytest.approx([answer[name] for name in named])
     done(shell, "report", "runs.csv", *question, "-o", "page.html")
-    assert f"expect a days of {answer['days']:.0f} d" in Path("page.html").read_text(encoding="utf-8")
+    assert f"expect a training time of {answer['days']:.0f} d" in Path("page.html").read_text(encoding="utf-8")
     ranked = json.loads(done(shell, "compare", "runs.csv", *question, "--or", "gpus=8", "--json"))["ranking"][0]
     assert [ranked[name] for name in named] == pytest.approx([answer[name] for name in named])
     over = ["--over" if word == "--at" else word for word in question]
