@@ -112,9 +112,19 @@ def expectation(
     quantity = result.schema.target
     row = predicted_columns(result, query, interval, "prediction", forecast)
     value = Interval(*(float(row[name][0]) for name in (quantity.name, "lower", "upper")))
-    trust = str(row["verdict"][0]), str(row["reason"][0]), float(row["fits"][0])
-    held_out = result.held_out_error, result.held_out_of
-    return Expectation(quantity.name, quantity.unit, quantity.is_time, value, interval, *trust, *held_out), row
+    expected = Expectation(
+        name=quantity.name,
+        unit=quantity.unit,
+        is_time=quantity.is_time,
+        value=value,
+        interval=interval,
+        verdict=str(row["verdict"][0]),
+        reason=str(row["reason"][0]),
+        fits=float(row["fits"][0]),
+        held_out=result.held_out_error,
+        held_out_of=result.held_out_of,
+    )
+    return expected, row
 
 
 def beside_published(

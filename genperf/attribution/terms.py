@@ -166,22 +166,23 @@ def _split(member: Member, columns: Mapping[str, Any], value: Array, path: Array
 def term_tables(
     result: FitResult, query: Query, varying: Sequence[str], levels: tuple[float, float]
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Return a row per configuration and term: part, interval and share; of all members, and of each of several labels.
+    """Return three tables of how much of each predicted value is each term, with its interval and share.
 
-    Three tables: of all members; of the sums of terms that the draws cannot tell apart; of each label, the heaviest
-    first. The last two are empty where there are none.
+    A row is a configuration and a term, of all members together; a configuration and a sum of terms that the draws
+    cannot tell apart; and, the heaviest label first, a configuration, a term and a label. The last two may be empty.
     """
     members, value = result.members, term_column(result.schema.target)
     factors = [n for n in varying if n not in ("term", value, "share")]
 
     def table(split: TermParts, **member: Any) -> pd.DataFrame:
-        """Return a row per configuration and term with its part, interval and share."""
+        """Return a row per configuration and term; each of `member` is a further column, with one value."""
         rows, amounts = np.repeat(np.arange(query.rows), len(split.names)), split.amounts
         columns = {"term": np.tile(np.array(split.names, dtype=object), query.rows)}
+        # The amount and its two ends, each of shape (terms, configurations).
         ends = interval_about(amounts, split.drawn, split.draw_shares, levels)
         is_term = np.array([name != FORM for name in split.names])
         if FORM in split.names and np.ptp(split.drawn[:, is_term], axis=0).max(initial=0.0) == 0.0:
-            # A sum that was not drawn: one value is no interval.
+            # The constants of the terms were not drawn: one value is no interval.
             ends[1:, is_term] = np.nan
         for name, values in zip((value, "lower", "upper", "share"), (*ends, amounts / split.central), strict=True):
             columns[name] = values.T.ravel()
@@ -193,10 +194,10 @@ def term_tables(
     of_one_structure = any(member.expression.family == "generic" for member in members)
     for row in () if of_one_structure else range(query.rows):
         place = {n: query.columns[n][row] for n in factors}
-        for terms, added in split.together(row):
-            amounts = added @ split.amounts[:, row]
-            ends = interval_about(amounts, split.drawn[..., row] @ added, split.draw_shares, levels, True).tolist()
-            sizes = dict(zip((value, "lower", "upper", "share"), (*ends, amounts / split.central[row]), strict=True))
+        for terms, is_added in split.together(row):
+            amount = is_added @ split.amounts[:, row]
+            ends = interval_about(amount, split.drawn[..., row] @ is_added, split.draw_shares, levels, True).tolist()
+            sizes = dict(zip((value, "lower", "upper", "share"), (*ends, amount / split.central[row]), strict=True))
             sums.append({**place, "term": sum_of_terms(terms), **sizes, "terms": terms})
     labels = by_label(members) if stack_of(members) is None else []
     of_labels = []

@@ -276,7 +276,10 @@ def _rows(kernel: RandomWalk, at_anchors: Cells, extrapolation: Extrapolation, a
 def _geometry(
     kernel: RandomWalk, at_anchors: Cells, variances: bytes, noise: float, measured: int
 ) -> tuple[Array, Array, Array]:
-    """Return `Discrepancy.geometry`, of which so many anchors were measured."""
+    """Return W, the diagonal of W·V·Wᵀ, and W·1, where W·K·Wᵀ = I (`Discrepancy.geometry`).
+
+    K is the covariance of the anchors, with ν² for each of the first ones, which were `measured`. V = diag(variances).
+    """
     anchors, at_variances = {name: np.frombuffer(cells) for name, cells in at_anchors}, np.frombuffer(variances)
     exact = np.where(np.arange(len(at_variances)) < measured, 1.0, EXACT)
     covariance = kernel.covariance(anchors, anchors) + np.diag(noise**2 * exact)

@@ -342,6 +342,7 @@ def _part_sizes(factors: Panel) -> dict[str, Node]:
     without = tuple(f for f in factors.factors if f.numeric or f in switches)
     expression = build_memory(factors.of_factors(without))
     unit_constants = {constant.name: Number(1.0) for constant in expression.constants}
+    # Without a number of parameters, parts that some programs do without are left out.
     terms = [t for t in expression.terms if factors.has("parameters") or not PARTS[t.name].optional]
     return {term.name: substitute(term.node, unit_constants) for term in terms}
 

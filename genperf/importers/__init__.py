@@ -62,7 +62,10 @@ def import_sources(
     def opened(path: str) -> Source:
         source = open_source(path)
         factors = factors_from_name(from_name, path) if from_name else {}
-        return _with_columns(source_of_steps(source) or source if factors else source, factors)
+        if factors:
+            # A name says the factors of one run: a log of its steps is one row.
+            source = source_of_steps(source) or source
+        return _with_columns(source, factors)
 
     paths = list(dict.fromkeys(path for file in files for path in ([file] if file == "-" else files_of(file))))
     source = opened(paths[0]) if len(paths) == 1 else joined_files(paths, " ".join(files), opened)

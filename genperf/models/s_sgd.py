@@ -102,7 +102,10 @@ def build(
 
 
 def _total(overlap: Overlap, *phases: Mapping[str, str]) -> str | None:
-    """Return an equation over the names of terms, with those of the input, the exchange and the update given."""
+    """Return a law over the names of terms; `phases` are the terms of the input, the exchange and the update.
+
+    `gradients`: "`input` + forward + max(backward, `ring` + `latency`) + `update`". None for a sum of all terms.
+    """
     if overlap == "none":
         return None
     text = _LAWS[overlap].equation

@@ -93,10 +93,12 @@ def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
         return {f.name: f.levels[0] for f in factors} | fixed
 
     def rank(levels: tuple[str, ...]) -> tuple[Any, ...]:
-        values, counts = zip(*configurations[levels], strict=True)
+        """Return a key that sorts first the levels of the most values, then of the farthest, then of the most runs."""
+        numbers_of_each, repeats = zip(*configurations[levels], strict=True)
+        farthest = [-number for number in max(numbers_of_each)]
         # The levels of a factor are in order of their runs.
         order = [f.levels.index(level) for f, level in zip(factors, levels, strict=True)]
-        return -len({*values}), [-number for number in max(values)], -sum(counts), order
+        return -len({*numbers_of_each}), farthest, -sum(repeats), order
 
     chosen = min(configurations, key=rank)
     return {f.name: level for f, level in zip(factors, chosen, strict=True)}

@@ -153,8 +153,9 @@ class LargeSource:
         return sorted(text for (text,) in distinct if text is not None)
 
     def summarise(self, aggregation: Aggregation, same: pd.DataFrame | None = None) -> pd.DataFrame:
-        """Return a row per combination of the keys' values, sorted by them, or per `number` of some of them.
+        """Return a row per combination of the keys' values, sorted by them, or per `number` of `same`.
 
+        `same` has combinations, in the order of the keys, and a `number`: those of one number are summarised as one.
         Columns: the keys; the value's column with its median; the weight's with its sum; `_repeats`; `STATISTICS`;
         `_failed`, the count of runs that failed; `_unusable`, that of other rows whose value is not above zero and
         finite, and `_example`, one such value.

@@ -134,10 +134,10 @@ class Machine(Struct, frozen=True, dict=True):
 
     @cached_property
     def measured(self) -> dict[str, Array]:
-        """The parts of the measured configurations; nothing where none are known."""
-        return (
-            self.of({f.name: np.array([run[f.name] for run in self.runs]) for f in self.factors}) if self.runs else {}
-        )
+        """What `of` gives for the measured runs, "workers" -> [1, 2, 4, 8]; nothing where no runs are known."""
+        if not self.runs:
+            return {}
+        return self.of({f.name: np.array([run[f.name] for run in self.runs]) for f in self.factors})
 
     @cached_property
     def growths(self) -> tuple[list[str], dict[tuple[str, ...], Growth | None]]:

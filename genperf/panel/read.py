@@ -72,9 +72,10 @@ def _kept(
 def read_with_roles(
     source: Source | LargeSource, roles: Roles, mapping: Mapping[str, str], legend: Legend | None = None
 ) -> Table:
-    """Read measurements, given which column plays which part; the table keeps what a question may name of it.
+    """Read measurements, given which column plays which part; `legend`, what a question may name, stays with them.
 
-    Of a table that is summarised while it is read the first rows alone are seen, which make no legend.
+    `mapping` has the columns that stand for the names of a formula. A large table is summarised while it is read, and
+    has no legend.
     """
     measured = roles.checked().measurement
     if isinstance(source, LargeSource):

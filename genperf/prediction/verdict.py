@@ -233,16 +233,19 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
 
 
 def _unmeasured(members: Sequence[Member]) -> dict[str, Node]:
-    """Return the terms that are zero at every measured count, whose constants nothing shows: each is 1 here."""
-    terms: dict[str, Node] = {}
+    """Return the formulas of terms that are zero at every measured count of every member, such as between nodes.
+
+    No run shows how large their constants are: each is 1 in the formulas.
+    """
+    zero_terms: dict[str, Node] = {}
     measured: set[str] = set()
     for member in members:
         if member.discrepancy is not None:
             anchors = tuple((name, tuple(values.tolist())) for name, values in member.discrepancy.anchors.items())
-            zero, reached = _at_anchors(member.expression, anchors)
-            terms |= zero
-            measured |= reached
-    return {name: node for name, node in terms.items() if name not in measured}
+            zero_here, measured_here = _at_anchors(member.expression, anchors)
+            zero_terms |= zero_here
+            measured |= measured_here
+    return {name: node for name, node in zero_terms.items() if name not in measured}
 
 
 # Members of many groups have the same terms at the same counts.

@@ -322,10 +322,14 @@ class Mean(Struct, frozen=True, eq=False):
         return self._with_constant(constants, forms[best]), draws
 
     def _with_constant(self, constants: Coefficients, form: SumBasis) -> Coefficients:
-        """Return the constants of a form as those of the sum: a growth φ·nᵖ/p without φ is φ·(nᵖ − 1)/p + φ/p."""
+        """Return the constants of a form as those of the whole sum.
+
+        A form may leave out φ, a growth's time at one worker: its growth is c·φ·nᵖ/p = c·φ·(nᵖ − 1)/p + (c/p)·φ, so
+        that φ has the constant c/p in the sum.
+        """
         columns = constants.columns.copy()
-        for (growth, at_one, power), values in zip(self.growths, form.at_one.T, strict=True):
-            if not values.any():
+        for (growth, at_one, power), times_at_one in zip(self.growths, form.at_one.T, strict=True):
+            if not times_at_one.any():
                 columns[at_one] += columns[growth] / _power(constants.powers, power)
         return constants._replace(columns=columns)
 

@@ -277,7 +277,7 @@ def _measures(model: PageModel, group: Mapping[str, str], view: View) -> dict[st
     quantities = quantities_of(panel, {**formulas, "machines": paid})
 
     def written(name: str, needs: Node | None = work, over: Node = ONE) -> PageFormula | None:
-        """Return a formula where it is known."""
+        """Return the formula of a quantity over `over`; None where it is not known, or what it `needs` is not."""
         if needs is None or not quantities.has(name):
             return None
         node = quantities.node(name)

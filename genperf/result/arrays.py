@@ -45,7 +45,7 @@ def in_single_precision(values: Array) -> Array:
 
 
 def _largest(matrix: Array) -> Array:
-    """Return the largest number of each column."""
+    """Return the largest magnitude in each column, and 1 for a column of zeros, so that it can be divided by."""
     # Along contiguous numbers, which is five times as fast as along the rows of a few columns.
     largest = np.abs(np.ascontiguousarray(matrix.T)).max(axis=1, initial=0.0)
     return np.where(largest > 0.0, largest, 1.0)

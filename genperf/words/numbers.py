@@ -44,7 +44,7 @@ def ends_text(lower: str, upper: str, between: str = "–") -> str:
 
 
 def range_text(lower: float, upper: float, last: float) -> str:
-    """Return an interval of counts, whose ends are infinite where they lie beyond the last one that was evaluated."""
+    """Say an interval of counts: "8 to 16", or "8 to beyond 64" where an end is infinite and 64 was the last tried."""
     ends = [f"{v:g}" if np.isfinite(v) else f"beyond {last:g}" for v in (lower, upper)]
     return " to ".join(dict.fromkeys(ends))
 
