@@ -199,15 +199,11 @@ class CauseEvidence(Struct, frozen=True, eq=False):
 
 
 def cause_seconds(values: Mapping[str, Array], runs: Runs, form: Form) -> dict[str, Array]:
-    """Return the parts of a step and its total by a form, shape (draws, rows).
+    """Return the parts of a step and its total by a form, shape (draws, rows), of values of shape (draws, 1).
 
-        T = max(C + c₀ + max(ℓE, E - βC), I)·(1 + w·√(2 ln n))      C + c₀ + E without overlap, + I without prefetching
-        C = c·b·(1 + κ·(d - 1)/(d_max - 1))                         of a device among d on its node
-        E = e·2(m - 1)/m·(m/2)^q                                    a ring over m nodes at q = 0
-
-    Parameters
-    ----------
-    values : mapping of str to ndarray of shape (draws, 1)
+    T = max(C + c₀ + max(ℓE, E - βC), I)·(1 + w·√(2 ln n))      C + c₀ + E without overlap, + I without prefetching
+    C = c·b·(1 + κ·(d - 1)/(d_max - 1))                         of a device among d on its node
+    E = e·2(m - 1)/m·(m/2)^q                                    a ring over m nodes at q = 0
     """
 
     def of(name: str, sound: float = 1.0) -> Array:

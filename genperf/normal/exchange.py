@@ -46,16 +46,9 @@ def minimum_exchange(
     seconds: float | None,
     efficiencies: dict[float, float],
 ) -> Exchange | None:
-    """Return the exchange at a configuration; None where hints do not determine it, and on one node.
+    """Return the exchange at one configuration, the `columns`; None where hints do not determine it, and on one node.
 
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (1,)
-        The configuration.
-    seconds : float, optional
-        Of one step there.
-    efficiencies : dict of float to float
-        Throughput of a device on each measured count of nodes, over that on one node.
+    `seconds` is one step there; `efficiencies` are, by counts of nodes, the throughput of a device over that on one.
     """
     network, node, workers = network_of(hints), panel.node("nodes"), panel.workers
     message = None if network is None else network.message_at(panel, columns)

@@ -37,12 +37,7 @@ def place_of_run(
 ) -> PublishedPlace:
     """Return where a utilisation lies among published runs of such devices and networks; without one only the range.
 
-    Parameters
-    ----------
-    family
-        That of the device (`genperf.peaks.Device`); empty where it is not known.
-    active
-        Parameters that a token uses; 0 where they are not known.
+    `family` is that of the device, such as h100, or empty; `active` are the parameters that a token uses, or 0.
 
     Examples
     --------

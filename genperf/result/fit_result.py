@@ -205,10 +205,7 @@ class FitResult(Result, PredictedFrom):
     def completed(self, at: Mapping[str, Any] | pd.DataFrame | None = None) -> pd.DataFrame:
         """Return configurations with values for the factors that were left out: see `genperf.panel.configurations`.
 
-        Parameters
-        ----------
-        at : mapping or DataFrame, optional
-            The given factors; values by name are combined each with each. Without any, it is one typical run.
+        Values by name are combined each with each; of none, it is one typical run.
 
         Examples
         --------

@@ -172,12 +172,7 @@ def of_windows(data: bytes) -> bool:
 def decoded(data: bytes, name: str) -> str:
     """Return text in UTF-8, in UTF-16 with its mark, or in the code page that Excel writes in Western Europe.
 
-    A file of a format that is no text is refused.
-
-    Parameters
-    ----------
-    name : str
-        For messages.
+    A file of a format that is no text is refused, by its `name`.
     """
     for kind in _FORMATS["foreign"]:
         begins = tuple(magic.encode("latin-1") for magic in kind["begins"])

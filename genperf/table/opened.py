@@ -566,12 +566,8 @@ def understood(
 ) -> Source:
     """Read a source of any shape: rows, then wide to long, numbers without units, factors inside names.
 
-    Parameters
-    ----------
-    named : collection of str
-        Columns that the user named. Wide columns among them stay columns.
-    units : mapping of str to str, optional
-        The unit of time that the user gave for a column: cells with units are converted to it.
+    Wide columns among the `named` ones, which the user named, stay columns. `units` are those of time that the user
+    gave for columns: cells with units are converted to them.
 
     Examples
     --------
