@@ -16,6 +16,7 @@ from genperf.attribution.answers import FORM, HIDDEN
 from genperf.attribution.draws import curves_of, interval_about, quantiles, shares
 from genperf.attribution.elasticity import doublings_at
 from genperf.facts import Interval, Limit, Part, ends_of
+from genperf.formula import values_of
 from genperf.models import MODELS
 from genperf.prediction import Member, Query, central_times, forecasts, stack_of
 from genperf.prediction.bands import MixtureForecast
@@ -277,6 +278,8 @@ def limit_of(
 def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the terms of a series by label; those whose ratio is the same at every run and in some rows share one."""
     shapes: dict[str, Array] = {}
+    # What stays the same in each step falls as the steps of a job do.
+    divides, constant = result.panel.over_columns(result.panel.divides_steps), np.ones(1)
     for member in result.members:
         discrepancy = member.discrepancy
         if discrepancy is None:
@@ -286,13 +289,16 @@ def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tup
         at_runs, in_rows = (member.expression.term_values(place, unit_constants) for place in places)
         # Members may read a term's work in other ways: the heaviest, which comes first, decides.
         shapes = {name: np.concatenate([at_runs[name], in_rows[name]]) for name in at_runs} | shapes
+        lengths = [len(next(iter(values.values()))) for values in (at_runs, in_rows)]
+        of_places = [np.ones(rows) / values_of(divides, place) for rows, place in zip(lengths, places, strict=True)]
+        constant = np.concatenate(of_places)
     groups: dict[str, list[str]] = {}
     for name, shape in shapes.items():
         alike = next((head for head in groups if _proportional(shapes[head], shape)), name)
         groups.setdefault(alike, []).append(name)
     labels = {head: " + ".join(group) for head, group in groups.items()}
     for head, group in groups.items():
-        if len(group) > 1 and _proportional(shapes[head], np.ones(len(shapes[head]))):
+        if len(group) > 1 and _proportional(shapes[head], constant):
             labels[head] = SAME_WITH_COMPUTATION if "computation" in group else SAME
     return {labels[head]: tuple(group) for head, group in groups.items()}
 

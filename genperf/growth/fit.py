@@ -11,7 +11,7 @@ from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.series import walk_from
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
-from genperf.formula import Name, Node, parse, render, substitute
+from genperf.formula import Name, Node, call, parse, render, substitute
 from genperf.gaussian import normal_quantiles
 from genperf.growth.bank import CONSTANT, DOUBLING, LATENCY, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
 from genperf.growth.cluster import Cluster
@@ -56,7 +56,8 @@ def _look_back(series: MeasuredSeries, cluster: Cluster | None) -> tuple[Evidenc
     forecast = forecast_of(weighed(smaller, cluster), largest)
     central = replace(forecast, variance=forecast.total).central()
     work = series.works[0][0] if len(series.works) == 1 else "1"
-    last = smaller.logarithms[-1] + np.log(largest.values(work) / smaller.values(work)[-1])
+    of_steps, there = (s.values(work) / s.values(s.divides) for s in (smaller, largest))
+    last = smaller.logarithms[-1] + np.log(there / of_steps[-1])
     errors = [float(np.mean(np.abs(forecasts - largest.logarithms))) for forecasts in (np.log(central), last)]
     doublings = float(np.log2(scales[-1] / scales[-2]))
     return (Evidence(series.column, float(scales[-1]), doublings, *errors),)
@@ -161,11 +162,12 @@ class WrittenReading(NamedTuple):
 def _form(series: MeasuredSeries, reading: CountReading, beside: Sequence[str]) -> WrittenReading:
     """Write a reading over the columns of a series, whose walk has some axes beside the scale."""
     axes = tuple(dict.fromkeys((series.scale, *(getattr(reading, name) for name in beside))))
-    names = {name for text in (*axes, reading.workers, reading.nodes, reading.work) for name in parse(text).names}
+    texts = (*axes, reading.workers, reading.nodes, reading.work, series.divides)
+    names = {name for text in texts for name in parse(text).names}
     nodes = tuple((name, node) for name in sorted(names) if (node := series.factors.node(name)) is not None)
     varies = bool(np.ptp(np.log(series.values(reading.work))) > 1e-9)
     columns = tuple(f.name for f in series.factors.factors)
-    return _form_over(reading, varies or reading.free_constant, axes, nodes, columns)
+    return _form_over(reading, varies or reading.free_constant, axes, nodes, columns, series.divides)
 
 
 @lru_cache(maxsize=KEPT_EXPRESSIONS)
@@ -175,12 +177,14 @@ def _form_over(
     axes: tuple[str, ...],
     meant: tuple[tuple[str, Node], ...],
     columns: tuple[str, ...],
+    divides: str = "1",
 ) -> WrittenReading:
-    """Write T = a·work + Σ overheads over the columns, by what names of counts and work stand for.
+    """Write T = (a·work + Σ overheads)/divides over the columns, by what names of counts and work stand for.
 
     Only overheads that the reading can have are written; groups of a table share one form.
     """
-    over_columns = {text: substitute(parse(text).node, dict(meant)) for text in (*axes, reading.workers, reading.nodes)}
+    counts = (*axes, reading.workers, reading.nodes, divides)
+    over_columns = {text: substitute(parse(text).node, dict(meant)) for text in counts}
     work, several_a_node, beyond_node = parse(reading.work), reading.nodes != reading.workers, reading.nodes != "1"
     possible = {"constant": has_constant, "inside": several_a_node, "doubling": several_a_node}
     chosen = tuple(overhead for overhead in prior().overheads if possible.get(overhead.place, beyond_node))
@@ -203,11 +207,14 @@ def _form_over(
             else:
                 low, high = prior().shape[prior().overheads.index(overhead)].tolist()
                 shapes.append(exponent(name, low, high, low))
-        terms.append(Term(overhead.name, substitute(parse(overhead.formula).node, nodes)))
+        term = substitute(parse(overhead.formula).node, nodes)
+        terms.append(Term(overhead.name, term if divides == "1" else call("divide", term, over_columns[divides])))
     return WrittenReading(
         [prior().overheads.index(overhead) for overhead in chosen],
         Expression("series", tuple(terms), (*coefficients, *shapes)),
         tuple(render(over_columns[text]) for text in axes),
-        render(substitute(work.node, dict(meant))),
+        render(
+            substitute(parse(reading.work if divides == "1" else f"({reading.work})/({divides})").node, dict(meant))
+        ),
         render(over_columns[reading.nodes]),
     )

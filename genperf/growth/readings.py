@@ -126,10 +126,12 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
     hinted, listed = hint_tilt(series), []
     # Readings that differ beyond the measured counts alone have one posterior.
     posteriors: dict[tuple[tuple[float, ...], ...], Posterior] = {}
+    # Of a job the times of its steps, up to a constant.
+    of_steps = series.logarithms + np.log(series.values(series.divides))
     for reading in readings_of(series):
         counts, unit = reading.counts(series)
         if counts.key not in posteriors:
-            posteriors[counts.key] = posterior_of(counts, series.logarithms, series.variances, hinted)
+            posteriors[counts.key] = posterior_of(counts, of_steps, series.variances, hinted)
         listed.append(Weighed(reading, posteriors[counts.key], reading.share, unit))
     evidence = np.array([candidate.posterior.log_evidence for candidate in listed])
     weights = np.exp(evidence - evidence.max()) * [candidate.share for candidate in listed]
@@ -155,4 +157,5 @@ def forecast_of(readings: Sequence[Weighed], there: MeasuredSeries) -> MixtureFo
     for candidate in readings:
         at, unit = candidate.reading.counts(there)
         counts.append(replace(at, work=at.work * unit / candidate.unit))
-    return forecast([r.draws for r in readings], [r.share for r in readings], counts)
+    of_steps = forecast([r.draws for r in readings], [r.share for r in readings], counts)
+    return replace(of_steps, mean=of_steps.mean - np.log(there.values(there.divides)))

@@ -52,6 +52,7 @@ from genperf.vocabulary.names import (
     is_relative,
     meant_by,
     named_in_part,
+    plain_name,
 )
 
 #: The name and the unit of the default target.
@@ -621,6 +622,17 @@ class Panel(Struct, frozen=True, dict=True):
             return (WorkFormula("batch" if batched else "1", batched),)
         kinds = POSSIBLE if panel.kind is None else (panel.kind,)
         return tuple(WorkFormula(KINDS[name].over(counted), False) for name in kinds)
+
+    @property
+    def divides_steps(self) -> str:
+        """What divides the steps of an epoch or a job: the workers, where each of them keeps its batch; else `1`."""
+        panel = self.with_axis
+        batch, counted = panel.find("batch"), panel.counted_as
+        is_of_one = batch is not None and batch.distinct == 1 and not panel.batch_is_of_a_pass
+        is_of_one = is_of_one and batch is not None and plain_name(batch.name) not in words_of("columns.batch_of_any")
+        grows = panel.find("global_batch") is not None and panel.machine.growth == "weak"
+        along = counted is not None and (panel.axis.canonical == "workers" or panel.workers is None)
+        return str(counted) if panel.of_jobs and along and (is_of_one or grows) else "1"
 
     @property
     def timed(self) -> str:

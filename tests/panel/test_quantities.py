@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import genperf as gp
 from genperf.errors import TableError
 from genperf.panel import read_table
 from genperf.panel.panel import Target
@@ -13,21 +14,11 @@ from genperf.table.cells import measure
 RUNS = pd.DataFrame({"n": [1, 2, 4], "t": [3000.0, 1500.0, 750.0], "memory_gb": [30.0, 16.0, 9.0], "forward_s": 0.1})
 
 
-@pytest.mark.parametrize(
-    ("unit", "seconds"),
-    [
-        ("s", 3000.0),
-        ("ms", 3.0),
-        ("us", 0.003),
-        ("µs", 0.003),
-        ("μs", 0.003),
-        ("ns", 3e-6),
-        ("min", 180_000.0),
-        ("h", 10_800_000.0),
-        (" ms ", 3.0),
-        ("", 3000.0),
-    ],
-)
+SECONDS_OF = {"s": 3000.0, "": 3000.0, "ms": 3.0, " ms ": 3.0, "us": 3e-3, "µs": 3e-3, "μs": 3e-3, "ns": 3e-6}
+SECONDS_OF |= {"min": 180_000.0, "h": 10_800_000.0}
+
+
+@pytest.mark.parametrize(("unit", "seconds"), [*SECONDS_OF.items()])
 def test_times_become_seconds(unit, seconds):
     table = read_table(RUNS, time="t", unit=unit, extrinsic="n")
     assert table.measured[0] == seconds
@@ -122,6 +113,13 @@ def test_whether_all_share_the_work() -> None:
     scaling, said = read_as(time_s=100.0 / COUNTS + COUNTS)
     assert scaling is None
     assert said.startswith("the time falls from 101 to 22.2 s from 1 to 16 gpus: too much for a batch each; --scaling")
+
+
+def test_an_epoch_with_a_batch_of_each_is_answered_as_its_steps_are() -> None:
+    steps = pd.DataFrame({"gpus": COUNTS, "batch_per_gpu": 32, "step_s": 0.2 + 0.02 * np.log2(COUNTS)})
+    epochs = steps.assign(epoch_s=1000.0 * steps["step_s"] / COUNTS).drop(columns="step_s")
+    of_steps, of_epoch = (gp.ask(runs, gpus=64).interval for runs in (steps, epochs))
+    assert of_epoch == pytest.approx([1000.0 / 64 * end for end in of_steps])
 
 
 def test_iterations_of_each_device_are_no_samples_of_tokens() -> None:
