@@ -549,7 +549,9 @@ def is_size(name: str) -> bool:
     """Tell whether a column is a number of the program, as its batch or its atoms: no count that a run is scaled by."""
     canonical = canonical_of(name)
     if canonical is None:
-        return meant_by(name) is None and not words_in(name).isdisjoint(words_of("headers.size"))
+        words = words_in(name)
+        # `row_count` as well as `rows`.
+        return meant_by(name) is None and not words.union(f"{w}s" for w in words).isdisjoint(words_of("headers.size"))
     return canonical not in EXTRINSIC
 
 

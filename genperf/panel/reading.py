@@ -435,6 +435,7 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
     if not reading.with_role("measured", "ratio"):
         # A table of runs has a measurement: the numbers that are most like one.
         free = [c for c in settings if c.name not in requested and c.varies and c.meant is None]
+        free = [c for c in free if not is_size(c.name)] or free
         if free and len(free) < len(settings):
             likeliest = min(free, key=lambda c: c.score()[0])
             likeliest.becomes("measured", "no other column can be what was measured")

@@ -102,7 +102,7 @@ def with_drawn_tables(text: str) -> str:
     Examples
     --------
     >>> with_drawn_tables("# Speed\n<table>\n<tr><td>GPUs</td><td>s</td></tr>\n<tr><td>1</td><td>9</td></tr>\n</table>")
-    '# Speed\n| GPUs | s |\n| --- | --- |\n| 1 | 9 |'
+    '# Speed\n| GPUs | s |\n| --- | --- |\n| 1 | 9 |\n'
     """
 
     def drawn(table: re.Match[str]) -> str:

@@ -92,6 +92,7 @@ from genperf.table.text import (
     read_delimited,
     read_records,
     ruled_table,
+    titled_numbers,
 )
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import Header, bare, canonical_time, header_of
@@ -427,6 +428,8 @@ def _table_or_log(text: str, name: str) -> Source:
     try:
         source = read_delimited(text, name, None)
     except TableError:
+        if (titled := titled_numbers(text)) is not None:
+            return read_delimited(titled, name, "\t")
         if (number := parts_of(text.strip())) is not None:
             units = {"value": number.unit} if number.unit else {}
             return source_of(name, ["value"], [[text.strip()]], [1], units=units)

@@ -512,6 +512,27 @@ def is_of_scale(cells: Mapping[str, Any], named: bool = True) -> bool:
     return varied and (not named or any(is_result(name) for name in cells))
 
 
+def titled_numbers(text: str) -> str | None:
+    r"""Return numbers below titles as rows, each with its title, between tabs; None of another text.
+
+    Examples
+    --------
+    >>> titled_numbers("--- Threads = 1 ---\n\n1345\n--- Threads = 2 ---\n\n695")
+    'table\tcolumn1\nThreads = 1\t1345\nThreads = 2\t695'
+    """
+    rows, titles = list[list[str]](), list[str]()
+    for line in filter(None, map(str.strip, text[:HEAD_BYTES].splitlines())):
+        cells = re.split(r"[\s,;]+", line)
+        if all(map(_is_number, cells)):
+            rows.append([titles[-1] if titles else "", *cells])
+        else:
+            titles.append(_TITLE_MARKS.sub("", line))
+    if len(titles) < 2 or [*dict.fromkeys(row[0] for row in rows)] != titles or len({*map(len, rows)}) != 1:
+        return None
+    header = ["table", *(f"column{k}" for k in range(1, len(rows[0])))]
+    return "\n".join(map("\t".join, (header, *rows)))
+
+
 def keyed_lines(text: str) -> str | None:
     r"""Return lines of a name with several numbers as columns, those of a count first; None of another text.
 
@@ -989,7 +1010,7 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
             name_key = _COUNT if all(map(str.isdecimal, objects)) else "name"
             by_name = [{name_key: key, **item} for key, item in objects.items()]
     if by_name and all(re.search(r"\d", key) for key in objects):
-        return by_name
+        return [run for record in by_name for run in _runs_within(record)]
     if (runs := max(filter(_are_runs, arrays.values()), key=len, default=None)) is not None:
         # The results beside a list of runs sum them up.
         return [{**{key: item for key, item in scalars.items() if not is_result(key)}, **row} for row in runs]
@@ -1010,6 +1031,25 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     shared = {name: item for name, item in value.items() if name != key}
     count_key = key if meant_by(key) is not None else _COUNT
     return [{**shared, **{count_key if n == _COUNT else n: cell for n, cell in row.items()}} for row in rows]
+
+
+def _runs_within(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the runs in the lists of a record, alone or by name, with what stands around them; of others itself.
+
+    Examples
+    --------
+    >>> _runs_within({"gpus": 8, "model": {"bert": [{"step_s": 9}], "vgg": [{"step_s": 5}]}})
+    [{'gpus': 8, 'model': 'bert', 'step_s': 9}, {'gpus': 8, 'model': 'vgg', 'step_s': 5}]
+    """
+    around = {key: item for key, item in record.items() if not isinstance(item, list | dict)}
+    by_name = {key: item for key, item in record.items() if isinstance(item, dict)}
+    lists: list[tuple[dict[str, str], Any]] = [({}, item) for item in record.values() if isinstance(item, list)]
+    lists += [({key: name}, rows) for key, named in by_name.items() for name, rows in named.items()]
+    are_runs = (isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows) for _, rows in lists)
+    if not lists or not all(are_runs) or any(map(is_result, around)) or len(by_name) > 1:
+        return [dict(record)]
+    runs = [{**around, **name, **row} for name, rows in lists for row in rows]
+    return runs if any(map(is_result, runs[0])) else [dict(record)]
 
 
 def _records_of_arrays(
