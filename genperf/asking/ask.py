@@ -135,7 +135,7 @@ def beside_published(
     question: Question,
     utilisation: PublishedPlace | None = None,
 ) -> Published:
-    """Return what is known of a series beside published ones."""
+    """Return whether a count scales as published series do, what the hints say of its exchange, and why it is low."""
     rows, hints, panel = curve.steps.columns, question.hints, result.panel
     levels = {name: cells[-1] for name, cells in rows.items() if cells.dtype.kind in "OU"}
     columns = [] if panel.legend is None else [c for c in panel.legend.columns.values() if not c.numeric]

@@ -69,7 +69,7 @@ class Ladder(Struct, frozen=True, eq=False, dict=True):
         return [0, base, *(self.nearest(count / divisor) for divisor in (1.0, 2.0, 4.0))]
 
     def taken(self, places: list[int] | Index) -> Ladder:
-        """Return some of the steps."""
+        """Return the ladder with the steps at some places alone."""
         columns = {name: cells[places] for name, cells in self.columns.items()}
         return replace(
             self, counts=self.counts[places], columns=columns, work=None if self.work is None else self.work[places]

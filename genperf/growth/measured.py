@@ -81,7 +81,7 @@ class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _known(self) -> dict[str, Array]:
-        """Formulas over canonical names at every configuration that were evaluated so far."""
+        """Formulas over canonical names that were evaluated so far -> their values at every configuration."""
         return {}
 
     def take(self, rows: Mask | Index) -> MeasuredSeries:

@@ -59,7 +59,7 @@ class NamedSeries(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def counts(self) -> list[Count]:
-        """Of every row, the smallest first."""
+        """The workers and nodes of every row, the smallest first; 0 nodes where they are not known."""
         scale = self.series.values(self.series.scale)
         nodes = self.series.nodes
         return list(zip(scale.tolist(), (np.zeros(len(scale)) if nodes is None else nodes).tolist(), strict=True))

@@ -105,12 +105,12 @@ def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the measured run that a question refers to which leaves factors open: values that do occur together.
+    """Return values of all factors for a question that gives some, from one measured run: they do occur together.
 
-    Its levels are the given ones, else those of the most measured values of the given numbers. Of the
-    runs with these levels it is the one nearest to the given numbers, and of equally near ones the one nearest to the
-    centre of the measured range. Distances add up over the factors, in parts of each factor's logarithmic range.
-    Without measured runs, numbers are the centre of the range, rounded where only whole numbers were measured.
+    Its levels are the given ones, else those of the most measured values of the given numbers. Of the runs with these
+    levels it is the one nearest to the given numbers, and of equally near ones the one nearest to the centre of the
+    measured range. Distances add up over the factors, in parts of each factor's logarithmic range. Without measured
+    runs, numbers are the centre of the range, rounded where only whole numbers were measured.
     """
     levels = _measured_levels(panel, given)
     alike = panel.runs_like(levels)
@@ -194,7 +194,7 @@ def parts_given(panel: Panel, columns: Columns) -> dict[str, Array]:
 
 
 def kept_beside(panel: Panel, at: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a configuration keeps beside a change: not what says otherwise where a machine is or what it does."""
+    """Return a configuration without what a change settles anew: the devices, their split, or the batches."""
     part_of = {f.name: meaning for meaning, f in panel.machine.columns.items()}
     changed = {part_of.get(panel.meant(name), panel.meant(name)) for name in change}
     free = {*LEVELS, "devices_per_node", "data_parallel"} if not changed.isdisjoint({*PLACES} - {*SPLITS}) else set()

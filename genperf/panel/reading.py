@@ -354,7 +354,7 @@ def _derive_devices(reading: Reading, counts: Mapping[str | None, TableColumn]) 
 def _role_alone(
     column: TableColumn, requested: bool, roles: Roles, names: Collection[str]
 ) -> tuple[Role, *tuple[str, ...]]:
-    """Return what a column is by itself, among names of others, with the reasons."""
+    """Return the role that a column has by its own name and cells, with the reasons; `names` are all columns."""
     option = roles.by_column.get(column.name)
     if option is not None:
         fitting: dict[str, Role] = {"repeat": "repeat", "categorical": "kind", "group": "kind", "weight": "label"}

@@ -144,7 +144,7 @@ class Basis(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def settled(self) -> dict[str, str]:
-        """The factors that grow with the workers, beside those that follow the scale of a series."""
+        """Factors that grow with the workers -> the column of workers, without those that follow a series' scale."""
         growing = self.schema.panel.growing.items()
         return {name: workers for name, workers in growing if not {name, workers} & {*self.followers}}
 
