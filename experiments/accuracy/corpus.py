@@ -172,10 +172,11 @@ def by_hand_of(train: pd.DataFrame, asked: pd.DataFrame) -> dict[str, float]:
 
 
 def _table_of(trained: Sequence[pd.DataFrame], factors: Sequence[str] = FACTORS) -> Table:
-    """Return the rows that are fitted of some cases as one table of some columns, a group each."""
+    """Return the rows of some cases as one table of some columns, a group each; without a batch those of epochs."""
     rows = pd.concat([part[[*factors, "t"]].assign(case=str(i)) for i, part in enumerate(trained)])
     counts = [name for name in factors if name != "batch"]
-    return gp.read_table(rows, time="t", extrinsic=counts, intrinsic="batch", group="case")
+    timed = {"time": "t", "intrinsic": "batch"} if "batch" in factors else {"time": "epoch", "scaling": "job"}
+    return gp.read_table(rows.rename(columns={"t": timed["time"]}), extrinsic=counts, group="case", **timed)
 
 
 #: Columns of `answers`; others are predictions of simpler models.
@@ -336,10 +337,11 @@ def farther_page(rows: pd.DataFrame) -> str:
 
 
 def hidden_page(listed: Sequence[Case], frames: dict[str, pd.DataFrame]) -> str:
-    """Return the criterion of the series of several nodes with the nodes, and where the table does not count them."""
-    lines = []
-    for name, factors in (("nodes counted", FACTORS), ("nodes not counted", ["devices", "batch"])):
-        asked = listed if factors is FACTORS else cases(frames, factors=factors)
+    """Return the criterion of the series of several nodes with the nodes, without them, and told as times of epochs."""
+    lines, ways = [], {"nodes counted": FACTORS, "nodes not counted": FACTORS[::2], "epochs, not counted": FACTORS[:1]}
+    epochs = {n: f.assign(t=f.t / (f.devices * f.batch), batch=1.0 / f.devices) for n, f in frames.items()}
+    for name, factors in ways.items():
+        asked = listed if factors is FACTORS else cases(frames if "batch" in factors else epochs, factors=factors)
         several = [case for case in asked if case.asked.nodes.iloc[0] > 1]
         lines.append(summary(name, beside_hands(several, lambda case: by_hand_of(case.train, case.asked))))
     title = "**A table that counts devices alone**: the same questions beyond one node, without the nodes"

@@ -278,8 +278,7 @@ def limit_of(
 def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the terms of a series by label; those whose ratio is the same at every run and in some rows share one."""
     shapes: dict[str, Array] = {}
-    # What stays the same in each step falls as the steps of a job do.
-    divides, constant = result.panel.over_columns(result.panel.divides_steps), np.ones(1)
+    places: tuple[Mapping[str, Any], ...] = ()
     for member in result.members:
         discrepancy = member.discrepancy
         if discrepancy is None:
@@ -289,16 +288,16 @@ def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tup
         at_runs, in_rows = (member.expression.term_values(place, unit_constants) for place in places)
         # Members may read a term's work in other ways: the heaviest, which comes first, decides.
         shapes = {name: np.concatenate([at_runs[name], in_rows[name]]) for name in at_runs} | shapes
-        lengths = [len(next(iter(values.values()))) for values in (at_runs, in_rows)]
-        of_places = [np.ones(rows) / values_of(divides, place) for rows, place in zip(lengths, places, strict=True)]
-        constant = np.concatenate(of_places)
+    # What stays the same in each step falls as the steps of a job do.
+    divisors = [result.panel.over_columns(work.divides) for work in result.panel.work_of_worker]
+    constants = [1.0 / np.concatenate([values_of(node, place) for place in places]) for node in divisors]
     groups: dict[str, list[str]] = {}
     for name, shape in shapes.items():
         alike = next((head for head in groups if _proportional(shapes[head], shape)), name)
         groups.setdefault(alike, []).append(name)
     labels = {head: " + ".join(group) for head, group in groups.items()}
     for head, group in groups.items():
-        if len(group) > 1 and _proportional(shapes[head], constant):
+        if len(group) > 1 and any(_proportional(shapes[head], constant) for constant in constants):
             labels[head] = SAME_WITH_COMPUTATION if "computation" in group else SAME
     return {labels[head]: tuple(group) for head, group in groups.items()}
 

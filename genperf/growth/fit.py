@@ -55,9 +55,10 @@ def _look_back(series: MeasuredSeries, cluster: Cluster | None) -> tuple[Evidenc
     smaller, largest = series.take(scale < scales[-1]), series.take(scale == scales[-1])
     forecast = forecast_of(weighed(smaller, cluster), largest)
     central = replace(forecast, variance=forecast.total).central()
-    work = series.works[0][0] if len(series.works) == 1 else "1"
-    of_steps, there = (s.values(work) / s.values(s.divides) for s in (smaller, largest))
-    last = smaller.logarithms[-1] + np.log(there / of_steps[-1])
+    # Without overheads the time is in proportion to the work, if that is one and the same by all readings.
+    works = [series.values(work.formula) / series.values(work.divides) for work in series.works]
+    work = works[0] if all(np.allclose(works[0], other) for other in works) else np.ones(len(scale))
+    last = smaller.logarithms[-1] + np.log(work[scale == scales[-1]] / work[scale < scales[-1]][-1])
     errors = [float(np.mean(np.abs(forecasts - largest.logarithms))) for forecasts in (np.log(central), last)]
     doublings = float(np.log2(scales[-1] / scales[-2]))
     return (Evidence(series.column, float(scales[-1]), doublings, *errors),)
@@ -162,12 +163,12 @@ class WrittenReading(NamedTuple):
 def _form(series: MeasuredSeries, reading: CountReading, beside: Sequence[str]) -> WrittenReading:
     """Write a reading over the columns of a series, whose walk has some axes beside the scale."""
     axes = tuple(dict.fromkeys((series.scale, *(getattr(reading, name) for name in beside))))
-    texts = (*axes, reading.workers, reading.nodes, reading.work, series.divides)
+    texts = (*axes, reading.workers, reading.nodes, reading.work, reading.divides)
     names = {name for text in texts for name in parse(text).names}
     nodes = tuple((name, node) for name in sorted(names) if (node := series.factors.node(name)) is not None)
     varies = bool(np.ptp(np.log(series.values(reading.work))) > 1e-9)
     columns = tuple(f.name for f in series.factors.factors)
-    return _form_over(reading, varies or reading.free_constant, axes, nodes, columns, series.divides)
+    return _form_over(reading, varies or reading.free_constant, axes, nodes, columns)
 
 
 @lru_cache(maxsize=KEPT_EXPRESSIONS)
@@ -177,13 +178,12 @@ def _form_over(
     axes: tuple[str, ...],
     meant: tuple[tuple[str, Node], ...],
     columns: tuple[str, ...],
-    divides: str = "1",
 ) -> WrittenReading:
     """Write T = (a·work + Σ overheads)/divides over the columns, by what names of counts and work stand for.
 
     Only overheads that the reading can have are written; groups of a table share one form.
     """
-    counts = (*axes, reading.workers, reading.nodes, divides)
+    counts = (*axes, reading.workers, reading.nodes, reading.divides)
     over_columns = {text: substitute(parse(text).node, dict(meant)) for text in counts}
     work, several_a_node, beyond_node = parse(reading.work), reading.nodes != reading.workers, reading.nodes != "1"
     possible = {"constant": has_constant, "inside": several_a_node, "doubling": several_a_node}
@@ -208,13 +208,14 @@ def _form_over(
                 low, high = prior().shape[prior().overheads.index(overhead)].tolist()
                 shapes.append(exponent(name, low, high, low))
         term = substitute(parse(overhead.formula).node, nodes)
-        terms.append(Term(overhead.name, term if divides == "1" else call("divide", term, over_columns[divides])))
+        if reading.divides != "1":
+            term = call("divide", term, over_columns[reading.divides])
+        terms.append(Term(overhead.name, term))
+    text = reading.work if reading.divides == "1" else f"({reading.work})/({reading.divides})"
     return WrittenReading(
         [prior().overheads.index(overhead) for overhead in chosen],
         Expression("series", tuple(terms), (*coefficients, *shapes)),
         tuple(render(over_columns[text]) for text in axes),
-        render(
-            substitute(parse(reading.work if divides == "1" else f"({reading.work})/({divides})").node, dict(meant))
-        ),
+        render(substitute(parse(text).node, dict(meant))),
         render(over_columns[reading.nodes]),
     )

@@ -14,7 +14,7 @@ from genperf.errors import Note
 from genperf.formula import values_of
 from genperf.models.network import network_of
 from genperf.panel import Panel, Table, limits
-from genperf.panel.panel import several_nodes
+from genperf.panel.panel import WorkFormula, several_nodes
 from genperf.panel.table import parting_notes
 from genperf.prediction.schema import schema_of
 from genperf.vocabulary.names import LEVELS, canonical_of
@@ -61,10 +61,8 @@ class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
     #: Shape (configurations,). ln seconds, and their variances as the repeats show them.
     logarithms: Array
     variances: Array
-    #: How one worker's work may change: formulas over canonical names, and whether it is a factor of the table.
-    works: tuple[tuple[str, bool], ...]
-    #: What the steps of a job fall in proportion to, a formula over canonical names: `Panel.divides_steps`.
-    divides: str = "1"
+    #: How one worker's work may change.
+    works: tuple[WorkFormula, ...]
     #: Whether the values are the seconds of a step, beside which a hinted exchange has a size.
     in_seconds: bool = True
     #: Whether the user says how fast the network between nodes is (`--hint`).
@@ -140,7 +138,6 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
     network = network_of(hints)
     repeats = table.repeats
     noise, away = repeat_noise(table)
-    divides = panel.divides_steps if panel.of_jobs else "1"
     series = MeasuredSeries(
         panel,
         axis.canonical,
@@ -148,8 +145,7 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
         {name: values[order] for name, values in columns.items()},
         np.log(medians.measured)[order],
         (noise * np.where(repeats > 2, MEDIAN_VARIANCE, 1.0) / repeats)[order],
-        panel.work_of_worker if divides == "1" else (("1", True),),
-        divides,
+        panel.work_of_worker,
         network is None or (table.target.is_time and schema_of(table).of_steps),
         network is not None,
         None if network is None else network.exchange(table),

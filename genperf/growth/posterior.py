@@ -205,10 +205,15 @@ class Draws(Struct, frozen=True, eq=False):
         return mean, variance, variance + process.run_variance(0.0)
 
 
-def forecast(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts]) -> MixtureForecast:
-    """Return what some readings forecast by their shares, each with the counts as it has them."""
+def forecast(
+    parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts], steps: Sequence[Array] | None = None
+) -> MixtureForecast:
+    """Return what some readings forecast by their shares, each with the counts, and ln of the steps, as it has them."""
     forecasts = [component.forecast(at) for component, at in zip(parts, counts, strict=True)]
-    mean, variance, total = (np.concatenate(values) for values in zip(*forecasts, strict=True))
+    means, variances, totals = zip(*forecasts, strict=True)
+    if steps is not None:
+        means = tuple(mean + more for mean, more in zip(means, steps, strict=True))
+    mean, variance, total = map(np.concatenate, (means, variances, totals))
     weights = [np.full(len(p.curve), s / len(p.curve)) for p, s in zip(parts, shares, strict=True)]
     central = [w * (c := bank().central[p.curve]) / c.mean() for p, w in zip(parts, weights, strict=True)]
     return MixtureForecast(mean, np.concatenate(weights), variance, total, None, np.concatenate(central))

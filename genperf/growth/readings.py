@@ -56,6 +56,8 @@ class CountReading(Struct, frozen=True):
     free_constant: bool
     #: Whether all runs lie on one node by it, and nobody knows better: the interval is at least as wide.
     one_node: bool = False
+    #: What divides the steps of a job, over canonical names.
+    divides: str = "1"
 
     def counts(self, series: MeasuredSeries) -> tuple[Counts, float]:
         """Return the counts of a series, and the work of one worker at the largest."""
@@ -70,14 +72,14 @@ def readings_of(series: MeasuredSeries) -> list[CountReading]:
     # Where growth may end, how fast the time rises beyond, and the probability of both.
     waits = [(limit, power, chance * likely) for limit, chance in series.limits for power, likely in LIMIT_POWERS]
     out = []
-    for work, from_table in series.works:
+    for work, from_table, divides in series.works:
         varies = bool(np.ptp(np.log(series.values(work))) > 1e-9)
         share = 1.0 if len(series.works) == 1 else SHARED_WORK if varies else 1.0 - SHARED_WORK
         unlimited = share * (1.0 - sum(chance for *_, chance in waits))
         free_constant = from_table and not varies
         for nodes, likely in sizes:
             one_node = is_unknown and nodes.startswith("max(") and not np.any(several_nodes(series.values(nodes)))
-            out.append(CountReading(workers, nodes, work, unlimited * likely, free_constant, one_node))
+            out.append(CountReading(workers, nodes, work, unlimited * likely, free_constant, one_node, divides))
         # What ends is that of one machine, as the last number of nodes is.
         of_one_machine = out[-1]
         for limit, power, chance in waits:
@@ -125,14 +127,15 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
     """Return the readings of a series with their posteriors beside its cluster, without those of hardly any weight."""
     hinted, listed = hint_tilt(series), []
     # Readings that differ beyond the measured counts alone have one posterior.
-    posteriors: dict[tuple[tuple[float, ...], ...], Posterior] = {}
-    # Of a job the times of its steps, up to a constant.
-    of_steps = series.logarithms + np.log(series.values(series.divides))
+    posteriors: dict[tuple[str, tuple[tuple[float, ...], ...]], Posterior] = {}
     for reading in readings_of(series):
         counts, unit = reading.counts(series)
-        if counts.key not in posteriors:
-            posteriors[counts.key] = posterior_of(counts, of_steps, series.variances, hinted)
-        listed.append(Weighed(reading, posteriors[counts.key], reading.share, unit))
+        key = reading.divides, counts.key
+        if key not in posteriors:
+            # Of a job the times of its steps, up to a constant.
+            of_steps = series.logarithms + np.log(series.values(reading.divides))
+            posteriors[key] = posterior_of(counts, of_steps, series.variances, hinted)
+        listed.append(Weighed(reading, posteriors[key], reading.share, unit))
     evidence = np.array([candidate.posterior.log_evidence for candidate in listed])
     weights = np.exp(evidence - evidence.max()) * [candidate.share for candidate in listed]
     least = LEAST_READING_WEIGHT * weights.sum()
@@ -157,5 +160,5 @@ def forecast_of(readings: Sequence[Weighed], there: MeasuredSeries) -> MixtureFo
     for candidate in readings:
         at, unit = candidate.reading.counts(there)
         counts.append(replace(at, work=at.work * unit / candidate.unit))
-    of_steps = forecast([r.draws for r in readings], [r.share for r in readings], counts)
-    return replace(of_steps, mean=of_steps.mean - np.log(there.values(there.divides)))
+    steps = [-np.log(there.values(candidate.reading.divides)) for candidate in readings]
+    return forecast([r.draws for r in readings], [r.share for r in readings], counts, steps)

@@ -53,6 +53,7 @@ from genperf.vocabulary.names import (
     meant_by,
     named_in_part,
     plain_name,
+    words_in,
 )
 
 #: The name and the unit of the default target.
@@ -276,6 +277,8 @@ class WorkFormula(NamedTuple):
     formula: str
     #: Whether a column of the table gives it. Otherwise it is an assumption.
     from_table: bool
+    #: What divides the steps of a job, over canonical names; `1` where as many are done on any count.
+    divides: str = "1"
 
 
 class StepWork(Struct, frozen=True):
@@ -606,16 +609,20 @@ class Panel(Struct, frozen=True, dict=True):
     def work_of_worker(self) -> tuple[WorkFormula, ...]:
         """What one worker may do in a step, the most specific formula first; a single one where the table decides.
 
-        That of an epoch or a whole job is shared; else the batch of all over the workers, or the batch of one; else by
-        the kind of scaling constant, `1`, or shared, `1/workers`, and either where nothing shows the kind. A node takes
-        the place of a worker where nodes alone are counted; along nodes a worker does what it did.
+        Workers share an epoch or a whole job: they divide its steps where each of them keeps its batch, else what is
+        done in a step, and either where nothing of a training shows it. Otherwise it is the batch of all over the
+        workers, or the batch of one; else by the kind of scaling constant, `1`, or shared, `1/workers`, and either
+        where nothing shows the kind. A node takes the place of a worker where nodes alone are counted; along nodes a
+        worker does what it did.
         """
         panel = self.with_axis
         fixed_workers, counted = panel.axis.canonical != "workers" and panel.workers is not None, panel.counted_as
         # A batch of one pass alone does not say how many passes a step has.
         batched = panel.find("batch") is not None and not panel.batch_is_of_a_pass and panel.has("batch")
         if counted is not None and panel.of_jobs and not fixed_workers:
-            return (WorkFormula(f"1/{counted}", True),)
+            shared, divided = WorkFormula(f"1/{counted}", True), WorkFormula("1", True, counted)
+            keep_batch = panel.keep_batch
+            return (shared, divided) if keep_batch is None else (divided,) if keep_batch else (shared,)
         if counted is not None and panel.find("global_batch") is not None:
             return (WorkFormula(f"global_batch/{counted}", True),)
         if batched or counted is None or fixed_workers:
@@ -624,15 +631,16 @@ class Panel(Struct, frozen=True, dict=True):
         return tuple(WorkFormula(KINDS[name].over(counted), False) for name in kinds)
 
     @property
-    def divides_steps(self) -> str:
-        """What divides the steps of an epoch or a job: the workers, where each of them keeps its batch; else `1`."""
-        panel = self.with_axis
-        batch, counted = panel.find("batch"), panel.counted_as
-        is_of_one = batch is not None and batch.distinct == 1 and not panel.batch_is_of_a_pass
-        is_of_one = is_of_one and batch is not None and plain_name(batch.name) not in words_of("columns.batch_of_any")
-        grows = panel.find("global_batch") is not None and panel.machine.growth == "weak"
-        along = counted is not None and (panel.axis.canonical == "workers" or panel.workers is None)
-        return str(counted) if panel.of_jobs and along and (is_of_one or grows) else "1"
+    def keep_batch(self) -> bool | None:
+        """Whether each worker of a job keeps its batch; None where nothing of a training or an epoch shows it."""
+        batch, batch_of_all = self.find("batch"), self.find("global_batch")
+        is_open = batch is None or plain_name(batch.name) in words_of("columns.batch_of_any")
+        is_kept = batch is None or (batch.distinct == 1 and not self.batch_is_of_a_pass)
+        if (is_kept and not is_open) or (batch_of_all is not None and self.machine.growth == "weak"):
+            return True
+        words = words_in("" if self.target is None else self.target.column)
+        in_steps = not words.isdisjoint(words_of("headers.job_in_steps"))
+        return None if in_steps and is_open and is_kept and batch_of_all is None else False
 
     @property
     def timed(self) -> str:
