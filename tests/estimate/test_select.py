@@ -12,13 +12,7 @@ from scipy.optimize import nnls
 import genperf as gp
 from genperf.errors import FitError, ModelError
 from genperf.estimate import FitOptions, affordable, at_once, estimate_alike
-from genperf.estimate.candidates import (
-    CONSTANTS_PER_ROW,
-    MAX_CONSTANTS,
-    best_of,
-    candidates_of,
-    folds_of,
-)
+from genperf.estimate.candidates import CONSTANTS_PER_ROW, MAX_CONSTANTS, best_of, candidates_of, folds_of
 from genperf.estimate.outcome import resampled
 from genperf.estimate.problem import problem_of
 from genperf.models import family_named

@@ -55,10 +55,6 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
         ),
         "wps", rate,
     ),
-    "a batch that numbers the steps": (
-        lambda n: steps(lambda i: f"epoch: 1, batch: {10 * i}, avg_samples: 32, ips: {rate(n):.1f} images/sec"), "ips",
-        rate,
-    ),
     "the time of a shell": (
         lambda n: f"epoch 1 done\n\nreal\t{clock(1e5 / rate(n))}\nuser\t{clock(n * 1e5 / rate(n))}\nsys\t0m1.000s\n",
         "real", lambda n: 1e5 / rate(n),
@@ -335,6 +331,9 @@ FILES: Mapping[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], d
          + steps(lambda i: f"iteration {i} | elapsed time per iteration (ms): 5{i}.1")},
         {"NNODES": [8]}, {}, 0,
     ),
+    "a batch may number the steps": (
+        {"run.log": steps(lambda i: f"epoch: 1, batch: {10 * i}, ips: {300 + i % 2} img/s")}, {"batch": None}, {}, 0,
+    ),
     "a device by its number counts none": (
         {"run.log": "W0205 dev.cc:484] NOTE: device: 0, Runtime API Version: 11.2\nips: 44.5 img/s\n"},
         {"device": None}, {}, 0,
@@ -536,10 +535,7 @@ def test_a_setting_that_no_run_shows_makes_what_was_measured_blind(tmp_path: Pat
     for repeat in ("a", "b"):
         (tmp_path / f"{repeat}.log").write_text(steps(lambda i: f"tiles: 64 step_time: {0.4 + i % 3 / 1000} s"))
     answer = ask(str(tmp_path), at={"tiles": "128"}).answers[0]
-    assert (answer.verdict, answer.reason) == (
-        "extrapolating-blind",
-        "tiles was always 64: nothing shows another one",
-    )
+    assert (answer.verdict, answer.reason) == ("extrapolating-blind", "tiles was always 64: nothing shows another one")
 
 
 def test_a_long_log_is_read_evenly_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:

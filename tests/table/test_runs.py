@@ -282,11 +282,7 @@ def test_a_number_alone_is_what_its_file_measured(tmp_path: Path) -> None:
     ("text", "key", "expected"),
     [
         # A unit behind a value is no key of the next one.
-        (
-            "2 GPUs\nSpeed: 94.7 samples/sec 3057.6 tokens/sec\nSpeed: 90.1 samples/sec 301 tokens/sec",
-            "Speed",
-            {2: 2},
-        ),
+        ("2 GPUs\nSpeed: 94.7 samples/sec 3057.6 tokens/sec\nSpeed: 90.1 samples/sec 301 tokens/sec", "Speed", {2: 2}),
         # Two counts before one result.
         (
             "On one node (8 GPUs) it is 40 images/s. On two nodes (16 GPUs) it is 41 images/s.",
