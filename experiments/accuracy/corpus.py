@@ -344,7 +344,7 @@ def hidden_page(listed: Sequence[Case], frames: dict[str, pd.DataFrame]) -> str:
         asked = listed if factors is FACTORS else cases(frames if "batch" in factors else epochs, factors=factors)
         several = [case for case in asked if case.asked.nodes.iloc[0] > 1]
         lines.append(summary(name, beside_hands(several, lambda case: by_hand_of(case.train, case.asked))))
-    title = "**A table that counts devices alone**: the same questions beyond one node, without the nodes"
+    title = "**A table that counts devices alone**: the same questions beyond one node, without the nodes; as epochs"
     return f"\n{title}\n\n{markdown(['auto', *CRITERION], lines)}\n"
 
 
