@@ -138,6 +138,8 @@ def header_of(column: str) -> Header:
     ('ms', 'time')
     >>> header_of("Latency in minutes (lower is better)").unit, header_of("x/device/samples_per_sec").shared
     ('min', True)
+    >>> header_of("usd_per_gpu_hour").unit, header_of("tokens/GPU-second").shared
+    ('h', True)
     """
     text = _without_section(column)
     if (multiple := _MULTIPLE_BEHIND.fullmatch(text)) and (
@@ -290,9 +292,9 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
         return None
     numerator, *denominators = sides
     shared = any(unit_words[0] in DEVICE_WORDS | NODE_WORDS for unit_words in [*denominators, *before[1:]])
-    # A unit may begin with the clock that it was read from: `cpu seconds`.
-    clock = words_of("headers.clock")
-    seconds = [unit[1:] if len(unit) > 1 and unit[0] in clock else unit for unit in denominators]
+    # A unit may begin with the clock that it was read from, `cpu seconds`, or with what has the time, `GPU hour`.
+    before_a_time = {*words_of("headers.clock"), *DEVICE_WORDS, *NODE_WORDS}
+    seconds = [unit[1:] if len(unit) > 1 and unit[0] in before_a_time else unit for unit in denominators]
     timed = next((words for words in seconds if words[0] in TIME_WORDS), None)
     if timed is not None and not (len(numerator) == 1 and numerator[0] in TIME_WORDS):
         while len(numerator) > 1 and numerator[-1].endswith("ed") and numerator[-1] not in _PLAIN:
