@@ -130,6 +130,8 @@ _PRODUCT = re.compile(
 _KIND_BEFORE = re.compile(
     rf"(?<![\w.:=\-/])(?P<value>(?!(?:19|20)\d\d\s)\d{{1,5}}) (?:[A-Z][\w-]* ){{1,4}}(?=(?i:{_NOUNS})s?(?!\w))"
 )
+#: `Using 4 MPI processes`: what a run uses, and not what there is.
+_USES = re.compile(rf"\W*{any_of('log.uses')}(?!\w)", re.IGNORECASE)
 #: `Parse/workers-4`, `solve/threads:4`: a count in a path.
 _IN_PATH = re.compile(r"(?<=\w/)(?P<key>[^\W\d_]{3,})[-:=/](?P<value>\d+)(?![\w.])")
 #: `--gpus 0,1,2`, `devices: [0, 1]`: devices by number.
@@ -351,7 +353,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
 def _in_digits(line: str) -> str:
     r"""Return a line whose counts in letters, and those before a kind of device, are in digits.
 
-    One is a count where it begins a line, or where a result is beside it; so is a number before a kind of device.
+    One is a count where it begins a line, or where a result is beside it; so is a number before a kind of device, which
+    may stand behind `using` as well: `Using 4 MPI processes`.
     """
     kind = _PRODUCT.search(line) or _KIND_BEFORE.search(line)
     if not (kind or _ONE.match(line) or _SPELLED_SMALL.search(line.lower())):
@@ -359,7 +362,7 @@ def _in_digits(line: str) -> str:
     line = _ONE.sub(r"\g<mark>1 ", line)
     plain = _PRODUCT.sub(r"\g<value> devices", _SPELLED.sub(lambda match: f"{_digits(match)} ", line))
     plain = _KIND_BEFORE.sub(r"\g<value> ", plain)
-    if any(is_result(key, unit) for key, _, unit in facts_of(plain)):
+    if _USES.match(line) or any(is_result(key, unit) for key, _, unit in facts_of(plain)):
         return plain
     return _SPELLED.sub(lambda match: match[0] if _digits(match) == "1" else f"{_digits(match)} ", line)
 

@@ -556,6 +556,8 @@ def test_a_long_log_is_read_evenly_to_its_end(monkeypatch: pytest.MonkeyPatch) -
         ("Time 0.07 (0.09)\tTok/s 76535 (83279)", {"Time": 0.07, "Tok/s": 76535.0}),
         ("avg. samples / sec: 4393.87", {"avg. samples/sec": 4393.87}),
         ("epoch time  215.30", {"epoch time": 215.3}),
+        ("Using 4 MPI processes", {"processes": 4.0}),
+        ("Found 8 NVIDIA V100 GPUs", {}),
         ("on 1,024 GPUs: 385 img/s", {"img/s": 385.0, "GPUs": 1024.0}),
         ("2024-06-18 18:20:29,524 Node[0] Speed: 11 samples/sec", {"Speed": 11.0}),
     ],
