@@ -76,7 +76,11 @@ class History(Struct, frozen=True, eq=False, dict=True):
         return float(np.sum(self.runs - 1.0)) if self.runs.size else np.inf
 
     def slower(self, values: Array, runs: int, configurations: Array) -> Array:
-        """Return the probability of means of so many runs, or slower; with the variance of their `configurations`."""
+        """Return the probability that means of so many `runs` are as slow as `values`, or slower, by chance.
+
+        The variance of such a mean is that of the next session's level, of the runs, and of the means of their
+        `configurations`, of which the level, a mean over all earlier runs, has its part already.
+        """
         centre, variance, spread, weight = self.next_level
         scale = np.sqrt(variance * (spread + 1.0 / runs + np.maximum(configurations - 1.0 / self.runs.sum(), 0.0)))
         return np.asarray(student.sf((values - centre) / scale, self.freedom).T @ weight)

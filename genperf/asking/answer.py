@@ -389,7 +389,10 @@ def _row(row: Row) -> Text:
 
 
 def rows_of(answer: Answer) -> list[Row]:
-    """Return the rows of the card and of the page: what is wanted, the amounts that are asked about, the others."""
+    """Return the rows of the card and of the page: what is wanted, the amounts that are asked about, the others.
+
+    Of each those with a value at the start come first; of rows of one name and value the first stays.
+    """
     wanted, rows = answer.answers[0].quantity, dict[tuple[str, str], Row]()
     for row in sorted(
         _known_rows(answer), key=lambda row: (row.name != wanted, row.name not in OF_THE_QUESTION, not row.beside)

@@ -84,9 +84,11 @@ def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for categorical, of_one in doublings.groupby("categorical", sort=False):
+        # Rows are factor by factor, all levels of each: arrays of shape (levels, factors).
         levels, factors = of_one["level"].astype(str).unique().tolist(), of_one["factor"].unique()
         ends = of_one[["times", "lower", "upper"]].to_numpy().reshape(len(factors), len(levels), 3)
         times, lower, upper = ends.transpose(2, 1, 0)
+        # Whether the times of one level lie in the intervals of another one, of every factor.
         inside = np.all((lower[:, None] <= times) & (times <= upper[:, None]), axis=2)
         kinds: list[list[int]] = []
         # Each level joins the first kind with all of whose levels it agrees, or begins another one.

@@ -332,7 +332,10 @@ def _escaped(text: str) -> str:
 
 
 def _unnormalised(result: FitResult) -> dict[str, float]:
-    """Return each coefficient of a generic expression as it is where factors are not normalised."""
+    """Return each coefficient of a generic expression as it is where factors are not normalised.
+
+    The product of a term's factors is written with its unit, (1/mean)^p of each, which multiplies the coefficient.
+    """
     expression = result.best.expression
     if expression.family != "generic":
         return {}
@@ -340,8 +343,8 @@ def _unnormalised(result: FitResult) -> dict[str, float]:
     for term in expression.terms:
         coefficient, *factors = product_of(term.node)
         if term.name != CONSTANT_TERM and isinstance(coefficient, Name):
-            unit = np.asarray(writer.product(factors)[1] * np.ones(1))
-            out[coefficient.name] = float(result.best.values[coefficient.name] * unit[0])
+            _, unit = writer.product(factors)
+            out[coefficient.name] = float(result.best.values[coefficient.name] * np.ravel(unit)[0])
     return out
 
 

@@ -358,7 +358,11 @@ class _Ranking(Struct, frozen=True, eq=False):
     run: float
 
     def _narrowed(self, now: Knowledge | StackKnowledge, start: Knowledge | StackKnowledge) -> tuple[Array, Array]:
-        """Return the relative half width after each measurement, and the share of the width that goes."""
+        """Return the relative half width at the target after each measurement, and the share of today's that goes.
+
+        The width of the fit, `self.width`, is that of what is known at the `start`; `now` more may be known. Ends
+        e^±z·sd of T have the half width sinh(z·sd), so that asinh of it is in proportion to the standard deviation.
+        """
         target = len(now.noise) - 1
         # Where the target is certain, nothing narrows.
         total_variance = max(start.covariance[target, target] + self.run, np.finfo(float).tiny)

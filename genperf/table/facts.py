@@ -435,7 +435,10 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
 
 @lru_cache(maxsize=50_000)
 def _called(key: str) -> str:
-    """Return a key without the words that only stand before it: a level of logging, `using`."""
+    """Return a key without what only stands around it, `INFO train.py using batch size (global)` -> `batch size`.
+
+    That is a bracket without a unit, facts before it, and words before it such as a level of logging or a file's name.
+    """
     bracket = re.search(r" *\(([^()]*)\)$", key)
     if bracket is not None and not is_result(f"x ({bracket[1]})"):
         key = key[: bracket.start()]
@@ -491,7 +494,10 @@ def runs_of(text: str) -> list[Run]:
 
 
 def _chosen_size(run: Run) -> str | None:
-    """Return the key that says of each block of a text what was measured in it: whole numbers before results."""
+    """Return the first key of a text where its number was chosen for each block of results: `size 64`, `size 1024`, ….
+
+    Each of its numbers is whole, another one, and stands before one value of every result; None of any other key.
+    """
     key, values = next(iter(run.values.items()), ("", []))
     results = [len(v) for k, v in run.values.items() if is_result(k, run.units.get(k, ""))]
     if len(values) < 3 or not _whole(values) or is_result(key) or len({*values}) < len(values):

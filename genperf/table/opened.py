@@ -623,13 +623,16 @@ def _without_job_steps(source: Source) -> Source:
 
 
 def _without_idle(source: Source, named: Collection[str]) -> Source:
-    """Set aside the columns without a filled cell, and one without a name that numbers the rows."""
+    """Set aside the columns of texts without a filled cell, and a first one without a name that counts the rows.
+
+    Columns that are numbers already, as those of Parquet, have their meaning.
+    """
     idle = []
     for position, (name, cells) in enumerate(source.columns.items()):
         if name not in named and cells.dtype.kind not in "iufb":
             nameless = position == 0 and (name == "column 1" or re.fullmatch(r"(Unnamed: ?)?[\W\d]*", name))
-            counts = ([*map(str, range(start, start + len(cells)))] for start in (0, 1))
-            if not any(map(label, cells)) or (nameless and labels(cells).tolist() in counts):
+            from_zero_or_one = [[*map(str, range(start, start + len(cells)))] for start in (0, 1)]
+            if not any(map(label, cells)) or (nameless and labels(cells).tolist() in from_zero_or_one):
                 idle.append(name)
     return replace(source, idle=tuple(idle)) if len(source) and len(idle) < len(source.cells) else source
 

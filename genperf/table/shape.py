@@ -707,7 +707,10 @@ def _with_counts(taken: Taken | None) -> Taken | None:
 
 
 def _counted(name: str) -> Taken | None:
-    """Read `pipeline-4`, `a100_064x.txt`, `8_worker_4_cores` and `8worker4pserver`."""
+    """Read `pipeline-4`, `a100_064x.txt`, `8_worker_4_cores` and `8worker4pserver`.
+
+    Each pattern has what stays of a name in the place of its number and word.
+    """
     name = _SINGLE.sub("1 ", name)
     name = re.sub(r"(?<=[^\W\d_])(?=\d)", " ", name) if _GLUED.fullmatch(name.strip()) else name
     return _taken(
