@@ -639,7 +639,7 @@ class Panel(Struct, frozen=True, dict=True):
         if (is_kept and not is_open) or (batch_of_all is not None and self.machine.growth == "weak"):
             return True
         words = words_in("" if self.target is None else self.target.column)
-        in_steps = not words.isdisjoint(words_of("headers.job_in_steps"))
+        in_steps = not words.isdisjoint((*words_of("headers.epoch"), *words_of("headers.trained")))
         return None if in_steps and is_open and is_kept and batch_of_all is None else False
 
     @property

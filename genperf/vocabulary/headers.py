@@ -24,7 +24,7 @@ DEVICE_WORDS = frozenset(word + end for word in words_of("headers.device") for e
 NODE_WORDS = frozenset(word + end for word in words_of("headers.node") for end in ("", "s"))
 #: The steps of a training: their time is that of all workers together.
 STEP_WORDS = frozenset(word + end for word in words_of("headers.step") for end in ("", "s", "es"))
-JOB_WORDS = frozenset(words_of("headers.job"))
+JOB_WORDS = frozenset((*words_of("headers.job"), *words_of("headers.epoch")))
 _RATES, _TIMES, _QUANTITIES = (frozenset(words_of(f"headers.{kind}")) for kind in ("rate", "time", "quantity"))
 _LEFT = frozenset(words_of("headers.left"))
 #: `×10³ tokens/s` are `k tokens/s`.
