@@ -50,21 +50,15 @@ def read(text: str, name: str) -> Imported:
     return rows.table(name, "holds no time of a message")
 
 
-def plateau(text: str, name: str) -> dict[str, Cell]:
-    """Return the bandwidths of the largest messages of a test as one row; nothing of a text that is none.
+def plateau_in(path: str) -> dict[str, Cell]:
+    """Return the bandwidths of the largest messages of a test's file as one row; nothing of a file that is none.
 
-    Examples
-    --------
-    >>> printed = '''# nThread 1 nGpus 1 minBytes 8 maxBytes 64
-    ... #  Rank  0 Group  0 Pid 11 on node1 device  0 [0x07] NVIDIA H100
-    ... #  Rank  1 Group  0 Pid 12 on node2 device  0 [0x07] NVIDIA H100
-    ...          1024    256 float    sum    -1 20.0   0.05   0.10      0  30.0   0.03   0.06      0'''
-    >>> plateau(printed, "nccl.txt")
-    {'devices': 2, 'nodes': 2, 'device': 'NVIDIA H100', 'collective': 'all_reduce', 'busbw': '0.1GB/s', 'size': 1024}
+    Its columns are `device`, `devices`, `nodes`, `collective`, `busbw` with its unit, and the `size` in bytes.
     """
-    if not re.search(SIGNATURE, text):
-        return {}
-    rows = [(size, operation, *cells[1:3]) for _, size, _, operation, cells in _rows(text) if len(cells) > 2]
+    opened = attempted(read_text, path)
+    name, text = ("", "") if isinstance(opened, GenperfError) else opened
+    printed = _rows(text) if re.search(SIGNATURE, text) else ()
+    rows = [(size, operation, *cells[1:3]) for _, size, _, operation, cells in printed if len(cells) > 2]
     if not rows:
         return {}
     sizes, algorithm, bus = np.array([(size, *speeds) for size, _, *speeds in rows], dtype=float).T
@@ -78,12 +72,6 @@ def plateau(text: str, name: str) -> dict[str, Cell]:
     device = next((device for _, device in _RANK.findall(text)), "")
     test = {"device": device, "collective": called, "busbw": f"{speed:.9g}GB/s", "size": int(sizes.max())}
     return {**_machine(text), **test}
-
-
-def plateau_in(path: str) -> dict[str, Cell]:
-    """Return what a file of such a test holds, as `plateau` does; nothing of another file."""
-    opened = attempted(read_text, path)
-    return {} if isinstance(opened, GenperfError) else plateau(opened[1], opened[0])
 
 
 def _rows(text: str) -> Iterator[tuple[int, int, str, str, list[str]]]:

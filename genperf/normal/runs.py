@@ -48,16 +48,12 @@ def place_of_run(
     from scipy.special import expit, logit, ndtr
 
     table = datasets.runs() if published is None else published
-    *sizes, size = np.digitize([*table["active"].fillna(np.mean(SIZES)), active or np.mean(SIZES)], SIZES)
-    same = {
-        "family": (table["family"] == family).to_numpy(),
-        "size": np.array(sizes) == size,
-        "precision_class": (table["precision_class"] == precision).to_numpy(),
-        "mixture": (table["mixture"].fillna(0.0) > 0.0).to_numpy() == mixture,
-    }
+    size, *sizes = np.digitize([active or np.mean(SIZES), *table["active"].fillna(np.mean(SIZES))], SIZES)
+    facts = pd.Series({"family": family, "size": size, "precision_class": precision, "mixture": mixture})
+    same = table.assign(size=sizes, mixture=table["mixture"] > 0.0)[[*OTHER]] == facts
     # A run weighs less for each fact in which it differs; all of a repository weigh as much as its most similar one.
-    similarity = pd.Series(np.prod([np.where(same[fact], 1.0, weight) for fact, weight in OTHER.items()], axis=0))
-    sources = table["repository"].to_numpy(dtype=str)
+    similarity = pd.Series(np.where(same, 1.0, [*OTHER.values()]).prod(axis=1), index=table.index)
+    sources = table["repository"]
     by_source = similarity.groupby(sources)
     weights = np.asarray(similarity / by_source.transform(lambda of: of.sum() / of.max()), float)
     # The distribution of logit(MFU), each run smoothed by a normal kernel.
@@ -65,15 +61,16 @@ def place_of_run(
     low, median, high = (float(expit(end)) for end in np.interp([0.05, 0.5, 0.95], shares, _GRID))
     percentile = None if value is None else 100.0 * float(np.interp(logit(min(value, 0.999)), _GRID, shares))
     label, fp8 = f"{devices()[family].label} " if family else "", "" if precision == "16-bit" else f" in {precision}"
-    kind, of_family = "mixture-of-experts runs" if mixture else "runs", same["family"]
+    kind = "mixture-of-experts runs" if mixture else "runs"
     narrowest = (
-        (np.all([*same.values()], axis=0), 2, f"{label}{kind} {SIZE_WORDS[size]}{fp8}"),
-        (of_family & same["precision_class"], 2, f"{label}runs{fp8}"),
-        (of_family, 1, f"{label}runs"),
-        (np.ones(len(table), dtype=bool), 1, "runs of all devices"),
+        ((*OTHER,), 2, f"{label}{kind} {SIZE_WORDS[size]}{fp8}"),
+        (("family", "precision_class"), 2, f"{label}runs{fp8}"),
+        (("family",), 1, f"{label}runs"),
+        ((), 1, "runs of all devices"),
     )
-    for rows, fewest_sources, among in narrowest:  # noqa: B007
-        runs, source_count = int(rows.sum()), len({*sources[rows]})
+    for alike, fewest_sources, among in narrowest:  # noqa: B007
+        of_alike = sources[same[[*alike]].all(axis=1)]
+        runs, source_count = len(of_alike), of_alike.nunique()
         if runs >= FEWEST_RUNS and source_count >= fewest_sources:
             break
     return PublishedPlace("mfu", value, percentile, median, low, high, runs, source_count, among)

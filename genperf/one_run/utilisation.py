@@ -85,14 +85,12 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
     scale, printed = run.rate / (run.devices * peak), run.printed / peak
     computed = {name: scale * operations for name, (operations, *_) in conventions.items()} if scale else {}
     utilisations = computed or ({PRINTED: printed} if printed else {STATED: run.stated} if run.stated else {})
-    if not utilisations and is_planned:
-        return Utilisation(peak=peak, normal=_place_of(run, None))
-    if not utilisations:
+    if not utilisations and not is_planned:
         hint = "76800tok/s, or 400TFLOP/s of a device, or 40%"
         raise GenperfError("nothing measures the speed of the run", hint=hint)
     if run.precision is None and "fp8" in run.device.rates:
         notes.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
-    convention, hfu = next(iter(utilisations)), utilisations.get(HARDWARE) if run.recomputed else None
+    convention, hfu = next(iter(utilisations), ""), utilisations.get(HARDWARE) if run.recomputed else None
     if claim := (printed if computed else 0.0) or run.stated:
         nearest = min(utilisations, key=lambda name: abs(utilisations[name] / claim - 1.0))
         if abs(utilisations[nearest] / claim - 1.0) > SAME:
@@ -104,7 +102,12 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
             convention = nearest
     if run.recomputed and not computed:
         notes.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
-    value, place = utilisations[convention], _place_of(run, utilisations[convention])
+    value, network, place = utilisations.get(convention), run.network, None
+    if network.sample != "images":
+        about = run.device.family, network.active, run.precision or "16-bit", network.is_mixture
+        place = place_of_run(value, *about)
+    if value is None:
+        return Utilisation(peak=peak, normal=place)
     less, more = _causes(run, value, place)
     if value > 1.0:
         hint = "; ".join(f"{number}. {cause}" for number, cause in enumerate(more, 1))
@@ -192,11 +195,3 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
         (HARDWARE, every, RECOMPUTED * (full if is_full else plain), low, high),
     )
     return {name: (operations, lower, upper) for name, holds, operations, lower, upper in rows if holds}
-
-
-def _place_of(run: TrainingRun, value: float | None) -> PublishedPlace | None:
-    """Return where a utilisation of a run lies; None of a network for images."""
-    network = run.network
-    if network.sample == "images":
-        return None
-    return place_of_run(value, run.device.family, network.active, run.precision or "16-bit", network.is_mixture)
