@@ -142,27 +142,20 @@ def alarm_of(
     prediction and the standard deviation of a run about it.
     """
     measured = configuration >= 0
-    places, count = configuration[measured], int(measured.sum())
-    tests, single = dict[str, float](), student.sf((logarithms - predicted[0]) / predicted[1], history.freedom)
+    places, single = configuration[measured], student.sf((logarithms - predicted[0]) / predicted[1], history.freedom)
+    residuals, count = logarithms[measured] - history.means[places], len(places)
     if count:
-        residuals = logarithms[measured] - history.means[places]
         single[measured] = history.slower(residuals, 1, 1.0 / history.runs[places])
-        if count > 1:
-            shares = np.bincount(places, minlength=len(history.runs)) / count
-            of_mean = np.array([np.sum(shares**2 / history.runs)])
-            tests["mean"] = float(history.slower(residuals.mean(keepdims=True), count, of_mean)[0])
     adjusted = false_discovery_control(single)
-    tests["each"] = float(adjusted.min())
-    probability = combined(tests, min(EACH * len(single), MOST_EACH))
+    tests = {"each": float(adjusted.min())}
+    probability, weight = tests["each"], min(EACH * len(single), MOST_EACH)
+    if count > 1:
+        shares = np.bincount(places, minlength=len(history.runs)) / count
+        of_mean = np.array([np.sum(shares**2 / history.runs)])
+        tests = {"mean": float(history.slower(residuals.mean(keepdims=True), count, of_mean)[0]), **tests}
+        quantiles = cauchy.isf(np.minimum([*tests.values()], MOST_PROBABILITY))
+        probability = float(cauchy.sf(quantiles @ [1.0 - weight, weight]))
     return Alarm(level, probability, tests, tuple(np.flatnonzero(adjusted <= level).tolist()), probability <= level)
-
-
-def combined(tests: dict[str, float], each: float) -> float:
-    """Return the probability of both tests: that of the mean of their Cauchy quantiles, where *each* has a weight."""
-    if "mean" not in tests:
-        return tests["each"]
-    quantiles = cauchy.isf(np.minimum([tests["mean"], tests["each"]], MOST_PROBABILITY))
-    return float(cauchy.sf(quantiles @ [1.0 - each, each]))
 
 
 class Verification(PrintedAnswer, frozen=True, eq=False):
@@ -243,7 +236,7 @@ def verify(
     schema, target = fitted.first.schema, fitted.first.schema.target
     new = _new_runs(sources, schema)
     # A benchmark that is new is no level of those that were measured: nothing shows how long it should take.
-    groups = {*fitted.results, *fitted.failures} if isinstance(fitted, GroupedResult) else {()}
+    groups = {*fitted.results, *fitted.failures}
     comparable = np.array([tuple(names) in groups for names in new.frame[[*new.group]].to_numpy()])
     if not comparable.any():
         raise TableError("all runs are new: there is nothing to compare with", where=new.source)
@@ -255,16 +248,15 @@ def verify(
     spread = (upper - centre) / float(norm.ppf(0.5 + 0.5 * NOMINAL))
     history, configuration = _history(earlier, schema, configurations)
     raised = alarm_of(history, configuration, np.log(times), (centre, spread), alarm)
-    # Answers are in what was measured: of two rates the smaller one is slower.
-    quantity, unit, ends, measured = target.name, target.unit, (target.name, "lower", "upper"), times
+    # Answers are in what was measured.
+    quantity, unit, ends = target.name, target.unit, (target.name, "lower", "upper")
     if target.throughput:
         quantity, unit, ends = target.throughput, rate_unit(target.samples), THROUGHPUT
-        measured = rows[quantity].to_numpy(float)
+    measured = rows[target.throughput or target.column].to_numpy(float)
     columns = {"at": records(configurations[shown]), "verdict": predicted["verdict"], "measured": measured}
     columns |= {name: predicted[end] for name, end in zip(("predicted", "lower", "upper"), ends, strict=True)}
-    runs = pd.DataFrame(columns)
-    outside = ("slower", "faster") if target.throughput else ("faster", "slower")
-    runs["place"] = np.select([measured < runs["lower"], measured > runs["upper"]], outside, "inside")
+    outside = [times < predicted["lower"], times > predicted["upper"]]
+    runs = pd.DataFrame({**columns, "place": np.select(outside, ("faster", "slower"), "inside")})
     changes = pd.DataFrame()
     if update:
         refitted, places = _fitted_again(fitted, earlier, new, seed), configurations.drop_duplicates()
@@ -327,13 +319,12 @@ def _history(earlier: Table | None, schema: Schema, new: pd.DataFrame) -> tuple[
     else:
         before, place, runs = earlier.frame, earlier.configuration, earlier.repeats.astype(float)
         means = np.bincount(place, weights=np.log(earlier.measured)) / runs
-        residuals = np.log(earlier.measured) - means[place]
-        history = History(means, runs, float(np.sqrt(np.sum(residuals**2) / max(len(place) - len(runs), 1))))
-        if (session := session_column(map(str, before.columns))) is not None:
-            # A configuration of one run shows nothing of how runs vary.
-            repeated = runs[place] > 1.0
-            sessions = pd.factorize(before[session][repeated].astype(str))[0]
-            history = replace(history, residuals=residuals[repeated], sessions=sessions)
+        residuals, session = np.log(earlier.measured) - means[place], session_column(map(str, before.columns))
+        sd = float(np.sqrt(np.sum(residuals**2) / max(len(place) - len(runs), 1)))
+        # A configuration of one run shows nothing of how runs vary, and without a column all are of one session.
+        repeated = runs[place] > 1.0
+        names = np.zeros(len(place)) if session is None else before[session].astype(str)
+        history = History(means, runs, sd, residuals[repeated], pd.factorize(names[repeated])[0])
     if not history.runs.size or history.freedom < FEWEST_FREEDOM:
         return History(), np.full(len(new), -1)
     number = number_rows(pd.concat([before[new.columns], new]), [*new.columns])[len(before) :]

@@ -201,14 +201,14 @@ def _why(run: TrainingRun, devices: float, nodes: float, is_hinted: bool) -> tup
 def _about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
     """Return the answer about a test of a collective, whose devices may not be known."""
     device, speed = device_in(test["device"]) or UNKNOWN, bandwidth(test.get("busbw", ""))
-    count, nodes, size = (number_of(test.get(name)) for name in ("devices", "nodes", "size"))
+    count, nodes, size = (number_of(test.get(name, 0.0)) or 0.0 for name in ("devices", "nodes", "size"))
+    nodes, spans_nodes = max(nodes, 1.0), bool(several_nodes(nodes))
     if speed is None:
         raise GenperfError("a test of collectives needs its bus bandwidth", hint="8xh100 all_reduce 470GB/s")
-    nodes, spans_nodes = nodes or 1.0, bool(several_nodes(nodes or 1.0))
     published = place_of_test(speed, test["collective"], device.family, spans_nodes)
     link = hinted or ("" if spans_nodes else device.link)
     rate = link_rate(link) if link else 0.0
-    of_size = "" if size is None else f" at {three_digits(size / 1e9)} GB"
+    of_size = f" at {three_digits(size / 1e9)} GB" if size else ""
     machine = f"{count:g} {device.label}".strip() if count else ""
     compared = "the link is not known: --hint bandwidth=400Gbit/s of a node"
     if rate:
@@ -219,6 +219,6 @@ def _about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
     is_low = speed < LOW_BUS * (rate or (0.0 if published is None else published.median))
     usual_cause = _BETWEEN if spans_nodes else _NVLINK if link.startswith("nvlink") else _INSIDE
     rows += _placed(published, [usual_cause] if is_low else [])
-    numbers = {"collective": test["collective"], "devices": count or 0.0, "nodes": nodes, "busbw": speed}
+    numbers = {"collective": test["collective"], "devices": count, "nodes": nodes, "busbw": speed}
     numbers |= {"link": link, "link_rate": rate or None, "share": speed / rate if rate else None}
     return OneRun(tuple(rows), {**numbers, "normal": published and asdict(published)})

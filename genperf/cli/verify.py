@@ -1,7 +1,5 @@
 """`genperf verify`: new runs beside their predictions; status 1 where runs are slower."""
 
-from __future__ import annotations
-
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 

@@ -26,7 +26,6 @@ from genperf.vocabulary.names import COUNTED, LEVELS, canonical_of, plain_name
 from genperf.words.numbers import three_digits
 
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
-_FLAGS = ("recomputation", "adapters")
 #: A setting that is asked for where nothing gives what the rate in tokens reads.
 _LACKING = {"seq=2048": "sequence", "gbs=256": "work"}
 #: How far the printed size of a network lies from its parameters at most: 7B is 6.74 or 7.62 billion.
@@ -114,11 +113,7 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     if device.name == "mi250x" and per_node == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
         peak = 0.5 * (peak or device.rate(precision or "16-bit"))
-    flags = {
-        name: str(cell_by_name[name]).strip().lower() not in RUN_WORDS["none"]
-        for name in _FLAGS
-        if name in cell_by_name
-    }
+    switched_on = {name: str(cell).strip().lower() not in RUN_WORDS["none"] for name, cell in cell_by_name.items()}
     run = TrainingRun(
         replace(device, rates={"16-bit": peak}, sparse=1.0) if peak else device,
         count,
@@ -129,8 +124,9 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
         stated=stated / 100.0 if stated > 2.0 and "%" not in str(cell_by_name["mfu"]) else stated,
         precision=precision,
         sequence=numbers.get("sequence", 0.0),
-        recomputed=flags.get("recomputation"),
-        adapters=flags.get("adapters", False) or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower())),
+        recomputed=switched_on.get("recomputation"),
+        adapters=switched_on.get("adapters", False)
+        or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower())),
     )
     return _with_rate(run, cells) if run.network.parameters else run
 
@@ -203,7 +199,7 @@ def _rated(run: TrainingRun, row: Mapping[str, float], name: str) -> TrainingRun
         what = f"{'the time of a step' if header.kind == 'time' else speed} may be of any number of {sample}"
         raise GenperfError(what, hint=f"add {' and '.join(lacking)}, or give tok/s")
     cells = {**table.columns, table.target.name: table.measured}
-    rate = float(quantities.values(["tokens_per_s"], cells)["tokens_per_s"][0])
+    rate = float(values_of(quantities.node("tokens_per_s"), cells)[0])
     samples = None if is_open else table.panel.node("global_batch")
     of_a_step = 0.0 if samples is None else run.sequence * float(values_of(samples, cells)[0])
     mistakes = _usual_mistakes(run, header, global_batch is not None if is_step else not header.shared)
