@@ -301,9 +301,9 @@ class NextRun(Struct, frozen=True):
     #: The configuration as it was named, and the configurations to measure: what differs from it.
     target: Mapping[str, Any]
     places: tuple[Mapping[str, Any], ...]
-    #: The predicted mean there with its interval now.
+    #: The prediction there with its interval now.
     now: Interval
-    #: Relative half widths: now, after these runs, and the one that is enough.
+    #: Relative half widths of the interval that runs narrow: now, after these runs, and the one that is enough.
     width: float
     after: float
     within: float | None = None

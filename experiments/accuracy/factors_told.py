@@ -328,7 +328,8 @@ def _suggested(w: World, result: Any, model: str) -> Iterator[Asked]:
         result = gp.fit(w.table(), model, seed=0)
     advice = gp.suggest(result, target)
     truth = w.law.at(target)
-    logarithms = np.log([advice.value / truth, advice.lower / truth, advice.upper / truth]).tolist()
+    now = result.predict(target, INTERVAL, band="confidence").iloc[0]
+    logarithms = np.log([now[end] / truth for end in ("time", "lower", "upper")]).tolist()
     yield _within("target beyond", 0.0, *logarithms)
     if not len(advice.chosen):
         yield Asked("suggest: no candidate", 0.0, 0.0, False)

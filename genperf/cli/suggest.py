@@ -41,14 +41,14 @@ def _share(ctx: click.Context, param: click.Parameter, text: str | None) -> floa
     ),
     option("--candidates", metavar="CSV", help="What could be measured; powers of two below the target where omitted."),
     option("-k", "--count", "k", default=1, type=click.IntRange(min=1), help="How many to choose."),
-    option("--within", metavar="10%|0.1", callback=_share, help="The half width of the target's interval to reach."),
+    option("--within", metavar="10%|0.1", callback=_share, help="The half width (of --band) to reach."),
     shared.WORK,
     shared.INTERVAL,
     option(
         "--band",
         default="confidence",
         type=click.Choice(["confidence", "prediction"]),
-        help="Of the mean, or of a new run.",
+        help="Widths and gains are those of the mean, or of a new run.",
     ),
 )
 @shared.shown(*shared.RESULT, shared.output("CSV", "Write what to measure here."), shared.RAW)
@@ -73,6 +73,7 @@ def suggest(
         # Of a measured throughput, the seconds of one sample say nothing to anybody.
         unread = [suggestion.quantity.name] if suggestion.throughput and suggestion.quantity.throughput else []
         printed, same = for_people(suggestion.candidates.drop(columns=unread), settings, suggestion.target)
-        heading = "what one more measurement would do, the best first"
+        of_what = "a new run" if about["band"] == "prediction" else "the mean"
+        heading = f"what one more measurement would do to the interval of {of_what}, the best first"
         out.frame(printed, heading + (f"; each at {same}" if same else ""))
     tell(suggestion.sentence)

@@ -143,11 +143,6 @@ def _share_sum(shares: Array, values: Array) -> Array:
     return np.asarray(shares @ values if shares.ndim == 1 else np.einsum("dr,dr->r", shares, values))
 
 
-def _points_up_to(counts: Array, cells: Array) -> Array:
-    """Return how many points of each draw lie up to a cell, by a table of counts (`_BELOW`, `_UP_TO`)."""
-    return np.asarray(counts.take(cells.astype(np.intp), mode="clip"))
-
-
 class _Mixture:
     """Rows of a mixture of normal distributions, each of which is 31 equally likely points.
 
@@ -204,7 +199,8 @@ class _Mixture:
         places, widths, densities = at.copy(), np.empty(len(at)), density.copy()
         at_before, missing_before = at, np.full(len(at), np.nan)
         for _ in range(SEARCH_STEPS):
-            missing = level - _share_sum(shares, _points_up_to(_BELOW, at * per_cell + origin)) / POINTS
+            below = _BELOW.take((at * per_cell + origin).astype(np.intp), mode="clip")
+            missing = level - _share_sum(shares, below) / POINTS
             slope = (missing_before - missing) / (at - at_before)
             density = np.where(np.isnan(slope), density, np.clip(slope, 0.125 * density, 8.0 * density))
             lower, upper = np.where(missing > 0.0, at, lower), np.where(missing > 0.0, upper, at)
@@ -237,8 +233,8 @@ class _Mixture:
         of_draws = _at_rows(self.shares, rows)
         # How many points of each draw lie below these, and how many are among them; shape (draws, rows).
         left_cell = (place - width) * per_cell + origin
-        below = _points_up_to(_BELOW, left_cell)
-        among = _points_up_to(_UP_TO, left_cell + 2.0 * width * per_cell) - below
+        below = _BELOW.take(left_cell.astype(np.intp), mode="clip")
+        among = _UP_TO.take((left_cell + 2.0 * width * per_cell).astype(np.intp), mode="clip") - below
         among[:, among.sum(axis=0) > MOST_ORDERED] = 0.0
         # The points themselves: row after row, and in a row draw after draw.
         row, draw = np.divmod(np.flatnonzero((among > 0.0).T), len(among))

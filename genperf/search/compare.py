@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Columns, Index, Mask
 from genperf.attribution.answers import Line, PrintedAnswer, described
@@ -31,7 +32,15 @@ from genperf.table.cells import records
 from genperf.table.clean import label
 from genperf.vocabulary.names import canonical_of
 from genperf.words.growth import price_text
-from genperf.words.numbers import join_values, singular, three_digits, with_article, with_unit
+from genperf.words.numbers import (
+    heading,
+    join_values,
+    singular,
+    three_digits,
+    unit_of_duration,
+    with_article,
+    with_unit,
+)
 from genperf.words.verdict import fits_text
 
 #: The column that names an alternative, and the alternative that changes nothing.
@@ -71,23 +80,27 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
     @property
     def lines(self) -> list[Line]:
         """The answer in words, the alternatives with three significant digits each, and the reasons as footnotes."""
-        rates = [column for column in THROUGHPUT if column in self.table]
-        unit = f" ({self.quantity.unit})" if self.quantity.unit else ""
-        heads = dict(zip(rates, ("throughput", "from", "to"), strict=False))
+        table, quantity = self.table, self.quantity
+        rates = [table[column] for column in THROUGHPUT if column in table]
+        numbers = dict(zip(("throughput", "from", "to"), rates, strict=False))
         if self.steps or not rates:
-            heads |= {self.quantity.name: f"{self.quantity.name}{unit}", "lower": "lower", "upper": "upper"}
-        reasons = [reason for reason in dict.fromkeys(self.table["reason"]) if reason]
+            # All times are in the unit that suits the best one.
+            size, unit = unit_of_duration(table[quantity.name][0]) if quantity.is_time else (1.0, quantity.unit)
+            ends = {heading(replace(quantity, unit=unit)): quantity.name, "lower": "lower", "upper": "upper"}
+            numbers |= {head: table[name] / size for head, name in ends.items()}
+        numbers["x best"] = table["relative"]
+        reasons = [reason for reason in dict.fromkeys(table["reason"]) if reason]
         marks = {reason: f" [{k}]" for k, reason in enumerate(reasons, 1)}
-        shares = {name: [f"{100 * share:.0f} %" for share in self.table.get(name, [])] for name in ("best", "cheapest")}
-        columns: dict[str, Any] = {name: self.table[name].map(str) for name in self.names}
-        columns |= {head: self.table[name].map(three_digits) for name, head in {**heads, "relative": "x best"}.items()}
+        shares = {name: [f"{100 * share:.0f} %" for share in table.get(name, [])] for name in ("best", "cheapest")}
+        columns: dict[str, Any] = {name: table[name].map(str) for name in self.names}
+        columns |= {head: values.map(three_digits) for head, values in numbers.items()}
         columns["best"] = shares["best"]
-        if "cost" in self.table:
-            columns |= {"cost": self.table["cost"].map(three_digits), "cheapest": shares["cheapest"]}
-        reported = {n: QUANTITIES[n] for n in REPORTED if n in self.table}
+        if "cost" in table:
+            columns |= {"cost": table["cost"].map(three_digits), "cheapest": shares["cheapest"]}
+        reported = {n: QUANTITIES[n] for n in REPORTED if n in table}
         labels = {n: f"{q.label} ({q.unit})" if q.unit else q.label for n, q in reported.items()}
-        columns |= {label: self.table[n].map(three_digits) for n, label in labels.items()}
-        columns["verdict"] = [f"{v}{marks.get(r, '')}" for v, r in self.table[["verdict", "reason"]].to_numpy()]
+        columns |= {label: table[n].map(three_digits) for n, label in labels.items()}
+        columns["verdict"] = [f"{v}{marks.get(r, '')}" for v, r in table[["verdict", "reason"]].to_numpy()]
         footnotes = [f"[{k}] {reason}" for k, reason in enumerate(reasons, 1)]
         return [self.sentence, ("the best first", pd.DataFrame(columns)), *footnotes]
 

@@ -185,22 +185,22 @@ class Suggestions(PrintedAnswer, frozen=True, eq=False):
 
     #: The configuration that the decision is about.
     target: dict[str, Any]
-    #: `value`, `lower`, `upper`: the prediction there now, in the quantity's unit; the confidence interval, of the
-    #: mean.
+    #: `value`, `lower`, `upper`: the prediction there now, in the quantity's unit, with the interval of a new run, as
+    #: every answer has it.
     value: float
     lower: float
     upper: float
     #: Nominal coverage.
     interval: float
-    #: Relative half width of the target's interval now.
+    #: Relative half width now of the interval that a run narrows: by `band` that of the mean, or that of a new run.
     width: float
     #: The width that is enough.
     within: float | None
-    #: Whether the target's interval meets `within` already; nothing is then suggested.
+    #: Whether this width meets `within` already; nothing is then suggested.
     met: bool
     #: The batch to measure, in order: the factors, the predicted value in a column with the quantity's name (`time`),
-    #: `throughput` where the one at the target is known, `cost` (machine-seconds), `width` (half width of the target's
-    #: interval afterwards, relative), `gain` (the share of the width that goes), `gain_per_cost`.
+    #: `throughput` where the one at the target is known, `cost` (machine-seconds), `width` (the one above, afterwards),
+    #: `gain` (the share of the width that goes), `gain_per_cost`.
     chosen: pd.DataFrame
     #: Every candidate as if it were the next: the same columns, the best first.
     candidates: pd.DataFrame
@@ -208,7 +208,7 @@ class Suggestions(PrintedAnswer, frozen=True, eq=False):
     quantity: Target
     #: What to measure next, as numbers.
     next_run: NextRun
-    #: The throughput at the target, where it was measured or the work of a step was given, and its unit.
+    #: The throughput there, where it was measured or the work of a step was given, and its unit.
     throughput: Interval | None = None
     rate_unit: str = ""
 
@@ -262,16 +262,17 @@ def suggest(
     k : int
         How many to measure before the next fit: each is chosen as if those before it had been measured.
     within : float, optional
-        The relative half width of the target's interval that is enough, such as 0.1; no more is suggested than reaches
-        it. While the verdict at the target is blind, a run is suggested all the same.
+        The relative half width that is enough, such as 0.1, of the interval of `band`; no more is suggested than
+        reaches it. While the verdict at the target is blind, a run is suggested all the same.
     interval : float
         Nominal coverage of the target's interval.
     band : {"confidence", "prediction"}
-        Of the mean, or of a new run, whose noise no measurement takes away.
+        Of which interval widths and gains are: that of the mean, or that of a new run, whose noise no measurement takes
+        away. The interval that is shown is that of a new run, narrowed as this one.
     work : str, optional
         The samples of a step, a formula over the columns: the answer is then about the throughput, and costs read it.
     prediction : tuple, optional
-        Where they are known, every factor of the target, its interval, and whether its verdict is blind.
+        Where they are known, every factor of the target, the interval of `band`, and whether its verdict is blind.
 
     Raises
     ------
@@ -297,10 +298,11 @@ def suggest(
         query = result.query(target)
         if query.rows != 1:
             raise GenperfError(f"suggest takes one target, got {query.rows}", hint="one value for each factor")
-        predicted = predicted_columns(result, query, interval, band)
-        expected = Interval(*(float(predicted[c][0]) for c in (result.schema.target.name, "lower", "upper")))
-        prediction = query, expected, predicted["verdict"][0] == VERDICTS[-1]
-    query, interval_now, blind = prediction
+        expected, blind = _predicted(result, query, interval, "prediction")
+        interval_now, _ = _predicted(result, query, interval, band)
+    else:
+        query, interval_now, blind = prediction
+        expected = interval_now
     step = result.panel.work_of_step(work, result.schema.target.samples)
     rated = work is not None or step.known == "measured"
     values = {name: cells[0] for name, cells in query.columns.items()}
@@ -330,12 +332,21 @@ def suggest(
     beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
     after = width if chosen.empty else float(chosen["width"].iloc[-1])
     places = places_of(values, named_values, chosen)
-    following_run = NextRun(named_values, places, interval_now, width, after, within, is_met, beyond)
+    # What is narrow enough is the interval that a run narrows; else it is shown as every answer shows it.
+    shown = interval_now if is_met else expected
+    following_run = NextRun(named_values, places, shown, width, after, within, is_met, beyond)
     rate = None
     if rated and (samples := step.at(query.columns)) is not None:
-        rate = interval_now.dividing(float(samples[0]))
-    context = (values, *interval_now.ends, interval, width, within, is_met)
+        rate = shown.dividing(float(samples[0]))
+    context = (values, *expected.ends, interval, width, within, is_met)
     return Suggestions(*context, chosen, ranked, quantity, following_run, rate, rate_unit(step.unit) if rate else "")
+
+
+def _predicted(result: FitResult, query: Query, interval: float, band: Band) -> tuple[Interval, bool]:
+    """Return the prediction of one configuration with the interval of a band, and whether it is blind."""
+    predicted = predicted_columns(result, query, interval, band)
+    ends = (float(predicted[name][0]) for name in (result.schema.target.name, "lower", "upper"))
+    return Interval(*ends), predicted["verdict"][0] == VERDICTS[-1]
 
 
 #: Candidates with less than this share of the largest gain stand behind the others, however little they cost. With a

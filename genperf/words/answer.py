@@ -18,7 +18,6 @@ from genperf.words.growth import (
 )
 from genperf.words.limit import limit_sentence
 from genperf.words.numbers import (
-    DURATIONS,
     capitalised,
     count_text,
     ends_text,
@@ -28,6 +27,7 @@ from genperf.words.numbers import (
     rate_unit,
     texts_in_unit,
     three_digits,
+    unit_of_duration,
     whole_percent,
     with_article,
     with_interval,
@@ -107,8 +107,8 @@ def _reported(facts: Facts, value: Interval) -> tuple[str, Interval, str]:
         return name, Interval(*(factor * end for end in rate.ends)), unit
     name, unit, factor = facts.column or (facts.expected.name, facts.expected.unit, 1.0)
     if facts.column is None and unit == SECONDS:
-        unit = texts_in_unit(value.value)[-1]
-        factor = 1.0 / next(size for _, size, name in DURATIONS if name == unit)
+        size, unit = unit_of_duration(value.value)
+        factor = 1.0 / size
     return name, Interval(*(factor * end for end in value.ends)), unit
 
 

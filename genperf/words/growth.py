@@ -6,6 +6,7 @@ import numpy as np
 
 from genperf.facts import Choice, Expectation, GrowthCounts, Interval, NextRun, Plan, Planned, Training, Turn
 from genperf.formula import quote_name
+from genperf.panel.panel import SECONDS
 from genperf.vocabulary.names import counted_by, noun_of
 from genperf.words.limit import term_in_words
 from genperf.words.numbers import (
@@ -23,6 +24,7 @@ from genperf.words.numbers import (
     singular,
     texts_in_unit,
     three_digits,
+    unit_of_duration,
     with_article,
     with_unit,
 )
@@ -344,6 +346,9 @@ def _blind_text(one: Choice) -> list[str]:
 def next_sentence(run: NextRun, unit: str, reported: Interval | None = None) -> str:
     """Return what to measure next, and how the interval at the configuration is expected to narrow."""
     where, now = join_values(run.target), reported or run.now
+    if unit == SECONDS:
+        size, unit = unit_of_duration(now.value)
+        now = Interval(*(end / size for end in now.ends))
     if run.met:
         return f"the interval at {where} is {_range_text(now, unit)}, narrow enough: nothing needs measuring"
     if not run.places:

@@ -105,10 +105,14 @@ def duration_text(seconds: float) -> str:
 
 def texts_in_unit(reference: float, *others: float, unit: str = SECONDS) -> tuple[str, ...]:
     """Return numbers as texts, and their unit last: durations in the one that suits the first, others as they are."""
-    if unit != SECONDS:
-        return *map(three_digits, (reference, *others)), unit
-    _, size, name = DURATIONS[bisect_right(DURATIONS, (reference, np.inf, "")) - 1]
-    return *[three_digits(seconds / size) for seconds in (reference, *others)], name
+    size, unit = unit_of_duration(reference) if unit == SECONDS else (1.0, unit)
+    return *[three_digits(number / size) for number in (reference, *others)], unit
+
+
+def unit_of_duration(seconds: float) -> tuple[float, str]:
+    """Return the seconds of the unit that suits a duration, and its name."""
+    _, size, name = DURATIONS[bisect_right(DURATIONS, (seconds, np.inf, "")) - 1]
+    return size, name
 
 
 def three_digits(value: float) -> str:

@@ -622,9 +622,13 @@ def test_the_first_quantity_of_a_table(shell: Shell, case: str) -> None:
     text, settings, quantity, unit, value = FIRST[case]
     name = f"runs.{case.rpartition(', ')[2]}" if text in CAPTIONED.values() else "runs.csv"
     Path(name).write_text(text)
-    first = gp.ask(name, at=settings).answers[0]
+    answer = gp.ask(name, at=settings)
+    first = answer.answers[0]
     assert (quantity or first.quantity, unit or first.unit) == (first.quantity, first.unit)
     assert first.value == pytest.approx(value or first.value, rel=0.1)
+    if unit == "min":
+        assert "time (min)" in done(shell, "compare", name, *at("gpus=8"), "--or", "gpus=4")
+        assert done(shell, "suggest", name, *at("gpus=8")).splitlines()[-1] == answer.sentences["next"]
 
 
 def test_quantities_beside_the_first(shell: Shell) -> None:
