@@ -139,16 +139,30 @@ def test_a_row_is_read_by_its_headers() -> None:
             "1. the batch is of all devices, and not of each (then 41 %)",
         ),
         ("8xh100 7B 76800 samples/s seq=2048", "1. the rate is of tokens, and not of sequences (then 41 %)"),
-        ("8xh100 resnet50 120000img/s/gpu", "1. the rate is of all devices, and not of each (then 37 %); 2."),
         ("8xh100 7B 614400tok/s", "1. more devices ran than are counted; 2. a token uses a part of the parameters"),
         ("8xh100 llama3-8b 250k tok/s", "1. more devices ran than are counted; 2. only adapters are trained: lora; 3."),
-        ("8xh100 resnet50 120000img/s/gpu", "(then 37 %); 2. another precision or device"),
+        (
+            "8xh100 resnet50 120000img/s/gpu",
+            "1. the rate is of all devices, and not of each (then 37 %); 2. another precision or device",
+        ),
+        # 300 % is no 3 %.
+        ("8xh100 7B 300%", "above the peak"),
+        ("8xh100 7B 1,000%", "above the peak"),
+        # Steps of each device are no rate of the network, and what is lacking is asked for.
+        ("8xh100 7B 0.6 steps/s/gpu gbs=64 seq=2048", "is trained on tokens, and the rate is of steps"),
+        ("8xh100 resnet50 0.6 steps/s/gpu gbs=64 seq=2048", "is trained on images, and the rate is of steps"),
+        ("8xh100 7B 1.2s/step", "add seq=2048 and gbs=256, or give tok/s"),
+        ("8xh100 7B 1.2s/step gbs=64", "add seq=2048, or give tok/s"),
+        ("8xh100 7B 12 samples/s", "add seq=2048, or give tok/s"),
+        ("8xh100 7B speed=12", "add seq=2048, or give tok/s"),
+        ("8xh100 7B 76 800 tok/s", "'76' could be tokens or samples a second, of all devices or of each"),
     ],
 )
-def test_figures_that_contradict_each_other_are_refused(words: str, message: str) -> None:
+def test_figures_that_contradict_each_other_or_are_open_are_refused(words: str, message: str) -> None:
     with pytest.raises(GenperfError) as error:
         used(words)
     assert message in str(error.value)
+    assert "unit a second" not in str(error.value)
 
 
 def test_cells_that_are_no_numbers_are_no_fault() -> None:
@@ -161,10 +175,6 @@ def test_a_percentage_is_a_share_whatever_its_size() -> None:
     assert [run_of_row({"gpu": "H100", "mfu": cell}).stated for cell in ("0.4%", "45 %", 45, 0.45)] == [
         *(pytest.approx(share) for share in (0.004, 0.45, 0.45, 0.45))
     ]
-    # 300 % is no 3 %.
-    for share in ("300%", "1,000%"):
-        with pytest.raises(GenperfError, match="above the peak"):
-            used(f"8xh100 7B {share}")
 
 
 @pytest.mark.parametrize("words", ["0xh100 7B 9600tok/s", "h100", "h100.csv 7B", "runs 7B", "foo:8 7B"])
@@ -185,11 +195,6 @@ def test_the_kind_of_training_is_no_part_of_the_name(word: str) -> None:
     assert run.network == network_named("llama2-7b")
 
 
-def test_a_number_with_a_blank_is_asked_back() -> None:
-    with pytest.raises(GenperfError, match=r"^'76' could be tokens or samples a second"):
-        run_in("8xh100 7B 76 800 tok/s")
-
-
 def test_a_name_means_a_published_network_or_a_size() -> None:
     names = ("Llama 3.1 8B", "7B", "mixtral-8x7b", "30B-A3B")
     assert [network_named(name).active for name in names] == [8.03e9, 7e9, 12.9e9, 3e9]
@@ -199,25 +204,3 @@ def test_a_name_means_a_published_network_or_a_size() -> None:
 def test_a_time_of_no_step_is_passed_over() -> None:
     row = {"gpu": "H100", "gpus": 8, "model": "7B", "latency_us": 5, "batch_per_gpu": 8, "seq_length": 2048}
     assert run_of_row({**row, "samples_per_s": 37.5}).rate == 76800.0
-
-
-def test_steps_of_each_device_are_no_rate_of_the_network() -> None:
-    for network, sample in (("7B", "tokens"), ("resnet50", "images")):
-        with pytest.raises(GenperfError, match=f"is trained on {sample}, and the rate is of steps"):
-            used(f"8xh100 {network} 0.6 steps/s/gpu gbs=64 seq=2048")
-
-
-@pytest.mark.parametrize(
-    ("words", "lacking"),
-    [
-        ("8xh100 7B 1.2s/step", "seq=2048 and gbs=256"),
-        ("8xh100 7B 1.2s/step gbs=64", "seq=2048"),
-        ("8xh100 7B 12 samples/s", "seq=2048"),
-        ("8xh100 7B speed=12", "seq=2048"),
-    ],
-)
-def test_what_is_lacking_is_asked_for(words: str, lacking: str) -> None:
-    with pytest.raises(GenperfError) as error:
-        used(words)
-    assert f"add {lacking}, or give tok/s" in str(error.value)
-    assert "unit a second" not in str(error.value)
