@@ -4,13 +4,12 @@ loky's processes and Dask's workers are executors alike. Tasks are drawn as work
 loses no other tasks.
 """
 
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
-from functools import lru_cache, partial
+from functools import partial
 from itertools import count, islice
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -103,16 +102,10 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
     The linear algebra of scipy can be limited only once it is loaded: what loads it afterwards enters anew.
     """
-    limited: AbstractContextManager[Any] = _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
+    from threadpoolctl import threadpool_limits
+
+    limited: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
     return limited
-
-
-@lru_cache(maxsize=2)
-def _controller(scipy: bool) -> Any:
-    """Return what controls the threads, with scipy's or without; looking them up takes milliseconds."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 T = TypeVar("T")
@@ -131,17 +124,17 @@ class _Raised(Struct, frozen=True):
     error: Exception
 
 
-class _Guarded(Struct, Generic[T, R], frozen=True):
-    """The work and the task's number, with one thread of linear algebra: more threads round differently."""
+#: Does a task of some number, and returns the number with the outcome.
+Numbered: TypeAlias = Callable[[int, T], tuple[int, R | _Raised]]
 
-    work: Callable[[T], R]
 
-    def __call__(self, number: int, task: T) -> tuple[int, R | _Raised]:
-        try:
-            with one_blas_thread():
-                return number, self.work(task)
-        except Exception as error:
-            return number, _Raised(error)
+def _guarded(work: Callable[[T], R], number: int, task: T) -> tuple[int, R | _Raised]:
+    """Do a task with one thread of linear algebra: more threads round differently."""
+    try:
+        with one_blas_thread():
+            return number, work(task)
+    except Exception as error:
+        return number, _Raised(error)
 
 
 def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[tuple[int, R | Lost]]:
@@ -152,9 +145,9 @@ def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[
     """
     with ExitStack() as stack:
         if engine.in_process:
-            outcomes: Iterator[tuple[int, Any]] = map(_Guarded(work), count(), tasks)
+            outcomes: Iterator[tuple[int, Any]] = map(partial(_guarded, work), count(), tasks)
         else:
-            outcomes = _distributed(_Guarded(work), enumerate(tasks), _connected(engine, stack), stack)
+            outcomes = _distributed(partial(_guarded, work), enumerate(tasks), _connected(engine, stack), stack)
         for number, outcome in outcomes:
             if isinstance(outcome, _Raised):
                 raise outcome.error from None
@@ -162,7 +155,7 @@ def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[
 
 
 def _distributed(
-    guarded: _Guarded[T, R], numbered: Iterator[tuple[int, T]], workers: Workers, stack: ExitStack
+    guarded: Numbered[T, R], numbered: Iterator[tuple[int, T]], workers: Workers, stack: ExitStack
 ) -> Iterator[tuple[int, R | Lost | _Raised]]:
     """Do the tasks on an executor; those whose worker died are repeated, each alone."""
     from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -181,7 +174,7 @@ def _distributed(
             yield future.result() if future.exception() is None else (number, _alone(guarded, number, task, workers))
 
 
-def _alone(guarded: _Guarded[T, R], number: int, task: T, workers: Workers) -> Any:
+def _alone(guarded: Numbered[T, R], number: int, task: T, workers: Workers) -> Any:
     """Do one task on new workers."""
     try:
         _, outcome = workers.executor().submit(guarded, number, task).result()

@@ -30,7 +30,7 @@ class GenperfError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Keyword-only arguments: what a worker process raises must come back whole.
-        return _raised, (type(self), self.__dict__.copy())
+        return type(self).__new__, (type(self), self.message), self.__dict__
 
     def __str__(self) -> str:
         head = f"{self.where}: {self.message}" if self.where else self.message
@@ -43,13 +43,6 @@ def attempted(work: Callable[..., R], *given: Any) -> R | GenperfError:
         return work(*given)
     except GenperfError as error:
         return error
-
-
-def _raised(kind: type[GenperfError], state: dict[str, Any]) -> GenperfError:
-    error = kind.__new__(kind)
-    error.__dict__.update(state)
-    error.args = (error.message,)
-    return error
 
 
 class TableError(GenperfError):

@@ -281,7 +281,7 @@ def _exchange(panel: Panel, columns: Mapping[str, AnyArray], hints: Mapping[str,
     """Return the least seconds in which two nodes exchange the message, by hints."""
     network = network_of(checked_hints(hints))
     message = None if network is None else network.message_at(panel, {n: cells[:1] for n, cells in columns.items()})
-    return None if network is None or message is None else message / network.bandwidth + 2.0 * network.latency
+    return None if network is None or message is None else network.ring_of_two(message)
 
 
 def _scatter(median: Median) -> float:

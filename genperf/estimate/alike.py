@@ -10,7 +10,6 @@ on which others are fitted beside it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
@@ -165,19 +164,13 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
     return ensembles
 
 
-# The tasks of a fleet have one; of a large table it is large, and no more are kept.
-@lru_cache(maxsize=1)
-def _resamples(rows: int, draws: int) -> tuple[Array, Array, Index]:
-    """Return how often each row is drawn in each replicate, the distinct ones, and which of these each replicate is."""
-    counts = resampled(rows, draws)
-    distinct, which = np.unique(counts, axis=0, return_inverse=True)
-    return counts, distinct, which.reshape(draws)
-
-
 def _replicates(batch: Batch, draws: int) -> tuple[Array, Array]:
     """Draw bootstrap replicates of every series, the same configurations in each."""
     series, rows = batch.measured.shape
-    counts, distinct, which = _resamples(rows, draws)
+    counts = resampled(rows, draws)
+    # Replicates that draw the same configurations are solved once.
+    distinct, which = np.unique(counts, axis=0, return_inverse=True)
+    which = which.reshape(draws)
     constants, misfit = np.empty((series, draws, batch.scale.shape[1])), np.empty(series)
     for block in batch.blocks(draws):
         taken = batch.take(block)

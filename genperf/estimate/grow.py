@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.expression import Expression
-from genperf.formula import Name, evaluate
-from genperf.models.generic import CONSTANT_TERM, LEVEL_BOUNDS, Interaction, kinds_of, with_interactions
+from genperf.formula import evaluate
+from genperf.models.generic import CONSTANT_TERM, LEVEL_BOUNDS, Interaction, constant_place, kinds_of, with_interactions
 from genperf.panel import Table
 from genperf.solver import ROUGHLY, Problem, polish
 
@@ -183,10 +183,9 @@ class GrowthProblem(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def constant(self) -> tuple[int | None, float]:
         """The place of the constant that is the constant term; None where it is held, and then its value."""
-        node = next(term.node for term in self.base.terms if term.name == CONSTANT_TERM)
-        if isinstance(node, Name):
-            return self.base.constant_names.index(node.name), 0.0
-        return None, float(evaluate(node, {}))
+        place = constant_place(self.base)
+        held = next(term.node for term in self.base.terms if term.name == CONSTANT_TERM)
+        return place, 0.0 if place is not None else float(evaluate(held, {}))
 
     def scales(self, scale: Array, interactions: Index, sizes: Array) -> Array:
         """Return the scales of the expression's constants and of its interactions', learned sizes in their place."""

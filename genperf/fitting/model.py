@@ -140,18 +140,13 @@ class ExpressionModel(Model):
     def expressions(self, table: Table) -> Written:
         """Return the expressions for a table in which a factor varies, with notes on what they leave out."""
 
-    def written(self, table: Table) -> Written:
-        """Return the expressions for a table, as `expressions` does; refuse one in which nothing varies."""
-        refuse_one_value(table)
-        return self.expressions(table)
-
     def tables_per_task(self, table: Table) -> int:
         """Return how many groups a worker is handed at once: many where they are solved together."""
         try:
-            expressions, _ = self.written(table)
+            expressions, _ = self.expressions(table)
         except GenperfError:
             return 1
-        return TABLES_PER_TASK if self._together(expressions, table) else 1
+        return TABLES_PER_TASK if self._together(expressions) else 1
 
     def fit(self, tables: Sequence[Table], seed: int) -> list[FitResult | GenperfError]:
         """Fit each table by itself; see `genperf.fitting.Model`.
@@ -167,9 +162,10 @@ class ExpressionModel(Model):
         for i, table in enumerate(tables):
             try:
                 if not self.from_factors or table.factors not in written_for:
-                    written_for[table.factors] = self.written(table)
+                    refuse_one_value(table)
+                    written_for[table.factors] = self.expressions(table)
                 expressions, notes[i] = written_for[table.factors]
-                if self._together(expressions, table):
+                if self._together(expressions):
                     estimate.affordable(expressions, len(table.medians()))
                     alike.setdefault((expressions[0], len(table.medians())), []).append(i)
                 else:
@@ -181,8 +177,8 @@ class ExpressionModel(Model):
             fitted.update(zip(places, batch, strict=True))
         return [attempted(self._result, table, fitted[i], seed, notes.get(i, [])) for i, table in enumerate(tables)]
 
-    def _together(self, expressions: Sequence[Expression], table: Table) -> bool:
-        """Return whether a table is solved together with others."""
+    def _together(self, expressions: Sequence[Expression]) -> bool:
+        """Return whether tables with these expressions are solved together."""
         return len(expressions) == 1 and estimate.at_once(expressions[0], self.options)
 
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
@@ -210,9 +206,6 @@ class FamilyModel(ExpressionModel):
         left_out = family.left_out(table.panel)
         text = f"'{self.name}' goes without {', '.join(left_out)}, which the table lacks"
         return expressions, [Note(text, "left_out")] if left_out else []
-
-    def _together(self, expressions: Sequence[Expression], table: Table) -> bool:
-        return not fitted_phases(table, self.name) and super()._together(expressions, table)
 
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
         """Fit one table."""

@@ -73,6 +73,7 @@ def parse(
     names: Collection[str] | None = None,
     texts: Collection[str] | None = None,
     max_characters: int = MAX_CHARACTERS,
+    value: Value = "any",
 ) -> Formula:
     """Read a formula over some names, of which some are `texts`; where neither is known, any may be one.
 
@@ -90,9 +91,8 @@ def parse(
       ^^^^^^^^^^
       try: one of log, log2, sqrt, exp, abs, min, max, ceil, floor, where
     """
-    return _read(
-        text, *(known if known is None else frozenset(known) for known in (names, texts)), max_characters, "any"
-    )
+    known_names, known_texts = (known if known is None else frozenset(known) for known in (names, texts))
+    return _read(text, known_names, known_texts, max_characters, value)
 
 
 def parse_number(
@@ -103,10 +103,7 @@ def parse_number(
     max_characters: int = MAX_CHARACTERS,
 ) -> Formula:
     """Read a formula, as `parse` does, whose value is a number or, with `logical`, true or false; refuse a text."""
-    value: Value = "number or comparison" if logical else "number"
-    return _read(
-        text, *(known if known is None else frozenset(known) for known in (names, texts)), max_characters, value
-    )
+    return parse(text, names, texts, max_characters, "number or comparison" if logical else "number")
 
 
 # An error is not kept: the cache holds returned values only.

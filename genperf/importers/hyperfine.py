@@ -6,7 +6,7 @@ Its members are those of `BenchmarkResult` in hyperfine's sources (1.11 to 1.20)
 """
 
 from genperf.errors import Note, TableError
-from genperf.importers.imported import REPEAT, Cell, Imported, Json, Rows, export_of, refuse_clashes
+from genperf.importers.imported import REPEAT, Cell, Imported, Json, Rows, read_json, refuse_clashes
 from genperf.table.clean import shortened
 
 COMMAND, TIME, MEMORY = "command", "time_s", "memory_bytes"
@@ -15,7 +15,9 @@ SIGNATURE = r'\{\s*"results"\s*:'
 
 def read(text: str, name: str) -> Imported:
     """Read an export."""
-    file = export_of(text, name, "results", "export of hyperfine", "hyperfine --export-json FILE …")
+    file = read_json(text, name)
+    if not file.has("results"):
+        raise TableError("is JSON, but no export of hyperfine", where=name, hint="hyperfine --export-json FILE …")
     rows = Rows(TIME)
     for result in file.member("results").list():
         parameters = result.member("parameters").object() if result.has("parameters") else {}

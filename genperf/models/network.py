@@ -48,15 +48,19 @@ class Network(Struct, frozen=True):
     each: float = 1.0
 
     def exchange(self, table: Table) -> float | None:
-        """Return the seconds of a ring between two nodes, message/bandwidth + 2·latency; None without its bytes."""
+        """Return the seconds of a ring between two nodes; None where nothing tells the bytes."""
         message = self._bytes(table)
         if message is None:
             return None
-        seconds = message / self.bandwidth + 2.0 * self.latency
+        seconds = self.ring_of_two(message)
         if not seconds <= LONGEST:
             text = f"--hint: an exchange of {message:.3g} bytes would take {seconds:.3g} s, more than an hour"
             raise FitError(text, hint="look at the units: 25Gbit/s, 100MB, 20us")
         return seconds
+
+    def ring_of_two(self, message: float) -> float:
+        """Return the seconds in which two nodes exchange a message, message/bandwidth + 2·latency."""
+        return message / self.bandwidth + 2.0 * self.latency
 
     def message_at(self, panel: Panel, columns: Mapping[str, Any]) -> float | None:
         """Return the bytes that a worker exchanges in a step of one configuration; None where they are not known."""
