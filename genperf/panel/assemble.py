@@ -285,15 +285,14 @@ def earlier_predictions(columns: Mapping[str, AnyArray], measured: str) -> list[
     predicted = next((column_of_word[word] for word in words if word in column_of_word), measured)
     if predicted == measured or measured not in columns:
         return []
-    names = [measured, predicted, *ends]
-    values = [numbers(columns[name])[0] for name in names]
-    has_both = np.isfinite(values[0]) & np.isfinite(values[1]) & (values[0] > 0.0)
-    if not has_both.any():
+    values = np.array([numbers(columns[name])[0] for name in (measured, predicted, *ends)])
+    values = values[:, np.isfinite(values[:2]).all(axis=0) & (values[0] > 0.0)]
+    if not values.size:
         return []
-    runs, measured_values = int(has_both.sum()), values[0][has_both]
-    text = f"{EARLIER}: median error {median_ape(values[1][has_both], measured_values):.1f} % in {counted(runs, 'run')}"
-    if len(names) == 4:
-        inside = int(np.sum((measured_values >= values[2][has_both]) & (measured_values <= values[3][has_both])))
+    runs = values.shape[1]
+    text = f"{EARLIER}: median error {median_ape(values[1], values[0]):.1f} % in {counted(runs, 'run')}"
+    if len(ends) == 2:
+        inside = int(np.sum((values[0] >= values[2]) & (values[0] <= values[3])))
         text += f"; {coverage_text(inside, runs)}"
     return [Note(text, "earlier_predictions")]
 
