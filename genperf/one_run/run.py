@@ -158,14 +158,10 @@ def _with_rate(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
     row = {n: number for n, cell in cells.items() if canonical_of(n) not in LEVELS and (number := number_of(cell))}
     row |= {"devices": run.devices, "nodes": run.nodes}
     headers = {n: header for n in row if (header := header_of(n)).kind in ("rate", "time") and header.of != "job"}
-
-    def order(name: str) -> tuple[bool, bool]:
-        header = headers[name]
-        return header.counted != run.network.sample, header.kind == "time" and header.of != "step"
-
+    of_no_step = {n for n, header in headers.items() if header.kind == "time" and header.of != "step"}
     errors = []
-    for name in sorted(headers, key=order):
-        rated = attempted(_rated, run, row, name)
+    for name in sorted(headers, key=lambda n: (headers[n].counted != run.network.sample, n in of_no_step)):
+        rated = attempted(_rated, run, row, name, headers[name])
         if isinstance(rated, TrainingRun):
             return rated
         errors.append(rated)
@@ -174,13 +170,12 @@ def _with_rate(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
     return run
 
 
-def _rated(run: TrainingRun, row: Mapping[str, float], name: str) -> TrainingRun:
+def _rated(run: TrainingRun, row: Mapping[str, float], name: str, header: Header) -> TrainingRun:
     """Return a run with the rate of a column, as the panel reads the row: `tokens_per_s`, or `step_s` and a batch.
 
     An error asks for what tells the rate of all devices where the row leaves that open.
     """
-    header, sample = header_of(name), run.network.sample
-    counted = "step" if header.kind == "time" else header.counted
+    sample, counted = run.network.sample, "step" if header.kind == "time" else header.counted
     other_samples = {"images", "frames"} if sample == "tokens" else {"tokens"}
     if counted in other_samples or (header.shared and header.counted in STEP_WORDS):
         what = f"{run.network.name} is trained on {sample}, and the rate is of {counted}"
@@ -202,15 +197,14 @@ def _rated(run: TrainingRun, row: Mapping[str, float], name: str) -> TrainingRun
     rate = float(values_of(quantities.node("tokens_per_s"), cells)[0])
     samples = None if is_open else table.panel.node("global_batch")
     of_a_step = 0.0 if samples is None else run.sequence * float(values_of(samples, cells)[0])
-    mistakes = _usual_mistakes(run, header, global_batch is not None if is_step else not header.shared)
+    mistakes = _usual_mistakes(run, header, is_step, global_batch is not None if is_step else not header.shared)
     return replace(run, rate=rate, step_seconds=of_a_step / rate, mistakes=mistakes)
 
 
-def _usual_mistakes(run: TrainingRun, header: Header, is_of_all: bool) -> tuple[tuple[str, float], ...]:
+def _usual_mistakes(run: TrainingRun, header: Header, is_step: bool, is_of_all: bool) -> tuple[tuple[str, float], ...]:
     """Return what is usually mistaken in a rate or a step's time, and the factor on the rate that mends each."""
     is_time, is_tokens, sequence = header.kind == "time", header.counted == "tokens", run.sequence or 1.0
     sharing = run.nodes if header.level == "nodes" else run.devices
-    is_step = is_time or header.counted in STEP_WORDS
     noun = "batch" if is_step else "rate"
     mistakes = (
         (is_of_all, f"the {noun} is of each device, and not of all", run.devices),
