@@ -136,14 +136,14 @@ def _written(fitted: Members) -> Iterator[tuple[MeanProcess, Member]]:
     """Yield the parts of the stack and their expressions, the heaviest first, then the one that shows the terms."""
     table, columns = fitted.table, {f.name for f in fitted.table.factors}
     weighted = [(fitted.candidates[k], float(fitted.weights[k])) for k in fitted.order]
-    terms = terms_of(table)
-    physics = terms is not None and bool(terms.family)
-    if terms is not None and not physics:
+    # A transformer's terms are one of the means.
+    has_terms = any(candidate.mean.family for candidate in fitted.candidates)
+    if not has_terms and (terms := terms_of(table)) is not None:
         first_candidate = fitted.candidates[0]
         weighted.append((replace(first_candidate, mean=terms, basis=terms.basis(table.columns)), 0.0))
     for candidate, weight in weighted:
         constants = candidate.constants
-        shows_terms = bool(candidate.mean.family) if physics else candidate.mean.kind == "terms"
+        shows_terms = candidate.mean.kind in ("physics", "terms")
         fits: list[Coefficients] = []
         if shows_terms:
             places = positions(table.factors, table.columns)

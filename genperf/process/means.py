@@ -62,8 +62,25 @@ TERM_DRAWS = 60
 WORK = ("parameters", "global_batch", "sequence")
 #: How functions of a count behave.
 WAYS = {"1/{}": "falls", "1 - 1/{}": "rises", "{}": "grows"}
-#: A function of a factor: its name, its formula, and how it behaves.
-Choice = tuple[str, Node, str]
+
+
+class FactorFunction(NamedTuple):
+    """A function of a factor."""
+
+    name: str
+    node: Node
+    #: How it behaves, as in `WAYS`; empty of a size.
+    way: str
+
+
+class SumColumn(NamedTuple):
+    """A term of a sum, its constant at one."""
+
+    name: str
+    #: φ over the factors, in units of its size at the centre of the data.
+    node: Node
+    #: Of each function that it is a product of, how it behaves.
+    ways: tuple[str, ...] = ()
 
 
 class Coefficients(NamedTuple):
@@ -100,12 +117,11 @@ class SumBasis(Struct, frozen=True, eq=False):
     #: Shape (powers,). What they are supposed to be, and the standard deviation about it: 0 of one that is held.
     centre: Array
     deviation: Array
-    #: Shape (growths,). The columns φ·(nᵖ − 1)/p, which grow from one worker on, and the place of p; −1 where p is 1.
-    growth: Index
-    growth_powers: Index
-    #: Shapes (rows, growths) and (powers, growths). φ, a growth's time at one worker, and ones where φ has the power.
+    #: Shape (growths, 3). Of columns φ·(nᵖ − 1)/p, which grow from one worker on: the places of this column, of φ and
+    #: of p; −1 where p is 1.
+    growths: Index
+    #: Shape (rows, growths). φ, a growth's time at one worker.
     at_one: Array
-    raised_at_one: Array
     #: Of ln T about the sum, as it is supposed.
     variance: float = SUPPOSED_NOISE**2
 
@@ -116,7 +132,7 @@ class SumBasis(Struct, frozen=True, eq=False):
 
     def without(self, columns: Mask) -> SumBasis:
         """Return the basis with zeros in the place of some columns."""
-        return replace(self, columns=self.columns * ~columns, at_one=self.at_one * ~columns[self.growth])
+        return replace(self, columns=self.columns * ~columns, at_one=self.at_one * ~columns[self.growths[:, 0]])
 
     @property
     def stiffness(self) -> Array:
@@ -138,25 +154,20 @@ class SumBasis(Struct, frozen=True, eq=False):
 
         φ·(nᵖ − 1)/p becomes φ·ln n as p → 0, so that steps of p stay small.
         """
-        columns, at_one = self.columns, self.at_one
-        if len(powers):
-            logarithms = self.logarithms * (powers - 1.0)
-            columns = columns * np.exp(logarithms @ self.raised)
-            at_one = at_one * np.exp(logarithms @ self.raised_at_one)
-        if len(self.growth):
-            p = _power(powers, self.growth_powers)
-            columns, at_one = columns.copy(), at_one / p
-            columns[:, self.growth] = columns[:, self.growth] / p - at_one
+        growth, one, power = self.growths.T
+        L, p = self.logarithms * (powers - 1.0), _power(powers, power)
+        columns, at_one = self.columns * np.exp(L @ self.raised), self.at_one * np.exp(L @ self.raised[:, one]) / p
+        columns[:, growth] = columns[:, growth] / p - at_one
         return columns, at_one
 
     def slopes(self, constants: Coefficients) -> Array:
         """Return the derivatives of ln m by ln c of the columns, and behind them by the powers."""
-        columns, at_one = self._raised(constants.powers)
-        terms, at_one = columns * constants.columns, at_one * constants.columns[self.growth]
+        (growth, _, power), (columns, at_one) = self.growths.T, self._raised(constants.powers)
+        terms, at_one = columns * constants.columns, at_one * constants.columns[growth]
         # d/dp of φ·(nᵖ − 1)/p is ln n·(φ·(nᵖ − 1)/p + φ/p) less its own part of 1/p.
-        is_power = np.equal.outer(np.arange(len(constants.powers)), self.growth_powers).astype(float)
-        by_powers = self.logarithms * (terms @ self.raised.T + at_one @ is_power.T)
-        by_powers -= (terms[:, self.growth] / _power(constants.powers, self.growth_powers)) @ is_power.T
+        is_power = np.equal.outer(np.arange(len(constants.powers)), power).astype(float).T
+        by_powers = self.logarithms * (terms @ self.raised.T + at_one @ is_power)
+        by_powers -= (terms[:, growth] / _power(constants.powers, power)) @ is_power
         return np.asarray(np.hstack([terms, by_powers]) / np.maximum(terms.sum(axis=1), 1e-300)[:, None])
 
     def fitted(self, y: Array, start: Coefficients | None = None) -> Coefficients:
@@ -247,12 +258,7 @@ class Mean(Struct, frozen=True, eq=False):
     kind: str
     #: What messages call it.
     label: str
-    #: Of the terms.
-    names: tuple[str, ...]
-    #: φ over the factors, in units of its size at the centre of the data.
-    nodes: tuple[Node, ...]
-    #: Whether a term grows with a count.
-    growing: tuple[bool, ...]
+    columns: tuple[SumColumn, ...]
     #: Factor and level of each effect.
     levels: tuple[tuple[Factor, str], ...] = ()
     #: Of the literature, where it is one.
@@ -340,17 +346,15 @@ class Mean(Struct, frozen=True, eq=False):
         products, all but products and the constant, and for runs of one factor at a time also the constant: what does
         not change with one factor may change with another. A growth without its φ begins at no workers, φ·nᵖ/p.
         """
-        factors = np.array([name.count(" × ") + name.count(" / ") - name.startswith("1 / ") for name in self.names])
-        is_product, is_constant = factors > 0, np.array([name == "constant" for name in self.names])
-        to_a_limit = np.array(["(1 - 1/" in name for name in self.names])
+        factors, to_a_limit = np.array([(len(column.ways), "rises" in column.ways) for column in self.columns]).T
         growths, of_count = [basis], basis.deviation == 0.0
         deviations = np.where(of_count, COUNT_DEVIATION, POWER_DEVIATION)
         for power in POWERS_OF_A_COUNT if of_count.any() else ():
             centre = np.where(of_count, power, 1.0)
-            growths.append(replace(basis.without(to_a_limit), centre=centre, deviation=deviations))
-        left_out = [np.zeros_like(is_product)]
-        if is_product.any():
-            left_out += [is_product, ~is_product & ~is_constant, *([~is_product] if one_at_a_time else [])]
+            growths.append(replace(basis.without(to_a_limit > 0), centre=centre, deviation=deviations))
+        left_out = [factors < 0]
+        if np.any(factors > 1):
+            left_out += [factors > 1, factors == 1, *([factors <= 1] if one_at_a_time else [])]
         at_one = np.array([place for _, place, _ in self.growths], int)
         return [replace(s, at_one=s.at_one * ~drop[at_one]).without(drop) for drop in left_out for s in growths]
 
@@ -358,19 +362,20 @@ class Mean(Struct, frozen=True, eq=False):
         """Return the columns of the sum at the rows of a table."""
         rows, unit_powers = len(next(iter(table.values()))), {name: 1.0 for name, _ in self.powers}
         with np.errstate(all="ignore"):
-            columns = np.column_stack([values_of(node, {**table, **unit_powers}) for node in self.nodes])
+            columns = np.column_stack([values_of(column.node, {**table, **unit_powers}) for column in self.columns])
             logarithms = [np.log(values_of(node, table)) for _, node in self.powers]
         levels = np.array([table[f.name] == level for f, level in self.levels], float).reshape(-1, rows).T
-        ridge = np.where(self.growing, SUM_RIDGE * GROWING_RIDGE, TERM_RIDGE if self.kind == "terms" else SUM_RIDGE)
-        names = [names_in(node) for node in self.nodes]
+        ridge = np.full(len(self.columns), TERM_RIDGE if self.kind == "terms" else SUM_RIDGE)
+        if self.kind == "sum":
+            ridge[["grows" in column.ways for column in self.columns]] *= GROWING_RIDGE
+        names = [names_in(column.node) for column in self.columns]
         is_raised = np.array([[power in read for read in names] for power in unit_powers], float)
         is_raised = is_raised.reshape(-1, len(names))
         # The power of a count is held at first: it has functions enough.
         deviation = np.array([POWER_DEVIATION * name.startswith("p_") for name in unit_powers])
         powers = np.array(logarithms).reshape(-1, rows).T, is_raised, np.ones(len(unit_powers)), deviation
-        growth, at_one, growth_powers = np.array(self.growths, int).reshape(-1, 3).T
-        growths = growth, growth_powers, columns[:, at_one], is_raised[:, at_one]
-        return SumBasis(columns, ridge, levels, *powers, *growths)
+        growths = np.array(self.growths, int).reshape(-1, 3)
+        return SumBasis(columns, ridge, levels, *powers, growths, columns[:, growths[:, 1]])
 
     def expression(
         self, constants: Coefficients, columns: set[str], draws: Sequence[Coefficients] = ()
@@ -383,10 +388,10 @@ class Mean(Struct, frozen=True, eq=False):
         is_used = np.any([drawn.columns > 0.0 for drawn in coefficients], axis=0)
         used = np.flatnonzero(is_used).tolist()
         # The columns with φ·(nᵖ − 1) for growth, and behind them φ·nᵖ (`plainest`).
-        nodes = [*self.nodes, *(self.nodes[growth] for growth, _, _ in self.growths)]
-        labels = [*self.names, *(self.names[growth] for growth, _, _ in self.growths)]
+        written = [*self.columns, *(self.columns[growth] for growth, _, _ in self.growths)]
         for growth, at_one, _ in self.growths:
-            nodes[growth] = call("subtract", self.nodes[growth], self.nodes[at_one])
+            node = call("subtract", written[growth].node, written[at_one].node)
+            written[growth] = written[growth]._replace(node=node)
         names = [unused_name(f"d_{f.name}[{level}]", columns) for f, level in self.levels]
         levels = [Constant(name, "level", -np.inf, np.inf, 0.0) for name in names]
         effects = [
@@ -394,13 +399,13 @@ class Mean(Struct, frozen=True, eq=False):
         ]
         factor = [call("exp", chain("add", effects))] if effects else []
         amounts, terms = list[Constant](), dict[str, list[Node]]()
-        for place in used:
+        for column in (written[place] for place in used):
             taken_names = columns | {amount.name for amount in amounts}
-            amounts.append(coefficient(unused_name(f"a_{_identifier(labels[place])}", taken_names)))
-            phi = [] if nodes[place] == Number(1.0) else [nodes[place]]
-            terms.setdefault(labels[place], []).append(chain("multiply", [Name(amounts[-1].name), *phi, *factor]))
+            amounts.append(coefficient(unused_name(f"a_{_identifier(column.name)}", taken_names)))
+            phi = [] if column.node == Number(1.0) else [column.node]
+            terms.setdefault(column.name, []).append(chain("multiply", [Name(amounts[-1].name), *phi, *factor]))
         written_terms = tuple(Term(name, chain("add", nodes)) for name, nodes in terms.items())
-        names_read = {name for place in used for name in names_in(nodes[place])}
+        names_read = {name for place in used for name in names_in(written[place].node)}
         powers_read = [place for place, (name, _) in enumerate(self.powers) if name in names_read]
         powers = [exponent(self.powers[place][0], *POWER_BOUNDS, 1.0) for place in powers_read]
         expression = Expression(self.family or self.kind, written_terms, (*amounts, *levels, *powers))
@@ -411,40 +416,18 @@ class Mean(Struct, frozen=True, eq=False):
 
 def means_of(table: Table) -> list[Mean]:
     """Return the means that a table's factors allow, the plainest first."""
-    levels = tuple((f, level) for f in table.categorical if f.distinct > 1 for level in f.levels)
-    sums = [_sum("sum", "a sum of products", ("1/{}", "1 - 1/{}", "{}"), table, levels)]
     apart = one_at_a_time(table)
-    server = _sum("server", "divided work" if apart else "a shared server", ("1/{}", "{}"), table, levels)
-    # Without a count to divide the work it is the sum again.
-    if not apart or any(" / " in name for name in server.names):
-        sums.append(server)
-    return [_work(table), *(mean for mean in sums if len(mean.names) > 1), *_physics(table)]
+    total = _sum("sum", "a sum of products", table)
+    server = _sum("server", "divided work" if apart else "a shared server", table)
+    if apart and server is not None and not any("falls" in column.ways for column in server.columns):
+        # Without a count to divide the work it is the sum again.
+        server = None
+    return [_work(table), *(mean for mean in (total, server) if mean is not None), *_physics(table)]
 
 
 def terms_of(table: Table) -> Mean | None:
-    """Return the sum that shows what the time is made of: a level multiplies the terms that it changes, none else.
-
-    A transformer's terms where the table has its factors; nothing where no number varies.
-    """
-    physics = _physics(table)
-    if physics:
-        return physics[0]
-    reference = _sum("terms", "terms", ("1/{}", "1 - 1/{}", "{}"), table, ())
-    levels = [(f, level) for f in table.categorical if f.distinct > 1 for level in f.levels]
-    count = len(reference.names)
-    if count < 2 or count * (1 + len(levels)) > MOST_COLUMNS:
-        return None
-    # All columns once for the reference and once for each level, those of a copy `shift` places behind.
-    shifts = range(0, count * (1 + len(levels)), count)
-    of_levels = [call("multiply", node, at_level(*level)) for level in levels for node in reference.nodes]
-    return replace(
-        reference,
-        names=reference.names * len(shifts),
-        nodes=(*reference.nodes, *of_levels),
-        growing=reference.growing * len(shifts),
-        complements=tuple((a + shift, b + shift, c + shift) for shift in shifts for a, b, c in reference.complements),
-        growths=tuple((a + shift, b + shift, power) for shift in shifts for a, b, power in reference.growths),
-    )
+    """Return the sum that shows what the time is made of: a level multiplies the terms that it changes, none else."""
+    return _sum("terms", "terms", table)
 
 
 def derived(table: Table) -> dict[str, Node]:
@@ -462,9 +445,9 @@ def _work(table: Table) -> Mean:
     """Return the work of a device times the pipeline's bubble, where the table knows them; otherwise a constant."""
     nodes = derived(table) if table.target.is_time else {}
     if not nodes:
-        return Mean("work", "constant", ("constant",), (Number(1.0),), (False,))
+        return Mean("work", "constant", (SumColumn("constant", Number(1.0)),))
     node = chain("multiply", [nodes[name] for name in ("work", "bubble") if name in nodes])
-    return Mean("work", "work", ("work",), (_scaled(node, table),), (False,))
+    return Mean("work", "work", (SumColumn("work", _scaled(node, table)),))
 
 
 def _scaled(node: Node, table: Table) -> Node:
@@ -475,52 +458,56 @@ def _scaled(node: Node, table: Table) -> Node:
     return call("divide", node, Number(centre))
 
 
-def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: tuple[tuple[Factor, str], ...]) -> Mean:
-    """Return a sum of a constant and of products of sizes and of functions of counts; those of `terms` have powers."""
+def _sum(kind: str, label: str, table: Table) -> Mean | None:
+    """Return a sum of a constant and of products of sizes and of functions of counts; None of the constant alone.
+
+    The levels multiply the sum. Those of `terms`, which has powers, multiply each term: it has all columns once for
+    all levels and once for each, and None is returned where these are too many.
+    """
     factors = [f for f in table.numeric if f.distinct > 1 and f.lower >= 0.0]
-    choices, powers, power_of = [_choices(f, functions) for f in factors], list[tuple[str, Node]](), dict[str, int]()
-    for functions_of, factor in zip(choices, factors, strict=True) if kind == "terms" else ():
+    levels = tuple((f, level) for f in table.categorical if f.distinct > 1 for level in f.levels)
+    choices, powers, power_of = [_choices(f, kind) for f in factors], list[tuple[str, Node]](), dict[str, int]()
+    for functions, factor in zip(choices, factors, strict=True) if kind == "terms" else ():
         if factor.distinct >= VALUES_OF_A_POWER:
             # The last function, x or n, is raised: to p_x of a size, to q_n of a count.
-            prefix, (function, node, growth) = "p" if len(functions_of) == 1 else "q", functions_of[-1]
-            name = unused_name(f"{prefix}_{factor.name}", {f.name for f in table.factors})
-            power_of[function] = len(powers)
-            powers.append((name, node))
-            functions_of[-1] = function, call("power", node, Name(name)), growth
-    products = list(islice(_products(choices), MOST_COLUMNS - 1))
+            name, node, way = functions[-1]
+            power = unused_name(f"{'q' if way else 'p'}_{factor.name}", {f.name for f in table.factors})
+            power_of[name] = len(powers)
+            powers.append((power, node))
+            functions[-1] = FactorFunction(name, call("power", node, Name(power)), way)
+    products = list(islice(_products(choices), MOST_COLUMNS))
     if kind != "terms" and one_at_a_time(table):
         # Other products of two factors would be a share of several forms; the process about a constant multiplies.
-        products = [chosen for chosen in products if _of_one_form(kind, [growth for _, _, growth in chosen])]
-    function_names = [[function for function, _, _ in chosen] for chosen in products]
-    counts = {function for functions_of in choices for function, _, growth in functions_of if growth == "grows"}
-    #: The place of each product among the columns, by its functions; the constant has none.
-    place_of = {frozenset[str](): 0} | {frozenset(names): 1 + column for column, names in enumerate(function_names)}
+        products = [chosen for chosen in products if _of_one_form(kind, [function.way for function in chosen])]
+    copies = [[], *([at_level(*level)] for level in levels)] if kind == "terms" else [[]]
+    if len(products) < 2 or len(products) * len(copies) > MOST_COLUMNS:
+        return None
+    #: The place of each product among the columns, by its copy and its functions.
+    columns, place_of = list[SumColumn](), dict[tuple[int, frozenset[str]], int]()
+    for copy, level in enumerate(copies):
+        for chosen in products:
+            place_of[copy, frozenset(function.name for function in chosen)] = len(columns)
+            nodes = [function.node for function in chosen] or [Number(1.0)]
+            ways = tuple(function.way for function in chosen)
+            columns.append(SumColumn(_term_name(chosen), chain("multiply", [*nodes, *level]), ways))
+    way_of = {function.name: function.way for functions in choices for function in functions}
     complements, growths = [], []
-    for chosen, column in place_of.items():
-        for function in chosen:
-            remaining = chosen - {function}
-            if kind == "terms" and function in counts and remaining in place_of:
-                growths.append((column, place_of[remaining], power_of.get(function, -1)))
-            falling = remaining | {function.removeprefix("1 - ")}
-            if function.startswith("1 - 1/") and falling in place_of and remaining in place_of:
-                complements.append((place_of[falling], column, place_of[remaining]))
-    return Mean(
-        kind,
-        label,
-        ("constant", *map(_term_name, function_names)),
-        (Number(1.0), *(chain("multiply", [node for _, node, _ in chosen]) for chosen in products)),
-        (False, *(kind == "sum" and any(growth == "grows" for _, _, growth in chosen) for chosen in products)),
-        levels,
-        complements=tuple(complements),
-        powers=tuple(powers),
-        growths=tuple(growths),
-    )
+    for (copy, names), column in place_of.items():
+        for name in names:
+            remaining = names - {name}
+            falling = copy, remaining | {name.removeprefix("1 - ")}
+            if kind == "terms" and way_of[name] == "grows":
+                growths.append((column, place_of[copy, remaining], power_of.get(name, -1)))
+            elif way_of[name] == "rises" and falling in place_of:
+                complements.append((place_of[falling], column, place_of[copy, remaining]))
+    relations = tuple(complements), tuple(powers), tuple(growths)
+    return Mean(kind, label, tuple(columns), () if kind == "terms" else levels, "", *relations)
 
 
 def _of_one_form(kind: str, ways: Sequence[str]) -> bool:
     """Tell whether a product is in a sum for runs of one factor at a time: single factors, or sizes over a count."""
     if kind != "server":
-        return len(ways) == 1
+        return len(ways) <= 1
     # What falls with the count is the work of the sizes, which it divides.
     return "falls" in ways and "grows" not in ways if len(ways) > 1 else "falls" not in ways
 
@@ -530,30 +517,31 @@ def _power(powers: Array, places: int | Index) -> Array:
     return np.asarray(np.append(powers, 1.0)[places])
 
 
-def _choices(factor: Factor, functions: Sequence[str]) -> list[Choice]:
-    """Return the functions of a factor beside 1, with names and how each behaves."""
+def _choices(factor: Factor, kind: str) -> list[FactorFunction]:
+    """Return the functions of a factor beside 1; what divides the work of a server does not rise to a limit."""
     name = quote_name(factor.name)
     if factor.role != "extrinsic" or factor.lower < 1.0:
         size = f"{name}/{float(f'{factor.centre:.3g}')}"
-        return [(factor.name, parse(size if factor.positive else f"1 + {size}").node, "")]
-    return [(f.format(factor.name), parse(f.format(name)).node, WAYS[f]) for f in functions]
+        return [FactorFunction(factor.name, parse(size if factor.positive else f"1 + {size}").node, "")]
+    ways = {f: way for f, way in WAYS.items() if kind != "server" or way != "rises"}
+    return [FactorFunction(f.format(factor.name), parse(f.format(name)).node, way) for f, way in ways.items()]
 
 
-def _products(choices: Sequence[Sequence[Choice]]) -> Iterator[tuple[Choice, ...]]:
-    """Yield products of one function of each of some factors, few factors first."""
-    for count in range(1, len(choices) + 1):
+def _products(choices: Sequence[Sequence[FactorFunction]]) -> Iterator[tuple[FactorFunction, ...]]:
+    """Yield products of one function of each of some factors, few factors first; that of none is the constant."""
+    for count in range(len(choices) + 1):
         for of_factors in combinations(choices, count):
             for chosen in product(*of_factors):
-                ways = [way for _, _, way in chosen]
+                ways = [function.way for function in chosen]
                 if ways.count("falls") <= 1 and ways.count("grows") + ways.count("rises") <= 1:
                     yield chosen
 
 
-def _term_name(functions: Sequence[str]) -> str:
+def _term_name(functions: Sequence[FactorFunction]) -> str:
     """Return the name of a product of functions of factors: `batch × layers / workers`."""
-    above = [f if " - " not in f else f"({f})" for f in functions if not f.startswith("1/")]
-    below = [f.removeprefix("1/") for f in functions if f.startswith("1/")]
-    return " / ".join([" × ".join(above) or "1", *below])
+    above = [f"({f.name})" if f.way == "rises" else f.name for f in functions if f.way != "falls"]
+    below = [f.name.removeprefix("1/") for f in functions if f.way == "falls"]
+    return " / ".join([" × ".join(above) or "1", *below]) if functions else "constant"
 
 
 def _identifier(name: str) -> str:
@@ -578,7 +566,7 @@ def _physics(table: Table) -> list[Mean]:
     effects, coefficients = (
         [c.name for c in expression.constants if c.kind == kind] for kind in ("level", "coefficient")
     )
-    terms: list[tuple[str, Node]] = []
+    terms: list[SumColumn] = []
     first_term: dict[str, str] = {}
     for term in expression.terms:
         of_term = [name for name in coefficients if name in term.names]
@@ -589,14 +577,12 @@ def _physics(table: Table) -> list[Mean]:
             if np.all(np.isfinite(values)) and np.all(values >= 0.0) and values.any():
                 # A coefficient of several terms is named by the first.
                 named_by = first_term.setdefault(name, term.name)
-                terms.append(
-                    (term.name if named_by == term.name else f"{term.name} of {named_by}", _scaled(node, table))
-                )
+                label = term.name if named_by == term.name else f"{term.name} of {named_by}"
+                terms.append(SumColumn(label, _scaled(node, table)))
     if not terms:
         return []
     # An effect is named by its factor and level: `d_zero[3]`.
     switches = {name.partition("[")[0].removeprefix("d_") for name in effects}
     switching = [f for f in table.categorical if f.name in switches and f.distinct > 1]
     levels = tuple((f, level) for f in switching for level in f.levels)
-    names, nodes = zip(*terms, strict=True)
-    return [Mean("physics", "a transformer's terms", names, nodes, (False,) * len(names), levels, family.name)]
+    return [Mean("physics", "a transformer's terms", tuple(terms), levels, family.name)]
