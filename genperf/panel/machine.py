@@ -213,7 +213,7 @@ class Machine(Struct, frozen=True, dict=True):
         per_node, nodes = self.columns.get("devices_per_node"), self.columns.get("nodes")
         if per_node is not None and per_node.distinct == 1:
             return per_node.upper
-        if per_node is None and (nodes is None or not self.counts_devices):
+        if not self.counts_devices or (per_node is None and nodes is None):
             return None
         levels = [f.name for f in self.factors if not f.numeric]
         runs = [] if like is None else [run for run in self.runs if all(str(run[n]) == str(like[n]) for n in levels)]

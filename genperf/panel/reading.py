@@ -988,6 +988,7 @@ def _with_series(
     if texts and only_scale_varies and not roles.categorical and not roles.group:
         # Nothing but the scale varies within these names: each combination is a series.
         per_worker = [n for n in batches if columns[n].canonical != "global_batch" and columns[n].varies]
+        per_worker = [n for n in per_worker if n not in roles.intrinsic]
         per_worker = [n for n in per_worker if n not in unmeasured or len(batches) > 1]
         series = {n: columns[n].texts for n in [*texts, *per_worker]}
         counts = np.empty(0) if scale is None else columns[scale].values

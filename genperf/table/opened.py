@@ -107,9 +107,6 @@ if TYPE_CHECKING:
 
 _ENDINGS = frozenset(words_of("columns.ending"))
 
-#: Of a run without steps of a column: their count and quantiles.
-NO_STEPS = (0.0, np.nan, np.nan)
-
 
 def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> Source:
     """Return files as one table: where each is a run, a row each, beside what differs between their paths."""
@@ -177,10 +174,7 @@ def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequ
     sizes = [len(source) for source in opened]
     source_of_row = np.repeat(np.arange(len(opened)), sizes)
     from_paths = {n: np.array(texts, dtype=object)[source_of_row] for n, texts in origins.items() if n not in cells}
-    steady = {}
-    for column in dict.fromkeys(n for source in opened for n in source.steady):
-        blocks = [source.steady.get(column, np.full((len(source), 3), NO_STEPS)) for source in opened]
-        steady[column] = np.concatenate(blocks)
+    steps_of_rows = [{n: of_rows[row] for n, of_rows in s.steady.items()} for s in opened for row in range(len(s))]
     return replace(
         first,
         name=name,
@@ -190,7 +184,7 @@ def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequ
         lines=np.arange(1, sum(sizes) + 1),
         ragged=tuple(rejection for source in opened for rejection in source.ragged),
         steps=tuple(step(f"{text} (in {count} of {len(opened)} files)") for text, count in counts.items()),
-        steady=steady,
+        steady=steady_of(list(cells), steps_of_rows),
     )
 
 

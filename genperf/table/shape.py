@@ -210,13 +210,15 @@ def _melted_names(source: Source) -> Source:
         return source
     if len(taken.columns) < 2 and not of_headers and not any(meant_by(word) in LEVELS for word in taken.columns):
         return source  # layer1, layer2
-    quantities = [header_of(text).kind for text in labels(source.cells[corner_header]) if text]
+    if any(meant_by(word) in LEVELS and not n for numbers in taken.values.values() for word, n in numbers.items()):
+        return source  # gpu0, gpu1
+    of_quantities = all(header_of(text).kind for text in labels(source.cells[corner_header]) if text)
     (kind, *several) = {*taken.kind.values()}
     if not of_headers:
         # Rows that are quantities leave the corner to the headers.
-        of_headers = corner if all(quantities) else "" if several else kind
+        of_headers = corner if of_quantities else "" if several else kind
     of_headers = of_headers or "setting"
-    first = "quantity" if all(quantities) and of_headers == corner else corner
+    first = "quantity" if of_quantities and of_headers == corner else corner
     value = value_in(source.caption) or _VALUE
     long = _stacked(source.renamed({corner_header: first}), of_headers, holding, {value: {n: n for n in holding}})
     if "quantity" in long.cells and len({*long.cells["quantity"]}) == 1:
@@ -232,8 +234,8 @@ def of_all_devices(source: Source) -> Source:
     That of one device grows with their number only where it is that of all.
     """
     alike: dict[str, dict[int, str]] = {}
-    for name, unit in source.units.items():
-        of_one = _OF_A_DEVICE.fullmatch(name) if header_of(f"x ({unit})").kind == "rate" else None
+    for name in source.columns:
+        of_one = _OF_A_DEVICE.fullmatch(name) if header_of(f"x ({source.units.get(name, '')})").kind == "rate" else None
         if of_one is not None and (not of_one[1] or meant_by(of_one[1]) in LEVELS):
             alike.setdefault(of_one[1], {})[int(of_one[2])] = name
     for columns in alike.values():
@@ -272,6 +274,21 @@ def _with_columns_of_quantities(source: Source) -> Source:
     headers = {**source.headers, value: np.full(len(source), value, dtype=object)}
     spread = _spread(replace(source, cells=cells, headers=headers), counts[0], value)
     return spread if value not in spread.cells else source
+def _names_quantities(units: Mapping[str, str]) -> bool:
+    """Tell whether the texts of a column name what stands beside them in some units.
+
+    Most are headers of times, rates or other quantities, or have values in a unit of their own.
+    """
+    # `13.3 GB` is a number, and names no memory.
+    headers = [
+        parts_of(text) is None and bool(header_of(text).kind or is_relative(text) or plain_name(text) in _PHASES)
+        for text in units
+    ]
+    several_units = len({*units.values()} - {""}) > 1
+    named = [header or (several_units and unit != "") for header, unit in zip(headers, units.values(), strict=True)]
+    return any(headers) and 2 * sum(named) > len(named) > 1
+
+
 
 
 def _spread(long: Source, count: str, value: str) -> Source:

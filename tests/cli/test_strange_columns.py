@@ -117,6 +117,11 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         csv_of("nodes,Relative runtime", ((n, 0.95 / n + 0.05) for n in COUNTS)), ("nodes=16",),
         ("Expect Relative runtime of 0.1", " x at nodes=16."), (" s at nodes", " s, unless"),
     ),
+    # A batch of which every run failed.
+    "failed": (
+        csv_of("k,p,batch,s", ((f, n, b, "OOM" if b > 4 else b / n) for f in "ab" for n in COUNTS for b in (2, 4, 8))),
+        ("batch=8", "p=16"), ("most likely fails",), (),
+    ),
     # Ways of the samples that tensor and pipeline ways do not divide.
     "ways": (
         csv_of("nodes,tp,pp,dp,mbs,gbs,iter_s", ((2 * n, 8, 2, n, 1, 64 * n, 7 + n / 20) for n in COUNTS)),

@@ -222,6 +222,7 @@ def test_a_full_node_holds_the_same_workers_wherever_it_is_needed(
     assert completed(known, asked, 3)[0]["nodes"].tolist() == [1.0, 2.0, 3.0]
     both = {"gpus": np.append(asked["gpus"], 2.5 * held), "nodes": np.array([1.0, 2.0, 3.0, 3.0])}
     assert fills_nodes(known, both).tolist() == [True, True, True, False]
+    assert panel({"gpus_per_node": gpus}).machine.size() is None
 
 
 # --- weak and strong scaling in one table -----------------------------------------------------------------------------

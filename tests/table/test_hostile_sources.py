@@ -41,6 +41,15 @@ def test_a_folder_of_many_files_tells_how_far_it_is(tmp_path: Path, monkeypatch:
     assert reports == ["reading 0 of 60 files", "reading 25 of 60 files", "reading 50 of 60 files"]
 
 
+def test_a_log_of_steps_beside_one_of_results_and_rates_of_the_devices_of_one_run(tmp_path: Path) -> None:
+    of_steps = "".join(f"gpus: {n}\n" + "\n".join(f"step {i} time {2 + i / n} s\n" for i in (1, 2, 3)) for n in (1, 2))
+    (tmp_path / "a.log").write_text(of_steps, encoding="utf-8")
+    (tmp_path / "b.log").write_text("".join(f"gpus: {n}\nstep 1 time 1.5 s\n" for n in (4, 8)), encoding="utf-8")
+    assert len(understood(open_files([tmp_path]))) == 4
+    (tmp_path / "c.log").write_text("step 1 gpu0: 9 img/s gpu1: 9 img/s\n" * 9, encoding="utf-8")
+    assert {"gpu0", "gpu1"} <= {*understood(tmp_path / "c.log").columns}
+
+
 def test_a_folder_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(content, "MAX_FILES", 50)
     for n in range(60):

@@ -114,17 +114,6 @@ def test_a_folder_is_a_run_where_the_names_of_its_files_recur(tmp_path: Path) ->
     assert [float(x) for x in read["examples_per_sec"]] == pytest.approx([101, 201, 401], abs=1.0)
 
 
-def test_a_log_that_is_too_long_is_read_in_part_and_links_in_circles_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "run.log").write_text(titan_log(8, 1000.0) * 20, encoding="utf-8")
-    (tmp_path / "again").symlink_to(tmp_path, target_is_directory=True)
-    monkeypatch.setattr("genperf.table.facts.MOST_OF_A_LOG", 8000)
-    source = open_files([tmp_path])
-    assert len(source) == 1
-    assert any("MB of the log are read" in str(note) for note in source.steps)
-
-
 def test_of_the_tables_of_a_document_the_one_that_shows_a_scale_is_read(tmp_path: Path) -> None:
     text = """# Report
 
