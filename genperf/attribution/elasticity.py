@@ -333,7 +333,7 @@ def _domain_of(result: FitResult, within: Mapping[str, Any]) -> _Domain:
     panel, count, following = result.panel, result.panel.counted, set[str]()
     if count is not None and count.name in several:
         # What follows from the count of workers, such as the nodes, cannot vary beside it.
-        part_of = {column.name: part for part, column in panel.machine.columns.items()}
+        part_of = panel.machine.part_of
         settled = panel.machine.settled({part_of.get(count.name, "workers")})
         following = {name for name, part in part_of.items() if part in settled} & {*several} - {*given, count.name}
     varying = [name for name in several if name not in following]

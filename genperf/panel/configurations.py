@@ -155,12 +155,11 @@ def completed(
     """
     machine = panel.machine
     requested_parts, factors = parts_given(panel, columns), {f.name: f for f in panel.factors}
-    part_of = {f.name: role for role, f in machine.columns.items()}
     machine.ask_back(requested_parts)
     settled = machine.settled(requested_parts)
     computed = {n for n, read in panel.inputs.items() if n not in columns and read <= {*columns}}
     absent = [f for f in panel.factors if f.name not in {*columns, *computed}]
-    needed = [f for f in absent if part_of.get(f.name) not in settled and f.distinct != 1]
+    needed = [f for f in absent if machine.part_of.get(f.name) not in settled and f.distinct != 1]
     if needed and not fill:
         filled, _ = completed(panel, columns, rows, fill=True, refuse=False)
         raise _missing(needed, {name: cells[0] for name, cells in filled.items()}, where)
@@ -175,8 +174,7 @@ def completed(
         grows = machine.grows_like(base) if machine.growth is None else None
         solved_parts = machine.solved(machine.of(base), requested_parts, sizes, grows)
         for factor in absent:
-            role = part_of.get(factor.name)
-            values[factor.name] = base[factor.name] if role is None or role not in solved_parts else solved_parts[role]
+            values[factor.name] = solved_parts.get(machine.part_of.get(factor.name, ""), base[factor.name])
             if factor not in needed and (factor.distinct > 1 or np.any(values[factor.name] != base[factor.name])):
                 following.append(factor.name)
     if requested_parts and refuse:
@@ -187,20 +185,22 @@ def completed(
 
 def parts_given(panel: Panel, columns: Columns) -> dict[str, Array]:
     """Return what columns give of a machine, by its part: columns of the table, or parts by the field's name."""
-    part_of, names = {f.name: meaning for meaning, f in panel.machine.columns.items()}, {f.name for f in panel.factors}
-    without = {name for name in columns if name in PARTS and name not in names and panel.machine.means(name)}
-    part_names = {name: part_of.get(name, name) for name in columns if name in part_of or name in without}
-    return {meaning: np.asarray(columns[name], float) for name, meaning in part_names.items()}
+    part_of, names = panel.machine.part_of, {f.name for f in panel.factors}
+    without = {name: name for name in columns if name in PARTS and name not in names and panel.machine.means(name)}
+    return {part: np.asarray(columns[n], float) for n in columns if (part := part_of.get(n) or without.get(n))}
 
 
 def kept_beside(panel: Panel, at: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     """Return a configuration without what a change settles anew: the devices, their split, or the batches."""
-    part_of = {f.name: meaning for meaning, f in panel.machine.columns.items()}
-    changed = {part_of.get(panel.meant(name), panel.meant(name)) for name in change}
+
+    def part(name: str) -> str:
+        return panel.machine.part_of.get(column := panel.meant(name), column)
+
+    changed = {*map(part, change)}
     free = {*LEVELS, "devices_per_node", "data_parallel"} if not changed.isdisjoint({*PLACES} - {*SPLITS}) else set()
     free |= {"data_parallel"} if not changed.isdisjoint(SPLITS) else set()
     free |= {"batch", "global_batch", "micro_batches"} if not changed.isdisjoint(BATCHES) else set()
-    return {name: value for name, value in at.items() if part_of.get(panel.meant(name), panel.meant(name)) not in free}
+    return {name: value for name, value in at.items() if part(name) not in free}
 
 
 def _runs_of(

@@ -9,7 +9,7 @@ beside data stay, and the samples of a step grow with the devices, or stay, as t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
@@ -65,6 +65,11 @@ def _product(parts: Parts, names: Collection[str]) -> Array:
     return np.asarray(np.prod([np.ones(rows), *(parts[name] for name in names if name in parts)], axis=0))
 
 
+def _unequal(stated: Array, expected: Array) -> list[int]:
+    """Return the rows in which what is stated is not what is expected."""
+    return np.flatnonzero(~np.isclose(stated, expected, rtol=SAME)).tolist()
+
+
 class Machine(Struct, frozen=True, dict=True):
     """The parts of a machine and of its work that the columns of a table hold, and how each follows from others."""
 
@@ -89,6 +94,11 @@ class Machine(Struct, frozen=True, dict=True):
         if columns.get("workers") is not None and columns.get("workers") == columns.get("data_parallel"):
             columns.pop("workers" if any(name in columns for name in SPLITS) else "data_parallel")
         return columns
+
+    @cached_property
+    def part_of(self) -> dict[str, str]:
+        """The part that each of these columns is."""
+        return {factor.name: part for part, factor in self.columns.items()}
 
     @property
     def splits(self) -> list[str]:
@@ -397,14 +407,10 @@ class Machine(Struct, frozen=True, dict=True):
         Devices may be spread over more nodes than they fill. Without data-parallel ways, which make up the rest, the
         others have to divide the devices.
         """
-        #: What is given, what the other parts make of it, and a text about a row where these differ.
-        equations = list[tuple[Array, Array, Callable[[int], str]]]()
+        hint = "give one of them, or numbers that agree"
 
-        def shown(name: str, row: int) -> str:
-            return f"{self.called(name)}={parts[name][row]:g}"
-
-        def both(*names: str) -> Callable[[int], str]:
-            return lambda row: " and ".join(shown(name, row) for name in names)
+        def shown(row: int, *names: str) -> list[str]:
+            return [f"{self.called(name)}={parts[name][row]:g}" for name in names]
 
         # Where only one node was measured, the devices of a full one are supposed, and suppositions contradict nobody.
         size_known = self.fills_nodes and ("devices_per_node" in self.columns or self.columns["nodes"].distinct > 1)
@@ -414,34 +420,22 @@ class Machine(Struct, frozen=True, dict=True):
             full = np.ceil(devices / sizes - SAME)
             spread = (full <= nodes) & (nodes <= np.maximum(devices, self.fewest_nodes))
             spread &= "devices_per_node" not in given
-            equations.append((
-                nodes, np.where(spread, nodes, np.maximum(full, self.fewest_nodes)),
-                lambda row: f"{both('nodes', 'workers')(row)} are no machine: {nodes[row]:g} nodes of {sizes[row]:g} "
-                f"hold {nodes[row] * sizes[row]:g}, and {devices[row]:g} fill {full[row]:g}",
-            ))  # fmt: skip
-        split = {*given} | {*self.splits}
-        ways = [name for name in WAYS if name in parts and name in split]
+            for row in _unequal(nodes, np.where(spread, nodes, np.maximum(full, self.fewest_nodes))):
+                what = f"{' and '.join(shown(row, 'nodes', 'workers'))} are no machine: {nodes[row]:g} nodes of"
+                hold = f"{sizes[row]:g} hold {nodes[row] * sizes[row]:g}, and {devices[row]:g} fill {full[row]:g}"
+                raise TableError(f"{what} {hold}", where=where, hint=hint)
+        ways = [name for name in WAYS if name in parts and (name in given or name in self.splits)]
         if "workers" in parts and not {*WAYS}.isdisjoint(given):
             product, devices = _product(parts, ways if "data_parallel" in ways else self.splits), parts["workers"]
-            expected = product if "data_parallel" in ways else np.floor(devices / product) * product
-            equations.append((
-                devices, expected,
-                lambda row: f"{' x '.join(shown(way, row) for way in ways)} do not make {shown('workers', row)}: "
-                f"their product is {_product(parts, ways)[row]:g}",
-            ))  # fmt: skip
-        if {"batch", "global_batch"} <= {*given}:
-            count = parts.get("workers", parts.get("nodes"))
-            if count is not None:
-                equations.append((
-                    given["global_batch"], given["batch"] * count,
-                    lambda row: f"{both('batch', 'global_batch')(row)} contradict each other: "
-                    f"{given['batch'][row]:g} on each of {count[row]:g} are {given['batch'][row] * count[row]:g}",
-                ))  # fmt: skip
-        for stated, expected, text in equations:
-            wrong = ~np.isclose(stated, expected, rtol=SAME)
-            if np.any(wrong):
-                row = int(np.argmax(wrong))
-                raise TableError(text(row), where=where, hint="give one of them, or numbers that agree")
+            for row in _unequal(devices, product if "data_parallel" in ways else np.floor(devices / product) * product):
+                what = f"{' x '.join(shown(row, *ways))} do not make {shown(row, 'workers')[0]}"
+                raise TableError(f"{what}: their product is {_product(parts, ways)[row]:g}", where=where, hint=hint)
+        count = parts.get("workers", parts.get("nodes"))
+        if {"batch", "global_batch"} <= {*given} and count is not None:
+            for row in _unequal(given["global_batch"], samples := given["batch"] * count):
+                what = f"{' and '.join(shown(row, 'batch', 'global_batch'))} contradict each other"
+                each = f"{given['batch'][row]:g} on each of {count[row]:g} are {samples[row]:g}"
+                raise TableError(f"{what}: {each}", where=where, hint=hint)
 
     def called(self, name: str) -> str:
         """Return the column of a part, or else its name."""
