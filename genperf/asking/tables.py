@@ -685,7 +685,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
     def _unit(self, name: str) -> str:
         """Return the unit of a column: as its header has it, else as its cells do; of a share per cent."""
-        unit = unit_of_column(name, self._header(name), self.opened.roles(name).unit)
+        unit = unit_of_column(name, self._header(name), self.opened.roles(name).measured.get("unit", "s"))
         unit = unit or self.opened.source.units.get(name, "")
         # An efficiency in percent may not say so.
         shares = self.reading.columns[name].known if name in self.reading.columns and is_efficiency(name) else ()
@@ -723,7 +723,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         of_a_step = work_known or not target.is_time or of_devices
         if of_a_step and not (scale in self.reading.columns and self._header(scale).kind):
             return None
-        numerator, denominator = TIME_UNITS[self.opened.roles(name).unit or "s"] if header.kind == "time" else (1, 1)
+        unit = self.opened.roles(name).measured.get("unit", "s")
+        numerator, denominator = TIME_UNITS[unit] if header.kind == "time" else (1, 1)
         return name, self._unit(name), denominator / numerator
 
     def _by_arithmetic(self, name: str, answers: Mapping[str, Value]) -> Value | None:

@@ -44,18 +44,8 @@ Role = Literal[
 
 
 # When cells look chosen, when a column adds to the others, and when arithmetic is no chance.
-#: Columns whose meaning is matched: 1,000 take 3 s, and ten times as many a hundred times as long.
-MAX_COLUMNS = 1000
-#: In log odds that a column was chosen: a header that is one of the field's names for a setting, against cells
-#: that look measured.
-NAMED_LOG_ODDS = 4.0
 #: The exponent from which on what grows is no throughput of workers, who do not gain from each other.
 MOST_GROWTH = 1.2
-#: Rows of a column that numbers them: fewer are consecutive by chance. A guess.
-LEAST_NUMBERED = 4
-#: The share of empty cells above which a column is of no use: its rows would be lost. Half and double
-#: answer as many questions (experiments/results/settings.md).
-MAX_EMPTY_CELLS = 0.2
 #: Different texts per row: a column with more of them numbers or describes the runs. A kind that can be compared
 #: has two runs, on average.
 MAX_KIND_LEVELS = 0.5

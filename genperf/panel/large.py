@@ -56,14 +56,10 @@ STATISTICS = {"_mean": 1, "_variance": 2, "_shortest": 1, "_longest": 1}
 FAILED, PLACE = "failed", "_place"
 
 
-def worth_aggregating(source: Any) -> bool:
-    """Tell whether the files of a source are large."""
-    if not isinstance(source, str | Path) or str(source) == "-":
-        return False
-    files = files_of(source)
-    regular = [name for name in files if Path(name).is_file()]
-    large = sum(map(os.path.getsize, regular)) > MIN_BYTES
-    large = large or sum(map(_parquet_rows, regular)) > AGGREGATION_MIN_ROWS
+def worth_aggregating(source: str | Path) -> bool:
+    """Tell whether the files that a path names are large."""
+    files = [name for name in files_of(source) if Path(name).is_file()]
+    large = sum(map(os.path.getsize, files)) > MIN_BYTES or sum(map(_parquet_rows, files)) > AGGREGATION_MIN_ROWS
     return large and find_spec("duckdb") is not None
 
 

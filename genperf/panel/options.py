@@ -348,11 +348,6 @@ class Roles(Struct, frozen=True, dict=True):
         """The measured column, without a unit; None where none is known."""
         return next((self.measured[kind].partition(":")[0] for kind in MEASURED if kind in self.measured), None)
 
-    @property
-    def unit(self) -> str:
-        """The unit of the cells of a time."""
-        return self.measured.get("unit", SECONDS)
-
     @cached_property
     def measurement(self) -> Measurement | None:
         """The measured column and what it holds; None where none is named."""

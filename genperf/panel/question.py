@@ -119,9 +119,12 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
                 cell = number_text(cell, entry.ends)
             is_list = SEVERAL.fullmatch(cell) is not None and cell not in entry.levels
             is_constant = entry.distinct == 1 < legend.rows and canonical_of(cell_column) is None
+            # Nearly each row has a name of its own, beside settings that say which is meant.
+            names_runs = entry.distinct > NAMES_OF_RUNS * legend.rows > 2 and not entry.numeric
+            names_runs = names_runs and cell_column not in legend.names
             if not is_list and is_constant and is_number(cell):
                 constant_notes += _differing(cell_column, cell, entry)
-            elif not is_list and len(at) > 1 and _names_runs(legend, cell_column) and cell not in entry.levels:
+            elif not is_list and len(at) > 1 and names_runs and cell not in entry.levels:
                 absent.append(f"{name}={cell}")
             else:
                 settings.add(cell_column, cell, name)
@@ -291,13 +294,6 @@ def _cells_meant(legend: Legend, column: str, text: str, at: Collection[str]) ->
     yield (holding, cell) if is_remainder else (column, text)
 
 
-def _names_runs(legend: Legend, column: str) -> bool:
-    """Return whether nearly each row has a name of its own in a column, beside settings that say which is meant."""
-    entry = legend.columns.get(column, NamedColumn(True))
-    several = entry.distinct > NAMES_OF_RUNS * legend.rows > 2
-    return several and not entry.numeric and column not in legend.names
-
-
 def _differing(name: str, text: str, entry: NamedColumn) -> list[str]:
     """Return what a column of one value was in every run, where a question asks for another one."""
     (only,) = entry.levels
@@ -341,8 +337,7 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
     levels |= {name: legend.columns.get(name, NamedColumn()).levels for name in panel.group}
     for column, text in requested.at.items():
         name, entry = requested.names.get(column, column), legend.columns.get(column, NamedColumn())
-        is_setting = column in levels and column != panel.mapping.get("devices_per_node")
-        setting = column if is_setting else _setting_of(panel, legend, column, text)
+        setting = _setting_of(panel, legend, column, text)
         if setting is not None:
             named = bool(levels.get(setting)) or setting in panel.group
             cell = _level_of(text, levels[setting]) if named else text if is_number(text) else plain_amounts(text)

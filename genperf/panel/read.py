@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from genperf.errors import Note, TableError, counted, listed, suggest
 from genperf.panel.assemble import Columns, assemble
 from genperf.panel.large import LargeSource, read_large, worth_aggregating
-from genperf.panel.legend import Legend, NamedColumn, Synonyms, in_title
+from genperf.panel.legend import Legend, NamedColumn, in_title
 from genperf.panel.options import OPTIONS, FailureRule, Roles
 from genperf.panel.question import column_named, in_columns, wanted_name
 from genperf.panel.reading import SCALED, Reading, by_group, measured_roles, read_columns
@@ -29,17 +29,29 @@ from genperf.vocabulary.headers import RELATIVE, header_of
 from genperf.vocabulary.names import WAYS, meant_by, plain_name
 
 
-def legend_of(source: Source, derived: Collection[str] = (), mapping: Mapping[str, str] | None = None) -> Legend:
-    """Return the legend of a table whose names were taken apart, with columns that are derived and what is mapped."""
+def legend_of(
+    source: Source,
+    derived: Collection[str] = (),
+    mapping: Mapping[str, str] | None = None,
+    kept: Collection[str] | None = None,
+    **further: Any,
+) -> Legend:
+    """Return the legend of a table whose names were taken apart, with columns that are derived and what is mapped.
+
+    A model keeps the cells of the `kept` columns, of names and of what never changes; `further` is what the roles show.
+    """
     columns = {name: _of_cells(labels(cells).tolist()) for name, cells in source.columns.items()}
     columns |= {name: NamedColumn(numeric=True) for name in derived if name not in columns}
     for name, taken in source.names.items():
         # Rows may have been left out since its names were taken apart.
         columns[name] = replace(columns[name], levels=tuple(sorted({*columns[name].levels, *taken.values})))
+    for name, column in columns.items() if kept is not None else ():
+        if name not in {*(kept or ()), *source.names} and column.distinct > 1:
+            columns[name] = replace(column, levels=())
     names = {column: {**taken.columns, "": taken.kind_column} for column, taken in source.names.items()}
     mapped = {canonical: column for canonical, column in (mapping or {}).items() if column in columns}
     aliases = {**source.aliases, **mapped}
-    return Legend(columns, len(source), aliases, tuple(source.headers), names, title=source.caption)
+    return Legend(columns, len(source), aliases, tuple(source.headers), names, title=source.caption, **further)
 
 
 def _of_cells(texts: list[str]) -> NamedColumn:
@@ -50,23 +62,6 @@ def _of_cells(texts: list[str]) -> NamedColumn:
     values, reasons = numbers(levels)
     shown = levels if len(levels) < 2 else [levels[place] for place in reasons]
     return NamedColumn(True, tuple(shown), len(levels), (float(np.nanmin(values)), float(np.nanmax(values))))
-
-
-def _kept(
-    legend: Legend,
-    roles: Collection[str],
-    scale: str | None = None,
-    repeating: Collection[str] = (),
-    synonyms: Synonyms | None = None,
-) -> Legend:
-    """Return what is kept with a model: the cells of the columns in a role, and of those that never change."""
-    kept = {*roles, *repeating, *legend.names, *(synonyms or {})}
-    columns = {
-        name: column if name in kept or column.distinct < 2 else replace(column, levels=())
-        for name, column in legend.columns.items()
-    }
-    further = {"scale": scale or "", "repeating": tuple(repeating), "synonyms": dict(synonyms or {})}
-    return replace(legend, columns=columns, **further)
 
 
 def read_with_roles(
@@ -81,18 +76,18 @@ def read_with_roles(
     if isinstance(source, LargeSource):
         table: Table = read_large(source, roles)
     else:
+        column, kind = ("", "") if measured is None else (measured.column, measured.kind)
         # A unit in the cells is that of a quantity without one; a time has one of time.
-        unit, main = source.units.get(measured.column, "") if measured is not None else "", roles
-        if measured is not None and unit and measured.kind == "quantity" and not measured.unit:
-            main = roles.of_measured({"quantity": f"{measured.column}:{unit}"})
-        elif measured is not None and unit and measured.kind == "time" and header_of(f"x ({unit})").kind != "time":
-            hint = f"--quantity '{measured.column}:{unit}'"
-            what = f"the cells of '{measured.column}' are in {unit}, which is no unit of time"
-            raise TableError(what, hint=hint, where=source.name)
+        unit, main = source.units.get(column, ""), roles
+        in_cells = header_of(f"x ({unit})")
+        if unit and kind == "quantity" and measured is not None and not measured.unit:
+            main = roles.of_measured({"quantity": f"{column}:{unit}"})
+        elif unit and kind == "time" and in_cells.kind != "time":
+            what = f"the cells of '{column}' are in {unit}, which is no unit of time"
+            raise TableError(what, hint=f"--quantity '{column}:{unit}'", where=source.name)
         table = assemble(source, main, mapping, legend)
-        if measured is not None and measured.kind == "throughput" and not header_of(measured.column).counted:
-            counted_in_cells = RELATIVE if unit == "x" else header_of(f"x ({unit})").counted
-            table = replace(table, target=replace(table.target, counted=counted_in_cells))
+        if kind == "throughput" and not header_of(column).counted:
+            table = replace(table, target=replace(table.target, counted=RELATIVE if unit == "x" else in_cells.counted))
     table = (_with_further(table, source, roles) if roles.further else table).mapped(mapping)
     machine = table.panel.machine
     if machine.samples_of_one is None:
@@ -174,8 +169,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         names = {column: taken.made for column, taken in self.source.names.items()}
         of_table = self.source.units, self.alone, names
         reading = read_columns(cells, self.given, self.mapping, self.at, self.want, *of_table)
-        rate = reading.rate_of_tokens if self.tokens and self.want is None else None
-        if rate in (None, *reading.quantities[:1]):
+        measured = (reading.columns[name] for name in reading.quantities if name in reading.columns)
+        rate = next((column.name for column in measured if column.header.counted.endswith("tokens")), None)
+        if not self.tokens or self.want is not None or rate in (None, *reading.quantities[:1]):
             return reading
         # Where tokens were measured, how long many of them take follows from these and no length of a sequence.
         return read_columns(cells, self.given, self.mapping, self.at, rate, *of_table)
@@ -249,15 +245,16 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
     def legend(self) -> Legend:
         """What a question may name, with the roles of the columns."""
         reading, used = self.reading, self.reading.roles.columns
-        legend = legend_of(self.source, [*self.given.derived, *reading.derived], self.mapping)
         # What has no role says what others do, or the same in every run.
         repeating = [n for n in reading.of("setting", "kind", "consequence", "constant", "made") if n not in used]
-        return _kept(legend, used, reading.scale, repeating, reading.synonyms)
+        shown: Any = {"scale": reading.scale or "", "repeating": tuple(repeating), "synonyms": reading.synonyms}
+        derived = [*self.given.derived, *reading.derived]
+        return legend_of(self.source, derived, self.mapping, {*used, *repeating, *reading.synonyms}, **shown)
 
     def table(self) -> Table:
         """Return the checked table."""
         if self.as_given:
-            legend = _kept(legend_of(self.source, self.given.derived, self.mapping), self.given.columns)
+            legend = legend_of(self.source, self.given.derived, self.mapping, self.given.columns)
             return read_with_roles(self.files or self.source, self.given, self.mapping, legend)
         roles = replace(self.roles(), skip_bad_rows=True)
         return read_with_roles(self.files or self.source, roles, self.reading.mapping, self.legend)
@@ -288,11 +285,11 @@ def recognised(
     """
     options = given or {}
     roles, delimiter, aggregate = Roles.of(options), options.get("delimiter") or None, options.get("aggregate")
-    of_files = isinstance(table, str | Path) and str(table) != "-"
-    if aggregate and not of_files:
+    path = str(table) if isinstance(table, str | Path) and str(table) != "-" else ""
+    if aggregate and not path:
         raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
-    if aggregate or (aggregate is None and of_files and worth_aggregating(table)):
-        large = LargeSource(str(table), delimiter)
+    if aggregate or (aggregate is None and path and worth_aggregating(path)):
+        large = LargeSource(path, delimiter)
         return Recognised(large.sample(), roles, mapping or {}, at or {}, tokens=tokens, files=large)
     units = {roles.measured["time"]: roles.measured["unit"]} if {"time", "unit"} <= {*roles.measured} else None
     source = understood(table, delimiter, roles.columns, units)

@@ -21,12 +21,8 @@ from genperf.panel.evidence import (
     CELL_ROUNDING,
     EXTRINSIC,
     LEAST_CHANGE,
-    LEAST_NUMBERED,
-    MAX_COLUMNS,
-    MAX_EMPTY_CELLS,
     MEASURED_DIGITS,
     MONEY,
-    NAMED_LOG_ODDS,
     Consequence,
     Role,
     TableColumn,
@@ -81,6 +77,16 @@ from genperf.vocabulary.names import (
     plural_of,
 )
 
+#: Columns whose meaning is matched: 1,000 take 3 s, and ten times as many a hundred times as long.
+MAX_COLUMNS = 1000
+#: In log odds that a column was chosen: a header that is one of the field's names for a setting, against cells
+#: that look measured.
+NAMED_LOG_ODDS = 4.0
+#: Rows of a column that numbers them: fewer are consecutive by chance. A guess.
+LEAST_NUMBERED = 4
+#: The share of empty cells above which a column is of no use: its rows would be lost. Half and double
+#: answer as many questions (experiments/results/settings.md).
+MAX_EMPTY_CELLS = 0.2
 #: Devices of the largest servers that are common: a column of so few, the same on every count of nodes, is of one node.
 MOST_DEVICES = 16
 #: The exponent from which on a time grows with a number without a name as with a size: workers hold it up by less.
@@ -154,12 +160,6 @@ class Reading(Struct, eq=False, dict=True):
         """The columns in no role."""
         used = self.roles.columns | {*self.quantities[:1]}
         return tuple(n for n in self.meanings if n not in used)
-
-    @property
-    def rate_of_tokens(self) -> str | None:
-        """The likeliest measured rate of tokens; None without one."""
-        measured = (self.columns[name] for name in self.quantities if name in self.columns)
-        return next((column.name for column in measured if column.header.counted.endswith("tokens")), None)
 
     @property
     def synonyms(self) -> dict[str, dict[str, dict[str, str]]]:

@@ -185,10 +185,8 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         """The smallest and the largest measured value of each configuration, in the target's unit."""
         if len(self.repeats) == len(self):
             return self.measured, self.measured
-        lowest, highest = (np.full(len(self.repeats), end) for end in (np.inf, -np.inf))
-        np.minimum.at(lowest, self.configuration, self.measured)
-        np.maximum.at(highest, self.configuration, self.measured)
-        return lowest, highest
+        runs = pd.Series(self.measured).groupby(self.configuration)
+        return np.asarray(runs.min(), dtype=float), np.asarray(runs.max(), dtype=float)
 
     @cached_property
     def measured(self) -> Array:

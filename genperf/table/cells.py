@@ -457,10 +457,10 @@ def _parsed_texts(
     # `Two` in a column of GPUs.
     is_count = meant_by(name) in LEVELS
     in_letters = {text: _DIGITS[text.lower()] for text in odd if is_count and text.lower() in _DIGITS}
-    seconds = zip(odd, seconds_of(odd), strict=True)
+    seconds = {text: value for text, value in zip(odd, seconds_of(odd), strict=True) if not isinstance(value, str)}
     # A clock with a part of a second is no time of day.
-    durations = {t: v for t, v in seconds if not isinstance(v, str) and (":" not in t or re.search(r"\.\d", t))}
-    durations |= _clock_of(name, odd)
+    durations = {text: value for text, value in seconds.items() if ":" not in text or re.search(r"\.\d", text)}
+    durations |= _clock_of(name, odd, seconds)
     if sum(unique[text] for text in {**parts_by_text, **durations, **medians, **in_letters}) <= needed:
         return None
     parts_by_text = {text: parts for text, parts in parts_by_text.items() if text not in durations}
@@ -591,24 +591,18 @@ def median_of(text: str) -> float | None:
     return statistics.median(numbers) if len(numbers) > 1 and all(map(math.isfinite, numbers)) else None
 
 
-def _clock_of(name: str, texts: Sequence[str]) -> dict[str, float]:
+def _clock_of(name: str, texts: Sequence[str], durations: Mapping[str, float]) -> dict[str, float]:
     """Return the seconds of `41:10`, where the header, or `1:05:30` beside it, says what stands before the colon."""
     match, header = _TWO_PARTS.search(name.lower()), header_of(name)
-    durations = {
-        text: value for text, value in zip(texts, seconds_of(texts), strict=True) if not isinstance(value, str)
-    }
     if match is not None:
         size = 3600.0 if match[1] else 60.0
     elif header.kind == "time" and (durations or header.unit in ("h", "min")):
         size = 3600.0 if header.unit == "h" and not durations else 60.0
     else:
         return {}
-    pairs = {text: text.partition(":") for text in texts if _OF_TWO_PARTS.fullmatch(text)}
-    seconds = {
-        text: size * float(before_colon) + size / 60.0 * float(second)
-        for text, (before_colon, _, second) in pairs.items()
-    }
-    return seconds | durations if match is None and (seconds or header.unit in ("h", "min")) else seconds
+    pairs = {text: map(float, text.split(":")) for text in texts if _OF_TWO_PARTS.fullmatch(text)}
+    seconds = {text: size * before + size / 60.0 * behind for text, (before, behind) in pairs.items()}
+    return {**seconds, **durations} if match is None and (seconds or header.unit in ("h", "min")) else seconds
 
 
 def lists_devices(text: str) -> bool:

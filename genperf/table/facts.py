@@ -362,7 +362,7 @@ def _in_digits(line: str) -> str:
     line = _ONE.sub(r"\g<mark>1 ", line)
     plain = _PRODUCT.sub(r"\g<value> devices", _SPELLED.sub(lambda match: f"{_digits(match)} ", line))
     plain = _KIND_BEFORE.sub(r"\g<value> ", plain)
-    if _USES.match(line) or any(is_result(key, unit) for key, _, unit in facts_of(plain)):
+    if _USES.match(line) or _has_result(plain):
         return plain
     return _SPELLED.sub(lambda match: match[0] if _digits(match) == "1" else f"{_digits(match)} ", line)
 
@@ -627,7 +627,7 @@ def _clauses(line: str) -> list[str]:
     pieces = [""]
     for start, end in itertools.pairwise([*starts, len(line)]):
         # `2 nodes (16 GPUs): 40 images/s`: counts before one result are of one run.
-        if any(is_result(key, unit) for key, _, unit in facts_of(pieces[-1])):
+        if _has_result(pieces[-1]):
             pieces.append("")
         pieces[-1] += line[start:end]
     return (_of_runs(pieces) if len(pieces) > 1 else None) or [line]
@@ -775,7 +775,7 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
     numbered = [key for key in rising if not _words_of(key).isdisjoint(words_of("log.step"))]
     if not (numbered or progressed) or knobs or not run.measured:
         return None
-    return source_of_rows([(1, run)], name, "record")
+    return source_of_rows([run], name, "record")
 
 
 def _with_progress(run: Run) -> bool:
@@ -805,7 +805,7 @@ def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
     if not any(run.measured or (run.failure and run.values) for run in runs):
         return None
     # A run that logs nothing but the numbers of its steps has no cells.
-    source = source_of_rows([(run.line, run) for run in runs if run.measured or run.failure], name)
+    source = source_of_rows([run for run in runs if run.measured or run.failure], name)
     cut = f"only the first {MOST_OF_A_LOG // 1_000_000} of {size / 1e6:.0f} MB of the log are read"
     notes = [cut] if len(text) < size else []
     if stride > 1:
@@ -838,7 +838,7 @@ def source_of_settings(text: str, name: str) -> Source | None:
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", "["))]
     if not all(_PAIR.search(line) or _WORD.match(line) or line.rstrip().endswith(":") for line in lines[:MOST_NAMES]):
         return None
-    source = source_of_rows([(1, _runs(text)[0])], name)
+    source = source_of_rows(_runs(text)[:1], name)
     return replace(source, delimiter="") if source.cells else None
 
 
@@ -851,12 +851,12 @@ def source_of_steps(source: Source) -> Source | None:
     return None if run is None else replace(run, steps=(*source.steps, *run.steps), delimiter="")
 
 
-def source_of_rows(runs: Sequence[tuple[int, Run]], name: str, unit: str = "line") -> Source:
+def source_of_rows(runs: Sequence[Run], name: str, unit: str = "line") -> Source:
     """Return runs as rows, with what their steps spread."""
     rows: list[dict[str, Any]] = []
     spreads: list[dict[str, Steps]] = []
     units: dict[str, str] = {}
-    for _, run in runs:
+    for run in runs:
         row: dict[str, Any] = {}
         spread = {}
         without = run.results if run.failure and not run.measured else ()
@@ -884,8 +884,8 @@ def source_of_rows(runs: Sequence[tuple[int, Run]], name: str, unit: str = "line
         spreads.append(spread)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     cells = [[row.get(column, "") for column in columns] for row in rows]
-    lines = [line for line, _ in runs]
-    return source_of(name, columns, cells, lines, unit, units=units, steady=steady_of(columns, spreads), runs=True)
+    more = {"units": units, "steady": steady_of(columns, spreads), "runs": True}
+    return source_of(name, columns, cells, [run.line for run in runs], unit, **more)
 
 
 def steady_of(columns: Sequence[str], spreads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -147,7 +147,7 @@ def _of_scalars(source: Source, file: str) -> Source | None:
     measured = [n for n, values in columns.items() if not numbers_the_lines(values)]
     if len(measured) != 1 or len(source) < 2:
         return None
-    return source_of_rows([(1, Run(values={name: columns[measured[0]]}))], source.name)
+    return source_of_rows([Run(values={name: columns[measured[0]]})], source.name)
 
 
 def _opened(texts: Mapping[str, str], opened: Callable[[str], Source]) -> tuple[dict[str, Source], list[GenperfError]]:
@@ -364,7 +364,7 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
         run = Run(values=dict[str, list[Any]](logged_scalars(name)))
         if not run.measured:
             raise TableError("holds no time, no rate and no two steps to measure a time between", where=name)
-        return source_of_rows([(1, run)], name, "record")
+        return source_of_rows([run], name, "record")
     if b"xl/" in data and zipfile.is_zipfile(io.BytesIO(data)):
         return _from_workbook(data, name)
     opened = _from_text(decoded(data, name), name, delimiter)
@@ -661,42 +661,40 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
 
     Units are those of the cells, of the caption, or of a column that states them; counts in brackets become columns.
     """
-    words = re.split(r"[\W\d_]+", " ".join(source.columns).lower())
-    comma = any(word in words for word in words_of("headers.decimal_comma"))
     # `8gpu.log` is a name that holds a count, and no number with a unit.
-    texts = {n: cells for n, cells in source.columns.items() if cells.dtype.kind == "O" and n not in PATHS}
-    columns = {name: cells.tolist() for name, cells in texts.items()}
-    first_texts = [cell.strip() for cells in columns.values() for cell in cells[:FIRST_ROWS] if isinstance(cell, str)]
+    texts = {n: cells.tolist() for n, cells in source.columns.items() if cells.dtype.kind == "O" and n not in PATHS}
+    words = {*re.split(r"[\W\d_]+", " ".join(source.columns).lower())}
+    comma = not words.isdisjoint(words_of("headers.decimal_comma"))
+    first_texts = [cell.strip() for cells in texts.values() for cell in cells[:FIRST_ROWS] if isinstance(cell, str)]
     points = any("," in text and EUROPEAN_GROUPS.fullmatch(text) for text in first_texts)
-    read = {n: parsed_column(n, cells, source.delimiter, units.get(n), comma, points) for n, cells in columns.items()}
-    # `8 GPUs` in a column `config` is a name that holds a count as well.
-    counts = {
-        n for n, column in read.items() if column is not None and meant_by(column[1]) in LEVELS and not meant_by(n)
-    }
-    parsed = {name: column for name, column in read.items() if column is not None and name not in counts}
-    # A caption states the unit of the columns of numbers that no header says anything of.
-    stated: dict[str, str] = {}
-    if not any(header_of(name).kind for name in source.cells) and (in_caption := units_in(source.caption)[:1]):
-        # A number may have a mark beside it, and no unit of its own.
-        taken = {n: [*map(parts_of, map(str, cells))] for n, cells in source.cells.items() if meant_by(n) is None}
-        without_unit = {n: sum(cell is not None and not cell.unit for cell in cells) for n, cells in taken.items()}
-        stated = {n: in_caption[0] for n, count in without_unit.items() if 2 * count > len(source)}
+    read, units_in_cells, steps = dict[str, AnyArray](), dict[str, str](), [*source.steps]
+    for name, cells in texts.items():
+        parsed = parsed_column(name, cells, source.delimiter, units.get(name), comma, points)
+        # `8 GPUs` in a column `config` is a name that holds a count as well.
+        if parsed is not None and (meant_by(parsed[1]) not in LEVELS or meant_by(name)):
+            read[name], unit, notes = parsed
+            units_in_cells |= {name: unit} if unit else {}
+            steps += notes
+    beside = {n: (name, c) for name in read for n, c in counts_beside(name, texts[name]).items()}
+    for made, (name, counts) in beside.items():
+        if made not in source.columns:
+            read[made] = counts
+            steps.append(step(f"{counted(len(counts), 'cell')}: '{made}' read from the brackets in '{name}'"))
     stating = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
+    stated = _unit_of_caption(source) if source.caption else {}
     stated |= _unit_of_rows(source, stating) if stating else {}
-    in_brackets = {name: counts_beside(name, columns[name]) or {} for name in parsed}
-    beside = {n: (name, c) for name, made in in_brackets.items() for n, c in made.items() if n not in source.columns}
-    return replace(
-        source,
-        read={**{n: cells for n, (cells, _, _) in parsed.items()}, **{n: cells for n, (_, cells) in beside.items()}},
-        units={**stated, **source.units, **{name: unit for name, (_, unit, _) in parsed.items() if unit}},
-        steps=(
-            *(*source.steps, *(done for _, _, steps in parsed.values() for done in steps)),
-            *(
-                step(f"{counted(len(cells), 'cell')}: '{n}' read from the brackets in '{name}'")
-                for n, (name, cells) in beside.items()
-            ),
-        ),
-    )
+    return replace(source, read=read, units={**stated, **source.units, **units_in_cells}, steps=tuple(steps))
+
+
+def _unit_of_caption(source: Source) -> dict[str, str]:
+    """Return the unit that a caption states of columns of numbers, where no header says anything of them."""
+    unit = next(iter(units_in(source.caption)), "")
+    if not unit or any(header_of(name).kind for name in source.cells):
+        return {}
+    # A number may have a mark beside it, and no unit of its own.
+    parts = {n: [*map(parts_of, map(str, cells))] for n, cells in source.cells.items() if meant_by(n) is None}
+    without_unit = {n: sum(cell is not None and not cell.unit for cell in cells) for n, cells in parts.items()}
+    return {n: unit for n, count in without_unit.items() if 2 * count > len(source)}
 
 
 def as_csv(source: Source) -> str:

@@ -194,18 +194,16 @@ def _melted_names(source: Source) -> Source:
     """Return a table in its long form where most of its headers are names that hold settings, such as `2S - 8GPU`."""
     # The titles of several tables stand before the corner.
     corner_header, *others = sorted(source.columns, key=lambda name: name == "table")
-    corner, of_headers = (
-        _CORNER.split(corner_header, maxsplit=1) if _CORNER.search(corner_header) else (corner_header, "")
-    )
-    corner, of_headers = corner.strip(), of_headers.strip()
-    holding = [n for n in others if re.search(r"\d", n) and not is_number(n) and not header_of(n).kind]
-    starts = {
-        n: [re.match(r"[-+~]?[\d.]", text) is not None for text in labels(source.cells[n]) if text] for n in holding
-    }
-    holding = [n for n in holding if 2 * sum(starts[n]) >= len(starts[n])]
-    taken = (
-        names_of(of_headers or corner_header, holding) if len(holding) > 1 and 2 * len(holding) >= len(others) else None
-    )
+    corner, *behind = map(str.strip, _CORNER.split(corner_header, maxsplit=1))
+    of_headers = "".join(behind)
+    holding = []
+    for name in others:
+        if re.search(r"\d", name) and not is_number(name) and not header_of(name).kind:
+            starts = [re.match(r"[-+~]?[\d.]", text) is not None for text in labels(source.cells[name]) if text]
+            holding += [name] if 2 * sum(starts) >= len(starts) else []
+    if len(holding) < 2 or 2 * len(holding) < len(others):
+        return source
+    taken = names_of(of_headers or corner_header, holding)
     if taken is None or {*taken.columns} & {*source.cells}:
         return source
     if len(taken.columns) < 2 and not of_headers and not any(meant_by(word) in LEVELS for word in taken.columns):
@@ -274,6 +272,8 @@ def _with_columns_of_quantities(source: Source) -> Source:
     headers = {**source.headers, value: np.full(len(source), value, dtype=object)}
     spread = _spread(replace(source, cells=cells, headers=headers), counts[0], value)
     return spread if value not in spread.cells else source
+
+
 def _names_quantities(units: Mapping[str, str]) -> bool:
     """Tell whether the texts of a column name what stands beside them in some units.
 
@@ -289,31 +289,15 @@ def _names_quantities(units: Mapping[str, str]) -> bool:
     return any(headers) and 2 * sum(named) > len(named) > 1
 
 
-
-
 def _spread(long: Source, count: str, value: str) -> Source:
     """Turn rows of several quantities into a column each, where one column names the quantities of a single value."""
     key_columns = {name: labels(cells) for name, cells in long.cells.items() if name not in (count, value)}
-    # Most texts of a column are headers of times, rates or other quantities, or have values in a unit of their own.
-    unit_of = [cell_parts.unit if (cell_parts := parts_of(str(cell))) else "" for cell in long.cells[value]]
-    kinds = {}
-    for name, texts in key_columns.items():
-        units = dict(zip(texts.tolist(), unit_of, strict=True))
-        measured = {text for text, unit in units.items() if unit} if len({*units.values()} - {""}) > 1 else set()
-        # `13.3 GB` is a number, and names no memory.
-        of_headers = [
-            parts_of(text) is None and (header_of(text).kind or is_relative(text) or plain_name(text) in _PHASES)
-            if text
-            else None
-            for text in units
-        ]
-        kinds[name] = [
-            kind or text in measured for kind, text in zip(of_headers, units, strict=True) if any(of_headers)
-        ]
-    named = [n for n, kind in kinds.items() if 2 * sum(map(bool, kind)) > len(kind) > 1 and None not in kind]
-    if len(named) != 1:
+    units = [cell_parts.unit if (cell_parts := parts_of(str(cell))) else "" for cell in long.cells[value]]
+    of_texts = {name: dict(zip(texts.tolist(), units, strict=True)) for name, texts in key_columns.items()}
+    naming = [name for name, units_of_text in of_texts.items() if _names_quantities(units_of_text)]
+    if len(naming) != 1:
         return long
-    (name,) = named
+    (name,) = naming
     quantity = key_columns.pop(name)
     keys = list(zip(*key_columns.values(), long.cells[count], strict=True))
     places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
@@ -606,13 +590,13 @@ def _with_the_word_before(word: str, names: Sequence[str]) -> str:
     return known.pop() if len(known) == 1 else word
 
 
-def counts_beside(column: str, cells: Sequence[Any]) -> dict[str, AnyArray] | None:
-    """Return what brackets in every cell of a count count as well: the GPUs of `9 (36 GPUs)`; None without them."""
+def counts_beside(column: str, cells: Sequence[Any]) -> dict[str, AnyArray]:
+    """Return what brackets in every cell of a count count as well: the GPUs of `9 (36 GPUs)`; nothing without them."""
     matches = [_IN_BRACKETS.fullmatch(str(cell)) for cell in cells]
     word = matches[0]["word"] if matches and matches[0] is not None else ""
     alike = {match["word"].lower().removesuffix("s") if match is not None else "" for match in matches}
     if not word or len(alike) > 1 or meant_by(word) not in LEVELS or meant_by(word) == meant_by(column):
-        return None
+        return {}
     return {_plural(word): np.array([int(match["number"]) for match in matches if match is not None], dtype=object)}
 
 

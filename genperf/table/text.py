@@ -151,7 +151,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         unnamed = [f"column{i}" for i in range(1, len(records[0][1]) + 1)]
         blocks_of_rows = _under_comments(text, (records[0][0], unnamed), records)
         records = blocks_of_rows if len(blocks_of_rows) > len(records) + 1 else records
-    tables = _tables(records, *((_header_lines(text, records), text) if drawn else ()))
+    tables = _tables(records, drawn=text if drawn else "")
     return _likeliest_source(tables, name, separator, [*steps, *several_blocks], drawn)
 
 
@@ -340,12 +340,6 @@ def _spans(used: Sequence[bool]) -> list[tuple[int, int]]:
     return [(k, next((end for end in range(k, len(used)) if not used[end]), len(used))) for k in starts]
 
 
-def _header_lines(drawn: str, records: Sequence[Record]) -> set[int]:
-    """Return the lines of headers of Markdown: below each stands a rule with rows below, and above it none."""
-    rules, lines = _rules(drawn), {line for line, _ in records}
-    return {line - 1 for line in rules if line - 2 not in rules and line + 1 in lines}
-
-
 def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn: str = "") -> list[Titled]:
     """Return the tables of a text, each header first, with those of the same columns; their steps and titles.
 
@@ -353,7 +347,13 @@ def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn
 
     A text with `drawn` tables has rules below their headers, and headings above their titles.
     """
-    rows, rules = [row for _, row in records], _rules(drawn) if drawn else set[int]()
+    rows, lines, rules = (
+        [row for _, row in records],
+        {line for line, _ in records},
+        _rules(drawn) if drawn else set[int](),
+    )
+    # Below a header of Markdown stands a rule with rows below, and above it none.
+    header_lines = header_lines or {line - 1 for line in rules if line - 2 not in rules and line + 1 in lines}
     # Sections whose rows have names of their own begin alike.
     first_names = Counter(
         below[0] for row, below in itertools.pairwise(rows) if any(row[:1]) and not any(row[1:]) and any(below[1:])
