@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -532,14 +532,6 @@ class Curve(Struct, frozen=True):
     measured: tuple[tuple[float, float], ...]
 
 
-Fact = TypeVar("Fact")
-
-
-def _once(finder: Callable[["Facts"], Callable[[], Fact]]) -> cached_property[Fact]:
-    """Return a fact that is computed once, where an answer shows it."""
-    return cached_property(lambda facts: finder(facts)())
-
-
 class Facts(Struct, frozen=True, eq=False, dict=True):
     """What is known of one configuration: numbers with names, each computed once."""
 
@@ -557,13 +549,13 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
     growth: GrowthCounts
     #: The measured counts along the workers, each with what is reported first: a throughput where these are known.
     runs_along: tuple[tuple[float, float], ...]
-    #: How what not every answer shows is computed where one does: the prediction along the workers, what to measure
+    #: What not every answer shows, computed once where one does: the prediction along the workers, what to measure
     #: next or why nothing is proposed, where more workers do less, what limits it, how the series compares.
-    find_curve: Callable[[], Curve]
-    find_advice: Callable[[], tuple[NextRun | None, str]]
-    find_turn: Callable[[], Turn | None]
-    find_limit: Callable[[], Limit]
-    find_published: Callable[[], Published]
+    curve: Callable[[], Curve]
+    advice: Callable[[], tuple[NextRun | None, str]]
+    turn: Callable[[], Turn | None]
+    limit: Callable[[], Limit]
+    published: Callable[[], Published]
     #: Predictions of `auto` on published series that were judged like this one.
     record: Record | None
     #: Levels that no measured run shows.
@@ -602,9 +594,3 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
         """The configuration as it was named: its factors, the count, and the series."""
         named = {n: v for n, v in self.at.items() if n in self.given or n == self.growth.name}
         return {**named, **self.series}
-
-    curve = _once(lambda facts: facts.find_curve)
-    advice = _once(lambda facts: facts.find_advice)
-    turn = _once(lambda facts: facts.find_turn)
-    limit = _once(lambda facts: facts.find_limit)
-    published = _once(lambda facts: facts.find_published)

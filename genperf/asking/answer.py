@@ -191,11 +191,11 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
                     numbers[f"marginal_cost{ending}"] = growth.costs[0] * ratio
         numbers |= {"fits": expected.fits} if facts.can_fail else {}
         numbers |= facts.quantities
-        if (turn := facts.turn) is not None:
+        if (turn := facts.turn()) is not None:
             ends = zip(("count", "lower", "upper"), turn.count.ends, strict=True)
             best = {end: value if np.isfinite(value) else None for end, value in ends}
             numbers["best"] = {**best, "chance": turn.reached, "upto": turn.upto}
-        return {**numbers, **facts.published.numbers, **({} if facts.plan is None else facts.plan.numbers)}
+        return {**numbers, **facts.published().numbers, **({} if facts.plan is None else facts.plan.numbers)}
 
     @property
     def read_as(self) -> str:
@@ -237,7 +237,7 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
 
         if self.facts is None:
             raise GenperfError("one value has no curve to draw", hint="measure a second count")
-        figure: Figure = gp.plots.answer_curve(self.facts.curve)
+        figure: Figure = gp.plots.answer_curve(self.facts.curve())
         return figure
 
     def __str__(self) -> str:
@@ -337,7 +337,7 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
         # Drawn is what all devices do together, which no share of each is.
         likeliest, rows = answer.answers[0], min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
         of_each = likeliest.facts is not None and likeliest.facts.column is not None and facts.growth.sample == RELATIVE
-        lines += _picture(facts.curve, width, rows) if rows >= 2 and likeliest.unit != "%" and not of_each else []
+        lines += _picture(facts.curve(), width, rows) if rows >= 2 and likeliest.unit != "%" and not of_each else []
     lines += closing
     for line in lines:
         line.truncate(width, overflow="ellipsis")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ from genperf.facts import (
 )
 from genperf.formula import call, values_of
 from genperf.formula.amounts import amount
-from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
+from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS, checked_hints
 from genperf.normal.exchange import minimum_exchange
 from genperf.normal.record import record_like
 from genperf.normal.runs import place_of_run
@@ -51,7 +51,7 @@ from genperf.normal.series import among_published, series_of, trains_networks
 from genperf.panel.configurations import left_open, parts_given
 from genperf.panel.machine import PLACES
 from genperf.panel.panel import StepWork, several_nodes
-from genperf.panel.quantities import paid_for, quantities_of
+from genperf.panel.quantities import paid_for, price_of, quantities_of, training_of
 from genperf.panel.read import Recognised
 from genperf.panel.reading import Reading, column_named
 from genperf.peaks import devices
@@ -95,6 +95,27 @@ class Question(Struct, frozen=True):
     #: Hints of the network, and words that name what the series ran on: a framework, a network.
     hints: Mapping[str, str] = field(default_factory=dict)
     words: tuple[str, ...] = ()
+
+
+def question_of(
+    *,
+    price: str | None = None,
+    per: str | None = None,
+    work: str | None = None,
+    tokens: object = None,
+    peak: object = None,
+    hints: Mapping[str, str | float] | None = None,
+    **plan: object,
+) -> Question:
+    """Read a question from numbers and texts as people write them; `plan` has its samples, deadline and budget."""
+    return Question(
+        hints=checked_hints(hints or {}),
+        plan=plan_of(plan.get("samples"), plan.get("deadline"), plan.get("budget"), tokens),
+        price=None if price is None else price_of(price, per),
+        training=training_of(tokens, peak),
+        per=per,
+        work=work,
+    )
 
 
 def work_of(result: FitResult, question: Question) -> StepWork:
@@ -229,8 +250,8 @@ def facts_of(
     quantities = reported_of(result, query, expected, training, question.price)
     # How often `auto` was right on published series that were predicted like this one.
     record, options = None, result.options
-    published = options.get("approach") == "series" and LOAD.fullmatch(curve.along) is None
-    if published and options.get("pooled_share") is None:
+    of_series = options.get("approach") == "series" and LOAD.fullmatch(curve.along) is None
+    if of_series and options.get("pooled_share") is None:
         ratio, nodes = growth.target.count / curve.steps.along.upper, panel.only_node
         leaves_node = nodes is not None and bool(several_nodes(query.columns[nodes])[0])
         record = record_like(min(ratio, Record.longest), leaves_node, expected.verdict)
@@ -246,6 +267,11 @@ def facts_of(
         advice = attempted(partial(suggest, prediction=prediction), result, requested)
         return (None, advice.message) if isinstance(advice, GenperfError) else (advice.next_run, "")
 
+    def published() -> Published:
+        """Return how the series and its use of the devices compare with published ones."""
+        utilisation = utilisation_placed(result, query, quantities, training.peak)
+        return beside_published(result, curve, growth.target.count, work, question, utilisation)
+
     return Facts(
         at=target,
         given=frozenset(map(str, requested)),
@@ -256,18 +282,11 @@ def facts_of(
         runs=result.schema.rows,
         growth=growth,
         runs_along=runs_along,
-        find_turn=lambda: curve.turn("slower" if growth.whole else "throughput"),
-        find_limit=lambda: limit_of(result, query.columns, interval, forecast),
-        find_published=lambda: beside_published(
-            result,
-            curve,
-            growth.target.count,
-            work,
-            question,
-            utilisation_placed(result, query, quantities, training.peak),
-        ),
-        find_curve=lambda: _drawn(curve, growth, runs_along, samples, interval, result.floor),
-        find_advice=advised,
+        turn=cache(lambda: curve.turn("slower" if growth.whole else "throughput")),
+        limit=cache(lambda: limit_of(result, query.columns, interval, forecast)),
+        published=cache(published),
+        curve=cache(lambda: _drawn(curve, growth, runs_along, samples, interval, result.floor)),
+        advice=cache(advised),
         record=record,
         unmeasured=unmeasured,
         can_fail=result.feasibility is not None,
@@ -309,13 +328,11 @@ def _drawn(
 # --- how many machines a piece of work takes --------------------------------------------------------------------------
 
 
-def plan_of(
-    samples: str | None, deadline: str | None = None, budget: str | None = None, tokens: str | None = None
-) -> Plan | None:
+def plan_of(samples: object, deadline: object, budget: object, tokens: object) -> Plan | None:
     """Read a plan from numbers as people write them; None without samples, or tokens to do in time or for a budget."""
     of_tokens = samples is None and tokens is not None and (deadline is not None or budget is not None)
     texts = {"samples": tokens if of_tokens else samples, "deadline": deadline, "budget": budget}
-    values = {name: None if text is None else amount(text) for name, text in texts.items()}
+    values = {name: None if text is None else amount(str(text)) for name, text in texts.items()}
     for (name, value), example in zip(values.items(), ("1.2B", "5d", "20000"), strict=True):
         if texts[name] is not None and (value is None or not 0.0 < value < float("inf")):
             raise GenperfError(f"--{name} '{texts[name]}' is no number above zero", hint=f"--{name} {example}")

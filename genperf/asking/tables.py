@@ -15,15 +15,13 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
 from genperf.asking.answer import Answer, Value, answer_of, wanted_of
-from genperf.asking.ask import Question, measured, measured_sentences, only_run, plan_of, rows_with
+from genperf.asking.ask import Question, measured, measured_sentences, only_run, question_of, rows_with
 from genperf.asking.ask import ask as ask_model
 from genperf.asking.one_run import OneRun, about
 from genperf.errors import GenperfError, TableError, counted, did_you_mean, listed
-from genperf.facts import Training
 from genperf.fitting import fit_group, model_of
 from genperf.formula import Node, evaluate, parse, quote_name, render, values_of
 from genperf.formula.amounts import amount
-from genperf.models.network import checked_hints
 from genperf.one_run import row_in, row_of_run
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
@@ -35,7 +33,6 @@ from genperf.panel.quantities import price_of
 from genperf.panel.question import SCALE, Requested, in_columns, in_factors
 from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, MOST_EFFICIENT, Reading
-from genperf.peaks import peak_of
 from genperf.prediction import Schema, stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, is_model
@@ -152,22 +149,16 @@ def ask(
     if not isinstance(want, str | None) or not isinstance(at, Mapping | None):
         what = f"a quantity is named in a text and a configuration in a mapping, not {(want if at is None else at)!r}"
         raise GenperfError(what, hint="ask(table, gpus=64), or ask(table, at={'gpus': 64})")
-    rate_of_device = None if peak is None else peak_of(str(peak))
+    question = question_of(
+        price=price, per=per, work=work, tokens=tokens, peak=peak, hints=hints,
+        samples=samples, deadline=deadline, budget=budget,
+    )  # fmt: skip
     is_path = isinstance(table, str | Path)
     # `8xh100` is a run in words, but not where a file of that name is asked about.
     is_file = is_path and bool(at or configuration) and Path(str(table)).is_file()
     run_in_words = row_in([str(table)]) if is_path and not is_file else {}
     requested = {**(at or {}), **({} if run_in_words else configuration)}
     lists = {n: list(values) for n, values in requested.items() if isinstance(values, (list, tuple, range, np.ndarray))}
-    texts = {"samples": samples, "deadline": deadline, "budget": budget, "tokens": tokens}
-    question = Question(
-        work=work,
-        price=None if price is None else price_of(price, per),
-        per=per,
-        training=Training(None if tokens is None else amount(str(tokens)), rate_of_device),
-        plan=plan_of(**{name: None if value is None else str(value) for name, value in texts.items()}),
-        hints=checked_hints(hints or {}),
-    )
     configurations = [
         {name: label(value) for name, value in {**requested, **dict(zip(lists, values, strict=True))}.items()}
         for values in product(*lists.values())
@@ -180,7 +171,7 @@ def ask(
     row: Any = {**configuration, **run_in_words}
     if not run_in_words:
         cells = open_files([str(table)]) if is_path else open_source(table)
-        row = row_of_run(cells, rate_of_device)
+        row = row_of_run(cells, question.training.peak)
     if isinstance(row, dict):
         answers = [about(row, place, question) for place in configurations]
     else:
@@ -557,8 +548,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         facts = replace(answer.facts, series=series, column=column)
         if facts.expected.is_time and self._unit(name) == "x":
             # A time over another has no seconds.
-            expected, curve_in_seconds = replace(facts.expected, unit="x"), facts.find_curve
-            facts = replace(facts, expected=expected, find_curve=lambda: replace(curve_in_seconds(), unit="x"))
+            expected, curve_in_seconds = replace(facts.expected, unit="x"), facts.curve
+            facts = replace(facts, expected=expected, curve=lambda: replace(curve_in_seconds(), unit="x"))
         return replace(answer, facts=facts)
 
     def _beside(

@@ -18,10 +18,19 @@ from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
     from genperf.asking.answer import Answer
+    from genperf.asking.ask import Question
     from genperf.table.cells import Source
 
 #: A run without a file: the count and the throughput.
 _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
+
+
+def _question(hints: tuple[str, ...], **texts: str | None) -> Question:
+    """Read what is asked beside the configuration."""
+    from genperf.asking.ask import question_of
+    from genperf.cli.options import pairs
+
+    return question_of(hints=pairs(hints, "--hint"), **texts)
 
 
 @shared.command("ask")
@@ -30,6 +39,11 @@ _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
     "The question",
     shared.ONE_AT,
     option("--want", metavar="QUANTITY", help="A measured column, or time, throughput, memory; all where omitted."),
+)
+@shared.gathered(
+    "question",
+    _question,
+    "The question",
     shared.PRICE,
     shared.PER,
     shared.SAMPLES,
@@ -38,8 +52,8 @@ _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
     shared.TOKENS,
     shared.PEAK,
     shared.HINTS,
-    shared.SEED,
 )
+@shared.option_group("The question", shared.SEED)
 @shared.option_group(
     "The answer",
     click.option("--full", is_flag=True, help="All that is known, in sentences, with how the columns were read."),
@@ -53,14 +67,7 @@ def ask(
     table: tuple[str, ...],
     at: tuple[str, ...],
     want: str | None,
-    price: str | None,
-    per: str | None,
-    samples: str | None,
-    deadline: str | None,
-    budget: str | None,
-    tokens: str | None,
-    peak: str | None,
-    hints: tuple[str, ...],
+    question: Question,
     seed: int,
     roles: dict[str, Any],
     full: bool,
@@ -76,20 +83,14 @@ def ask(
     utilisation is answered: `genperf ask 8xh100 7B 76800tok/s bf16 seq=2048`; of several each is in quotes.
     A role that is given as an option is not guessed. Without --at: a plan's count, or twice the largest.
     """
-    from genperf.asking.ask import Question, plan_of
     from genperf.asking.one_run import about
     from genperf.asking.tables import ask_fitted, ask_recognised, is_model_file
-    from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
-    from genperf.models.network import checked_hints
+    from genperf.cli.options import names_of, recognised_table
     from genperf.one_run import row_in, row_of_run
     from genperf.panel.words import source_of_words
     from genperf.result import load_model
     from genperf.table.cells import Source
 
-    checked = checked_hints(pairs(hints, "--hint")) if hints else {}
-    plan = plan_of(samples, deadline, budget, tokens)
-    paid, training = paid_at(price, per), training_of(tokens, peak)
-    question = Question(price=paid, per=per, training=training, plan=plan, hints=checked)
     wanted_topics = [keys for keys, wanted in ((WHY, why), (NORMAL, normal), (COST, cost)) if wanted]
     topics = dict.fromkeys(key for keys in wanted_topics for key in keys)
     if len(table) == 1 and is_model_file(table[0]):
@@ -100,7 +101,7 @@ def ask(
     if not (at and Path(table[0]).is_file()):
         what = source_of_words(table) or row_in(table)
     what = what or _source(table, roles["delimiter"])
-    run = row_of_run(what, training.peak) if isinstance(what, Source) else what
+    run = row_of_run(what, question.training.peak) if isinstance(what, Source) else what
     if isinstance(run, GenperfError):
         out.note(f"note: {run}")
     elif run is not None:

@@ -54,7 +54,8 @@ def compare(
     Each comes with the probability of being the best; changes, and all with a price, with the cost of the same work.
     """
     from genperf import search
-    from genperf.cli.options import configuration, model_or_table, paid_at, single, training_of
+    from genperf.cli.options import configuration, model_or_table, paid_at, single
+    from genperf.panel.quantities import training_of
     from genperf.search.compare import bandwidth_of_runs
 
     fitted = model_or_table(model, roles, *at, *filter(None, [over]))
@@ -67,7 +68,7 @@ def compare(
         fitted, change = configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted, bandwidth_of_runs)
         changed.append(change)
     ranking = search.compare(
-        fitted, wanted, changed or over, price=paid_at(price, per), tokens=training_of(tokens, None).tokens, **about
+        fitted, wanted, changed or over, price=paid_at(price, per), tokens=training_of(tokens).tokens, **about
     )
     if out.written(ranking, ranking.table):
         return

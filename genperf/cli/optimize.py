@@ -96,8 +96,9 @@ def optimize(
     amount of work.
     """
     from genperf import search
-    from genperf.cli.options import amount_of, capacities, configuration, model_or_table, one_group, training_of
+    from genperf.cli.options import amount_of, capacities, configuration, model_or_table, one_group
     from genperf.formula.amounts import with_amounts
+    from genperf.panel.quantities import training_of
 
     if not over and devices is None:
         raise click.UsageError(
@@ -122,7 +123,7 @@ def optimize(
     within, money = amount_of(deadline, "--deadline"), amount_of(budget, "--budget")
     price_text, size = price if "/" in price else "", amount_of(samples, "--samples")
     job = search.Job(
-        count, per, per_second(price), size, price_text, work and with_amounts(work), training_of(tokens, None).tokens
+        count, per, per_second(price), size, price_text, work and with_amounts(work), training_of(tokens).tokens
     )
     goal = search.Goal(most, within, money, fits, trusted, limits)
     optimum = search.optimize(fitted, varied, conditions, least, goal=goal, interval=interval, job=job, top=top)

@@ -13,11 +13,10 @@ from click.core import ParameterSource
 
 from genperf.cli.output import progress, tell
 from genperf.errors import GenperfError, ModelError
-from genperf.facts import Paid, Training
+from genperf.facts import Paid
 from genperf.formula.amounts import amount
 from genperf.panel.machine import PARTS
 from genperf.panel.question import SCALE, SEVERAL
-from genperf.peaks import peak_of
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table.cells import Source
 from genperf.words.numbers import join_values
@@ -160,14 +159,6 @@ def capacities(texts: Sequence[str], fitted: Fitted) -> dict[str, float]:
         plain = text.removesuffix(result.further.get(name, result).schema.target.unit)
         most[name] = number(plain.strip() or text, "--capacity")
     return most
-
-
-def training_of(tokens: str | None, peak: str | None) -> Training:
-    """Read `--tokens` and `--peak`."""
-    count = amount_of(tokens, "--tokens")
-    if count is not None and not count > 0.0:
-        raise click.BadParameter(f"'{tokens}' is no number of tokens; try 300B", param_hint="--tokens")
-    return Training(count, None if peak is None else peak_of(peak))
 
 
 def paid_at(price: str | None, per: str | None) -> Paid | None:

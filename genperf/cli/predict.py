@@ -68,9 +68,9 @@ def predict(
     out: Output,
 ) -> None:
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
-    from genperf.cli.options import model_or_table, paid_at, pairs, training_of, values_at
+    from genperf.cli.options import model_or_table, paid_at, pairs, values_at
     from genperf.panel.configurations import left_open
-    from genperf.panel.quantities import paid_for, quantities_of
+    from genperf.panel.quantities import paid_for, quantities_of, training_of
     from genperf.table.cells import records
     from genperf.words.growth import price_text
     from genperf.words.numbers import taken_text, with_article

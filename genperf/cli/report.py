@@ -21,6 +21,11 @@ from genperf.errors import GenperfError
     shared.TARGET(help="The configuration that the page answers for: gpus=64."),
     shared.ALONG,
     option("--only", metavar="A,B", help="One group's model alone."),
+)
+@shared.gathered(
+    "about",
+    dict,
+    "The question",
     shared.PRICE,
     shared.PER,
     shared.SAMPLES,
@@ -55,14 +60,7 @@ def report(
     target: tuple[str, ...],
     along: str | None,
     only: str | None,
-    price: str | None,
-    per: str | None,
-    samples: str | None,
-    deadline: str | None,
-    budget: str | None,
-    tokens: str | None,
-    capacity: tuple[str, ...],
-    interval: float,
+    about: dict[str, Any],
     title: str | None,
     proposal: bool,
     opened: bool,
@@ -112,8 +110,7 @@ def report(
         fitted = one_group(fitted, only, source, "--only")
     # A page cannot contain a byte that is no text.
     heading = None if title is None else title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    job = price, per, samples, deadline, budget, tokens
-    view = View(wanted, along, interval, heading, *job, capacities(capacity, fitted))
+    view = View(wanted, along, title=heading, **{**about, "capacity": capacities(about["capacity"], fitted)})
     with progress(out.quiet):
         if proposal:
             text = proposal_page(fitted, view, kind, efficiency)

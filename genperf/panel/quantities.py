@@ -1,5 +1,6 @@
 """What follows from a predicted value: one table of quantities and one evaluator, for every command and the page."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -14,6 +15,7 @@ from genperf.facts import CURRENCY, ENDS, Paid, Training
 from genperf.formula import Call, Name, Node, Number, call, evaluate, names_in, parse, substitute
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.panel.panel import ONE, Panel
+from genperf.peaks import peak_of
 from genperf.vocabulary.headers import STEP_WORDS, canonical_time, in_multiples
 from genperf.vocabulary.names import LEVELS, LOAD, canonical_of
 
@@ -187,6 +189,14 @@ def paid_for(panel: Panel, per: str | None, price: Paid | None = None) -> tuple[
         counts = ", ".join(f.name for f in panel.factors if f.role == "extrinsic")
         raise TableError(f"'{min(unknown)}' counts nothing that has a price", hint=f"--per {counts or 'COLUMN'}")
     return column, node
+
+
+def training_of(tokens: object, peak: object = None) -> Training:
+    """Read the tokens of a training and the peak of a device, as people write them: `300B`, `a100`."""
+    count = None if tokens is None else amount(str(tokens))
+    if tokens is not None and (count is None or not 0.0 < count < math.inf):
+        raise GenperfError(f"'{tokens}' is no number of tokens", hint="--tokens 300B")
+    return Training(count, None if peak is None else peak_of(str(peak)))
 
 
 def price_of(text: str, per: str | None = None) -> Paid:

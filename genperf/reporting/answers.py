@@ -121,7 +121,7 @@ def ladder(place: Place) -> list[Any]:
 
 def _normal(facts: Facts) -> list[Section]:
     """Return how the measured efficiency compares with published series, and why it is low; nothing if not known."""
-    published = facts.published
+    published = facts.published()
     if published.normal is None or not isinstance(published.normal.placed, Normal):
         return []
     compared = published.normal.placed
@@ -191,7 +191,7 @@ def _largest_part(place: Place) -> Section:
     result, answer, target = place.result, place.scaling, place.result.schema.target
     columns = place.query.columns
     facts = place.facts
-    limit = limit_of(result, columns, place.question.interval) if facts is None else facts.limit
+    limit = limit_of(result, columns, place.question.interval) if facts is None else facts.limit()
     about = "What takes the time?" if target.is_time else f"What makes up {target.name}?"
     text = limit_sentence(limit, place.shown)
     sentences = [capitalised(text)] if text else []
@@ -212,7 +212,7 @@ def _next(place: Place) -> Section:
         why = "" if refusal is None else prose(refusal.message, f"try: {refusal.hint}" if refusal.hint else "")
         text = why if run is None else next_sentence(run, place.result.schema.target.unit)
     else:
-        run, text = place.facts.advice[0], place.answer.sentences["next"]
+        run, text = place.facts.advice()[0], place.answer.sentences["next"]
     if run is None:
         return Section(NEXT, "no advice", (prose(text),))
     if run.met or not run.places:

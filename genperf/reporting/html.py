@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from genperf import __version__
+from genperf.asking.ask import Question
 from genperf.attribution import Scaling
 from genperf.attribution.answers import FORM, doublings_for_people
 from genperf.attribution.elasticity import doublings_by_level
@@ -44,7 +45,7 @@ from genperf.reporting.place import (
     command_of,
     measured_text,
     place_of,
-    question_of,
+    question_about,
     short,
     shorts,
     slider,
@@ -88,14 +89,14 @@ LEAST_SCALES = 4
 PAGE_FOLDS = 5
 
 
-def line(place: Place, group: Mapping[str, str], view: View) -> dict[str, Any]:
+def line(place: Place, group: Mapping[str, str]) -> dict[str, Any]:
     """Return what the table of groups shows of one model."""
     names = [factor.name for factor in place.result.schema.factors]
     return {
         "summary": summary(place),
         "at": [place.values[n] for n in names],
         "counted": None if place.counted is None else names.index(place.counted.name),
-        "measures": _measures(PageModel(place.result), group, view),
+        "measures": _measures(PageModel(place.result), group, place.question),
     }
 
 
@@ -259,15 +260,19 @@ def _facts(result: FitResult) -> dict[str, Any]:
 GIVEN = {"value": "c[0]", "price": "c[1]", "samples": "c[2]"}
 
 
-def _measures(model: PageModel, group: Mapping[str, str], view: View) -> dict[str, Any]:
+def _measures(model: PageModel, group: Mapping[str, str], question: Question) -> dict[str, Any]:
     """Return what the page needs for each quantity, as formulas; None where it is unknown."""
     panel = model.result.panel.within(group)
     # What counts that which is paid for; None where nothing does and no price is given.
     paid: Node | None = None
     try:
-        paid = paid_for(panel, view.per, view.paid)[1] if panel.target is not None and panel.target.is_time else None
+        paid = (
+            paid_for(panel, question.per, question.price)[1]
+            if panel.target is not None and panel.target.is_time
+            else None
+        )
     except TableError:
-        if view.price is not None or view.per is not None:
+        if question.price is not None or question.per is not None:
             raise
     known_work = panel.step
     work = None if known_work.known == "assumed" else known_work.proportional
@@ -407,9 +412,15 @@ def page(
         question_group = tuple(most_measured_group(groups_meant)[0].values())
         what = replace(what, results={tuple(group.values()): result for group, result in groups_meant})
     result, groups = what.first, _groups(what, view, workers, question_group)
-    quantity, paid, plan = quantity_of(result), view.paid, view.plan
+    quantity, paid, plan = quantity_of(result), view.question.price, view.question.plan
     # Tokens without a limit are the work in all where the throughput counts them.
-    work = plan.samples if plan is not None else view.training.tokens if _rate_unit(result) == "tokens/s" else None
+    work = (
+        plan.samples
+        if plan is not None
+        else view.question.training.tokens
+        if _rate_unit(result) == "tokens/s"
+        else None
+    )
     data = {
         "rules": rules(),
         "interval": view.interval,
@@ -534,11 +545,12 @@ def _group(
 ) -> dict[str, Any]:
     """Return the line of one group, or its whole contents; one without an answer is named, the only one is an error."""
     key, result = group
+    levels = dict(zip(names, key, strict=True))
     try:
         # What one group takes is not reported: it is a small part of the whole.
         with listening(None):
-            place = place_of(result, question_of(result, names, key, view), view.target, view.along, whole)
-            contents = line(place, dict(zip(names, key, strict=True)), view)
+            place = place_of(result, question_about(result, levels, view), view.target, view.along, whole)
+            contents = line(place, levels)
             return {"sheet": contents | sheet(place) if whole else contents}
     except GenperfError as error:
         if alone:

@@ -1,6 +1,5 @@
 """What a page is about: how its model was fitted, what is asked, and the predictions along the count of workers."""
 
-import math
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
@@ -14,19 +13,19 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
 from genperf.asking.answer import Answer, Value, answer_of
-from genperf.asking.ask import Question, expectation, facts_of, plan_of, planned, work_of
+from genperf.asking.ask import Question, expectation, facts_of, planned, question_of, work_of
 from genperf.asking.tables import with_share
 from genperf.attribution import Scaling
 from genperf.attribution.ladder import Ladder, steps_along_workers
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError, counted
 from genperf.estimate.options import QUICK_DRAWS
-from genperf.facts import Expectation, Facts, Interval, Paid, Plan, Training
+from genperf.facts import Expectation, Facts, Interval, Planned
 from genperf.formula import call
 from genperf.formula.amounts import amount
 from genperf.panel.configurations import NEXT_DOUBLING, forecast_at, parts_given
 from genperf.panel.machine import PLACES
-from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE, beside, paid_for, price_of, quantities_of
+from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE, beside, paid_for, quantities_of
 from genperf.prediction import Query, Schema, read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import checked_values, roles_of
@@ -120,7 +119,7 @@ PROPOSAL_ROWS = 20
 ONE = "a report is about one target"
 
 
-class View(Struct, frozen=True):
+class View(Struct, frozen=True, dict=True):
     """The question that a report page answers."""
 
     #: The configuration that the answers are about; twice the largest measured count of workers where omitted.
@@ -145,23 +144,11 @@ class View(Struct, frozen=True):
     #: Predicted quantities by name, each with the most that a run may have: the page then shows what fits.
     capacity: Mapping[str, float] = field(default_factory=dict)
 
-    @property
-    def paid(self) -> Paid | None:
-        """The price, read."""
-        return None if self.price is None else price_of(self.price, self.per)
-
-    @property
-    def plan(self) -> Plan | None:
-        """The work to do, by when and for how much; None where nothing says how much there is."""
-        return plan_of(self.samples, self.deadline, self.budget, self.tokens)
-
-    @property
-    def training(self) -> Training:
-        """The training that is asked about."""
-        tokens = None if self.tokens is None else amount(self.tokens)
-        if self.tokens is not None and (tokens is None or not 0.0 < tokens < math.inf):
-            raise GenperfError(f"'{self.tokens}' is no number of tokens", hint="--tokens 300B")
-        return Training(tokens)
+    @cached_property
+    def question(self) -> Question:
+        """What is asked beside the configuration, read."""
+        names = ("price", "per", "samples", "deadline", "budget", "tokens")
+        return replace(question_of(**{name: getattr(self, name) for name in names}), interval=self.interval)
 
 
 class Place(Struct, frozen=True, eq=False, dict=True):
@@ -177,6 +164,8 @@ class Place(Struct, frozen=True, eq=False, dict=True):
     why_not: str = ""
     #: Whether the user gave the count of workers: the advice is then about it, and about no larger one.
     target_given: bool = False
+    #: The count that keeps the plan of the question, where it has one.
+    plan: Planned | None = None
     #: What counts the workers, where one configuration is all that was measured: nothing shows how it scales.
     only: Factor | None = None
 
@@ -205,15 +194,12 @@ class Place(Struct, frozen=True, eq=False, dict=True):
         """The facts about the configuration as `ask` gathers them; None where no factor counts the workers."""
         if self.scaling is None:
             return None
-        result, question, plan = answering(self.result, self.values), self.question, None
+        result = answering(self.result, self.values)
         query = read_query(self.values, result.schema)
-        if question.plan is not None and not self.scaling.refusal:
-            fixed = {self.scaling.along: self.count} if self.target_given else None
-            plan = planned(result, self.values, question, fixed)
         varying = {factor.name for factor in result.schema.factors if factor.distinct > 1}
         named = {name: value for name, value in self.scaling.at.items() if name in varying}
         named[self.scaling.along] = self.count
-        return facts_of(result, question, query, self.scaling, named, plan)
+        return facts_of(result, self.question, query, self.scaling, named, self.plan)
 
     @cached_property
     def expected(self) -> Expectation:
@@ -245,15 +231,17 @@ class Place(Struct, frozen=True, eq=False, dict=True):
         return "the centre of the data" if name is None else count_text(self.values[name], name)
 
 
-def question_of(result: FitResult, names: tuple[str, ...], key: tuple[str, ...], view: View) -> Question:
-    """Return what the answers need beside the model: the price, and the values of the group that are numbers."""
-    values = {name: amount(text) for name, text in zip(names, key, strict=True)}
-    constants = {name: value for name, value in values.items() if value is not None}
-    about = constants, view.interval, result.schema.of_steps
-    question = Question(
-        None, result.schema.target.samples, view.paid, view.per, *about, plan=view.plan, hints=hints_of(result)
+def question_about(result: FitResult, group: Mapping[str, str], view: View) -> Question:
+    """Return the question of a page about the model of a group, whose values that are numbers are constants."""
+    values = {name: amount(text) for name, text in group.items()}
+    return replace(
+        view.question,
+        sample=result.schema.target.samples,
+        steps=result.schema.of_steps,
+        constants={name: value for name, value in values.items() if value is not None},
+        hints=hints_of(result),
+        words=tuple(group.values()),
     )
-    return replace(question, training=view.training, words=key)
 
 
 def place_of(
@@ -283,18 +271,25 @@ def place_of(
     counted = name in configuration or not {*PLACES}.isdisjoint(parts_given(result.panel, configuration))
     configuration = configuration if counted else forecast_at(result.panel, configuration, name)
     at = result.query(configuration).single(ONE)
-    count, answered, work = float(at[name]), answering(result, at), work_of(result, question)
-    steps = steps_along_workers(answered, at, name, max(count, EVALUATED_MULTIPLE * factor.upper), work=work)
+    answered, work, plan = answering(result, at), work_of(result, question), None
+
+    def steps_to(at: Mapping[str, Any]) -> Ladder:
+        return steps_along_workers(
+            answered, at, name, max(float(at[name]), EVALUATED_MULTIPLE * factor.upper), work=work
+        )
+
+    steps = steps_to(at)
+    if question.plan is not None and result.schema.target.is_time and steps.kind != "unknown":
+        plan = planned(answered, at, question, {name: float(at[name])} if counted else None)
+        if not counted and plan.count != at[name]:
+            at = result.query({**configuration, name: plan.count}).single(ONE)
+            steps = steps_to(at)
+    count = float(at[name])
     steps = steps if whole else steps.taken(np.unique(steps.of_growth(count)))
     curve = scaling_along(answered, steps, interval=question.interval, places=with_intervals(count, steps))
     row = curve.steps.nearest(count)
     values = {name: column[row] for name, column in curve.steps.columns.items()}
-    place = Place(result, question, values, curve, target_given=counted)
-    chosen = None if counted or question.plan is None or place.facts is None else place.facts.plan
-    if chosen is None or chosen.count == count:
-        return place
-    at_count = {**configuration, name: chosen.count}
-    return replace(place_of(result, question, at_count, along, whole), target_given=False)
+    return Place(result, question, values, curve, target_given=counted, plan=plan)
 
 
 def thinned(counts: Array, steps: int, keep: Array) -> Index:

@@ -50,7 +50,7 @@ def sentences_of(facts: Facts) -> dict[str, str]:
     `plan` and `training` where one is asked about, `expect`, `sure`, `pays`, `best` where more do less, `limit`,
     `normal`, `exchange` with hints, `causes` where the series is slow, `nodes` where these are not known, `next`.
     """
-    growth, turn, published = facts.growth, facts.turn, facts.published
+    growth, turn, published = facts.growth, facts.turn(), facts.published()
     # Beyond what was judged, the record is that of shorter forecasts.
     unjudged = growth.target.count > Record.longest * growth.start.count
     places = join_values(facts.place)
@@ -67,7 +67,7 @@ def sentences_of(facts: Facts) -> dict[str, str]:
         "sure": sure_sentence(facts.expected, growth, "" if unjudged else worth_text(facts.record)),
         "pays": pays_sentence(growth, facts.expected),
         "best": turn_sentence(turn) if turn is not None and likely else "",
-        "limit": limit_sentence(facts.limit, places),
+        "limit": limit_sentence(facts.limit(), places),
         "normal": normal_text(published),
         "exchange": "" if published.exchange is None else exchange_sentence(published.exchange),
         "causes": causes_sentence(published.causes, published.sound) if published.causes else "",
@@ -116,7 +116,7 @@ def _next(facts: Facts) -> str:
     """Return what to measure next."""
     if facts.unmeasured:
         return f"measure a run with {join_values(facts.unmeasured)}: no measured run shows it"
-    run, why_none = facts.advice
+    run, why_none = facts.advice()
     if run is None:
         return f"no next run is proposed: {why_none}"
     _, now, unit = _reported(facts, facts.expected.value)
@@ -143,7 +143,7 @@ def record_line(facts: Facts) -> str:
 
 def next_line(facts: Facts) -> str:
     """Return what to measure next, and how what is asked about narrows by it."""
-    run, _ = facts.advice
+    run, _ = facts.advice()
     if facts.unmeasured:
         return f"measure a run with {join_values(facts.unmeasured)}: no measured run shows it"
     if run is None or not run.places:
@@ -180,7 +180,7 @@ def decision_sentence(
         return capitalised(f"growing to {where} {judged}: {growth.peak:g} did most of all that were measured")
     if expected.verdict == BLIND:
         text = f"do not decide on {where} yet"
-        run = None if facts is None else facts.advice[0]
+        run = None if facts is None else facts.advice()[0]
         place = run.places[0] if run is not None and run.places and not run.little else {}
         along = "" if facts is None else facts.growth.name
         return capitalised(
