@@ -47,6 +47,8 @@ _NAMELESS = re.compile(any_of("headers.nameless"))
 SEVERAL = re.compile(r"[\d.]+[kKMBT]?([,:][\d.*]+[kKMBT]?)+")
 #: Between a value of a question and the nearest measured one: `1k` of 8 workers is seven, `13B` of 70 twenty-seven.
 MOST_DOUBLINGS = 20.0
+#: Nodes × devices of each, `16x8`, as the value of a count.
+_GRID = re.compile(r"([1-9]\d*) ?[x×*] ?(\d+)")
 #: Signs of Markdown around a value.
 MARKS = "`*_"
 #: Different cells per row above which a column of texts names the runs. A guess.
@@ -167,7 +169,11 @@ def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
         if name == SCALE and not machine and (of_level := level_counted(text)) is not None:
             number, level = of_level
             at = {**{column: value for column, value in at.items() if column != SCALE}, level: number}
-        if not machine or remainder or _cell_with(legend, text)[0]:
+        if _cell_with(legend, text)[0]:
+            continue
+        if (grid := _GRID.fullmatch(text)) is not None:
+            at = {**at, "nodes": grid[1], name: str(int(grid[1]) * int(grid[2]))}
+        if not machine or remainder:
             continue
         column, cell = _cell_with(legend, machine["device"])
         if not column:

@@ -50,6 +50,7 @@ from genperf.table.facts import FAILURES, failure_of
 from genperf.table.shape import COUNTED
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import (
+    OF_A_SINGLE,
     RELATIVE,
     STEP_WORDS,
     TIME_UNITS,
@@ -311,6 +312,10 @@ def read_columns(
     if "nodes" in counts:
         _derive_devices(reading, counts)
     _find_scale(reading, at)
+    rates = [c for c in reading.with_role("measured") if c.kind == "rate" and not c.header.shared]
+    singles = [c for c in rates if OF_A_SINGLE.search(c.name)]
+    if singles and reading.scale is not None and read[reading.scale].varies:
+        _settle_rates_of_a_single(reading, singles)
     pairs = [(column_named(name, columns), amount(text)) for name, text in at.items()]
     new_values = {n for n, value in pairs if n is not None and value is not None and value not in read[n].known}
     _order_quantities(reading, want)
@@ -767,6 +772,35 @@ def _sum_of_phases(reading: Reading, measured: Sequence[TableColumn]) -> str | N
     return name
 
 
+def _settle_rates_of_a_single(reading: Reading, rates: Sequence[TableColumn]) -> None:
+    """Settle what throughputs on one device say of runs on more: with a speed-up or an efficiency beside one, theirs.
+
+    What changes along the scale is that of each device.
+    """
+    speeds = [c for c in reading.with_role("measured") if c.kind in ("time", "rate")]
+    for rate in rates:
+        if not np.allclose(reading.growths(rate.name, reading.series), 0.0):
+            rate.header = replace(rate.header, shared=True)
+            continue
+        rate.becomes("constant", "it was measured on one device, and is the same on more")
+        ratios = [c for c in reading.with_role("measured", "ratio") if is_relative(c.name) and len(c.known)]
+        if not ratios or len(speeds) > 1:
+            continue
+        of_one, in_percent = _share_of(reading, ratios[0])
+        parts = {rate.name: rate.values, ratios[0].name: ratios[0].values / (100.0 if in_percent else 1.0)}
+        parts |= {str(reading.scale): reading.columns[str(reading.scale)].values} if of_one else {}
+        name = f"{rate.header.counted or 'samples'} per {rate.header.unit}"
+        made = reading.columns[name] = column_from(name, np.prod([*parts.values()], axis=0).tolist())
+        made.becomes("measured", f"the rate of one device makes it with '{ratios[0].name}'")
+        reading.derived[name] = "*".join(map(quote_name, parts)) + ("/100" if in_percent else "")
+
+
+def _share_of(reading: Reading, column: TableColumn) -> tuple[bool, bool]:
+    """Return whether a throughput over a constant is that of one device, an efficiency, and whether in percent."""
+    of_one = reading.growth(column.name) <= LEAST_GROWTH
+    return of_one, of_one and relative_unit(column.name) == RELATIVE and bool(np.max(column.known) > MOST_EFFICIENT)
+
+
 def _take_relative(reading: Reading) -> None:
     """Take a speed-up or an efficiency for a throughput, of all devices or of one, where no other speed was measured.
 
@@ -783,9 +817,8 @@ def _take_relative(reading: Reading) -> None:
         return
     per_device = header_of(f"{column.name}/s")
     by_scale: Literal["workers", "nodes"] = "nodes" if meant_by(reading.scale) == "nodes" else "workers"
-    of_one, counted = reading.growth(column.name) <= LEAST_GROWTH, relative_unit(column.name)
-    in_percent = of_one and counted == RELATIVE and np.max(column.known) > MOST_EFFICIENT
-    level = per_device.level if per_device.shared else by_scale
+    of_one, in_percent = _share_of(reading, column)
+    level, counted = per_device.level if per_device.shared else by_scale, relative_unit(column.name)
     column.header = Header("rate", "%" if in_percent else "s", counted, shared=of_one, level=level)
 
 

@@ -147,22 +147,28 @@ def numbers(cells: Iterable[Any]) -> tuple[Array, Reasons]:
 def seconds_of(cells: Iterable[Any]) -> list[Any]:
     """Return cells with the seconds in the place of a duration in several units, or as a clock has it.
 
-    A number with one unit stays: that belongs to the header, or to `--unit`.
+    A number with one unit stays: that belongs to the header, or to `--unit`. Beside others `28m` are minutes.
 
     Examples
     --------
     >>> seconds_of(["00:01:30", "1-02:00:00", "2:03:04.5", "0:00:1.39", "3:04.5", "12:30", 7.5])
     [90.0, 93600.0, 7384.5, 1.39, 184.5, '12:30', 7.5]
-    >>> seconds_of(["8h20m", "1 d 2 h", "3min 20.5s", "6 hrs and 12 minutes", "5 s", "3 epochs", ""])
-    [30000.0, 93600.0, 200.5, 22320.0, '5 s', '3 epochs', '']
+    >>> seconds_of(["8h20m", "1 d 2 h", "3min 20.5s", "6 hrs and 12 minutes", "28m", "5 s", "3 epochs", ""])
+    [30000.0, 93600.0, 200.5, 22320.0, 1680.0, '5 s', '3 epochs', '']
+    >>> seconds_of(["28m", "5 s"])
+    ['28m', '5 s']
     """
     out = list(cells)
     if text_numbers(out) is not None:
         return out
-    for place, text in enumerate(cell.strip().lower() if isinstance(cell, str) else "" for cell in out):
-        clock = _CLOCK.fullmatch(text)
-        matched = clock or _SEVERAL_UNITS.fullmatch(text)
-        if matched is not None and (clock is not None or sum(map(bool, matched.groups())) > 1):
+    texts = [cell.strip().lower() if isinstance(cell, str) else "" for cell in out]
+    clocks, durations = ([form.fullmatch(text) for text in texts] for form in (_CLOCK, _SEVERAL_UNITS))
+    units = [0 if match is None else sum(map(bool, match.groups())) for match in durations]
+    for place, match in enumerate(durations):
+        # What `m` is by itself, its neighbours tell.
+        alike = units[place] == 1 and max(units) > 1 and texts[place].endswith("m")
+        matched = clocks[place] or (match if units[place] > 1 or alike else None)
+        if matched is not None:
             amounts = zip(matched.groups(), _PARTS.values(), strict=True)
             out[place] = sum(float(amount) * size for amount, size in amounts if amount)
     return out

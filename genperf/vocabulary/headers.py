@@ -63,6 +63,11 @@ _BETTER = re.compile(
     r"\s*(?:[(\[]?(?:lower|higher|less|more|smaller|larger)\W+(?:is\W+)?better[)\]]?|[(\[]?[↓↑][)\]]?)\s*$", re.I
 )
 _OF_A_CLOCK = re.compile(r"(d+-)?h{1,2}:mm:ss")
+#: One device or node, whose throughput this is: `1 GPU img/s`, `images_per_sec_single_gpu`.
+OF_A_SINGLE = re.compile(
+    rf"(?<![^\W_])(?:1[\s_\-]?|{any_of('headers.one')})(?:{'|'.join(sorted(DEVICE_WORDS | NODE_WORDS))})(?![^\W_])",
+    re.IGNORECASE,
+)
 
 Kind = Literal["time", "rate", "quantity", ""]
 

@@ -873,7 +873,7 @@ ALIKE: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "a count before its word": (
         "nodes,gpus,images/s\n1,8,741\n2,16,1379\n4,32,2424\n",
-        ("64gpus", "64 GPUs", "gpus=64", "64", "8nodes", "8x8xA100"),
+        ("64gpus", "64 GPUs", "gpus=64", "64", "8nodes", "8x8xA100", "8x8"),
     ),
 }  # fmt: skip
 

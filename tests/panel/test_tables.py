@@ -119,6 +119,14 @@ CASES = {
         "threads,serial (s),openmp (s),mpi (s)\n1,53.223,54.56,53.04\n2,53.223,25.82,26.79\n4,53.223,12.81,\n",
         {"threads": "8"}, "threads", ("openmp (s)", "mpi (s)", "serial (s)"),
     ),
+    "a rate of one device makes that of all with an efficiency beside it": Case(
+        "gpus,images_per_sec_single_gpu,efficiency\n1,390,100%\n8,390,96%\n16,390,94%\n", {"gpus": "64"}, "gpus",
+        ("images per s",), {"images_per_sec_single_gpu": "constant"},
+    ),
+    "a size of the network in billions is not measured": Case(
+        "gpus,model size,TFLOP/s/GPU\n32,1.7B,137\n64,3.6B,138\n128,7.5B,142\n", {"gpus": "256"}, "gpus",
+        ("TFLOP/s/GPU",), {"model size": "setting"},
+    ),
     "a phase is less than the time of a sample": Case(
         "gpus,forward_ms,optimizer_ms,loader_ms,memory_GiB,ms per sample\n1,43.4,24.1,1.6,8.1,22.4\n"
         "2,53.9,10.6,2.8,5.5,11.3\n4,54.2,10.9,2.9,5.4,5.9\n",
