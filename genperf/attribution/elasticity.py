@@ -126,14 +126,6 @@ def _log_ratios(
         ]
 
 
-def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[str, float]:
-    """Return by what the predicted value, or a measured throughput, is multiplied when a factor doubles.
-
-    The largest change comes first. What follows from the workers (nodes, data-parallel ways) grows with them.
-    """
-    return {doubling.factor: doubling.ratio for doubling in doublings_at(result, result.query(at).columns)}
-
-
 def doublings_at(result: FitResult, columns: Mapping[str, AnyArray]) -> tuple[Doubling, ...]:
     """Return what doubling a factor does at the first of some complete configurations, the largest change first."""
     panel, changes = result.panel, each_doubled(result.panel, columns)

@@ -1,6 +1,6 @@
 """Efficiency and its band, the knee, the count beyond which more workers make it slower, and the crossovers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from genperf.attribution.terms import LEAST_WEIGHT, by_label
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.panel.panel import StepWork
-from genperf.prediction import Member, central_times, distance_beyond, forecasts
+from genperf.prediction import central_times, distance_beyond, forecasts
 from genperf.prediction.member import forecast_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import checked_values
@@ -239,31 +239,27 @@ def last_smallest(counts: Array, curves: Array) -> Array:
 def changes(result: FitResult, steps: Ladder, interval: float) -> Iterator[dict[str, Any]]:
     """Yield a row per change of the largest term of every label of some weight; without a change one with no count."""
     for entry in by_label(result.members):
-        if entry.weight >= LEAST_WEIGHT:
-            for row in _changes([result.members[k] for k in entry.places], steps, interval):
-                yield {"member": entry.label, "weight": entry.weight, **row}
-
-
-def _changes(members: Sequence[Member], steps: Ladder, interval: float) -> Iterator[dict[str, Any]]:
-    """Yield the changes of one label; nothing of a single term."""
-    best = members[0].expression.term_values(steps.columns, members[0].values)
-    names = list(best)
-    if len(names) < 2:
-        return
-    largest = np.stack(list(best.values())).argmax(axis=0)
-    turns = (np.flatnonzero(np.diff(largest)) + 1).tolist()
-    if not turns:
-        name = names[largest[0]]
-        yield {"before": name, "after": name, "count": np.nan, "lower": np.nan, "upper": np.nan, "reached": 0.0}
-        return
-    same_terms = [member for member in members if {t.name for t in member.expression.terms} == set(names)]
-    compared = {names[place] for place in largest.tolist()}
-    drawn = [member.expression.term_values(steps.columns, member.draw_values(), compared) for member in same_terms]
-    for j in turns:
-        before, after = names[largest[j - 1]], names[largest[j]]
-        leads = np.vstack([(best[after] - best[before])[None], *(values[after] - values[before] for values in drawn)])
-        counts = _overtakes(steps.counts, leads, j, steps.along.integer)
-        yield {"before": before, "after": after, **_ends(counts, shares(same_terms), ends_of(interval))}
+        members = [result.members[k] for k in entry.places]
+        best = members[0].expression.term_values(steps.columns, members[0].values)
+        names, label = list(best), {"member": entry.label, "weight": entry.weight}
+        # A single term is always the largest.
+        if entry.weight < LEAST_WEIGHT or len(names) < 2:
+            continue
+        largest = np.stack(list(best.values())).argmax(axis=0)
+        turns = (np.flatnonzero(np.diff(largest)) + 1).tolist()
+        if not turns:
+            name, nowhere = names[largest[0]], {"count": np.nan, "lower": np.nan, "upper": np.nan, "reached": 0.0}
+            yield {**label, "before": name, "after": name, **nowhere}
+            continue
+        same_terms = [member for member in members if {t.name for t in member.expression.terms} == set(names)]
+        compared = {names[place] for place in largest.tolist()}
+        drawn = [member.expression.term_values(steps.columns, member.draw_values(), compared) for member in same_terms]
+        for j in turns:
+            before, after = names[largest[j - 1]], names[largest[j]]
+            leads = [(best[after] - best[before])[None], *(values[after] - values[before] for values in drawn)]
+            counts = _overtakes(steps.counts, np.vstack(leads), j, steps.along.integer)
+            ends = _ends(counts, shares(same_terms), ends_of(interval))
+            yield {**label, "before": before, "after": after, **ends}
 
 
 def _overtakes(counts: Array, lead: Array, step: int, integer: bool) -> Array:

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 
 from genperf.attribution import written_lines
-from genperf.attribution.elasticity import doublings
+from genperf.attribution.elasticity import doublings_at
 from genperf.attribution.equation import level_exponents
 from genperf.errors import LISTED, GenperfError, counted
 from genperf.formula import parse
@@ -26,11 +26,11 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
     table = f"{result.schema.source}, {counted(result.schema.configurations, 'configuration')}"
     measured = f"{result.tested} ({result.held_out_of})" if result.held_out_of else UNTESTED
     lines = [f"{_model_text(result)}: {table}; {measured}"]
-    name, ratios = result.schema.target.reported, list(doublings(result).items())
+    name, changes = result.schema.target.reported, doublings_at(result, result.query().columns)
     lines += trust_lines(result)
-    lines += [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[:LISTED]]
-    if len(ratios) > LISTED:
-        lines.append(f"and {counted(len(ratios) - LISTED, 'factor')} more: genperf explain MODEL")
+    lines += [f"doubling {change.factor}: {name} x {change.ratio:.2f}" for change in changes[:LISTED]]
+    if len(changes) > LISTED:
+        lines.append(f"and {counted(len(changes) - LISTED, 'factor')} more: genperf explain MODEL")
     for name, fit in result.further.items():
         tested = fit.tested if fit.held_out_of else UNTESTED
         lines.append(f"{name}: {_model_text(fit)}; {counted(fit.schema.configurations, 'configuration')}; {tested}")

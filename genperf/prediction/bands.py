@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -104,17 +104,17 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
 
     Each draw's distribution is 31 equally likely points. Many rows are searched at once.
 
-    The logarithms of draws have shape (draws, rows), their weights (draws,) or (draws, rows), their standard deviations
-    (rows,) or (draws, rows); the quantiles at k levels between 0 and 1 have shape (k, rows).
+    The logarithms of draws have shape (draws, rows), their weights (draws,), their standard deviations (rows,) or
+    (draws, rows); the quantiles at k levels between 0 and 1 have shape (k, rows).
     """
-    shares, sd = weights / weights.sum(axis=0), np.atleast_2d(sd)
+    shares, sd = weights / weights.sum(), np.atleast_2d(sd)
     out, spread = np.empty((len(levels), logarithms.shape[1])), sd.any(axis=0)
     if not spread.all():
         sure = np.flatnonzero(~spread)
-        out[:, sure] = quantiles(logarithms[:, sure], _at_rows(shares, sure), levels)
+        out[:, sure] = quantiles(logarithms[:, sure], shares, levels)
     rows, block = np.flatnonzero(spread), max(BLOCK_DRAWS // len(shares), 1)
     for block_rows in (rows[start : start + block] for start in range(0, len(rows), block)):
-        mixture = _Mixture(logarithms[:, block_rows], _at_rows(shares, block_rows), sd[:, block_rows])
+        mixture = _Mixture(logarithms[:, block_rows], shares, sd[:, block_rows])
         out[:, block_rows] = [mixture.quantile(level) for level in levels.tolist()]
     return np.asarray(np.exp(out))
 
@@ -122,32 +122,21 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
 def quantiles(points: Array, shares: Array, levels: Array) -> Array:
     """Return quantiles of weighted points: with the points in order, read between the middles of their shares.
 
-    Of points of shape (draws, …) and shares of that shape or (draws,), they have the shape (levels, …).
+    Of points of shape (draws, …) and shares of shape (draws,), they have the shape (levels, …).
     """
     flat = points.reshape(len(points), -1)
     order = np.argsort(flat, axis=0, kind="stable")
-    ordered = np.take_along_axis(flat, order, axis=0)
-    in_order = shares[order] if shares.ndim == 1 else np.take_along_axis(shares.reshape(flat.shape), order, axis=0)
+    ordered, in_order = np.take_along_axis(flat, order, axis=0), shares[order]
     middles = np.cumsum(in_order, axis=0) - 0.5 * in_order
     columns = [np.interp(levels, of_column, points) for of_column, points in zip(middles.T, ordered.T, strict=True)]
     return np.stack(columns, axis=1).reshape(len(levels), *points.shape[1:])
 
 
-def _at_rows(shares: Array, rows: Index | np.integer[Any]) -> Array:
-    """Return the shares of the draws at some rows; those of shape (draws,) are the same at every row."""
-    return shares if shares.ndim == 1 else shares[:, rows]
-
-
-def _share_sum(shares: Array, values: Array) -> Array:
-    """Return Σ_d share_d·value_d of each row, shape (rows,)."""
-    return np.asarray(shares @ values if shares.ndim == 1 else np.einsum("dr,dr->r", shares, values))
-
-
 class _Mixture:
     """Rows of a mixture of normal distributions, each of which is 31 equally likely points.
 
-    The centres have shape (draws, rows); the shares of the draws, (draws,) or (draws, rows), add up to one, and some
-    draw of every row has a spread.
+    The centres have shape (draws, rows); the shares of the draws add up to one, and some draw of every row has a
+    spread.
     """
 
     def __init__(self, centres: Array, shares: Array, sd: Array) -> None:
@@ -156,13 +145,13 @@ class _Mixture:
         self.per_cell = NORMAL_CELLS / (2.0 * _REACH) / np.maximum(sd, 1e-6 * sd.max(axis=0))
         # The place of the value 0 among the cells.
         self.origin = 0.5 * NORMAL_CELLS + 1.0 - centres * self.per_cell
-        self.mean = _share_sum(shares, centres)
-        self.scale = np.sqrt(_share_sum(shares, np.square(centres - self.mean) + np.square(sd)))
+        self.mean = shares @ centres
+        self.scale = np.sqrt(shares @ (np.square(centres - self.mean) + np.square(sd)))
         self.thinned: _Mixture | None = None
         if len(centres) > MOST_UNTHINNED:
             centres, shares, sd = (of if len(of) == 1 else of[THINNED // 2 :: THINNED] for of in (centres, shares, sd))
-            if shares.any(axis=0).all() and sd.any(axis=0).all():
-                self.thinned = _Mixture(centres, shares / shares.sum(axis=0), sd)
+            if shares.any() and sd.any(axis=0).all():
+                self.thinned = _Mixture(centres, shares / shares.sum(), sd)
         self.near = min(max(NEAR_SHARE, NEAR_POINTS / (POINTS * self.centres.size)), LARGEST_NEAR_SHARE)
 
     def quantile(self, level: float) -> Array:
@@ -176,8 +165,7 @@ class _Mixture:
                     out[rows] = self._between(level, place[rows], factor * width[rows], rows)
         for row in np.flatnonzero(np.isnan(out)):
             points = self.centres[:, row] + self.sd[:, row] * _NORMAL[:, None]
-            shares = np.tile(_at_rows(self.shares, row), POINTS) / POINTS
-            out[row] = quantiles(points.ravel(), shares, np.array([level]))[0]
+            out[row] = quantiles(points.ravel(), np.tile(self.shares, POINTS) / POINTS, np.array([level]))[0]
         return out
 
     def _near(self, level: float) -> tuple[Array, Array, Array]:
@@ -185,7 +173,7 @@ class _Mixture:
 
         Returned are the value, how far around it the quantile lies, and the density there, each of shape (rows,).
         """
-        per_cell, origin, shares, rows = self.per_cell, self.origin, self.shares, np.arange(len(self.mean))
+        per_cell, origin, rows = self.per_cell, self.origin, np.arange(len(self.mean))
         z, odds = NormalDist().inv_cdf(level), np.sqrt((1.0 - level) / level)
         at, density = self.mean + z * self.scale, NormalDist().pdf(z) / self.scale
         # No quantile of a distribution lies farther from its mean (Cantelli's inequality).
@@ -200,7 +188,7 @@ class _Mixture:
         at_before, missing_before = at, np.full(len(at), np.nan)
         for _ in range(SEARCH_STEPS):
             below = _BELOW.take((at * per_cell + origin).astype(np.intp), mode="clip")
-            missing = level - _share_sum(shares, below) / POINTS
+            missing = level - self.shares @ below / POINTS
             slope = (missing_before - missing) / (at - at_before)
             density = np.where(np.isnan(slope), density, np.clip(slope, 0.125 * density, 8.0 * density))
             lower, upper = np.where(missing > 0.0, at, lower), np.where(missing > 0.0, upper, at)
@@ -215,7 +203,7 @@ class _Mixture:
                 break
             if far.size < len(rows):
                 # The search goes on in the rows that are not near yet.
-                per_cell, origin, rows, shares = per_cell[:, far], origin[:, far], rows[far], _at_rows(shares, far)
+                per_cell, origin, rows = per_cell[:, far], origin[:, far], rows[far]
                 of_rows = lower, upper, density, at, at_before, missing_before
                 lower, upper, density, at, at_before, missing_before = (array[far] for array in of_rows)
         return places, widths, densities
@@ -230,7 +218,6 @@ class _Mixture:
         """
         of_rows = (self.centres, np.broadcast_to(self.sd, self.centres.shape), self.per_cell, self.origin)
         centres, sd, per_cell, origin = of_rows if len(rows) == len(self.mean) else (of[:, rows] for of in of_rows)
-        of_draws = _at_rows(self.shares, rows)
         # How many points of each draw lie below these, and how many are among them; shape (draws, rows).
         left_cell = (place - width) * per_cell + origin
         below = _BELOW.take(left_cell.astype(np.intp), mode="clip")
@@ -247,10 +234,10 @@ class _Mixture:
         cells = np.arange(len(row)) + np.repeat(np.arange(len(rows)) * columns - np.cumsum(size) + size, size)
         points, shares = np.full((len(rows), columns), np.inf), np.zeros((len(rows), columns))
         points.ravel()[cells] = centres[draw, row] + sd[draw, row] * _NORMAL[number]
-        shares.ravel()[cells] = (of_draws[draw] if of_draws.ndim == 1 else of_draws[draw, row]) / POINTS
+        shares.ravel()[cells] = self.shares[draw] / POINTS
         order = np.argsort(points, axis=1, kind="stable")
         x, shares = np.take_along_axis(points, order, axis=1), np.take_along_axis(shares, order, axis=1)
-        m = np.cumsum(shares, axis=1) - 0.5 * shares + _share_sum(of_draws, below)[:, None] / POINTS
+        m = np.cumsum(shares, axis=1) - 0.5 * shares + (self.shares @ below)[:, None] / POINTS
         right = np.sum((m <= level) & (x < np.inf), axis=1)
         enclosed = np.flatnonzero((right > 0) & (right < size))
         left, right = right[enclosed] - 1, right[enclosed]

@@ -17,7 +17,7 @@ from worked_models import BATCH, GLOBAL, NODES, WORKERS, member, model
 import genperf as gp
 from genperf.asking import Question, ask
 from genperf.attribution import Knee, Scaling, scaling
-from genperf.attribution.elasticity import doublings, doublings_by_level
+from genperf.attribution.elasticity import doublings_at, doublings_by_level
 from genperf.table import Factor
 from genperf.words.growth import turn_sentence
 
@@ -189,7 +189,8 @@ def test_a_level_has_the_doubling_of_its_exponent(result: gp.FitResult, by_level
     assert workers.times.to_dict() == pytest.approx({net: 2.0**e for net, e in EXPONENTS.items()}, rel=0.02)
     assert ((workers.lower <= workers.times) & (workers.times <= workers.upper)).all()
     assert (workers.upper / workers.lower < 1.2).all()
-    assert doublings(result, {"net": "vgg"})["workers"] == pytest.approx(workers.times["vgg"])
+    (of_workers,) = (d for d in doublings_at(result, result.query({"net": "vgg"}).columns) if d.factor == "workers")
+    assert of_workers.ratio == pytest.approx(workers.times["vgg"])
 
 
 def test_every_level_is_doubled_at_one_configuration() -> None:
