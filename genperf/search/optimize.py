@@ -13,7 +13,7 @@ from genperf.attribution.answers import Line, PrintedAnswer
 from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
 from genperf.formula import names_in
-from genperf.panel.panel import StepWork, Target
+from genperf.panel.panel import Target
 from genperf.panel.quantities import REPORTED_BESIDE, paid_for
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import model_names
@@ -28,7 +28,6 @@ from genperf.search.problem import (
     Goal,
     Job,
     Search,
-    Vocabulary,
     best_first,
     capacity_constraints,
     front_of,
@@ -304,7 +303,6 @@ class _Task(Struct, frozen=True):
 class _Solved(Struct, frozen=True, eq=False):
     """The best configurations of one model."""
 
-    #: The search, with the problem as it was read.
     search: Search
     evaluation: Evaluation
     #: Shape (rows,). Positions of the best in the grid.
@@ -312,8 +310,6 @@ class _Solved(Struct, frozen=True, eq=False):
     #: `best`, `front`: as in `Optimum`, the group's values first, without `wins`.
     best: pd.DataFrame
     front: pd.DataFrame
-    #: What is least, or most.
-    minimize: str
     notes: tuple[Note, ...]
 
 
@@ -348,7 +344,7 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
         front = front.iloc[_along(_front_places(front, target.name))].reset_index(drop=True)
     per, excluded = _per(search.result, task.job), pd.concat([_excluded(s.search, s.evaluation) for s in solved])
     return Optimum(
-        minimize=solved[0].minimize,
+        minimize=search.aim,
         interval=task.interval,
         deadline=goal.deadline,
         configurations=sum(solution.search.space.size for solution in solved),
@@ -386,31 +382,27 @@ def _front_places(frame: pd.DataFrame, predicted: str) -> Index:
 
 def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     """Return the best configurations of one model; formulas may read its group's values."""
-    search, step, chosen = _search_of(result, task, group)
+    search = _search_of(result, task, group)
     evaluation = search.run()
     if not evaluation.positions.size:
         raise _no_answer(search, evaluation, 0, {})
     positions, best, not_looked_at = _best(search, evaluation, task.top)
     front, thinned = _front(search, evaluation, positions)
     notes = [
-        *_notes_of(search, evaluation, task, step, chosen),
+        *_notes_of(search, evaluation),
         ("not_all_looked_at", not_looked_at),
         ("front_thinned", thinned),
     ]
     printed_notes = tuple(Note(text, kind) for kind, text in notes if text)
     best, front = _with_group(best, group), _with_group(front, group)
-    return _Solved(search, evaluation, positions, best, front, _aim(search, task), printed_notes)
+    return _Solved(search, evaluation, positions, best, front, printed_notes)
 
 
-def _aim(search: Search, task: _Task) -> str:
-    """Return what is least, or most."""
-    return search.goal.maximize or task.minimize or search.result.schema.target.name
+def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
+    """Return the search of one model.
 
-
-def _search_of(result: FitResult, task: _Task, group: Group) -> tuple[Search, StepWork, bool]:
-    """Return the search of one model, the work of a step, and whether the aim is the most throughput by default.
-
-    It is where nothing else is asked and steps may differ in their work: the shortest step is not the best one then.
+    The aim is the most throughput where nothing else is asked and steps may differ in their work: the shortest step is
+    not the best one then.
     """
     columns = model_names(task.over, result.schema)
     axes = read_grid({columns[name]: values for name, values in task.over.items()})
@@ -438,31 +430,30 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> tuple[Search, St
     aim = schema.target.name if minimize is None else in_model_names(minimize, schema)
     by_work = bool(schema.target.throughput) or "throughput" in aim
     per_unit = not job.sized and by_work and work is not None
-    problem = read_problem(Vocabulary(result, space, step), constraints, aim, job, per_unit=per_unit)
-    return Search(result, space, problem, task.interval, goal), step, by_default
+    problem = read_problem(result, space, step, constraints, aim, job, per_unit=per_unit)
+    what = goal.maximize or task.minimize or schema.target.name
+    return Search(result, space, problem, task.interval, goal, task.job, step, what, by_default)
 
 
-def _notes_of(
-    search: Search, evaluation: Evaluation, task: _Task, step: StepWork, chosen: bool
-) -> list[tuple[str, str]]:
+def _notes_of(search: Search, evaluation: Evaluation) -> list[tuple[str, str]]:
     """Return the kinds and texts of notes on a search; a text is empty where it does not apply."""
-    target, space, goal, what = search.result.schema.target, search.space, search.goal, _aim(search, task)
-    per = _per(search.result, task.job)
+    target, space, goal, job = search.result.schema.target, search.space, search.goal, search.job
+    what, step, per = search.aim, search.step, _per(search.result, job)
     taken = f"not given, and taken at: {join_values(space.taken)}; --over varies them" if space.taken else ""
     unfit, uncertain = counted(evaluation.unfit, "configuration"), f"{evaluation.uncertain:,} of them uncertain"
     left_out = f"{unfit} left out: a run fits with a probability below {goal.fits:g}, or was measured as failed"
     by_work = bool(target.throughput) or "throughput" in what
     # Steps of different numbers of samples are compared.
     per_step = target.is_time and not target.throughput and goal.maximize is None and what in (target.name, "cost")
-    per_step = per_step and not task.job.sized and step.total is not None and bool(space.varied & names_in(step.total))
-    of_one = "" if task.job.sized or by_work else f"that of {with_article(search.result.panel.timed)}, "
+    per_step = per_step and not job.sized and step.total is not None and bool(space.varied & names_in(step.total))
+    of_one = "" if job.sized or by_work else f"that of {with_article(search.result.panel.timed)}, "
     different = f"the {what} is that of a step, and steps of different numbers of samples are compared"
     return [
         ("taken", taken),
-        ("most_throughput", "" if not chosen or target.throughput else _MOST_THROUGHPUT),
+        ("most_throughput", "" if not search.by_default or target.throughput else _MOST_THROUGHPUT),
         ("work_assumed", f"{step.assumption}; --work says otherwise" if step.assumption and by_work else ""),
         ("may_not_fit", f"{left_out}; {uncertain}" if evaluation.unfit else ""),
-        ("price", f"cost is {of_one}at {price_text(task.job.price_text, per)}" if task.job.price_text and per else ""),
+        ("price", f"cost is {of_one}at {price_text(job.price_text, per)}" if job.price_text and per else ""),
         ("per_step", f"{different}; for the {what} of N samples: --samples N" if per_step else ""),
         ("not_finite", f"{evaluation.not_finite:,} {_NOT_FINITE}" if evaluation.not_finite else ""),
     ]

@@ -11,6 +11,7 @@ from genperf.arrays import Array, Index, Mask
 from genperf.attribution.draws import curves_of, shares
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, Number, call, parse, parse_number, render, substitute
+from genperf.panel import Panel
 from genperf.panel.panel import StepWork
 from genperf.panel.quantities import ONE, QUANTITIES, Quantities, beside, paid_for, quantities_of, read_columns
 from genperf.prediction import Query, Schema, central_times, predicted_columns
@@ -141,47 +142,38 @@ def value(formula: Formula, columns: Columns) -> Array:
     return np.asarray(formula.evaluate({name: columns[name] for name in formula.names}), float)
 
 
-class Vocabulary(Struct, frozen=True):
-    """The names that formulas may read: what a configuration has, and what follows from its prediction."""
+def _number(text: str, space: Space, further: Sequence[str] = ()) -> Formula:
+    """Read a formula that is a number, over what a configuration has and what else it may read."""
+    return parse_number(text, [*space.names, *further], space.texts, logical=False)
 
-    result: FitResult
-    space: Space
-    #: The work of a step.
-    step: StepWork
 
-    @property
-    def predicted(self) -> tuple[str, ...]:
-        """The names of the values that come from a model: the predicted one, that on one worker, and the further."""
-        name = self.result.schema.target.name
-        return (name, f"{name}_1", *self.result.further)
-
-    @property
-    def quantities(self) -> list[str]:
-        """The quantities that follow from a prediction; a factor of such a name stays the factor."""
-        return [q for q in (*self.predicted, "machines", *QUANTITIES) if q not in self.space.names]
-
-    def number(self, text: str, quantities: bool = False) -> Formula:
-        """Read a formula that is a number; if `quantities`, it may also read what follows from a prediction."""
-        names = [*self.space.names, *(self.quantities if quantities else [])]
-        return parse_number(text, names, self.space.texts, logical=False)
-
-    def count(self, option: str, text: str) -> Node:
-        """Read a number of steps or machines."""
-        formula = self.number(text)
-        if not formula.names and not float(formula.evaluate({})) > 0.0:
-            raise GenperfError(f"{option} is {text.strip()}; a number above zero is needed", hint=f"{option} 1000")
-        return formula.node
+def _count(option: str, text: str, space: Space) -> Node:
+    """Read a number of steps or machines."""
+    formula = _number(text, space)
+    if not formula.names and not float(formula.evaluate({})) > 0.0:
+        raise GenperfError(f"{option} is {text.strip()}; a number above zero is needed", hint=f"{option} 1000")
+    return formula.node
 
 
 def read_problem(
-    words: Vocabulary, where: Sequence[str], minimize: str, job: Job, *, per_unit: bool = False
+    result: FitResult,
+    space: Space,
+    step: StepWork,
+    where: Sequence[str],
+    minimize: str,
+    job: Job,
+    *,
+    per_unit: bool = False,
 ) -> SearchProblem:
     """Read the conditions `where` and the formula to `minimize`, with quantities such as `cost` written out.
 
     Conditions that read no prediction are `simple`: they are checked before anything is predicted.
     """
-    (predicted, on_one_worker, *_), names = words.predicted, words.space.names
-    target, panel = words.result.schema.target, words.result.panel
+    target, panel, names = result.schema.target, result.panel, space.names
+    # The values that come from a model: the predicted one, that on one worker, and the further ones.
+    of_model = predicted, on_one_worker, *_ = (target.name, f"{target.name}_1", *result.further)
+    # What follows from them; a factor of such a name stays the factor.
+    following = [name for name in (*of_model, "machines", *QUANTITIES) if name not in names]
     for name in {predicted, on_one_worker} & {*names}:
         raise ModelError(f"'{name}' is what the model predicts, and a factor is named so", hint="rename the column")
     if not target.is_time and (job.sized or job.priced):
@@ -189,18 +181,18 @@ def read_problem(
             f"steps and prices are those of a time, and this model predicts {heading(target)}",
             hint="leave --steps and --price out",
         )
-    quantities = _quantities(words, job, per_unit)
+    quantities = _quantities(panel, space, step, job, per_unit)
     total = Formula("total", quantities.node("total")) if target.is_time else Formula(predicted, Name(predicted))
-    objective = total if minimize == predicted else words.number(minimize, quantities=True)
+    objective = total if minimize == predicted else _number(minimize, space, following)
     comparisons = []
     for text in where:
-        formula = parse(text, [*names, *words.quantities], words.space.texts)
+        formula = parse(text, [*names, *following], space.texts)
         if not formula.logical:
             hint = f"{text} <= 64"
             raise FormulaError("a constraint is a comparison", text=text, column=0, width=len(text), hint=hint)
         # Split at `and`, so that each part can be told apart when nothing satisfies all of them.
         comparisons += [Formula(render(node), node) for node in _split(formula.node)]
-    read = frozenset().union(*(f.names for f in (objective, *comparisons))) & set(words.quantities)
+    read = frozenset().union(*(f.names for f in (objective, *comparisons))) & set(following)
     if not target.is_time and read & {"total", "cost"}:
         raise ModelError(
             f"'{min(read & {'total', 'cost'})}' needs a model of a time, and this one predicts {heading(target)}",
@@ -215,11 +207,11 @@ def read_problem(
         raise ModelError(f"{on_one_worker} is the {predicted} on one worker, {what}")
 
     def written_out(formula: Formula) -> Formula:
-        names = [name for name in words.quantities if name in formula.names and quantities.has(name)]
+        names = [name for name in following if name in formula.names and quantities.has(name)]
         return Formula(formula.text, substitute(formula.node, {name: quantities.node(name) for name in names}))
 
     constraints = [written_out(comparison) for comparison in comparisons]
-    further = [c for c in constraints if c.names & {*words.predicted}]
+    further = [c for c in constraints if c.names & {*of_model}]
     throughput, cost = (
         Formula(name, quantities.node(name)) if target.is_time and quantities.has(name) else None
         for name in ("throughput", "cost")
@@ -236,15 +228,16 @@ def read_problem(
     )
 
 
-def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
+def _quantities(panel: Panel, space: Space, step: StepWork, job: Job, per_unit: bool) -> Quantities:
     """Return what follows from a prediction and the job; if `per_unit`, of one unit of work where it has no size."""
-    panel, work = words.result.panel, words.step.proportional
-    formulas = {"value": Name(words.predicted[0]), "work": work, "steps": ONE, "price": ONE}
+    work, target = step.proportional, panel.target
+    assert target is not None
+    formulas = {"value": Name(target.name), "work": work, "steps": ONE, "price": ONE}
     formulas |= {name: panel.node(name) for name in read_columns()}
     if job.steps is not None:
-        formulas["steps"] = words.count("--steps", job.steps)
+        formulas["steps"] = _count("--steps", job.steps, space)
     elif job.sized or per_unit:
-        if work is None or (words.step.known == "assumed" and job.sized):
+        if work is None or (step.known == "assumed" and job.sized):
             raise ModelError(
                 "the work of a step is not known: no throughput was measured, and no column is a batch",
                 hint="--work '32*workers'; or --steps FORMULA in place of --samples, for example "
@@ -259,9 +252,9 @@ def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
     if panel.counted_node is not None if job.per is None else panel.column(job.per) in columns:
         formulas["machines"] = paid_for(panel, job.per)[1]
     elif job.per is not None:
-        formulas["machines"] = words.count("--per", job.per)
+        formulas["machines"] = _count("--per", job.per, space)
     if job.priced:
-        formulas["price"] = words.number(str(job.price)).node
+        formulas["price"] = _number(str(job.price), space).node
     return Quantities({name: node for name, node in formulas.items() if node is not None})
 
 
@@ -396,6 +389,12 @@ class Search(Struct, frozen=True, eq=False):
     #: Nominal coverage.
     interval: float
     goal: Goal
+    job: Job
+    #: The work of a step.
+    step: StepWork
+    #: What is least, or most; and whether it is the most throughput because nothing else was asked.
+    aim: str
+    by_default: bool
 
     def run(self) -> Evaluation:
         """Evaluate the grid, block by block: first the constraints that read no prediction, then what they leave."""
