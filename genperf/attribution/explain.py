@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
 from msgspec.structs import asdict
 
-from genperf.arrays import Array, Integers
+from genperf.arrays import Array
 from genperf.attribution.answers import FORM, Comparison, Explanation
 from genperf.attribution.draws import curves_of, interval_about
 from genperf.attribution.elasticity import DOUBLING, SLOPE, Sobol, doublings_by_level, elasticity_table, sensitivity
@@ -171,36 +172,24 @@ def compare(
         raise GenperfError(text, hint="fit both to one quantity")
     queries = [model.query(at) for at, model in zip((a, b), models, strict=True)]
     at_a, at_b = (query.single("one configuration is compared with one other") for query in queries)
-    if other is None:
-        if at_a == at_b:
-            raise GenperfError("both configurations are the same", hint="--versus FACTOR=VALUE, with another value")
-        columns = {name: np.concatenate([query.columns[name] for query in queries]) for name in at_a}
-        split = term_contributions(models[0], columns)
-        sides = [(split, 0), (split, 1)]
-        drawn_parts, weights = [split.drawn[..., row] for row in (0, 1)], split.draw_shares
-        # With what no term has: the form's error, and the distance from the data.
-        curves = None if FORM in split.names else np.exp(curves_of(models[0], columns).paths)
-    else:
-        sides = [(term_contributions(model, query.columns), 0) for model, query in zip(models, queries, strict=True)]
-        drawn_parts = [split.drawn[_spread(split, seed), :, 0] for seed, (split, _) in enumerate(sides)]
-        weights = np.full(PAIRED_DRAWS, 1.0 / PAIRED_DRAWS)
-        curves = None
-    terms = list(dict.fromkeys(name for split, _ in sides for name in split.names))
-    amounts = [_aligned(split.amounts[:, row], split, terms) for split, row in sides]
-    values = [float(split.central[row]) for split, row in sides]
-    by_draw = [_aligned(side, split, terms) for side, (split, _) in zip(drawn_parts, sides, strict=True)]
-    changes, change, difference = by_draw[1] - by_draw[0], amounts[1] - amounts[0], values[1] - values[0]
-    totals = changes.sum(axis=1) if curves is None else curves[:, 1] - curves[:, 0]
-    drawn_changes = np.column_stack([changes, totals])
-    _, lower, upper = interval_about(np.append(change, difference), drawn_changes, weights, ends_of(interval))
+    if other is None and at_a == at_b:
+        raise GenperfError("both configurations are the same", hint="--versus FACTOR=VALUE, with another value")
+    sides, weights, totals = _under_one(models[0], queries) if other is None else _under_two(models, queries)
+    terms = list(dict.fromkeys(name for side in sides for name in side.split.names))
+    (amounts_a, drawn_a), (amounts_b, drawn_b) = (side.by_term(terms) for side in sides)
+    value_a, value_b = (float(side.split.central[side.row]) for side in sides)
+    change, drawn_change, difference = amounts_b - amounts_a, drawn_b - drawn_a, value_b - value_a
+    drawn = np.column_stack([drawn_change, drawn_change.sum(axis=1) if totals is None else totals])
+    # The last one is that of the whole.
+    _, lower, upper = interval_about(np.append(change, difference), drawn, weights, ends_of(interval))
     share = change / difference if difference else np.nan
-    columns_of_terms = {"a": amounts[0], "b": amounts[1], "change": change, "lower": lower[:-1], "upper": upper[:-1]}
-    table = pd.DataFrame({"term": terms, **columns_of_terms, "share": share})
+    columns = {"a": amounts_a, "b": amounts_b, "change": change, "lower": lower[:-1], "upper": upper[:-1]}
+    table = pd.DataFrame({"term": terms, **columns, "share": share})
     differing = [name for name in at_a if name in at_b and at_a[name] != at_b[name]]
     differences = [join_values({name: at[name] for name in differing}) for at in (at_a, at_b)]
     name_a, name_b = names or (differences[0] or "A", differences[1] or "B")
-    hidden = [_hidden(model, *side, query) for model, side, query in zip(models, sides, queries, strict=True)]
-    overlaps = [(name, *(side.get(name, 0.0) for side in hidden)) for name in {**hidden[0], **hidden[1]}]
+    hidden_a, hidden_b = (side.hidden() for side in sides)
+    overlaps = [(name, hidden_a.get(name, 0.0), hidden_b.get(name, 0.0)) for name in {**hidden_a, **hidden_b}]
     return Comparison(
         a=at_a,
         b=at_b,
@@ -208,14 +197,67 @@ def compare(
         name_b=name_b,
         terms=table.sort_values("change", key=lambda size: -size.abs(), kind="stable", ignore_index=True),
         hidden=pd.DataFrame(overlaps, columns=["overlap", "a", "b"]).assign(change=lambda rows: rows["b"] - rows["a"]),
-        value_a=values[0],
-        value_b=values[1],
+        value_a=value_a,
+        value_b=value_b,
         change=difference,
         lower=float(lower[-1]),
         upper=float(upper[-1]),
         sentence=_sentence(targets[0], (name_a, name_b), table, (difference, lower[-1], upper[-1]), interval),
         quantity=targets[0],
     )
+
+
+class _Side(Struct, frozen=True, eq=False):
+    """One of two configurations, under its model."""
+
+    model: FitResult
+    query: Query
+    #: The terms, with the row that is the configuration's.
+    split: TermParts
+    row: int
+    #: Shape (pairs, terms). The parts in the draws that are compared with those of the other side.
+    drawn: Array
+
+    def by_term(self, terms: list[str]) -> list[Array]:
+        """Return the parts, and those of every draw, of some terms; zero for those that the side lacks."""
+        places, out = [terms.index(name) for name in self.split.names], []
+        for values in (self.split.amounts[:, self.row], self.drawn):
+            out.append(np.zeros((*values.shape[:-1], len(terms))))
+            out[-1][..., places] = values
+        return out
+
+    def hidden(self) -> dict[str, float]:
+        """Return the amount, at most zero, that each overlap hides, all members by weight."""
+        amounts: dict[str, float] = {}
+        of_members = self.split.of_members[:, self.row]
+        for member, weight, value in zip(serving(self.model.members), self.split.weights, of_members, strict=True):
+            for overlap, hidden in _overlaps(member, self.query.columns):
+                share = weight * hidden / float(value)
+                amounts[overlap] = amounts.get(overlap, 0.0) + share * float(self.split.central[self.row])
+        return amounts
+
+
+def _under_one(model: FitResult, queries: Sequence[Query]) -> tuple[list[_Side], Array, Array | None]:
+    """Return two configurations of one model, the shares of the draws, and the change of all that a draw predicts.
+
+    The change holds what no term has: the form's error, and the distance from the data; None where a term has it.
+    """
+    columns = {name: np.concatenate([query.columns[name] for query in queries]) for name in queries[0].columns}
+    split = term_contributions(model, columns)
+    sides = [_Side(model, query, split, row, split.drawn[..., row]) for row, query in enumerate(queries)]
+    totals = None if FORM in split.names else np.diff(np.exp(curves_of(model, columns).paths), axis=1)[:, 0]
+    return sides, split.draw_shares, totals
+
+
+def _under_two(models: Sequence[FitResult], queries: Sequence[Query]) -> tuple[list[_Side], Array, None]:
+    """Return one configuration of each of two models, whose draws are paired by their shares, in a fixed order."""
+    sides = []
+    places = (np.arange(PAIRED_DRAWS) + 0.5) / PAIRED_DRAWS
+    for seed, (model, query) in enumerate(zip(models, queries, strict=True)):
+        split = term_contributions(model, query.columns)
+        chosen = np.minimum(np.searchsorted(np.cumsum(split.draw_shares), places), len(split.draw_shares) - 1)
+        sides.append(_Side(model, query, split, 0, split.drawn[np.random.default_rng(seed).permutation(chosen), :, 0]))
+    return sides, np.full(PAIRED_DRAWS, 1.0 / PAIRED_DRAWS), None
 
 
 def _sentence(
@@ -240,30 +282,6 @@ def _sentence(
         beside = np.flatnonzero((terms["term"] == row).to_numpy() & (same_way > same_way[main]))
         text += "".join(f", and {what} {with_unit(f'{changes[i]:+.3g}', target.unit)}" for i in beside)
     return text
-
-
-def _aligned(values: Array, split: TermParts, terms: list[str]) -> Array:
-    """Return values by term, zero for terms that a split lacks."""
-    out = np.zeros((*values.shape[:-1], len(terms)))
-    out[..., [terms.index(name) for name in split.names]] = values
-    return out
-
-
-def _spread(split: TermParts, seed: int) -> Integers:
-    """Return draws by their shares, in an order that is independent of that of another model's."""
-    places = (np.arange(PAIRED_DRAWS) + 0.5) / PAIRED_DRAWS
-    chosen = np.searchsorted(np.cumsum(split.draw_shares), places)
-    return np.random.default_rng(seed).permutation(np.minimum(chosen, len(split.draw_shares) - 1))
-
-
-def _hidden(result: FitResult, split: TermParts, row: int, query: Query) -> dict[str, float]:
-    """Return the amount, at most zero, that each overlap hides, all members by weight."""
-    amounts: dict[str, float] = {}
-    for member, weight, value in zip(serving(result.members), split.weights, split.of_members[:, row], strict=True):
-        for overlap, hidden in _overlaps(member, query.columns):
-            share = weight * hidden / float(value)
-            amounts[overlap] = amounts.get(overlap, 0.0) + share * float(split.central[row])
-    return amounts
 
 
 def _overlaps(member: Member, columns: Mapping[str, Any]) -> Iterator[tuple[str, float]]:

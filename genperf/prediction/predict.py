@@ -305,22 +305,10 @@ def predicted_columns(
     new = new_levels(schema, columns)
     ways = stand_ins(schema, columns, new if stack_of(model.members) is None else {})
     # 2. What all draws predict, and the bands of their mixture.
-    batches = []
-    for start in range(0, len(ways.rows), ROWS):
-        doing("predicting configurations", start, len(ways.rows))
-        block = {name: values[start : start + ROWS] for name, values in ways.columns.items()}
-        batches.append(central_and_band(model, block, interval, band, forecast))
-    value, lower, upper, width = np.hstack(batches)
-    usable = np.isfinite(value) & (value > 0.0)
-    if not usable.all():
-        row = int(np.argmin(usable))
-        at = ", ".join(f"{name}={cells[row]}" for name, cells in ways.columns.items())
-        what = f"the model has no finite {target.name} above zero at {at}"
-        raise GenperfError(what, hint="predict nearer to the data")
+    value, lower, upper, width = central_and_band(model, ways.columns, interval, band, forecast)
     # 3. Whether such a run fits.
     fits = np.ones(len(value)) if model.feasibility is None else model.feasibility.probability(ways.columns)
-    answers = (value, np.minimum(lower, value), np.maximum(upper, value), fits, width)
-    *numbers, log_width = combined(ways, answers, interval)
+    *numbers, log_width = combined(ways, (value, lower, upper, fits, width), interval)
     # 4. How far it can be trusted.
     measured = {f.name: np.where(new[f.name], f.levels[0], columns[f.name]) for f in schema.factors if f.name in new}
     grades, marks = verdicts(model.basis, {**columns, **measured}, log_width)
@@ -335,34 +323,43 @@ def predicted_columns(
         # The longest time is the smallest throughput.
         out |= {name: work / out[end] for name, end in zip(THROUGHPUT, (target.name, "upper", "lower"), strict=True)}
     # 6. Further quantities; NaN where a level is unknown to them and was measured of the model itself.
-    out |= {name: np.full(query.rows, np.nan) for name in model.further_names}
     for name, further_model in model.further.items():
         has_levels = known_rows(further_model, query.columns, query.rows, new_levels=schema)
+        ends = {further_model.schema.target.name: name, "lower": f"{name}_lower", "upper": f"{name}_upper"}
+        out |= {column: np.full(query.rows, np.nan) for column in ends.values()}
         if has_levels.any():
             block = predicted_columns(further_model, query.take(has_levels), interval, band)
-            for end, column in zip(ENDS, (further_model.schema.target.name, "lower", "upper"), strict=True):
-                out[f"{name}{end}"][has_levels] = block[column]
+            for end, column in ends.items():
+                out[column][has_levels] = block[end]
     return out
 
 
 def central_and_band(
-    model: PredictedFrom,
-    columns: Columns,
-    interval: float,
-    band: Band = "prediction",
-    forecast: MixtureForecast | None = None,
+    model: PredictedFrom, columns: Columns, interval: float, band: Band, forecast: MixtureForecast | None = None
 ) -> tuple[Array, Array, Array, Array]:
-    """Return the central value, the ends of a band, and ln(upper/lower) of the 90 % prediction interval.
+    """Return the central value, the ends of a band that holds it, and ln(upper/lower) of the 90 % prediction interval.
 
     Each is of shape (rows,). The draws are evaluated once for all of them, unless their forecast is known.
     """
-    if forecast is None:
-        forecast = forecast_of(model.members, model.spread, columns, distance_beyond(model.schema, columns))
-    lower, upper = forecast.band(interval, band, model.floor)
-    same = (interval, band) == (0.9, "prediction")
-    low90, high90 = (lower, upper) if same else forecast.band(0.9, "prediction", model.floor)
-    with np.errstate(all="ignore"):
-        return forecast.central(), lower, upper, np.log(high90 / low90)
+    rows, blocks = len(next(iter(columns.values()))), []
+    for start in range(0, rows, ROWS):
+        doing("predicting configurations", start, rows)
+        if forecast is None or start:
+            block = {name: values[start : start + ROWS] for name, values in columns.items()}
+            forecast = forecast_of(model.members, model.spread, block, distance_beyond(model.schema, block))
+        lower, upper = ends = forecast.band(interval, band, model.floor)
+        if (interval, band) != (0.9, "prediction"):
+            ends = forecast.band(0.9, "prediction", model.floor)
+        with np.errstate(all="ignore"):
+            blocks.append((forecast.central(), lower, upper, np.log(ends[1] / ends[0])))
+    value, lower, upper, log_width = np.hstack(blocks)
+    usable = np.isfinite(value) & (value > 0.0)
+    if not usable.all():
+        row = int(np.argmin(usable))
+        at = ", ".join(f"{name}={cells[row]}" for name, cells in columns.items())
+        what = f"the model has no finite {model.schema.target.name} above zero at {at}"
+        raise GenperfError(what, hint="predict nearer to the data")
+    return value, np.minimum(lower, value), np.maximum(upper, value), log_width
 
 
 def distinct_rows(query: Query) -> tuple[Index, Index]:

@@ -280,56 +280,23 @@ class _Grades(Struct):
 def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers, list[Mark]]:
     """Return the grade of each row (0 ok, 1 caution, 2 extrapolating blind) and the marks with its reasons.
 
-    Each paragraph raises the grades of some rows by one criterion; a row keeps the worst. `log_width` is
-    ln(upper/lower) of its interval.
+    One criterion after the other raises the grades of some rows; a row keeps the worst. `log_width` is ln(upper/lower)
+    of its interval.
     """
-    schema, several, rows = basis.schema, basis.several_forms, len(log_width)
+    schema, several, grades = basis.schema, basis.several_forms, _Grades(np.zeros(len(log_width), int))
     together = {*basis.followers, *basis.settled}
     far = doublings(basis.reach, columns)
-    total = doublings_in_all(far, together, rows)
-    outside = doublings_in_all(doublings(schema.factors, columns), together, rows) > 0
-    short, corner = apart(schema.factors, basis.corners, columns, rows)
-    nearest = nearest_runs(schema, basis.places, columns, np.flatnonzero(short > RULES.near))
+    total = doublings_in_all(far, together, len(log_width))
+    outside = doublings_in_all(doublings(schema.factors, columns), together, len(log_width)) > 0
     terms = {name: np.asarray(evaluate(node, columns), float) > 0.0 for name, node in basis.unmeasured.items()}
-    grades = _Grades(np.zeros(rows, int))
+    # By what no run shows of the question, and by the cores of the one machine.
     for text in basis.unheeded:
-        grades.mark(np.ones(rows, bool), 2, "unheeded", text=text)
-    scales = [f for f in basis.reach if f.numeric and f.distinct != 1 and f.name not in together]
+        grades.mark(np.ones(len(log_width), bool), 2, "unheeded", text=text)
     if CORES in terms:
         grades.mark(terms.pop(CORES), 1, "one_machine")
-    # By the range of each factor.
-    level = np.where(total > RULES.blind, 2, 0 if several and not basis.borrowed else 1)
-    known_range: tuple[str, dict[str, Any]] = ("known_borrowed" if basis.borrowed else "known", {})
-    for factor in (f for f in basis.reach if f.numeric):
-        name, away = factor.name, far[factor.name]
-        if factor.distinct == 1:
-            grades.mark(away > 0, 2, "one_value", name=name, value=factor.lower)
-        if factor.distinct == 1 or name in basis.followers:
-            continue
-        # Those that grow with the workers go as far as these do: only what exceeds that is news.
-        exceeds = away > (far[basis.settled[name]] + RULES.rounding if name in basis.settled else 0)
-        ends = {"known": known_range, "lower": factor.lower, "upper": factor.upper}
-        grades.mark(exceeds, level, "outside", name=name, value=columns[name], far=away, **ends)
-        few = (away > 0) & (factor.distinct < RULES.fewest_scales)
-        grades.mark(few, 2, "few", name=name, count=factor.distinct)
-    # By the range of all factors together.
-    along = np.sum([far[f.name] > 0 for f in scales], axis=0) if scales else np.zeros(rows)
-    near = 0 if basis.series and not basis.borrowed else 1
-    level = np.where(total > RULES.blind, 2, near * (total > RULES.near))
-    grades.mark((total > RULES.near) & (along > 1), level, "in_all", far=total)
-    grades.grade = np.maximum(grades.grade, level)
-    # By the combination of values that lies farthest from every run.
-    names = [f.name for f in schema.factors]
-    pairs, runs = np.full((2, rows), "", dtype=object)
-    for row, run in zip(np.flatnonzero(short > RULES.near).tolist(), nearest, strict=True):
-        pair, values = basis.corners[int(corner[row])].places, schema.medians[run].values
-        point = [columns[name][row] for name in names]
-        fixed = [i for i in basis.places if i not in pair and values[i] != point[i]]
-        named = [*pair, *fixed][: COMBINATIONS.named]
-        pairs[row] = " and ".join(join_values({names[i]: point[i]}) for i in pair)
-        runs[row] = join_values({names[i]: values[i] for i in named})
-    grades.mark(short > RULES.near, 1, "apart", pair=pairs, nearest=runs)
-    grades.grade[short > RULES.blind] = 2
+    scales = [f for f in basis.reach if f.numeric and f.distinct != 1 and f.name not in together]
+    _by_range(grades, basis, columns, far, total, [f.name for f in scales])
+    short = _by_combination(grades, basis, columns)
     # By terms that were zero wherever something was measured.
     for name, appears in terms.items():
         if name == STEP:
@@ -337,7 +304,7 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
         else:
             grades.mark(appears & (grades.grade < 2), 2, "unmeasured", term=name)
     # By the largest measured scale; of several forms the interval contains their errors already.
-    extrinsic = {f.name: f for f in scales if f.role == "extrinsic"}
+    extrinsic = {f.name for f in scales if f.role == "extrinsic"}
     for look_back in basis.evidence:
         error, last_point = look_back.error, look_back.last_point
         beyond = (far[look_back.factor] if look_back.factor in extrinsic else total) > 0
@@ -357,11 +324,51 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
     very_wide = np.where(beyond, RULES.very_wide_beyond, RULES.very_wide)
     grades.mark((log_width > wide) & (log_width <= very_wide), 1, "wide")
     grades.mark(log_width > very_wide, 2, "very_wide")
-    if basis.unidentified:
-        unidentified = basis.unidentified
+    if unidentified := basis.unidentified:
         names_text = ", ".join(unidentified[:4]) + (", …" if len(unidentified) > 4 else "")
         grades.mark(total > RULES.near, 1, "undetermined_effect" if several else "undetermined", names=names_text)
     return grades.grade, grades.marks
+
+
+def _by_range(
+    grades: _Grades, basis: Basis, columns: Columns, far: Mapping[str, Array], total: Array, scales: Collection[str]
+) -> None:
+    """Judge by the range of each factor, and by how far a row lies outside the ranges of all `scales` together."""
+    blind, borrowed = total > RULES.blind, bool(basis.borrowed)
+    level = np.where(blind, 2, 0 if basis.several_forms and not borrowed else 1)
+    known_range: tuple[str, dict[str, Any]] = ("known_borrowed" if borrowed else "known", {})
+    for factor in (f for f in basis.reach if f.numeric):
+        name, away = factor.name, far[factor.name]
+        if factor.distinct == 1:
+            grades.mark(away > 0, 2, "one_value", name=name, value=factor.lower)
+        elif name not in basis.followers:
+            # Those that grow with the workers go as far as these do: only what exceeds that is news.
+            exceeds = away > (far[basis.settled[name]] + RULES.rounding if name in basis.settled else 0)
+            ends = {"known": known_range, "lower": factor.lower, "upper": factor.upper}
+            grades.mark(exceeds, level, "outside", name=name, value=columns[name], far=away, **ends)
+            few = (away > 0) & (factor.distinct < RULES.fewest_scales)
+            grades.mark(few, 2, "few", name=name, count=factor.distinct)
+    along = sum((far[name] > 0 for name in scales), np.zeros(len(total)))
+    level = np.where(blind, 2, (total > RULES.near) & (borrowed or not basis.series))
+    grades.mark((total > RULES.near) & (along > 1), level, "in_all", far=total)
+    grades.grade = np.maximum(grades.grade, level)
+
+
+def _by_combination(grades: _Grades, basis: Basis, columns: Columns) -> Array:
+    """Judge by the combination of values that lies farthest from every run, and return how far, shape (rows,)."""
+    schema, rows = basis.schema, len(grades.grade)
+    short, corner = apart(schema.factors, basis.corners, columns, rows)
+    untested = np.flatnonzero(short > RULES.near)
+    names, (pairs, runs) = [f.name for f in schema.factors], np.full((2, rows), "", dtype=object)
+    for row, run in zip(untested.tolist(), nearest_runs(schema, basis.places, columns, untested), strict=True):
+        pair, values = basis.corners[int(corner[row])].places, schema.medians[run].values
+        point = [columns[name][row] for name in names]
+        fixed = [i for i in basis.places if i not in pair and values[i] != point[i]]
+        pairs[row] = " and ".join(join_values({names[i]: point[i]}) for i in pair)
+        runs[row] = join_values({names[i]: values[i] for i in [*pair, *fixed][: COMBINATIONS.named]})
+    grades.mark(short > RULES.near, 1, "apart", pair=pairs, nearest=runs)
+    grades.grade[short > RULES.blind] = 2
+    return short
 
 
 # --- distances from the runs ------------------------------------------------------------------------------------------

@@ -182,7 +182,7 @@ def compare(
     models, levels = models_of(fitted, at)
     groups = fitted.group if isinstance(fitted, GroupedResult) else ()
     column = CHANGE if changes else _over(answering(models[0][1], levels), factor, levels, groups)
-    question = _Question(column, work, interval, Training(tokens), price)
+    question = _Question(column, work, interval, Training(tokens), price, maximize, bool(changes))
     attempts = [
         (group, attempted(_outcome, model, group, levels, changes_of_model, question, seed + place))
         for place, (group, model, changes_of_model) in enumerate(_changed(fitted, models, changes))
@@ -191,43 +191,21 @@ def compare(
     refused = {join_values(group): error for group, error in attempts if isinstance(error, GenperfError)}
     if refused and (changes or sum(len(outcome.table) for outcome in outcomes) < 2):
         raise next(iter(refused.values()))
-    first_model = outcomes[0].result
-    table = pd.concat([outcome.table for outcome in outcomes], ignore_index=True)
+    table, draws = _together(outcomes, question)
     if len(table) < 2:
         raise GenperfError("there is one alternative, and nothing to compare it with", hint="fewer --at of groups")
-    quantity, draws = first_model.schema.target, np.hstack([outcome.drawn for outcome in outcomes])
-    samples = None if maximize else _joined([outcome.samples for outcome in outcomes])
-    cost = _joined([outcome.cost(price) for outcome in outcomes]) if changes or price is not None else None
-    if cost is not None:
-        cheapest = winners(draws + np.log(cost)).mean(axis=0)
-        table = table.assign(cost=table[quantity.name] * cost, cheapest=cheapest)
-    by_work = samples is not None and bool(quantity.throughput or np.ptp(np.log(samples)) > SAME_WORK)
-    if samples is not None and by_work:
-        draws = draws - np.log(samples)
-        ends = (quantity.name, "upper", "lower")
-        table = table.assign(**{name: samples / table[end] for name, end in zip(THROUGHPUT, ends, strict=True)})
-    elif maximize:
-        draws = -draws
     # Where groups alone are changed, they tell the alternatives apart.
     shown_factor = [column] if column and (not groups or len({*table[column]}) > 1) else []
-    names = tuple(dict.fromkeys([*groups, *shown_factor]))
-    ranked, order = _ranked(table.assign(best=winners(draws).mean(axis=0)), names, quantity, maximize)
-    low, high = np.quantile(draws[:, order[1]] - draws[:, order[0]], ends_of(interval))
-    sentence = _sentence(ranked, names, quantity, (float(low), float(high)), interval)
-    in_samples = all(outcome.step.total is not None for outcome in outcomes)
-    amount = f"a million {first_model.schema.target.samples if in_samples else 'steps of one'}"
-    what_costs = with_article(first_model.schema.panel.timed) if samples is None else amount
-    if cost is not None:
-        paid = paid_for(first_model.panel, None, price)[0]
-        unit = f"{singular(paid)}-hours" if price is None else price.currency
-        sentence += _cheapest_sentence(ranked, names, unit, what_costs)
-        sentence += "" if price is None else f" The price is {price_text(price.text, paid)}."
+    names, schema = tuple(dict.fromkeys([*groups, *shown_factor])), outcomes[0].result.schema
+    ranked, order = _ranked(table, names, schema.target, maximize)
+    low, high = np.quantile(draws[:, order[1]] - draws[:, order[0]], ends_of(interval)).tolist()
+    sentence = _sentence(ranked, names, schema.target, (low, high), interval)
+    sentence += _cost_sentence(outcomes, ranked, names, question) if "cost" in ranked else ""
     failures = fitted.failures if isinstance(fitted, GroupedResult) else {}
-    notes = _notes(outcomes, ranked, groups, by_work)
+    notes = _notes(outcomes, ranked, groups)
     notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in failures.items()]
     notes += [f"{group} is not compared: {error.message}" for group, error in refused.items()]
-    of_steps = first_model.schema.of_steps
-    return Ranking(dict(at), names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes), of_steps)
+    return Ranking(dict(at), names, ranked, sentence, low > 0.0, schema.target, tuple(notes), schema.of_steps)
 
 
 class _Question(Struct, frozen=True):
@@ -238,6 +216,8 @@ class _Question(Struct, frozen=True):
     interval: float
     training: Training
     price: Paid | None
+    maximize: bool
+    of_changes: bool
 
 
 class _Outcome(Struct, frozen=True, eq=False):
@@ -269,6 +249,29 @@ class _Outcome(Struct, frozen=True, eq=False):
         return np.broadcast_to(values, len(self.table))
 
 
+def _together(outcomes: Sequence[_Outcome], question: _Question) -> tuple[pd.DataFrame, Array]:
+    """Return the alternatives of all models, and in joint draws ln of what is least for the best, (draws, rows).
+
+    That is the value, over the work of a step where steps differ in it or a throughput was measured: then the table has
+    the throughputs.
+    """
+    quantity, draws = outcomes[0].result.schema.target, np.hstack([outcome.drawn for outcome in outcomes])
+    table = pd.concat([outcome.table for outcome in outcomes], ignore_index=True)
+    if question.of_changes or question.price is not None:
+        cost = _joined([outcome.cost(question.price) for outcome in outcomes])
+        if cost is not None:
+            cheapest = winners(draws + np.log(cost)).mean(axis=0)
+            table = table.assign(cost=table[quantity.name] * cost, cheapest=cheapest)
+    samples = _joined([outcome.samples for outcome in outcomes])
+    if question.maximize:
+        draws = -draws
+    elif samples is not None and (quantity.throughput or np.ptp(np.log(samples)) > SAME_WORK):
+        draws = draws - np.log(samples)
+        ends = zip(THROUGHPUT, (quantity.name, "upper", "lower"), strict=True)
+        table = table.assign(**{name: samples / table[end] for name, end in ends})
+    return table.assign(best=winners(draws).mean(axis=0)), draws
+
+
 def _ranked(
     table: pd.DataFrame, names: tuple[str, ...], quantity: Target, maximize: bool
 ) -> tuple[pd.DataFrame, Index]:
@@ -283,10 +286,10 @@ def _ranked(
     return ranked.iloc[order].reset_index(drop=True), order
 
 
-def _notes(outcomes: Sequence[_Outcome], ranked: pd.DataFrame, groups: tuple[str, ...], by_work: bool) -> list[str]:
+def _notes(outcomes: Sequence[_Outcome], ranked: pd.DataFrame, groups: tuple[str, ...]) -> list[str]:
     """Return which alternatives may fail, and what is supposed of their work."""
     notes = [note for outcome in outcomes for note in outcome.notes]
-    if by_work:
+    if THROUGHPUT[0] in ranked:
         assumed = [outcome.step.assumption for outcome in outcomes]
         return notes + list(dict.fromkeys(f"{text}; --work says otherwise" for text in assumed if text))
     # Groups may be those of a batch.
@@ -422,15 +425,25 @@ def _called(values: Sequence[object]) -> str:
     return UNCHANGED if text == NOTHING else text
 
 
-def _cheapest_sentence(ranked: pd.DataFrame, names: tuple[str, ...], unit: str, work: str) -> str:
-    """Return which alternative does the work for the least cost, in a unit."""
+def _cost_sentence(
+    outcomes: Sequence[_Outcome], ranked: pd.DataFrame, names: tuple[str, ...], question: _Question
+) -> str:
+    """Return which alternative does the work for the least cost, and the price."""
+    first, price = outcomes[0].result, question.price
+    paid = paid_for(first.panel, None, price)[0]
+    unit = f"{singular(paid)}-hours" if price is None else price.currency
+    work = with_article(first.schema.panel.timed)
+    if not question.maximize and all(outcome.samples is not None for outcome in outcomes):
+        in_samples = all(outcome.step.total is not None for outcome in outcomes)
+        work = f"a million {first.schema.target.samples if in_samples else 'steps of one'}"
     least = ranked.iloc[int(ranked["cost"].argmin())]
     text = _called(least[[*names]].tolist())
     sentence = f" The work costs least with {text}: {with_unit(three_digits(least['cost']), unit)} for {work}"
     as_it_is = ranked["cost"][ranked[CHANGE] == NOTHING] if CHANGE in ranked else pd.Series(dtype=float)
     if len(as_it_is) == 1 and text != UNCHANGED:
         sentence += f", in place of {three_digits(as_it_is.iloc[0])}"
-    return f"{sentence} (the cheapest with a probability of {100 * least['cheapest']:.0f} %)."
+    sentence += f" (the cheapest with a probability of {100 * least['cheapest']:.0f} %)."
+    return sentence if price is None else f"{sentence} The price is {price_text(price.text, paid)}."
 
 
 #: The terms of a series that arise between nodes.
