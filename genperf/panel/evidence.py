@@ -30,6 +30,7 @@ from genperf.vocabulary.names import (
     WAYS,
     canonical_of,
     column_of,
+    is_relative,
     level_with,
     meant_by,
     plain_name,
@@ -311,6 +312,7 @@ def _explained(target: Array, others: Mapping[str, Array], series: Index, least:
 _RESULT = re.compile(rf"(^|.*_){any_of('columns.result', 'columns.relative', 'columns.efficiency')}(_.*)?")
 _SPREAD = re.compile(rf"(^|.*[_.]){any_of('columns.spread')}(_.*)?")
 _PREDICTED = (*words_of("columns.predicted"), *words_of("columns.expected"), "lower", "upper")
+_IDEAL = frozenset(words_of("columns.ideal"))
 _COLLECTIVE = re.compile(any_of("columns.collective"))
 #: A day, perhaps with its time: `2024-01-31 10:00`, `31.1.2024`.
 _DATE = re.compile(r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{4})(?!\d)")
@@ -370,7 +372,8 @@ def role_by_words(name: str, names: Collection[str] = ()) -> tuple[Literal["spre
         is_of_one = stem in map(plain_name, names) or not variants.isdisjoint((*_RANKED, "err", "error"))
         if not (stem and variants) or header_of(stem).kind == "" or is_of_one:
             return "spread", "its header is that of a deviation"
-    if flat in _PREDICTED:
+    is_ideal = not _IDEAL.isdisjoint(words_in(name)) and (is_relative(name) or header_of(name).kind == "rate")
+    if flat in _PREDICTED or is_ideal:
         return "spread", "its header is that of an earlier prediction"
     if flat.startswith("_") or _NUMBER_OF_A_RUN.fullmatch(flat):
         return "label", "it numbers the runs"

@@ -63,6 +63,7 @@ _BETTER = re.compile(
     r"\s*(?:[(\[]?(?:lower|higher|less|more|smaller|larger)\W+(?:is\W+)?better[)\]]?|[(\[]?[↓↑][)\]]?)\s*$", re.I
 )
 _OF_A_CLOCK = re.compile(r"(d+-)?h{1,2}:mm:ss")
+_TO_AN_END = re.compile(r"\b(?:time|minutes|hours|days) to (?:train|accuracy|solution|convergence|target|loss)|\bttt\b")
 #: One device or node, whose throughput this is: `1 GPU img/s`, `images_per_sec_single_gpu`.
 OF_A_SINGLE = re.compile(
     rf"(?<![^\W_])(?:1[\s_\-]?|{any_of('headers.one')})(?:{'|'.join(sorted(DEVICE_WORDS | NODE_WORDS))})(?![^\W_])",
@@ -143,8 +144,8 @@ def header_of(column: str) -> Header:
     ('ms', 'time')
     >>> header_of("Latency in minutes (lower is better)").unit, header_of("x/device/samples_per_sec").shared
     ('min', True)
-    >>> header_of("usd_per_gpu_hour").unit, header_of("tokens/GPU-second").shared
-    ('h', True)
+    >>> header_of("usd_per_gpu_hour").unit, header_of("tokens/GPU-second").shared, header_of("hours_to_train").of
+    ('h', True, 'job')
     """
     text = _without_section(column)
     if (multiple := _MULTIPLE_BEHIND.fullmatch(text)) and (
@@ -341,8 +342,9 @@ def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     if denominators:
         named_unit = ends or next((TIME_WORDS[word] for word in numerator if word in TIME_WORDS), None)
         return Header("time", named_unit or "s", of=of) if named_unit or set(numerator) & _TIMES else None
-    if ends is None and len(words) == 1 and words[0] in words_of("headers.time_alone"):
-        ends = TIME_WORDS[words[0]]
+    if ends is None and (words[0] in words_of("headers.time_alone") if len(words) == 1 else words[1] == "to"):
+        # `hours_to_train`
+        ends = TIME_WORDS.get(words[0])
     # A header names what stands before a preposition, and not what it is with, without or for.
     behind = {*words_of("headers.preposition"), *words_of("headers.spent")}
     words = words[: next((place for place, word in enumerate(words) if place and word in behind), len(words))]
@@ -360,7 +362,9 @@ def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
 def _of(words: list[str]) -> Literal["step", "job", ""]:
     """Return what a time is of, by the words of its header."""
     text = " ".join(words)
-    if JOB_WORDS & {*words} or re.search(r"\btime to (train|accuracy|solution|convergence|target|loss)|\bttt\b", text):
+    if JOB_WORDS & {*words} or re.search(
+        r"\b(time|minutes|hours|days) to (train|accuracy|solution|convergence|target|loss)|\bttt\b", text
+    ):
         return "job"
     return "step" if STEP_WORDS & {*words} else ""
 

@@ -38,6 +38,10 @@ CASES = {
         "procs,wall,speedup,eff\n1,80.31,1.00,100%\n2,41.86,1.92,96%\n4,22.67,3.54,89%\n8,13.12,6.12,77%\n",
         {"procs": "16"}, "procs", ("wall",), {"speedup": "ratio", "eff": "ratio"},
     ),
+    "an ideal speedup was not measured": Case(
+        "GPUs,Speedup (ideal),Speedup (measured)\n1,1,1\n2,2,1.93\n4,4,3.7\n8,8,7.0\n", {"GPUs": "64"}, "GPUs",
+        ("Speedup (measured)",), {"Speedup (ideal)": "spread"},
+    ),
     "a speedup without its name": Case(
         "cores,seconds,vs one\n1,80.31,1.00\n2,41.86,1.92\n4,22.67,3.54\n8,13.12,6.12\n16,8.91,9.01\n", {"cores": "32"},
         "cores", ("seconds",), {"vs one": "consequence"},
