@@ -58,16 +58,19 @@ class NamedSeries(Struct, frozen=True, eq=False, dict=True):
     numbers: dict[str, float]
 
     @cached_property
-    def counts(self) -> list[Count]:
-        """The workers and nodes of every row, the smallest first; 0 nodes where they are not known."""
+    def rows(self) -> dict[Count, int]:
+        """The first row of each count, the smallest count first."""
         scale = self.series.values(self.series.scale)
-        nodes = self.series.nodes
-        return list(zip(scale.tolist(), (np.zeros(len(scale)) if nodes is None else nodes).tolist(), strict=True))
+        nodes = np.zeros(len(scale)) if self.series.nodes is None else self.series.nodes
+        rows: dict[Count, int] = {}
+        for row, count in enumerate(zip(scale.tolist(), nodes.tolist(), strict=True)):
+            rows.setdefault(count, row)
+        return rows
 
     @property
     def last(self) -> Count:
         """The largest count."""
-        return self.counts[-1]
+        return [*self.rows][-1]
 
     @property
     def work(self) -> float | None:
@@ -78,7 +81,11 @@ class NamedSeries(Struct, frozen=True, eq=False, dict=True):
     def at(self, count: Count, name: str) -> float:
         """Return a numeric factor at a count."""
         number = self.numbers.get(name)
-        return float(self.series.columns[name][self.counts.index(count)]) if number is None else number
+        return float(self.series.columns[name][self.rows[count]]) if number is None else number
+
+    def seconds(self, count: Count) -> float:
+        """Return the measured time at a count."""
+        return float(np.exp(self.series.logarithms[self.rows[count]]))
 
 
 class Shared(Struct, frozen=True, eq=False, dict=True):
@@ -156,7 +163,7 @@ def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
 
     Only series of several counts show something, those of the largest counts first.
     """
-    grown = [k for k, curve in enumerate(curves) if curve.counts[0][0] < curve.last[0]]
+    grown = [k for k, curve in enumerate(curves) if next(iter(curve.rows))[0] < curve.last[0]]
     chosen = sorted(grown, key=lambda k: (-curves[k].last[0], _mixed("|".join(curves[k].key))))[:MOST_WEIGHED_SERIES]
     beyond = {k for k in chosen if curves[k].series.nodes is not None and not curves[k].series.on_one_node}
     clusters = {}
@@ -164,13 +171,15 @@ def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
         readings = [(reading.share, reading.posterior.weights) for reading in weighed(curves[k].series)]
         of_curves = np.sum([share / weights.sum() * weights for share, weights in readings], axis=0)
         clusters[k] = shown(of_curves, k in beyond)
-    by_all = Shared(combined([*clusters.values()]), len(beyond))
-    by_others = {
-        k: Shared(combined([cluster for other, cluster in clusters.items() if other != k]), len(beyond - {k}))
-        for k in clusters
-    }
-    by_similar = {k: replace(one, beyond=by_others.get(k, by_all).beyond) for k, one in _similar(curves).items()}
-    shares = by_others | by_similar
+
+    def shown_without(place: int | None) -> Shared:
+        """Return what all series but one show."""
+        others = [cluster for k, cluster in clusters.items() if k != place]
+        return Shared(combined(others), len(beyond - {place}))
+
+    by_all = shown_without(None)
+    shares = {k: shown_without(k) for k in clusters}
+    shares |= {k: replace(one, beyond=shares.get(k, by_all).beyond) for k, one in _similar(curves).items()}
     return [*(shares.get(k, by_all) for k in range(len(curves))), by_all]
 
 
@@ -210,12 +219,11 @@ def table_shares(table: Table, hints: Mapping[str, str]) -> TableShares:
             labels = {name: text for name, text in names.items() if name not in numeric}
             labels |= {f.name: f.levels[0] for f in group_table.categorical}
             curves.append(NamedSeries(key, series, labels, {name: float(names[name]) for name in sorted(numeric)}))
-    ungrouped = TableShares(series=len(curves) == len(groups))
+    all_series = len(curves) == len(groups)
     if len(curves) < 2:
-        return ungrouped
-    *series_shares, new_group = shared_by(curves)
-    named = {curve.key: shared for curve, shared in zip(curves, series_shares, strict=True) if shared is not new_group}
-    return replace(ungrouped, groups=named, others=new_group)
+        return TableShares(series=all_series)
+    *shares, new_group = shared_by(curves)
+    return TableShares(dict(zip((curve.key for curve in curves), shares, strict=True)), new_group, all_series)
 
 
 def _looked_at(table: Table) -> Mask:
@@ -240,51 +248,47 @@ def _mixed(name: str) -> str:
 
 def _similar(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
     """Return what similar series show of each series that others exceed, by its place among the curves."""
-    curves_by_base: dict[tuple[Count, bool, float | None], list[int]] = {}
+    places_by_base: dict[tuple[Count, bool, float | None], list[int]] = {}
     for k, curve in enumerate(curves):
         farther = [longer for longer in curves if longer.last[0] > curve.last[0]]
         # Series of the same names, which differ in numbers alone, are the best donors: without any, others are judged.
         unlike = all(longer.labels != curve.labels for longer in farther)
-        works = Counter(longer.work for longer in farther if curve.last in longer.counts)
+        works = Counter(longer.work for longer in farther if curve.last in longer.rows)
         if works:
             work = curve.work if curve.work is not None else works.most_common(1)[0][0]
-            curves_by_base.setdefault((curve.last, unlike, work), []).append(k)
+            places_by_base.setdefault((curve.last, unlike, work), []).append(k)
     out: dict[int, Shared] = {}
-    for (base, unlike, work), places in curves_by_base.items():
-        reaching = (curve for curve in curves if curve.last[0] > base[0] and curve.work == work)
-        donors = [curve for curve in reaching if base in curve.counts]
-        if len(donors) >= FEWEST_DONORS:
-            # None of them where too few donors reach any further count.
-            out |= dict(zip(places, _of_donors([curves[k] for k in places], donors, base, unlike), strict=False))
+    for (base, unlike, work), places in places_by_base.items():
+        donors = [c for c in curves if c.last[0] > base[0] and c.work == work and base in c.rows]
+        # None of them where too few donors reach any further count.
+        out |= dict(zip(places, _of_donors([curves[k] for k in places], donors, base, unlike), strict=False))
     return out
 
 
 def _of_donors(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], base: Count, unlike: bool) -> list[Shared]:
     """Return what donors show of series that end at one count, at each count that enough donors reach."""
-    donors_at = Counter(count for curve in donors for count in curve.counts if count[0] > base[0])
+    donors_at = Counter(count for curve in donors for count in curve.rows if count[0] > base[0])
     # One number of nodes for each scale: the usual one.
-    usual: dict[float, Count] = {}
-    for count, _ in donors_at.most_common():
-        usual.setdefault(count[0], count)
+    usual = {count[0]: count for count, _ in reversed(donors_at.most_common())}
     counts = _some(sorted(count for count in usual.values() if donors_at[count] >= FEWEST_DONORS), MOST_COUNTS)
     if not counts:
         return []
     columns, changes = [], []
     for count in counts:
-        reaching = _some([curve for curve in donors if count in curve.counts], MOST_DONORS)
+        reaching = _some([curve for curve in donors if count in curve.rows], MOST_DONORS)
         labels = [tuple(sorted(curve.labels.items())) for curve in reaching]
         block = np.array([labels.index(label) for label in labels]) if unlike else np.arange(len(reaching))
-        times = _seconds(reaching, base), _seconds(reaching, count), _seconds(listed, base)
-        predicted = _predicted(reaching, base, count)
-        changes.append(shown_by_donors(_distances(reaching, listed, base), times, predicted, block))
+        before, after = (np.array([curve.seconds(at) for curve in reaching]) for at in (base, count))
+        times = before, after, np.array([curve.seconds(base) for curve in listed])
+        changes.append(
+            shown_by_donors(_distances(reaching, listed, base), times, _predicted(reaching, base, count), block)
+        )
         columns.append(_grown(listed, reaching, base, count))
-    # Shape (counts, series), by factor.
-    grown = {name: np.stack([of_count[name] for of_count in columns]) for name in columns[0]}
     named = _some(donors, MOST_DONORS)
     nearest = np.argsort(_distances(named, listed, base)[:, len(named) :].sum(axis=0), axis=1, kind="stable")
     return [
         Shared(
-            columns={name: values[:, i] for name, values in grown.items()},
+            columns={name: np.array([of_count[name][i] for of_count in columns]) for name in columns[0]},
             changes=tuple(of_count[i] for of_count in changes),
             nearest=tuple(", ".join(named[j].key) for j in nearest[i, :5]),
             donors=len(donors),
@@ -298,11 +302,6 @@ def _some(listed: Sequence[T], most: int) -> list[T]:
     return [listed[k] for k in np.unique(np.linspace(0, len(listed) - 1, min(len(listed), most)).round().astype(int))]
 
 
-def _seconds(curves: Sequence[NamedSeries], count: Count) -> Array:
-    """Return the measured times of some series at a count."""
-    return np.exp([curve.series.logarithms[curve.counts.index(count)] for curve in curves])
-
-
 def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> list[tuple[float, float]]:
     """Return the median and spread of the donors' changes that the bank predicts from their runs up to a count."""
     some = _some(donors, MOST_WEIGHED_SERIES)
@@ -310,15 +309,12 @@ def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> list[tu
     last = []
     for curve in some:
         earlier = weighed(curve.series.take(curve.series.values(curve.series.scale) <= base[0]))
-        there = curve.series.take(np.array([count == at for count in curve.counts]))
-        alone = forecast_of(earlier, there)
+        alone = forecast_of(earlier, curve.series.take(np.array([curve.rows[at]])))
         last.append(mixture_quantiles(alone.mean, alone.shares, np.sqrt(alone.total), levels)[:, 0])
-    base_seconds = np.repeat(_seconds(some, base), len(levels))
-    out = []
-    for change in CHANGES:
-        low, middle, high = np.quantile(change.of(base_seconds, np.concatenate(last)), [0.16, 0.5, 0.84])
-        out.append((float(middle), max(0.5 * float(high - low), 1e-12)))
-    return out
+    base_seconds = np.repeat([curve.seconds(base) for curve in some], len(levels))
+    changes = [change.of(base_seconds, np.concatenate(last)) for change in CHANGES]
+    quantiles_of = [np.quantile(change, [0.16, 0.5, 0.84]).tolist() for change in changes]
+    return [(middle, max(0.5 * (high - low), 1e-12)) for low, middle, high in quantiles_of]
 
 
 def _distances(donors: Sequence[NamedSeries], listed: Sequence[NamedSeries], base: Count) -> Array:
@@ -334,9 +330,9 @@ def _distances(donors: Sequence[NamedSeries], listed: Sequence[NamedSeries], bas
         if places.max() > 0:
             names.setdefault(places.tobytes(), np.not_equal.outer(places, places[: len(donors)]).astype(float))
     shared = set.intersection(*({*curve.series.columns, *curve.numbers} for curve in curves))
-    rows = [_seconds(curves, base), *(np.array([curve.at(base, name) for curve in curves]) for name in sorted(shared))]
+    rows = np.array([[curve.seconds(base), *(curve.at(base, name) for name in sorted(shared))] for curve in curves]).T
     numbers: list[Array] = []
-    for logarithms in (np.log(row) for row in rows if row.min() > 0.0):
+    for logarithms in np.log(rows[rows.min(axis=1) > 0.0]):
         spread = float(logarithms.std())
         if spread <= SAME_STANDARDISED:
             continue
