@@ -114,8 +114,8 @@ def steps_along_workers(
     # Of a transformer, those that its split divides; all of them where it divides none.
     if (divided := possible & divisible(result.panel, columns)).any():
         possible = divided
-    if full_nodes:
-        possible &= fills_nodes(result.panel, columns)
+    if full_nodes and (filled := possible & fills_nodes(result.panel, columns)).any():
+        possible = filled
     columns, counts = {name: cells[possible] for name, cells in columns.items()}, counts[possible]
     total = None if work is None or work.whole else work.total
     per_worker, kind_shown = relative_work(panel, columns, counts, kind, total)
