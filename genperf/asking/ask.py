@@ -209,7 +209,12 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     Factors left out are those of a measured run (`typical_run`), the count of workers that of the plan. For a level
     that was not measured the measured ones stand (`genperf.result.answering`).
     """
-    question, result, plan = question or Question(), answering(result, at), None
+    return answer_of(facts_at(result, at, question or Question()))
+
+
+def facts_at(result: FitResult, at: Mapping[str, Any], question: Question) -> Facts:
+    """Return the facts about one configuration as it is named, see `ask`."""
+    result, plan = answering(result, at), None
     if question.plan is not None:
         # A machine that the question names stays; else its count follows from the plan.
         named = {n: v for n, v in at.items() if not {*PLACES}.isdisjoint(parts_given(result.panel, {n: np.ones(1)}))}
@@ -217,7 +222,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         at = at if named else {**plan.at, **at}
     query = result.query(at)
     curve = curve_of(result, query.single(ONE), work_of(result, question), question.interval)
-    return answer_of(facts_of(result, question, query, curve, at, plan))
+    return facts_of(result, question, query, curve, at, plan)
 
 
 def facts_of(
@@ -361,49 +366,47 @@ def planned(
     if plan.of_tokens and work.unit != "tokens":
         what = f"the runs count {work.unit}, and a deadline or a budget of tokens needs how many {work.unit} they are"
         raise GenperfError(what, hint="--samples 1.2B")
-    count = result.panel.along()
-    steps = steps_along_workers(result, at, full_nodes=True)
+    count, steps = result.panel.along(), steps_along_workers(result, at, full_nodes=True)
     # The machine of the question is the last row.
     columns = {n: np.append(c, np.array([at[n]], c.dtype)) if named else c for n, c in steps.columns.items()}
-    counts = columns[count.name]
+    counts, deadline, budget = columns[count.name], plan.deadline or np.inf, plan.budget or np.inf
     predicted = result.predict_columns(source_of_columns(columns), question.interval)
-    value, lower, upper = (np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper"))
+    ends = [np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper")]
     spent = "machine_hours" if price is None else "cost"
     quantities = quantities_of(result.panel, {"steps": call("divide", plan.samples, work.total)}, price, per)
-    amounts = quantities.values(["total", spent], {**columns, result.schema.target.name: value})
+    amounts = quantities.intervals(["total", spent], columns, ends)
     total, cost = amounts["total"], amounts[spent]
-    is_late = total * upper / value > (plan.deadline or np.inf)
-    is_dear = cost * upper / value > (plan.budget or np.inf)
     may_fail = np.zeros(len(counts), dtype=bool)
     if result.feasibility is not None:
         may_fail = result.feasibility.known_to_fail(columns) | (result.feasibility.probability(columns) < LIKELY_TO_FIT)
-    relative_ends = np.array([value, lower, upper]) / value
+    limits = {"it may fail": may_fail, "late": amounts["total_upper"] > deadline}
+    limits["too dear"] = amounts[f"{spent}_upper"] > budget
 
     def choice(place: int) -> Choice:
-        totals, costs = (Interval(*(amount[place] * relative_ends[:, place]).tolist()) for amount in (total, cost))
-        return Choice(float(counts[place]), totals, costs, str(predicted["verdict"][place]))
+        row = {name: values[place] for name, values in amounts.items()}
+        of_choice = Interval.named(row, "total"), Interval.named(row, spent), str(predicted["verdict"][place])
+        return Choice(float(counts[place]), *of_choice)
 
-    counts_tried = float(steps.counts[0]), float(steps.counts[-1])
     of_named: dict[str, Any] = {}
     if named:
-        limits = {"it may fail": may_fail, "late": is_late, "too dear": is_dear}
         breaks = tuple(limit for limit, broken in limits.items() if broken[-1])
-        of_named = {"named": choice(len(counts) - 1), "named_at": tuple(named.items()), "breaks": breaks}
+        of_named = {"named": choice(-1), "named_at": tuple(named.items()), "breaks": breaks}
         may_fail[-1] = True
     unit = work.unit, work.whole, paid_for(result.panel, per, price)[0], price
-    context = (plan, count.name, counts_tried, *unit, question.interval)
-    possible_places = np.flatnonzero(~(may_fail | is_late | is_dear))
-    if not len(possible_places):
+    context = (plan, count.name, (float(steps.counts[0]), float(steps.counts[-1])), *unit, question.interval)
+    possible = np.flatnonzero(~np.any([*limits.values()], axis=0))
+    if not len(possible):
         cheapest, fastest = (choice(int(np.argmin(np.where(may_fail, np.inf, amount)))) for amount in (cost, total))
-        reasons = bool(may_fail.all()), bool(is_late[~may_fail].all()), bool(is_dear[~may_fail].all())
-        return Planned(*context, 2.0 * count.upper, cheapest, fastest, None, *reasons, **of_named)
-    compared = possible_places[best_first(cost[possible_places], cost[possible_places])][:COMPARED]
-    fastest = choice(int(possible_places[best_first(total[possible_places], cost[possible_places])][0]))
+        late, dear = (bool(limits[limit][~may_fail].all()) for limit in ("late", "too dear"))
+        twice_largest, fails = 2.0 * count.upper, bool(may_fail.all())
+        return Planned(*context, twice_largest, cheapest, fastest, None, fails, late, dear, **of_named)
+    compared = possible[best_first(cost[possible], cost[possible])][:COMPARED]
+    fastest = choice(int(possible[best_first(total[possible], cost[possible])][0]))
+    # Of the cheapest counts, the share of the draws in which the first one is the cheapest that keeps the limits.
     curves = curves_of(result, {name: cells[compared] for name, cells in columns.items()})
-    relative_draws = np.exp(curves.paths) / value[compared]
-    totals, costs = relative_draws * total[compared], relative_draws * cost[compared]
-    keeps_limits = (totals <= (plan.deadline or np.inf)) & (costs <= (plan.budget or np.inf))
-    best = float((curves.weights @ winners(np.where(keeps_limits, costs, np.inf)))[0])
+    drawn = np.exp(curves.paths) / ends[0][compared]
+    keeps_limits = (drawn * total[compared] <= deadline) & (drawn * cost[compared] <= budget)
+    best = float((curves.weights @ winners(np.where(keeps_limits, drawn * cost[compared], np.inf)))[0])
     return Planned(*context, float(counts[compared[0]]), choice(compared[0]), fastest, best, **of_named)
 
 

@@ -14,11 +14,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
-from genperf.asking.answer import Answer, Value, answer_of, wanted_of
-from genperf.asking.ask import Question, measured, measured_sentences, only_run, question_of, rows_with
-from genperf.asking.ask import ask as ask_model
+from genperf.asking.answer import Answer, Value, wanted_of
+from genperf.asking.ask import Question, facts_at, measured, measured_sentences, only_run, question_of, rows_with
 from genperf.asking.one_run import OneRun, about
 from genperf.errors import GenperfError, TableError, counted, did_you_mean, listed
+from genperf.facts import Facts
 from genperf.fitting import fit_group, model_of
 from genperf.formula import Node, evaluate, parse, quote_name, render, values_of
 from genperf.formula.amounts import amount
@@ -205,17 +205,12 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
         # One count has no curve to speak of.
         at, row = _predicted_at(fitted, wanted, question.interval)
         return Answer((_in_plain_words(_as_measured(schema.measured, schema, at, row)[0], at),), notes=requested.notes)
-    answer = ask_model(fitted, wanted, question)
-    if answer.facts is None:
-        return answer
-    if group:
-        series = {n: level for n, level in group.items() if n in requested.at}
-        answer = answer_of(replace(answer.facts, series=series, taken={**answer.facts.taken, **left_open}))
-    first = answer.answers[0]
-    there = answer.facts.predicted if answer.facts is not None else {}
-    measured_value, _ = _as_measured(schema.measured, schema, first.at, there)
-    measured_value = replace(measured_value, facts=first.facts, texts=first.texts, only=first.only)
-    return with_share(replace(answer, answers=(measured_value, *answer.answers[1:]), notes=requested.notes), schema)
+    series = {n: level for n, level in group.items() if n in requested.at}
+    facts = facts_at(fitted, wanted, question)
+    facts = replace(facts, series=series, taken={**facts.taken, **left_open})
+    measured_value, _ = _as_measured(schema.measured, schema, facts.at, facts.predicted)
+    answer = Answer((replace(measured_value, facts=facts),), facts, taken=dict(facts.taken), notes=requested.notes)
+    return with_share(answer, schema)
 
 
 def _predicted_at(
@@ -444,13 +439,13 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             what = f"only {scale.name}={scale.upper:g} can be used: {_left_out(table)}"
             raise TableError(what, hint="mend these rows; genperf check shows them", where=source.name)
         model, configuration = self._question_of(model, at)
-        full = self._in_full(name, model, configuration, at)
-        facts, taken = (None, {}) if full is None else (full.facts, full.taken)
-        if full is not None and self.question.plan is not None:
+        facts = self._facts(name, model, configuration, at)
+        taken = {} if facts is None else facts.taken
+        if facts is not None and self.question.plan is not None:
             # The count of a plan is that of the other quantities as well.
-            configuration = full.answers[0].at
+            configuration = dict(facts.at)
             at = at | {name: label(value) for name, value in configuration.items() if name == reading.scale}
-        likeliest = self._value(name, model, configuration, full)
+        likeliest = self._value(name, model, configuration, facts)
         # What was measured at the same configuration, with what the question left open.
         sentence = self._measured(name, {**{setting: label(value) for setting, value in taken.items()}, **at})
         if sentence and (facts is None or facts.measured is None):
@@ -459,24 +454,23 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         answers, notes = self._beside(others, at, {name: likeliest}, one_curve)
         in_others = [self._in_another_series(name, at, levels) for levels in self.series.others]
         count_is_open = reading.scale not in at and {meant_by(setting) for setting in at}.isdisjoint(PLACES)
+        beyond = ""
+        if one_curve and count_is_open:
+            farthest = {reading.scale or "": float(FARTHEST_MULTIPLE * np.nanmax(self._counts))}
+            value = self._value(name, model, farthest, None)
+            beyond = f"At {join_values(farthest)}, {value.quantity}: {value.ends}."
         return Answer(
             answers=tuple(answers.values()),
             facts=facts,
             reading=reading,
             notes=(*(step.text for step in source.steps), *notes, *self._notes(name, model, table)),
             taken={**self.series.taken, **taken},
-            beyond=self._far_beyond(name, model) if one_curve and count_is_open else "",
+            beyond=beyond,
             others=tuple(line for line in in_others if line is not None),
             read_back=_read_back(source, table),
             measured=sentence,
             left_out=tuple(column for column in reading.left_out if column not in answers),
         )
-
-    def _far_beyond(self, name: str, model: FitResult) -> str:
-        """Return the prediction at eight times the largest count in a sentence."""
-        farthest = {self.reading.scale or "": float(FARTHEST_MULTIPLE * np.nanmax(self._counts))}
-        value = self._value(name, model, farthest, None)
-        return f"At {join_values(farthest)}, {value.quantity}: {value.ends}."
 
     def _in_another_series(self, name: str, at: dict[str, str], levels: dict[str, str]) -> str | None:
         """Return a line for another series that the question may mean; None where it cannot be fitted."""
@@ -508,9 +502,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         value = replace(self, reading=plain)._by_arithmetic(name, {base: answer.answers[0]})
         return None if value is None else replace(answer, answers=(value,), measured=self._measured(name, at))
 
-    def _in_full(
-        self, name: str, model: FitResult, configuration: dict[str, Any], at: Mapping[str, str]
-    ) -> Answer | None:
+    def _facts(self, name: str, model: FitResult, configuration: dict[str, Any], at: Mapping[str, str]) -> Facts | None:
         """Return all that is known of the likeliest quantity; None of one count, which has no curve to speak of."""
         reading, plan = self.reading, self.question.plan
         if len(np.unique(self._counts)) < 2 or is_size(reading.scale or ""):
@@ -541,16 +533,13 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             # The framework and the network, perhaps.
             words=tuple(self.series.levels.values()),
         )
-        answer = ask_model(model, configuration, question)
-        if answer.facts is None:
-            return answer
         series = {n: level for n, level in self.series.levels.items() if n in at}
-        facts = replace(answer.facts, series=series, column=column)
+        facts = replace(facts_at(model, configuration, question), series=series, column=column)
         if facts.expected.is_time and self._unit(name) == "x":
             # A time over another has no seconds.
             expected, curve_in_seconds = replace(facts.expected, unit="x"), facts.curve
             facts = replace(facts, expected=expected, curve=lambda: replace(curve_in_seconds(), unit="x"))
-        return replace(answer, facts=facts)
+        return facts
 
     def _beside(
         self, others: list[str], at: dict[str, str], answers: dict[str, Value], one_curve: bool
@@ -682,9 +671,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         shares = self.reading.columns[name].known if name in self.reading.columns and is_efficiency(name) else ()
         return unit or ("%" if "%" in name or max(shares, default=0.0) > MOST_EFFICIENT else "")
 
-    def _value(self, name: str, model: FitResult, configuration: Mapping[str, Any], full: Answer | None) -> Value:
+    def _value(self, name: str, model: FitResult, configuration: Mapping[str, Any], facts: Facts | None) -> Value:
         """Return the predicted value of a column in its own unit."""
-        header, facts = self._header(name), None if full is None else full.facts
+        header = self._header(name)
         if facts is not None:
             at, row = dict(facts.at), facts.predicted
         else:

@@ -1,5 +1,6 @@
 """The answers in plain sentences: efficiency band, knee, largest part, what to measure next."""
 
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
@@ -15,10 +16,10 @@ from genperf.facts import ENDS, Facts, Normal, Record
 from genperf.reporting.place import Place, ladder_rows, ladder_table, page_ladder, short
 from genperf.search import suggest
 from genperf.words.answer import decision_sentence, next_line, record_line, verdict_line
-from genperf.words.growth import next_sentence, pays_judged, pays_sentence, percent_text, plan_sentence, turn_sentence
+from genperf.words.growth import next_sentence, pays_judged, percent_text, turn_sentence
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, only_for_times, prose, singular, with_article
-from genperf.words.published import cause_named, exchange_sentence, normal_sentence, record_sentence
+from genperf.words.published import cause_named, record_sentence
 from genperf.words.verdict import fits_text
 
 
@@ -57,19 +58,19 @@ def answers(place: Place) -> list[Section]:
     else:
         scales = [_band(place, curve), _knee(place, curve)]
     facts, expected = place.facts, place.expected
+    sentences = {} if facts is None else place.answer.sentences
     sections = scales + ([] if place.only is not None else [_largest_part(place)])
     growth = None if facts is None else facts.growth
     if growth is not None and growth.target.rate is not None and growth.target.machines > growth.start.machines:
-        pays = (capitalised(pays_sentence(growth, expected)),)
-        sections.append(Section(PAYS, pays_judged(growth, expected.interval), pays, expected.verdict))
+        sections.append(Section(PAYS, pays_judged(growth, expected.interval), (sentences["pays"],), expected.verdict))
     if facts is not None and (planned := facts.plan) is not None:
         none = planned.best is None
         short = "no count is enough" if none else count_text(planned.count, planned.name)
-        sections.append(Section(PLAN, short, (plan_sentence(planned),), "" if none else planned.cheapest.verdict))
-    sections += [_next(place), *([] if facts is None else _normal(facts))]
+        sections.append(Section(PLAN, short, (sentences["plan"],), "" if none else planned.cheapest.verdict))
+    sections += [_next(place), *([] if facts is None else _normal(facts, sentences))]
     # What earlier predictions were worth, and the sentences that no other section has.
     texts = [capitalised(str(note)) for note in place.result.notes if note.kind == "earlier_predictions"]
-    texts += [text for name, text in ({} if facts is None else place.answer.sentences).items() if name not in SECTIONED]
+    texts += [text for name, text in sentences.items() if name not in SECTIONED]
     return [*sections, *([Section(ALSO, "", tuple(texts))] if texts else [])]
 
 
@@ -119,15 +120,14 @@ def ladder(place: Place) -> list[Any]:
     return [*ladder_table(rows, hours, place.question.interval)]
 
 
-def _normal(facts: Facts) -> list[Section]:
+def _normal(facts: Facts, sentences: Mapping[str, str]) -> list[Section]:
     """Return how the measured efficiency compares with published series, and why it is low; nothing if not known."""
     published = facts.published()
     if published.normal is None or not isinstance(published.normal.placed, Normal):
         return []
     compared = published.normal.placed
     marks = [round(100.0 * rank, 1) for rank in (compared.low, compared.median, compared.high, compared.value)]
-    texts = [normal_sentence(published.normal)]
-    texts += [] if published.exchange is None else [exchange_sentence(published.exchange)]
+    texts = [sentences[name] for name in ("normal", "exchange") if name in sentences]
     of_each = " a doubling" if compared.step.kind == "beyond" else ""
     sections = [Section(NORMAL, f"{marks[-1]:.0f} %{of_each}: {compared.judged}", tuple(texts), marks=tuple(marks))]
     if published.causes:

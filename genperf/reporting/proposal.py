@@ -51,7 +51,7 @@ def proposal_page(
         raise GenperfError(f"an efficiency lies between 0 and 1, not {least:g}", hint="--efficiency 0.75")
     (key, result), *_ = what.results.items()
     question = question_about(result, dict(zip(what.group, key, strict=True)), view)
-    place = place_of(result, question, view.target, view.along)
+    place = place_of(result, question, view.target, view.along, whole=False)
     if place.scaling is None:
         raise GenperfError(f"no proposal: {place.why_not}")
     # The curve is computed beyond the count from which on every verdict is blind, or to a target that lies farther.
