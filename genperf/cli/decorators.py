@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, wraps
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -35,22 +35,33 @@ class Option(click.Option):
     """An option that stands in a group of its command's help."""
 
     title = OTHER
+    #: The parameter of the command that has the values of the group, and what makes it of them; none where empty.
+    part_of: tuple[str, Callable[..., object]] = ("", dict)
 
 
 class Command(click.Command):
     """A command that never overwrites what it reads, and whose help has its options in groups."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the command's function."""
+        """Call the command's function; of a table that is unclear, the error shows how its file begins."""
         refuse_overwriting(ctx.params)
         try:
-            return super().invoke(ctx)
+            return ctx.invoke(self.called, **ctx.params)
         except UnclearTableError as error:
             # Of several files that are read, the one that the error names.
             files = [*files_read(ctx.params)]
             named = [path for path in files if path == error.where]
             error.begin = next(map(first_lines, named or files), ())
             raise
+
+    def called(self, **values: Any) -> Any:
+        """Call the command's function, with the values of each group of options that is gathered as one parameter."""
+        groups = dict[tuple[str, Callable[..., object]], dict[str, Any]]()
+        for option in self.params:
+            if isinstance(option, Option) and option.part_of[0] and option.name in values:
+                groups.setdefault(option.part_of, {})[option.name] = values.pop(option.name)
+        assert self.callback is not None
+        return self.callback(**values, **{name: make(**of_group) for (name, make), of_group in groups.items()})
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the groups in the order of the options, without those of the table."""
@@ -76,16 +87,7 @@ command = partial(click.command, cls=Command)
 
 def option_group(title: str, *options: Callable[[Any], Any]) -> Callable[[F], F]:
     """Return a decorator that adds options under a heading of the help."""
-
-    def decorate(function: F) -> F:
-        before = len(getattr(function, "__click_params__", ()))
-        for add in reversed(options):
-            add(function)
-        for added in function.__click_params__[before:]:  # type: ignore[attr-defined]
-            added.title = title
-        return function
-
-    return decorate
+    return gathered("", dict, title, *options)
 
 
 def gathered(
@@ -97,20 +99,15 @@ def gathered(
     """
 
     def decorate(function: F) -> F:
-        """Give a command the options of the group as one parameter."""
-
-        @wraps(function)
-        def call(**values: Any) -> Any:
-            gathered_values = {name: values.pop(name) for name in names}
-            return function(**values, **{parameter: make(**gathered_values)})
-
         before = len(getattr(function, "__click_params__", ()))
-        option_group(title, *options)(call)
-        declared: list[click.Parameter] = call.__click_params__  # type: ignore[attr-defined]
-        taken = {name for other in declared[:before] for name in other.opts}
+        for add in reversed(options):
+            add(function)
+        declared: list[Any] = function.__click_params__  # type: ignore[attr-defined]
+        taken = {name for other in declared[:before] for name in other.opts} if parameter else set()
         declared[before:] = [added for added in declared[before:] if taken.isdisjoint(added.opts)]
-        names = [added.name for added in declared[before:]]
-        return call  # type: ignore[return-value]
+        for added in declared[before:]:
+            added.title, added.part_of = title, (parameter, make)
+        return function
 
     return decorate
 

@@ -124,7 +124,7 @@ def explain(
     """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
     from genperf import attribution, validation
     from genperf.attribution.equation import constants_table
-    from genperf.cli.options import configuration, group_at, group_key, model_or_table, number, one_group, values_at
+    from genperf.cli.options import configuration, model_or_table, number, one_group, values_at
     from genperf.reporting.engine import export
 
     if why:
@@ -132,8 +132,7 @@ def explain(
         return
     fitted = model_or_table(model, roles, *at, *versus)
     fitted, values = values_at(at, "--at", fitted)
-    group = group_at(fitted, group, values)
-    chosen = one_group(fitted, group, model)
+    key, chosen = one_group(fitted, group, model, values)
     if to is not None:
         write_whole(out.output or "-", export(chosen, to).rstrip("\n") + "\n")
         return
@@ -154,17 +153,17 @@ def explain(
         sobol=attribution.Sobol(sobol, domain, seed=seed) if sobol else False,
     )
     if of_groups:
-        key, second = _other_group(fitted, group, compared)
+        other_key, second = _other_group(fitted, key, compared)
         factors = {f.name: f for f in second.schema.factors if f.name not in second.schema.group}
         at_first = chosen.query(at_values).single("groups are compared at one configuration")
         at_second = {name: v for name, v in at_first.items() if name in factors}
         at_second = {name: v for name, v in at_second.items() if factors[name].numeric or v in factors[name].levels}
         at_second |= {name: value for name, value in compared.items() if name in factors}
-        names = ", ".join(group_key(group or "", fitted.results)), ", ".join(key)
+        names = ", ".join(key), ", ".join(other_key)
         comparison = attribution.compare(chosen, at_first, at_second, other=second, names=names, interval=interval)
         explanation = replace(explanation, comparison=comparison)
     if importance is not None:
-        table = _read_again(chosen, group, importance, unit)
+        table = _read_again(chosen, key, importance, unit)
         explanation = replace(explanation, importance=validation.importance(table, seed=seed))
     if not out.written(explanation):
         _show(explanation, chosen, members, out)
@@ -195,31 +194,30 @@ def _show_causes(
     from genperf.result import is_model, load_model
 
     fitted = load_model(model) if is_model(model) else None
-    rows = {**roles, "skip_bad_rows": True}
-    slow: Any = read(model, rows, *at, *versus) if fitted is None else one_group(fitted, group, model)
-    names = [*(factor.name for factor in slow.factors), *slow.group] if fitted is None else names_of(fitted)
+    key, slow = (), None  # type: tuple[str, ...], Any
+    if fitted is None:
+        slow = read(model, {**roles, "skip_bad_rows": True}, *at, *versus)
+        names = [*(factor.name for factor in slow.factors), *slow.group]
+    else:
+        (key, slow), names = one_group(fitted, group, model), names_of(fitted)
     sound: Any = pairs(versus, "--versus", names)
     if fitted is not None and any(name in slow.schema.group for name in sound):
-        _, sound = _other_group(fitted, group, sound)
+        _, sound = _other_group(fitted, key, sound)
     diagnosis = why(slow, pairs(at, "--at", names), sound=sound or None, hints=pairs(hints, "--hint"))
     if not out.written(diagnosis):
         tell(str(diagnosis))
 
 
 def _other_group(
-    fitted: FitResult | GroupedResult, group: str | None, other: Mapping[str, str]
+    fitted: FitResult | GroupedResult, key: tuple[str, ...], other: Mapping[str, str]
 ) -> tuple[tuple[str, ...], FitResult]:
-    """Return the key and the model of the group that differs from `--group` in some values."""
-    from genperf.cli.options import group_key, one_group
-
-    values = zip(fitted.group, group_key(group or "", fitted.results), strict=True)
-    key = tuple(other.get(name, value) for name, value in values)
-    return key, one_group(fitted, ",".join(key), "")
+    """Return the key and the model of the group that differs from one in some values."""
+    other_key = tuple(other.get(name, value) for name, value in zip(fitted.group, key, strict=True))
+    return other_key, fitted[other_key]  # type: ignore[index]
 
 
-def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | None) -> Table:
+def _read_again(chosen: FitResult, key: tuple[str, ...], source: str, unit: str | None) -> Table:
     """Read a table with the roles of the model's, and return the rows of the model's group."""
-    from genperf.cli.options import group_key
     from genperf.result import read_as
     from genperf.table.opened import open_files
 
@@ -227,7 +225,7 @@ def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | N
     if not chosen.schema.group:
         return table
     tables = dict(table.groups())
-    if (key := group_key(group or "", tables)) not in tables:
+    if key not in tables:
         raise GenperfError(f"there is no group {', '.join(key)}", where=source)
     return replace(tables[key], group=())
 

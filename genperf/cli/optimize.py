@@ -112,7 +112,7 @@ def optimize(
     least, most, count = (None if text is None else with_amounts(text) for text in (minimize, maximize, steps))
     loaded = model_or_table(model, roles, *over)
     read = [with_amounts(text) for text in (*where, minimize, maximize, steps, work, per, price) if text]
-    chosen = loaded if group is None else one_group(loaded, group, model)
+    chosen = loaded if group is None else one_group(loaded, group, model)[1]
     fitted, texts = configuration(over, "--over", chosen, lambda result, given: in_formulas(result, given, read))
     limits, varied = capacities(capacity, fitted), dict[str, Any](texts)
     conditions = [with_amounts(text) for text in where]

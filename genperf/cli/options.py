@@ -124,27 +124,20 @@ def single(at: dict[str, str]) -> dict[str, str]:
     return at
 
 
-def _numeric(name: str, fitted: Fitted) -> bool:
-    """Return whether a name is that of a numeric factor."""
-    schema = fitted.first.schema
-    return schema.panel.column(name) in {f.name for f in schema.factors if f.numeric} or name in PARTS
-
-
-def _levels(name: str, fitted: Fitted) -> set[str]:
-    """Return the levels of a group column or of a categorical factor."""
-    if name in fitted.group:
-        return {key[fitted.group.index(name)] for key in fitted.results}
-    schema = fitted.first.schema
-    return {level for f in schema.factors if f.name == schema.panel.column(name) for level in f.levels}
-
-
 def values_at(texts: Sequence[str], option: str, fitted: Fitted) -> tuple[Fitted, dict[str, list[str]]]:
     """Read as `configuration` does, into lists of values; ranges of numeric factors are written out."""
     values, (fitted, texts_by_name) = {}, configuration(texts, option, fitted)
+    panel, levels_of_groups = (
+        fitted.first.panel,
+        dict(zip(fitted.group, zip(*fitted.results, strict=True), strict=True)),
+    )
+    factors = {factor.name: factor for factor in panel.factors}
     for name, text in texts_by_name.items():
+        factor = factors.get(panel.column(name))
         # A level may hold a comma.
-        values[name] = [text] if text in _levels(name, fitted) else [value.strip() for value in text.split(",")]
-        if ":" in text and _numeric(name, fitted):
+        levels = levels_of_groups.get(name) or (factor.levels if factor is not None else ())
+        values[name] = [text] if text in levels else [value.strip() for value in text.split(",")]
+        if ":" in text and (name in PARTS or (factor is not None and factor.numeric)):
             from genperf.search.space import read_grid
 
             ranges = [read_grid({name: v})[name] if ":" in v else [v] for v in values[name]]
@@ -216,31 +209,30 @@ def refuse_roles(model: str) -> None:
         raise GenperfError(f"--{named} gives a column of a table its role, and this is a model", where=model, hint=hint)
 
 
-def group_at(fitted: Fitted, group: str | None, at: Mapping[str, Any], only: bool = False) -> str | None:
-    """Return the group that is given, or that which `ask` takes of those that a configuration leaves; or the `only`."""
-    if group is not None or not fitted.group:
-        return group
-    from genperf.search.problem import models_of, most_measured_group
+def one_group(
+    fitted: Fitted, group: str | None, model: str, at: Mapping[str, Any] | None = None, option: str = "--group"
+) -> tuple[tuple[str, ...], FitResult]:
+    """Return a model with its key: of the group that is given by its values, with commas between, or the only one.
 
-    left, _ = models_of(fitted, at)
-    chosen, _ = most_measured_group(left)
-    if len(left) > 1 and only:
-        return None
-    if len(left) > 1:
-        tell(f"of {join_values(chosen)}, the most measured of {len(left)} groups; --group names another", err=True)
-    return ",".join(chosen.values())
-
-
-def one_group(fitted: Fitted, group: str | None, model: str, option: str = "--group") -> FitResult:
-    """Return the model of a group (its values, with commas between), or the only model."""
+    Of several, where none is given, it is the one that `ask` takes of those that a configuration `at` leaves.
+    """
     if not fitted.group:
         if group is not None:
             raise ModelError("holds one model and no groups", where=model, hint=f"leave {option} out")
-        return fitted.first
+        return (), fitted.first
+    if group is None and at is not None:
+        from genperf.search.problem import models_of, most_measured_group
+
+        left, _ = models_of(fitted, at)
+        chosen, result = most_measured_group(left)
+        if len(left) > 1:
+            tell(f"of {join_values(chosen)}, the most measured of {len(left)} groups; --group names another", err=True)
+        return tuple(chosen.values()), result
     if group is None:
         some = "; ".join(",".join(key) for key in list(fitted.results)[:3])
         raise ModelError("holds several groups", where=model, hint=f"{option} VALUES, for example {some}")
-    return fitted[group_key(group, fitted.results)]  # type: ignore[index]
+    key = group_key(group, fitted.results)
+    return key, fitted[key]  # type: ignore[index]
 
 
 def group_key(text: str, keys: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

@@ -77,11 +77,12 @@ def report(
     MODEL is a file of genperf fit. A TABLE (with --time or --quantity and roles, as for fit) is fitted first, and the
     model compared with baselines on what is held out. The page is one file: it needs no network and no server.
     """
-    from genperf.cli.options import capacities, configuration, group_at, one_group, read, refuse_roles, single
+    from genperf.cli.options import capacities, configuration, one_group, read, refuse_roles, single
     from genperf.fitting import fit
     from genperf.reporting import View, held_out, page, proposal_page
     from genperf.reporting.proposal import FORMATS
     from genperf.result import is_model, load_model, with_scaling
+    from genperf.search.problem import models_of
 
     output, kind = str(out.output), ""
     if proposal:
@@ -104,10 +105,8 @@ def report(
         fitted, table, checked = with_scaling(load_model(source), roles["scaling"]), None, None
     fitted, wanted = configuration(target, "--at (--target)", fitted)
     single(wanted)
-    if proposal:
-        only = group_at(fitted, only, wanted, only=True)
-    if only:
-        fitted = one_group(fitted, only, source, "--only")
+    if only or (proposal and fitted.group and len(models_of(fitted, wanted)[0]) == 1):
+        _, fitted = one_group(fitted, only, source, wanted, "--only")
     # A page cannot contain a byte that is no text.
     heading = None if title is None else title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     view = View(wanted, along, title=heading, **{**about, "capacity": capacities(about["capacity"], fitted)})

@@ -58,12 +58,12 @@ def suggest(
     """Choose what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
     from genperf import search
     from genperf.attribution.answers import for_people
-    from genperf.cli.options import configuration, group_at, model_or_table, one_group, single
+    from genperf.cli.options import configuration, model_or_table, one_group, single
 
     every = model_or_table(model, roles, *target)
     every, wanted = configuration(target, "--at (--target)", every)
     single(wanted)
-    fitted = one_group(every, group_at(every, group, wanted), model)
+    _, fitted = one_group(every, group, model, wanted)
     wanted = {name: value for name, value in wanted.items() if name not in every.group}
     suggestion = search.suggest(fitted, wanted, **about)
     if out.written(suggestion, suggestion.chosen):

@@ -29,8 +29,8 @@ def test_a_table_is_not_converted_twice(shell: Shell, tmp_path: Path) -> None:
     assert shell("fit", "both.csv", *columns, *LAW, "-o", "m.json", "--resume")[0] == 0
     assert (tmp_path / "m.json").read_bytes() == before
     assert shell("explain", "m.json", "--group", "a", "--importance", "both.csv", "--unit", "ms")[0] == 0
-    chosen = one_group(gp.load_model("m.json"), "a", "m.json")
-    again = _read_again(chosen, "a", "both.csv", "ms")
+    _, chosen = one_group(gp.load_model("m.json"), "a", "m.json")
+    again = _read_again(chosen, ("a",), "both.csv", "ms")
     assert again.measured.tolist() == [9.0, 5.0, 3.0, 2.0, 1.5]
     assert again.group == ()
 
