@@ -287,22 +287,13 @@ class BoundExpression(Struct, frozen=True, dict=True):
 
     def jacobian(self, constants: Array) -> tuple[Array, Array]:
         """Return predicted values (sets, rows) and their exact derivatives (sets, rows, n)."""
-        return self._derivatives(constants, tuple(range(len(self.expression.constants))))
-
-    def basis(self, constants: Array) -> tuple[Array, Array]:
-        """Return predicted values (sets, rows) and their derivatives by the coefficients (sets, rows, k)."""
-        by = tuple(j for j, c in enumerate(self.expression.constants) if c.kind == "coefficient")
-        return self._derivatives(constants, by)
-
-    def _derivatives(self, constants: Array, by: tuple[int, ...]) -> tuple[Array, Array]:
-        """Return predicted values (sets, rows) and their derivatives by the constants at k places (sets, rows, k)."""
         # Each derivative is contiguous in memory; the returned view has the constants last.
         if isinstance(self._tree, PowerSum):
-            predicted, slopes = self._tree.derivatives(constants, by)
+            predicted, slopes = self._tree.derivatives(constants, tuple(range(constants.shape[1])))
             return predicted, np.swapaxes(slopes, 1, 2)
-        names = [self.expression.constant_names[j] for j in by]
+        names = self.expression.constant_names
         value, gradient = evaluate_with_gradient(self._tree, self._values(constants), names)
-        slopes = np.zeros((len(constants), len(by), self.rows))
+        slopes = np.zeros((len(constants), len(names), self.rows))
         for j, name in enumerate(names):
             slopes[:, j, :] = gradient.get(name, 0.0)
         value = np.broadcast_to(value, (len(constants), self.rows))

@@ -107,7 +107,6 @@ def problem_from(
         start=np.array([c.start for c in constants]) * scale,
         loss=loss_named(loss),
         penalty=penalty or Penalty(),
-        basis=bound.basis,
     )
 
 

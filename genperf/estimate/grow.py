@@ -309,7 +309,6 @@ def _problem(growing: GrowthProblem, interactions: Index, sizes: Array, weights:
         weighed,
         predict=predict,
         jacobian=jacobian,
-        basis=None,
         lower=with_effects(base.lower, LEVEL_BOUNDS[0]),
         upper=with_effects(base.upper, LEVEL_BOUNDS[1]),
         penalised=with_effects(base.penalised, True),

@@ -34,7 +34,6 @@ def problem_of(expression: Expression, table: Table, options: FitOptions, streng
     return Problem(
         predict=bound.predict,
         jacobian=bound.jacobian,
-        basis=bound.basis,
         measured=measured,
         weights=table.weights,
         lower=np.array([c.lower for c in constants], float),

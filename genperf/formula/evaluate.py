@@ -6,7 +6,6 @@ arguments.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,25 +21,7 @@ def spread(value: Any, inputs: Iterable[Any]) -> AnyArray:
 
     A tree that reads few of the inputs it was evaluated from may give a smaller shape than theirs.
     """
-    return _over(value, _shape_of(inputs))
-
-
-def _over(value: Any, shape: tuple[int, ...]) -> AnyArray:
-    """Return a value with a shape at least; a view where it is an array."""
-    array = np.asarray(value)
-    return array if array.shape == shape else np.broadcast_to(array, _common_shape(frozenset((array.shape, shape))))
-
-
-def _shape_of(inputs: Iterable[Any]) -> tuple[int, ...]:
-    """Return the shape that some inputs have together."""
-    # numpy takes longer for the shape of a plain number than for that of an array.
-    return _common_shape(frozenset(() if isinstance(array, float) else np.shape(array) for array in inputs))
-
-
-@lru_cache(maxsize=256)
-def _common_shape(shapes: frozenset[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the shape to which some shapes broadcast; numpy takes longer for it than a small tree for its values."""
-    return np.broadcast_shapes(*shapes)
+    return np.broadcast_to(value, np.broadcast_shapes(*{np.shape(array) for array in (value, *inputs)}))
 
 
 def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
@@ -65,9 +46,9 @@ def values_of(node: Node, columns: Mapping[str, Any]) -> Array:
 
 def values_of_each(nodes: Iterable[Node], columns: Mapping[str, Any]) -> list[Array]:
     """Return the numbers of several trees, as `values_of` does; a part that they share is evaluated once."""
-    shape, known = _shape_of(columns.values()), dict[int, Any]()
+    known = dict[int, Any]()
     with np.errstate(all="ignore"):
-        return [np.array(_over(_value(node, columns, known), shape), float) for node in nodes]
+        return [np.array(spread(_value(node, columns, known), columns.values()), float) for node in nodes]
 
 
 def _stacked(values: Iterable[Any]) -> Array:

@@ -88,9 +88,6 @@ class Problem(Struct, frozen=True, dict=True):
     start: Array
     loss: Loss
     penalty: Penalty
-    #: Constants (sets, n) → (predicted values, derivatives by the coefficients alone, of shape (sets, rows, k)): a part
-    #: of the jacobian, for less work.
-    basis: Callable[[Array], tuple[Array, Array]] | None = None
 
     @cached_property
     def _unit_penalty(self) -> Penalty:
@@ -204,11 +201,9 @@ class Problem(Struct, frozen=True, dict=True):
 
     def _linearised(self, constants: Array) -> tuple[Array, Array, Array]:
         """Return the prediction T, its derivatives B by the coefficients c, and the offset T − B·c."""
-        if self.basis is not None:
-            predicted, basis = self.basis(constants)
-        else:
-            predicted, J = self.jacobian(constants)
-            basis = J[:, :, self.coefficient]
+        predicted, J = self.jacobian(constants)
+        # Each derivative is contiguous in memory, as in the jacobian.
+        basis = np.swapaxes(np.swapaxes(J, 1, 2)[:, self.coefficient], 1, 2)
         with np.errstate(all="ignore"):
             return predicted, basis, predicted - self._combined(basis, constants)
 

@@ -78,7 +78,6 @@ def wavy() -> Problem:
         bare,
         predict=predict,
         jacobian=jacobian,
-        basis=None,
         measured=np.ones(3),
         weights=np.ones(3),
         lower=np.array([-5.4]),
