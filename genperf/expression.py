@@ -23,7 +23,6 @@ from genperf.formula import (
     render,
     spread,
     values_of,
-    values_of_each,
 )
 from genperf.formula.bind import power_sum, with_sums
 from genperf.formula.nodes import Call, Name, Node, Number, bind_values, chain, names_in, substitute
@@ -194,16 +193,9 @@ class Expression(Struct, frozen=True, dict=True):
         kept = tuple(any(of_term) or not of_term for of_term in of_terms)
         if not (self.is_sum and any(kept)):
             return self
-        if kept not in self._parts:
-            terms = tuple(compress(self.terms, kept))
-            read = {name for term in terms for name in term.names}
-            self._parts[kept] = replace(self, terms=terms, constants=tuple(c for c in self.constants if c.name in read))
-        return self._parts[kept]
-
-    @cached_property
-    def _parts(self) -> dict[tuple[bool, ...], Expression]:
-        """The sums of some of the terms that were asked for so far; members of many groups share an expression."""
-        return {}
+        terms = tuple(compress(self.terms, kept))
+        read = {name for term in terms for name in term.names}
+        return replace(self, terms=terms, constants=tuple(c for c in self.constants if c.name in read))
 
     def with_fixed(self, values: Mapping[str, float]) -> Expression:
         """Return the expression with some constants held at values."""
@@ -227,8 +219,8 @@ class Expression(Struct, frozen=True, dict=True):
         self, columns: Mapping[str, Any], constants: Mapping[str, Any], names: Collection[str] | None = None
     ) -> dict[str, Array]:
         """Return the values of each term, or of those named, in the target's unit, shaped as `evaluate` does."""
-        terms = {t.name: t.node for t in self.terms if names is None or t.name in names}
-        return dict(zip(terms, values_of_each(terms.values(), {**columns, **constants}), strict=True))
+        values = {**columns, **constants}
+        return {t.name: values_of(t.node, values) for t in self.terms if names is None or t.name in names}
 
     def gradient(
         self, columns: Mapping[str, Any], constants: Mapping[str, Any], by: Sequence[str]

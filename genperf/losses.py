@@ -49,10 +49,9 @@ def _of_ratio(value: Callable[[Array], Array], weight: Callable[[Array], Array])
 
 
 def _log_value(ratio: Array) -> Array:
-    """Return ln²(ratio), continued as its tangent below `least_ratio`."""
-    least = LEAST_RATIO
-    logarithm = np.log(np.maximum(ratio, least))
-    return np.asarray(logarithm**2 + 2.0 * logarithm / least * np.minimum(ratio - least, 0.0))
+    """Return ln²(ratio), continued as its tangent below `LEAST_RATIO`."""
+    logarithm = np.log(np.maximum(ratio, LEAST_RATIO))
+    return np.asarray(logarithm**2 + 2.0 * logarithm / LEAST_RATIO * np.minimum(ratio - LEAST_RATIO, 0.0))
 
 
 def _log_weight(ratio: Array) -> Array:
@@ -65,9 +64,8 @@ def _log_weight(ratio: Array) -> Array:
 
 def _huber_value(ratio: Array) -> Array:
     """Return r² with r = |ratio − 1| up to δ, and 2·δ·r − δ² beyond."""
-    delta = HUBER_DELTA
     r = np.abs(ratio - 1.0)
-    return np.asarray(np.where(r <= delta, r**2, 2.0 * delta * r - delta**2))
+    return np.asarray(np.where(r <= HUBER_DELTA, r**2, 2.0 * HUBER_DELTA * r - HUBER_DELTA**2))
 
 
 LOSSES: dict[str, Loss] = {
@@ -112,20 +110,13 @@ class Penalty(Struct, frozen=True):
 
     def value(self, scaled: Array) -> Array:
         """Return the penalty of each set of constants, shape (sets, constants) → (sets,)."""
-        if self.strength == 0.0:
-            return np.zeros(scaled.shape[:-1])
-        squares = np.asarray(self.strength * (1.0 - self.l1_share) * 0.5 * np.sum(scaled**2, axis=-1))
-        if self.l1_share == 0.0:
-            return squares
-        rounding = ABSOLUTE_ROUNDING
-        rounded = np.hypot(scaled, rounding) - rounding
+        squares = self.strength * (1.0 - self.l1_share) * 0.5 * np.sum(scaled**2, axis=-1)
+        rounded = np.hypot(scaled, ABSOLUTE_ROUNDING) - ABSOLUTE_ROUNDING
         return np.asarray(squares + self.strength * self.l1_share * np.sum(rounded, axis=-1))
 
     def curvature(self, scaled: Array) -> Array:
         """Return c such that `c·θ_s` is the penalty's exact derivative by θ_s."""
         ridge = self.strength * (1.0 - self.l1_share)
-        if self.l1_share == 0.0:
-            return np.full(scaled.shape, ridge)
         return np.asarray(ridge + self.strength * self.l1_share / np.hypot(scaled, ABSOLUTE_ROUNDING))
 
 

@@ -5,7 +5,7 @@ are read; everything else is refused with a caret under the place, and nothing i
 """
 
 from genperf.formula.bind import bind, power_sum, with_sums
-from genperf.formula.evaluate import evaluate, evaluate_with_gradient, spread, values_of, values_of_each
+from genperf.formula.evaluate import evaluate, evaluate_with_gradient, spread, values_of
 from genperf.formula.nodes import (
     FUNCTIONS,
     Call,

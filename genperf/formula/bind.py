@@ -35,38 +35,19 @@ MAX_TERMS = 32
 
 
 def bind(node: Node, columns: Mapping[str, Any]) -> Node:
-    """Return the tree with columns put in, and every part computed that depends on nothing else.
-
-    Parts that are the same are computed once.
-    """
-    #: By a name, or a function and its arguments, of which columns by their identity: all that are read are kept.
-    columns_by_node: dict[Hashable, Column] = {}
-
-    def folded(node: Node) -> Node:
-        """Return a tree whose parts of known columns and numbers are computed."""
-        match node:
-            case Name(name) if name in columns:
-                return columns_by_node.setdefault(name, Column(np.asarray(columns[name])))
-            case Call(function, arguments):
-                folded_arguments = tuple(map(folded, arguments))
-                folded_call = Call(function, folded_arguments)
-                if all(isinstance(a, Number) for a in folded_arguments):
-                    return Number(float(evaluate(folded_call, {})))
-                if not all(isinstance(a, _KNOWN) for a in folded_arguments):
-                    return folded_call
-                if not any(isinstance(a, Column) for a in folded_arguments):
-                    return folded_call
-                key = (function, *(id(a) if isinstance(a, Column) else a for a in folded_arguments))
-                if key not in columns_by_node:
-                    columns_by_node[key] = Column(np.asarray(evaluate(folded_call, {})))
-                return columns_by_node[key]
-            case _:
-                return node
-
-    return folded(node)
-
-
-_KNOWN = (Column, Number, Text)
+    """Return the tree with columns put in, and every part computed that depends on nothing else."""
+    match node:
+        case Name(name) if name in columns:
+            return Column(np.asarray(columns[name]))
+        case Call(function, arguments):
+            bound = Call(function, tuple(bind(argument, columns) for argument in arguments))
+            kinds = {type(argument) for argument in bound.arguments}
+            if kinds == {Number}:
+                return Number(float(evaluate(bound, {})))
+            known = Column in kinds and kinds <= {Column, Number, Text}
+            return Column(np.asarray(evaluate(bound, {}))) if known else bound
+        case _:
+            return node
 
 
 class _Term(Struct, frozen=True, eq=False, dict=True):

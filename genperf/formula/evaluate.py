@@ -36,19 +36,12 @@ def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
     array([1. , 2.5])
     """
     with np.errstate(all="ignore"):
-        return _value(node, values, {})
+        return _value(node, values)
 
 
 def values_of(node: Node, columns: Mapping[str, Any]) -> Array:
     """Return the numbers of the tree over some columns of one shape, in that shape."""
-    return values_of_each((node,), columns)[0]
-
-
-def values_of_each(nodes: Iterable[Node], columns: Mapping[str, Any]) -> list[Array]:
-    """Return the numbers of several trees, as `values_of` does; a part that they share is evaluated once."""
-    known = dict[int, Any]()
-    with np.errstate(all="ignore"):
-        return [np.array(spread(_value(node, columns, known), columns.values()), float) for node in nodes]
+    return np.array(spread(evaluate(node, columns), columns.values()), float)
 
 
 def _stacked(values: Iterable[Any]) -> Array:
@@ -66,16 +59,14 @@ def evaluate_with_gradient(node: Node, values: Mapping[str, Any], by: Collection
     Each derivative broadcasts against the value.
     """
     with np.errstate(all="ignore"):
-        return _walk(node, values, frozenset(by), {})
+        return _walk(node, values, frozenset(by))
 
 
-def _value(node: Node, values: Mapping[str, Any], known: dict[int, Any]) -> Any:
-    """Return a node's value; a part that several terms share is evaluated once."""
+def _value(node: Node, values: Mapping[str, Any]) -> Any:
+    """Return a node's value."""
     match node:
         case Call(function, arguments):
-            if id(node) not in known:
-                known[id(node)] = FUNCTIONS[function].value(*[_value(a, values, known) for a in arguments])
-            return known[id(node)]
+            return FUNCTIONS[function].value(*[_value(argument, values) for argument in arguments])
         case Name(name):
             return values[name]
         case PowerSum(names):
@@ -84,17 +75,11 @@ def _value(node: Node, values: Mapping[str, Any], known: dict[int, Any]) -> Any:
             return value
 
 
-def _walk(
-    node: Node, values: Mapping[str, Any], differentiated: frozenset[str], evaluated: dict[int, tuple[Any, Gradient]]
-) -> tuple[Any, Gradient]:
-    """Return a node's value and derivatives (forward mode); a part that several terms share is evaluated once."""
+def _walk(node: Node, values: Mapping[str, Any], differentiated: frozenset[str]) -> tuple[Any, Gradient]:
+    """Return a node's value and derivatives (forward mode)."""
     match node:
         case Call(function, arguments):
-            if id(node) not in evaluated:
-                evaluated[id(node)] = _chain(
-                    FUNCTIONS[function], [_walk(argument, values, differentiated, evaluated) for argument in arguments]
-                )
-            return evaluated[id(node)]
+            return _chain(FUNCTIONS[function], [_walk(argument, values, differentiated) for argument in arguments])
         case Name(name):
             return values[name], ({name: 1.0} if name in differentiated else {})
         case Number(value) | Text(value) | Column(value):
@@ -108,11 +93,6 @@ def _walk(
             return result, {names[j]: slopes[:, i] for i, j in enumerate(places)}
 
 
-def _is_one(slope: Any) -> bool:
-    """Return whether a derivative is the plain number one: most are, and need no multiplication."""
-    return isinstance(slope, float) and slope == 1.0
-
-
 def _chain(function: Function, duals: list[tuple[Any, Gradient]]) -> tuple[Any, Gradient]:
     """Return a value, and Σ of its derivative by each argument times that of the argument."""
     arguments = [value for value, _ in duals]
@@ -122,6 +102,6 @@ def _chain(function: Function, duals: list[tuple[Any, Gradient]]) -> tuple[Any, 
         return result, gradient
     for partial, (_, argument_gradient) in zip(function.partials(arguments, result), duals, strict=True):
         for name, slope in argument_gradient.items():
-            through_argument = slope if _is_one(partial) else partial if _is_one(slope) else partial * slope
+            through_argument = partial * slope
             gradient[name] = gradient[name] + through_argument if name in gradient else through_argument
     return result, gradient

@@ -120,15 +120,14 @@ class PowerSum(Struct, frozen=True, eq=False, dict=True):
         return total
 
     @cached_property
-    def _uses(self) -> dict[int, list[tuple[int, slice | Index]]]:
-        """For each exponent's position, the k and the products where it is; a slice if they are consecutive."""
-        uses: dict[int, list[tuple[int, slice | Index]]] = {}
+    def _uses(self) -> dict[int, list[tuple[int, Index]]]:
+        """For each exponent's position, the k and the products where it is."""
+        uses: dict[int, list[tuple[int, Index]]] = {}
         for k in range(self.exponent.shape[1]):
             used = self.logarithms[:, k].any(axis=1)
             for position in np.unique(self.exponent[used, k]):
                 among = np.flatnonzero(used & (self.exponent[:, k] == position))
-                run = slice(int(among[0]), int(among[-1]) + 1)
-                uses.setdefault(int(position), []).append((k, run if among.size == run.stop - run.start else among))
+                uses.setdefault(int(position), []).append((k, among))
         return uses
 
 

@@ -20,8 +20,6 @@ IMPOSSIBLE_COST = 1e30
 # How costs of many sets of constants are computed.
 #: Doubles in one block of an evaluation: 16 MB, whatever the population and the rows.
 BLOCK_NUMBERS = 2_000_000
-#: Doubles in one block of derivatives: 2 MB, which stays in a core's cache.
-CACHED_NUMBERS = 250_000
 #: Reweighted least-squares passes for the coefficients inside the projection: the polish that follows does what is
 #: left. Half and double change no answer (experiments/results/settings.md).
 PROJECTION_PASSES = 6
@@ -32,10 +30,9 @@ PROJECTION_PASSES = 6
 np.empty(BLOCK_NUMBERS)
 
 
-def blocks(count: int, numbers: int, max_numbers: int | None = None) -> list[slice]:
+def blocks(count: int, numbers: int) -> list[slice]:
     """Cut a count of sets, of some doubles each, into blocks of bounded memory."""
-    limit = min(max_numbers or BLOCK_NUMBERS, BLOCK_NUMBERS)
-    step = max(1, limit // max(1, numbers))
+    step = max(1, BLOCK_NUMBERS // max(1, numbers))
     return [slice(i, min(i + step, count)) for i in range(0, count, step)]
 
 
@@ -111,13 +108,9 @@ class Problem(Struct, frozen=True, dict=True):
         mean = np.sum(shares * measured, axis=1, keepdims=True)
         return Conditions(shares, mean, scale, strength, measured, centre)
 
-    @cached_property
-    def _conditions(self) -> Conditions:
-        return self.conditions()
-
     def cost(self, constants: Array, conditions: Conditions | None = None) -> Array:
         """Return the cost of each set of constants, (sets, n) → (sets,), under the problem's conditions or others."""
-        conditions = conditions or self._conditions
+        conditions = conditions or self.conditions()
         out = np.empty(len(constants))
         for block in blocks(len(constants), self.measured.size):
             out[block] = self._cost_of(self.predict(constants[block]), constants[block], conditions[block])
@@ -143,10 +136,10 @@ class Problem(Struct, frozen=True, dict=True):
 
         Shapes (sets, n) and (sets, n, n), with n constants; conditions as in `cost`.
         """
-        conditions = conditions or self._conditions
+        conditions = conditions or self.conditions()
         n = self.scale.size
         gradient, curvature = np.empty((len(constants), n)), np.empty((len(constants), n, n))
-        for block in blocks(len(constants), self.measured.size * (n + 2), CACHED_NUMBERS):
+        for block in blocks(len(constants), self.measured.size * (n + 2)):
             of_block = conditions[block]
             predicted, J = self.jacobian(constants[block])
             with np.errstate(all="ignore"):
