@@ -22,23 +22,17 @@ POINTS = 31
 _NORMAL = np.array([NormalDist().inv_cdf((i + 0.5) / POINTS) for i in range(POINTS)])
 
 
-# How the quantiles of many rows are searched at once; the values do not depend on these settings.
+# How the quantiles of many rows are searched at once; the values depend on these settings by rounding errors alone.
 #: Draws times rows of one block: 1 MB an array, which a core's cache holds.
 BLOCK_DRAWS = 131_072
 #: Cells in which a table counts the points of a normal distribution.
 NORMAL_CELLS = 4096
-#: A search ends where so small a share of a row's points lies between its place and the quantile, or so few of all rows
-#: together (putting some more in order takes less than another step), and after so many steps.
+#: A search ends where so small a share of a row's points lies between its place and the quantile, or so few of them,
+#: and after so many steps.
 NEAR_SHARE = 5e-4
-LARGEST_NEAR_SHARE = 5e-3
-NEAR_POINTS = 400
+NEAR_POINTS = 4
 SEARCH_STEPS = 40
-#: A search begins where one draw in so many has the quantile, of so many draws and more.
-THINNED = 8
-MOST_UNTHINNED = 256
-#: Factors by which the points that are put in order are taken from farther around it where the quantile lies beyond
-#: them; after these, and of more points than so many, all points of a row are put in order.
-WIDENING = (1.0, 8.0)
+#: Of more points than so many around the place, and where the quantile lies beyond these, all of a row are ordered.
 MOST_ORDERED = 2048
 
 
@@ -147,44 +141,29 @@ class _Mixture:
         self.origin = 0.5 * NORMAL_CELLS + 1.0 - centres * self.per_cell
         self.mean = shares @ centres
         self.scale = np.sqrt(shares @ (np.square(centres - self.mean) + np.square(sd)))
-        self.thinned: _Mixture | None = None
-        if len(centres) > MOST_UNTHINNED:
-            centres, shares, sd = (of if len(of) == 1 else of[THINNED // 2 :: THINNED] for of in (centres, shares, sd))
-            if shares.any() and sd.any(axis=0).all():
-                self.thinned = _Mixture(centres, shares / shares.sum(), sd)
-        self.near = min(max(NEAR_SHARE, NEAR_POINTS / (POINTS * self.centres.size)), LARGEST_NEAR_SHARE)
+        self.near = max(NEAR_SHARE, NEAR_POINTS / (POINTS * len(centres)))
 
     def quantile(self, level: float) -> Array:
         """Return a quantile of each row, shape (rows,): a search to a few points, which are put in order."""
-        out = np.full(len(self.mean), np.nan)
         with np.errstate(invalid="ignore", divide="ignore"):
-            place, width, _ = self._near(level)
-            for factor in WIDENING:
-                rows = np.flatnonzero(np.isnan(out))
-                if rows.size:
-                    out[rows] = self._between(level, place[rows], factor * width[rows], rows)
+            out = self._between(level, *self._near(level))
         for row in np.flatnonzero(np.isnan(out)):
             points = self.centres[:, row] + self.sd[:, row] * _NORMAL[:, None]
             out[row] = quantiles(points.ravel(), np.tile(self.shares, POINTS) / POINTS, np.array([level]))[0]
         return out
 
-    def _near(self, level: float) -> tuple[Array, Array, Array]:
+    def _near(self, level: float) -> tuple[Array, Array]:
         """Search, by secants between bounds, a value near a quantile of each row, from which few points lie apart.
 
-        Returned are the value, how far around it the quantile lies, and the density there, each of shape (rows,).
+        Returned are the value and how far around it the quantile lies, each of shape (rows,).
         """
         per_cell, origin, rows = self.per_cell, self.origin, np.arange(len(self.mean))
         z, odds = NormalDist().inv_cdf(level), np.sqrt((1.0 - level) / level)
         at, density = self.mean + z * self.scale, NormalDist().pdf(z) / self.scale
         # No quantile of a distribution lies farther from its mean (Cantelli's inequality).
         lower, upper = self.mean - odds * self.scale, self.mean + self.scale / odds
-        if self.thinned is not None:
-            of_thinned, _, slope = self.thinned._near(level)
-            # The quantile of a few draws may lie elsewhere.
-            usable = (of_thinned > lower) & (of_thinned < upper) & (slope > 0.0) & (slope < np.inf)
-            at, density = np.where(usable, of_thinned, at), np.where(usable, slope, density)
         largest_width = upper - lower
-        places, widths, densities = at.copy(), np.empty(len(at)), density.copy()
+        places, widths = at.copy(), np.empty(len(at))
         at_before, missing_before = at, np.full(len(at), np.nan)
         for _ in range(SEARCH_STEPS):
             below = _BELOW.take((at * per_cell + origin).astype(np.intp), mode="clip")
@@ -195,7 +174,7 @@ class _Mixture:
             # A secant, where it stays between the bounds; else their middle.
             following = at + missing / density
             following = np.where((following > lower) & (following < upper), following, 0.5 * (lower + upper))
-            places[rows], densities[rows] = following, density
+            places[rows] = following
             widths[rows] = np.minimum(np.abs(following - at) + 2.0 * self.near / density, largest_width[rows])
             at_before, missing_before, at = at, missing, following
             far = np.flatnonzero(np.abs(missing) > self.near)
@@ -206,35 +185,34 @@ class _Mixture:
                 per_cell, origin, rows = per_cell[:, far], origin[:, far], rows[far]
                 of_rows = lower, upper, density, at, at_before, missing_before
                 lower, upper, density, at, at_before, missing_before = (array[far] for array in of_rows)
-        return places, widths, densities
+        return places, widths
 
-    def _between(self, level: float, place: Array, width: Array, rows: Index) -> Array:
-        """Return a quantile of some rows from the points within a width of a place, in order; NaN where it is farther.
+    def _between(self, level: float, place: Array, width: Array) -> Array:
+        """Return a quantile of each row from the points within a width of a place, in order; NaN where it is farther.
 
         It lies between the points x_k whose m_k enclose the level, m_k being the share of all points below x_k with
         half of its own:
 
             q = x_k + (level − m_k)/(m_{k+1} − m_k)·(x_{k+1} − x_k)
         """
-        of_rows = (self.centres, np.broadcast_to(self.sd, self.centres.shape), self.per_cell, self.origin)
-        centres, sd, per_cell, origin = of_rows if len(rows) == len(self.mean) else (of[:, rows] for of in of_rows)
         # How many points of each draw lie below these, and how many are among them; shape (draws, rows).
-        left_cell = (place - width) * per_cell + origin
+        left_cell = (place - width) * self.per_cell + self.origin
         below = _BELOW.take(left_cell.astype(np.intp), mode="clip")
-        among = _UP_TO.take((left_cell + 2.0 * width * per_cell).astype(np.intp), mode="clip") - below
+        among = _UP_TO.take((left_cell + 2.0 * width * self.per_cell).astype(np.intp), mode="clip") - below
         among[:, among.sum(axis=0) > MOST_ORDERED] = 0.0
         # The points themselves: row after row, and in a row draw after draw.
         row, draw = np.divmod(np.flatnonzero((among > 0.0).T), len(among))
         count = among[draw, row].astype(np.intp)
         number = np.arange(count.sum()) + np.repeat(below[draw, row].astype(np.intp) - np.cumsum(count) + count, count)
         draw, row = draw.repeat(count), row.repeat(count)
-        # A row of an array for those of each row, filled up with infinite ones of no share.
-        size = np.bincount(row, minlength=len(rows))
-        columns = int(size.max()) + 1
-        cells = np.arange(len(row)) + np.repeat(np.arange(len(rows)) * columns - np.cumsum(size) + size, size)
-        points, shares = np.full((len(rows), columns), np.inf), np.zeros((len(rows), columns))
-        points.ravel()[cells] = centres[draw, row] + sd[draw, row] * _NORMAL[number]
-        shares.ravel()[cells] = self.shares[draw] / POINTS
+        # A row of an array for those of each row, filled up with infinite ones of no share: no row changes another one.
+        size = np.bincount(row, minlength=len(place))
+        column = np.arange(len(row)) - np.repeat(np.cumsum(size) - size, size)
+        points, shares = np.full((len(place), int(size.max()) + 1), np.inf), np.zeros((len(place), int(size.max()) + 1))
+        points[row, column] = (
+            self.centres[draw, row] + np.broadcast_to(self.sd, among.shape)[draw, row] * _NORMAL[number]
+        )
+        shares[row, column] = self.shares[draw] / POINTS
         order = np.argsort(points, axis=1, kind="stable")
         x, shares = np.take_along_axis(points, order, axis=1), np.take_along_axis(shares, order, axis=1)
         m = np.cumsum(shares, axis=1) - 0.5 * shares + (self.shares @ below)[:, None] / POINTS
@@ -244,6 +222,6 @@ class _Mixture:
         x_left, x_right, m_left, m_right = (a[enclosed, at] for a in (x, m) for at in (left, right))
         inside = (x_left > (place - width)[enclosed]) & (x_right < (place + width)[enclosed])
         value = x_left + (level - m_left) / (m_right - m_left) * (x_right - x_left)
-        out = np.full(len(rows), np.nan)
+        out = np.full(len(place), np.nan)
         out[enclosed[inside]] = value[inside]
         return out
