@@ -208,7 +208,7 @@ def _melted_names(source: Source) -> Source:
         return source
     if len(taken.columns) < 2 and not of_headers and not any(meant_by(word) in LEVELS for word in taken.columns):
         return source  # layer1, layer2
-    if any(meant_by(word) in LEVELS and not n for numbers in taken.values.values() for word, n in numbers.items()):
+    if any((one := _OF_A_DEVICE.fullmatch(n)) and meant_by(one[1]) in LEVELS and one[2] == "0" for n in source.columns):
         return source  # gpu0, gpu1
     of_quantities = all(header_of(text).kind for text in labels(source.cells[corner_header]) if text)
     (kind, *several) = {*taken.kind.values()}

@@ -117,6 +117,12 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         csv_of("nodes,Relative runtime", ((n, 0.95 / n + 0.05) for n in COUNTS)), ("nodes=16",),
         ("Expect Relative runtime of 0.1", " x at nodes=16."), (" s at nodes", " s, unless"),
     ),
+    # The same devices on every count of nodes are those of one, and the samples of all are so many of a device.
+    "of one": (csv_of("nodes,gpus,s", ((n, 8, 9 / n) for n in COUNTS)), ("nodes=9",), ("devices_per_node=gpus",), ()),
+    "of all": (
+        csv_of("net,gpus,batch,img/s", (("a", n, b, 9 * n * b**0.1) for n in COUNTS for b in (16, 32))),
+        ("gpus=16", "global_batch=256"), ("at batch=16, gpus=16",), (),
+    ),
     # A batch of which every run failed.
     "failed": (
         csv_of("k,p,batch,s", ((f, n, b, "OOM" if b > 4 else b / n) for f in "ab" for n in COUNTS for b in (2, 4, 8))),

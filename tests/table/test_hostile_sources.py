@@ -46,8 +46,8 @@ def test_a_log_of_steps_beside_one_of_results_and_rates_of_the_devices_of_one_ru
     (tmp_path / "a.log").write_text(of_steps, encoding="utf-8")
     (tmp_path / "b.log").write_text("".join(f"gpus: {n}\nstep 1 time 1.5 s\n" for n in (4, 8)), encoding="utf-8")
     assert len(understood(open_files([tmp_path]))) == 4
-    (tmp_path / "c.log").write_text("step 1 gpu0: 9 img/s gpu1: 9 img/s\n" * 9, encoding="utf-8")
-    assert {"gpu0", "gpu1"} <= {*understood(tmp_path / "c.log").columns}
+    (tmp_path / "c.log").write_text("step 1 gpu0: 9 img/s gpu1: 9 img/s gpu2: 9 img/s\n" * 9, encoding="utf-8")
+    assert {"gpu0", "gpu1", "gpu2"} <= {*understood(tmp_path / "c.log").columns}
 
 
 def test_a_folder_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
