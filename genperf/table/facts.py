@@ -255,10 +255,11 @@ class Run(Struct):
         numeric = [key for key, values in self.values.items() if any(isinstance(value, float) for value in values)]
         return [key for key in numeric if is_result(key, self.units.get(key, ""))]
 
-    def settings(self) -> dict[str, list[Any]]:
-        """Return the settings, which go on in the next run of the text: keys of one value that measure nothing."""
+    def following(self, line: int) -> "Run":
+        """Return the next run of the text, in which the settings go on: keys of one value that measure nothing."""
         measures = {key for key in self.values if is_result(key, self.units.get(key, "")) or is_relative(key)}
-        return {key: [*values] for key, values in self.values.items() if len(values) == 1 and key not in measures}
+        settings = {key: [*values] for key, values in self.values.items() if len(values) == 1 and key not in measures}
+        return Run(settings, dict(self.units), dict(self.spelled), line=line)
 
 
 @lru_cache(maxsize=20_000)
@@ -521,8 +522,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
             continue
         heading = _HEADING.match(line) if by_heading else None
         if heading and run.measured:
-            runs.append(Run(run.settings(), dict(run.units), dict(run.spelled), line=number))
-            run = runs[-1]
+            runs.append(run := run.following(number))
         if heading and heading["section"]:
             run.values["section"] = [heading["section"].strip()]
         if not run.failure:
@@ -542,8 +542,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
             of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
             chosen = isinstance(value, float) and (key == size or of_a_row)
             if changed and (_counts(key) or chosen) and run.measured:
-                runs.append(Run(run.settings(), dict(run.units), dict(run.spelled), line=number))
-                run = runs[-1]
+                runs.append(run := run.following(number))
             run.add(key, value, unit, tested)
     if len(runs) > 1 and not runs[-1].measured and not runs[-1].failure:
         runs.pop()
@@ -561,11 +560,8 @@ def _without_setup(runs: Sequence[Run]) -> list[Run]:
             continue
         # A part of the program that is alone counts one.
         several = {k: v for k, v in run.values.items() if _counts(k) and following.values.get(k) == [1.0]}
-        values = {**run.values, **following.values, **several}
-        merged_runs[0] = Run(
-            values, {**run.units, **following.units}, following.spelled, following.tested, "", run.line
-        )
-        merged_runs[0].failure = following.failure
+        values, units = {**run.values, **following.values, **several}, {**run.units, **following.units}
+        merged_runs[0] = Run(values, units, following.spelled, following.tested, following.failure, run.line)
     return merged_runs
 
 

@@ -347,19 +347,49 @@ def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn
 
     A text with `drawn` tables has rules below their headers, and headings above their titles.
     """
-    rows, lines, rules = (
-        [row for _, row in records],
-        {line for line, _ in records},
-        _rules(drawn) if drawn else set[int](),
-    )
-    # Below a header of Markdown stands a rule with rows below, and above it none.
-    header_lines = header_lines or {line - 1 for line in rules if line - 2 not in rules and line + 1 in lines}
+    rows, lines, rules = [row for _, row in records], {line for line, _ in records}, set[int]()
+    if drawn:
+        # Below a header of Markdown stands a rule with rows below, and above it none.
+        rules = _rules(drawn)
+        header_lines = {line - 1 for line in rules if line - 2 not in rules and line + 1 in lines}
+    start = next((k for k, row in enumerate(rows[:FIRST_ROWS]) if sum(map(bool, row)) > 1), 0)
+    start = start if start > 1 and _begins(rows[start], rows[start + 1 : start + 4], [], True) else 0
+    remaining = []
+    for title, table in _at_headers(records, start, header_lines, rules):
+        bare = _without_notes(table)
+        remaining.append((title, len(with_units(bare)) < len(bare), _with_one_header(with_units(bare))))
+    remaining = _titled_by_corners(remaining) if len(remaining) > 1 else remaining
+    ranked = []
+    while remaining:
+        chosen = _likeliest([table for *_, table in remaining]) if len(remaining) > 1 else 0
+        chosen_title, of_units, ((_, header), *_) = remaining[chosen]
+        # Titles may say that what tables of the same columns hold is not the same.
+        values = {} if any(map(is_result, header)) else {title: value_in(title) for title, *_ in remaining}
+        same = [t[-1][0][1] == header and values.get(t[0]) == values.get(chosen_title) for t in remaining]
+        alike = [(title, table) for title, _, table in itertools.compress(remaining, same)]
+        remaining = [t for t, is_same in zip(remaining, same, strict=True) if not is_same]
+        notes = [f"row of units read into the header: {listed(header, 6)}"] if of_units else []
+        notes += [f"{start} lines above the header left out"] if start else []
+        for *_, ((k, names), *table_rows) in remaining:
+            if any(_is_number(cell) for _, row in table_rows for cell in row):
+                notes.append(f"another table is left out, from line {k} on: {listed(names, 6)}")
+        steps = [*map(step, notes)]
+        ranked.append(_as_one(alike, steps, drawn) if len(alike) > 1 else (alike[0][1], steps, alike[0][0]))
+    return ranked
+
+
+def _at_headers(
+    records: Sequence[Record], start: int, header_lines: Collection[int], rules: Collection[int]
+) -> list[tuple[str, list[Record]]]:
+    """Return the records from a start on, cut before each header: tables, header first, each with its title.
+
+    The name of a section becomes the first cell of its rows, or the title of a table of rows with names of their own.
+    """
+    rows = [row for _, row in records]
     # Sections whose rows have names of their own begin alike.
     first_names = Counter(
         below[0] for row, below in itertools.pairwise(rows) if any(row[:1]) and not any(row[1:]) and any(below[1:])
     )
-    start = next((k for k, row in enumerate(rows[:FIRST_ROWS]) if sum(map(bool, row)) > 1), 0)
-    start = start if start > 1 and _begins(rows[start], rows[start + 1 : start + 4], [], True) else 0
     tables: list[tuple[str, list[Record]]] = []
     title, section, gap_above = "", "", True
     for place, (line, record) in enumerate(records[start:], start):
@@ -393,28 +423,7 @@ def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn
         else:
             table.append((line, record))
         gap_above = not filled or gap_below
-    bare = [(title, _without_notes(table)) for title, table in tables]
-    remaining = [
-        (title, len(with_units(table)) < len(table), _with_one_header(with_units(table))) for title, table in bare
-    ]
-    remaining = _titled_by_corners(remaining) if len(remaining) > 1 else remaining
-    ranked = []
-    while remaining:
-        chosen = _likeliest([table for *_, table in remaining]) if len(remaining) > 1 else 0
-        chosen_title, of_units, ((_, header), *_) = remaining[chosen]
-        # Titles may say that what tables of the same columns hold is not the same.
-        values = {} if any(map(is_result, header)) else {title: value_in(title) for title, *_ in remaining}
-        same = [t[-1][0][1] == header and values.get(t[0]) == values.get(chosen_title) for t in remaining]
-        alike = [(title, table) for title, _, table in itertools.compress(remaining, same)]
-        remaining = [t for t, is_same in zip(remaining, same, strict=True) if not is_same]
-        notes = [f"row of units read into the header: {listed(header, 6)}"] if of_units else []
-        notes += [f"{start} lines above the header left out"] if start else []
-        for *_, ((k, names), *table_rows) in remaining:
-            if any(_is_number(cell) for _, row in table_rows for cell in row):
-                notes.append(f"another table is left out, from line {k} on: {listed(names, 6)}")
-        steps = [*map(step, notes)]
-        ranked.append(_as_one(alike, steps, drawn) if len(alike) > 1 else (alike[0][1], steps, alike[0][0]))
-    return ranked
+    return tables
 
 
 def _titled_by_corners(tables: Sequence[tuple[str, bool, list[Record]]]) -> list[tuple[str, bool, list[Record]]]:
