@@ -4,7 +4,7 @@ loky's processes and Dask's workers are executors alike. Tasks are drawn as work
 loses no other tasks.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -52,11 +52,6 @@ class Workers(Struct, frozen=True):
     count: int
     #: Whether they are processes of this machine, which end with the work.
     here: bool = True
-
-    def stop(self, under_way: Collection[object]) -> None:
-        """End the processes of this machine, where some tasks are still under way."""
-        if self.here and under_way:
-            self.executor().shutdown(kill_workers=True)
 
 
 def _connected(engine: Engine, stack: ExitStack) -> Workers:
@@ -161,8 +156,9 @@ def _distributed(
     from concurrent.futures import FIRST_COMPLETED, Future, wait
 
     under_way: dict[Future[tuple[int, R | _Raised]], tuple[int, T]] = {}
-    # What is under way when the work is stopped is not waited for.
-    stack.callback(workers.stop, under_way)
+    if workers.here:
+        # What is under way when the work is stopped is not waited for.
+        stack.callback(lambda: under_way and workers.executor().shutdown(kill_workers=True))
     while True:
         for number, task in islice(numbered, TASKS_PER_WORKER * workers.count - len(under_way)):
             under_way[workers.executor().submit(guarded, number, task)] = number, task

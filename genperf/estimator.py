@@ -125,12 +125,11 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         >>> bool(ends[0, 0] < values[0] < ends[0, 1]), bool(0.0 < deviations[0] < ends[0, 1] - ends[0, 0])
         (True, True)
         """
+        if return_std and interval is not None:
+            raise GenperfError("predict returns an interval or a standard deviation", hint="give one of the two")
+        values, ends = self._predicted(X, ONE_DEVIATION if interval is None else interval)
         if return_std:
-            if interval is not None:
-                raise GenperfError("predict returns an interval or a standard deviation", hint="give one of the two")
-            values, ends = self._predicted(X, ONE_DEVIATION)
             return values, (ends[:, 1] - ends[:, 0]) / 2.0
-        values, ends = self._predicted(X, 0.9 if interval is None else interval)
         return values if interval is None else (values, ends)
 
     @property

@@ -159,8 +159,8 @@ class GrowthProblem(Struct, frozen=True, eq=False, dict=True):
         """Shape (rows, effects). Of each interaction."""
         shape, columns = (len(self.table),), self.table.columns
         return [
-            np.column_stack([np.broadcast_to(evaluate(node, columns), shape) for _, node, _ in effect.effects])
-            for effect in self.offered
+            np.column_stack([np.broadcast_to(evaluate(node, columns), shape) for _, node, _ in interaction])
+            for interaction in self.offered
         ]
 
     @cached_property

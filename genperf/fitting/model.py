@@ -210,9 +210,9 @@ class FamilyModel(ExpressionModel):
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
         """Fit one table."""
         # The candidates of a family are laws of a few constants: choosing one is no reason to choose λ as well.
-        options = (
-            self.options if self.options.lam is not None else structs.replace(self.options, lam=self.options.strength)
-        )
+        options = self.options
+        if options.lam is None:
+            options = structs.replace(options, lam=options.strength)
         if fitted_phases(table, self.name):
             return estimate.estimate_phases(MODELS[self.name], table, options, seed)
         return estimate.estimate(expressions, table, options, seed, MODELS[self.name].choice)

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -279,12 +279,8 @@ class Effect(NamedTuple):
     meaning: ConstantMeaning
 
 
-class Interaction(Struct, frozen=True):
-    """Effects of one kind: all levels of one categorical factor on the exponent of one factor, for example."""
-
-    #: `batch × net`.
-    name: str
-    effects: tuple[Effect, ...]
+#: Effects of one kind: all levels of one categorical factor on the exponent of one factor, for example.
+Interaction: TypeAlias = tuple[Effect, ...]
 
 
 def interactions(
@@ -305,7 +301,7 @@ def interactions(
         Effect(f"d_{f.name}", together(f), ConstantMeaning("step", f.name)) for f in steps_of(varying, following)
     ]
     following_counts = [f for f in varying if f.name in following] if categorical else []
-    candidates = [Interaction(f"{f.name} × count", (_power(f)._replace(name=f"q_{f.name}"),)) for f in following_counts]
+    candidates: list[Interaction] = [(_power(f)._replace(name=f"q_{f.name}"),) for f in following_counts]
     for combination in (*([f] for f in categorical), *_separating(categorical, columns)):
         measured = _distinct(combination, columns)
         # In the order of the factors' levels, and not of their names. Of two the first has the shared constants.
@@ -317,17 +313,17 @@ def interactions(
     column_bytes: set[bytes] = set()
     accepted: list[Interaction] = []
     for interaction in candidates:
-        if sum(len(chosen.effects) for chosen in (*accepted, interaction)) > MAX_EFFECTS:
+        if sum(map(len, (*accepted, interaction))) > MAX_EFFECTS:
             continue
         effects = []
-        for effect in interaction.effects:
+        for effect in interaction:
             values = values_of(effect.node, columns)
             key = np.round(values, 9).tobytes()
             if np.ptp(values) > 0.0 and key not in column_bytes:
                 column_bytes.add(key)
                 effects.append(effect)
         if effects:
-            accepted.append(Interaction(interaction.name, tuple(effects)))
+            accepted.append(tuple(effects))
     return tuple(accepted)
 
 
@@ -340,7 +336,7 @@ def _at_levels(changed: Effect, factors: Sequence[Factor], levels: Iterable[tupl
         meaning = changed.meaning._replace(categorical=joint, level=level)
         column = node if is_level else call("multiply", node, changed.node)
         effects.append(Effect(f"{changed.name}_{joint}[{level}]", column, meaning))
-    return Interaction(joint if is_level else f"{changed.meaning.factor} × {joint}", tuple(effects))
+    return tuple(effects)
 
 
 def _power(factor: Factor) -> Effect:
@@ -351,7 +347,7 @@ def _power(factor: Factor) -> Effect:
 
 def with_interactions(expression: Expression, offered: Sequence[Interaction]) -> Expression:
     """Return the expression with every term but the constant one multiplied by exp(d·column) for each effect."""
-    columns, effects = set(expression.factors), [effect for interaction in offered for effect in interaction.effects]
+    columns, effects = set(expression.factors), [effect for interaction in offered for effect in interaction]
     if not effects:
         return expression
     constants = [level_effect(unused_name(name, columns), meaning) for name, _, meaning in effects]

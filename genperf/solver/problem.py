@@ -25,11 +25,6 @@ BLOCK_NUMBERS = 2_000_000
 PROJECTION_PASSES = 6
 
 
-# glibc returns large blocks to the system as soon as they are freed, and writing to new ones then costs more than the
-# arithmetic. Its limit for large rises to the size of a block that was once freed.
-np.empty(BLOCK_NUMBERS)
-
-
 def blocks(count: int, numbers: int) -> list[slice]:
     """Cut a count of sets, of some doubles each, into blocks of bounded memory."""
     step = max(1, BLOCK_NUMBERS // max(1, numbers))
