@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -95,6 +95,16 @@ class Question(Struct, frozen=True):
     #: Hints of the network, and words that name what the series ran on: a framework, a network.
     hints: Mapping[str, str] = field(default_factory=dict)
     words: tuple[str, ...] = ()
+
+    def about(self, result: FitResult, group: Mapping[str, str]) -> Self:
+        """Return the question about the model of a group, whose batch is that of its steps."""
+        return replace(
+            self,
+            sample=result.schema.target.samples,
+            steps=self.work is not None or result.schema.of_steps,
+            constants={**result.panel.within(group).constants, **self.constants},
+            words=tuple(map(str, group.values())),
+        )
 
 
 def question_of(
@@ -465,18 +475,11 @@ def measured(source: Source, reading: Reading, name: str, rows: Mask) -> Measure
     return value, value, value, "one value"
 
 
-def measured_sentences(
-    quantity: str, unit: str, measurement: Measured, at: Mapping[str, Any], scale: str | None
-) -> dict[str, str]:
-    """Return what was measured, and what a second scale would need."""
+def measured_text(quantity: str, unit: str, measurement: Measured, at: Mapping[str, Any]) -> str:
+    """Return what was measured at a configuration in a sentence."""
     value, low, high, how = measurement
     place = f" at {join_values(at)}" if at else ""
     ends = three_digits(low), three_digits(high)
     how, nine, _ = how.partition(", nine in ten")
     spread = "" if ends[0] == ends[1] else f"{nine} from {ends[0]} to {with_unit(ends[1], unit)}"
-    count = scale or "gpus"
-    return {
-        "expect": f"Measured: {quantity} of {with_unit(three_digits(value), unit)}{place} ({how}{spread}).",
-        "next": f"One scale was measured: a run at another count of {count} shows how it scales "
-        f"(genperf ask RUN1 RUN2 --at {count}=64).",
-    }
+    return f"Measured: {quantity} of {with_unit(three_digits(value), unit)}{place} ({how}{spread})."

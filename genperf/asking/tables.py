@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
 from genperf.asking.answer import Answer, Value, wanted_of
-from genperf.asking.ask import Question, facts_at, measured, measured_sentences, only_run, question_of, rows_with
+from genperf.asking.ask import Question, facts_at, measured, measured_text, only_run, question_of, rows_with
 from genperf.asking.one_run import OneRun, about
 from genperf.errors import GenperfError, TableError, counted, did_you_mean, listed
 from genperf.facts import Facts
@@ -193,24 +193,23 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     group, fitted = most_measured_group(models)
     left_open = {n: level for n, level in group.items() if any(other[n] != level for other, _ in models)}
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
-    question, schema = question or Question(), fitted.schema
+    question, schema, axis = (question or Question()).about(fitted, group), fitted.schema, fitted.panel.axis.factor
     wanted = wanted if question.plan is not None else forecast_at(fitted.panel, wanted)
-    steps = question.work is not None or schema.of_steps
-    # The batch of a group is that of its steps.
-    constants = {**schema.panel.within(group).constants, **question.constants}
-    words = tuple(map(str, group.values()))
-    question = replace(question, sample=schema.target.samples, steps=steps, constants=constants, words=words)
-    axis = fitted.panel.axis.factor
     if question.plan is None and (axis is None or axis.distinct < 2):
         # One count has no curve to speak of.
-        at, row = _predicted_at(fitted, wanted, question.interval)
-        return Answer((_in_plain_words(_as_measured(schema.measured, schema, at, row)[0], at),), notes=requested.notes)
+        return Answer((value_at(fitted, wanted, question.interval),), notes=requested.notes)
     series = {n: level for n, level in group.items() if n in requested.at}
     facts = facts_at(fitted, wanted, question)
     facts = replace(facts, series=series, taken={**facts.taken, **left_open})
     measured_value, _ = _as_measured(schema.measured, schema, facts.at, facts.predicted)
     answer = Answer((replace(measured_value, facts=facts),), facts, taken=dict(facts.taken), notes=requested.notes)
     return with_share(answer, schema)
+
+
+def value_at(model: FitResult, configuration: Mapping[str, Any], interval: float) -> Value:
+    """Return the value of the measured column at a configuration of which no more is known."""
+    at, row = _predicted_at(model, configuration, interval)
+    return _in_plain_words(_as_measured(model.schema.measured, model.schema, at, row)[0], at)
 
 
 def _predicted_at(
@@ -309,7 +308,9 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
     """Return what the runs of one configuration measured; it is blind to what of the question they do not show."""
     verdict, reason = (BLIND, opened.notes[0]) if opened.notes else ("ok", "it was measured")
     source, at = opened.source, {k: v for k, v in opened.at.items() if k != SCALE}
-    rows, answers = rows_with(reading, opened.at), []
+    rows, answers, count = rows_with(reading, opened.at), [], reading.scale or "gpus"
+    another_scale = f"One scale was measured: a run at another count of {count} shows how it scales "
+    another_scale += f"(genperf ask RUN1 RUN2 --at {count}=64)."
     names = [n for n in reading.quantities if opened.want is None or n == reading.quantities[0]]
     for name in names[:MAX_QUANTITIES]:
         value = measured(source, reading, name, rows)
@@ -322,8 +323,8 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
             # The time of a step is wanted, and steps per second were measured.
             middle, low, high, how = value
             value, quantity, unit = (1.0 / middle, 1.0 / high, 1.0 / low, how), str(opened.want), "s"
-        sentences = measured_sentences(quantity, unit, value, at, reading.scale)
-        answers.append(Value(quantity, unit, *value[:3], verdict, reason, dict(at), sentences))
+        texts = {"expect": measured_text(quantity, unit, value, at), "next": another_scale}
+        answers.append(Value(quantity, unit, *value[:3], verdict, reason, dict(at), texts))
     if not answers:
         raise TableError("no run has what is asked", hint="genperf check shows the runs", where=source.name)
     notes = *(step.text for step in source.steps), *map(str, earlier_predictions(source.columns, names[0]))
@@ -598,9 +599,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         values = measured(self.opened.source, self.reading, name, rows)
         if values is None:
             return ""
-        unit = self._unit(name)
         named = {n: text for n, text in requested.items() if n in self.opened.at or n == self.reading.scale}
-        return measured_sentences(name, unit, values, named, None)["expect"]
+        return measured_text(name, self._unit(name), values, named)
 
     @property
     def _counts(self) -> Array:

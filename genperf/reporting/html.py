@@ -45,7 +45,6 @@ from genperf.reporting.place import (
     command_of,
     measured_text,
     place_of,
-    question_about,
     short,
     shorts,
     slider,
@@ -549,7 +548,7 @@ def _group(
     try:
         # What one group takes is not reported: it is a small part of the whole.
         with listening(None):
-            place = place_of(result, question_about(result, levels, view), view.target, view.along, whole)
+            place = place_of(result, view.about(result, levels), view.target, view.along, whole)
             contents = line(place, levels)
             return {"sheet": contents | sheet(place) if whole else contents}
     except GenperfError as error:

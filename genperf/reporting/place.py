@@ -12,9 +12,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
-from genperf.asking.answer import Answer, Value, answer_of
+from genperf.asking.answer import Answer, answer_of
 from genperf.asking.ask import Question, expectation, facts_of, planned, question_of, work_of
-from genperf.asking.tables import with_share
+from genperf.asking.tables import value_at, with_share
 from genperf.attribution import Scaling
 from genperf.attribution.ladder import Ladder, steps_along_workers
 from genperf.attribution.scaling import scaling_along
@@ -22,12 +22,10 @@ from genperf.errors import GenperfError, counted
 from genperf.estimate.options import QUICK_DRAWS
 from genperf.facts import Expectation, Facts, Interval, Planned
 from genperf.formula import call
-from genperf.formula.amounts import amount
 from genperf.panel.configurations import NEXT_DOUBLING, forecast_at, parts_given
 from genperf.panel.machine import PLACES
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE, beside, paid_for, quantities_of
 from genperf.prediction import Query, Schema, read_query
-from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import checked_values, roles_of
 from genperf.result import FitResult, answering
 from genperf.table import Factor
@@ -150,6 +148,10 @@ class View(Struct, frozen=True, dict=True):
         names = ("price", "per", "samples", "deadline", "budget", "tokens")
         return replace(question_of(**{name: getattr(self, name) for name in names}), interval=self.interval)
 
+    def about(self, result: FitResult, group: Mapping[str, str]) -> Question:
+        """Return the question about the model of a group, with the hints that it was fitted with."""
+        return replace(self.question, hints=hints_of(result)).about(result, group)
+
 
 class Place(Struct, frozen=True, eq=False, dict=True):
     """A model at the configuration that a page answers for."""
@@ -204,44 +206,22 @@ class Place(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def expected(self) -> Expectation:
         """The prediction there."""
-        return self._expectation[0] if self.facts is None else self.facts.expected
-
-    @cached_property
-    def _expectation(self) -> tuple[Expectation, dict[str, Any]]:
-        """The prediction where no factor counts the workers, and the columns of `predict`, of one row."""
-        return expectation(self.result, self.query, self.question.interval)
+        if self.facts is not None:
+            return self.facts.expected
+        return expectation(self.result, self.query, self.question.interval)[0]
 
     @cached_property
     def answer(self) -> Answer:
         """The answer at the configuration as `ask` has it; of its value alone where no factor counts the workers."""
         if self.facts is not None:
             return with_share(answer_of(self.facts), self.result.schema)
-        (expected, row), rated = self._expectation, self.result.schema.target.throughput
-        what, unit, ends = expected.name, expected.unit, expected.value.ends
-        if rated and THROUGHPUT[0] in row:
-            what, unit = THROUGHPUT[0], rate_unit(self.result.schema.target.samples)
-            rate, low, high = (float(row[name][0]) for name in THROUGHPUT)
-            ends = rate, low, high
-        return Answer((Value(what, unit, *ends, expected.verdict, expected.reason, self.values),))
+        return Answer((value_at(self.result, self.values, self.question.interval),))
 
     @property
     def shown(self) -> str:
         """The configuration in a sentence."""
         name = None if self.counted is None else self.counted.name
         return "the centre of the data" if name is None else count_text(self.values[name], name)
-
-
-def question_about(result: FitResult, group: Mapping[str, str], view: View) -> Question:
-    """Return the question of a page about the model of a group, whose values that are numbers are constants."""
-    values = {name: amount(text) for name, text in group.items()}
-    return replace(
-        view.question,
-        sample=result.schema.target.samples,
-        steps=result.schema.of_steps,
-        constants={name: value for name, value in values.items() if value is not None},
-        hints=hints_of(result),
-        words=tuple(group.values()),
-    )
 
 
 def place_of(

@@ -25,7 +25,6 @@ from genperf.reporting.place import (
     ladder_table,
     measured_text,
     place_of,
-    question_about,
     with_ends,
 )
 from genperf.result import FitResult, GroupedResult
@@ -50,7 +49,7 @@ def proposal_page(
     if not 0.0 < least < 1.0:
         raise GenperfError(f"an efficiency lies between 0 and 1, not {least:g}", hint="--efficiency 0.75")
     (key, result), *_ = what.results.items()
-    question = question_about(result, dict(zip(what.group, key, strict=True)), view)
+    question = view.about(result, dict(zip(what.group, key, strict=True)))
     place = place_of(result, question, view.target, view.along, whole=False)
     if place.scaling is None:
         raise GenperfError(f"no proposal: {place.why_not}")

@@ -82,17 +82,13 @@ def _texts(mark: Mark) -> Iterable[str]:
 def _worded(about: str, values: Mapping[str, Any]) -> str:
     """Return a reason with its numbers of doublings, its errors and the reasons inside it in words."""
     inner = {name: _worded(*value) for name, value in values.items() if isinstance(value, tuple)}
-    numbers = {name: error_text(values[name]) for name in ("error", "last") if name in values}
+    # Errors ln(predicted/measured) in per cent.
+    numbers = {name: f"{100.0 * float(np.expm1(values[name])):.0f} %" for name in ("error", "last") if name in values}
     if "far" in values:
         # With at most one decimal: `1 doubling`, `2.5 doublings`.
         digits = f"{values['far']:.1f}".removesuffix(".0")
         numbers["far"] = REASONS["doubling" if digits == "1" else "doublings"].format(count=digits)
     return REASONS[about].format(**{**values, **numbers, **inner})
-
-
-def error_text(logarithm: float) -> str:
-    """Return an error ln(predicted/measured) in per cent."""
-    return f"{100.0 * float(np.expm1(logarithm)):.0f} %"
 
 
 def trust_text(verdict: str, why: str = "") -> str:
