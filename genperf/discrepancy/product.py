@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from genperf.arrays import AnyArray, Array, Index
+from genperf.arrays import AnyArray, Array
 from genperf.formula import parse, values_of
 
 Scale = Literal["ln", "ln1p", "level"]
@@ -50,7 +50,7 @@ class KernelAxis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
         """Return x of each row."""
         name = self.formula.strip("`")
         if self.scale == "level":
-            return np.asarray(columns[name], dtype=object)
+            return np.asarray(columns[name]).astype(str)
         values = np.asarray(columns[name] if name in columns else values_of(parse(self.formula).node, columns), float)
         return np.asarray(logarithms(values, self.scale == "ln") - self.centre)
 
@@ -153,7 +153,7 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
         shape = len(pairs[0][0]), len(pairs[0][1])
         product, far = np.ones(shape), np.zeros(shape)
         for axis, (x, z) in zip(self.axes, pairs, strict=True):
-            (xs, row), (zs, column) = distinct(x), distinct(z)
+            (xs, row), (zs, column) = (np.unique(points, return_inverse=True) for points in (x, z))
             ratio = np.asarray(1.0 + sum(axis.parts(xs[:, None], zs).values()) / self.size**2)
             product *= ratio[row].take(column, axis=1)
             far += (axis.rate * axis.distance(xs[:, None], zs))[row].take(column, axis=1)
@@ -172,9 +172,3 @@ def logarithms(values: Array, positive: bool) -> Array:
     """Return ln of numbers, or sign·ln(1 + |.|) where one may be zero or below."""
     with np.errstate(all="ignore"):
         return np.asarray(np.log(values) if positive else np.sign(values) * np.log1p(np.abs(values)))
-
-
-def distinct(x: AnyArray) -> tuple[AnyArray, Index]:
-    """Return the distinct values of a list, and the place of each among them."""
-    values, place = np.unique(x.astype(str) if x.dtype == object else x, return_inverse=True)
-    return (values.astype(object) if x.dtype == object else values), place

@@ -162,12 +162,9 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         limit = np.add(largest, there.growth, out=np.full(curve.shape, np.inf), where=np.isfinite(largest))
         return np.asarray(np.minimum(curve, limit))
 
-    def covariance(self, columns: Columns, scales: Array | None = None) -> Array:
-        """Return the covariance of ln T between rows, shape (scales, rows, rows); its diagonal is `forecast`'s.
-
-        The scales are those of the draws where they are omitted.
-        """
-        scales, there = self.scales if scales is None else scales, self._at(columns)
+    def covariance(self, columns: Columns, scales: Array) -> Array:
+        """Return the covariance of ln T between rows, shape (scales, rows, rows); its diagonal is `forecast`'s."""
+        there = self._at(columns)
         _, near, gain, mean_weight, precision = self._solved(there, scales)
         explained = (gain[:, None, :] * near.T) @ near
         spread = scales[:, None, None] ** 2 * (self.kernel.covariance(columns, columns) - explained)

@@ -95,8 +95,6 @@ def _fitted(table: Table, noise: float) -> Members:
     if growth is not None and (anchors := growth.anchors(rows)) is not None:
         candidates.append(replace(candidates[0], anchors=anchors))
         kinds.append("growth")
-    else:
-        growth = None
     doing("weighing its means")
     folds = predict_held_out(candidates, folds_of(len(rows), np.random.default_rng([CONTENT_SEED, 3])))
     prior = np.array([MEMBER_PRIOR[kind] for kind in kinds])

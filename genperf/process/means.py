@@ -178,11 +178,13 @@ class SumBasis(Struct, frozen=True, eq=False):
             now = Coefficients(c, np.zeros(self.levels.shape[1]), self.centre)
         else:
             steps, now = REFIT_STEPS, start
+        L = self.levels
+        shrunk = L.T @ L + LEVEL_RIDGE * np.eye(L.shape[1])
         for _ in range(3 * steps if len(self.centre) else steps):
             columns = self.at(now.powers)
             log = np.log(np.maximum(columns @ now.columns, 1e-300))
-            now = now._replace(levels=self._effects(y - log))
-            wanted = self._step(y - self.levels @ now.levels - log + 1.0, columns / np.exp(log)[:, None], now)
+            now = now._replace(levels=np.asarray(np.linalg.solve(shrunk, L.T @ (y - log))))
+            wanted = self._step(y - L @ now.levels - log + 1.0, columns / np.exp(log)[:, None], now)
             error, step = self._loss(now, y), 1.0
             while not (after := self._loss(tried := now.toward(wanted, step), y)) < error:
                 step *= 0.5
@@ -235,11 +237,6 @@ class SumBasis(Struct, frozen=True, eq=False):
             if not len(entering):
                 return np.asarray(x / length)
             used = np.append(np.flatnonzero(x), entering)
-
-    def _effects(self, residual: Array) -> Array:
-        """Return the levels' effects, each shrunk toward zero, by ridge regression."""
-        L = self.levels
-        return np.asarray(np.linalg.solve(L.T @ L + LEVEL_RIDGE * np.eye(L.shape[1]), L.T @ residual))
 
     def _loss(self, constants: Coefficients, y: Array) -> float:
         """Return the squared error in ln T with the ridge, on coefficients as shares of the mean time."""

@@ -12,7 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 
 from genperf.arrays import AnyArray, Array
-from genperf.discrepancy.product import SIZES, KernelAxis, Product, distinct, logarithms, usual_sizes
+from genperf.discrepancy.product import SIZES, KernelAxis, Product, logarithms, usual_sizes
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.formula import names_in, quote_name, render, values_of
 from genperf.panel import Table
@@ -104,7 +104,7 @@ class _Density:
         #: Of each axis, its distinct values, and the place of each pair of rows among the pairs of these values.
         self.values, self.pairs, distances = list[AnyArray](), list[AnyArray](), []
         for axis, cells in zip(prior.axes, x, strict=True):
-            values, places = distinct(cells)
+            values, places = np.unique(cells, return_inverse=True)
             pairs = places[row] * len(values) + places[column]
             distances.append(axis.distance(values[:, None], values).ravel().take(pairs))
             self.values.append(values)

@@ -216,7 +216,7 @@ class Members(Struct, frozen=True, eq=False):
     #: A row for each configuration.
     table: Table
     candidates: list[StackCandidate]
-    #: Of the last candidate.
+    #: Of the last candidate, where it has forecasts.
     growth: FactorSeries | None
     folds: HeldOut
     #: Pseudo-rows of each candidate.

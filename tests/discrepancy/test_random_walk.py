@@ -45,7 +45,7 @@ def test_forecast_solves_the_kriging_system(draw: int) -> None:
     forecast, spread = walk().forecast({"n": ASKED}, curve(N), curve(ASKED))
     assert forecast[draw] == pytest.approx(mean, abs=1e-9)
     assert spread[draw] == pytest.approx(variance, abs=1e-12)
-    covariance_of_draws = walk().covariance({"n": ASKED})
+    covariance_of_draws = walk().covariance({"n": ASKED}, walk().scales)
     assert np.diag(covariance_of_draws[draw]) == pytest.approx(variance, abs=1e-12)
     assert np.linalg.eigvalsh(covariance_of_draws).min() > -1e-12
 
