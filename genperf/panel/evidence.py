@@ -459,8 +459,8 @@ def measurement_of_column(
     ({'time': 'job_time_h', 'unit': 'h'}, {'job_time_h': '`GPU-hours`/(gpus)'})
     >>> measurement_of_column("time for 100 steps (ms)", [], "gpus")[1]
     {'step_time_ms': '`time for 100 steps (ms)`/100'}
-    >>> measurement_of_column("tokens/sec/GPU", [], "gpus")[1]
-    {'tokens per second': '`tokens/sec/GPU`*gpus'}
+    >>> measurement_of_column("tokens/sec/GPU", [], "gpus")[1], measurement_of_column("it/ms", [], "gpus")[1]
+    ({'tokens per second': '`tokens/sec/GPU`*gpus'}, {'step_time_s': '0.001/`it/ms`'})
     >>> measurement_of_column("tokens/sec/GPU", ["nodes", "gpus_per_node"], "nodes")[1]
     {'tokens per second': '`tokens/sec/GPU`*nodes*gpus_per_node'}
     >>> measurement_of_column("tok/s/gpu", ["dp", "tp", "mbs", "gas", "seq_len", "tok/s/gpu"], None)[1]
@@ -484,7 +484,7 @@ def measurement_of_column(
     of_layout = _step_of_layout(name, header, names, of_all)
     if of_layout:
         return {"time": _STEP}, {_STEP: of_layout}
-    quoted, seconds = quote_name(name), 100.0 if header.unit == "%" else TIME_UNITS[header.unit][0]
+    quoted, seconds = quote_name(name), 100.0 if header.unit == "%" else float(np.divide(*TIME_UNITS[header.unit]))
     if header.counted in STEP_WORDS and not header.shared and growth <= LEAST_GROWTH:
         return {"time": _STEP}, {_STEP: f"{seconds:g}/{quoted}"}
     formula = "*".join(filter(None, (quoted, of_all))) + (f"/{seconds:g}" if seconds != 1.0 else "")
@@ -529,7 +529,7 @@ def _step_of_layout(name: str, header: Header, names: Sequence[str], of_all: str
     tokens = header.counted == "tokens"
     batch = ["global_batch"] if "global_batch" in columns else ["data_parallel", "micro_batch", "micro_batches"]
     factors = [*batch, "sequence"] if tokens else batch
-    of_seconds = header.counted in _AMOUNTS and TIME_UNITS[header.unit][0] == 1.0
+    of_seconds = header.counted in _AMOUNTS and TIME_UNITS[header.unit] == (1.0, 1.0)
     # Of samples the global batch is the work of a step.
     is_work = "global_batch" in columns and not tokens
     if not of_seconds or is_work or not {"data_parallel", *factors} <= {*columns}:
