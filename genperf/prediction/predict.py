@@ -154,17 +154,15 @@ def combined(stand_ins: StandIns, answers: Iterable[Array], interval: float) -> 
 
 def reasons(schema: Schema, columns: Columns, new: Mapping[str, Mask], ways: StandIns, value: Array) -> dict[int, str]:
     """Return for each row with a new level which one was not measured, and how far the measured ones differ."""
-    factors = {f.name: f for f in schema.factors}
-    largest, smallest = np.zeros(len(ways.fewest)), np.full(len(ways.fewest), np.inf)
-    np.maximum.at(largest, ways.rows, value)
-    np.minimum.at(smallest, ways.rows, value)
-    reason_of_row = {}
+    factors, reason_of_row = {f.name: f for f in schema.factors}, {}
     for row in np.flatnonzero(np.any(list(new.values()), axis=0)) if new else ():
         relation = "the mean of" if ways.new else "estimated from"
         unmeasured = [name for name, where in new.items() if where[row]]
         texts = [not_measured(factors[name], str(columns[name][row]), relation) for name in unmeasured]
-        differences = f"predictions at measured levels differ {largest[row] / smallest[row]:.2g}-fold here"
-        reason_of_row[int(row)] = "; ".join([*texts, differences] if ways.new else texts)
+        if ways.new:
+            there = value[slice(*np.searchsorted(ways.rows, (row, row + 1)))]
+            texts.append(f"predictions at measured levels differ {there.max() / there.min():.2g}-fold here")
+        reason_of_row[int(row)] = "; ".join(texts)
     return reason_of_row
 
 

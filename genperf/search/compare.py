@@ -386,11 +386,11 @@ def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tu
     if over in at:
         raise GenperfError(f"'{over}' is compared over and given a value", hint=f"leave --at {over} out")
     if over is not None and over not in kinds:
-        numbers = over.partition("=")[0] in (f.name for f in result.schema.factors if f.numeric)
+        numbers = [f.name for f in result.schema.factors if f.numeric]
         hint = did_you_mean(over, kinds) or f"one of {', '.join(kinds) or 'no factor with levels'}"
-        hint = f"genperf optimize --over {over} ranks numbers" if numbers else hint
-        if any(f.numeric and f.name == over for f in result.schema.factors):
-            hint = f"genperf optimize MODEL --over {over}=… finds the best number"
+        if over.partition("=")[0] in numbers:
+            text = f"MODEL --over {over}=… finds the best number" if over in numbers else f"--over {over} ranks numbers"
+            hint = f"genperf optimize {text}"
         raise GenperfError(f"'{over}' is no categorical factor with several levels", hint=hint)
     return over or free[0]
 
