@@ -172,8 +172,8 @@ class Basis(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def corners(self) -> list[Corner]:
         """The pairs of directions, as large batch and many nodes, in which the ranges reach far beyond every run."""
-        schema, corners = self.schema, []
-        columns = {i: _measured(schema, i) for i in self.places}
+        schema, corners, runs_of = self.schema, [], self.schema.panel.measured
+        columns = {i: positions(f, runs_of[f.name]) for i, f in enumerate(schema.factors) if i in self.places}
         directions = {i: (1, -1) if schema.factors[i].numeric else (0,) for i in self.places}
         names = [f.name for f in schema.factors]
         # Nodes are settled by the devices on them; any other two that were measured along a diagonal were set.
@@ -431,10 +431,6 @@ def positions(factor: Factor, values: AnyArray) -> Array:
     return numbers / max(factor.upper - factor.lower, abs(factor.upper), 1e-300)
 
 
-def _measured(schema: Schema, place: int) -> Array:
-    return positions(schema.factors[place], np.array([m.values[place] for m in schema.medians], dtype=object))
-
-
 def _staircase(runs: Array, signs: tuple[int, int]) -> Integers:
     """Return the places of the runs that no other run exceeds along both factors: the Pareto front of a corner.
 
@@ -478,7 +474,8 @@ def apart(factors: Sequence[Factor], tested: Sequence[Corner], columns: Columns,
 def nearest_runs(schema: Schema, places: Sequence[int], columns: Columns, rows: Index) -> list[int]:
     """Return the place of the run nearest to each of some rows, over the factors at some places."""
     nearest: list[int] = []
-    measured = [(schema.factors[i], _measured(schema, i)) for i in places if len(rows)]
+    factors, runs_of = [schema.factors[i] for i in places if len(rows)], schema.panel.measured
+    measured = [(f, positions(f, runs_of[f.name])) for f in factors]
     block = max(1, COMBINATIONS.numbers // max(len(schema.medians), 1))
     for start in range(0, len(rows), block):
         block_rows = rows[start : start + block]
