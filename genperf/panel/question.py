@@ -166,6 +166,10 @@ def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
         if is_number(text) or (name != SCALE and meant_by(name) != "workers"):
             continue
         machine, remainder = machine_in(text)
+        if name == SCALE and not machine and (called := [n for n in legend.names if legend.cells_of_name(n, text)]):
+            # `32n8g`, where the runs are called `1n8g` and the like.
+            at = {**{column: value for column, value in at.items() if column != SCALE}, called[0]: text}
+            continue
         if name == SCALE and not machine and (of_level := level_counted(text)) is not None:
             number, level = of_level
             at = {**{column: value for column, value in at.items() if column != SCALE}, level: number}
@@ -175,15 +179,18 @@ def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
             at = {**at, "nodes": grid[1], name: str(int(grid[1]) * int(grid[2]))}
         if not machine or remainder:
             continue
-        column, cell = _cell_with(legend, machine["device"])
+        (column, cell), of_all = _cell_with(legend, machine["device"]), False
         if not column:
             # A device of no run, beside others that are named, is refused as `gpu=b200` is.
             texts = {n: entry.levels for n, entry in legend.columns.items() if not entry.numeric and entry.levels}
             column = next((n for n, levels in texts.items() if all(map(device_in, levels))), "")
             cell = machine["device"]
+            # All runs are of `8x V100` and the like.
+            of_all = column in legend.names and all(device_in(text) == device_in(cell) for text in texts[column])
         absent += [] if column else [machine["device"]]
         counts = {"nodes": f"{machine['nodes']:g}"} if "nodes" in machine else {}
-        at = {**at, **counts, name: f"{machine['devices']:g}", **({column: cell} if column else {})}
+        cells = {column: cell} if column and not of_all else {}
+        at = {**at, **counts, name: f"{machine['devices']:g}", **cells}
     return at, absent
 
 

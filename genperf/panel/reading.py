@@ -626,7 +626,9 @@ def _scale_of(
         # What may count it without a name of the field is the only setting.
         loads = [*filter(LOAD.fullmatch, varying)]
         only_one = next((names for names in (unnamed, varying, loads) if len(names) == 1), [])
-        choices = [letters, outside, extrinsic, requested_varying, only_one, counts]
+        nameless = [n for n in unnamed if re.fullmatch(any_of("headers.nameless"), plain_name(n))]
+        only_nameless = nameless if len(nameless) == 1 else []
+        choices = [letters, outside, extrinsic, requested_varying, only_one, only_nameless, counts]
     return next((candidates[0] for candidates in choices if candidates), None)
 
 

@@ -865,8 +865,9 @@ ALIKE: dict[str, tuple[str, tuple[str, ...]]] = {
         "Anzahl Kerne;Laufzeit (s)\n1;93,2\n2;48,1\n4;25,9\n8;14,4\n", ("cores=16", "cpus=16"),
     ),
     "nodes times devices before the name of a device": (
-        "setup,images/s\n1x8xA100,741\n2x8xA100,1379\n4x8xA100,2424\n", ("gpus=64", "nodes=8"),
+        "setup,images/s\n1x8xA100,741\n2x8xA100,1379\n4x8xA100,2424\n", ("gpus=64", "nodes=8", "8x8xA100"),
     ),
+    "names with two counts": ("run,images/s\n1n8g,741\n2n8g,1379\n4n8g,2424\n", ("gpus=64", "8n8g", "8x8")),
     "what a library counts": ("MPI,Time(s)\n1,2.463\n2,1.278\n4,0.988\n8,0.671\n", ("processes=16", "MPI=16")),
     "devices of a node by a slash": (
         "Nodes,GPUs/node,s/iter\n1,8,0.60\n2,8,0.62\n4,8,0.65\n", ("gpus=64", "nodes=8"),
