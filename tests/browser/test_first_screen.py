@@ -12,7 +12,7 @@ from test_report_page import fitted, runs
 import genperf as gp
 from genperf.asking.answer import rows_of
 from genperf.reporting import View, page
-from genperf.reporting.place import place_of, question_of
+from genperf.reporting.place import place_of
 from genperf.result import FitResult
 
 SCREENS = {"desktop": (1280, 800), "phone": (390, 844)}
@@ -70,7 +70,7 @@ def test_counts_of_the_axis_are_written_out(browser: Browser, one: FitResult) ->
 def test_the_table_is_that_of_the_terminals_card(browser: Browser, one: FitResult) -> None:
     browser.open(page(one, VIEW))
     cells = browser.js(f"return {CELLS}")
-    place = place_of(one, question_of(one, (), (), VIEW), VIEW.target)
+    place = place_of(one, VIEW.about(one, {}), VIEW.target)
     assert cells == [[*row] for row in rows_of(place.answer)]
     assert [value.partition(" ")[2] for name, value, *_ in cells if name in ("whole job", "job's cost")] == ["h", "€"]
     assert browser.js("return $('glance-verdict').textContent").startswith(place.answer.verdict)
