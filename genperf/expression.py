@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import compress
 from typing import Any, Literal, NamedTuple
 
@@ -19,7 +19,6 @@ from genperf.formula import (
     evaluate,
     evaluate_with_gradient,
     latex,
-    quote_name,
     render,
     spread,
     values_of,
@@ -29,8 +28,6 @@ from genperf.formula.nodes import Call, Name, Node, Number, bind_values, chain, 
 
 Kind = Literal["coefficient", "exponent", "level", "shape"]
 Part = Literal["scale", "intrinsic", "extrinsic", "step", "level"]
-#: Expressions whose text is kept, as groups of a table have the same.
-KEPT_TEXTS = 256
 
 
 class ConstantMeaning(NamedTuple):
@@ -167,13 +164,7 @@ class Expression(Struct, frozen=True, dict=True):
 
         With values, the terms of a sum that are zero are left out.
         """
-        written = f"{{:.{digits}g}}".format
-        if constants is None or not all(value >= 0.0 for value in constants.values()):
-            return render(self.filled(constants), written)
-        # Expressions of many groups differ in their values alone: the text between these is rendered once.
-        pieces = _marked(self.without_zeros(constants).node, tuple(constants), digits).split("\0")
-        pieces[1::2] = [written(constants[name]) for name in pieces[1::2]]
-        return "".join(pieces)
+        return render(self.filled(constants), f"{{:.{digits}g}}".format)
 
     def latex(self, constants: Mapping[str, float] | None = None, digits: int = 4) -> str:
         """Return the expression as LaTeX."""
@@ -290,10 +281,3 @@ class BoundExpression(Struct, frozen=True, dict=True):
             slopes[:, j, :] = gradient.get(name, 0.0)
         value = np.broadcast_to(value, (len(constants), self.rows))
         return np.asarray(value, float), np.swapaxes(slopes, 1, 2)
-
-
-@lru_cache(maxsize=KEPT_TEXTS)
-def _marked(node: Node, names: tuple[str, ...], digits: int) -> str:
-    """Return a tree as text with zero bytes around some names; groups of a table share one."""
-    marked = {name: f"\0{name}\0" for name in names}
-    return render(node, f"{{:.{digits}g}}".format, lambda name: marked.get(name) or quote_name(name))

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.expression import Expression
-from genperf.formula import evaluate
+from genperf.formula import evaluate, values_of
 from genperf.models.generic import CONSTANT_TERM, LEVEL_BOUNDS, Interaction, constant_place, kinds_of, with_interactions
 from genperf.panel import Table
 from genperf.solver import ROUGHLY, Problem, polish
@@ -157,11 +157,8 @@ class GrowthProblem(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def columns(self) -> list[Array]:
         """Shape (rows, effects). Of each interaction."""
-        shape, columns = (len(self.table),), self.table.columns
-        return [
-            np.column_stack([np.broadcast_to(evaluate(node, columns), shape) for _, node, _ in interaction])
-            for interaction in self.offered
-        ]
+        columns = self.table.columns
+        return [np.column_stack([values_of(node, columns) for _, node, _ in effects]) for effects in self.offered]
 
     @cached_property
     def kinds(self) -> Index:
