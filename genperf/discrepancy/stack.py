@@ -96,17 +96,16 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
     def forecast(self, columns: Columns) -> tuple[Array, Array]:
         """Return the mean and variance of each part's process, each of shape (parts, rows)."""
         rows, block = len(next(iter(columns.values()))), BLOCK // len(next(iter(self.anchors.values()))) + 1
-        out = []
-        for start in range(0, max(rows, 1), block):
-            some = {name: np.asarray(columns[name])[start : start + block] for name in self.anchors}
-            for process, (anchors, whiten, dual) in zip(self.parts, self._solved, strict=True):
+        mean, variance = np.empty((2, len(self.parts), rows))
+        for at in (slice(start, start + block) for start in range(0, rows, block)):
+            some = {name: np.asarray(columns[name])[at] for name in self.anchors}
+            for k, (process, (anchors, whiten, dual)) in enumerate(zip(self.parts, self._solved, strict=True)):
                 across = process.kernel.covariance(anchors, some)
-                variance = np.maximum(process.kernel.variance(some) - np.sum((whiten @ across) ** 2, axis=0), 0.0)
+                mean[k, at] = across.T @ dual
+                variance[k, at] = process.kernel.variance(some) - np.sum((whiten @ across) ** 2, axis=0)
+                variance[k, at] = np.maximum(variance[k, at], 0.0)
                 for name, more in process.unseen.items():
-                    variance += more * self._unseen(name, some)
-                out.append(np.array([across.T @ dual, variance]))
-        columns_of_processes = [np.concatenate(out[k :: len(self.parts)], axis=1) for k in range(len(self.parts))]
-        mean, variance = np.stack(columns_of_processes, axis=1)
+                    variance[k, at] += more * self._unseen(name, some)
         return mean, variance
 
     def covariance(self, columns: Columns, place: int, smooth: bool = False) -> Array:

@@ -352,7 +352,7 @@ class Mean(Struct, frozen=True, eq=False):
         left_out = [factors < 0]
         if np.any(factors > 1):
             left_out += [factors > 1, factors == 1, *([factors <= 1] if one_at_a_time else [])]
-        at_one = np.array([place for _, place, _ in self.growths], int)
+        at_one = basis.growths[:, 1]
         return [replace(s, at_one=s.at_one * ~drop[at_one]).without(drop) for drop in left_out for s in growths]
 
     def basis(self, table: Mapping[str, AnyArray]) -> SumBasis:
