@@ -11,7 +11,8 @@ from msgspec import Struct
 from genperf.arrays import Array, Index, Mask
 from genperf.discrepancy.form import features, left_by, positions
 from genperf.gaussian import normal_quantiles
-from genperf.prediction import Member, bands, distance_beyond, forecasts, stack_of
+from genperf.prediction import Member, distance_beyond, forecasts, stack_of
+from genperf.prediction.bands import mixture_quantiles, quantiles
 from genperf.prediction.member import pooled_covariance, pooled_root
 from genperf.result import FitResult
 
@@ -43,7 +44,7 @@ class Ratios(Struct, frozen=True, eq=False):
     def quantiles(self, levels: tuple[float, float]) -> Array:
         """Return the ends of the interval of ln of each ratio, shape (2, pairs), in closed form."""
         deviation = np.where(self.deviation < ROUNDING, 0.0, self.deviation)
-        return np.log(bands.mixture_quantiles(self.mean, self.weights, deviation, np.array(levels)))
+        return np.log(mixture_quantiles(self.mean, self.weights, deviation, np.array(levels)))
 
 
 class _MemberCurves(Struct, frozen=True, eq=False):
@@ -270,8 +271,3 @@ def interval_about(
     reach = np.where(of_sums, 0.5 * (upper - lower), 0.0)
     lower = np.minimum(lower, np.maximum(value - reach, np.minimum(value, 0.0)))
     return np.array([value, lower, np.maximum(upper, value + reach)])
-
-
-def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
-    """Return weighted quantiles over the first axis, interpolated: of shape (draws, …) → (levels, …)."""
-    return bands.quantiles(values, weights / weights.sum(), np.asarray(levels))

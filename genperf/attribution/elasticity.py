@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from genperf.arrays import AnyArray, Array
 from genperf.attribution.answers import Sensitivity
-from genperf.attribution.draws import Ratios, curves_of, quantiles, shares, thinned
+from genperf.attribution.draws import Ratios, curves_of, shares, thinned
 from genperf.discrepancy.form import LENGTH
 from genperf.errors import GenperfError, did_you_mean, suggest
 from genperf.facts import Doubling, ends_of
@@ -17,6 +17,7 @@ from genperf.formula import Node, calls_in, names_in
 from genperf.panel.configurations import each_doubled, moved
 from genperf.panel.panel import evaluated
 from genperf.prediction import Member, Query, central_times, stack_of
+from genperf.prediction.bands import quantiles
 from genperf.prediction.schema import model_names
 from genperf.result import FitResult
 from genperf.table import Factor

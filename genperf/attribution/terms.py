@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array
 from genperf.attribution.answers import FORM, HIDDEN
-from genperf.attribution.draws import curves_of, interval_about, quantiles, shares
+from genperf.attribution.draws import curves_of, interval_about, shares
 from genperf.attribution.elasticity import doublings_at
 from genperf.facts import Interval, Limit, Part, ends_of
 from genperf.formula import values_of
 from genperf.models import MODELS
 from genperf.prediction import Member, Query, central_times, forecasts, stack_of
-from genperf.prediction.bands import MixtureForecast
+from genperf.prediction.bands import MixtureForecast, quantiles
 from genperf.prediction.member import central_of_each
 from genperf.result import FitResult
 from genperf.vocabulary.names import noun_of

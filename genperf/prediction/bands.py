@@ -113,14 +113,14 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
     return np.asarray(np.exp(out))
 
 
-def quantiles(points: Array, shares: Array, levels: Array) -> Array:
+def quantiles(points: Array, weights: Array, levels: Sequence[float] | Array) -> Array:
     """Return quantiles of weighted points: with the points in order, read between the middles of their shares.
 
-    Of points of shape (draws, …) and shares of shape (draws,), they have the shape (levels, …).
+    Of points of shape (draws, …) and weights of shape (draws,), they have the shape (levels, …).
     """
     flat = points.reshape(len(points), -1)
     order = np.argsort(flat, axis=0, kind="stable")
-    ordered, in_order = np.take_along_axis(flat, order, axis=0), shares[order]
+    ordered, in_order = np.take_along_axis(flat, order, axis=0), (weights / weights.sum())[order]
     middles = np.cumsum(in_order, axis=0) - 0.5 * in_order
     columns = [np.interp(levels, of_column, points) for of_column, points in zip(middles.T, ordered.T, strict=True)]
     return np.stack(columns, axis=1).reshape(len(levels), *points.shape[1:])
@@ -149,7 +149,7 @@ class _Mixture:
             out = self._between(level, *self._near(level))
         for row in np.flatnonzero(np.isnan(out)):
             points = self.centres[:, row] + self.sd[:, row] * _NORMAL[:, None]
-            out[row] = quantiles(points.ravel(), np.tile(self.shares, POINTS) / POINTS, np.array([level]))[0]
+            out[row] = quantiles(points.ravel(), np.tile(self.shares, POINTS), [level])[0]
         return out
 
     def _near(self, level: float) -> tuple[Array, Array]:

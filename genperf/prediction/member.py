@@ -293,11 +293,11 @@ def central_of_each(
 
     Of a series it is the median of what the draws expect: what the terms are shares of.
     """
-    half, out = np.array([0.5]), []
+    out = []
     for member, (mean, variance) in zip(members, parts, strict=True):
         if member.discrepancy is None:
             out.append(central_times([member], columns, [(mean, variance)]))
         else:
             shares = np.ones(len(mean)) if member.central is None else member.central
-            out.append(np.exp(quantiles(mean, shares / shares.sum(), half)[0]))
+            out.append(np.exp(quantiles(mean, shares, [0.5])[0]))
     return np.array(out)

@@ -10,6 +10,7 @@ from msgspec.structs import asdict, replace
 
 from genperf.arrays import Index
 from genperf.attribution.answers import Line, PrintedAnswer
+from genperf.attribution.draws import shares
 from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
 from genperf.formula import names_in
@@ -33,6 +34,7 @@ from genperf.search.problem import (
     front_of,
     models_of,
     read_problem,
+    regret_of,
     winners,
 )
 from genperf.search.space import checked_space, in_model_names, read_grid
@@ -328,9 +330,12 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
     if search.problem.further:
         pairs = zip(places.tolist(), rows.tolist(), strict=True)
         table["meets"] = [float(solved[model].search.meets(solved[model].positions[[row]])[0]) for model, row in pairs]
-    models_used = list(dict.fromkeys(places.tolist()))
+    models_used, regret = list(dict.fromkeys(places.tolist())), None
     if len(models_used) == 1:
-        table["wins"] = solved[models_used[0]].search.wins(solved[models_used[0]].positions[rows])
+        only = solved[models_used[0]]
+        drawn, share = only.search.objectives(only.positions[rows]), shares(only.search.result.members)
+        table["wins"] = share @ winners(drawn)
+        regret = regret_of(drawn, share, task.interval) if len(solved) == 1 else None
     else:
         # Groups are drawn independently of each other.
         drawn = np.empty((JOINT_DRAWS, len(best)))
@@ -355,7 +360,7 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
         quantity=target,
         notes=(*dict.fromkeys(note for solution in solved for note in solution.notes), *notes),
         maximized=goal.maximize is not None,
-        regret=search.regret(solved[0].positions[: len(best)], task.interval) if len(solved) == 1 else None,
+        regret=regret,
         # Without a price the seconds of all that is counted: gpu-seconds.
         spent="" if task.job.priced else f"{singular(per) if per.isidentifier() else 'machine'}-seconds",
     )

@@ -533,10 +533,6 @@ class Search(Struct, frozen=True, eq=False):
         upper = frame["upper"].to_numpy(dtype=float)
         return np.asarray(value(self.problem.total, {**columns, self.problem.predicted: upper}))
 
-    def wins(self, positions: Index) -> Array:
-        """Return the share of the draws in which each configuration is the best feasible one; ties share a draw."""
-        return np.asarray(shares(self.result.members) @ winners(self._objectives(positions)))
-
     def meets(self, positions: Index) -> Array:
         """Return the share of the ensemble's draws in which each configuration meets the conditions on predictions."""
         share = shares(self.result.members)
@@ -547,24 +543,13 @@ class Search(Struct, frozen=True, eq=False):
         """Return where a draw breaks a condition that reads the prediction."""
         return np.asarray(_fails(self.problem.further, columns, shape).any(axis=0))
 
-    def regret(self, positions: Index, probability: float) -> float:
-        """Return by which share the first configuration is worse than the best of these, at most with a probability."""
-        drawn, share = self._objectives(positions), shares(self.result.members)
-        least = drawn.min(axis=1)
-        with np.errstate(all="ignore"):
-            worse = np.where(drawn[:, 0] == least, 0.0, np.abs(drawn[:, 0] - least) / np.abs(least))
-        worse = np.where(np.isfinite(least), worse, np.inf)
-        order = np.argsort(worse, kind="stable")
-        place = min(int(np.searchsorted(np.cumsum(share[order]), probability)), len(order) - 1)
-        return float(worse[order][place])
-
     def joint(self, positions: Index, draws: int, seed: tuple[int, ...]) -> Array:
         """Return the objective in so many draws of the ensemble, by their shares, shape (draws, rows)."""
         share = shares(self.result.members)
         chosen = np.random.default_rng((self.result.seed, *seed)).choice(share.size, size=draws, p=share)
-        return self._objectives(positions)[chosen]
+        return self.objectives(positions)[chosen]
 
-    def _objectives(self, positions: Index) -> Array:
+    def objectives(self, positions: Index) -> Array:
         """Return the objective of every draw, infinite where it is not finite or not feasible, shape (draws, rows)."""
         columns = self.drawn(self.space.take(positions))
         shape = (shares(self.result.members).size, positions.size)
@@ -581,6 +566,17 @@ def best_first(objective: Array, cost: Array) -> Index:
         digit = 10.0 ** (np.floor(np.log10(np.abs(objective))) - TIED_DIGITS)
     rounded = np.where(digit > 0.0, np.round(objective / np.where(digit > 0.0, digit, 1.0)) * digit, objective)
     return np.lexsort((cost, rounded))
+
+
+def regret_of(drawn: Array, share: Array, probability: float) -> float:
+    """Return by which share the first objective is worse than the best of each draw, at most with a probability."""
+    least = drawn.min(axis=1)
+    with np.errstate(all="ignore"):
+        worse = np.where(drawn[:, 0] == least, 0.0, np.abs(drawn[:, 0] - least) / np.abs(least))
+    worse = np.where(np.isfinite(least), worse, np.inf)
+    order = np.argsort(worse, kind="stable")
+    place = min(int(np.searchsorted(np.cumsum(share[order]), probability)), len(order) - 1)
+    return float(worse[order][place])
 
 
 def winners(drawn: Array) -> Array:
