@@ -5,7 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NoReturn
 
 import numpy.typing as npt
@@ -24,6 +24,8 @@ MAX_DEPTH = 60
 MAX_LEVELS = 4 * MAX_DEPTH
 #: Size of a number in an exponent: 2⁶⁴ is still a plain number, `9**9**9` is not.
 MAX_EXPONENT = 64.0
+#: Formulas whose trees are kept. A fit by `auto` reads about ten different ones, some of them a hundred times.
+CACHED_FORMULAS = 1024
 _TOO_DEEP = f"nested more than {MAX_LEVELS} deep, or a sum or product of more parts"
 _SHORTER = "derive parts of it by --let"
 
@@ -75,6 +77,8 @@ def parse(
 ) -> Formula:
     """Read a formula over some names, of which some are `texts`; where neither is known, any may be one.
 
+    The same text with the same names gives the same `Formula`, from a cache: trees are immutable.
+
     Examples
     --------
     >>> parse("a*batch/workers + b*log2(workers)").names == {"a", "b", "batch", "workers"}
@@ -87,7 +91,8 @@ def parse(
       ^^^^^^^^^^
       try: one of log, log2, sqrt, exp, abs, min, max, ceil, floor, where
     """
-    return _Reader(text, names, texts).read(max_characters, value)
+    known_names, known_texts = (known if known is None else frozenset(known) for known in (names, texts))
+    return _read(text, known_names, known_texts, max_characters, value)
 
 
 def parse_number(
@@ -101,13 +106,20 @@ def parse_number(
     return parse(text, names, texts, max_characters, "number or comparison" if logical else "number")
 
 
+# An error is not kept: the cache holds returned values only.
+@lru_cache(maxsize=CACHED_FORMULAS)
+def _read(text: str, names: frozenset[str] | None, texts: frozenset[str] | None, most: int, value: Value) -> Formula:
+    """Read a formula; the parameters are those of `parse`, hashable, and what its value may be."""
+    return _Reader(text, names, texts).read(most, value)
+
+
 class _Reader:
     """One reading of one text: the checks need the text for the caret."""
 
-    def __init__(self, text: str, names: Collection[str] | None, texts: Collection[str] | None) -> None:
+    def __init__(self, text: str, names: frozenset[str] | None, texts: frozenset[str] | None) -> None:
         self.text = re.sub(r"[\r\n\t]", " ", text)
-        self.names = None if names is None else frozenset(names)
-        self.texts = frozenset(texts or ())
+        self.names = names
+        self.texts = texts or frozenset[str]()
         self.any_text = names is None and texts is None
         self.quoted: dict[str, str] = {}
 
