@@ -58,11 +58,15 @@ STATISTIC = re.compile(rf"{'|'.join(STATISTICS)}|p\d\d?")
 _OF_STEPS = re.compile(rf"([1-9]\d*) ?({'|'.join(sorted(word for word in STEP_WORDS if word.endswith('s')))})\b")
 _PER = re.compile(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
 _SECTION = re.compile(rf"{any_of('headers.section')}[./|](?=[a-z_])", re.IGNORECASE)
+#: Behind a header: what is given of its scatter, `step time (s) ± std`.
+_SCATTER = re.compile(r"(?<=\S)\s*(?:±|\+/-).*")
 #: Behind a header: which way is better.
 _BETTER = re.compile(
     r"\s*(?:[(\[]?(?:lower|higher|less|more|smaller|larger)\W+(?:is\W+)?better[)\]]?|[(\[]?[↓↑][)\]]?)\s*$", re.I
 )
 _OF_A_CLOCK = re.compile(r"(d+-)?h{1,2}:mm:ss")
+#: `tok/s/H100`
+_KIND_OF_DEVICE = re.compile(any_of("cells.kinds_of_devices"))
 _TO_AN_END = re.compile(r"\b(?:time|minutes|hours|days) to (?:train|accuracy|solution|convergence|target|loss)|\bttt\b")
 #: One device or node, whose throughput this is: `1 GPU img/s`, `images_per_sec_single_gpu`.
 OF_A_SINGLE = re.compile(
@@ -146,6 +150,8 @@ def header_of(column: str) -> Header:
     ('min', True)
     >>> header_of("usd_per_gpu_hour").unit, header_of("tokens/GPU-second").shared, header_of("hours_to_train").of
     ('h', True, 'job')
+    >>> header_of("tok/s/H100").shared, header_of("tok/s/dev").shared, header_of("step time (ms) ± std").unit
+    (True, True, 'ms')
     """
     text = _without_section(column)
     if (multiple := _MULTIPLE_BEHIND.fullmatch(text)) and (
@@ -240,7 +246,7 @@ def bandwidth_of(column: str, unit: str = "") -> str:
 
 def _without_section(column: str) -> str:
     """Return a header without its sections: `config.num_gpus`, `train/perf/step_time`; `train/s` is a rate."""
-    text = _BETTER.sub("", column.strip())
+    text = _BETTER.sub("", _SCATTER.sub("", column.strip()))
     while (section := _SECTION.match(text)) and text[section.end() :].lower() not in TIME_WORDS:
         text = text[section.end() :]
     return text
@@ -297,7 +303,8 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
     if not sides:
         return None
     numerator, *denominators = sides
-    shared = any(unit_words[0] in DEVICE_WORDS | NODE_WORDS for unit_words in [*denominators, *before[1:]])
+    units = [unit_words[0] for unit_words in [*denominators, *before[1:]]]
+    shared = any(unit in DEVICE_WORDS | NODE_WORDS or _KIND_OF_DEVICE.fullmatch(unit) for unit in units)
     # A unit may begin with the clock that it was read from, `cpu seconds`, or with what has the time, `GPU hour`.
     before_a_time = {*words_of("headers.clock"), *DEVICE_WORDS, *NODE_WORDS}
     seconds = [unit[1:] if len(unit) > 1 and unit[0] in before_a_time else unit for unit in denominators]
