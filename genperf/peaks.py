@@ -31,16 +31,13 @@ class Device(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The name as it is written: `H100`, `TPU v5p`."""
-        return re.sub("^tpu-?", "TPU ", self.name) if self.name.startswith("tpu") else self.name.upper()
+        """The name as it is written: `H100`, `TPU v5p`; of a device that is not known, as it was given."""
+        is_tpu = self.name.startswith("tpu")
+        return re.sub("^tpu-?", "TPU ", self.name if is_tpu or not self.family else self.name.upper())
 
     def rate(self, precision: str) -> float:
         """Return the rate of a precision; a device without faster products of it uses those of 16 bits."""
         return self.rates.get(precision, self.rates["16-bit"])
-
-
-#: A device that is not known, or not named.
-UNKNOWN = Device("", {"16-bit": 0.0}, 1.0, "")
 
 
 @cache
@@ -73,6 +70,11 @@ def device_in(text: str) -> Device | None:
     longest = max(named, key=len)
     variants = [f"{longest}-{kind}" for kind in ("pcie", "nvl") if kind in plain]
     return devices()[next((name for name in variants if name in devices()), longest)]
+
+
+def device_of(text: str) -> Device:
+    """Return the device that a text names; one without a family, whose peak is not known, where it names none."""
+    return device_in(text) or Device(text.strip(), {"16-bit": 0.0}, 1.0, "")
 
 
 def _spelled(name: str) -> str:

@@ -42,7 +42,7 @@ from genperf.table.cells import records
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary import any_of
 from genperf.vocabulary.names import plain_name
-from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
+from genperf.words.numbers import LEAST_FACTOR, digits_text, join_values, rate_unit, three_digits, with_unit
 
 Model: TypeAlias = FitResult | GroupedResult
 #: Ratios d and q to the variance of a run, and the prior probability that one is zero; the others share the rest. With
@@ -179,10 +179,12 @@ class Verification(PrintedAnswer, frozen=True, eq=False):
             inside, slow = inside + (place == "inside"), number - 1 in self.alarm.slower
             value, predicted, lower, upper = map(three_digits, numbers)
             name, of_all = f"{number}. {_named(at)}", f"{inside} of {number}"
-            place += ", slow" if slow and place == "inside" else ""
+            place += ", but slower than runs vary by chance" if slow and place == "inside" else ""
             line = f"{name}: {with_unit(value, self.unit)}, predicted {predicted} ({lower} – {upper}): {place}"
             findings.append((name, f"{line} · {of_all}", slow))
-        return [*findings, ("all runs", str(self.alarm), self.alarm.raised)]
+        though = self.alarm.raised and inside >= NOMINAL * len(self.runs)
+        why = "; an interval also holds what the model may err, the alarm only how runs vary" if though else ""
+        return [*findings, ("all runs", f"{self.alarm}{why}", self.alarm.raised)]
 
     @property
     def content(self) -> list[str]:
@@ -191,8 +193,11 @@ class Verification(PrintedAnswer, frozen=True, eq=False):
         rows += [f"not compared: {text}" for text in self.not_compared]
         rows += [coverage_text(self.coverage["inside"], len(self.runs)), judged]
         for at, before, after in self.moved.itertuples(index=False):
-            there = f"{with_unit(three_digits(after), self.unit)} ({100 * (after / before - 1):+.1f} %)"
-            rows.append(f"moved: {_named(at)}: {three_digits(before)} becomes {there}")
+            share = after / before
+            moved = f"{100 * (share - 1):+.1f} %" if share < LEAST_FACTOR else f"{three_digits(share)} times"
+            # A tenth of a per cent shows in five digits.
+            old, new = (digits_text(value, 5) for value in (before, after))
+            rows.append(f"moved: {_named(at)}: {old} becomes {with_unit(new, self.unit)} ({moved})")
         return rows
 
 

@@ -353,7 +353,8 @@ def plan_of(samples: object, deadline: object, budget: object, tokens: object) -
             raise GenperfError(f"--{name} '{texts[name]}' is no number above zero", hint=f"--{name} {example}")
     size = values.pop("samples")
     if size is None and any(value is not None for value in values.values()):
-        raise GenperfError("a deadline and a budget are those of the work in all", hint="--samples 1.2B")
+        hint = "--samples 1.2B, or --tokens 1T; of one run --tokens alone says how long it takes"
+        raise GenperfError("a deadline and a budget are those of the work in all", hint=hint)
     return None if size is None else Plan(size, **values, of_tokens=of_tokens)
 
 

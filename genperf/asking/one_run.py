@@ -25,13 +25,16 @@ from genperf.formula.amounts import bandwidth
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
 from genperf.normal.runs import place_of_test
 from genperf.one_run.run import TrainingRun, run_of_row
-from genperf.one_run.utilisation import Utilisation, conventions_of, percent, utilisation_of
+from genperf.one_run.utilisation import Utilisation, conventions_of, share_text, utilisation_of
+from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
+from genperf.panel.quantities import paid_for
 from genperf.panel.question import SCALE, in_columns
 from genperf.panel.read import legend_of, read_table
 from genperf.panel.words import number_of
-from genperf.peaks import UNKNOWN, device_in, link_rate
+from genperf.peaks import device_in, device_of, link_rate
 from genperf.table.opened import understood
+from genperf.words.growth import price_text
 from genperf.words.numbers import texts_in_unit, three_digits
 from genperf.words.published import place_text
 from genperf.words.verdict import BLIND
@@ -79,8 +82,8 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
     >>> print(about(row_of_words(("8xh100", "7B", "76800tok/s", "bf16"))).content[1])
     MFU       40.8 % (37.9 – 61.1 %): 6·P, of 989 TFLOP/s dense
     >>> hinted = Question(hints={BANDWIDTH: "25Gbit/s"})
-    >>> about(row_of_words(("2x8xh100", "all_reduce", "3.8GB/s")), question=hinted).content[1]
-    'bus       3.8 GB/s: 122 % of 25Gbit/s (3.12 GB/s each way)'
+    >>> about(row_of_words(("2x8xh100", "all_reduce", "38GB/s")), question=hinted).content[1]
+    'bus       38 GB/s: 12.2 times 25Gbit/s (3.12 GB/s each way)'
     """
     question = question or Question()
     if "collective" in row:
@@ -149,7 +152,8 @@ def _trained(
     text += "{} {} ({} – {})".format(days[0], unit, *days[1:])
     if price is not None:
         costs = map(three_digits, Interval.named(amounts, "training_cost").ends)
-        text += ", {} ({} – {}) at {}".format(*costs, price.text)
+        paid, _ = paid_for(fitted.panel, question.per, price)
+        text += ", {} ({} – {}) at {}".format(*costs, price_text(price.text, paid))
     numbers: dict[str, Any] = {"tokens": training.tokens, "devices": devices, "nodes": nodes}
     for called, name in (("days", "days"), ("cost", "training_cost")):
         numbers |= {f"{called}{end}": amounts.get(f"{name}{end}") for end in ENDS}
@@ -188,8 +192,8 @@ def _why(run: TrainingRun, devices: float, nodes: float, is_hinted: bool) -> tup
     if run.nodes < 2.0 <= nodes:
         unknown = "the interval holds networks of which nothing is known"
         unknown = "what the second costs rests on the hint" if is_hinted else unknown
-        second = f"measure {count:g} devices{' on 2 nodes' if count < devices else ''}"
-        return f"no run beyond one node: {unknown}", second
+        second = 2.0 if count < devices else nodes
+        return f"no run beyond one node: {unknown}", f"measure {count:g} devices on {second:g} nodes"
     if devices == run.devices:
         return "one run: how much its repeats differ is that of published ones", "measure it again"
     return "one run: what another count costs is that of published series", f"measure {count:g} devices"
@@ -200,25 +204,28 @@ def _why(run: TrainingRun, devices: float, nodes: float, is_hinted: bool) -> tup
 
 def _about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
     """Return the answer about a test of a collective, whose devices may not be known."""
-    device, speed = device_in(test["device"]) or UNKNOWN, bandwidth(test.get("busbw", ""))
+    device, speed = device_of(test["device"]), bandwidth(test.get("busbw", ""))
     count, nodes, size = (number_of(test.get(name, 0.0)) or 0.0 for name in ("devices", "nodes", "size"))
-    nodes, spans_nodes = max(nodes, 1.0), bool(several_nodes(nodes))
+    nodes = nodes or float(np.ceil(count / USUAL_DEVICES))
+    spans_nodes = bool(several_nodes(nodes))
     if speed is None:
         raise GenperfError("a test of collectives needs its bus bandwidth", hint="8xh100 all_reduce 470GB/s")
     published = place_of_test(speed, test["collective"], device.family, spans_nodes)
     link = hinted or ("" if spans_nodes else device.link)
     rate = link_rate(link) if link else 0.0
     of_size = f" at {three_digits(size / 1e9)} GB" if size else ""
-    machine = f"{count:g} {device.label}".strip() if count else ""
+    machine = "devices and nodes not known: no rank is printed"
+    if count:
+        machine = f"{count:g} {device.label or 'devices'} · {counted(int(nodes), 'node')}"
     compared = "the link is not known: --hint bandwidth=400Gbit/s of a node"
     if rate:
-        compared = f"{percent(speed / rate)} % of {link} ({three_digits(rate / 1e9)} GB/s each way)"
-    rows = [("", " · ".join(filter(None, (test["collective"] + of_size, machine, counted(int(nodes), "node")))))]
+        compared = f"{share_text(speed / rate, link)} ({three_digits(rate / 1e9)} GB/s each way)"
+    rows = [("", f"{test['collective']}{of_size} · {machine}")]
     rows += [("bus", f"{three_digits(speed / 1e9)} GB/s: {compared}")]
     rows += [("⚠", _ABOVE)] if hinted and speed > rate else []
     is_low = speed < LOW_BUS * (rate or (0.0 if published is None else published.median))
     usual_cause = _BETWEEN if spans_nodes else _NVLINK if link.startswith("nvlink") else _INSIDE
     rows += _placed(published, [usual_cause] if is_low else [])
-    numbers = {"collective": test["collective"], "devices": count, "nodes": nodes, "busbw": speed}
+    numbers = {"collective": test["collective"], "devices": count or None, "nodes": nodes or None, "busbw": speed}
     numbers |= {"link": link, "link_rate": rate or None, "share": speed / rate if rate else None}
     return OneRun(tuple(rows), {**numbers, "normal": published and asdict(published)})

@@ -59,6 +59,9 @@ def plateau_in(path: str) -> dict[str, Cell]:
     name, text = ("", "") if isinstance(opened, GenperfError) else opened
     printed = _rows(text) if re.search(SIGNATURE, text) else ()
     rows = [(size, operation, *cells[1:3]) for _, size, _, operation, cells in printed if len(cells) > 2]
+    if not rows and text and _RANK.search(text) and re.search(SIGNATURE, text):
+        hint = "see why it ended before its first size (NCCL_DEBUG=WARN), and run it again"
+        raise TableError("the test of nccl-tests printed its ranks and no row", hint=hint, where=name)
     if not rows:
         return {}
     sizes, algorithm, bus = np.array([(size, *speeds) for size, _, *speeds in rows], dtype=float).T

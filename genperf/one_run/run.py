@@ -17,7 +17,7 @@ from genperf.panel.panel import ONE
 from genperf.panel.quantities import quantities_of
 from genperf.panel.read import Recognised
 from genperf.panel.words import RUN_WORDS, meaning_of, number_of, row_of_words
-from genperf.peaks import UNKNOWN, Device, device_in, devices, precision_in
+from genperf.peaks import Device, device_in, device_of, devices, precision_in
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_missing
 from genperf.vocabulary import any_of
@@ -103,8 +103,8 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
         if numbers.get(name, 0.0) < 0.0 or (name in COUNTED and not numbers.get(name, 0.0)):
             raise GenperfError(f"'{column}' of a run is {cell}", hint="a number above zero, or leave it out")
     device_text, precision = str(cell_by_name.get("device", "")), precision_in(str(cell_by_name.get("precision", "")))
-    device, stated = device_in(device_text) or UNKNOWN, numbers.get("mfu", 0.0)
-    if device is UNKNOWN and not peak:
+    device, stated = device_of(device_text), numbers.get("mfu", 0.0)
+    if not device.family and not peak:
         hint = "a device such as a100, h100, mi300x, tpu-v5p, or its peak: --peak 312T"
         what = f"'{device_text}' is no device whose peak is known" if device_text else "the device is not named"
         raise GenperfError(what, hint=did_you_mean(device_text.lower(), [*devices()], otherwise=hint))

@@ -19,7 +19,7 @@ from genperf.facts import PublishedPlace
 from genperf.normal.runs import place_of_run
 from genperf.one_run.run import TrainingRun
 from genperf.panel.panel import several_nodes
-from genperf.words.numbers import three_digits
+from genperf.words.numbers import LEAST_FACTOR, three_digits
 
 #: How near a stated figure must be to one by a convention to be by it: 3 % hold the rounding of what is printed.
 SAME = 0.03
@@ -46,6 +46,13 @@ def percent(share: float, decimals: int = 0) -> str:
     """Return a share in per cent, with two digits where it would be written as zero."""
     text = f"{100.0 * share:.{decimals}f}"
     return text if float(text) else f"{100.0 * share:.2g}"
+
+
+def share_text(share: float, of: str = "") -> str:
+    """Return a share in per cent, or how many times the whole it is: `40 % of 25Gbit/s`, `408 times the peak`."""
+    if share >= LEAST_FACTOR:
+        return f"{three_digits(share)} times {of or 'the peak'}"
+    return f"{percent(share)} %{' of ' if of else ''}{of}"
 
 
 class Utilisation(Struct, frozen=True):
@@ -86,8 +93,11 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
     computed = {name: scale * operations for name, (operations, *_) in conventions.items()} if scale else {}
     utilisations = computed or ({PRINTED: printed} if printed else {STATED: run.stated} if run.stated else {})
     if not utilisations and not is_planned:
-        hint = "76800tok/s, or 400TFLOP/s of a device, or 40%"
-        raise GenperfError("nothing measures the speed of the run", hint=hint)
+        what, hint = "nothing measures the speed of the run", "76800tok/s, or 400TFLOP/s of a device, or 40%"
+        if not run.network.parameters:
+            what = "the network of the run is missing: without its size a speed is no utilisation"
+            hint = "add 7B, or llama3-8b (in a table a column model); or 400TFLOP/s of a device, or 40%"
+        raise GenperfError(what, hint=hint)
     if run.precision is None and "fp8" in run.device.rates:
         notes.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
     convention, hfu = next(iter(utilisations), ""), utilisations.get(HARDWARE) if run.recomputed else None
@@ -111,7 +121,7 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
     less, more = _causes(run, value, place)
     if value > 1.0:
         hint = "; ".join(f"{number}. {cause}" for number, cause in enumerate(more, 1))
-        raise GenperfError(f"an MFU of {percent(value)} % is above the peak of {run.label}", hint=hint)
+        raise GenperfError(f"an MFU cannot be {share_text(value, f'the peak of {run.label}')}", hint=hint)
     # What a run states or prints counts recomputation or does not.
     _, low, high = conventions.get(convention, (0.0, 1.0 / RECOMPUTED if run.recomputed else 1.0, 1.0))
     ends = value, low * value, min(high * value, 1.0)
@@ -156,9 +166,9 @@ def _mistake(run: TrainingRun, utilisations: Mapping[str, float], claim: float) 
     for mistakes in (*combinations(usual, 1), *combinations(usual, 2)):
         factor = np.prod([factor for _, factor in mistakes])
         if factor != 1.0 and min(abs(value * factor / claim - 1.0) for value in utilisations.values()) <= SAME:
-            return f"the stated {percent(claim)} % {'; and it '.join(text for text, _ in mistakes)}"
+            return f"the stated {share_text(claim)} {'; and it '.join(text for text, _ in mistakes)}"
     shares = ", ".join(f"{percent(value)} % by {name}" for name, value in utilisations.items())
-    return f"the stated {percent(claim)} % fits no convention: {shares}"
+    return f"the stated {share_text(claim)} fits no convention: {shares}"
 
 
 def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:

@@ -17,6 +17,8 @@ from genperf.vocabulary.names import noun_of
 MOST_EFFICIENCY = 1.15
 #: A part of a smaller share is not named: it would be written as 0 %.
 WORDS_LEAST_SHARE = 0.005
+#: A share from which it is written as a factor: 12.8 times, and not 1280 %.
+LEAST_FACTOR = 10.0
 
 
 #: A chance between it and the rest of one is called undecided. A convention: one in four.
@@ -117,15 +119,20 @@ def unit_of_duration(seconds: float) -> tuple[float, str]:
 
 def three_digits(value: float) -> str:
     """Return a number with three significant digits, without an exponent where it can be read."""
+    return digits_text(value, 3)
+
+
+def digits_text(value: float, digits: int) -> str:
+    """Return a number with so many significant digits, without an exponent where it can be read."""
     if not np.isfinite(value) or value == 0.0:
         return f"{value:g}"
-    rounded = float(f"{value:.3g}")
+    rounded = float(f"{value:.{digits}g}")
     for size, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
         if size <= abs(rounded) < 1e3 * size:
-            return f"{rounded / size:.3g} {name}"
+            return f"{rounded / size:.{digits}g} {name}"
     if 1e-4 <= abs(rounded) < 1e6:
-        return f"{rounded:,.10f}".rstrip("0").rstrip(".") if abs(rounded) < 100 else f"{rounded:,.0f}"
-    return f"{rounded:.3g}"
+        return f"{rounded:,.10f}".rstrip("0").rstrip(".")
+    return f"{rounded:.{digits}g}"
 
 
 def whole_percent(value: float) -> str:

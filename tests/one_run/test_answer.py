@@ -51,7 +51,7 @@ def test_a_source_counts_once_whatever_its_number_of_runs() -> None:
 
 
 def test_days_and_cost_follow_from_one_run(shell: Shell) -> None:
-    words = ("ask", "8xh100", "7B", "76800tok/s", "bf16", "--tokens", "1T", "--price", "2/h", "--json")
+    words = ("ask", "8xh100", "7B", "76800tok/s", "bf16", "--tokens", "1T", "--price", "16/node/h", "--json")
     here, there = (json.loads(done(shell, *words, *more)) for more in ((), ("--at", "64xh100")))
     # 1e12 / 76800 / 86400 d on the counts of the run.
     assert here["training"]["days"] == pytest.approx(150.7, rel=0.01)
@@ -62,6 +62,7 @@ def test_days_and_cost_follow_from_one_run(shell: Shell) -> None:
     assert training["cost"] == pytest.approx(training["days"] * 24.0 * 64.0 * 2.0)
     assert (training["verdict"], training["nodes"]) == ("extrapolating-blind", 8.0)
     assert training["next"] == "measure 16 devices on 2 nodes"
+    assert "at 16 per node-hour" in there["sentences"]["card"].replace("\n          ", " ")
     assert set(there["normal"]) >= {"of", "value", "percentile", "median", "low", "high", "runs", "sources"}
 
 
@@ -91,6 +92,9 @@ def test_before_any_run_the_published_range_answers(shell: Shell) -> None:
         ("8xh100 7B 76800tok/s --tokens 1T --at batch=3", "no count of devices or nodes"),
         ("8xh100 7B 76800tok/s --tokens 1T --at 64 --hint bandwidth=HDR", "needs the time of a step"),
         ("8xh100 7B 76800tok/s --tokens 1T --deadline 10d", "need runs of several counts"),
+        ("8xh100 7B 76800tok/s --deadline 10d", "of one run --tokens alone says how long it takes"),
+        ("8xh100 76800tok/s", "the network of the run is missing"),
+        ("8xfoo 7B 76800tok/s --peak 100T", "the peak of 8 x foo"),
         ("8xh100 7B 76800tok/s --tokens 1T --at 16 nodes", "'nodes' stands without its number"),
     ],
 )
@@ -121,6 +125,8 @@ def test_days_of_a_stated_share_hold_what_is_not_known_of_the_operations() -> No
     # Repeats of either differ alike.
     assert by_share["days_lower"] == pytest.approx(0.93 * by_rate["days_lower"], rel=1e-5)
     assert by_share["days_upper"] > 1.09 * by_rate["days_upper"]
+    # No end is above the peak.
+    assert about(row_in("64xa100 13B 200000tok/s")).numbers["mfu_upper"] == 1.0
 
 
 def test_a_stated_share_does_not_stay_at_other_counts_more_than_a_rate_does() -> None:
@@ -135,15 +141,12 @@ def test_a_stated_share_does_not_stay_at_other_counts_more_than_a_rate_does() ->
     assert (by_share["reason"], by_share["next"]) == (by_rate["reason"], by_rate["next"])
 
 
-def test_a_count_without_tokens_is_not_passed_over() -> None:
+def test_what_to_run_next_depends_on_the_count_and_a_count_without_tokens_is_not_passed_over() -> None:
     answer = about(row_in("8xh100 7B 76800tok/s"), at={"count": "64"})
-    assert "--at is of a training" in str(answer)
-    assert answer.numbers["training"] is None
-
-
-def test_a_run_at_its_own_count_is_to_be_repeated() -> None:
-    here, half = (about(row_in("8xh100 7B 76800tok/s"), {"count": n}, TRILLION).numbers["training"] for n in ("8", "4"))
-    assert (here["next"], half["next"]) == ("measure it again", "measure 4 devices")
+    assert ("--at is of a training" in str(answer), answer.numbers["training"]) == (True, None)
+    for count, told in (("8", "it again"), ("4", "4 devices"), ("16", "16 devices on 2 nodes")):
+        answer = about(row_in("8xh100 7B 76800tok/s"), {"count": count}, TRILLION)
+        assert answer.numbers["training"]["next"] == f"measure {told}"
 
 
 def test_what_explains_too_little_is_not_named_and_small_products_come_first() -> None:
@@ -176,10 +179,6 @@ def test_an_exchange_between_nodes_is_named_of_several_alone() -> None:
     for nodes, named in ((2, True), (1, False)):
         row = {"gpu": "A100", "gpus": 16, "nodes": nodes, "params": 70e9, "mfu": "20 %"}
         assert ("an exchange between nodes that nothing hides" in about(row).numbers["less_by"]) == named
-
-
-def test_no_end_is_above_the_peak() -> None:
-    assert about(row_in("64xa100 13B 200000tok/s")).numbers["mfu_upper"] == 1.0
 
 
 @pytest.mark.parametrize(

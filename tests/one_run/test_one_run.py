@@ -146,8 +146,8 @@ def test_a_row_is_read_by_its_headers() -> None:
             "1. the rate is of all devices, and not of each (then 37 %); 2. another precision or device",
         ),
         # 300 % is no 3 %.
-        ("8xh100 7B 300%", "above the peak"),
-        ("8xh100 7B 1,000%", "above the peak"),
+        ("8xh100 7B 300%", "an MFU cannot be 300 % of the peak of 8 x H100"),
+        ("8xh100 7B 1,000%", "an MFU cannot be 10 times the peak of 8 x H100"),
         # Steps of each device are no rate of the network, and what is lacking is asked for.
         ("8xh100 7B 0.6 steps/s/gpu gbs=64 seq=2048", "is trained on tokens, and the rate is of steps"),
         ("8xh100 resnet50 0.6 steps/s/gpu gbs=64 seq=2048", "is trained on images, and the rate is of steps"),
