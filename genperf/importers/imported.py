@@ -135,7 +135,7 @@ def refuse_clashes(names: Iterable[str], columns: Iterable[str], where: str) -> 
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 #: What a value is: a number or a word; or else, where no name like the pattern is made of those, anything.
-_VALUES = (r"(\d+\.\d+|[^\W_]+)", "([^/]+)")
+_VALUES = (re.compile(r"\d+\.\d+|[^\W_]+"), re.compile(r"[^/]+"))
 
 
 def factors_from_name(pattern: str, path: str) -> dict[str, str]:
@@ -147,12 +147,46 @@ def factors_from_name(pattern: str, path: str) -> dict[str, str]:
         raise GenperfError(f"'{pattern}' must name each factor once, in braces", where="--from-name", hint=hint)
     path_text = "/".join(PurePath(path).parts[-(pattern.count("/") + 1) :])
     # `*` stands for anything; between two pieces stands a value.
-    written = [re.escape(piece).replace(r"\*", "[^/]*") for piece in pieces[::2]]
-    match = next(filter(None, (re.fullmatch(value.join(written), path_text) for value in _VALUES)), None)
+    texts = [re.split(r"(\*)", piece) for piece in pieces[::2]]
+    elements = texts[0] + [element for text in texts[1:] for element in (None, *text)]
+    match = next(filter(None, (_matched(elements, path_text, value) for value in _VALUES)), None)
     if match is None:
         hint = "put * where anything may stand"
         raise GenperfError(f"the file's name does not match '{pattern}' (--from-name)", where=path, hint=hint)
-    return {name: value.strip() for name, value in zip(names, match.groups(), strict=True)}
+    return {name: value.strip() for name, value in zip(names, match, strict=True)}
+
+
+def _matched(elements: Sequence[str | None], text: str, value: re.Pattern[str]) -> list[str] | None:
+    """Return the values where the elements are None, as long as they can be; None where the text does not match.
+
+    `["run_", None, "*", ".json"]` and "run_8_a.json" give ["8"]: `*` is anything, other elements are as written.
+    A regular expression takes for ever where a pattern has many `*`.
+    """
+
+    def ends(element: str | None, start: int) -> list[int]:
+        if element == "*" or element is None:
+            slash = (text + "/").index("/", start)
+            stops = range(slash, start - (element == "*"), -1)
+            return [end for end in stops if element == "*" or value.fullmatch(text, start, end)]
+        return [start + len(element)] if text.startswith(element, start) else []
+
+    # For each element and place the farthest end from which the next ones match.
+    ends_by_element: list[dict[int, int]] = [{len(text): len(text)}]
+    for element in reversed(elements):
+        next_starts, end_of_start = ends_by_element[-1], dict[int, int]()
+        for start in range(len(text) + 1):
+            end = next((end for end in ends(element, start) if end in next_starts), None)
+            if end is not None:
+                end_of_start[start] = end
+        ends_by_element.append(end_of_start)
+    place, values = 0, list[str]()
+    for element, end_of_start in zip(elements, reversed(ends_by_element[1:]), strict=True):
+        if place not in end_of_start:
+            return None
+        if element is None:
+            values.append(text[place : end_of_start[place]])
+        place = end_of_start[place]
+    return values
 
 
 #: What the types of JSON's values are called.

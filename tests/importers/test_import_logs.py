@@ -185,6 +185,7 @@ def test_counts_that_some_files_lack_are_noted() -> None:
         ("{net}_{workers}.json", "big_net_8.json", {"net": "big_net", "workers": "8"}),
         ("n{nodes}/g{gpus}/*", "runs/n2/g8/trace.json", {"nodes": "2", "gpus": "8"}),
         ("a.b[{workers}]*", "a.b[4].json", {"workers": "4"}),
+        ("*a*a*a*a*a*a*a*a*a*a*a*a{workers}", "a" * 240 + "4", {"workers": "4"}),
     ],
 )
 def test_names_tell_factors(pattern: str, path: str, factors: dict[str, str]) -> None:
