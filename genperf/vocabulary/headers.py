@@ -368,10 +368,7 @@ def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
 
 def _of(words: list[str]) -> Literal["step", "job", ""]:
     """Return what a time is of, by the words of its header."""
-    text = " ".join(words)
-    if JOB_WORDS & {*words} or re.search(
-        r"\b(time|minutes|hours|days) to (train|accuracy|solution|convergence|target|loss)|\bttt\b", text
-    ):
+    if JOB_WORDS & {*words} or _TO_AN_END.search(" ".join(words)):
         return "job"
     return "step" if STEP_WORDS & {*words} else ""
 
