@@ -24,7 +24,7 @@ ROOMS = (
     ("fleet", "estimate", "attribution"),
     ("process",),
     ("fitting",),
-    ("one_run", "validation", "verification"),
+    ("validation", "verification"),
     ("search", "estimator", "plots"),
     ("asking",),
     ("reporting",),

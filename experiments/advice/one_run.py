@@ -13,11 +13,10 @@ import pandas as pd
 from experiments.shared import IMAGES, page, pyplot
 from experiments.tables.published_runs import LICENCES, LONGEST, repository, usual_runs
 from genperf import datasets
+from genperf.asking.one_run import SAME, run_of_row, utilisation_of
 from genperf.errors import GenperfError
 from genperf.normal import runs as published
 from genperf.normal.runs import place_of_run
-from genperf.one_run.run import run_of_row
-from genperf.one_run.utilisation import SAME, utilisation_of
 
 #: Facts of a run that are given to `run_of_row`: not what its source states.
 FACTS = ["model", "params", "seq_length", "device", "devices", "devices_per_node", "precision", "global_batch_samples"]

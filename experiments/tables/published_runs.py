@@ -17,9 +17,8 @@ from pathlib import Path
 import pandas as pd
 
 from experiments.shared import DATA, beside
+from genperf.asking.one_run import PRINTED, RECOMPUTED, STATED, TrainingRun, run_of_row, utilisation_of
 from genperf.errors import GenperfError
-from genperf.one_run.run import TrainingRun, run_of_row
-from genperf.one_run.utilisation import RECOMPUTED, utilisation_of
 
 OUT = DATA / "published"
 #: Repository of a source that is bundled → its licence.
@@ -50,10 +49,10 @@ def value_of(row: dict[str, object]) -> float | None:
         used = utilisation_of(run)
     except GenperfError:
         return None
-    if run.stated:
-        return run.stated
-    if run.printed:
-        return run.printed / run.dense_peak / (RECOMPUTED if "flops=hardware" in note else 1.0)
+    if STATED in run.claims:
+        return run.claims[STATED]
+    if PRINTED in run.claims:
+        return run.claims[PRINTED] / (RECOMPUTED if "flops=hardware" in note else 1.0)
     return None if run.sequence >= LONGEST else used.mfu
 
 

@@ -1,4 +1,11 @@
-"""The answer about one run, or about a test of collectives: what it uses of the peak or the link, what is normal.
+"""One run by itself, or a test of collectives: what it uses of the peak or the link, what is normal, how long it takes.
+
+    MFU = operations of a sample · samples/s ÷ (devices · peak)
+
+Operations of a token are 6·P (Kaplan et al. 2020). With attention they are 6·P + 12·layers·hidden·T, where P lacks an
+input embedding that is looked up (PaLM, Chowdhery et al. 2022), or half of the attention where the mask is causal; or
+72·layers·hidden² in the place of 6·P, whatever the layers hold (Megatron, Narayanan et al. 2021).
+With activations computed again they are four thirds of that, and the share is called HFU.
 
 How long a training takes is answered from a table whose only row is the run, as a question of any table is.
 
@@ -6,36 +13,44 @@ The bandwidth of a collective's bus is that of the algorithm by the factor of nc
 an all-reduce, (n − 1)/n of an all-gather, a reduce-scatter and an all-to-all, else 1.
 """
 
+import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from msgspec import to_builtins
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import asdict, replace
 
 from genperf.asking.ask import Question, expectation
 from genperf.attribution.answers import PrintedAnswer
 from genperf.attribution.derived import reported_of
-from genperf.errors import GenperfError, counted
+from genperf.errors import GenperfError, attempted, counted, did_you_mean
 from genperf.facts import ENDS, Interval, PublishedPlace
 from genperf.fitting import fit
+from genperf.formula import values_of
 from genperf.formula.amounts import bandwidth
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
-from genperf.normal.runs import place_of_test
-from genperf.one_run.run import TrainingRun, run_of_row
-from genperf.one_run.utilisation import Utilisation, conventions_of, share_text, utilisation_of
+from genperf.networks import TrainedNetwork, network_named
+from genperf.normal.runs import place_of_run, place_of_test
 from genperf.panel.machine import USUAL_DEVICES
-from genperf.panel.panel import several_nodes
-from genperf.panel.quantities import paid_for
+from genperf.panel.panel import ONE, several_nodes
+from genperf.panel.quantities import paid_for, quantities_of
 from genperf.panel.question import SCALE, in_columns
-from genperf.panel.read import legend_of, read_table
-from genperf.panel.words import number_of
-from genperf.peaks import device_in, device_of, link_rate
+from genperf.panel.read import Recognised, legend_of, read_table
+from genperf.panel.words import RUN_WORDS, meaning_of, number_of, row_of_words
+from genperf.peaks import Device, device_in, device_of, devices, link_rate, precision_in
+from genperf.table.cells import Source, source_of_columns
+from genperf.table.clean import is_missing
 from genperf.table.opened import understood
+from genperf.vocabulary import any_of
+from genperf.vocabulary.headers import STEP_WORDS, Header, header_of
+from genperf.vocabulary.names import COUNTED, LEVELS, plain_name
 from genperf.words.growth import price_text
-from genperf.words.numbers import texts_in_unit, three_digits
+from genperf.words.numbers import LEAST_FACTOR, texts_in_unit, three_digits
 from genperf.words.published import place_text
 from genperf.words.verdict import BLIND
 
@@ -45,10 +60,32 @@ DAY = 86400.0
 #: A share of the link, or of published tests where it is not known, below which what usually explains less is named:
 #: rings reach 80 to 95 % of a link.
 LOW_BUS = 0.6
-_INSIDE = "no peer access (ACS, IOMMU), a link that is down"
-_NVLINK = "no peer access (ACS, IOMMU), PCIe in the place of NVLink, a link that is down"
+_INSIDE = "no peer access (ACS, IOMMU), {}a link that is down"
 _BETWEEN = "sockets in the place of RDMA (NCCL_DEBUG=INFO prints NET/Socket), one of several adapters, no GPUDirect"
 _ABOVE = "more than the link carries: another link than the hinted one, several of them, or a sum in the switch (SHARP)"
+_ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
+#: A setting that is asked for where nothing gives what the rate in tokens reads.
+_LACKING = {"seq=2048": "sequence", "gbs=256": "work"}
+#: How far the printed size of a network lies from its parameters at most: 7B is 6.74 or 7.62 billion.
+PRINTED_SIZE = 0.1
+#: How near a stated figure must be to one by a convention to be by it: 3 % hold the rounding of what is printed.
+SAME = 0.03
+#: Parameters of a network about the size in its name: 7B is 6.5 to 7.6 billion (`networks.csv`).
+SIZE_LOW, SIZE_HIGH = 0.93, 1.09
+#: layers · hidden of a transformer of 6.74e9 parameters, how it grows with them (fitted to `networks.csv`), and the
+#: factor within which those of others lie about that.
+SHAPE_7B, SHAPE_EXPONENT, SHAPE_FACTOR = 32.0 * 4096.0, 0.70, 1.3
+#: Tokens of a sample where they are not known: most published runs have 2k to 8k.
+SEQUENCES = (2048.0, 4096.0, 8192.0)
+#: Operations a token and parameter where adapters are trained (no gradients of the weights), over those of all, and
+#: operations with activations computed again over those without.
+ADAPTERS, RECOMPUTED = 4.0 / 6.0, 4.0 / 3.0
+#: Conventions that are looked for by name; what a run states or prints has none.
+FULL, HARDWARE = "6·P + attention", "HFU: 4/3 of the operations, recomputation counted"
+ANY_LAYER = "72·layers·hidden² + attention and output"
+PRINTED, STATED = "TFLOP/s as the run prints them", "as the run states it"
+#: A percentile below which what usually explains less is named.
+LOW = 100.0 / 3.0
 
 
 class OneRun(PrintedAnswer, frozen=True, eq=False):
@@ -81,9 +118,6 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
     >>> from genperf.panel.words import row_of_words
     >>> print(about(row_of_words(("8xh100", "7B", "76800tok/s", "bf16"))).content[1])
     MFU       40.8 % (37.9 – 61.1 %): 6·P, of 989 TFLOP/s dense
-    >>> hinted = Question(hints={BANDWIDTH: "25Gbit/s"})
-    >>> about(row_of_words(("2x8xh100", "all_reduce", "38GB/s")), question=hinted).content[1]
-    'bus       38 GB/s: 12.2 times 25Gbit/s (3.12 GB/s each way)'
     """
     question = question or Question()
     if "collective" in row:
@@ -97,7 +131,8 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
     speed = f"{three_digits(run.rate)} {run.network.sample}/s" if run.rate else ""
     title = " · ".join(filter(None, (run.label, run.network.name, speed, run.precision)))
     rows = [("", title), ("MFU", used.text), *(("⚠", note) for note in used.notes)]
-    rows += _placed(used.normal, used.less_by, used.more_by)
+    rows += [("among", place_text(used.normal) if used.normal else "")]
+    rows += [("less by", "; ".join(used.less_by)), ("more by", "; ".join(used.more_by))]
     planned: dict[str, Any] | None = None
     if training.tokens is not None:
         text, planned = _trained(run, used, at or {}, question)
@@ -107,13 +142,352 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
     return OneRun(tuple(rows), {**to_builtins(used), "training": planned})
 
 
-def _placed(place: PublishedPlace | None, less: Iterable[str], more: Iterable[str] = ()) -> list[tuple[str, str]]:
-    """Return the rows of a card about published values, and about what usually explains less, or more."""
-    return [("among", place_text(place) if place else ""), ("less by", "; ".join(less)), ("more by", "; ".join(more))]
+# --- a run, from the cells of its row ---------------------------------------------------------------------------------
+
+
+class TrainingRun(Struct, frozen=True):
+    """One run: what it ran on, what it trained, and how fast; 0 is not known."""
+
+    device: Device  #: With the peak that was given in the place of its rates.
+    devices: float
+    network: TrainedNetwork
+    nodes: float  #: Of the usual number of devices where they are not known.
+    claims: dict[str, float] = {}  #: Utilisations that the run prints and states, by how it does.
+    rate: float = 0.0  #: Samples (tokens or images) a second of all devices.
+    mistakes: dict[str, float] = {}  #: Usual mistakes in the given rate, and the factor that mends each.
+    step_seconds: float = 0.0
+    precision: str | None = None  #: As in the vocabulary; None is taken for 16 bits.
+    sequence: float = 0.0
+    recomputed: bool | None = None  #: Whether activations are computed again in the backward pass.
+    adapters: bool = False  #: Whether only adapters are trained (LoRA), which takes about 4·P operations a token.
+
+    @property
+    def dense_peak(self) -> float:
+        """Operations per second of a device, dense."""
+        return self.device.rate(self.precision or "16-bit")
+
+    @property
+    def label(self) -> str:
+        """The machine as it is written: `8 x H100`."""
+        return f"{self.devices:g} x {self.device.label or 'device'}"
+
+
+def row_in(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the row of one run in words, or of the test in a file of nccl-tests; empty for anything else."""
+    if not Path(texts[0]).exists():
+        return row_of_words(texts)
+    # Only here: the formats of other tools are read by nobody else.
+    from genperf.importers.nccl_tests import plateau_in
+
+    return plateau_in(texts[0]) if len(texts) == 1 else {}
+
+
+def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | GenperfError | None:
+    """Return the only row of a table whose column of devices names one with a known peak, or whose `peak` is given.
+
+    Where the row is a run but for its unknown device, the error that says so; None of any other table.
+    """
+    row = {name: column[0] for name, column in source.cells.items()} if len(source) == 1 else {}
+    device = next((str(cell) for name, cell in row.items() if plain_name(name) in RUN_WORDS["device"]), "")
+    if not device or peak or device_in(device):
+        return row if device else None
+    # With a supposed peak the row is a run: only the device is at fault.
+    supposed, error = attempted(run_of_row, row, 1.0), attempted(run_of_row, row)
+    is_run = isinstance(supposed, TrainingRun) and supposed.rate
+    return error if is_run and isinstance(error, GenperfError) else None
+
+
+def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
+    """Return the run of a row, whose columns are found by their names."""
+    cells = {name: cell for name, cell in cells.items() if not is_missing(cell) and str(cell).strip()}
+    # Of two columns of one meaning the first counts.
+    named = {meaning_of(column) or column: cell for column, cell in reversed(cells.items())}
+    numbers = {name: value for name, cell in named.items() if (value := number_of(cell)) is not None}
+    for column, cell in cells.items():
+        name = meaning_of(column) or column
+        if numbers.get(name, 0.0) < 0.0 or (name in COUNTED and not numbers.get(name, 0.0)):
+            raise GenperfError(f"'{column}' of a run is {cell}", hint="a number above zero, or leave it out")
+    precision, stated = precision_in(str(named.get("precision", ""))), numbers.get("mfu", 0.0)
+    device = device_of(str(named.get("device", "")))
+    if not device.family and not peak:
+        hint = "a device such as a100, h100, mi300x, tpu-v5p, or its peak: --peak 312T"
+        what = f"'{device.name}' is no device whose peak is known" if device.name else "the device is not named"
+        raise GenperfError(what, hint=did_you_mean(device.name.lower(), [*devices()], otherwise=hint))
+    count, nodes, per_node = (numbers.get(name, 0.0) for name in ("workers", "nodes", "devices_per_node"))
+    count = count or nodes * per_node or 1.0
+    if device.name == "mi250x" and per_node == 8.0:
+        # Frameworks count each of its two dies as a device: eight on a node of four.
+        peak = 0.5 * (peak or device.rate(precision or "16-bit"))
+    device = replace(device, rates={"16-bit": peak}, sparse=1.0) if peak else device
+    # A share above 2 is in per cent.
+    stated /= 100.0 if stated > 2.0 and "%" not in str(named["mfu"]) else 1.0
+    claims = {PRINTED: 1e12 * numbers.get("tflops", 0.0) / device.rate(precision or "16-bit"), STATED: stated}
+    switched_on = {name: str(cell).strip().lower() not in RUN_WORDS["none"] for name, cell in named.items()}
+    names_adapters = _ADAPTERS.search(" ".join(map(str, cells.values())).lower()) is not None
+    run = TrainingRun(
+        device,
+        count,
+        _network(named, numbers),
+        nodes or float(np.ceil(count / (per_node or USUAL_DEVICES))),
+        {how: share for how, share in claims.items() if share},
+        precision=precision,
+        sequence=numbers.get("sequence", 0.0),
+        recomputed=switched_on.get("recomputation"),
+        adapters=switched_on.get("adapters", False) or names_adapters,
+    )
+    rated = attempted(_rated, run, cells) if run.network.parameters else run
+    if isinstance(rated, GenperfError) and not run.claims:
+        raise rated
+    return run if isinstance(rated, GenperfError) else rated
+
+
+def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedNetwork:
+    """Return the network of a row: by its name, or by its parameters, with the shape that columns give."""
+    size = numbers.get("parameters") or 1e9 * numbers.get("parameters_billion", 0.0)
+    shape: dict[str, Any] = {name: numbers[name] for name in ("active", "layers", "hidden") if name in numbers}
+    name = str(named.get("network", f"{three_digits(size)} parameters" if size else ""))
+    network = attempted(network_named, name) if "network" in named else TrainedNetwork(name)
+    if isinstance(network, TrainedNetwork) and not size and shape.get("layers", network.layers) < network.layers:
+        what = f"layers={shape['layers']:g} are fewer than the {network.layers:g} of {network.name}"
+        network = GenperfError(what, hint="add the parameters of what ran: params=4B")
+    if isinstance(network, GenperfError):
+        if not size and not {"tflops", "mfu"} & named.keys():
+            raise network
+        # Of a run that prints its operations, or its utilisation, the network need not be known.
+        network = TrainedNetwork(name if size else "")
+    parameters = size or network.parameters
+    active = network.active * parameters / network.parameters if network.parameters else parameters
+    if abs(parameters - network.parameters) > PRINTED_SIZE * network.parameters:
+        # Of another network than the one of the name, fewer layers, say, the shape is not known.
+        network = TrainedNetwork(network.name)
+    return replace(network, **{"parameters": parameters, "active": active, **shape})
+
+
+def _rated(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
+    """Return a run with the rate that its row shows, as the panel reads it: `tokens_per_s`, or `step_s` and a batch.
+
+    An error asks for what tells the rate of all devices where the row leaves that open.
+    """
+    row = {n: v for n, cell in cells.items() if meaning_of(n) not in {*LEVELS, *RUN_WORDS} and (v := number_of(cell))}
+    columns = {n: np.array([v]) for n, v in {**row, "devices": run.devices, "nodes": run.nodes}.items()}
+    opened = Recognised(source_of_columns(columns, "the run"), alone=True, tokens=True)
+    measured = attempted(lambda: opened.reading.quantities)
+    if isinstance(measured, GenperfError) or not measured or (header := header_of(measured[0])).of == "job":
+        return run
+    sample, counted = run.network.sample, "step" if header.kind == "time" else header.counted
+    is_step, other_samples = counted in STEP_WORDS, {"images", "frames"} if sample == "tokens" else {"tokens"}
+    if counted in other_samples or (header.shared and header.counted in STEP_WORDS):
+        what = f"{run.network.name} is trained on {sample}, and the rate is of {counted}"
+        raise GenperfError(what, hint=f"a rate in {sample}/s, or another network")
+    table = opened.table()
+    batch, global_batch = table.panel.find("batch"), table.panel.find("global_batch")
+    batched = batch.name if batch is not None and global_batch is None and run.devices > 1.0 else ""
+    is_open = plain_name(batched) in ("batch", "batch_size")
+    if is_open and is_step:
+        what = f"{batched}={row[batched]:g} may be of each device or of all"
+        raise GenperfError(what, hint=f"gbs={row[batched]:g} of all, or batch_per_gpu={row[batched]:g} of each")
+    quantities = quantities_of(table.panel, {} if sample == "tokens" else {"sequence": ONE})
+    if lacking := [setting for setting, read in _LACKING.items() if not quantities.has(read)]:
+        speed = f"{counted} a second" if counted else "a rate without a unit"
+        what = f"{'the time of a step' if header.kind == 'time' else speed} may be of any number of {sample}"
+        raise GenperfError(what, hint=f"add {' and '.join(lacking)}, or give tok/s")
+    rate = float(values_of(quantities.node("tokens_per_s"), {**table.columns, table.target.name: table.measured})[0])
+    samples = None if is_open else table.panel.node("global_batch")
+    of_a_step = 0.0 if samples is None else run.sequence * float(values_of(samples, table.columns)[0])
+    mistakes = _usual_mistakes(run, header, is_step, global_batch is not None if is_step else not header.shared)
+    return replace(run, rate=rate, step_seconds=of_a_step / rate, mistakes=mistakes)
+
+
+def _usual_mistakes(run: TrainingRun, header: Header, is_step: bool, is_of_all: bool) -> dict[str, float]:
+    """Return what is usually mistaken in a rate or a step's time, and the factor on the rate that mends each."""
+    noun, unit = "batch" if is_step else "rate", header.unit if header.kind == "time" else ""
+    is_tokens, length = header.counted == "tokens", run.sequence or 1.0
+    sharing = run.nodes if header.level == "nodes" else run.devices
+    factors = {
+        f"the {noun} is of each device, and not of all": run.devices if is_of_all else 1.0,
+        f"the {noun} is of all devices, and not of each": 1.0 if is_of_all else 1.0 / sharing,
+        "the time is in seconds, and not in milliseconds": 1e-3 if unit == "ms" else 1.0,
+        "the time is in milliseconds, and not in seconds": 1e3 if unit == "s" else 1.0,
+        "the rate is of sequences, and not of tokens": length if is_tokens else 1.0,
+        "the rate is of tokens, and not of sequences": 1.0 if is_tokens or is_step else 1.0 / length,
+    }
+    return {text: factor for text, factor in factors.items() if factor != 1.0}
+
+
+# --- its utilisation --------------------------------------------------------------------------------------------------
+
+
+def percent(share: float, decimals: int = 0) -> str:
+    """Return a share in per cent, with two digits where it would be written as zero."""
+    text = f"{100.0 * share:.{decimals}f}"
+    return text if float(text) else f"{100.0 * share:.2g}"
+
+
+def share_text(share: float, of: str = "") -> str:
+    """Return a share in per cent, or how many times the whole it is: `40 % of 25Gbit/s`, `408 times the peak`."""
+    if share >= LEAST_FACTOR:
+        return f"{three_digits(share)} times {of or 'the peak'}"
+    return f"{percent(share)} %{' of ' if of else ''}{of}"
+
+
+class Utilisation(Struct, frozen=True):
+    """How much of the dense peak a run uses, with the ends of what is not known, in fractions: fields of the JSON."""
+
+    mfu: float | None = None
+    mfu_lower: float | None = None
+    mfu_upper: float | None = None
+    mfu_convention: str | None = None
+    mfu_by_convention: dict[str, float] = field(default_factory=dict)  #: By all for which enough is known.
+    hfu: float | None = None  #: With recomputation counted, where the run does that.
+    peak: float = 0.0  #: Operations per second of a device, dense.
+    notes: tuple[str, ...] = ()  #: A mistake of the stated figure, what was supposed.
+    normal: PublishedPlace | None = None
+    less_by: tuple[str, ...] = ()  #: What usually explains less.
+    more_by: tuple[str, ...] = ()  #: What usually explains more.
+
+    @property
+    def text(self) -> str:
+        """The utilisation with its ends, its convention and its peak; empty of a plan."""
+        if self.mfu is None or self.mfu_lower is None or self.mfu_upper is None:
+            return ""
+        is_known = self.mfu_upper <= 1.01 * self.mfu_lower
+        ends = "" if is_known else f" ({percent(self.mfu_lower, 1)} – {percent(self.mfu_upper, 1)} %)"
+        hardware = "" if self.hfu is None else f"; HFU {percent(self.hfu)} %"
+        peak = f"of {three_digits(self.peak / 1e12)} TFLOP/s dense"
+        return f"{percent(self.mfu, 1)} %{ends}: {self.mfu_convention}, {peak}{hardware}"
+
+
+def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
+    """Return the utilisation of a run: rate·operations/(devices·peak), by each convention of counting operations.
+
+    Without a rate it is that which the run prints or states; a plan has none. The convention is the one by which a
+    stated figure is met within 3 %, or else the first.
+    """
+    conventions, notes, network = conventions_of(run), list[str](), run.network
+    scale = run.rate / (run.devices * run.dense_peak)
+    computed = {name: scale * operations for name, (operations, *_) in conventions.items() if scale}
+    utilisations = computed or dict([*run.claims.items()][:1])
+    if not utilisations and not is_planned:
+        if network.parameters:
+            hint = "76800tok/s, or 400TFLOP/s of a device, or 40%"
+            raise GenperfError("nothing measures the speed of the run", hint=hint)
+        what = "the network of the run is missing: without its size a speed is no utilisation"
+        hint = "add 7B, or llama3-8b (in a table a column model); or 400TFLOP/s of a device, or 40%"
+        raise GenperfError(what, hint=hint)
+    if run.precision is None and "fp8" in run.device.rates:
+        notes.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
+    convention, hfu = next(iter(utilisations), ""), utilisations.get(HARDWARE) if run.recomputed else None
+    if claim := next((share for how, share in run.claims.items() if how not in utilisations), 0.0):
+        nearest, share = min(utilisations.items(), key=lambda of: abs(of[1] / claim - 1.0))
+        if abs(share / claim - 1.0) > SAME:
+            notes.append(_mistake(run, utilisations, claim))
+        elif nearest == HARDWARE:
+            hfu = share
+            notes.append(f"what the run states ({percent(claim)} %) is HFU: recomputation is counted in it")
+        else:
+            convention = nearest
+    if run.recomputed and not computed:
+        notes.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
+    value, place = utilisations.get(convention), None
+    if network.sample != "images":
+        about = run.device.family, network.active, run.precision or "16-bit", network.is_mixture
+        place = place_of_run(value, *about)
+    if value is None:
+        return Utilisation(peak=run.dense_peak, normal=place)
+    less, more = _causes(run, value, place)
+    if value > 1.0:
+        hint = "; ".join(f"{number}. {cause}" for number, cause in enumerate(more, 1))
+        raise GenperfError(f"an MFU cannot be {share_text(value, f'the peak of {run.label}')}", hint=hint)
+    # What a run states or prints counts recomputation or does not.
+    _, low, high = conventions.get(convention, (0.0, 1.0 / RECOMPUTED if run.recomputed else 1.0, 1.0))
+    ends = value, low * value, min(high * value, 1.0)
+    return Utilisation(*ends, convention, computed, hfu, run.dense_peak, tuple(notes), place, less, more)
+
+
+def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what usually explains a utilisation that is low among published ones, and one that is high."""
+    low, high = (0.0, 1.0) if place is None else (place.low, place.high)
+    usual = run.mistakes if run.rate else {"recomputation is counted in it": 1.0 / RECOMPUTED}
+    mended = [(text, value * factor) for text, factor in usual.items()]
+    mistakes = [f"{text} (then {percent(mfu)} %)" for text, mfu in mended if low < mfu < high]
+    if value > high:
+        peak = f"one of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense"
+        mistakes = mistakes or ["more devices ran than are counted"]
+        if not run.network.published:
+            mistakes.append("a token uses a part of the parameters: active=12.9B for experts, lora for adapters")
+        elif run.network.sample == "tokens" and not run.adapters:
+            mistakes.append("only adapters are trained: lora")
+        return (), (*mistakes, f"another precision or device than {peak}: fp8, or --peak")
+    if place is None or (place.percentile or 0.0) >= LOW:
+        return (), ()
+    causes = {
+        "an exchange between nodes that nothing hides": several_nodes(run.nodes),
+        "the exchange of experts": run.network.is_mixture,
+        "products too small for the device": 0.0 < run.network.active < 1e9,
+        "activations computed again (a quarter)": run.recomputed is not False and RECOMPUTED * value > low,
+        "a small batch of each device, a pipeline's bubble": True,
+        "input, or a device below its clock": True,
+    }
+    causes = dict.fromkeys(mistakes, value < low) | causes
+    return tuple(text for text, holds in causes.items() if holds)[:3], ()
+
+
+def _mistake(run: TrainingRun, utilisations: Mapping[str, float], claim: float) -> str:
+    """Return what is wrong with a stated figure that fits no convention: one usual mistake, or two, explain it."""
+    peak = three_digits(run.device.sparse * run.dense_peak / 1e12)
+    sparse = (f"is of the sparse peak ({peak} TFLOP/s): training uses the dense one", 1.0 / run.device.sparse)
+    rate = run.device.rates["16-bit"]
+    of_16_bit = f"is of the 16-bit peak ({three_digits(rate / 1e12)} TFLOP/s)", run.dense_peak / rate
+    usual = [sparse, of_16_bit, *((f"fits where {text}", factor) for text, factor in run.mistakes.items())]
+    for mistakes in (*combinations(usual, 1), *combinations(usual, 2)):
+        factor = np.prod([factor for _, factor in mistakes])
+        if factor != 1.0 and min(abs(value * factor / claim - 1.0) for value in utilisations.values()) <= SAME:
+            return f"the stated {share_text(claim)} {'; and it '.join(text for text, _ in mistakes)}"
+    shares = ", ".join(f"{percent(value)} % by {name}" for name, value in utilisations.items())
+    return f"the stated {share_text(claim)} fits no convention: {shares}"
+
+
+def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
+    """Return the operations of a sample by the conventions for which enough is known, with the ends over them.
+
+    The first one is used where no figure shows another.
+    """
+    network = run.network
+    if network.multiply_adds or not network.parameters:
+        images = {"6 x multiply-adds an image": (6.0 * network.multiply_adds, 1.0, 1.0)}
+        return images if network.multiply_adds else {}
+    low, high = (1.0, 1.0) if network.published else (SIZE_LOW, SIZE_HIGH)
+    plain, embedded = 6.0 * network.active, 6.0 * (network.published or network.active)
+    output, shape = 6.0 * network.embedding * network.hidden, network.layers * network.hidden
+    products, of_layers = embedded - output, 72.0 * shape * network.hidden
+    a_token = 12.0 * (shape or SHAPE_7B * (network.active / 6.74e9) ** SHAPE_EXPONENT)
+    attention = a_token * run.sequence
+    full, causal = products + attention, products + 0.5 * attention
+    upper = high + a_token * (1.0 if shape else SHAPE_FACTOR) * (run.sequence or SEQUENCES[-1]) / plain
+    # A causal mask needs half of the attention.
+    half, every, is_full = low * (causal / full), not run.adapters, not run.adapters and shape and attention
+    # What is stated may show the length of its samples.
+    is_length = every and shape and not attention and STATED in run.claims
+    rows = (
+        ("4·P: adapters only", run.adapters, ADAPTERS * products, low, high),
+        (FULL, is_full, full, half, high),
+        ("6·P", True, plain, low, upper),
+        ("6·P without the input embedding", every and network.embedding, products, low, upper),
+        ("6·P + causal attention", is_full, causal, low, high),
+        (f"{FULL}, input embedding counted", is_full and network.embedding, embedded + attention, half, high),
+        (ANY_LAYER, is_full and output and not network.is_mixture, of_layers + attention + output, low, high),
+        (f"{FULL} of a usual shape", every and attention and not shape, plain + attention, low, high),
+        *((f"{FULL} at {tokens:,g} tokens", is_length, products + a_token * tokens, low, high) for tokens in SEQUENCES),
+        (HARDWARE, every, RECOMPUTED * (full if is_full else plain), low, high),
+    )
+    return {name: (operations, lower, upper) for name, holds, operations, lower, upper in rows if holds}
+
+
+# --- how long a training takes ----------------------------------------------------------------------------------------
 
 
 def _trained(
-    run: TrainingRun, utilisation: Utilisation, at: Mapping[str, str], question: Question
+    run: TrainingRun, used: Utilisation, at: Mapping[str, str], question: Question
 ) -> tuple[str, dict[str, Any]]:
     """Return how long the tokens of a question take and what they cost, in words and by name.
 
@@ -128,8 +502,7 @@ def _trained(
         hint = "the samples of a step of all, and their length: gbs=256 seq=2048"
         hint = hint if run.rate else f"a run, such as 76800tok/s, with {hint}"
         raise GenperfError("a hinted network needs the time of a step", hint=hint)
-    rate, convention = _rate_of(run, utilisation)
-    step, length = run.step_seconds or 1.0, run.sequence or 1.0
+    rate, step, length = _rate_of(run, used), run.step_seconds or 1.0, run.sequence or 1.0
     of_device = {"batch_per_device": rate.value * step / run.devices / length, "seq_length": length}
     row = {"device": run.device.label, "devices": run.devices, "nodes": run.nodes, **of_device, "step_s": step}
     frame = pd.DataFrame([row])
@@ -139,12 +512,8 @@ def _trained(
     query = fitted.query(_machine(run, in_columns(legend_of(understood(frame[["device", "devices", "nodes"]])), at).at))
     devices, nodes = (float(query.columns[name][0]) for name in ("devices", "nodes"))
     expected, _ = expectation(fitted, query, question.interval)
-    if run.rate or utilisation.mfu is not None:
-        value, (reason, suggestion) = expected.value, _why(run, devices, nodes, bool(hints))
-    elif (place := utilisation.normal) is not None:
-        # Published runs were made at such counts: their range holds what other counts cost.
-        value, suggestion = Interval(step, step, step), f"measure the tokens a second of {devices:g} devices"
-        reason = f"no run: the interval is that of {place.runs} published {place.among} ({convention})"
+    # Published runs were made at such counts: their range holds what other counts cost.
+    value = Interval(step, step, step) if used.mfu is None else expected.value
     seconds = Interval(value.value, value.lower * rate.value / rate.upper, value.upper * rate.value / rate.lower)
     amounts = reported_of(fitted, query, replace(expected, value=seconds), training, price)
     *days, unit = texts_in_unit(*(DAY * end for end in Interval.named(amounts, "days").ends))
@@ -152,26 +521,28 @@ def _trained(
     text += "{} {} ({} – {})".format(days[0], unit, *days[1:])
     if price is not None:
         costs = map(three_digits, Interval.named(amounts, "training_cost").ends)
-        paid, _ = paid_for(fitted.panel, question.per, price)
-        text += ", {} ({} – {}) at {}".format(*costs, price_text(price.text, paid))
+        text += ", {} ({} – {}) at {}".format(
+            *costs, price_text(price.text, paid_for(fitted.panel, question.per, price)[0])
+        )
     numbers: dict[str, Any] = {"tokens": training.tokens, "devices": devices, "nodes": nodes}
     for called, name in (("days", "days"), ("cost", "training_cost")):
         numbers |= {f"{called}{end}": amounts.get(f"{name}{end}") for end in ENDS}
+    reason, suggestion = _why(run, used, devices, nodes, bool(hints))
     return text, {**numbers, "verdict": BLIND, "reason": reason, "next": suggestion}
 
 
-def _rate_of(run: TrainingRun, used: Utilisation) -> tuple[Interval, str]:
-    """Return the tokens a second of a run, as measured, by its utilisation or that of published runs; the convention.
+def _rate_of(run: TrainingRun, used: Utilisation) -> Interval:
+    """Return the tokens a second of a run, as measured, by its utilisation, or by that of published runs.
 
     The interval holds what is not known of a stated utilisation and of the operations of a token.
     """
-    convention, (operations, low, high) = next(iter(conventions_of(run).items()))
     if run.rate:
-        return Interval(run.rate, run.rate, run.rate), convention
+        return Interval(run.rate, run.rate, run.rate)
+    operations, low, high = next(iter(conventions_of(run).values()))
     shares = np.array([used.mfu, used.mfu_lower, used.mfu_upper], dtype=float) / (1.0, high, low)
     if used.mfu is None and (place := used.normal) is not None:
         shares = np.array([place.median, place.low, place.high])
-    return Interval(*(run.devices * run.dense_peak / operations * shares).tolist()), convention
+    return Interval(*(run.devices * run.dense_peak / operations * shares).tolist())
 
 
 def _machine(run: TrainingRun, requested: Mapping[str, str]) -> dict[str, Any]:
@@ -186,12 +557,15 @@ def _machine(run: TrainingRun, requested: Mapping[str, str]) -> dict[str, Any]:
     return machine if "devices" in machine or not machine else of_node | machine
 
 
-def _why(run: TrainingRun, devices: float, nodes: float, is_hinted: bool) -> tuple[str, str]:
+def _why(run: TrainingRun, used: Utilisation, devices: float, nodes: float, is_hinted: bool) -> tuple[str, str]:
     """Return why the interval of a training at some counts is no narrower, and the run to make next."""
-    count = min(2.0 * run.devices, devices)
+    count, convention = min(2.0 * run.devices, devices), next(iter(conventions_of(run)))
+    if used.mfu is None and (place := used.normal) is not None:
+        reason = f"no run: the interval is that of {place.runs} published {place.among} ({convention})"
+        return reason, f"measure the tokens a second of {devices:g} devices"
     if run.nodes < 2.0 <= nodes:
-        unknown = "the interval holds networks of which nothing is known"
-        unknown = "what the second costs rests on the hint" if is_hinted else unknown
+        unknown = "what the second costs rests on the hint"
+        unknown = unknown if is_hinted else "the interval holds networks of which nothing is known"
         second = 2.0 if count < devices else nodes
         return f"no run beyond one node: {unknown}", f"measure {count:g} devices on {second:g} nodes"
     if devices == run.devices:
@@ -214,18 +588,20 @@ def _about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
     link = hinted or ("" if spans_nodes else device.link)
     rate = link_rate(link) if link else 0.0
     of_size = f" at {three_digits(size / 1e9)} GB" if size else ""
-    machine = "devices and nodes not known: no rank is printed"
-    if count:
-        machine = f"{count:g} {device.label or 'devices'} · {counted(int(nodes), 'node')}"
+    machine = f"{count:g} {device.label or 'devices'} · {counted(int(nodes), 'node')}"
+    machine = machine if count else "devices and nodes not known: no rank is printed"
     compared = "the link is not known: --hint bandwidth=400Gbit/s of a node"
     if rate:
         compared = f"{share_text(speed / rate, link)} ({three_digits(rate / 1e9)} GB/s each way)"
-    rows = [("", f"{test['collective']}{of_size} · {machine}")]
-    rows += [("bus", f"{three_digits(speed / 1e9)} GB/s: {compared}")]
-    rows += [("⚠", _ABOVE)] if hinted and speed > rate else []
     is_low = speed < LOW_BUS * (rate or (0.0 if published is None else published.median))
-    usual_cause = _BETWEEN if spans_nodes else _NVLINK if link.startswith("nvlink") else _INSIDE
-    rows += _placed(published, [usual_cause] if is_low else [])
+    inside = _INSIDE.format("PCIe in the place of NVLink, " if link.startswith("nvlink") else "")
+    rows = (
+        ("", f"{test['collective']}{of_size} · {machine}"),
+        ("bus", f"{three_digits(speed / 1e9)} GB/s: {compared}"),
+        ("⚠", _ABOVE if hinted and speed > rate else ""),
+        ("among", place_text(published) if published else ""),
+        ("less by", (_BETWEEN if spans_nodes else inside) if is_low else ""),
+    )
     numbers = {"collective": test["collective"], "devices": count or None, "nodes": nodes or None, "busbw": speed}
     numbers |= {"link": link, "link_rate": rate or None, "share": speed / rate if rate else None}
-    return OneRun(tuple(rows), {**numbers, "normal": published and asdict(published)})
+    return OneRun(rows, {**numbers, "normal": published and asdict(published)})

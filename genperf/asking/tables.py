@@ -16,13 +16,12 @@ from msgspec.structs import replace
 from genperf.arrays import Array, Mask
 from genperf.asking.answer import Answer, Value, wanted_of
 from genperf.asking.ask import Question, facts_at, measured, measured_text, only_run, question_of, rows_with
-from genperf.asking.one_run import OneRun, about
+from genperf.asking.one_run import OneRun, about, row_in, row_of_run
 from genperf.errors import GenperfError, TableError, counted, did_you_mean, listed
 from genperf.facts import Facts
 from genperf.fitting import fit_group, model_of
 from genperf.formula import Node, evaluate, parse, quote_name, render, values_of
 from genperf.formula.amounts import amount
-from genperf.one_run import row_in, row_of_run
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.configurations import forecast_at

@@ -83,10 +83,9 @@ def ask(
     utilisation is answered: `genperf ask 8xh100 7B 76800tok/s bf16 seq=2048`; of several each is in quotes.
     A role that is given as an option is not guessed. Without --at: a plan's count, or twice the largest.
     """
-    from genperf.asking.one_run import about
+    from genperf.asking.one_run import about, row_in, row_of_run
     from genperf.asking.tables import ask_fitted, ask_recognised, is_model_file
     from genperf.cli.options import names_of, recognised_table
-    from genperf.one_run import row_in, row_of_run
     from genperf.panel.words import source_of_words
     from genperf.result import load_model
     from genperf.table.cells import Source

@@ -24,19 +24,7 @@ _ROW = re.compile(r"\s*(\d+)\s+\d+\s+([a-z]\w*)\s+(\S+)\s+(-?\d+)\s+(.*)")
 
 
 def read(text: str, name: str) -> Imported:
-    """Read a test's output.
-
-    Examples
-    --------
-    >>> printed = '''# nThread 1 nGpus 1 minBytes 8 maxBytes 64
-    ... #  Rank  0 Group  0 Pid 11 on node1 device  0 [0x07] NVIDIA H100
-    ... #  Rank  1 Group  0 Pid 12 on node2 device  0 [0x07] NVIDIA H100
-    ... #       size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong
-    ...          1024    256 float    sum    -1 20.0   0.05   0.05      0  30.0   0.03   0.03      0'''
-    >>> table = read(printed, "all_reduce.txt")
-    >>> [(row["devices"], row["nodes"], row["bytes"], row["buffers"], row["time_s"]) for row in table.rows]
-    [(2, 2, 1024, 'out of place', 2e-05), (2, 2, 1024, 'in place', 3e-05)]
-    """
+    """Read a test's output."""
     counts, rows = _machine(text), Rows(TIME)
     for number, size, kind, operation, cells in _rows(text):
         for buffers, cell in zip(("out of place", "in place"), cells[::4], strict=False):
@@ -56,14 +44,13 @@ def plateau_in(path: str) -> dict[str, Cell]:
     Its columns are `device`, `devices`, `nodes`, `collective`, `busbw` with its unit, and the `size` in bytes.
     """
     opened = attempted(read_text, path)
-    name, text = ("", "") if isinstance(opened, GenperfError) else opened
-    printed = _rows(text) if re.search(SIGNATURE, text) else ()
-    rows = [(size, operation, *cells[1:3]) for _, size, _, operation, cells in printed if len(cells) > 2]
-    if not rows and text and _RANK.search(text) and re.search(SIGNATURE, text):
-        hint = "see why it ended before its first size (NCCL_DEBUG=WARN), and run it again"
-        raise TableError("the test of nccl-tests printed its ranks and no row", hint=hint, where=name)
-    if not rows:
+    if isinstance(opened, GenperfError) or not re.search(SIGNATURE, opened[1]):
         return {}
+    name, text = opened
+    rows = [(size, operation, *cells[1:3]) for _, size, _, operation, cells in _rows(text) if len(cells) > 2]
+    if not rows:
+        hint = "see why it ended before its first size (NCCL_DEBUG=WARN), and run it again"
+        raise TableError("the test of nccl-tests printed no row", hint=hint, where=name)
     sizes, algorithm, bus = np.array([(size, *speeds) for size, _, *speeds in rows], dtype=float).T
     large = sizes >= PLATEAU * sizes.max()
     ratio, speed = float(np.median((bus / np.maximum(algorithm, 1e-9))[large])), float(np.median(bus[large]))

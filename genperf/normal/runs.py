@@ -38,12 +38,6 @@ def place_of_run(
     """Return where a utilisation lies among published runs of such devices and networks; without one only the range.
 
     `family` is that of the device, such as h100, or empty; `active` are the parameters that a token uses, or 0.
-
-    Examples
-    --------
-    >>> place = place_of_run(0.2, "h100", 7e9)
-    >>> place.among, place.low < place.value < place.median
-    ('H100 runs of 3 to 15 B', True)
     """
     from scipy.special import expit, logit, ndtr
 

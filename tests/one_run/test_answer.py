@@ -12,10 +12,9 @@ from msgspec import to_builtins
 import genperf as gp
 from genperf import datasets
 from genperf.asking.ask import Question
-from genperf.asking.one_run import about
+from genperf.asking.one_run import about, run_of_row
 from genperf.facts import Training
 from genperf.normal.runs import place_of_run
-from genperf.one_run import run_of_row
 from genperf.panel.words import row_of_words
 from genperf.words.published import judged_text
 

@@ -51,7 +51,7 @@ def test_a_file_of_nccl_tests_is_compared_with_its_link(shell: Shell) -> None:
         ("1xa100 all_reduce 10GB/s", "a collective of one A100 uses no link"),
         ("8xfoo all_reduce 40GB/s", "8 foo · 1 node"),
         ("unranked.txt", "devices and nodes not known"),
-        ("no_row.txt", "printed its ranks and no row"),
+        ("no_row.txt", "the test of nccl-tests printed no row"),
     ],
 )
 def test_a_test_is_compared_with_its_link_or_says_what_is_missing(shell: Shell, words: str, said: str) -> None:

@@ -3,10 +3,9 @@
 import pandas as pd
 import pytest
 
+from genperf.asking.one_run import STATED, TrainingRun, Utilisation, run_of_row, utilisation_of
 from genperf.errors import GenperfError
 from genperf.networks import network_named
-from genperf.one_run import TrainingRun, run_of_row
-from genperf.one_run.utilisation import Utilisation, utilisation_of
 from genperf.panel.words import row_of_words
 
 
@@ -172,7 +171,7 @@ def test_cells_that_are_no_numbers_are_no_fault() -> None:
 
 
 def test_a_percentage_is_a_share_whatever_its_size() -> None:
-    assert [run_of_row({"gpu": "H100", "mfu": cell}).stated for cell in ("0.4%", "45 %", 45, 0.45)] == [
+    assert [run_of_row({"gpu": "H100", "mfu": cell}).claims[STATED] for cell in ("0.4%", "45 %", 45, 0.45)] == [
         *(pytest.approx(share) for share in (0.004, 0.45, 0.45, 0.45))
     ]
 
