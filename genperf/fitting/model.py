@@ -16,7 +16,7 @@ from genperf.models import MODELS, family_named, held_at
 from genperf.models.generic import MAX_GROWN, STRUCTURES, Structure, generic, interactions, products_of, structures
 from genperf.models.user import user_expression
 from genperf.panel import Table
-from genperf.panel.table import design_notes, following_counts, one_at_a_time
+from genperf.panel.table import design_notes, following_counts, one_at_a_time, varying_apart
 from genperf.prediction import Ensemble, central_times, schema_of
 from genperf.result import FitResult
 from genperf.table import Factor
@@ -253,18 +253,21 @@ class GenericModel(ExpressionModel):
     def _sum_and_product(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
         """Fit both forms that runs of one factor at a time allow, as members of one weight."""
         options = structs.replace(self.options, lam="cv" if self.options.lam is None else self.options.lam)
-        read = {name for e in expressions for name in e.factors}
-        factors = [structs.replace(f, role="intrinsic") if f.numeric else f for f in table.factors if f.name in read]
+        medians, read = table.medians(), {name for e in expressions for name in e.factors}
+        varying = [f for f in varying_apart(medians) if f.name in read]
+        factors = [structs.replace(f, role="intrinsic") if f.numeric else f for f in varying]
         added = generic(factors, Structure("separable"))
         multiplied = next((e for e in expressions if products_of(e) == 1), expressions[0])
         forms = [("a sum of effects", added), ("a product of effects", multiplied)]
+        # Fewer runs than the sum has constants leave the product alone.
+        forms = forms[len(added.constants) > len(medians) :]
         ensembles = [(label, estimate.estimate([form], table, options, seed)) for label, form in forms]
         members = tuple(
             structs.replace(fit.members[0], weight=1.0 / len(ensembles), label=label) for label, fit in ensembles
         )
-        of_sum, second = (fit for _, fit in ensembles)
-        spread = max((of_sum.spread, second.spread), key=lambda spread: spread.misfit)
-        return structs.replace(of_sum, members=members, spread=spread)
+        fits = [fit for _, fit in ensembles]
+        spread = max((fit.spread for fit in fits), key=lambda spread: spread.misfit)
+        return structs.replace(fits[0], members=members, spread=spread)
 
     def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:
         """Return the expressions of the requested structure over some factors, constants of `--fix` held."""

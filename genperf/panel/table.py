@@ -487,10 +487,16 @@ def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> Integers:
 
 
 def following_counts(table: Table) -> frozenset[str]:
-    """Name the extrinsic factors that rise with another one of more levels, as the nodes with the devices."""
+    """Name the extrinsic factors that rise with another one of as many levels or more, as nodes with devices."""
     counts = [f for f in table.factors if f.role == "extrinsic" and f.distinct > 1]
-    pairs = ((f, g) for f in counts for g in counts if f.distinct < g.distinct)
-    return frozenset(f.name for f, g in pairs if rises_with(table.columns[f.name], table.columns[g.name]))
+    pairs = itertools.combinations(sorted(counts, key=lambda f: -f.distinct), 2)
+    return frozenset(g.name for f, g in pairs if rises_with(table.columns[g.name], table.columns[f.name]))
+
+
+def varying_apart(table: Table) -> list[Factor]:
+    """Return the factors that vary, without counts that rise with another one."""
+    following = following_counts(table)
+    return [f for f in table.factors if f.distinct > 1 and f.name not in following]
 
 
 # --- effects that no fit can separate, and repeats that are hardly some -----------------------------------------------
@@ -505,7 +511,7 @@ def design_notes(table: Table) -> list[Note]:
 def _alone(medians: Table) -> Iterator[str]:
     """Say that a sum of effects cannot be told from their product, and which run would tell."""
     if one_at_a_time(medians):
-        varying = [f for f in medians.factors if f.distinct > 1]
+        varying = varying_apart(medians)
         numbers = [f for f in varying if f.numeric] or varying
         both = " and ".join(f"{f.name}={f.upper:g}" if f.numeric else f"another {f.name}" for f in numbers[:2])
         yield f"no run varies two factors together: effects that add up look like those that multiply; measure {both}"
@@ -516,7 +522,7 @@ def one_at_a_time(medians: Table) -> bool:
 
     Such runs fit a sum of the factors' effects as well as their product.
     """
-    columns = [np.asarray(medians.columns[f.name]).astype(str) for f in medians.factors if f.distinct > 1]
+    columns = [np.asarray(medians.columns[f.name]).astype(str) for f in varying_apart(medians)]
     if len(columns) < 2:
         return False
     rows = np.column_stack([column != pd.Series(column).mode()[0] for column in columns])

@@ -28,8 +28,7 @@ MOST_ANCHORS = 600
 #: Pseudo-rows of each kind of member.
 MEMBER_PRIOR = {"work": 1.0, "sum": 1.0, "server": 0.01, "physics": 4.0, "growth": 1.0}
 #: As `LEVEL_SIZE`, of runs of one factor at a time, which do not show what two factors do together: from 3.0 they keep
-#: 1.6, from 1.5 they keep 1.1, and grids of the laws of `experiments/accuracy/factors_told.py` show 0.8. A guess
-#: between these, with which intervals beyond the range are a tenth wider than with 1.5.
+#: 1.6, and grids of the laws of `experiments/accuracy/factors_told.py` show 0.8.
 APART_SIZE = 1.0
 #: Median of a level's size there. One difference shows the size, and how the level changes other effects is in
 #: proportion to it: with the 0.3 of other tables a level that differs by 0.05 has 0.13, and may be slower elsewhere.

@@ -10,23 +10,23 @@ LINES = {"batch": (8, 16, 32, 64, 128, 256), "layers": (2, 4, 8, 16, 32), "worke
 CORNER = {"batch": 256, "layers": 32, "workers": 16}
 
 
-def fitted_to(law: str, model: str) -> gp.FitResult:
-    """Return a model of runs of one factor at a time that follow a law within 1 %."""
+def fitted_to(law: str, model: str, counts: str = "workers") -> gp.FitResult:
+    """Return a model of runs of one factor at a time that follow a law within 1 %; nodes follow from workers."""
     centre = {"batch": 64, "layers": 8, "workers": 4}
     rows = pd.DataFrame([{**centre, n: v} for n, values in LINES.items() for v in values]).drop_duplicates()
     rows["s"] = rows.eval(law) * np.exp(0.01 * np.random.default_rng(0).standard_normal(len(rows)))
-    table = gp.read_table(rows, time="s", intrinsic="batch,layers", extrinsic="workers")
+    table = gp.read_table(rows.eval("nodes = (workers + 3)//4"), time="s", intrinsic="batch,layers", extrinsic=counts)
     return gp.fit(table, model, seed=0, draws=60)
 
 
-@pytest.fixture(scope="module", params=["auto", "generic"])
+@pytest.fixture(scope="module", params=["auto", "generic", "auto workers,nodes"])
 def fitted(request: pytest.FixtureRequest) -> gp.FitResult:
     # 6.72 s at the far corner; the product of the effects is 28.
-    return fitted_to("0.01*batch + 0.08*layers + 0.1*workers", request.param)
+    return fitted_to("0.01*batch + 0.08*layers + 0.1*workers", *request.param.split())
 
 
 def test_the_interval_holds_both_forms(fitted: gp.FitResult) -> None:
-    corner = fitted.predict(pd.DataFrame([CORNER])).iloc[0]
+    corner = fitted.predict(CORNER).iloc[0]
     assert corner["lower"] < 6.72
     assert corner["upper"] > 15.0
     assert corner["verdict"] != "ok"
