@@ -27,28 +27,38 @@ from hypothesis import settings  # noqa: E402
 settings.register_profile("genperf", deadline=None, max_examples=25, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=25, derandomize=False)
 settings.load_profile("genperf")
+# Examples are drawn without the constants of the package, for which each worker would parse all of its modules.
+if providers := sys.modules.get("hypothesis.internal.conjecture.providers"):
+    vars(providers)["_get_local_constants"] = lambda: providers._local_constants
 
 
-#: Forests and boosting have so many trees in the tests: those that users get cost thirty times as much.
-FEW_TREES, ALL_TREES = 10, 300
+#: Trees of forests and boosting, and draws of the constants of a sum, each of which is a fit: in the tests, where those
+#: of users take half of the time of a fit to many factors, and those of users.
+FEW, ALL = {"FOREST_TREES": 10, "TERM_DRAWS": 15}, {"FOREST_TREES": 300, "TERM_DRAWS": 60}
+
+
+def patch_counts(patch: pytest.MonkeyPatch, counts: dict[str, int]) -> None:
+    """Set how many trees and draws there are."""
+    from genperf.process import fit, means
+    from genperf.validation import learners
+
+    for room in (learners, fit, means):
+        for name in counts.keys() & vars(room).keys():
+            patch.setattr(room, name, counts[name])
 
 
 @pytest.fixture(scope="session", autouse=True)
-def few_trees() -> Iterator[None]:
-    """Give forests and boosting few trees in every test that is not about their errors."""
-    from genperf.validation import learners
-
+def few_trees_and_draws() -> Iterator[None]:
+    """Give forests few trees and sums few draws in every test that is not about their errors and intervals."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learners, "FOREST_TREES", FEW_TREES)
+        patch_counts(patch, FEW)
         yield
 
 
 @pytest.fixture
-def all_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give forests and boosting the trees that users get."""
-    from genperf.validation import learners
-
-    monkeypatch.setattr(learners, "FOREST_TREES", ALL_TREES)
+def all_trees_and_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give forests the trees, and sums the draws, that users get."""
+    patch_counts(monkeypatch, ALL)
 
 
 @pytest.fixture
@@ -78,10 +88,11 @@ def fits_once(request: pytest.FixtureRequest, fits_of_the_session: dict[bytes, l
         return
     from genperf.fitting.auto import Auto
     from genperf.fitting.model import ExpressionModel
+    from genperf.process import means
 
     def once(fit: Callable[..., Any]) -> Callable[..., Any]:
         def fit_once(model: Any, tables: Any, seed: int) -> Any:
-            key = pickle.dumps((model, list(tables), seed))
+            key = pickle.dumps((model, list(tables), seed, means.TERM_DRAWS))
             if key not in fits_of_the_session:
                 fits_of_the_session[key] = fit(model, tables, seed)
             return list(fits_of_the_session[key])

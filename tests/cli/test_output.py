@@ -206,6 +206,7 @@ def broken(schema: dict[str, Any], value: Any, types: dict[type, str], place: st
     return out
 
 
+@pytest.mark.usefixtures("all_trees_and_draws")
 def test_the_published_schemas_are_those_of_the_program(schemas: ModuleType) -> None:
     published = {path.stem: path.read_text(encoding="utf-8") for path in (REFERENCE / "schemas").glob("*.json")}
     assert published == schemas.schemas(), "run: python docs/reference/schemas.py"
@@ -213,12 +214,8 @@ def test_the_published_schemas_are_those_of_the_program(schemas: ModuleType) -> 
 
 def test_every_command_with_json_has_a_schema(schemas: ModuleType) -> None:
     context = cli.make_context("genperf", ["--quiet"], resilient_parsing=True)
-    commands = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
-    with_json = {
-        name
-        for name, command in commands.items()
-        if command is not None and any("--json" in option.opts for option in command.params)
-    }
+    commands = [(name, cli.get_command(context, name)) for name in cli.list_commands(context)]
+    with_json = {name for name, command in commands if any("--json" in option.opts for option in command.params)}
     assert with_json == {"fit", *schemas.COMMANDS}
 
 

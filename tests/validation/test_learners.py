@@ -28,7 +28,7 @@ def power_law(noise: float = 0.0, **roles: str) -> tuple[pd.DataFrame, Table]:
 
 
 @pytest.mark.parametrize("name", FITTED)
-@pytest.mark.usefixtures("all_trees")
+@pytest.mark.usefixtures("all_trees_and_draws")
 def test_a_smooth_law_is_learned(name: str) -> None:
     frame, table = power_law()
     keep = np.arange(len(frame)) % 7 != 3
