@@ -41,12 +41,15 @@ def names_of(fitted: Fitted) -> list[str]:
 def pairs(texts: Sequence[str], option: str, names: Iterable[str] = ()) -> dict[str, str]:
     """Read repeated `name=value` options, each name once; `names` may hold an equals sign themselves.
 
-    In a value with an equals sign, `layout=tp=2,gpus=8`, a comma before one of the `names` parts two of them.
+    In a value with an equals sign, `layout=tp=2,gpus=8`, a comma before one of the `names` parts two of them, but for
+    one in brackets, `layout=(tp=2, pp=8)`.
     """
     out: dict[str, str] = {}
     twice, names = set(), [*names]
     known = "|".join(map(re.escape, names))
-    parted = (re.split(rf",\s*(?=(?:{known})=)", text) if known and text.count("=") > 1 else [text] for text in texts)
+    # No comma inside brackets, behind which one closes before another opens.
+    before_a_name = re.compile(rf",\s*(?=(?:{known})=)(?![^()]*\))")
+    parted = (before_a_name.split(text) if known and text.count("=") > 1 else [text] for text in texts)
     for text in chain.from_iterable(parted):
         # At the end of the longest name that is known, or else at the first equals sign.
         name_text = max(

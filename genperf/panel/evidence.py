@@ -188,7 +188,7 @@ def column_from(
     values, levels = numbers(texts)[0], tuple(dict.fromkeys(text for text in texts.tolist() if text))
     finite_values, plain = values[np.isfinite(values)], plain_name(name)
     *words, last = re.split(r"[_./]", plain)
-    return TableColumn(
+    column = TableColumn(
         *(name, texts, values, finite_values, mostly_numbers(list(texts)), levels),
         varies=len(levels) > 1,
         header=described(name, unit, names),
@@ -200,6 +200,10 @@ def column_from(
         is_provenance=plain in _PROVENANCE or (bool(levels) and all(map(_DATE.match, levels))),
         role=role,
     )
+    if column.canonical in WAYS and column.score()[0] < 0.0:
+        # The header of what was measured with such a split: `Data Parallel | Model Parallel`.
+        column.canonical = column.meant = None
+    return column
 
 
 def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:

@@ -9,6 +9,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
+from html import escape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -96,20 +97,36 @@ def drawn_tables(html: str) -> str:
 _HTML_TABLE = re.compile(r"<table\b(?:(?!<table\b).)*?</table>", re.DOTALL | re.IGNORECASE)
 
 
+#: `.. list-table:: Speed` of reStructuredText, with what is indented below it.
+_LIST_TABLE = re.compile(r"^([ \t]*)\.\. list-table::(.*)\n((?:[ \t]*\n|\1[ \t]+\S.*(?:\n|$))+)", re.MULTILINE)
+
+
+def _as_html(table: re.Match[str]) -> str:
+    """Return a list that is a table, a row at `* -` and a cell at `-`, in HTML of as many lines."""
+    rows = [re.split(r"\n[ \t]+- ?", row) for row in re.split(r"(?m)^[ \t]*\* - ?", table[3])[1:]]
+    cells = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    lines = "\n" * table[0].count("\n")
+    return f"<table><caption>{escape(table[2])}</caption>{' '.join(cells.split())}{lines}</table>"
+
+
 def with_drawn_tables(text: str) -> str:
-    r"""Return a text whose tables of HTML are drawn as in Markdown; what stands below them keeps its lines.
+    r"""Return a text whose tables of HTML and lists of reStructuredText are drawn as in Markdown.
+
+    What stands below them keeps its lines.
 
     Examples
     --------
     >>> with_drawn_tables("# Speed\n<table>\n<tr><td>GPUs</td><td>s</td></tr>\n<tr><td>1</td><td>9</td></tr>\n</table>")
     '# Speed\n| GPUs | s |\n| --- | --- |\n| 1 | 9 |\n'
+    >>> with_drawn_tables(".. list-table::\n\n   * - GPUs\n     - s\n   * - 1\n     - 9\n")
+    '| GPUs | s |\n| --- | --- |\n| 1 | 9 |\n\n\n\n'
     """
 
     def drawn(table: re.Match[str]) -> str:
         lines = drawn_tables(table[0])
         return lines + "\n" * max(0, table[0].count("\n") - lines.count("\n"))
 
-    return _HTML_TABLE.sub(drawn, text)
+    return _HTML_TABLE.sub(drawn, _LIST_TABLE.sub(_as_html, text))
 
 
 def notebook_text(text: str) -> str | None:

@@ -112,8 +112,10 @@ _ONE = re.compile(
 _NUMBERS = {word: digits for digits, words in section("numbers").items() for word in words}
 _IN_LETTERS = "|".join(sorted(_NUMBERS, key=len, reverse=True))
 _SPELLED = re.compile(
-    rf"(?<!\w)(?:{_IN_LETTERS})[ \t-]+(?=(?:{_NOUNS})s?(?!\w))|(?:{_IN_LETTERS})(?=(?:{_HAN}))", re.IGNORECASE
+    rf"(?<![^\W_])(?:{_IN_LETTERS})[ \t_-]+(?=(?:{_NOUNS})s?(?!\w))|(?:{_IN_LETTERS})(?=(?:{_HAN}))", re.IGNORECASE
 )
+#: `## ddp 4gpus`, in a heading.
+_GLUED = re.compile(rf"(?<![^\W_])(\d{{1,4}})(?=(?:{_NOUNS})s?(?![^\W_]))", re.IGNORECASE)
 #: The same in small letters, which is searched ten times as fast.
 _SPELLED_SMALL = re.compile(_SPELLED.pattern)
 #: `使用8卡`.
@@ -357,6 +359,7 @@ def _in_digits(line: str) -> str:
     One is a count where it begins a line, or where a result is beside it; so is a number before a kind of device, which
     may stand behind `using` as well: `Using 4 MPI processes`.
     """
+    line = _GLUED.sub(r"\1 ", line) if line.startswith("#") else line
     kind = _PRODUCT.search(line) or _KIND_BEFORE.search(line)
     if not (kind or _ONE.match(line) or _SPELLED_SMALL.search(line.lower())):
         return line
@@ -368,8 +371,13 @@ def _in_digits(line: str) -> str:
     return _SPELLED.sub(lambda match: match[0] if _digits(match) == "1" else f"{_digits(match)} ", line)
 
 
+def spelled_in_digits(name: str) -> str:
+    """Return a name with its numbers in letters before what they count in digits: `two-node`, `单机双卡`."""
+    return _SPELLED.sub(lambda match: f" {_digits(match)} ", name)
+
+
 def _digits(match: re.Match[str]) -> str:
-    return _NUMBERS[match[0].rstrip(" \t-").lower()]
+    return _NUMBERS[match[0].rstrip(" \t_-").lower()]
 
 
 def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value: str, unit: str, clock: bool) -> bool:

@@ -399,7 +399,7 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     else:
         metrics = of_exposition(text) if "{" in text[:HEAD_BYTES] else None
         text = metrics or of_literals(text) or of_outline(text) or text
-        text = with_drawn_tables(text) if "<table" in text else text
+        text = with_drawn_tables(text) if "<table" in text or "list-table::" in text else text
     refuse_other_text(text, name)
     if delimiter is not None:
         return read_delimited(text, name, delimiter)
@@ -447,11 +447,11 @@ def _table_or_log(text: str, name: str) -> Source:
         return source
     results = (labels(cells) for header, cells in source.cells.items() if is_result(header))
     has_result = any(mostly_numbers(seconds_of(texts)) for texts in results)
-    if has_result or is_of_scale(source.cells, named=False):
+    if has_result or is_of_scale(source.cells, named=False) or melted(source, ()) is not source:
         return source
     # A log may hold a drawn table of something else, as of the devices.
     log = source_of_log(_DRAWN_LINE.sub("", text), name)
-    return log if log is not None and log.steady else source
+    return replace(log, tables=(source, *source.tables)) if log is not None and log.steady else source
 
 
 def _table_within(text: str, name: str) -> Source | None:

@@ -15,7 +15,7 @@ from genperf.arrays import AnyArray, Objects
 from genperf.errors import counted, listed
 from genperf.table.cells import MOST_NAMES, SEPARATOR, Names, Source, Taken, parts_of, step
 from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in
-from genperf.table.facts import MOST_OF_A_NODE
+from genperf.table.facts import MOST_OF_A_NODE, spelled_in_digits
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import canonical_time, header_of
 from genperf.vocabulary.names import (
@@ -56,8 +56,6 @@ _VALUE, _COUNT, _RUN = "value", "count", "repeat"
 _PAIR = re.compile(r"(?<![\w.])(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?)(?![\w.])")
 #: What says that a number before it is of each device.
 _EACH = re.compile(r"(?<=\d)\s+(?:each|per\s+[^\W\d_]+)(?![^\W_])", re.IGNORECASE)
-#: `single node`: one of them.
-_SINGLE = re.compile(r"(?<![^\W_])single[\s_-]+(?=[^\W\d_])", re.IGNORECASE)
 _FLAG = re.compile(r"(?<!\S)--?(?P<word>[^\W\d_][\w\-]*)[ =](?P<number>\d+)(?!\S)")
 #: `8x A100`, `llama_8xA100`, `8h100`, `A100 x 8`, `A100 (8x)`.
 _MULTIPLE = re.compile(
@@ -69,11 +67,11 @@ _MULTIPLE = re.compile(
 _GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)(?:\s*[\sx×*]\s*(\S*[A-Z].*))?")
 _PLACED = re.compile(
     rf"(?<![^\W_])(\d+)[\s_\-]?{any_of('cells.nodes')}[\s_\-]*(?P<by>[x×*]?),?[\s_\-]*"
-    rf"(\d+)[\s_\-]?{any_of('cells.devices')}(?![^\W_])",
+    rf"(\d+)[\s_\-]?(?:c|{any_of('cells.devices')})(?![^\W_])",
     re.IGNORECASE,
 )
-#: `n2g8`: the same in another order.
-_LETTERS_FIRST = re.compile(r"(?<![^\W_])n(\d+)[_\-]?g(\d+)(?![^\W_])", re.IGNORECASE)
+#: `n2g8`, `N2C16`: the same in another order, where a letter may stand for cards.
+_LETTERS_FIRST = re.compile(r"(?<![^\W_])n(\d+)[_\-]?[gc](\d+)(?![^\W_])", re.IGNORECASE)
 #: `8worker4pserver`
 _GLUED = re.compile(r"(?:\d+[^\W\d_]{3,}){2,}")
 #: `9 (36 GPUs)`
@@ -156,16 +154,19 @@ def _stacked(
     cells = {name: column.astype(object) for name, column in long.columns.items() if name not in melting}
     cells[key] = np.array([*keys] * height, dtype=object)
     headers, measured, empty = {}, np.zeros(len(long), dtype=bool), np.full(height, "", dtype=object)
+    units = {name: unit for name, unit in source.units.items() if name not in melting}
     for value, columns in values.items():
         by_key = [source.columns[columns[k]] if k in columns else empty for k in keys]
         cells[value] = np.array(by_key, dtype=object).T.reshape(-1)
         headers[value] = np.array([columns.get(k, "") for k in keys] * height, dtype=object)
         measured |= filled(cells[value])
+        of_value = [source.units.get(column, "") for column in columns.values()]
+        units |= {value: of_value[0]} if of_value[0] and len({*of_value}) == 1 else {}
     column_list = listed([f"'{column}'" for column in melting], 4)
     text = f"{counted(len(melting), 'column')}: {column_list} became rows of "
     text += " and ".join(f"'{value}'" for value in values) + f" with '{key}'{remark}"
     text += "" if measured.all() else f"; {counted(int((~measured).sum()), 'empty cell')} left out"
-    long = replace(long, cells=cells, headers=headers, steps=(*source.steps, step(text)), idle=())
+    long = replace(long, cells=cells, headers=headers, units=units, steps=(*source.steps, step(text)), idle=())
     return long.take(np.flatnonzero(measured))
 
 
@@ -336,7 +337,8 @@ def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
         if repeated or _are_counts(kind, stem, numbers):
             words = [word for _, word in columns.values()]
             spelled = max(words, key=lambda word: (words.count(word), len(word)))
-            count = _RUN if repeated else spelled or _COUNT
+            # Beside a column `gpu` of its kind.
+            count = _RUN if repeated else _plural(spelled) if spelled in cells else spelled or _COUNT
             candidates.append(Wide(count, _value_name(value), {c: n for c, (n, _) in columns.items()}, repeated))
     chosen: list[Wide] = []
     for wide in sorted(candidates, key=lambda wide: -len(wide.columns)):
@@ -611,8 +613,11 @@ def _spelled_out(word: str, column: str, words: Collection[str]) -> str:
 
 def _placed(names: Sequence[str]) -> Callable[[str], Taken | None]:
     """Return what reads `2n8g`, `n2g8` and `resnet50 2n x 8g`: nodes, and the devices of each."""
-    names = [_LETTERS_FIRST.sub(r"\1n\2g", name) for name in names]
-    matches = [match for name in names if (match := _PLACED.search(name)) is not None]
+
+    def in_order(name: str) -> str:
+        return _LETTERS_FIRST.sub(r"\1n\2g", spelled_in_digits(name))
+
+    matches = [match for name in names if (match := _PLACED.search(in_order(name))) is not None]
     most: dict[int, int] = {}
     for nodes, _, devices in (match.groups() for match in matches):
         most[int(nodes)] = max(most.get(int(nodes), 0), int(devices))
@@ -626,13 +631,16 @@ def _placed(names: Sequence[str]) -> Callable[[str], Taken | None]:
 
     def read(name: str) -> Taken | None:
         """Return the nodes and the devices of each that a name holds, and the rest of it; None without such a pair."""
-        name = _LETTERS_FIRST.sub(r"\1n\2g", name)
+        name = in_order(name)
         match = _PLACED.search(name)
         if match is None or not int(match[1]):
             return None
         nodes, devices = float(match[1]), float(match[3])
-        left = _left(_PLACED.sub(" ", _FILE_END.sub("", name)))
-        return _on_nodes(nodes, devices / nodes if of_all else devices), left
+        each = devices / nodes if of_all else devices
+        # `2 nodes, 16 GPUs (2x8)` says it twice.
+        again = re.compile(rf"[(（]\s*{nodes:g}\s*[x×*]\s*{each:g}\s*[)）]")
+        left = _left(again.sub(" ", _PLACED.sub(" ", _FILE_END.sub("", name))))
+        return _on_nodes(nodes, each), left
 
     return read
 
@@ -712,7 +720,7 @@ def _counted(name: str) -> Taken | None:
 
     Each pattern has what stays of a name in the place of its number and word.
     """
-    name = _SINGLE.sub("1 ", name)
+    name = spelled_in_digits(name)
     name = re.sub(r"(?<=[^\W\d_])(?=\d)", " ", name) if _GLUED.fullmatch(name.strip()) else name
     return _taken(
         _FILE_END.sub("", _MOMENT.sub(" ", name.strip())),

@@ -163,7 +163,7 @@ def _likeliest_source(
         return record
     source = _source_of_table(tables[0], name, separator, steps, drawn)
     further = [attempted(_source_of_table, table, name, separator, [], drawn) for table in tables[1:MOST_TABLES]]
-    others = [t for t in further if isinstance(t, Source) and any(any(map(_is_number, c)) for c in t.cells.values())]
+    others = [t for t in further if isinstance(t, Source) and any(any(map(parts_of, c)) for c in t.cells.values())]
     return replace(source, tables=tuple(others))
 
 
@@ -229,6 +229,11 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
     if not rows:
         raise UnclearTableError("a header and no rows", hint="a line per run is needed below it", where=name)
     count, widths = len(rows), {*map(len, rows.values())}
+    in_two_words = [k for k in range(width - 1) if canonical_of(f"{columns[k]} {columns[k + 1]}") is not None]
+    if separator == " " and widths == {width - 1} and len(in_two_words) == 1:
+        # Blanks part a name of the header: `model batch size img/s`.
+        (k,) = in_two_words
+        columns, width = [*columns[:k], f"{columns[k]} {columns[k + 1]}", *columns[k + 2 :]], width - 1
     if count > 1 and len(widths) == 1 and 1 < min(widths) < width:
         # Every row ends early: the last columns are empty.
         text = f"{counted(count, 'row')} shorter than the header: {listed(columns[-1:])} is empty there"
@@ -371,7 +376,7 @@ def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn
         notes = [f"row of units read into the header: {listed(header, 6)}"] if of_units else []
         notes += [f"{start} lines above the header left out"] if start else []
         for *_, ((k, names), *table_rows) in remaining:
-            if any(_is_number(cell) for _, row in table_rows for cell in row):
+            if any(parts_of(cell) for _, row in table_rows for cell in row):
                 notes.append(f"another table is left out, from line {k} on: {listed(names, 6)}")
         steps = [*map(step, notes)]
         ranked.append(_as_one(alike, steps, drawn) if len(alike) > 1 else (alike[0][1], steps, alike[0][0]))

@@ -328,8 +328,11 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
         return None
     word = min(named)
     # `token_throughput`
-    names = (_COUNTED.get(w, w) for w in numerator if len(w) > 2 and {w} & {*_COUNTED, *_CALLED.values()})
-    return Header("rate", "s", _UNIT_OF_RATE.get(word) or next(names, ""), shared or word in _OF_A_WORKER)
+    names = [_COUNTED.get(w, w) for w in numerator if len(w) > 2 and {w} & {*_COUNTED, *_CALLED.values()}]
+    if len(numerator) > 2 and TIME_WORDS.get(numerator[-1]) == "s" and not {numerator[-2]} & {*_PLAIN, *STATISTICS}:
+        # `throughput_mcells_s`
+        names = [numerator[-2]]
+    return Header("rate", "s", _UNIT_OF_RATE.get(word) or next(iter(names), ""), shared or word in _OF_A_WORKER)
 
 
 def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:

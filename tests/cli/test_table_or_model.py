@@ -113,7 +113,7 @@ def test_a_label_keeps_its_equals_signs() -> None:
     texts = (*plain, "b: AMP, FP32=8 , 4", "net=a (tp=2, pp=4),gpus * nodes=8")
     split = (*split, "b: AMP, FP32=8 , 4", "net=a (tp=2, pp=4)", "gpus * nodes=8")
     assert assignments(None, None, texts) == split  # type: ignore[arg-type]
-    assert pairs(["layout=tp=2,pp=4,gpus=8"], "--at", ["gpus"]) == {"layout": "tp=2,pp=4", "gpus": "8"}
+    assert pairs(["layout=(tp=2, pp=4),gpus=8"], "--at", ["gpus", "pp"]) == {"layout": "(tp=2, pp=4)", "gpus": "8"}
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_patterns_compile() -> None:
         ("samples/min", Header("rate", "min", "samples")),
         ("tokens_per_s_per_gpu", Header("rate", "s", "tokens", shared=True)),
         ("throughput [samples/s/GPU]", Header("rate", "s", "samples", shared=True)),
-        ("throughput_img_s", Header("rate", "s", "images")),
+        *((f"throughput_{w}_s", Header("rate", "s", n)) for w, n in (("img", "images"), ("mcells", "mcells"))),
         ("tokens_sec", Header("rate", "s", "tokens")),
         ("samples_s", Header("rate", "s", "samples")),
         ("sample_s", Header("time", "s")),
