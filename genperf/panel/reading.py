@@ -571,6 +571,13 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
         # Where nodes alone are counted, each of them is a worker.
         for column in [c for c in columns.values() if c.numeric and is_batch_of_a_node(c.name)]:
             column.role, column.canonical, mapped["batch"] = "setting", "batch", column.name
+    for column in reading.with_role("measured"):
+        # A time of one amount over what grows with the count: `Perf`, in cells per second, was measured as well.
+        over = [n for n, power in (column.follows.factors if column.follows else {}).items() if power == -1]
+        rate = columns[over[0]] if len(over) == 1 and column.kind == "time" else column
+        unnamed = rate.role == "setting" and rate.meant is None and rate.name not in (scale, *values)
+        if unnamed and reading.growth(rate.name) > SIZE_GROWTH:
+            rate.role, rate.follows, column.follows = "consequence", Consequence({column.name: -1}), None
     of_all = None if sized or "global_batch" in mapped else _batch_of_all(reading, scale)
     if of_all is not None:
         mapped["global_batch"] = of_all

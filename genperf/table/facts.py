@@ -29,6 +29,8 @@ MOST_OF_A_LOG = 256_000_000
 MOST_READ = 600_000
 #: Characters of a line that are read: dumps of configurations are longer, and each fact costs a search.
 LONGEST_LINE = 4000
+#: Characters of a line in which a failure is reported; a paragraph may mention one further behind. A guess.
+FAILURE_ENDS = 400
 #: Share of the lines that hold a fact, from which on a text that is no table is a log. A guess: warnings and tracebacks
 #: of a short run are up to four of five lines.
 FACT_SHARE = 0.1
@@ -655,8 +657,7 @@ def _says_again(run: Run, key: str, value: Any) -> bool:
 
 def failure_of(line: str) -> str:
     """Return why a run failed, in the words of its log; empty where a line does not say so."""
-    if len(line) > LONGEST_LINE:
-        return ""
+    line = "" if len(line) > LONGEST_LINE else line[:FAILURE_ENDS]
     return FAILURES[0] if _MEMORY.search(line) else FAILURES[1] if _CRASH.search(line) else ""
 
 
