@@ -42,7 +42,7 @@ from genperf.table.cells import records
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary import any_of
 from genperf.vocabulary.names import plain_name
-from genperf.words.numbers import LEAST_FACTOR, digits_text, join_values, rate_unit, three_digits, with_unit
+from genperf.words.numbers import digits_text, join_values, rate_unit, three_digits, with_unit
 
 Model: TypeAlias = FitResult | GroupedResult
 #: Ratios d and q to the variance of a run, and the prior probability that one is zero; the others share the rest. With
@@ -88,30 +88,28 @@ class History(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def next_level(self) -> tuple[Array, Array, Array, Array]:
         """The level of the next session, shape (ratios, 1): centre, variance of a run, its own over that, weight."""
-        recent = self.sessions > self.sessions.max(initial=0) - MOST_SESSIONS
-        sessions, residuals = self.sessions[recent], self.residuals[recent]
-        sizes = np.bincount(sessions)[-MOST_SESSIONS:]
-        means = np.bincount(sessions, weights=residuals)[-MOST_SESSIONS:] / sizes
-        count, unit = len(sizes), np.ones((1, 1))
-        if count < FEWEST_SESSIONS:
+        sizes = np.bincount(self.sessions)[-MOST_SESSIONS:]
+        if len(sizes) < FEWEST_SESSIONS:
+            unit = np.ones((1, 1))
             return 0.0 * unit, max(self.sd, LEAST_NOISE) ** 2 * unit, unit / self.runs.sum(), unit[0]
-        d, q = np.array([*product(DEVIATIONS, WALKS)]).T
-        prior = np.prod([np.where(r == 0.0, NONE, (1.0 - NONE) / (len({*r}) - 1)) for r in (d, q)], axis=0)
-        # The covariance of the sessions' means and of the next level; then ordinary kriging, whose border is the level.
-        place, scatter = np.arange(1.0, count + 2.0), np.diag([*1.0 / sizes, 0.0])
-        joint = q[:, None, None] * np.minimum.outer(place, place) + d[:, None, None] * np.eye(count + 1) + scatter
-        right = np.stack([np.broadcast_to([*means, 0.0], joint.shape[:2]), joint[:, -1]], axis=1)
-        variance = joint[:, -1, -1].copy()
-        joint[:, -1] = joint[:, :, -1] = right[:, 1, -1] = 1.0
-        joint[:, -1, -1] = 0.0
-        products = right @ np.linalg.solve(joint, right.swapaxes(1, 2))
-        freedom = max(self.freedom - np.sum(~recent), 1.0)
-        squares = np.sum(residuals**2) - sizes @ means**2 + products[:, 0, 0]
-        squares = np.maximum(squares, freedom * LEAST_NOISE**2)
-        evidence = np.log(prior) - 0.5 * np.linalg.slogdet(joint)[1] - 0.5 * freedom * np.log(squares)
-        weight = np.exp(evidence - evidence.max())
-        level = products[:, 0, 1], squares / freedom, variance - products[:, 1, 1]
-        return *(part[:, None] for part in level), weight / weight.sum()
+        means = np.bincount(self.sessions, weights=self.residuals)[-MOST_SESSIONS:] / sizes
+        recent = self.sessions > self.sessions.max() - MOST_SESSIONS
+        squares, freedom = np.sum(self.residuals[recent] ** 2) - sizes @ means**2, self.freedom - np.sum(~recent)
+        d, q = np.array([*product(DEVIATIONS, WALKS)]).T[:, :, None]
+        prior = np.where(d == 0.0, NONE, (1.0 - NONE) / (len(DEVIATIONS) - 1))
+        evidence = np.log(prior * np.where(q == 0.0, NONE, (1.0 - NONE) / (len(WALKS) - 1)))
+        # The Kalman filter of the walk, which the first session begins: its mean, and its variance over that of a run.
+        centre, spread = means[:1], d + q + 1.0 / sizes[0]
+        for mean, size in zip(means[1:], sizes[1:], strict=True):
+            total = spread + d + 1.0 / size
+            squares, evidence = squares + (mean - centre) ** 2 / total, evidence - 0.5 * np.log(total)
+            gain = spread / total
+            centre, spread = centre + gain * (mean - centre), (1.0 - gain) * spread + q
+        freedom = max(freedom, 1.0)
+        variance = np.maximum(squares / freedom, LEAST_NOISE**2)
+        evidence = evidence - 0.5 * freedom * np.log(variance)
+        weight = np.exp(evidence - evidence.max()).ravel()
+        return centre, variance, spread + d, weight / weight.sum()
 
 
 class Alarm(PrintedAnswer, frozen=True, eq=False):
@@ -178,10 +176,10 @@ class Verification(PrintedAnswer, frozen=True, eq=False):
         for number, (at, _, *numbers, place) in enumerate(self.runs.itertuples(index=False), 1):
             inside, slow = inside + (place == "inside"), number - 1 in self.alarm.slower
             value, predicted, lower, upper = map(three_digits, numbers)
-            name, of_all = f"{number}. {_named(at)}", f"{inside} of {number}"
+            name = f"{number}. {join_values(at) or 'the run'}"
             place += ", but slower than runs vary by chance" if slow and place == "inside" else ""
             line = f"{name}: {with_unit(value, self.unit)}, predicted {predicted} ({lower} – {upper}): {place}"
-            findings.append((name, f"{line} · {of_all}", slow))
+            findings.append((name, f"{line} · {inside} of {number}", slow))
         though = self.alarm.raised and inside >= NOMINAL * len(self.runs)
         why = "; an interval also holds what the model may err, the alarm only how runs vary" if though else ""
         return [*findings, ("all runs", f"{self.alarm}{why}", self.alarm.raised)]
@@ -193,17 +191,11 @@ class Verification(PrintedAnswer, frozen=True, eq=False):
         rows += [f"not compared: {text}" for text in self.not_compared]
         rows += [coverage_text(self.coverage["inside"], len(self.runs)), judged]
         for at, before, after in self.moved.itertuples(index=False):
-            share = after / before
-            moved = f"{100 * (share - 1):+.1f} %" if share < LEAST_FACTOR else f"{three_digits(share)} times"
             # A tenth of a per cent shows in five digits.
             old, new = (digits_text(value, 5) for value in (before, after))
-            rows.append(f"moved: {_named(at)}: {old} becomes {with_unit(new, self.unit)} ({moved})")
+            moved = f"{with_unit(new, self.unit)} ({100 * (after / before - 1):+,.1f} %)"
+            rows.append(f"moved: {join_values(at) or 'the run'}: {old} becomes {moved}")
         return rows
-
-
-def _named(at: dict[str, Any]) -> str:
-    """Return a configuration in words."""
-    return join_values(at) or "the run"
 
 
 def verify(
@@ -271,7 +263,7 @@ def verify(
         changes = pd.DataFrame({"at": records(places[shown]), "before": before, "after": after})
     not_compared = []
     for why, frame in (("new, nothing to compare with", new.frame[~comparable]), ("the run failed", new.failures)):
-        not_compared += [f"{_named(at)}: {why}" for at in records(frame.reindex(columns=shown))]
+        not_compared += [f"{join_values(at) or 'the run'}: {why}" for at in records(frame.reindex(columns=shown))]
     not_compared += [note.text for note in new.notes if note.kind in ("rows_rejected", "runs_stopped")]
     inside, count = int((runs["place"] == "inside").sum()), len(runs)
     coverage = {"inside": inside, "runs": count, "nominal": NOMINAL, "probability": coverage_probability(inside, count)}
@@ -284,14 +276,14 @@ def _opened(model: Model | Table | str | Path | pd.DataFrame) -> Model | Table:
         return model_or_table(model)
     cells = open_source(model)
     roles = {"repeat": session_column(cells.cells), "skip_bad_rows": True}
-    table = attempted(lambda: recognised(cells, roles).table())
-    if isinstance(table, Table):
-        return table
-    # Benchmarks may have names alone; of another table the first error tells what is wrong.
-    named = attempted(lambda: recognised(cells, {**roles, "let": "workers=1"}).table())
-    if isinstance(named, Table):
-        return named
-    raise table
+    try:
+        return recognised(cells, roles).table()
+    except GenperfError:
+        # Benchmarks may have names alone; of another table the first error tells what is wrong.
+        named = attempted(lambda: recognised(cells, {**roles, "let": "workers=1"}).table())
+        if isinstance(named, Table):
+            return named
+        raise
 
 
 def _new_runs(sources: Sequence[str | Path | pd.DataFrame], schema: Schema) -> Table:

@@ -7,8 +7,6 @@ input embedding that is looked up (PaLM, Chowdhery et al. 2022), or half of the 
 72·layers·hidden² in the place of 6·P, whatever the layers hold (Megatron, Narayanan et al. 2021).
 With activations computed again they are four thirds of that, and the share is called HFU.
 
-How long a training takes is answered from a table whose only row is the run, as a question of any table is.
-
 The bandwidth of a collective's bus is that of the algorithm by the factor of nccl-tests: over n devices 2(n − 1)/n of
 an all-reduce, (n − 1)/n of an all-gather, a reduce-scatter and an all-to-all, else 1.
 """
@@ -32,7 +30,7 @@ from genperf.errors import GenperfError, attempted, counted, did_you_mean
 from genperf.facts import ENDS, Interval, PublishedPlace
 from genperf.fitting import fit
 from genperf.formula import values_of
-from genperf.formula.amounts import bandwidth
+from genperf.formula.amounts import DURATIONS, bandwidth
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
 from genperf.networks import TrainedNetwork, network_named
 from genperf.normal.runs import place_of_run, place_of_test
@@ -56,7 +54,6 @@ from genperf.words.verdict import BLIND
 
 #: Columns of a card and of its labels, and its lines.
 WIDTH, LABEL, MOST_LINES = 80, 10, 14
-DAY = 86400.0
 #: A share of the link, or of published tests where it is not known, below which what usually explains less is named:
 #: rings reach 80 to 95 % of a link.
 LOW_BUS = 0.6
@@ -112,12 +109,6 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
     """Return the answer about the run of a row; of tokens, also how long they take at the counts of `at`.
 
     A plan, a deadline or a budget, is refused: one run shows too little of other counts.
-
-    Examples
-    --------
-    >>> from genperf.panel.words import row_of_words
-    >>> print(about(row_of_words(("8xh100", "7B", "76800tok/s", "bf16"))).content[1])
-    MFU       40.8 % (37.9 – 61.1 %): 6·P, of 989 TFLOP/s dense
     """
     question = question or Question()
     if "collective" in row:
@@ -149,22 +140,19 @@ class TrainingRun(Struct, frozen=True):
     """One run: what it ran on, what it trained, and how fast; 0 is not known."""
 
     device: Device  #: With the peak that was given in the place of its rates.
+    dense_peak: float  #: Operations per second of a device.
     devices: float
-    network: TrainedNetwork
     nodes: float  #: Of the usual number of devices where they are not known.
-    claims: dict[str, float] = {}  #: Utilisations that the run prints and states, by how it does.
-    rate: float = 0.0  #: Samples (tokens or images) a second of all devices.
-    mistakes: dict[str, float] = {}  #: Usual mistakes in the given rate, and the factor that mends each.
-    step_seconds: float = 0.0
+    network: TrainedNetwork
+    claims: dict[str, float]  #: Utilisations that the run prints and states, by how it does.
     precision: str | None = None  #: As in the vocabulary; None is taken for 16 bits.
     sequence: float = 0.0
     recomputed: bool | None = None  #: Whether activations are computed again in the backward pass.
     adapters: bool = False  #: Whether only adapters are trained (LoRA), which takes about 4·P operations a token.
-
-    @property
-    def dense_peak(self) -> float:
-        """Operations per second of a device, dense."""
-        return self.device.rate(self.precision or "16-bit")
+    rate: float = 0.0  #: Samples (tokens or images) a second of all devices.
+    step_seconds: float = 0.0
+    #: Usual mistakes in the given rate, or else in what is claimed, and the factor that mends each.
+    mistakes: dict[str, float] = field(default_factory=lambda: {"recomputation is counted in it": 1.0 / RECOMPUTED})
 
     @property
     def label(self) -> str:
@@ -221,20 +209,15 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     device = replace(device, rates={"16-bit": peak}, sparse=1.0) if peak else device
     # A share above 2 is in per cent.
     stated /= 100.0 if stated > 2.0 and "%" not in str(named["mfu"]) else 1.0
-    claims = {PRINTED: 1e12 * numbers.get("tflops", 0.0) / device.rate(precision or "16-bit"), STATED: stated}
-    switched_on = {name: str(cell).strip().lower() not in RUN_WORDS["none"] for name, cell in named.items()}
-    names_adapters = _ADAPTERS.search(" ".join(map(str, cells.values())).lower()) is not None
-    run = TrainingRun(
-        device,
-        count,
-        _network(named, numbers),
-        nodes or float(np.ceil(count / (per_node or USUAL_DEVICES))),
-        {how: share for how, share in claims.items() if share},
-        precision=precision,
-        sequence=numbers.get("sequence", 0.0),
-        recomputed=switched_on.get("recomputation"),
-        adapters=switched_on.get("adapters", False) or names_adapters,
-    )
+    dense_peak = device.rate(precision or "16-bit")
+    claims = {PRINTED: 1e12 * numbers.get("tflops", 0.0) / dense_peak, STATED: stated}
+    claims = {how: share for how, share in claims.items() if share}
+    switched_on = {name for name, cell in named.items() if str(cell).strip().lower() not in RUN_WORDS["none"]}
+    recomputed = "recomputation" in switched_on if "recomputation" in named else None
+    adapters = "adapters" in switched_on or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower()))
+    nodes = nodes or float(np.ceil(count / (per_node or USUAL_DEVICES)))
+    how_trained = precision, numbers.get("sequence", 0.0), recomputed, adapters
+    run = TrainingRun(device, dense_peak, count, nodes, _network(named, numbers), claims, *how_trained)
     rated = attempted(_rated, run, cells) if run.network.parameters else run
     if isinstance(rated, GenperfError) and not run.claims:
         raise rated
@@ -314,9 +297,6 @@ def _usual_mistakes(run: TrainingRun, header: Header, is_step: bool, is_of_all: 
     return {text: factor for text, factor in factors.items() if factor != 1.0}
 
 
-# --- its utilisation --------------------------------------------------------------------------------------------------
-
-
 def percent(share: float, decimals: int = 0) -> str:
     """Return a share in per cent, with two digits where it would be written as zero."""
     text = f"{100.0 * share:.{decimals}f}"
@@ -368,11 +348,10 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
     computed = {name: scale * operations for name, (operations, *_) in conventions.items() if scale}
     utilisations = computed or dict([*run.claims.items()][:1])
     if not utilisations and not is_planned:
-        if network.parameters:
-            hint = "76800tok/s, or 400TFLOP/s of a device, or 40%"
-            raise GenperfError("nothing measures the speed of the run", hint=hint)
-        what = "the network of the run is missing: without its size a speed is no utilisation"
-        hint = "add 7B, or llama3-8b (in a table a column model); or 400TFLOP/s of a device, or 40%"
+        what = "nothing measures the speed of the run"
+        if not network.parameters:
+            what = "the network of the run is missing: without its size a speed is no utilisation"
+        hint = "7B 76800tok/s (columns model and tokens_per_s of a table); or 400TFLOP/s of a device, or 40%"
         raise GenperfError(what, hint=hint)
     if run.precision is None and "fp8" in run.device.rates:
         notes.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
@@ -407,9 +386,8 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
 def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what usually explains a utilisation that is low among published ones, and one that is high."""
     low, high = (0.0, 1.0) if place is None else (place.low, place.high)
-    usual = run.mistakes if run.rate else {"recomputation is counted in it": 1.0 / RECOMPUTED}
-    mended = [(text, value * factor) for text, factor in usual.items()]
-    mistakes = [f"{text} (then {percent(mfu)} %)" for text, mfu in mended if low < mfu < high]
+    mended = {text: value * factor for text, factor in run.mistakes.items()}
+    mistakes = [f"{text} (then {percent(mfu)} %)" for text, mfu in mended.items() if low < mfu < high]
     if value > high:
         peak = f"one of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense"
         mistakes = mistakes or ["more devices ran than are counted"]
@@ -459,10 +437,11 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
     low, high = (1.0, 1.0) if network.published else (SIZE_LOW, SIZE_HIGH)
     plain, embedded = 6.0 * network.active, 6.0 * (network.published or network.active)
     output, shape = 6.0 * network.embedding * network.hidden, network.layers * network.hidden
-    products, of_layers = embedded - output, 72.0 * shape * network.hidden
+    products = embedded - output
     a_token = 12.0 * (shape or SHAPE_7B * (network.active / 6.74e9) ** SHAPE_EXPONENT)
     attention = a_token * run.sequence
     full, causal = products + attention, products + 0.5 * attention
+    of_layers = 72.0 * shape * network.hidden + attention + output
     upper = high + a_token * (1.0 if shape else SHAPE_FACTOR) * (run.sequence or SEQUENCES[-1]) / plain
     # A causal mask needs half of the attention.
     half, every, is_full = low * (causal / full), not run.adapters, not run.adapters and shape and attention
@@ -475,15 +454,12 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
         ("6·P without the input embedding", every and network.embedding, products, low, upper),
         ("6·P + causal attention", is_full, causal, low, high),
         (f"{FULL}, input embedding counted", is_full and network.embedding, embedded + attention, half, high),
-        (ANY_LAYER, is_full and output and not network.is_mixture, of_layers + attention + output, low, high),
+        (ANY_LAYER, is_full and output and not network.is_mixture, of_layers, low, high),
         (f"{FULL} of a usual shape", every and attention and not shape, plain + attention, low, high),
         *((f"{FULL} at {tokens:,g} tokens", is_length, products + a_token * tokens, low, high) for tokens in SEQUENCES),
         (HARDWARE, every, RECOMPUTED * (full if is_full else plain), low, high),
     )
     return {name: (operations, lower, upper) for name, holds, operations, lower, upper in rows if holds}
-
-
-# --- how long a training takes ----------------------------------------------------------------------------------------
 
 
 def _trained(
@@ -516,14 +492,13 @@ def _trained(
     value = Interval(step, step, step) if used.mfu is None else expected.value
     seconds = Interval(value.value, value.lower * rate.value / rate.upper, value.upper * rate.value / rate.lower)
     amounts = reported_of(fitted, query, replace(expected, value=seconds), training, price)
-    *days, unit = texts_in_unit(*(DAY * end for end in Interval.named(amounts, "days").ends))
+    *days, unit = texts_in_unit(*(DURATIONS["d"] * end for end in Interval.named(amounts, "days").ends))
     text = f"{three_digits(training.tokens)} tokens at {devices:g} x {run.device.label or 'devices'}: "
     text += "{} {} ({} – {})".format(days[0], unit, *days[1:])
     if price is not None:
         costs = map(three_digits, Interval.named(amounts, "training_cost").ends)
-        text += ", {} ({} – {}) at {}".format(
-            *costs, price_text(price.text, paid_for(fitted.panel, question.per, price)[0])
-        )
+        paid, _ = paid_for(fitted.panel, question.per, price)
+        text += ", {} ({} – {}) at {}".format(*costs, price_text(price.text, paid))
     numbers: dict[str, Any] = {"tokens": training.tokens, "devices": devices, "nodes": nodes}
     for called, name in (("days", "days"), ("cost", "training_cost")):
         numbers |= {f"{called}{end}": amounts.get(f"{name}{end}") for end in ENDS}
@@ -548,11 +523,11 @@ def _rate_of(run: TrainingRun, used: Utilisation) -> Interval:
 def _machine(run: TrainingRun, requested: Mapping[str, str]) -> dict[str, Any]:
     """Return the machine that a question names, under the columns of the run; its device is that of the run."""
     machine: dict[str, Any] = {"devices" if name == SCALE else name: text for name, text in requested.items()}
-    if others := machine.keys() - {"device", "devices", "nodes", "devices_per_node"}:
-        raise GenperfError(f"--at {min(others)} is no count of devices or nodes", hint="--at 64, or --at nodes=8")
     if (device_in(machine.pop("device", "")) or run.device).name != run.device.name:
         hint = "without --at and without a rate it is answered from published runs"
         raise GenperfError(f"the run is on {run.device.label}, and --at names another device", hint=hint)
+    if others := machine.keys() - {"devices", "nodes", "devices_per_node"}:
+        raise GenperfError(f"--at {min(others)} is no count of devices or nodes", hint="--at 64, or --at nodes=8")
     of_node = {"devices_per_node": np.ceil(run.devices / run.nodes)}
     return machine if "devices" in machine or not machine else of_node | machine
 
@@ -571,9 +546,6 @@ def _why(run: TrainingRun, used: Utilisation, devices: float, nodes: float, is_h
     if devices == run.devices:
         return "one run: how much its repeats differ is that of published ones", "measure it again"
     return "one run: what another count costs is that of published series", f"measure {count:g} devices"
-
-
-# --- a test of a collective -------------------------------------------------------------------------------------------
 
 
 def _about_test(test: Mapping[str, Any], hinted: str) -> OneRun:

@@ -62,12 +62,9 @@ def place_of_run(
         (("family",), 1, f"{label}runs"),
         ((), 1, "runs of all devices"),
     )
-    for alike, fewest_sources, among in narrowest:  # noqa: B007
-        of_alike = sources[same[[*alike]].all(axis=1)]
-        runs, source_count = len(of_alike), of_alike.nunique()
-        if runs >= FEWEST_RUNS and source_count >= fewest_sources:
-            break
-    return PublishedPlace("mfu", value, percentile, median, low, high, runs, source_count, among)
+    named = ((sources[same[[*alike]].all(axis=1)], fewest, among) for alike, fewest, among in narrowest)
+    of, _, among = next(row for row in named if len(row[0]) >= FEWEST_RUNS and row[0].nunique() >= row[1])
+    return PublishedPlace("mfu", value, percentile, median, low, high, len(of), of.nunique(), among)
 
 
 def place_of_test(busbw: float, collective: str, family: str, several: bool) -> PublishedPlace | None:
