@@ -58,17 +58,16 @@ LEAST_NOISE = 1e-4
 EACH, MOST_EACH = 1.0 / 16.0, 0.5
 #: A test that finds runs faster does not outweigh one that finds them slower.
 MOST_PROBABILITY = 0.99
-_NO_RUNS, _NO_SESSIONS = np.empty(0), np.empty(0, dtype=np.int64)
 
 
 class History(Struct, frozen=True, eq=False, dict=True):
     """Earlier runs: ln T less the mean of their configuration. Without arguments: nothing is known of how runs vary."""
 
-    means: Array = _NO_RUNS  #: Shape (configurations,): ln of the mean.
-    runs: Array = _NO_RUNS  #: Shape (configurations,): the number of runs.
+    means: Array = np.empty(0)  #: Shape (configurations,): ln of the mean.
+    runs: Array = np.empty(0)  #: Shape (configurations,): the number of runs.
     sd: float = 0.0  #: Of one run.
-    residuals: Array = _NO_RUNS  #: Shape (runs,), of repeated configurations; none where nothing names sessions.
-    sessions: Index = _NO_SESSIONS  #: Shape (runs,): the session of each, from 0 in their order.
+    residuals: Array = np.empty(0)  #: Shape (runs,), of repeated configurations; none where nothing names sessions.
+    sessions: Index = np.empty(0, dtype=np.int64)  #: Shape (runs,): the session of each, from 0 in their order.
 
     @property
     def freedom(self) -> float:

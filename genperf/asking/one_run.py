@@ -6,9 +6,6 @@ Operations of a token are 6·P (Kaplan et al. 2020). With attention they are 6·
 input embedding that is looked up (PaLM, Chowdhery et al. 2022), or half of the attention where the mask is causal; or
 72·layers·hidden² in the place of 6·P, whatever the layers hold (Megatron, Narayanan et al. 2021).
 With activations computed again they are four thirds of that, and the share is called HFU.
-
-The bandwidth of a collective's bus is that of the algorithm by the factor of nccl-tests: over n devices 2(n − 1)/n of
-an all-reduce, (n − 1)/n of an all-gather, a reduce-scatter and an all-to-all, else 1.
 """
 
 import re
@@ -63,11 +60,9 @@ _ABOVE = "more than the link carries: another link than the hinted one, several 
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
 #: A setting that is asked for where nothing gives what the rate in tokens reads.
 _LACKING = {"seq=2048": "sequence", "gbs=256": "work"}
-#: How far the printed size of a network lies from its parameters at most: 7B is 6.74 or 7.62 billion.
-PRINTED_SIZE = 0.1
 #: How near a stated figure must be to one by a convention to be by it: 3 % hold the rounding of what is printed.
 SAME = 0.03
-#: Parameters of a network about the size in its name: 7B is 6.5 to 7.6 billion (`networks.csv`).
+#: Parameters of a network over the size in its name: 7B is 6.5 to 7.6 billion (`networks.csv`).
 SIZE_LOW, SIZE_HIGH = 0.93, 1.09
 #: layers · hidden of a transformer of 6.74e9 parameters, how it grows with them (fitted to `networks.csv`), and the
 #: factor within which those of others lie about that.
@@ -106,10 +101,7 @@ class OneRun(PrintedAnswer, frozen=True, eq=False):
 
 
 def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question: Question | None = None) -> OneRun:
-    """Return the answer about the run of a row; of tokens, also how long they take at the counts of `at`.
-
-    A plan, a deadline or a budget, is refused: one run shows too little of other counts.
-    """
+    """Return the answer about the run of a row; of tokens, also how long they take at the counts of `at`."""
     question = question or Question()
     if "collective" in row:
         return _about_test(row, question.hints.get(BANDWIDTH, ""))
@@ -120,7 +112,8 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
     run = run_of_row(row, training.peak or 0.0)
     used = utilisation_of(run, is_planned=training.tokens is not None)
     speed = f"{three_digits(run.rate)} {run.network.sample}/s" if run.rate else ""
-    title = " · ".join(filter(None, (run.label, run.network.name, speed, run.precision)))
+    machine = f"{run.devices:g} x {run.device.label or 'device'}"
+    title = " · ".join(filter(None, (machine, run.network.name, speed, run.precision)))
     rows = [("", title), ("MFU", used.text), *(("⚠", note) for note in used.notes)]
     rows += [("among", place_text(used.normal) if used.normal else "")]
     rows += [("less by", "; ".join(used.less_by)), ("more by", "; ".join(used.more_by))]
@@ -152,12 +145,9 @@ class TrainingRun(Struct, frozen=True):
     rate: float = 0.0  #: Samples (tokens or images) a second of all devices.
     step_seconds: float = 0.0
     #: Usual mistakes in the given rate, or else in what is claimed, and the factor that mends each.
-    mistakes: dict[str, float] = field(default_factory=lambda: {"recomputation is counted in it": 1.0 / RECOMPUTED})
-
-    @property
-    def label(self) -> str:
-        """The machine as it is written: `8 x H100`."""
-        return f"{self.devices:g} x {self.device.label or 'device'}"
+    mistakes: dict[str, float] = field(
+        default_factory=lambda: {"recomputation is counted in the MFU": 1.0 / RECOMPUTED}
+    )
 
 
 def row_in(texts: Sequence[str]) -> dict[str, Any]:
@@ -240,17 +230,14 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
         network = TrainedNetwork(name if size else "")
     parameters = size or network.parameters
     active = network.active * parameters / network.parameters if network.parameters else parameters
-    if abs(parameters - network.parameters) > PRINTED_SIZE * network.parameters:
+    if not SIZE_LOW * parameters <= network.parameters <= SIZE_HIGH * parameters:
         # Of another network than the one of the name, fewer layers, say, the shape is not known.
         network = TrainedNetwork(network.name)
     return replace(network, **{"parameters": parameters, "active": active, **shape})
 
 
 def _rated(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
-    """Return a run with the rate that its row shows, as the panel reads it: `tokens_per_s`, or `step_s` and a batch.
-
-    An error asks for what tells the rate of all devices where the row leaves that open.
-    """
+    """Return a run with the rate that the panel reads in its row; an error asks for what the row leaves open."""
     row = {n: v for n, cell in cells.items() if meaning_of(n) not in {*LEVELS, *RUN_WORDS} and (v := number_of(cell))}
     columns = {n: np.array([v]) for n, v in {**row, "devices": run.devices, "nodes": run.nodes}.items()}
     opened = Recognised(source_of_columns(columns, "the run"), alone=True, tokens=True)
@@ -297,17 +284,13 @@ def _usual_mistakes(run: TrainingRun, header: Header, is_step: bool, is_of_all: 
     return {text: factor for text, factor in factors.items() if factor != 1.0}
 
 
-def percent(share: float, decimals: int = 0) -> str:
-    """Return a share in per cent, with two digits where it would be written as zero."""
-    text = f"{100.0 * share:.{decimals}f}"
-    return text if float(text) else f"{100.0 * share:.2g}"
-
-
-def share_text(share: float, of: str = "") -> str:
+def share_text(share: float, of: str = "", decimals: int = 0) -> str:
     """Return a share in per cent, or how many times the whole it is: `40 % of 25Gbit/s`, `408 times the peak`."""
     if share >= LEAST_FACTOR:
         return f"{three_digits(share)} times {of or 'the peak'}"
-    return f"{percent(share)} %{' of ' if of else ''}{of}"
+    text = f"{100.0 * share:.{decimals}f}"
+    # Two digits, where it would be written as zero.
+    return f"{text if float(text) else f'{100.0 * share:.2g}'} %{' of ' if of else ''}{of}"
 
 
 class Utilisation(Struct, frozen=True):
@@ -331,17 +314,17 @@ class Utilisation(Struct, frozen=True):
         if self.mfu is None or self.mfu_lower is None or self.mfu_upper is None:
             return ""
         is_known = self.mfu_upper <= 1.01 * self.mfu_lower
-        ends = "" if is_known else f" ({percent(self.mfu_lower, 1)} – {percent(self.mfu_upper, 1)} %)"
-        hardware = "" if self.hfu is None else f"; HFU {percent(self.hfu)} %"
+        middle, low, high = (share_text(of, decimals=1) for of in (self.mfu, self.mfu_lower, self.mfu_upper))
+        ends = "" if is_known else f" ({low.removesuffix(' %')} – {high})"
+        hardware = "" if self.hfu is None else f"; HFU {share_text(self.hfu)}"
         peak = f"of {three_digits(self.peak / 1e12)} TFLOP/s dense"
-        return f"{percent(self.mfu, 1)} %{ends}: {self.mfu_convention}, {peak}{hardware}"
+        return f"{middle}{ends}: {self.mfu_convention}, {peak}{hardware}"
 
 
 def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
-    """Return the utilisation of a run: rate·operations/(devices·peak), by each convention of counting operations.
+    """Return the utilisation of a run by the convention that meets what it states within 3 %, or else by the first.
 
-    Without a rate it is that which the run prints or states; a plan has none. The convention is the one by which a
-    stated figure is met within 3 %, or else the first.
+    Without a rate it is that which the run prints or states; a plan has none.
     """
     conventions, notes, network = conventions_of(run), list[str](), run.network
     scale = run.rate / (run.devices * run.dense_peak)
@@ -362,21 +345,21 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
             notes.append(_mistake(run, utilisations, claim))
         elif nearest == HARDWARE:
             hfu = share
-            notes.append(f"what the run states ({percent(claim)} %) is HFU: recomputation is counted in it")
+            notes.append(f"what the run states ({share_text(claim)}) is HFU: recomputation is counted in it")
         else:
             convention = nearest
     if run.recomputed and not computed:
         notes.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
     value, place = utilisations.get(convention), None
     if network.sample != "images":
-        about = run.device.family, network.active, run.precision or "16-bit", network.is_mixture
-        place = place_of_run(value, *about)
+        place = place_of_run(value, run.device.family, network.active, run.precision or "16-bit", network.is_mixture)
     if value is None:
         return Utilisation(peak=run.dense_peak, normal=place)
     less, more = _causes(run, value, place)
     if value > 1.0:
         hint = "; ".join(f"{number}. {cause}" for number, cause in enumerate(more, 1))
-        raise GenperfError(f"an MFU cannot be {share_text(value, f'the peak of {run.label}')}", hint=hint)
+        of = f"the peak of {run.devices:g} x {run.device.label or 'device'}"
+        raise GenperfError(f"an MFU cannot be {share_text(value, of)}", hint=hint)
     # What a run states or prints counts recomputation or does not.
     _, low, high = conventions.get(convention, (0.0, 1.0 / RECOMPUTED if run.recomputed else 1.0, 1.0))
     ends = value, low * value, min(high * value, 1.0)
@@ -387,7 +370,7 @@ def _causes(run: TrainingRun, value: float, place: PublishedPlace | None) -> tup
     """Return what usually explains a utilisation that is low among published ones, and one that is high."""
     low, high = (0.0, 1.0) if place is None else (place.low, place.high)
     mended = {text: value * factor for text, factor in run.mistakes.items()}
-    mistakes = [f"{text} (then {percent(mfu)} %)" for text, mfu in mended.items() if low < mfu < high]
+    mistakes = [f"{text} (then {share_text(mfu)})" for text, mfu in mended.items() if low < mfu < high]
     if value > high:
         peak = f"one of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense"
         mistakes = mistakes or ["more devices ran than are counted"]
@@ -421,15 +404,12 @@ def _mistake(run: TrainingRun, utilisations: Mapping[str, float], claim: float) 
         factor = np.prod([factor for _, factor in mistakes])
         if factor != 1.0 and min(abs(value * factor / claim - 1.0) for value in utilisations.values()) <= SAME:
             return f"the stated {share_text(claim)} {'; and it '.join(text for text, _ in mistakes)}"
-    shares = ", ".join(f"{percent(value)} % by {name}" for name, value in utilisations.items())
+    shares = ", ".join(f"{share_text(value)} by {name}" for name, value in utilisations.items())
     return f"the stated {share_text(claim)} fits no convention: {shares}"
 
 
 def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
-    """Return the operations of a sample by the conventions for which enough is known, with the ends over them.
-
-    The first one is used where no figure shows another.
-    """
+    """Return operations of a sample by each convention for which enough is known, the usual one first, and the ends."""
     network = run.network
     if network.multiply_adds or not network.parameters:
         images = {"6 x multiply-adds an image": (6.0 * network.multiply_adds, 1.0, 1.0)}
@@ -465,10 +445,7 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
 def _trained(
     run: TrainingRun, used: Utilisation, at: Mapping[str, str], question: Question
 ) -> tuple[str, dict[str, Any]]:
-    """Return how long the tokens of a question take and what they cost, in words and by name.
-
-    The run is a table of one row, and the question is answered from it as from any other.
-    """
+    """Return how long tokens take and what they cost, in words and by name, from a table whose only row is the run."""
     network, training, price, hints = run.network, replace(question.training, peak=None), question.price, question.hints
     if not network.parameters or network.sample != "tokens" or training.tokens is None:
         what = "how much a token takes needs the network"
@@ -507,10 +484,7 @@ def _trained(
 
 
 def _rate_of(run: TrainingRun, used: Utilisation) -> Interval:
-    """Return the tokens a second of a run, as measured, by its utilisation, or by that of published runs.
-
-    The interval holds what is not known of a stated utilisation and of the operations of a token.
-    """
+    """Return the tokens a second of a run: measured, or by its utilisation or published ones with what is not known."""
     if run.rate:
         return Interval(run.rate, run.rate, run.rate)
     operations, low, high = next(iter(conventions_of(run).values()))

@@ -39,9 +39,10 @@ def read(text: str, name: str) -> Imported:
 
 
 def plateau_in(path: str) -> dict[str, Cell]:
-    """Return the bandwidths of the largest messages of a test's file as one row; nothing of a file that is none.
+    """Return a test's largest messages as a row: `device`, `collective`, `busbw`, `size` in bytes, `devices`, `nodes`.
 
-    Its columns are `device`, `devices`, `nodes`, `collective`, `busbw` with its unit, and the `size` in bytes.
+    Nothing of a file that is none. Over n devices the bandwidth of the bus is 2(n − 1)/n of the algorithm's in an
+    all-reduce, (n − 1)/n in an all-gather, a reduce-scatter and an all-to-all, else the same.
     """
     opened = attempted(read_text, path)
     if isinstance(opened, GenperfError) or not re.search(SIGNATURE, opened[1]):

@@ -160,7 +160,7 @@ def test_what_explains_too_little_is_not_named_and_small_products_come_first() -
     [
         # 7B · 6 · 154300 / (8 · 989.4e12) is 82 %, above nine in ten; what a run states may count recomputation.
         ("8xh100 7B bf16 154300tok/s", (), ("more devices ran than are counted",)),
-        ("8xh100 7B bf16 81.8%", (), ("recomputation is counted in it (then 61 %)",)),
+        ("8xh100 7B bf16 81.8%", (), ("recomputation is counted in the MFU (then 61 %)",)),
         ("8xh100 7B bf16 30%", ("activations computed again (a quarter)",), ()),
         ("8xh100 7B 9600tok/s bf16", ("the rate is of each device, and not of all (then 41 %)",), ()),
         # The middle third needs no explanation.
