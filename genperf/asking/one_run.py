@@ -42,7 +42,7 @@ from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_missing
 from genperf.table.opened import understood
 from genperf.vocabulary import any_of
-from genperf.vocabulary.headers import STEP_WORDS, Header, header_of
+from genperf.vocabulary.headers import STEP_WORDS, header_of
 from genperf.vocabulary.names import COUNTED, LEVELS, plain_name
 from genperf.words.growth import price_text
 from genperf.words.numbers import LEAST_FACTOR, texts_in_unit, three_digits
@@ -124,9 +124,6 @@ def about(row: Mapping[str, Any], at: Mapping[str, str] | None = None, question:
     elif at:
         rows += [("⚠", "--at is of a training: add --tokens 1T, or a run of another count, each in quotes")]
     return OneRun(tuple(rows), {**to_builtins(used), "training": planned})
-
-
-# --- a run, from the cells of its row ---------------------------------------------------------------------------------
 
 
 class TrainingRun(Struct, frozen=True):
@@ -264,15 +261,10 @@ def _rated(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
     rate = float(values_of(quantities.node("tokens_per_s"), {**table.columns, table.target.name: table.measured})[0])
     samples = None if is_open else table.panel.node("global_batch")
     of_a_step = 0.0 if samples is None else run.sequence * float(values_of(samples, table.columns)[0])
-    mistakes = _usual_mistakes(run, header, is_step, global_batch is not None if is_step else not header.shared)
-    return replace(run, rate=rate, step_seconds=of_a_step / rate, mistakes=mistakes)
-
-
-def _usual_mistakes(run: TrainingRun, header: Header, is_step: bool, is_of_all: bool) -> dict[str, float]:
-    """Return what is usually mistaken in a rate or a step's time, and the factor on the rate that mends each."""
-    noun, unit = "batch" if is_step else "rate", header.unit if header.kind == "time" else ""
-    is_tokens, length = header.counted == "tokens", run.sequence or 1.0
-    sharing = run.nodes if header.level == "nodes" else run.devices
+    # Usual mistakes in the rate, or in the batch that a step's time is read by.
+    is_of_all, noun = (global_batch is not None, "batch") if is_step else (not header.shared, "rate")
+    unit, is_tokens = header.unit if header.kind == "time" else "", header.counted == "tokens"
+    length, sharing = run.sequence or 1.0, run.nodes if header.level == "nodes" else run.devices
     factors = {
         f"the {noun} is of each device, and not of all": run.devices if is_of_all else 1.0,
         f"the {noun} is of all devices, and not of each": 1.0 if is_of_all else 1.0 / sharing,
@@ -281,7 +273,8 @@ def _usual_mistakes(run: TrainingRun, header: Header, is_step: bool, is_of_all: 
         "the rate is of sequences, and not of tokens": length if is_tokens else 1.0,
         "the rate is of tokens, and not of sequences": 1.0 if is_tokens or is_step else 1.0 / length,
     }
-    return {text: factor for text, factor in factors.items() if factor != 1.0}
+    mistakes = {text: factor for text, factor in factors.items() if factor != 1.0}
+    return replace(run, rate=rate, step_seconds=of_a_step / rate, mistakes=mistakes)
 
 
 def share_text(share: float, of: str = "", decimals: int = 0) -> str:
