@@ -324,10 +324,10 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
     computed = {name: scale * operations for name, (operations, *_) in conventions.items() if scale}
     utilisations = computed or dict([*run.claims.items()][:1])
     if not utilisations and not is_planned:
-        what = "nothing measures the speed of the run"
+        what, hint = "nothing measures the speed of the run", "76800tok/s, or 400TFLOP/s of a device, or 40%"
         if not network.parameters:
             what = "the network of the run is missing: without its size a speed is no utilisation"
-        hint = "7B 76800tok/s (columns model and tokens_per_s of a table); or 400TFLOP/s of a device, or 40%"
+            hint = "add 7B, or llama3-8b (in a table a column model); or 400TFLOP/s of a device, or 40%"
         raise GenperfError(what, hint=hint)
     if run.precision is None and "fp8" in run.device.rates:
         notes.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
