@@ -43,7 +43,7 @@ from genperf.table.clean import is_missing
 from genperf.table.opened import understood
 from genperf.vocabulary import any_of
 from genperf.vocabulary.headers import STEP_WORDS, header_of
-from genperf.vocabulary.names import COUNTED, LEVELS, plain_name
+from genperf.vocabulary.names import COUNTED, LEVELS, canonical_of, plain_name
 from genperf.words.growth import price_text
 from genperf.words.numbers import LEAST_FACTOR, texts_in_unit, three_digits
 from genperf.words.published import place_text
@@ -205,10 +205,7 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     nodes = nodes or float(np.ceil(count / (per_node or USUAL_DEVICES)))
     how_trained = precision, numbers.get("sequence", 0.0), recomputed, adapters
     run = TrainingRun(device, dense_peak, count, nodes, _network(named, numbers), claims, *how_trained)
-    rated = attempted(_rated, run, cells) if run.network.parameters else run
-    if isinstance(rated, GenperfError) and not run.claims:
-        raise rated
-    return run if isinstance(rated, GenperfError) else rated
+    return _with_rate(run, cells) if run.network.parameters else run
 
 
 def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedNetwork:
@@ -233,20 +230,33 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
     return replace(network, **{"parameters": parameters, "active": active, **shape})
 
 
-def _rated(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
-    """Return a run with the rate that the panel reads in its row; an error asks for what the row leaves open."""
-    row = {n: v for n, cell in cells.items() if meaning_of(n) not in {*LEVELS, *RUN_WORDS} and (v := number_of(cell))}
-    columns = {n: np.array([v]) for n, v in {**row, "devices": run.devices, "nodes": run.nodes}.items()}
-    opened = Recognised(source_of_columns(columns, "the run"), alone=True, tokens=True)
-    measured = attempted(lambda: opened.reading.quantities)
-    if isinstance(measured, GenperfError) or not measured or (header := header_of(measured[0])).of == "job":
-        return run
-    sample, counted = run.network.sample, "step" if header.kind == "time" else header.counted
+def _with_rate(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
+    """Return a run with the rate that its row shows: that of the network's samples first, a time of no step last."""
+    row = {n: number for n, cell in cells.items() if canonical_of(n) not in LEVELS and (number := number_of(cell))}
+    row |= {"devices": run.devices, "nodes": run.nodes}
+    headers = {n: header for n in row if (header := header_of(n)).kind in ("rate", "time") and header.of != "job"}
+    of_no_step = {n for n, header in headers.items() if header.kind == "time" and header.of != "step"}
+    errors = []
+    for name in sorted(headers, key=lambda n: (headers[n].counted != run.network.sample, n in of_no_step)):
+        try:
+            return _rated(run, row, name)
+        except GenperfError as error:
+            errors.append(error)
+    if errors and not run.claims:
+        raise errors[0]
+    return run
+
+
+def _rated(run: TrainingRun, row: Mapping[str, float], name: str) -> TrainingRun:
+    """Return a run with the rate that the panel reads in a column; an error asks for what the row leaves open."""
+    sample, header = run.network.sample, header_of(name)
+    counted = "step" if header.kind == "time" else header.counted
     is_step, other_samples = counted in STEP_WORDS, {"images", "frames"} if sample == "tokens" else {"tokens"}
     if counted in other_samples or (header.shared and header.counted in STEP_WORDS):
         what = f"{run.network.name} is trained on {sample}, and the rate is of {counted}"
         raise GenperfError(what, hint=f"a rate in {sample}/s, or another network")
-    table = opened.table()
+    columns = {n: np.array([v]) for n, v in row.items() if n == name or header_of(n).kind not in ("rate", "time")}
+    table = Recognised(source_of_columns(columns, "the run"), want=name, alone=True).table()
     batch, global_batch = table.panel.find("batch"), table.panel.find("global_batch")
     batched = batch.name if batch is not None and global_batch is None and run.devices > 1.0 else ""
     is_open = plain_name(batched) in ("batch", "batch_size")
