@@ -24,7 +24,7 @@ from genperf.formula import Node, evaluate, parse, quote_name, render, values_of
 from genperf.formula.amounts import amount
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
-from genperf.panel.configurations import forecast_at
+from genperf.panel.configurations import forecast_at, kept_beside
 from genperf.panel.evidence import MONEY, TableColumn, is_size
 from genperf.panel.machine import PLACES, is_a_part
 from genperf.panel.panel import SECONDS
@@ -452,7 +452,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             likeliest = replace(likeliest, texts={"measured": sentence, **likeliest.texts})
         one_curve = stack_of(model.members) is None
         answers, notes = self._beside(others, at, {name: likeliest}, one_curve)
-        in_others = [self._in_another_series(name, at, levels) for levels in self.series.others]
+        place = {} if facts is None else dict(facts.at)
+        in_others = [self._in_another_series(name, at, place, levels) for levels in self.series.others]
         count_is_open = reading.scale not in at and {meant_by(setting) for setting in at}.isdisjoint(PLACES)
         beyond = ""
         if one_curve and count_is_open:
@@ -472,13 +473,23 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             left_out=tuple(column for column in reading.left_out if column not in answers),
         )
 
-    def _in_another_series(self, name: str, at: dict[str, str], levels: dict[str, str]) -> str | None:
-        """Return a line for another series that the question may mean; None where it cannot be fitted."""
+    def _in_another_series(
+        self, name: str, at: dict[str, str], place: dict[str, Any], levels: dict[str, str]
+    ) -> str | None:
+        """Return a line for another series that the question may mean, at the same place; None where it has no model.
+
+        The place is the configuration of the selected series, of which what is not given stays.
+        """
         another = replace(self, series=_series(self.reading, {**at, **levels}))
         with suppress(GenperfError):
             model, _ = another.fitted(name)
-            value = another._value(name, *another._question_of(model, at), None)
-            return f"{join_values(levels)}: {value.ends}"
+            factors = {f.name for f in model.schema.factors}
+            kept = kept_beside(model.panel, at, {n: value for n, value in place.items() if n in factors}, levels)
+            value = another._value(name, *another._question_of(model, {n: label(v) for n, v in kept.items()}), None)
+            scale = self.reading.scale or ""
+            count = value.at.get(scale, np.max(another._counts, initial=0.0))
+            elsewhere = f", at {join_values({scale: count})}" if scale in place and place[scale] != count else ""
+            return f"{join_values(levels)}: {value.ends}{elsewhere}"
         return None
 
     def _wanted_of_another(self, name: str, at: dict[str, str]) -> Answer | None:

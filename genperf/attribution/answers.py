@@ -351,9 +351,13 @@ class Comparison(PrintedAnswer, frozen=True, eq=False):
 
     @property
     def content(self) -> Iterator[Line]:
-        """The answer in words above the terms that one of both configurations has, each under its name."""
-        there = self.terms[(self.terms[["a", "b"]] != 0.0).any(axis=1)]
-        yield self.sentence, there.rename(columns={"a": self.name_a, "b": self.name_b})
+        """The answer in words above the terms that change, each configuration under its name."""
+        changes = self.terms["change"].abs()
+        shown = changes > LEAST_SHARE_SHOWN * changes.max()
+        yield self.sentence, for_people(self.terms[shown].rename(columns={"a": self.name_a, "b": self.name_b}), [])[0]
+        of_either = (self.terms[["a", "b"]] != 0.0).any(axis=1)
+        if others := int((of_either & ~shown).sum()):
+            yield f"{counted(others, 'other term')}: no change, or less"
         # With one overlap its row is among the terms already.
         if len(self.hidden) > 1:
             yield "what each overlap hides", self.hidden

@@ -127,7 +127,7 @@ def explain(
         comparison=compare(
             result,
             given_values,
-            kept_beside(result.panel, given_values, versus) | known_names(versus, result.schema),
+            kept_beside(result.panel, given_values, point, versus) | known_names(versus, result.schema),
             interval=interval,
         )
         if versus

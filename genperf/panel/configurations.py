@@ -190,8 +190,14 @@ def parts_given(panel: Panel, columns: Columns) -> dict[str, Array]:
     return {part: np.asarray(columns[n], float) for n in columns if (part := part_of.get(n) or without.get(n))}
 
 
-def kept_beside(panel: Panel, at: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration without what a change settles anew: the devices, their split, or the batches."""
+def kept_beside(
+    panel: Panel, at: Mapping[str, Any], complete: Mapping[str, Any], change: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a configuration without what a change settles anew: the devices, their split, or the batches.
+
+    Of the values that were not given, but `complete` it, it has those that the change leaves as they are: of a machine
+    where it changes none of its parts, and a level where runs have it beside the changed ones.
+    """
 
     def part(name: str) -> str:
         return panel.machine.part_of.get(column := panel.meant(name), column)
@@ -200,7 +206,16 @@ def kept_beside(panel: Panel, at: Mapping[str, Any], change: Mapping[str, Any]) 
     free = {*LEVELS, "devices_per_node", "data_parallel"} if not changed.isdisjoint({*PLACES} - {*SPLITS}) else set()
     free |= {"data_parallel"} if not changed.isdisjoint(SPLITS) else set()
     free |= {"batch", "global_batch", "micro_batches"} if not changed.isdisjoint(BATCHES) else set()
-    return {name: value for name, value in at.items() if part(name) not in free}
+    levels = {panel.meant(name): level for name, level in change.items() if isinstance(level, str)}
+    alike = [run for run in panel.runs if all(run.get(name, level) == level for name, level in levels.items())]
+    kept = {
+        name: value
+        for name, value in left_open(panel, complete, at).items()
+        if part(name) not in changed
+        and (changed.isdisjoint(PARTS) or name not in panel.machine.part_of)
+        and (not isinstance(value, str) or any(run[name] == value for run in alike))
+    }
+    return kept | {name: value for name, value in at.items() if part(name) not in free}
 
 
 def _runs_of(

@@ -416,7 +416,7 @@ def _settle_names(reading: Reading, requested: set[str], names: Mapping[str, Seq
         others = (
             column
             for column in columns.values()
-            if column.name not in (name, *read_names) and column.varies and column.role != "label"
+            if column.name not in (name, *read_names) and column.varies and column.numeric and column.role != "label"
         )
         meanings = {column.meant for column in others}
         # `2x p3.16xlarge` beside a column of the GPUs counts machines.
@@ -647,6 +647,9 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
     """
     counts = reading.columns[scale].values
     batches = [c for c in reading.with_role("setting") if c.canonical in _BATCHES]
+    if len(batches) > 1 and all(c.canonical != "global_batch" for c in batches):
+        # Beside the batch of each device another one may be that of all.
+        batches = [c for c in batches if plain_name(c.name) in words_of("columns.batch_of_any")]
     if len(batches) != 1 or np.nanmax(counts) < 2.0 * np.nanmin(counts):
         return None
     (batch,), measured = batches, reading.with_role("measured")

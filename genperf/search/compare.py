@@ -1,5 +1,6 @@
 """`compare`: groups, levels of a factor or changes of a configuration, ranked, with the probability of being best."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from genperf.formula import call, values_of
 from genperf.models import MODELS
 from genperf.models.network import BANDWIDTH, HINTS
 from genperf.panel import Table
-from genperf.panel.configurations import kept_beside
+from genperf.panel.configurations import kept_beside, left_open
 from genperf.panel.panel import StepWork, Target
 from genperf.panel.quantities import ONE, QUANTITIES, REPORTED, beside, paid_for, quantities_of
 from genperf.peaks import link_rate
@@ -36,6 +37,7 @@ from genperf.words.numbers import (
     heading,
     join_values,
     singular,
+    taken_text,
     three_digits,
     unit_of_duration,
     with_article,
@@ -182,10 +184,14 @@ def compare(
     models, levels = models_of(fitted, at)
     groups = fitted.group if isinstance(fitted, GroupedResult) else ()
     column = CHANGE if changes else _over(answering(models[0][1], levels), factor, levels, groups)
-    question = _Question(column, work, interval, Training(tokens), price, maximize, bool(changes))
+    compared = _changed(fitted, models, changes)
+    setting = _shared_setting(
+        [(group, model) for group, model, _ in compared[: 1 if changes else None]], levels, column
+    )
+    question = _Question(column, work, interval, Training(tokens), price, maximize, bool(changes), setting)
     attempts = [
         (group, attempted(_outcome, model, group, levels, changes_of_model, question, seed + place))
-        for place, (group, model, changes_of_model) in enumerate(_changed(fitted, models, changes))
+        for place, (group, model, changes_of_model) in enumerate(compared)
     ]
     outcomes = [outcome for _, outcome in attempts if isinstance(outcome, _Outcome)]
     refused = {join_values(group): error for group, error in attempts if isinstance(error, GenperfError)}
@@ -202,7 +208,8 @@ def compare(
     sentence = _sentence(ranked, names, schema.target, (low, high), interval)
     sentence += _cost_sentence(outcomes, ranked, names, question) if "cost" in ranked else ""
     failures = fitted.failures if isinstance(fitted, GroupedResult) else {}
-    notes = _notes(outcomes, ranked, groups)
+    notes = [taken_text({name: [value] for name, value in setting.items()})] if setting else []
+    notes += _notes(outcomes, ranked, groups)
     notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in failures.items()]
     notes += [f"{group} is not compared: {error.message}" for group, error in refused.items()]
     return Ranking(dict(at), names, ranked, sentence, low > 0.0, schema.target, tuple(notes), schema.of_steps)
@@ -218,6 +225,8 @@ class _Question(Struct, frozen=True):
     price: Paid | None
     maximize: bool
     of_changes: bool
+    #: What is not given, and the same for all alternatives.
+    setting: Mapping[str, Any]
 
 
 class _Outcome(Struct, frozen=True, eq=False):
@@ -334,7 +343,7 @@ def _outcome(
 ) -> _Outcome:
     """Predict the alternatives of one model: their table, joint draws of ln T, and notes on what may not fit."""
     result, column, interval = answering(result, at, *changes.values()), question.column, question.interval
-    alternatives, frame, rates = _alternatives(result, at, column, changes)
+    alternatives, frame, rates = _alternatives(result, at, column, changes, question.setting)
     columns, target = read_query(frame, result.schema).columns, result.schema.target.name
     panel = result.panel.within(group)
     ln_network_ratio = _ln_network_ratio(result, columns, rates, seed)
@@ -450,8 +459,39 @@ def _cost_sentence(
 BETWEEN = frozenset(o.name for family in MODELS.values() for o in family.overheads if o.place == "between")
 
 
+def _shared_setting(
+    models: Sequence[tuple[dict[str, str], FitResult]], at: Mapping[str, Any], column: str | None
+) -> dict[str, Any]:
+    """Return values of what a question leaves open: those in the runs of the most alternatives, groups or levels.
+
+    Of equally shared ones they are those of the run that the first model refers to, else the most measured.
+    """
+    panel, given = models[0][1].panel, {n: v for n, v in at.items() if n not in bandwidth_of_runs(models[0][1], at)}
+    complete = models[0][1].query(given).single("alternatives are compared at one configuration")
+    typical = {name: value for name, value in left_open(panel, complete, given).items() if name != column}
+    # By setting, the alternative of each run that has it.
+    alternatives = defaultdict[tuple[Any, ...], list[tuple[Any, ...]]](list)
+    for group, model in models:
+        for run in model.panel.runs:
+            if typical.keys() <= run.keys():
+                of_run = *group.values(), run.get(column or "")
+                alternatives[tuple(run[name] for name in typical)].append(of_run)
+    if not alternatives:
+        return typical
+    ranks = {
+        setting: (-len({*of_runs}), setting != (*typical.values(),), -len(of_runs), str(setting))
+        for setting, of_runs in alternatives.items()
+    }
+    chosen = min(ranks, key=ranks.__getitem__)
+    return dict(zip(typical, chosen, strict=True))
+
+
 def _alternatives(
-    result: FitResult, at: Mapping[str, Any], column: str | None, changes: Mapping[str, Mapping[str, Any]]
+    result: FitResult,
+    at: Mapping[str, Any],
+    column: str | None,
+    changes: Mapping[str, Mapping[str, Any]],
+    setting: Mapping[str, Any],
 ) -> tuple[list[str], pd.DataFrame, Array]:
     """Return the names of the alternatives, their configurations and the rates of their networks to the runs'."""
     names, settings_of = [""], list[Mapping[str, Any]]([{}])
@@ -463,6 +503,8 @@ def _alternatives(
     # A bandwidth that is no factor of the model is that of the network of the runs.
     network = bandwidth_of_runs(result, at) if changes else {}
     rows, rates = [], []
+    without_network = {name: value for name, value in at.items() if name not in network}
+    complete = {**result.query(without_network).single("alternatives are compared at one configuration"), **setting}
     for change in settings_of:
         other_network = bandwidth_of_runs(result, change)
         if other_network and not network:
@@ -470,10 +512,9 @@ def _alternatives(
                 "another network is compared with that of the runs, which is not given",
                 hint="--at bandwidth=25Gbit/s beside --or bandwidth=100Gbit/s",
             )
-        settings = {**kept_beside(result.panel, at, change), **change}
-        rows.append(result.completed({n: v for n, v in settings.items() if n not in {**network, **other_network}}))
-        if len(rows[-1]) != 1:
-            raise GenperfError("alternatives are compared at one configuration", hint="one value for each factor")
+        settings = {n: value for n, value in change.items() if n not in other_network}
+        settings = {**kept_beside(result.panel, without_network, complete, settings), **settings}
+        rows.append(result.completed(settings))
         rates.append(_rate(other_network or network) / _rate(network))
     return names, pd.concat(rows, ignore_index=True), np.array(rates)
 

@@ -205,13 +205,11 @@ def test_members_of_equal_labels_are_one_ensemble() -> None:
     assert found["seconds"].tolist() == pytest.approx([2.25, 5.75, 1.0, 4.0])
     # 64/n against b·n, equal at √(64/b): beyond 8 where b = 1, so from 9 on; beyond 4 where b = 4, from 5 on.
     growing = (("growing", 0.6, 1.0), ("growing (2)", 0.4, 4.0))
-    of_both = scaling(
-        model(*(member(TERMS, {"a": 64.0, "b": b}, weight=w, label=label) for label, w, b in growing)), {}
-    )
-    row = of_both.crossovers[["member", "weight", "count", "lower", "upper"]].to_numpy().tolist()
+    both = scaling(model(*(member(TERMS, {"a": 64.0, "b": b}, weight=w, label=label) for label, w, b in growing)), {})
+    row = both.crossovers[["member", "weight", "count", "lower", "upper"]].to_numpy().tolist()
     assert row == [["growing", 1.0, 9.0, 5.0, 9.0]]
     sentence = "the largest term changes from 'compute' to 'network' at 9 workers (90 %: 5 to 9)"
-    assert of_both.crossover_sentences[0] == sentence
+    assert both.crossover_sentences[0] == sentence
 
 
 # --- a generic expression as a person reads it: its numbers are those of the model -----------------------------------

@@ -151,7 +151,6 @@ TYPED = (
     "ask runs.csv --deadline 5d",
     "ask runs.csv --samples 1B --deadline 0",
     "ask runs.csv --samples 1B --budget 5",
-    "optimize t.json",
     "optimize t.json --over workers=1:8 --over batch=16 --over framework=tf --over wrkers=1",
     "optimize t.json --over workers=1:4096 --over batch=1:10000 --over framework=tf",
     "optimize t.json --over workers=1:8 --over batch=16 --over framework=tf --where 'workers > 6 and batch < 9'",

@@ -156,9 +156,7 @@ def test_the_columns_of_a_model_have_their_roles(shell: Shell, command: tuple[st
 
 @pytest.mark.parametrize(("sizes", "named"), [("7b 13b", "13B"), ("7B 13B", "13b"), ("7b 13b", "13b"), ("7 13", "13B")])
 def test_a_multiple_is_that_of_the_measured_values_at_every_door(shell: Shell, sizes: str, named: str) -> None:
-    rows = [
-        (n, size, 500 * n ** (0.95 - k / 50) / (k + 1)) for k, size in enumerate(sizes.split()) for n in (8, 16, 32)
-    ]
+    rows = [(n, s, 500 * n ** (0.95 - k / 50) / (k + 1)) for k, s in enumerate(sizes.split()) for n in (8, 16, 32)]
     Path("runs.csv").write_text("gpus,model,tokens_per_s\n" + "".join(f"{n},{size},{rate}\n" for n, size, rate in rows))
     written = dict(zip("ab", sizes.split(), strict=True))["b"]
     assert shell("fit", "runs.csv", "-o", "model.json")[0] == 0

@@ -72,6 +72,7 @@ def test_the_command_proposes_the_grid(runs, shell):
     pd.DataFrame({"workers": [1, 2, 4, 8], "s": [8.0, 4.2, 2.3, 1.4]}).to_csv("plain.csv", index=False)
     shell("fit", "plain.csv", "--time", "s", "--extrinsic", "workers", "--model", "amdahl", "-o", "plain.json")
     assert "no columns of the ways to split" in refusal(shell, "optimize", "plain.json", "--devices", "8")
+    assert "varied: workers=1:128:*2" in shell("optimize", "plain.json")[2]
 
 
 # --- advice on a split: a count that it does not divide is no run to compare with or to make ---

@@ -14,9 +14,7 @@ from genperf.prediction import read_query
 from genperf.search import Goal, Job
 
 #: T = 1 + 0.02·batch + 8/workers + 0.05·workers, off by up to 3 % either way.
-RUNS = pd.DataFrame(
-    list(itertools.product([1.0, 2.0, 4.0, 8.0, 16.0], [16.0, 32.0, 64.0])), columns=["workers", "batch"]
-)
+RUNS = pd.DataFrame(itertools.product([1.0, 2.0, 4.0, 8.0, 16.0], [16.0, 32.0, 64.0]), columns=["workers", "batch"])
 RUNS["seconds"] = 1.0 + 0.02 * RUNS.batch + 8.0 / RUNS.workers + 0.05 * RUNS.workers
 RUNS["seconds"] *= 1 + 0.03 * np.sin(7.0 * np.arange(len(RUNS)))
 LAW = "c + a*batch + p/workers + q*workers"
@@ -31,12 +29,9 @@ def result() -> gp.FitResult:
 @pytest.fixture(scope="module")
 def levels() -> gp.FitResult:
     """A model with a categorical factor, a derived one, and one of a single value."""
-    frame = pd.concat(
-        [RUNS.assign(gpu="v100", nodes=1.0), RUNS.assign(gpu="a100", nodes=1.0, seconds=RUNS.seconds / 2)]
-    )
-    table = gp.read_table(
-        frame, time="seconds", intrinsic="load", extrinsic="workers,nodes", categorical="gpu", let="load=2*batch"
-    )
+    runs = pd.concat([RUNS.assign(gpu="v100", nodes=1.0), RUNS.assign(gpu="a100", nodes=1.0, seconds=RUNS.seconds / 2)])
+    roles = {"intrinsic": "load", "extrinsic": "workers,nodes", "categorical": "gpu"}
+    table = gp.read_table(runs, time="seconds", let="load=2*batch", **roles)
     return gp.fit(table, "generic", structure="separable", lam=1e-4, draws=10)
 
 

@@ -73,10 +73,8 @@ def best_coefficients(problem: object, others: np.ndarray) -> float:
         x[free] = c * problem.scale[free]
         return problem.cost(x[None]).item()
 
-    bounds = list(
-        zip(problem.lower[free] / problem.scale[free], problem.upper[free] / problem.scale[free], strict=True)
-    )
-    starts = [np.clip(np.full(free.size, s), *np.array(bounds, float).T) for s in (0.05, 0.3, 1.0)]
+    bounds = np.stack([problem.lower[free], problem.upper[free]], axis=1) / problem.scale[free, None]
+    starts = [np.clip(np.full(free.size, s), *bounds.T) for s in (0.05, 0.3, 1.0)]
     options = {"ftol": 1e-14, "gtol": 1e-10, "maxiter": 5000, "maxfun": 50_000}
     return min(minimize(cost, s, bounds=bounds, method="L-BFGS-B", options=options).fun for s in starts)
 
