@@ -249,11 +249,12 @@ def facts_of(
     """
     target, interval, panel, work = query.single(ONE), question.interval, result.panel, work_of(result, question)
     # Where measured levels replace another one there is no forecast of all draws.
-    place = np.array([curve.steps.nearest(float(query.columns[curve.along][0]))])
-    forecast = None if result.schema.substituted else curve.forecast.at(place)
+    nearest = np.array([curve.steps.nearest(float(query.columns[curve.along][0]))])
+    forecast = None if result.schema.substituted else curve.forecast.at(nearest)
     expected, row = expectation(result, query, interval, forecast)
     values = tuple(target[f.name] for f in result.schema.factors)
-    run = next((m for m in result.schema.medians if m.values == values), None)
+    medians = (m for m in result.schema.medians if m.values == values)
+    measured_here = next(((Interval(m.value, m.lowest, m.highest), m.repeats) for m in medians), None)
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, question.steps)
     steps, (measured, logarithms) = curve.steps, curve.steps.measured
     samples = work.at(steps.columns) if growth.rated else None
@@ -265,8 +266,8 @@ def facts_of(
     quantities = reported_of(result, query, expected, training, question.price)
     # How often `auto` was right on published series that were predicted like this one.
     record, options = None, result.options
-    of_series = options.get("approach") == "series" and LOAD.fullmatch(curve.along) is None
-    if of_series and options.get("pooled_share") is None:
+    is_series = options.get("approach") == "series" and LOAD.fullmatch(curve.along) is None
+    if is_series and options.get("pooled_share") is None:
         ratio, nodes = growth.target.count / curve.steps.along.upper, panel.only_node
         leaves_node = nodes is not None and bool(several_nodes(query.columns[nodes])[0])
         record = record_like(min(ratio, Record.longest), leaves_node, expected.verdict)
@@ -309,7 +310,7 @@ def facts_of(
         training=training,
         quantities=quantities,
         further={name: further_result.schema.target.unit for name, further_result in result.further.items()},
-        measured=None if run is None else (Interval(run.value, run.lowest, run.highest), run.repeats),
+        measured=measured_here,
         plan=plan,
     )
 

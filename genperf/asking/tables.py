@@ -451,7 +451,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if sentence and (facts is None or facts.measured is None):
             likeliest = replace(likeliest, texts={"measured": sentence, **likeliest.texts})
         one_curve = stack_of(model.members) is None
-        answers, notes = self._beside(others, at, {name: likeliest}, one_curve)
+        answers, notes = self._with_others(others, at, {name: likeliest}, one_curve)
         place = {} if facts is None else dict(facts.at)
         in_others = [self._in_another_series(name, at, place, levels) for levels in self.series.others]
         count_is_open = reading.scale not in at and {meant_by(setting) for setting in at}.isdisjoint(PLACES)
@@ -552,7 +552,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             facts = replace(facts, expected=expected, curve=lambda: replace(curve_in_seconds(), unit="x"))
         return facts
 
-    def _beside(
+    def _with_others(
         self, others: list[str], at: dict[str, str], answers: dict[str, Value], one_curve: bool
     ) -> tuple[dict[str, Value], list[str]]:
         """Return the answers with those of other quantities, in order, and notes on those that have none.

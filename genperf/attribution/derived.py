@@ -101,8 +101,8 @@ class _Paths:
         #: How often the path of the main quantity is repeated, so that each further one rises and falls beside it.
         self.copies = 2 ** len(further)
         self.columns: dict[str, Any] = dict(query.columns)
-        for place, (name, bounds) in enumerate(ends.items()):
-            self.columns[name] = self._path([np.asarray(predicted[end], float) for end in bounds], place - 1)
+        for place, (name, bounds) in enumerate(ends.items(), -1):
+            self.columns[name] = self._path([np.asarray(predicted[end], float) for end in bounds], place)
 
     def _path(self, ends: Sequence[Array], place: int = -1) -> Array:
         """Return a path from one end to the other, evenly over the logarithm, below the central values.

@@ -169,13 +169,13 @@ def level_exponents(result: FitResult) -> list[LevelExponent]:
     for constant in member.expression.constants:
         deviation, meaning = float(member.values[constant.name]), constant.meaning
         if abs(deviation) >= LEAST_DEVIATION and meaning is not None and meaning.part in POWERS and meaning.level:
-            shared = _shared(member, meaning.factor)
+            shared = _mean_exponent(member, meaning.factor)
             out.append(LevelExponent(meaning.level, meaning.categorical, meaning.factor, shared + deviation, shared))
     return sorted(out, key=lambda e: -abs(e.exponent - e.shared))[:MOST_DEVIATIONS]
 
 
-def _shared(member: Member, factor: str) -> float:
-    """Return the mean exponent of a factor over the terms, each weighed by its coefficient."""
+def _mean_exponent(member: Member, factor: str) -> float:
+    """Return Σ w_t·p_t/Σ w_t over the terms t, of their coefficients w_t and their exponents p_t of a factor."""
     weights: dict[int, float] = {}
     exponents: dict[int, float] = {}
     for constant in member.expression.constants:

@@ -99,7 +99,7 @@ def steps_along_workers(
     kind_assumed = kind is None and step.known == "assumed"
     kind = "weak" if kind_assumed else kind
     requested_count = [float(at[factor.name])] if factor.name in at else []
-    counts = _counts(factor, upto, np.append(np.unique(result.panel.measured[factor.name]), requested_count))
+    counts = _counts_between(factor, upto, np.append(np.unique(result.panel.measured[factor.name]), requested_count))
     panel = result.panel.scaled_along(factor)
     # A batch without a machine is that of the smallest one.
     machine_parts = parts_given(panel, {name: np.zeros(1) for name in at})
@@ -124,8 +124,8 @@ def steps_along_workers(
     return Ladder(factor, counts, columns, per_worker, kind_shown, constant, result.panel, max(measured), assumption)
 
 
-def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:
-    """Return the counts from the smallest measured one on: evenly over the logarithm, measured ones, and doublings."""
+def _counts_between(factor: Factor, upto: float | None, measured: Array) -> Array:
+    """Return counts from the smallest measured one up to a last one: spaced evenly in ln, measured, and doublings."""
     # Up to twice the doublings beyond which every verdict is blind.
     last = factor.upper * 2.0 ** (2.0 * RULES.blind) if upto is None else float(upto)
     smallest = min(factor.lower, float(measured.min(initial=factor.lower)))

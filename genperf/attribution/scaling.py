@@ -219,7 +219,7 @@ def first_below(counts: Array, curves: Array, level: float, integer: bool, from_
 
 
 def _crossing(counts: Array, curves: Array, at: Index, integer: bool) -> Array:
-    """Return where each curve, straight over the logarithm of the count, crosses zero before a step."""
+    """Return where each curve y, straight over ln n, crosses zero before a step: n = n₀·(n₁/n₀)^(y₀/(y₀ − y₁))."""
     rows, before = np.arange(len(curves)), np.maximum(at - 1, 0)
     y0, y1 = curves[rows, before], curves[rows, at]
     with np.errstate(all="ignore"):

@@ -103,14 +103,14 @@ class TermParts(Struct, frozen=True, eq=False):
         """The part of each term, all members by weight, shape (terms, rows); they add up to the predicted value."""
         return np.asarray(np.einsum("m,mtr->tr", self.weights, self.shares) * self.central)
 
-    def together(self, row: int) -> list[tuple[tuple[str, ...], Array]]:
-        """Return the terms of which only the sum is known at a configuration, with 1 at the place of each."""
+    def inseparable(self, row: int) -> list[tuple[tuple[str, ...], Array]]:
+        """Return groups of terms of which only the sum is known at a configuration, with 1 at each one's place."""
         terms = [j for j, name in enumerate(self.names) if name != FORM]
         shares, drawn = (values / self.central[row] for values in (self.amounts[:, row], self.drawn[..., row]))
         groups = together(shares[terms], drawn[:, terms], self.draw_shares)
-        rows = np.zeros((len(groups), len(self.names)))
-        rows[:, terms] = groups
-        return [(tuple(np.array(self.names)[joined > 0.0].tolist()), joined) for joined in rows if joined.sum() > 1.0]
+        is_member = np.zeros((len(groups), len(self.names)))
+        is_member[:, terms] = groups
+        return [(tuple(np.array(self.names)[row > 0.0].tolist()), row) for row in is_member if row.sum() > 1.0]
 
 
 def term_contributions(
@@ -194,17 +194,17 @@ def term_tables(
     # The draws of one generic structure do not contain what another structure would make of a sum.
     of_one_structure = any(member.expression.family == "generic" for member in members)
     for row in () if of_one_structure else range(query.rows):
-        place = {n: query.columns[n][row] for n in factors}
-        for terms, is_added in split.together(row):
+        configuration = {n: query.columns[n][row] for n in factors}
+        for terms, is_added in split.inseparable(row):
             amount = is_added @ split.amounts[:, row]
             ends = interval_about(amount, split.drawn[..., row] @ is_added, split.draw_shares, levels, True).tolist()
             sizes = dict(zip((value, "lower", "upper", "share"), (*ends, amount / split.central[row]), strict=True))
-            sums.append({**place, "term": sum_of_terms(terms), **sizes, "terms": terms})
+            sums.append({**configuration, "term": sum_of_terms(terms), **sizes, "terms": terms})
     labels = by_label(members) if stack_of(members) is None else []
     of_labels = []
     for label in labels if len(labels) > 1 else []:
-        alike = dataclasses.replace(result, members=tuple(members[k] for k in label.places))
-        of_labels.append(table(term_contributions(alike, query.columns), member=label.label, weight=label.weight))
+        of_label = dataclasses.replace(result, members=tuple(members[k] for k in label.places))
+        of_labels.append(table(term_contributions(of_label, query.columns), member=label.label, weight=label.weight))
     return table(split), pd.DataFrame(sums), pd.concat(of_labels, ignore_index=True) if of_labels else pd.DataFrame()
 
 

@@ -40,7 +40,7 @@ def _question(hints: tuple[str, ...], **texts: str | None) -> Question:
     shared.ONE_AT,
     option("--want", metavar="QUANTITY", help="A measured column, or time, throughput, memory; all where omitted."),
 )
-@shared.gathered(
+@shared.one_parameter(
     "question",
     _question,
     "The question",

@@ -28,7 +28,7 @@ from genperf.cli.output import Output
     shared.PER,
     shared.TOKENS,
 )
-@shared.gathered(
+@shared.one_parameter(
     "about",
     dict,
     "The question",

@@ -87,26 +87,26 @@ command = partial(click.command, cls=Command)
 
 def option_group(title: str, *options: Callable[[Any], Any]) -> Callable[[F], F]:
     """Return a decorator that adds options under a heading of the help."""
-    return gathered("", dict, title, *options)
+    return one_parameter("", dict, title, *options)
 
 
-def gathered(
+def one_parameter(
     parameter: str, make: Callable[..., object], title: str, *options: Callable[[Any], Any]
 ) -> Callable[[F], F]:
-    """Return a decorator that adds a group of options, whose values a command is given as one parameter.
+    """Return a decorator that adds options under a title, and hands a command `make` of all their values.
 
-    An option of the command's own with the same name stays.
+    The command has them as one `parameter`. An option of the command's own with the same name stays.
     """
 
     def decorate(function: F) -> F:
-        before = len(getattr(function, "__click_params__", ()))
+        first_added = len(getattr(function, "__click_params__", ()))
         for add in reversed(options):
             add(function)
         declared: list[Any] = function.__click_params__  # type: ignore[attr-defined]
-        taken = {name for other in declared[:before] for name in other.opts} if parameter else set()
-        declared[before:] = [added for added in declared[before:] if taken.isdisjoint(added.opts)]
-        for added in declared[before:]:
-            added.title, added.part_of = title, (parameter, make)
+        taken_names = {name for option in declared[:first_added] for name in option.opts} if parameter else set()
+        declared[first_added:] = [option for option in declared[first_added:] if taken_names.isdisjoint(option.opts)]
+        for option in declared[first_added:]:
+            option.title, option.part_of = title, (parameter, make)
         return function
 
     return decorate
@@ -196,7 +196,7 @@ QUIET = option("--quiet", "-q", is_flag=True, help="Print nothing but the result
 NO_COLOR = option("--no-color", is_flag=True, help="Plain text, also on a terminal.")
 RAW = option("--raw", is_flag=True, help="Write texts that begin with = + - @ as they are.")
 #: How a result is shown, in what a command is given as `out`.
-shown = partial(gathered, "out", Output, "The result")
+shown = partial(one_parameter, "out", Output, "The result")
 RESULT = (JSON, QUIET, NO_COLOR)
 
 INTERVAL = option("--interval", default=0.9, help="Nominal coverage of the intervals.")
@@ -227,7 +227,7 @@ PEAK = option("--peak", metavar="DEVICE", help="Of a transformer: MFU, of a devi
 
 _meanings = "; ".join(f"{name}: {kind.meaning}" for name, kind in KINDS.items())
 SCALING = option("--scaling", type=click.Choice(NAMES), help=f"{_meanings}.")
-_ROLES = gathered(
+_ROLES = one_parameter(
     "roles",
     dict,
     TABLE_OPTIONS,
@@ -286,7 +286,7 @@ def _arguments(**values: Any) -> dict[str, Any]:
     }
 
 
-fit_options = gathered(
+fit_options = one_parameter(
     "fitting",
     _arguments,
     "The fit",

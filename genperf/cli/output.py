@@ -229,7 +229,7 @@ def _bar() -> Iterator[Callable[[str, int, int], None]]:
         def show(phase: str, done: int, total: int) -> None:
             nonlocal update
             if update is None and time.monotonic() - started > UNSEEN_S:
-                update = stack.enter_context(_drawn())
+                update = stack.enter_context(_progress_bar())
             if update is not None:
                 update(description=phase, completed=done, total=total or None)
 
@@ -237,7 +237,7 @@ def _bar() -> Iterator[Callable[[str, int, int], None]]:
 
 
 @contextmanager
-def _drawn() -> Iterator[Callable[..., None]]:
+def _progress_bar() -> Iterator[Callable[..., None]]:
     """Draw a bar on standard error until the work ends, and yield what updates it."""
     from rich import progress as drawn
     from rich.console import Console

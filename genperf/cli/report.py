@@ -22,7 +22,7 @@ from genperf.errors import GenperfError
     shared.ALONG,
     option("--only", metavar="A,B", help="One group's model alone."),
 )
-@shared.gathered(
+@shared.one_parameter(
     "about",
     dict,
     "The question",

@@ -29,7 +29,7 @@ def _share(ctx: click.Context, param: click.Parameter, text: str | None) -> floa
     shared.TARGET(required=True, help="The configuration to decide about: gpus=64; other factors are as measured."),
     shared.GROUP,
 )
-@shared.gathered(
+@shared.one_parameter(
     "about",
     dict,
     "The question",

@@ -107,7 +107,7 @@ def feasibility_of(table: Table) -> Feasibility | None:
     if likelihood < -NEED_DOUBT:  # nothing is likelier than certain
         by_factors, without_need = _by_factors(runs, calibrated=True)
         fitted = by_factors if without_need > likelihood + NEED_DOUBT else fitted
-    return _bounded(fitted, runs)
+    return _with_bounds(fitted, runs)
 
 
 class _Outcomes(Struct, frozen=True, eq=False, dict=True):
@@ -445,19 +445,20 @@ class _MemoryLaw:
         return _least(partial(self.cost, counted), start, limits, 1e-7)
 
 
-def _bounded(fitted: Feasibility, runs: _Outcomes) -> Feasibility:
+def _with_bounds(fitted: Feasibility, runs: _Outcomes) -> Feasibility:
     """Add the configurations that bound the probability: the most demanding successes, the least demanding failures."""
-    demanded, good = fitted.demanded(runs.columns), runs.succeeded
-    most = _extreme(demanded, good, 1)
-    covered = ~good & surpassed(demanded, demanded[most], -1)
-    # Those that did not succeed as well.
-    never = [row for row in np.flatnonzero(covered) if not np.any(np.all(demanded[good] == demanded[row], axis=1))]
+    demanded, succeeded = fitted.demanded(runs.columns), runs.succeeded
+    most_demanding = _extreme(demanded, succeeded, 1)
+    # Failures that demand less than some success, and of these the configurations that never succeeded.
+    covered = ~succeeded & surpassed(demanded, demanded[most_demanding], -1)
+    successes = demanded[succeeded]
+    never = [row for row in np.flatnonzero(covered) if not np.any(np.all(successes == demanded[row], axis=1))]
     return replace(
         fitted,
-        succeeded=runs.take(most),
-        failed=runs.take(_extreme(demanded, ~good & ~covered, -1)),
+        succeeded=runs.take(most_demanding),
+        failed=runs.take(_extreme(demanded, ~succeeded & ~covered, -1)),
         contradicted=runs.take(np.array(never, np.int64)),
-        certain=CERTAINTY if fitted.need is None else _certain(demanded, good),
+        certain=CERTAINTY if fitted.need is None else _certain(demanded, succeeded),
     )
 
 

@@ -238,7 +238,7 @@ def _relearned(growing: GrowthProblem, fold: GrownFold) -> GrownFold:
     interaction_of = np.repeat(np.arange(fold.interactions.size), growing.counts[fold.interactions])
     groups = np.concatenate([growing.kinds, kinds + interaction_of])
     problem = replace(fold.problem, weights=robust)
-    constants, effects, sizes, variance = _learned(problem, constants, groups, fold.sizes)
+    constants, effects, sizes, variance = _learn_linearised(problem, constants, groups, fold.sizes)
     alive = effects[kinds:] >= LEAST_EFFECT
     constants = np.concatenate([constants[:m], constants[m:][alive[interaction_of]]])
     interactions, sizes = fold.interactions[alive], np.concatenate([sizes[:kinds], sizes[kinds:][alive]])
@@ -314,15 +314,15 @@ def _problem(growing: GrowthProblem, interactions: Index, sizes: Array, weights:
     )
 
 
-def _learned(problem: Problem, at: Array, groups: Index, sizes: Array) -> tuple[Array, Array, Array, float]:
-    """Learn constants, their sizes by group and the variance of the noise, with ln T linear about the constants `at`.
+def _learn_linearised(problem: Problem, start: Array, groups: Index, sizes: Array) -> tuple[Array, Array, Array, float]:
+    """Learn constants, their sizes by group and the variance of the noise, with ln T linear about θ₀, the `start`.
 
         ln t ≈ ln T(θ₀) + X·(θ − θ₀),   X = ∂ln T/∂θ
 
     Returned are the constants, how much those of each group change ln T (root mean square), the sizes and the variance.
     """
     rows = problem.weights > 0.0
-    predicted, slopes = (array[0][rows] for array in problem.jacobian(at[None, :]))
+    predicted, slopes = (array[0][rows] for array in problem.jacobian(start[None, :]))
     measured = problem.measured[rows]
     weights = problem.weights[rows] / problem.weights[rows].mean()
     # The loss of a row in units of its relative error, at a perfect fit.
@@ -330,12 +330,12 @@ def _learned(problem: Problem, at: Array, groups: Index, sizes: Array) -> tuple[
     weights = weights * problem.loss.curvature(measured[None, :], measured, mean)[0] * measured**2
     X = slopes / predicted[:, None]
     # A constant at its bound stays there, unless its size is learned.
-    free = ((at > problem.lower) & (at < problem.upper)) | (groups >= 0)
-    target = np.log(measured / predicted) + X[:, free] @ at[free]
-    reach = COEFFICIENT_REACH * np.maximum(problem.scale, np.abs(at))
+    free = ((start > problem.lower) & (start < problem.upper)) | (groups >= 0)
+    target = np.log(measured / predicted) + X[:, free] @ start[free]
+    reach = COEFFICIENT_REACH * np.maximum(problem.scale, np.abs(start))
     prior_sd = np.where(problem.coefficient, reach, problem.scale)
     fitted, sizes, variance = _shrunk(X[:, free], target, weights, groups[free], prior_sd[free], sizes)
-    constants = at.copy()
+    constants = start.copy()
     constants[free] = fitted
     constants = np.clip(constants, problem.lower, problem.upper)
     changes = [X[:, groups == k] @ constants[groups == k] for k in range(len(sizes))]

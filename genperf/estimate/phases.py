@@ -81,7 +81,7 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
             written_expressions = family.expressions(self.table.panel, measured)
             expressions = held_at(written_expressions, self.options.fix)
             for column in columns:
-                expressions = self._by_its_column(column, family.phases[column.phase], expressions)
+                expressions = self._with_best_law(column, family.phases[column.phase], expressions)
             fitted = [self._part(column, of_phase(expressions[0], family.phases[column.phase])) for column in columns]
             reasons = {column: why for column, why in zip(columns, fitted, strict=True) if isinstance(why, str)}
             if not reasons:
@@ -113,7 +113,7 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
             columns.append(PhaseTimes(phase, name, timed.medians(), rows))
         return columns, notes
 
-    def _by_its_column(
+    def _with_best_law(
         self, column: PhaseTimes, terms: Collection[str], expressions: Sequence[Expression]
     ) -> list[Expression]:
         """Return the expressions with the law of a phase that predicts its column best, from held-out rows."""

@@ -142,11 +142,11 @@ def fit(
                 partial(chosen.groups, seed=seed),
                 where,
                 together=chosen.tables_per_task(table),
-                earlier=lambda key, part: chosen.kept(earlier.get(key), part, seed),
+                earlier=lambda key, part: chosen.reused(earlier.get(key), part, seed),
                 progress=progress,
                 checkpoint=checkpoint,
             )
-        return chosen.kept(earlier.get(()), table, seed) or chosen.one(table, seed)
+        return chosen.reused(earlier.get(()), table, seed) or chosen.one(table, seed)
 
 
 def model_of(

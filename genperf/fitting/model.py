@@ -95,7 +95,7 @@ class Model(ABC):
             groups.append(replace(result, further=further, notes=tuple(notes)) if self.further else result)
         return groups
 
-    def kept(self, before: FitResult | None, table: Table, seed: int) -> FitResult | None:
+    def reused(self, before: FitResult | None, table: Table, seed: int) -> FitResult | None:
         """Return an earlier result, with the legend of the table, if its rows, model, options and seed are the same."""
         if before is None:
             return None
@@ -103,7 +103,7 @@ class Model(ABC):
         identity = (before.model, before.seed, before.options.get("request"), schema.sha256, schema.mapping)
         same = identity == (self.name, seed, self.request(table), table.sha256, table.mapping)
         quantities = table.further.items()
-        same = same and all(self.further[name].kept(before.further.get(name), t, seed) for name, t in quantities)
+        same = same and all(self.further[name].reused(before.further.get(name), t, seed) for name, t in quantities)
         if same and schema.legend != table.legend:
             return replace(before, schema=structs.replace(schema, legend=table.legend))
         return before if same else None

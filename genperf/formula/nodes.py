@@ -92,11 +92,11 @@ class PowerSum(Struct, frozen=True, eq=False, dict=True):
             if self.product is not None:
                 # From here on, the sum of the terms of each product of powers.
                 terms = np.add.reduceat(terms, np.flatnonzero(np.diff(self.product, prepend=-1)), axis=1)
-            for position in column.keys() & self._uses.keys():
-                slope, ((k, among), *further_uses) = column.pop(position), self._uses[position]
-                np.einsum("str,tr->sr", terms[:, among], self.logarithms[among, k], out=slope)
-                for k, among in further_uses:
-                    slope += np.einsum("str,tr->sr", terms[:, among], self.logarithms[among, k])
+            for position in column.keys() & self._exponent_places.keys():
+                slope, ((k, products), *others) = column.pop(position), self._exponent_places[position]
+                np.einsum("str,tr->sr", terms[:, products], self.logarithms[products, k], out=slope)
+                for k, products in others:
+                    slope += np.einsum("str,tr->sr", terms[:, products], self.logarithms[products, k])
             for slope in column.values():
                 slope[:] = 0.0
             return self._with_plain(terms.sum(axis=1), constants), slopes
@@ -120,15 +120,15 @@ class PowerSum(Struct, frozen=True, eq=False, dict=True):
         return total
 
     @cached_property
-    def _uses(self) -> dict[int, list[tuple[int, Index]]]:
-        """For each exponent's position, the k and the products where it is."""
-        uses: dict[int, list[tuple[int, Index]]] = {}
+    def _exponent_places(self) -> dict[int, list[tuple[int, Index]]]:
+        """The k and the products t of each p_tk, by the exponent's position among the constants."""
+        places: dict[int, list[tuple[int, Index]]] = {}
         for k in range(self.exponent.shape[1]):
             used = self.logarithms[:, k].any(axis=1)
             for position in np.unique(self.exponent[used, k]):
-                among = np.flatnonzero(used & (self.exponent[:, k] == position))
-                uses.setdefault(int(position), []).append((k, among))
-        return uses
+                products = np.flatnonzero(used & (self.exponent[:, k] == position))
+                places.setdefault(int(position), []).append((k, products))
+        return places
 
 
 Node: TypeAlias = Number | Text | Name | Call | Column | PowerSum

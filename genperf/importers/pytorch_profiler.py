@@ -180,13 +180,13 @@ def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
     partly_recorded, calls_by_step = [], trace.by_step(calls)
     for phase in PHASES:
         by_step = trace.by_step(spans.get(phase, ()))
-        for step, in_step, calls_in_step, times in zip(trace.steps, by_step, calls_by_step, steps, strict=True):
-            if phase == "exchange" and len(in_step) < len(calls_in_step):
+        for step, phase_spans, collectives, times in zip(trace.steps, by_step, calls_by_step, steps, strict=True):
+            if phase == "exchange" and len(phase_spans) < len(collectives):
                 # A worker thread that the profiler did not follow.
-                what = f"exchange ({len(in_step)} of {len(calls_in_step)} collectives recorded)"
-                partly_recorded += [f"step {number_of(step)}: {what}"] if in_step else []
-            elif in_step:
-                times[phase] = seconds(covered(in_step, () if phase == "exchange" else calls_in_step))
+                what = f"exchange ({len(phase_spans)} of {len(collectives)} collectives recorded)"
+                partly_recorded += [f"step {number_of(step)}: {what}"] if phase_spans else []
+            elif phase_spans:
+                times[phase] = seconds(covered(phase_spans, () if phase == "exchange" else collectives))
     return steps, partly_recorded
 
 

@@ -60,7 +60,7 @@ def user_expression(
         raise FitError(fault, hint=hint)
     linear = frozenset(coefficients(node, free))
     terms_by_name: dict[str, Node] = {}
-    total = _split(node, linear, terms_by_name)
+    total = _name_addends(node, linear, terms_by_name)
     terms = tuple(Term(name, term) for name, term in terms_by_name.items())
     constants = tuple(_constant(name, node, linear) for name in free)
     # What reads a coefficient inside a maximum or a power may be homogeneous in it, but is not linear.
@@ -162,17 +162,17 @@ def _raised(base: Node | None, power: Node) -> Node | None:
     return Number(base.value * power.value) if isinstance(base, Number) and isinstance(power, Number) else None
 
 
-def _split(node: Node, coefficients: frozenset[str], terms: dict[str, Node]) -> Node:
-    """Collect the addends of a sum, and of those inside its maxima, and return the tree over their names.
+def _name_addends(node: Node, coefficients: frozenset[str], terms: dict[str, Node]) -> Node:
+    """Put the addends of a sum, and of those inside its maxima, in `terms` by their texts; return the tree over these.
 
-    An addend is named by the text of its formula, numbered where that occurs twice.
+    The second addend of the same text is named `TEXT (2)`.
     """
     total_terms: list[Node] = []
     for addend in (added([signed]) for signed in addends(node)):
         match addend:
             case Call("max" | "min" as function, arguments) if degree(addend, coefficients) == ONE:
                 total_terms.append(
-                    Call(function, tuple(_split(argument, coefficients, terms) for argument in arguments))
+                    Call(function, tuple(_name_addends(argument, coefficients, terms) for argument in arguments))
                 )
             case _:
                 text = render(addend, lambda v: f"{v:.4g}").replace("`", "")

@@ -67,7 +67,7 @@ class Columns:
             cells = self.source.read.get(name, self.cells(name))
             values, reasons = numbers(seconds_of(cells) if durations else cells)
             if reasons and len(reasons) == len(values):
-                self._refuse(name, self.cells(name), reasons, durations)
+                self._refuse_without_numbers(name, self.cells(name), reasons, durations)
             self._numbers[name] = values
             self.reject(name, reasons)
         return self._numbers[name]
@@ -163,7 +163,7 @@ class Columns:
         columns = {n: labels(self.cells(n)) if n in self.texts else self.number(n) for n in formula.names}
         return np.broadcast_to(formula.evaluate(columns), (len(self.source),))
 
-    def _refuse(self, name: str, cells: Any, reasons: Reasons, durations: bool) -> NoReturn:
+    def _refuse_without_numbers(self, name: str, cells: Any, reasons: Reasons, durations: bool) -> NoReturn:
         """Refuse a column that holds no number at all: leaving rows out would not help."""
         first_filled = next((i for i, text in enumerate(labels(cells)) if text), None)
         if first_filled is None:

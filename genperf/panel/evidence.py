@@ -259,7 +259,7 @@ def consequences(
         # What is proportional to the count so far may not be further on; to another measurement it is by definition.
         candidates.sort(key=lambda n: n in settings)
         least = LEAST_CHANGE_OF_RATIO if name in ratios else LEAST_CHANGE
-        consequence = _explained(logs[name], {n: logs[n] for n in candidates}, series_numbers, least)
+        consequence = _proportional_to(logs[name], {n: logs[n] for n in candidates}, series_numbers, least)
         if consequence is not None:
             matched[name] = consequence
     measured = {name: consequence for name, consequence in matched.items() if name not in settings}
@@ -277,7 +277,7 @@ def _expanded(consequence: Consequence, matched: Mapping[str, Consequence]) -> C
     return Consequence({name: power for name, power in factors.items() if power} or consequence.factors)
 
 
-def _explained(target: Array, others: Mapping[str, Array], series: Index, least: float) -> Consequence | None:
+def _proportional_to(target: Array, others: Mapping[str, Array], series: Index, least: float) -> Consequence | None:
     """Return the simplest product of powers of one or two columns that a column is proportional to, from logarithms.
 
         ln y = c_s + Σ p_k·ln x_k,   p = (1), (−1), (1, 1), (1, −1) or (−1, −1), in each series s
@@ -288,7 +288,7 @@ def _explained(target: Array, others: Mapping[str, Array], series: Index, least:
     if not names:
         return None
     matrix = np.stack([others[n] for n in names])
-    member = np.equal.outer(series, np.arange(series.max() + 1)).astype(float)
+    in_series = np.equal.outer(series, np.arange(series.max() + 1)).astype(float)
     for powers in ((1,), (-1,), (1, 1), (1, -1), (-1, -1)):
         choose = itertools.combinations if len({*powers}) == 1 else itertools.permutations
         choices = np.array([*choose(range(len(names)), len(powers))], dtype=int)
@@ -297,17 +297,17 @@ def _explained(target: Array, others: Mapping[str, Array], series: Index, least:
         with np.errstate(invalid="ignore"):
             residuals = np.asarray(target - sum(power * matrix[choices[:, k]] for k, power in enumerate(powers)))
         finite = np.isfinite(residuals)
-        residuals_or_zero, counts = np.where(finite, residuals, 0.0), finite @ member
-        means = (residuals_or_zero @ member) / np.maximum(counts, 1.0)
+        residuals_or_zero, counts = np.where(finite, residuals, 0.0), finite @ in_series
+        means = (residuals_or_zero @ in_series) / np.maximum(counts, 1.0)
         farthest = np.where(finite, np.abs(residuals_or_zero - means[:, series]), 0.0).max(axis=1)
         cells, constants = finite.sum(axis=1), (counts > 0.0).sum(axis=1)
         enough = (cells >= constants + MORE_ROWS) & (cells >= CELL_SHARE * np.isfinite(target).sum())
         lowest, highest = np.where(finite, target, np.inf).min(axis=1), np.where(finite, target, -np.inf).max(axis=1)
         # Zeros of one side alone, whose logarithms are infinite, contradict it.
-        holds = (farthest <= CELL_ROUNDING) & ~np.isinf(residuals).any(axis=1)
-        chosen = np.flatnonzero(enough & (highest - lowest >= least) & holds)
-        if len(chosen):
-            return Consequence({names[i]: power for i, power in zip(choices[chosen[0]], powers, strict=True)})
+        is_constant = (farthest <= CELL_ROUNDING) & ~np.isinf(residuals).any(axis=1)
+        proportional = np.flatnonzero(enough & (highest - lowest >= least) & is_constant)
+        if len(proportional):
+            return Consequence({names[i]: power for i, power in zip(choices[proportional[0]], powers, strict=True)})
     return None
 
 

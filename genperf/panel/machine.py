@@ -295,7 +295,7 @@ class Machine(Struct, frozen=True, dict=True):
         return base.get("workers")
 
     def _place(self, parts: dict[str, Array], base: Parts, given: Parts, node_size: Any) -> None:
-        """Set the devices, the nodes and the ways of a machine from the given ones, and else as the base has them."""
+        """Set devices, nodes and ways from those given, else the base's: 16 devices in 4 stages are 4 data ways."""
         split, devices = _product(parts, SPLITS), self._devices(parts, base, given, node_size)
         if devices is None:
             return
@@ -313,10 +313,10 @@ class Machine(Struct, frozen=True, dict=True):
             parts["devices_per_node"] = devices / parts["nodes"] if "nodes" in parts else np.minimum(devices, node_size)
         open_ways = [name for name in self.splits if name not in given and self.columns[name].distinct > 1]
         if not self.has_data_ways and "workers" in given and open_ways:
-            # The devices beyond the ways that are given are those of the first that is open.
+            # Devices that the given ways do not use are ways of the first open split.
             parts[open_ways[0]] = devices / (split / parts[open_ways[0]])
         if {"workers", "data_parallel"} <= {*given}:
-            # The ways that are open between given devices and given data-parallel ways: all to the first of them.
+            # Devices that these ways do not use are ways of the first open split, and the other open splits have one.
             other_ways = _product(parts, [name for name in self.splits if name not in open_ways])
             remaining = parts["workers"] / (parts["data_parallel"] * other_ways)
             divides = (remaining >= 1.0 - SAME) & (np.abs(remaining - np.round(remaining)) < SAME)

@@ -223,20 +223,22 @@ class FailureRule(Struct, frozen=True):
 
         Those that were stopped, by a limit of time, by a user, by a lost node, may well fit.
         """
-        failed, lacked, stopped = np.zeros((3, rows), dtype=bool)
+        failed, lacked_memory, stopped = np.zeros((3, rows), dtype=bool)
         for name in self.columns_of(cells, measured, where):
-            if name not in self.values and cells[name].dtype.kind in "iufb":
+            user_gave_words = name in self.values
+            # A column of numbers says no ending by the usual words.
+            if not user_gave_words and cells[name].dtype.kind in "iufb":
                 continue
             texts = labels(cells[name])
-            if name not in self.values and (values := text_numbers(texts)) is not None and np.isfinite(values).all():
+            if not user_gave_words and (numbers := text_numbers(texts)) is not None and np.isfinite(numbers).all():
                 continue
             failing = self.says(name, texts, where)
             words = [re.sub(r"[\s_-]+", " ", text.lower()) for text in texts]
             of_memory = np.array([lacks_memory(w) for w in words], dtype=bool) | lacks_memory(name)
-            failed, lacked = failed | failing, lacked | (failing & of_memory)
-            if name not in self.values:
+            failed, lacked_memory = failed | failing, lacked_memory | (failing & of_memory)
+            if not user_gave_words:
                 stopped |= np.array([bool(_STOPPED.search(w)) for w in words], dtype=bool) & ~of_memory
-        return failed, lacked, failed & stopped
+        return failed, lacked_memory, failed & stopped
 
 
 def lacks_memory(text: str) -> bool:

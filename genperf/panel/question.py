@@ -337,10 +337,11 @@ def legend_in(panel: Panel, groups: Mapping[str, Collection[str]]) -> Legend:
 def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None) -> Requested:
     """Return a question over the factors, the groups and the parts of the machine that a model has.
 
-    Columns that only say what others do are left out; others that the model was fitted without are noted.
+    Of gpus=64 and host=a a model of gpus takes gpus=64, and notes that the host is none of its factors. Columns that
+    only say what others do are left out.
     """
     legend = legend or panel.legend or legend_in(panel, {})
-    settings, constant_notes, unheeded, multiples = _Cells(), list[str](), list[str](), dict[str, str]()
+    settings, notes, ignored, multiples = _Cells(), list[str](), list[str](), dict[str, str]()
     if wanted := requested.wanted:
         measured = "" if panel.target is None else panel.target.throughput or panel.target.column
         if not words_in(wanted) <= words_in(measured):
@@ -352,8 +353,8 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
         name, entry = requested.names.get(column, column), legend.columns.get(column, NamedColumn())
         setting = _setting_of(panel, legend, column, text)
         if setting is not None:
-            named = bool(levels.get(setting)) or setting in panel.group
-            cell = _level_of(text, levels[setting]) if named else text if is_number(text) else plain_amounts(text)
+            is_level = bool(levels.get(setting)) or setting in panel.group
+            cell = _level_of(text, levels[setting]) if is_level else text if is_number(text) else plain_amounts(text)
             settings.add(setting, cell, name)
         elif column in legend.synonyms and entry.numeric:
             multiples[column] = text
@@ -363,21 +364,21 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
         elif column not in legend.columns:
             raise _no_factor(panel, name)
         elif entry.distinct == 1 and is_number(text):
-            constant_notes += _differing(column, text, entry)
+            notes += _differing(column, text, entry)
         elif entry.distinct == 1 and not words_in(text) <= words_in(entry.levels[0]):
             raise TableError(f"no run has {column}={text}", hint=f"one of {entry.levels[0]}")
         elif entry.distinct != 1 and (column not in legend.repeating or len(requested.at) == 1):
-            unheeded.append(name)
+            ignored.append(name)
     for column, text in multiples.items():
         name, ((count, amount_text),) = requested.names.get(column, column), _multiplied(legend, column, text).items()
         if {*PLACES}.isdisjoint(map(panel.meant, settings.at)) and count not in settings.at:
             settings.add(count, amount_text, name)
         elif count in settings.at and not _same(settings.at[count], amount_text):
-            unheeded.append(name)
-    if unheeded and not settings.at and not constant_notes:
-        raise _no_factor(panel, unheeded[0])
-    constant_notes += [f"asked, and no factor of the model: {listed(unheeded)}"] if unheeded else []
-    return Requested(settings.at, (*requested.notes, *constant_notes), requested.wanted, settings.names)
+            ignored.append(name)
+    if ignored and not settings.at and not notes:
+        raise _no_factor(panel, ignored[0])
+    notes += [f"asked, and no factor of the model: {listed(ignored)}"] if ignored else []
+    return Requested(settings.at, (*requested.notes, *notes), requested.wanted, settings.names)
 
 
 def _no_factor(panel: Panel, name: str, hint: str = "") -> TableError:

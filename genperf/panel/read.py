@@ -88,7 +88,7 @@ def read_with_roles(
         table = assemble(source, main, mapping, legend)
         if kind == "throughput" and not header_of(column).counted:
             table = replace(table, target=replace(table.target, counted=RELATIVE if unit == "x" else in_cells.counted))
-    table = (_with_further(table, source, roles) if roles.further else table).mapped(mapping)
+    table = (_with_further_quantities(table, source, roles) if roles.further else table).mapped(mapping)
     machine = table.panel.machine
     if machine.samples_of_one is None:
         return table
@@ -97,7 +97,7 @@ def read_with_roles(
     return table.noted(Note(f"{grew}; --at {batch}=N fixes it", "work_grows"))
 
 
-def _with_further(table: Table, source: Source | LargeSource, roles: Roles) -> Table:
+def _with_further_quantities(table: Table, source: Source | LargeSource, roles: Roles) -> Table:
     """Return a table with its further quantities: each a table of the rows in which it was measured."""
     main, notes, tables = roles.measurement, list[Note](), dict[str, Table]()
     for name, measured in roles.further.items():
@@ -111,11 +111,11 @@ def _with_further(table: Table, source: Source | LargeSource, roles: Roles) -> T
             if measured.column in source.columns:  # else the reader names the columns there are
                 columns = [main.column] if main else []
                 failed, _, _ = roles.failures.endings(source.cells, len(source), columns, source.name)
-                there = filled(source.columns[measured.column]) & ~failed
-                if not there.any():
+                has_value = filled(source.columns[measured.column]) & ~failed
+                if not has_value.any():
                     what = f"column '{measured.column}' holds no value of a run that succeeded"
                     raise TableError(what, where=source.name, hint="--also")
-                rows = replace(source.take(np.flatnonzero(there)), ragged=())
+                rows = replace(source.take(np.flatnonzero(has_value)), ragged=())
             tables[name] = assemble(rows, replace(of_quantity, failures=FailureRule()))
         if tables[name].rows < table.rows:
             text = f"{name} was measured in {tables[name].rows:,} of {counted(table.rows, 'row')}"

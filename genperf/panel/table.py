@@ -505,10 +505,11 @@ def varying_apart(table: Table) -> list[Factor]:
 def design_notes(table: Table) -> list[Note]:
     """Name levels that were measured once, factors that vary at one level only, and pairs that rise together."""
     medians = table.medians()
-    return [Note(text, "design") for finding in (_once, _at_one_level, _together, _alone) for text in finding(medians)]
+    findings = (_once, _at_one_level, _together, _no_joint_run)
+    return [Note(text, "design") for finding in findings for text in finding(medians)]
 
 
-def _alone(medians: Table) -> Iterator[str]:
+def _no_joint_run(medians: Table) -> Iterator[str]:
     """Say that a sum of effects cannot be told from their product, and which run would tell."""
     if one_at_a_time(medians):
         varying = varying_apart(medians)

@@ -146,72 +146,74 @@ class _Mixture:
     def quantile(self, level: float) -> Array:
         """Return a quantile of each row, shape (rows,): a search to a few points, which are put in order."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            out = self._between(level, *self._near(level))
+            out = self._interpolated(level, *self._search(level))
         for row in np.flatnonzero(np.isnan(out)):
             points = self.centres[:, row] + self.sd[:, row] * _NORMAL[:, None]
             out[row] = quantiles(points.ravel(), np.tile(self.shares, POINTS), [level])[0]
         return out
 
-    def _near(self, level: float) -> tuple[Array, Array]:
-        """Search, by secants between bounds, a value near a quantile of each row, from which few points lie apart.
+    def _search(self, level: float) -> tuple[Array, Array]:
+        """Return a value x near a quantile of each row and how far from x the quantile lies at most, shape (rows,).
 
-        Returned are the value and how far around it the quantile lies, each of shape (rows,).
+        Secants between bounds solve F(x) = level, F being the share of the row's points below x:
+
+            x ← x + (level − F(x))/f,   f = ΔF/Δx      until |level − F(x)| ≤ near
         """
         per_cell, origin, rows = self.per_cell, self.origin, np.arange(len(self.mean))
         z, odds = NormalDist().inv_cdf(level), np.sqrt((1.0 - level) / level)
-        at, density = self.mean + z * self.scale, NormalDist().pdf(z) / self.scale
+        x, density = self.mean + z * self.scale, NormalDist().pdf(z) / self.scale
         # No quantile of a distribution lies farther from its mean (Cantelli's inequality).
         lower, upper = self.mean - odds * self.scale, self.mean + self.scale / odds
         largest_width = upper - lower
-        places, widths = at.copy(), np.empty(len(at))
-        at_before, missing_before = at, np.full(len(at), np.nan)
+        values, widths = x.copy(), np.empty(len(x))
+        x_before, missing_before = x, np.full(len(x), np.nan)
         for _ in range(SEARCH_STEPS):
-            below = _BELOW.take((at * per_cell + origin).astype(np.intp), mode="clip")
+            below = _BELOW.take((x * per_cell + origin).astype(np.intp), mode="clip")
             missing = level - self.shares @ below / POINTS
-            slope = (missing_before - missing) / (at - at_before)
+            slope = (missing_before - missing) / (x - x_before)
             density = np.where(np.isnan(slope), density, np.clip(slope, 0.125 * density, 8.0 * density))
-            lower, upper = np.where(missing > 0.0, at, lower), np.where(missing > 0.0, upper, at)
+            lower, upper = np.where(missing > 0.0, x, lower), np.where(missing > 0.0, upper, x)
             # A secant, where it stays between the bounds; else their middle.
-            following = at + missing / density
-            following = np.where((following > lower) & (following < upper), following, 0.5 * (lower + upper))
-            places[rows] = following
-            widths[rows] = np.minimum(np.abs(following - at) + 2.0 * self.near / density, largest_width[rows])
-            at_before, missing_before, at = at, missing, following
+            x_next = x + missing / density
+            x_next = np.where((x_next > lower) & (x_next < upper), x_next, 0.5 * (lower + upper))
+            values[rows] = x_next
+            widths[rows] = np.minimum(np.abs(x_next - x) + 2.0 * self.near / density, largest_width[rows])
+            x_before, missing_before, x = x, missing, x_next
             far = np.flatnonzero(np.abs(missing) > self.near)
             if not far.size:
                 break
             if far.size < len(rows):
                 # The search goes on in the rows that are not near yet.
                 per_cell, origin, rows = per_cell[:, far], origin[:, far], rows[far]
-                of_rows = lower, upper, density, at, at_before, missing_before
-                lower, upper, density, at, at_before, missing_before = (array[far] for array in of_rows)
-        return places, widths
+                of_rows = lower, upper, density, x, x_before, missing_before
+                lower, upper, density, x, x_before, missing_before = (array[far] for array in of_rows)
+        return values, widths
 
-    def _between(self, level: float, place: Array, width: Array) -> Array:
-        """Return a quantile of each row from the points within a width of a place, in order; NaN where it is farther.
+    def _interpolated(self, level: float, centre: Array, width: Array) -> Array:
+        """Return a quantile of each row from its points at centre ± width, in order; NaN where it lies beyond them.
 
         It lies between the points x_k whose m_k enclose the level, m_k being the share of all points below x_k with
         half of its own:
 
             q = x_k + (level − m_k)/(m_{k+1} − m_k)·(x_{k+1} − x_k)
         """
-        # How many points of each draw lie below these, and how many are among them; shape (draws, rows).
-        left_cell = (place - width) * self.per_cell + self.origin
+        # Of each draw: how many points lie below centre − width, and how many between both ends; (draws, rows).
+        left_cell = (centre - width) * self.per_cell + self.origin
         below = _BELOW.take(left_cell.astype(np.intp), mode="clip")
-        among = _UP_TO.take((left_cell + 2.0 * width * self.per_cell).astype(np.intp), mode="clip") - below
-        among[:, among.sum(axis=0) > MOST_ORDERED] = 0.0
+        inside = _UP_TO.take((left_cell + 2.0 * width * self.per_cell).astype(np.intp), mode="clip") - below
+        inside[:, inside.sum(axis=0) > MOST_ORDERED] = 0.0
         # The points themselves: row after row, and in a row draw after draw.
-        row, draw = np.divmod(np.flatnonzero((among > 0.0).T), len(among))
-        count = among[draw, row].astype(np.intp)
+        row, draw = np.divmod(np.flatnonzero((inside > 0.0).T), len(inside))
+        count = inside[draw, row].astype(np.intp)
         number = np.arange(count.sum()) + np.repeat(below[draw, row].astype(np.intp) - np.cumsum(count) + count, count)
         draw, row = draw.repeat(count), row.repeat(count)
-        # A row of an array for those of each row, filled up with infinite ones of no share: no row changes another one.
-        size = np.bincount(row, minlength=len(place))
+        # The points of a row are a row of an array, filled up with infinite points of no share.
+        size = np.bincount(row, minlength=len(centre))
         column = np.arange(len(row)) - np.repeat(np.cumsum(size) - size, size)
-        points, shares = np.full((len(place), int(size.max()) + 1), np.inf), np.zeros((len(place), int(size.max()) + 1))
-        points[row, column] = (
-            self.centres[draw, row] + np.broadcast_to(self.sd, among.shape)[draw, row] * _NORMAL[number]
-        )
+        points = np.full((len(centre), int(size.max()) + 1), np.inf)
+        shares = np.zeros(points.shape)
+        sd = np.broadcast_to(self.sd, inside.shape)[draw, row]
+        points[row, column] = self.centres[draw, row] + sd * _NORMAL[number]
         shares[row, column] = self.shares[draw] / POINTS
         order = np.argsort(points, axis=1, kind="stable")
         x, shares = np.take_along_axis(points, order, axis=1), np.take_along_axis(shares, order, axis=1)
@@ -219,9 +221,9 @@ class _Mixture:
         right = np.sum((m <= level) & (x < np.inf), axis=1)
         enclosed = np.flatnonzero((right > 0) & (right < size))
         left, right = right[enclosed] - 1, right[enclosed]
-        x_left, x_right, m_left, m_right = (a[enclosed, at] for a in (x, m) for at in (left, right))
-        inside = (x_left > (place - width)[enclosed]) & (x_right < (place + width)[enclosed])
-        value = x_left + (level - m_left) / (m_right - m_left) * (x_right - x_left)
-        out = np.full(len(place), np.nan)
-        out[enclosed[inside]] = value[inside]
+        x_left, x_right, m_left, m_right = (array[enclosed, k] for array in (x, m) for k in (left, right))
+        is_known = (x_left > (centre - width)[enclosed]) & (x_right < (centre + width)[enclosed])
+        quantile = x_left + (level - m_left) / (m_right - m_left) * (x_right - x_left)
+        out = np.full(len(centre), np.nan)
+        out[enclosed[is_known]] = quantile[is_known]
         return out

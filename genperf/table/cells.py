@@ -469,7 +469,7 @@ def _parsed_texts(
         return None
     header = header_of(name)
     of_durations = header.unit if header.kind == "time" and header.unit in ("h", "min") else "s"
-    converted = _converted(name, parts_by_text, unique, of_durations if durations else unit, decimal_comma)
+    converted = _in_one_unit(name, parts_by_text, unique, of_durations if durations else unit, decimal_comma)
     if converted is None or (durations and converted[1] not in (of_durations, "")):
         return None
     values, column_unit, steps = converted
@@ -486,15 +486,16 @@ def _parsed_texts(
     return values, column_unit, (*steps, *(step(text) for applies, text in done if applies))
 
 
-def _converted(
+def _in_one_unit(
     name: str, parts: dict[str, Parts], unique: Counter[str], unit: str | None, decimal_comma: bool
 ) -> tuple[dict[str, float], str, tuple[Note, ...]] | None:
-    """Return the numbers by cell in one unit, the unit and the report; None where the cells are of several kinds."""
+    """Return the numbers of `5 ms` and `1 s` in one unit, the unit and the report; None of `5 ms` and `3 GB`."""
     units = Counter[str]()
-    for text, taken in parts.items():
-        units[taken.unit] += unique[text]
+    for text, number_and_unit in parts.items():
+        units[number_and_unit.unit] += unique[text]
     named = [u for u in units if u]
     multiples = all(u in MULTIPLES for u in named) and not any(re.search(r"\s", t) for t in parts)
+    # Kind, numerator and denominator of each unit: ms is ("s", 1, 1000).
     sizes = {u: ("", MULTIPLES.get(u, 1.0), 1.0) if multiples or not u else unit_of(u) for u in units}
     kinds = {sizes[u][0] for u in named} or {""}
     if len(kinds) > 1:
@@ -506,14 +507,14 @@ def _converted(
     if kind and "" in units and any(sizes[u][1:] != (over, under) or is_other_word(u) for u in named):
         return None  # whether a plain number beside '5 ms' is in ms or s is not known
     values = {}
-    for text, taken in parts.items():
-        digits = re.sub(f"[ {_BLANKS}]", "", taken.number).replace("−", "-")
+    for text, number_and_unit in parts.items():
+        digits = re.sub(f"[ {_BLANKS}]", "", number_and_unit.number).replace("−", "-")
         digits = digits.replace(".", "").replace(",", ".") if decimal_comma else digits.replace(",", "")
-        value, (_, large, small) = number_in(digits), sizes[taken.unit]
-        if value != value:
+        value, (_, numerator, denominator) = number_in(digits), sizes[number_and_unit.unit]
+        if math.isnan(value):
             return None
-        converted = taken.unit and (large, small) != (over, under)
-        values[text] = value * (large * under) / (small * over) if converted else value
+        converted = number_and_unit.unit and (numerator, denominator) != (over, under)
+        values[text] = value * (numerator * under) / (denominator * over) if converted else value
     # Shares in fewer than half of the cells are no unit of the others.
     column_unit = "" if kind in ("%", "x") and 2 * units[""] > units.total() else target
     return values, column_unit, _removed(name, parts, unique, target, decimal_comma)

@@ -20,7 +20,7 @@ from genperf.table.cells import csv_pieces
 from genperf.table.clean import label
 from genperf.table.content import HEAD_BYTES, MAX_FILE_BYTES
 from genperf.table.facts import facts_of, is_result, key_of_step
-from genperf.table.text import is_of_scale
+from genperf.table.text import counts_vary
 
 #: Rows or columns over which a cell of a web page stands, at most.
 _MOST_SPANNED = 100
@@ -212,7 +212,7 @@ def _of_lists(text: str) -> str | None:
         name = with_unit if is_result(with_unit) else match["name"]
         lists[name] = [cell.strip() for cell in match["cells"].split(",")]
     lists = {name: cells for name, cells in lists.items() if len(cells) == max(map(len, lists.values()))}
-    if not is_of_scale(lists):
+    if not counts_vary(lists):
         return None
     return "\n".join(map(",".join, ([*lists], *zip(*lists.values(), strict=True))))
 

@@ -772,13 +772,13 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
     rising = [key for key, values in run.values.items() if is_counter(key, values)]
     varied = [key for key, values in run.values.items() if key not in rising and len({*values}) > 1]
     texts = [key for key in varied if not isinstance(run.values[key][0], float)]
-    knobs = [key for key in varied if canonical_of(key) is not None]
+    settings = [key for key in varied if canonical_of(key) is not None]
     # Whole numbers that vary and count nothing were chosen.
-    knobs += [key for key in varied if key not in texts and not is_result(key) and _whole(run.values[key])]
+    settings += [key for key in varied if key not in texts and not is_result(key) and _whole(run.values[key])]
     # A text for each step, such as the time of day, is no setting.
-    knobs += [key for key in texts if len({*run.values[key]}) < 0.5 * len(run.values[key])]
+    settings += [key for key in texts if len({*run.values[key]}) < 0.5 * len(run.values[key])]
     numbered = [key for key in rising if not _words_of(key).isdisjoint(words_of("log.step"))]
-    if not (numbered or progressed) or knobs or not run.measured:
+    if not (numbered or progressed) or settings or not run.measured:
         return None
     return source_of_rows([run], name, "record")
 

@@ -85,8 +85,8 @@ from genperf.table.text import (
     RUNS,
     alike,
     column_names,
+    counts_vary,
     cut_table,
-    is_of_scale,
     keyed_lines,
     plain_table,
     read_delimited,
@@ -447,7 +447,7 @@ def _table_or_log(text: str, name: str) -> Source:
         return source
     results = (labels(cells) for header, cells in source.cells.items() if is_result(header))
     has_result = any(mostly_numbers(seconds_of(texts)) for texts in results)
-    if has_result or is_of_scale(source.cells, named=False) or melted(source, ()) is not source:
+    if has_result or counts_vary(source.cells, named=False) or melted(source, ()) is not source:
         return source
     # A log may hold a drawn table of something else, as of the devices.
     log = source_of_log(_DRAWN_LINE.sub("", text), name)
@@ -460,7 +460,7 @@ def _table_within(text: str, name: str) -> Source | None:
     for paragraph in itertools.islice(several, MOST_TABLES):
         # Lines are counted in the whole text.
         source = attempted(_table_or_log, "\n" * text.count("\n", 0, paragraph.start()) + paragraph[0], name)
-        if isinstance(source, Source) and len(source) > 1 and not source.runs and is_of_scale(source.cells):
+        if isinstance(source, Source) and len(source) > 1 and not source.runs and counts_vary(source.cells):
             return source
     return None
 
@@ -503,12 +503,13 @@ def _from_workbook(data: bytes, name: str) -> Source:
     sheets, faults = _opened(sheets_of(data, name), lambda text: replace(_table_or_log(text, name), delimiter=","))
     if not sheets:
         raise faults[0]
-    chosen = next((another for another in sheets.values() if is_of_scale(another.cells)), next(iter(sheets.values())))
-    same = {sheet: another for sheet, another in sheets.items() if {*another.cells} == {*chosen.cells}}
-    source = chosen if len(same) == 1 else beneath(same, name, {"sheet": [*same]})
-    left = [sheet for sheet in sheets if sheet not in same]
-    report = f"sheet {listed([*same])} read" + (f", {listed(left)} left out" if left else "")
-    others = tuple(another for sheet, another in sheets.items() if sheet not in same)
+    of_a_scale = [sheet for sheet, cells in sheets.items() if counts_vary(cells.cells)]
+    columns = {*sheets[[*of_a_scale, *sheets][0]].cells}
+    alike = {sheet: cells for sheet, cells in sheets.items() if {*cells.cells} == columns}
+    source = next(iter(alike.values())) if len(alike) == 1 else beneath(alike, name, {"sheet": [*alike]})
+    left_out = [sheet for sheet in sheets if sheet not in alike]
+    report = f"sheet {listed([*alike])} read" + (f", {listed(left_out)} left out" if left_out else "")
+    others = tuple(sheets[sheet] for sheet in left_out)
     return replace(source, steps=(step(report), *source.steps), tables=(*source.tables, *others))
 
 
@@ -579,7 +580,7 @@ def understood(
     {'pipe': 8.0, 'run kind': 'pipe'}
     """
     opened = source if isinstance(source, Source) else open_source(source, delimiter)
-    if not named and not opened.runs and not is_of_scale(opened.cells):
+    if not named and not opened.runs and not counts_vary(opened.cells):
         opened = source_of_steps(opened) or opened
     shaped = melted(_with_merged_cells(_without_idle(_without_job_steps(opened), named)), named)
     apart = shaped if named else with_facts(shaped)

@@ -4,6 +4,7 @@ Headers: `1 GPU | 4 GPUs`, `run 1 | run 2`. Names: `8x A100 80GB`, `n=8, m=32`, 
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -195,16 +196,16 @@ def _melted_names(source: Source) -> Source:
     """Return a table in its long form where most of its headers are names that hold settings, such as `2S - 8GPU`."""
     # The titles of several tables stand before the corner.
     corner_header, *others = sorted(source.columns, key=lambda name: name == "table")
-    corner, *behind = map(str.strip, _CORNER.split(corner_header, maxsplit=1))
-    of_headers = "".join(behind)
-    holding = []
+    corner, *after_corner = map(str.strip, _CORNER.split(corner_header, maxsplit=1))
+    of_headers = "".join(after_corner)
+    name_headers = []
     for name in others:
         if re.search(r"\d", name) and not is_number(name) and not header_of(name).kind:
             starts = [re.match(r"[-+~]?[\d.]", text) is not None for text in labels(source.cells[name]) if text]
-            holding += [name] if 2 * sum(starts) >= len(starts) else []
-    if len(holding) < 2 or 2 * len(holding) < len(others):
+            name_headers += [name] if 2 * sum(starts) >= len(starts) else []
+    if len(name_headers) < 2 or 2 * len(name_headers) < len(others):
         return source
-    taken = names_of(of_headers or corner_header, holding)
+    taken = names_of(of_headers or corner_header, name_headers)
     if taken is None or {*taken.columns} & {*source.cells}:
         return source
     if len(taken.columns) < 2 and not of_headers and not any(meant_by(word) in LEVELS for word in taken.columns):
@@ -212,14 +213,15 @@ def _melted_names(source: Source) -> Source:
     if any((one := _OF_A_DEVICE.fullmatch(n)) and meant_by(one[1]) in LEVELS and one[2] == "0" for n in source.columns):
         return source  # gpu0, gpu1
     of_quantities = all(header_of(text).kind for text in labels(source.cells[corner_header]) if text)
-    (kind, *several) = {*taken.kind.values()}
+    (kind, *other_kinds) = {*taken.kind.values()}
     if not of_headers:
         # Rows that are quantities leave the corner to the headers.
-        of_headers = corner if of_quantities else "" if several else kind
+        of_headers = corner if of_quantities else "" if other_kinds else kind
     of_headers = of_headers or "setting"
-    first = "quantity" if of_quantities and of_headers == corner else corner
+    row_header = "quantity" if of_quantities and of_headers == corner else corner
     value = value_in(source.caption) or _VALUE
-    long = _stacked(source.renamed({corner_header: first}), of_headers, holding, {value: {n: n for n in holding}})
+    source = source.renamed({corner_header: row_header})
+    long = _stacked(source, of_headers, name_headers, {value: {n: n for n in name_headers}})
     if "quantity" in long.cells and len({*long.cells["quantity"]}) == 1:
         # The only row names what was measured.
         cells = {long.cells["quantity"][0] if n == value else n: c for n, c in long.cells.items() if n != "quantity"}
@@ -386,7 +388,7 @@ def _value_name(rest: str) -> str:
 
 
 def _are_repeats(kind: str, stem: str, numbers: Sequence[int], columns: Sequence[AnyArray]) -> bool:
-    """Tell whether columns are one measurement made again: by a word for a run, or by how little the values differ."""
+    """Tell whether columns repeat one measurement, as `run 1 | run 2` do by their stem `run`, or by like values."""
     named = _REPEAT.fullmatch(stem) is not None
     if not _count_up(numbers):
         return named and kind == "after"  # `run 2 | run 5`: of the repeats some are left
@@ -522,7 +524,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
 
 def taken_apart(column: str, names: Sequence[str]) -> Names | None:
     """Take the different names of a column apart, in order; None where they hold no numbers in common."""
-    return names_of(column, [*names]) or _knobs(names)
+    return names_of(column, [*names]) or _assigned_settings(names)
 
 
 def _without(read: Callable[[str], Taken | None], words: Collection[str]) -> Callable[[str], Taken | None]:
@@ -536,30 +538,28 @@ def _without(read: Callable[[str], Taken | None], words: Collection[str]) -> Cal
 
 
 def with_factors(source: Source) -> Source:
-    """Return a table with the columns that names in others hold, and what each column of names was taken apart into.
+    """Return a table with columns of the numbers in names: of `resnet_8gpu`, `resnet_16gpu` a column `gpu` of 8, 16.
 
-    A column that is there already with the same values is not made again.
+    A column that is there already with the same values is not made again. The source keeps how each name was read.
     """
     made: dict[str, AnyArray] = {}
-    taken: dict[str, Names] = {}
+    names_of_columns: dict[str, Names] = {}
     steps = []
     aliases: dict[str, str] = {}
     for column, values in source.columns.items():
         texts = labels(values).tolist() if values.dtype.kind == "O" else []
         different = sorted({*texts} - {""})
-        many = 2 <= len(different) <= MOST_NAMES and not all(map(is_number, different))
-        names = taken_apart(column, different) if many else None
+        are_names = 2 <= len(different) <= MOST_NAMES and not all(map(is_number, different))
+        names = taken_apart(column, different) if are_names else None
         if names is None:
             continue
         new: dict[str, AnyArray] = {}
-        renamed: dict[str, str] = {}
+        headers: dict[str, str] = {}
         for name in names.columns:
             numbers = [names.values.get(text, {}).get(name, "") for text in texts]
-            read = np.array([int(n) if isinstance(n, float) and n.is_integer() else n for n in numbers], dtype=object)
-            texts_of_numbers = labels(numbers).tolist()
-            equal = next(
-                (header for header, cells in source.columns.items() if labels(cells).tolist() == texts_of_numbers), None
-            )
+            cells = np.array([int(n) if isinstance(n, float) and n.is_integer() else n for n in numbers], dtype=object)
+            number_texts = labels(numbers).tolist()
+            equal = next((n for n, others in source.columns.items() if labels(others).tolist() == number_texts), None)
             called = _with_the_word_before(_spelled_out(name, column, names.columns), different)
             of_devices = equal is not None and meant_by(equal) in LEVELS and not counts_devices(equal)
             if of_devices and source.runs and counts_devices(called):
@@ -568,18 +568,18 @@ def with_factors(source: Source) -> Source:
             itself = plain_name(called) == plain_name(column) and len(names.columns) == 1 and not names.kind_column
             is_free = called not in {*source.columns, *made, *new}
             free = column if itself else called if is_free else f"{column} {name}"
-            renamed[name] = equal or free
+            headers[name] = equal or free
             aliases |= {free: equal} if equal is not None and free != equal else {}
             if equal is None:
-                new[free] = read
+                new[free] = cells
         if names.kind_column and names.kind_column not in source.columns:
             new[names.kind_column] = np.array([names.kind.get(t, "") or (t and NO_KIND) for t in texts], dtype=object)
-        taken[column] = replace(names, columns=renamed)
+        names_of_columns[column] = replace(names, columns=headers)
         made |= new
         if new:
             filled = counted(sum(map(bool, texts)), "cell")
             steps.append(step(f"{filled}: {listed([repr(n) for n in new], 6)} read from the names in '{column}'"))
-    changed = {"read": {**source.read, **made}, "names": taken, "aliases": {**aliases, **source.aliases}}
+    changed = {"read": {**source.read, **made}, "names": names_of_columns, "aliases": {**aliases, **source.aliases}}
     return replace(source, steps=(*source.steps, *steps), **changed)
 
 
@@ -676,18 +676,18 @@ def _grid_of(column: str) -> Callable[[str], Taken | None]:
     return read
 
 
-def _knobs(names: Sequence[str]) -> Names | None:
-    """Take names apart of which several change one and the same setting: `batch=64`, `batch=128`, `lr=2`, …."""
+def _assigned_settings(names: Sequence[str]) -> Names | None:
+    """Read settings that three names or more change: of `batch=64`, `batch=128`, `batch=256`, `lr=2` the batch."""
     settings = [match for name in names if (match := _PAIR.match(name)) is not None]
-    numbers = {word: {m["number"] for m in settings if m["word"] == word} for word in (m["word"] for m in settings)}
-    several = {word: word for word, different in numbers.items() if len(different) > 2}
+    counts = Counter(word for word, _ in dict.fromkeys((match["word"], match["number"]) for match in settings))
+    varied = {word: word for word, count in counts.items() if count > 2}
 
     def read(name: str) -> Taken | None:
         match = _PAIR.match(name)
-        return ({match["word"]: float(match["number"])}, "") if match is not None and match["word"] in several else None
+        return ({match["word"]: float(match["number"])}, "") if match is not None and match["word"] in varied else None
 
     values = {name: taken[0] for name in names if (taken := read(name)) is not None}
-    return Names(several, values, {}, "", read) if several else None
+    return Names(varied, values, {}, "", read) if varied else None
 
 
 def _pairs(name: str) -> Taken | None:

@@ -218,12 +218,12 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
         columns, body = [f"column{i}" for i in range(1, len(head) + 1)], records
         steps.append(step(f"no header line: columns are named {columns[0]} to {columns[-1]}"))
     widths_of_rows = {len(row) for _, row in body[:FIRST_ROWS] if any(row)}
-    whole = _GROUPS.sub(r"\1,\2", "\n".join(head)).split("\n")
-    if separator == "," and widths_of_rows == {len(whole)} != {len(head)}:
-        # A comma between thousands in a header: `N=10,000`.
-        columns = column_names(whole, f"{name}: line {line}")
+    # A comma between thousands in a header, `N=10,000`, is no separator.
+    joined_head = _GROUPS.sub(r"\1,\2", "\n".join(head)).split("\n")
+    if separator == "," and widths_of_rows == {len(joined_head)} != {len(head)}:
+        columns = column_names(joined_head, f"{name}: line {line}")
     width = len(columns)
-    # Several rows may stand in one line.
+    # The rows by their place in the body: several may stand in one line.
     lines = [line for line, _ in body]
     rows = {k: row if any(row[width:]) else row[:width] for k, (_, row) in enumerate(body) if width == 1 or any(row)}
     if not rows:
@@ -239,14 +239,15 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
         text = f"{counted(count, 'row')} shorter than the header: {listed(columns[-1:])} is empty there"
         steps.append(step(text))
         rows = {k: [*row, *[""] * (width - len(row))] for k, row in rows.items()}
-    remarks = {k: row[width:] for k, row in rows.items() if width > 1 and row[width:]}
-    remarks = {k: cells for k, cells in remarks.items() if not any(map(parts_of, cells))}
+    # Words behind the last column: `8, 1.2, (warm cache)`.
+    surplus = {k: row[width:] for k, row in rows.items() if width > 1 and row[width:]}
+    remarks = {k: cells for k, cells in surplus.items() if not any(map(parts_of, cells))}
     complete = sum(len(row) == width for row in rows.values())
     if remarks and (len(remarks) < complete or all(cells[0][:1] in {*"#("} for cells in remarks.values())):
         steps.append(step(f"remarks behind {counted(len(remarks), 'row')} left out"))
         rows |= {k: rows[k][:width] for k in remarks}
-    numbers = [row[0] for row in rows.values() if len(row) == width + 1]
-    if count > 1 and numbers == [*map(str, range(count))]:
+    first_cells = [row[0] for row in rows.values() if len(row) == width + 1]
+    if count > 1 and first_cells == [*map(str, range(count))]:
         steps.append(step("the numbers of the rows, which the header does not name, left out"))
         rows = {k: row[1:] for k, row in rows.items()}
     ragged = {k: row for k, row in rows.items() if len(row) != width}
@@ -460,7 +461,7 @@ def _likeliest(tables: Sequence[Sequence[Record]]) -> int:
         timed = any(header_of(name).kind in ("time", "rate") for name in results)
         return 0 if timed else 1 if any(map(is_relative, cells[place])) else 2 if results else 3
 
-    scaled = [place for place, table in enumerate(cells) if is_of_scale(table, named=False)]
+    scaled = [place for place, table in enumerate(cells) if counts_vary(table, named=False)]
     of_results = (place for place, table in enumerate(cells) if any(map(is_result, table)))
     return min(scaled, key=rank) if scaled else next(of_results, 0)
 
@@ -516,13 +517,14 @@ def _without_notes(table: Sequence[Record]) -> list[Record]:
     return rows
 
 
-def is_of_scale(cells: Mapping[str, Any], named: bool = True) -> bool:
-    """Tell whether a table has a count of devices, nodes, threads or the like that varies, beside a `named` result."""
+def counts_vary(cells: Mapping[str, Any], named: bool = True) -> bool:
+    """Tell whether a column of devices, nodes, threads or the like varies, and stands beside a `named` result."""
     texts = {name: [str(cell) for cell in column if cell != ""] for name, column in cells.items()}
-    counts = [[p.number if (p := parts_of(cell)) else "" for cell in texts[name]] for name in cells if _is_count(name)]
+    parsed = [[parts_of(cell) for cell in texts[name]] for name in cells if _is_count(name)]
+    counts = [[parts.number if parts else "" for parts in column] for column in parsed]
     # `8x A100` counts devices, whatever its header says.
-    counts += [[m[0] if (m := COUNTED.match(cell)) else "" for cell in column] for column in texts.values()]
-    varied = any(all(row) and len({*row}) > 1 for row in counts)
+    counts += [[match[0] if (match := COUNTED.match(cell)) else "" for cell in column] for column in texts.values()]
+    varied = any(all(column) and len({*column}) > 1 for column in counts)
     return varied and (not named or any(is_result(name) for name in cells))
 
 
@@ -939,9 +941,10 @@ def _source(name: str, records: Sequence[Mapping[str, Any]], lines: list[int], u
 
 
 def pairs_of_lines(text: str) -> dict[int, dict[str, str]] | None:
-    """Return the pairs of each line by its number; None where a line is anything else, or has fewer than two.
+    """Return the pairs by the number of their line, from a line 2 `gpus=8 s=1`: {2: {"gpus": "8", "s": "1"}}.
 
-    None also where each line has a key of its own, as those of a log that begin with the time of day do.
+    None where a line is anything else, or has fewer than two pairs; and where each line has a key of its own, as
+    those of a log that begin with the time of day do.
     """
     records = {}
     for number, line in enumerate((match[0] for match in re.finditer("^.*$", text, re.MULTILINE)), 1):
@@ -950,8 +953,8 @@ def pairs_of_lines(text: str) -> dict[int, dict[str, str]] | None:
             if pairs is None:
                 return None
             records[number] = pairs
-    lines_with = Counter(key for pairs in records.values() for key in pairs)
-    is_log = len(records) > 2 and all(any(lines_with[key] == 1 for key in pairs) for pairs in records.values())
+    lines_by_key = Counter(key for pairs in records.values() for key in pairs)
+    is_log = len(records) > 2 and all(any(lines_by_key[key] == 1 for key in pairs) for pairs in records.values())
     return None if is_log else records or None
 
 

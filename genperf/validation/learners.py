@@ -136,7 +136,7 @@ def _regression(logarithms: Callable[[_Rows], Sequence[Array]], plain: bool = Fa
 
 @functools.partial(_regression, plain=True)
 def linear(rows: _Rows) -> Sequence[Array]:
-    """Predict by weighted linear regression (statsmodels): ln T = c + Σ p_j·ln x_j + Σ d_level."""
+    """Return ln T and both ends of its interval by weighted linear regression: ln T = c + Σ p_j·ln x_j + Σ d_level."""
     from statsmodels.regression.linear_model import WLS
 
     count, coefficients = rows.x.shape
@@ -150,11 +150,11 @@ def linear(rows: _Rows) -> Sequence[Array]:
         # Factors that follow from each other share their effect: no news to the reader of a baseline.
         warnings.simplefilter("ignore")
         model = WLS(rows.y, rows.x, weights=rows.weights).fit()
-    centre, half = rows.new @ model.params, np.full(len(rows.new), np.nan)
+    centre, half_width = rows.new @ model.params, np.full(len(rows.new), np.nan)
     if model.df_resid > 0 and len(rows.new):
         bounds = model.get_prediction(rows.new).conf_int(obs=True, alpha=1.0 - rows.interval)
-        half = (bounds[:, 1] - bounds[:, 0]) / 2.0
-    return centre, centre - half, centre + half
+        half_width = (bounds[:, 1] - bounds[:, 0]) / 2.0
+    return centre, centre - half_width, centre + half_width
 
 
 @_regression

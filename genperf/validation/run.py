@@ -314,7 +314,7 @@ def validate(
 
 def choose_models(models: str | Iterable[str], table: Table) -> tuple[list[str], tuple[Note, ...]]:
     """Return the names of the requested models without repetition, and notes on those left out of ``all``."""
-    requested = _split(models) if isinstance(models, str) else list(models)
+    requested = _split_at_commas(models) if isinstance(models, str) else list(models)
     names: list[str] = []
     notes: list[Note] = []
     model_names = dict.fromkeys(["auto", *LEARNERS, *MODELS, "all"])
@@ -336,16 +336,16 @@ def choose_models(models: str | Iterable[str], table: Table) -> tuple[list[str],
     return list(dict.fromkeys(names)), tuple(notes)
 
 
-def _split(text: str) -> list[str]:
-    """Split at commas; those inside brackets belong to a formula."""
-    names_read, depth = [""], 0
+def _split_at_commas(text: str) -> list[str]:
+    """Return the names between commas: `usl, f(a,b)` → ["usl", " f(a,b)"]; commas in brackets are a formula's."""
+    names, depth = [""], 0
     for character in text:
         depth += {"(": 1, ")": -1}.get(character, 0)
         if character == "," and depth == 0:
-            names_read.append("")
+            names.append("")
         else:
-            names_read[-1] += character
-    return names_read
+            names[-1] += character
+    return names
 
 
 def _held_out(table: Table, medians: Table, part: Split, train: Table) -> pd.DataFrame:
