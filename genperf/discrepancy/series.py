@@ -13,6 +13,8 @@ from genperf.arrays import AnyArray, Array, Columns
 from genperf.formula import parse, values_of
 from genperf.panel.panel import several_nodes
 
+#: Share of a configuration's noise at an anchor that every draw passes through: nothing but a safeguard of rounding.
+EXACT = 1e-6
 #: Layouts of series whose whitened directions are kept.
 KEPT_GEOMETRIES = 64
 #: Columns, their numbers as bytes.
@@ -123,8 +125,9 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     #: Shape (draws,). s.
     scales: Array
     extrapolation: Extrapolation
-    #: How many anchors, the last ones, are what other series show.
-    borrowed_anchors: int = 0
+    #: Shape (draws, borrowed). Where the last anchors are borrowed from other series: what is added to their ln T in
+    #: each draw. Every draw passes through them exactly, so that there the draws spread as what was borrowed.
+    offsets: Array | None = None
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -138,9 +141,11 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         """
         there, (whiten, _, row_sums) = self._at(columns), self.geometry
         total, near, gain, mean_weight, precision = self._solved(there, self.scales)
+        # The logarithms at the anchors, shape (anchors,), or (draws, anchors) where some are borrowed.
+        borrowed = 0.0 if self.offsets is None else np.pad(self.offsets, ((0, 0), (self._measured, 0)))
         # A curve that is zero at an anchor has no level: NaN.
         with np.errstate(invalid="ignore"):
-            residual = (self.logarithms - at_anchors) @ whiten.T
+            residual = (self.logarithms + borrowed - at_anchors) @ whiten.T
             level = (residual / total) @ row_sums / precision
             mean = curve + level[:, None]
             mean += (gain * (residual - level[:, None] * row_sums)) @ near
@@ -172,13 +177,20 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
     def kept(self, draws: AnyArray) -> Discrepancy:
         """Return the discrepancy of some of the draws, by position or mask."""
-        return msgspec.structs.replace(self, scales=self.scales[draws])
+        offsets = None if self.offsets is None else self.offsets[draws]
+        return msgspec.structs.replace(self, scales=self.scales[draws], offsets=offsets)
 
     @property
     def borrowed(self) -> dict[str, Array]:
         """The factors at the borrowed anchors; nothing without such."""
-        last = len(self.logarithms) - self.borrowed_anchors
-        return {name: values[last:] for name, values in self.anchors.items()} if self.borrowed_anchors else {}
+        if self.offsets is None:
+            return {}
+        return {name: values[self._measured :] for name, values in self.anchors.items()}
+
+    @property
+    def _measured(self) -> int:
+        """The number of anchors that are not borrowed."""
+        return len(self.logarithms) - (0 if self.offsets is None else self.offsets.shape[1])
 
     @property
     def geometry(self) -> tuple[Array, Array, Array]:
@@ -187,7 +199,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         They are of shape (anchors, anchors). Beside them the own variances in these directions, in units of s², and a
         level of 1 at every anchor, both of shape (anchors,).
         """
-        return _geometry(*self._layout, self.variances.tobytes(), self.noise)
+        return _geometry(*self._layout, self.variances.tobytes(), self.noise, self._measured)
 
     @cached_property
     def _layout(self) -> tuple[RandomWalk, Cells]:
@@ -258,13 +270,16 @@ def _rows(kernel: RandomWalk, at_anchors: Cells, extrapolation: Extrapolation, a
 
 
 @lru_cache(maxsize=KEPT_GEOMETRIES)
-def _geometry(kernel: RandomWalk, at_anchors: Cells, variances: bytes, noise: float) -> tuple[Array, Array, Array]:
+def _geometry(
+    kernel: RandomWalk, at_anchors: Cells, variances: bytes, noise: float, measured: int
+) -> tuple[Array, Array, Array]:
     """Return W, the diagonal of W·V·Wᵀ, and W·1, where W·K·Wᵀ = I (`Discrepancy.geometry`).
 
-    K is the covariance of the anchors, with ν² for each. V = diag(variances).
+    K is the covariance of the anchors, with ν² for each of the first ones, which were `measured`. V = diag(variances).
     """
     anchors, at_variances = {name: np.frombuffer(cells) for name, cells in at_anchors}, np.frombuffer(variances)
-    covariance = kernel.covariance(anchors, anchors) + noise**2 * np.eye(len(at_variances))
+    exact = np.where(np.arange(len(at_variances)) < measured, 1.0, EXACT)
+    covariance = kernel.covariance(anchors, anchors) + np.diag(noise**2 * exact)
     lower = np.linalg.inv(np.linalg.cholesky(covariance))
     sizes, Q = np.linalg.eigh(lower @ (at_variances[:, None] * lower.T))
     whiten = Q.T @ lower

@@ -68,7 +68,7 @@ class Auto(Model):
         shared = self.shared.of(table.key)
         # One count is a series as well: the prior predicts other counts.
         single_configuration = len(table.factors) > 0 and not any(f.distinct > 1 for f in table.factors)
-        series = series_of(table, self.options.hints, single=single_configuration or shared.anchors is not None)
+        series = series_of(table, self.options.hints, single=single_configuration or bool(shared.changes))
         if series is None:
             refuse_one_value(table)
             # A series needs none of it.
@@ -89,7 +89,9 @@ def _in_half_precision(member: Member) -> Member:
     """Round a member's draws, and the scales of its discrepancy, to half precision."""
     discrepancy = member.discrepancy
     if discrepancy is not None:
-        discrepancy = msgspec.structs.replace(discrepancy, scales=in_half_precision(discrepancy.scales))
+        offsets = None if discrepancy.offsets is None else in_half_precision(discrepancy.offsets)
+        scales = in_half_precision(discrepancy.scales)
+        discrepancy = msgspec.structs.replace(discrepancy, scales=scales, offsets=offsets)
     central = None if member.central is None else in_half_precision(member.central)
     return msgspec.structs.replace(
         member, draws=in_half_precision(member.draws), discrepancy=discrepancy, central=central

@@ -1,20 +1,22 @@
 """How the change from one count to a larger one depends on what series are called and how large they are.
 
-For donors j that were measured at both counts, v_j = √T_j(n*) − √T_j(n₀), between a change in seconds and one in
-proportion to the time, and
+For donors j that were measured at both counts, v_j = g(T_j(n*)) − g(T_j(n₀)) for three ways g to count a change, and
 
-    v ~ GP(μ₀, sp²·[c₀ + s²·exp(−Σ_c w_c·d_c) + l·l′ + σ²])
+    v ~ GP(μ₀, sp²·[c₀ + s²·exp(−Σ_c w_c·d_c) + σ²] + r²·l·l′)
 
-with d_c 0 or 1 between names and the squared difference of standardised numbers, l = ln √T(n₀) less its mean, and μ₀,
-sp the median and spread of v that the bank predicts for donors from their own runs to n₀.
+with d_c 0 or 1 between names and the squared difference of standardised numbers, l = ln T(n₀) less its mean (r is 0 but
+for the last g), and μ₀, sp the median and spread of v that the bank predicts for donors from their own runs to n₀.
 """
 
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
 import numpy as np
+from msgspec import Struct
 
 from genperf.arrays import Array, Index
-from genperf.discrepancy.stack import NORMAL
 
-# Priors of the process over series, and how much they show.
+# Priors of the process over series, and how the ways to count a change are weighed.
 #: Log-normal priors of c₀, s², σ² and w: median, and standard deviation of the logarithm.
 LEVEL_PRIOR: tuple[float, float] = (0.5, 1.0)
 LIKENESS_PRIOR: tuple[float, float] = (0.3, 1.4)
@@ -22,18 +24,48 @@ NOISE_PRIOR: tuple[float, float] = (0.1, 2.0)
 WEIGHT_PRIOR: tuple[float, float] = (0.1, 1.5)
 #: With fewer donors the prior of the weights is narrower: they hardly show which columns matter.
 ENOUGH_DONORS = 40
+#: r of the last g: a change in logarithms may go with the time.
+TIME_POWER = 0.4
+#: Changes below about twice this share of T(n₀) are counted in seconds by the last g, larger ones by logarithm.
+SECONDS_SHARE = 0.03
+#: A way to count weighs as its error on held-out blocks, `LEAST_BLOCK_ERROR` added, to this power; less with few.
+ERROR_POWER = 8.0
+LEAST_BLOCK_ERROR = 0.005
+ENOUGH_BLOCKS = 10.0
+#: The calibration of the width counts as the held-out blocks are against this many.
+CALIBRATING_BLOCKS = 20.0
 #: Bounds of the logarithms of all parameters.
 PARAMETER_REACH = 9.0
-#: What donors leave of the variance that was known before them, and of √T(n₀) the least √T(n*).
-LEAST_LEFT, MOST_LEFT = 1e-6, 0.99
-LEAST_SHARE = 0.03
+
+
+class Change(Struct, frozen=True):
+    """A way to count the change from a time to a later one: (first, second) → change, and (first, change) → second."""
+
+    of: Callable[[Array, Array], Array]
+    onto: Callable[[Array, Array], Array]
+    sized: bool = False
+
+
+#: Seconds, square roots, and logarithms of large changes: asinh(Δ/2u) + ln u, u a share of the first time.
+CHANGES = (
+    Change(lambda first, second: second - first, lambda first, change: first + change),
+    Change(
+        lambda first, second: np.asarray(2.0 * (np.sqrt(second) - np.sqrt(first))),
+        lambda first, change: np.asarray(np.maximum(np.sqrt(first) + 0.5 * change, 0.0) ** 2),
+    ),
+    Change(
+        lambda t, second: np.asarray(np.arcsinh((second - t) / (2.0 * SECONDS_SHARE * t)) + np.log(SECONDS_SHARE * t)),
+        lambda t, v: t + 2.0 * SECONDS_SHARE * t * np.sinh(np.clip(v - np.log(SECONDS_SHARE * t), -50.0, 50.0)),
+        sized=True,
+    ),
+)
 
 
 class DonorProcess:
     """The process over donors, at its largest posterior density.
 
     `distances` are d_c between the donors, shape (columns, donors, donors), `middle` and `spread` μ₀ and sp, and `size`
-    is l of each donor.
+    is r·l of each donor: zero where a change does not go with the time.
     """
 
     def __init__(self, distances: Array, values: Array, middle: float, spread: float, size: Array) -> None:
@@ -56,7 +88,7 @@ class DonorProcess:
         """Return the covariance of the donors in units of sp, and its part by likeness."""
         level, likeness, noise = np.exp(logarithms[:3])
         alike = likeness * np.exp(-np.tensordot(np.exp(logarithms[3:]), self.distances, 1))
-        total = level + alike + np.outer(self.size, self.size)
+        total = level + alike + np.outer(self.size, self.size) / self.spread**2
         return np.asarray(total + (noise + 1e-9) * np.eye(len(alike))), np.asarray(alike)
 
     def _cost(self, logarithms: Array) -> tuple[float, Array]:
@@ -80,8 +112,8 @@ class DonorProcess:
         """
         level, likeness, noise = np.exp(self.logarithms[:3])
         far = np.tensordot(np.exp(self.logarithms[3:]), distances, 1)
-        across = level + likeness * np.exp(-far) + np.outer(size, self.size)
-        before = level + likeness + noise + size**2
+        across = level + likeness * np.exp(-far) + np.outer(size, self.size) / self.spread**2
+        before = level + likeness + noise + (size / self.spread) ** 2
         left = before - np.einsum("sd,de,se->s", across, self.inverse, across)
         sd = self.spread * np.sqrt(np.maximum(left, 1e-9))
         return self.middle + self.spread * (across @ self.dual), sd, self.spread * np.sqrt(before)
@@ -97,34 +129,58 @@ class DonorProcess:
         return self.middle + self.spread * mean, self.spread * sd
 
 
+class DonorChange(NamedTuple):
+    """What the donors show of a series' change, by one way to count it: one term of a mixture."""
+
+    #: Place in `CHANGES`.
+    change: int
+    #: Of the mixture.
+    share: float
+    #: `mean`, `sd`: of the change, by the donors.
+    mean: float
+    sd: float
+    #: `middle`, `prior_sd`: the same before any donor is known.
+    middle: float
+    prior_sd: float
+
+    def log_ratio(self, first: float, logarithms: Array) -> Array:
+        """Return ln of the density by the donors over that before them, at values of ln T of the larger count."""
+        v = CHANGES[self.change].of(np.full(len(logarithms), first), np.exp(logarithms))
+        after, before = ((v - self.mean) / self.sd) ** 2, ((v - self.middle) / self.prior_sd) ** 2
+        return np.asarray(0.5 * (before - after) + np.log(self.prior_sd / self.sd))
+
+
 def shown_by_donors(
-    distances: Array, times: tuple[Array, Array, Array], predicted: tuple[float, float], block: Index
-) -> tuple[Array, Array, Array]:
-    """Return what donors show of ln T(n*) of some series: centre, variance, and the share of the variance they took.
+    distances: Array, times: tuple[Array, Array, Array], predicted: Sequence[tuple[float, float]], block: Index
+) -> list[list[DonorChange]]:
+    """Return what donors show of the changes of some series, a term for each way to count.
 
-    ln T(n*) is about N(after, sd²) by the donors, N(before, prior²) without them, and the one over the other is
-
-        N(m, s²),   s² = prior²·left/(1 − left),   m = (after − left·before)/(1 − left),   left = sd²/prior²
-
-    an observation beside the runs of a series, which has no part of what was known before. `distances` has the shape
-    (columns, donors + series, donors); `times` are T(n₀), T(n*) of donors and T(n₀) of the series; `predicted` is (μ₀,
-    sp). Donors of one number in `block` are held out together: an sd that is too narrow for them is widened.
+    `distances` has the shape (columns, donors + series, donors); `times` are T(n₀), T(n*) of the donors and T(n₀) of
+    the series; `predicted` is (μ₀, sp) for each of `CHANGES`. Donors of one number in `block` are held out together:
+    ways to count whose held-out errors are small weigh more, and too narrow ones are widened.
     """
-    donor_start, donor_last, series_start = map(np.sqrt, times)
+    donor_start, donor_last, series_start = times
     among_donors, to_donors = np.split(distances, [len(donor_start)], axis=1)
-    values, usual = donor_last - donor_start, np.log(donor_start).mean()
-    process = DonorProcess(among_donors, values, *predicted, np.log(donor_start) - usual)
-    mean, sd = process.held_out(block)
-    widening = max(float(np.sqrt(np.mean(((values - mean) / sd) ** 2))), 1.0)
-    mean, sd, prior_sd = process.predict(to_donors, np.log(series_start) - usual)
-    after, sd = _logarithm(series_start, mean, widening * sd)
-    before, prior_sd = _logarithm(series_start, process.middle, prior_sd)
-    left = np.clip((sd / prior_sd) ** 2, LEAST_LEFT, MOST_LEFT)
-    return (after - left * before) / (1.0 - left), prior_sd**2 * left / (1.0 - left), 1.0 - left
-
-
-def _logarithm(start: Array, change: Array | float, sd: Array) -> tuple[Array, Array]:
-    """Return ln of (start + change)² and its standard deviation, by the ends of a 90 % interval."""
-    ends = np.maximum(start + change + sd * np.array([[-NORMAL], [0.0], [NORMAL]]), LEAST_SHARE * start)
-    low, centre, high = 2.0 * np.log(ends)
-    return centre, (high - low) / (2.0 * NORMAL)
+    blocks = len(np.unique(block))
+    power = ERROR_POWER * min(1.0, blocks / ENOUGH_BLOCKS)
+    answers, weights = [], []
+    for change, (middle, spread) in zip(CHANGES, predicted, strict=True):
+        size_power = TIME_POWER if change.sized else 0.0
+        donor_sizes, series_sizes = (
+            size_power * (np.log(start) - np.log(donor_start).mean()) for start in (donor_start, series_start)
+        )
+        values = change.of(donor_start, donor_last)
+        process = DonorProcess(among_donors, values, middle, spread, donor_sizes)
+        mean, sd = process.held_out(block)
+        errors = np.abs(change.onto(donor_start, mean) / donor_last - 1.0)
+        weights.append(float(np.exp(np.mean(np.log(errors + LEAST_BLOCK_ERROR)))) ** -power)
+        misfit = float(np.quantile(np.abs(values - mean) / sd, 0.9)) / 1.645
+        widening = max(misfit, 1.0) ** (blocks / (blocks + CALIBRATING_BLOCKS))
+        mean, sd, prior_sd = process.predict(to_donors, series_sizes)
+        answers.append((mean, sd * widening, np.full(len(series_start), middle), prior_sd))
+    shares = np.array(weights) / sum(weights)
+    terms = [
+        [DonorChange(k, share, *map(float, row)) for row in zip(*answer, strict=True)]
+        for k, (share, answer) in enumerate(zip(shares.tolist(), answers, strict=True))
+    ]
+    return [list(term) for term in zip(*terms, strict=True)]

@@ -16,7 +16,7 @@ from genperf.gaussian import normal_quantiles
 from genperf.growth.bank import CONSTANT, DOUBLING, LATENCY, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_notes
-from genperf.growth.measured import MeasuredSeries, notes_of
+from genperf.growth.measured import Anchors, MeasuredSeries, notes_of
 from genperf.growth.posterior import POSTERIOR_DRAWS, SHOWN_SHARE
 from genperf.growth.readings import CountReading, Weighed, as_wide_as_one_node, forecast_of, weighed
 from genperf.growth.sharing import ALONE, Shared
@@ -36,12 +36,13 @@ def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> 
     readings = weighed(joint, shared.cluster)
     weighted = as_wide_as_one_node(readings)
     pairs = zip(readings, weighted, strict=True)
-    members = tuple(_member(joint, series, wide, r.share, len(weighted) > 1) for r, wide in pairs)
+    members = tuple(_member(joint, wide, r.share, len(weighted) > 1, noise) for r, wide in pairs)
     options: dict[str, str | float | None] = {"approach": "series", "scale": series.column}
     notes = [*notes_of(table, series), *hint_notes(series)]
     more, notes_of_shared = shared.notes(", ".join(table.key), series)
     evidence = _look_back(series, shared.cluster)
-    fitted = forecast_of(readings, series).central(), np.exp(series.logarithms)
+    # Draws that pass through what was borrowed are another forecast.
+    fitted = None if joint.anchors is not None else (forecast_of(readings, series).central(), np.exp(series.logarithms))
     return Ensemble(members, Spread(noise=noise), evidence, options | more, (*notes, *notes_of_shared), fitted)
 
 
@@ -78,10 +79,8 @@ def _drawn_constants(one: Weighed, places: Sequence[int], level: Array) -> Array
     return np.column_stack([constants, bank().shapes[curve][:, shapes]])
 
 
-def _member(
-    series: MeasuredSeries, measured: MeasuredSeries, chosen: Weighed, central_share: float, several: bool
-) -> Member:
-    """Return the draws of a reading, each a curve with its walk, as a member; some anchors may not be measured."""
+def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, several: bool, noise: float) -> Member:
+    """Return the draws of a reading, each a curve with its walk, as a member."""
     drawn, prior_constants = chosen.draws, prior()
     reading, layout = chosen.reading, chosen.posterior.layout
     form = _form(series, reading, layout.beside)
@@ -93,16 +92,21 @@ def _member(
     inner = slice(tail, len(level) - tail)
     central = bank().central[drawn.curve]
     step, steps = float(prior_constants.walk_step.min()), prior_constants.walk_step[drawn.walk]
+    variances, offsets = layout.variances, None
+    if series.anchors is not None:
+        # Each draw passes through one quantile of what similar series show, flat curves through the low ones.
+        offsets = _offsets(series.anchors, len(level), float(np.mean((prior_constants.noise * steps) ** 2)) + noise**2)
+        variances = np.r_[variances[: -offsets.shape[1]], np.zeros(offsets.shape[1])]
     slope = SLOPE_SD * step
     discrepancy = Discrepancy(
         walk_from(form.axes, step, series.columns),
         series.columns,
         series.logarithms,
-        layout.variances,
+        variances,
         float(prior_constants.noise) * step,
         steps / step,
         Extrapolation(form.axes, form.work, slope, form.nodes, LEAST_SLOPE / slope, MEAN_SLOPE),
-        len(series.logarithms) - len(measured.logarithms),
+        offsets,
     )
     return Member(
         expression,
@@ -113,8 +117,18 @@ def _member(
         unidentified=expression.constant_names[:2] if reading.free_constant else (),
         label=_label(series, reading) if several else "overheads",
         discrepancy=discrepancy,
-        central=central / central.mean() * (central_share / chosen.share),
+        central=None if offsets is not None else central / central.mean() * (central_share / chosen.share),
     )
+
+
+def _offsets(anchors: Anchors, draws: int, run: float) -> Array:
+    """Return what is added to ln T of anchors in each draw; `run` is the variance of a run, which they hold already."""
+    assert anchors.points is not None
+    count = anchors.points.shape[1]
+    share = np.sqrt(np.maximum(1.0 - run / np.maximum(anchors.variance, 1e-300), 0.0))
+    away = share[:, None] * (anchors.points - anchors.centre[:, None])
+    ranks, levels = (np.arange(draws) + 0.5) / draws, (np.arange(count) + 0.5) / count
+    return np.stack([np.interp(ranks, levels, deviations) for deviations in away], axis=1)
 
 
 def _label(series: MeasuredSeries, reading: CountReading) -> str:

@@ -44,6 +44,8 @@ class Anchors(Struct, frozen=True, eq=False):
     #: Shape (anchors,). Of ln T of a run.
     centre: Array
     variance: Array
+    #: Shape (anchors, k). Equally likely values of ln T, rising, where its distribution is not a normal one.
+    points: Array | None = None
 
 
 class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
@@ -72,6 +74,8 @@ class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
     limits: tuple[tuple[float, float], ...] = ()
     #: Variance of ln T among repeats, and each run's distance from its configuration's median, shape (runs,).
     repeats: tuple[float, Array] = (0.0, np.zeros(0))
+    #: The last configurations where they are what other series show.
+    anchors: Anchors | None = None
 
     @cached_property
     def _known(self) -> dict[str, Array]:
@@ -92,6 +96,7 @@ class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
             columns={name: np.concatenate([values, anchors.columns[name]]) for name, values in self.columns.items()},
             logarithms=np.concatenate([self.logarithms, anchors.centre]),
             variances=np.concatenate([self.variances, anchors.variance]),
+            anchors=anchors,
         )
 
     @property

@@ -16,13 +16,14 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
 from genperf.errors import GenperfError, Note
-from genperf.growth.alike import shown_by_donors
+from genperf.gaussian import normal_quantiles
+from genperf.growth.alike import CHANGES, DonorChange, shown_by_donors
 from genperf.growth.cluster import Cluster, combined, shown
 from genperf.growth.measured import Anchors, MeasuredSeries, series_of
 from genperf.growth.readings import forecast_of, weighed
 from genperf.panel import Table
 from genperf.panel.table import number_rows
-from genperf.prediction.bands import mixture_quantiles
+from genperf.prediction.bands import mixture_quantiles, quantiles
 
 Key = tuple[str, ...]
 T = TypeVar("T")
@@ -42,6 +43,8 @@ MOST_DONORS = 200
 MOST_COUNTS = 6
 #: Numbers whose standardised difference is below this are one.
 SAME_STANDARDISED = 1e-9
+#: Equally likely values that stand for a distribution of ln T.
+QUANTILE_POINTS = 31
 
 
 class NamedSeries(Struct, frozen=True, eq=False, dict=True):
@@ -92,29 +95,47 @@ class Shared(Struct, frozen=True, eq=False, dict=True):
     cluster: Cluster | None = None
     #: How many were measured on several nodes.
     beyond: int = 0
-    #: ln T at larger counts as similar series show it, and the share of its variance at the largest that they took.
-    anchors: Anchors | None = None
-    pooled_share: float = 0.0
+    #: The numeric factors at larger counts, and what similar series show of the change to each.
+    columns: Mapping[str, Array] = field(default_factory=dict)
+    changes: tuple[list[DonorChange], ...] = ()
     #: `nearest`, `donors`: the keys of the series most like it, and the number of all.
     nearest: tuple[str, ...] = ()
     donors: int = 0
 
     def beside(self, series: MeasuredSeries) -> MeasuredSeries:
-        """Return the series with ln T at larger counts, where similar series show it."""
-        return series if self.anchors is None else series.extended(self.anchors)
+        """Return the series with ln T at larger counts: as its runs and similar series together have it."""
+        if not self.changes:
+            return series
+        readings = weighed(series)
+        levels = (np.arange(QUANTILE_POINTS) + 0.5) / QUANTILE_POINTS
+        columns = {name: self.columns[name] for name in series.columns}
+        alone = forecast_of(readings, replace(series, columns=columns, logarithms=np.zeros(len(self.changes))))
+        points = []
+        for mean, variance, listed in zip(alone.mean.T, alone.total.T, self.changes, strict=True):
+            x = (mean[:, None] + np.sqrt(variance)[:, None] * normal_quantiles(levels)).ravel()
+            share = np.zeros(len(x))
+            for candidate in listed:
+                log = candidate.log_ratio(float(np.exp(series.logarithms[-1])), x)
+                weights = np.exp(log - log.max()) * np.repeat(alone.shares, len(levels))
+                share += candidate.share * weights / weights.sum()
+            points.append(quantiles(x, share, levels))
+        values = np.stack(points)
+        return series.extended(Anchors(columns, np.median(values, axis=1), values.var(axis=1), values))
 
     def notes(self, name: str, series: MeasuredSeries) -> tuple[dict[str, str | float | None], list[Note]]:
         """Return what a model file keeps of similar series, and from which the growth and the network are."""
         notes: list[Note] = []
         options: dict[str, str | float | None] = {}
-        if self.anchors is not None:
-            reached = self.anchors.columns[series.column]
-            options = {"pooled_share": round(self.pooled_share, 3), "borrowed_to": float(reached[-1])}
+        if self.changes:
+            reached = self.columns[series.column]
+            # Of the variance of the change to the largest count, the part that similar series took away.
+            share = 1.0 - sum(change.share * min(change.sd / change.prior_sd, 1.0) ** 2 for change in self.changes[-1])
+            options = {"pooled_share": round(share, 3), "borrowed_to": float(reached[-1])}
             options["donors"] = "; ".join(self.nearest)
             text = (
                 f"not measured beyond {series.column}={series.values(series.scale)[-1]:g}: at "
                 f"{', '.join(f'{n:g}' for n in reached)} the growth is estimated from {self.donors} similar groups "
-                f"(most like it: {'; '.join(self.nearest[:3])}); pooled share {100.0 * self.pooled_share:.0f} %"
+                f"(most like it: {'; '.join(self.nearest[:3])}); pooled share {100.0 * share:.0f} %"
             )
             notes.append(Note(text, "pooled"))
         if self.beyond and series.on_one_node:
@@ -129,8 +150,7 @@ class Shared(Struct, frozen=True, eq=False, dict=True):
     def fingerprint(self) -> str:
         """A hash of what other series share, which differs where they would make another fit; empty without any."""
         arrays = [] if self.cluster is None else [*self.cluster.sums]
-        if self.anchors is not None:
-            arrays += [*self.anchors.columns.values(), self.anchors.centre, self.anchors.variance]
+        arrays += [*self.columns.values(), *(np.array(item) for listed in self.changes for item in listed)]
         return hashlib.sha256(np.concatenate(arrays).round(6).tobytes()).hexdigest()[:12] if arrays else ""
 
 
@@ -253,28 +273,23 @@ def _of_donors(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], bas
     counts = _some(sorted(count for count in usual.values() if donors_at[count] >= FEWEST_DONORS), MOST_COUNTS)
     if not counts:
         return []
-    columns, shown_there = [], []
+    columns, changes = [], []
     for count in counts:
         reaching = _some([curve for curve in donors if count in curve.rows], MOST_DONORS)
         labels = [tuple(sorted(curve.labels.items())) for curve in reaching]
         block = np.array([labels.index(label) for label in labels]) if unlike else np.arange(len(reaching))
         before, after = (np.array([curve.seconds(at) for curve in reaching]) for at in (base, count))
         times = before, after, np.array([curve.seconds(base) for curve in listed])
-        shown_there.append(
+        changes.append(
             shown_by_donors(_distances(reaching, listed, base), times, _predicted(reaching, base, count), block)
         )
         columns.append(_grown(listed, reaching, base, count))
     named = _some(donors, MOST_DONORS)
-    centre, variance, taken = (np.stack(values, axis=1) for values in zip(*shown_there, strict=True))
     nearest = np.argsort(_distances(named, listed, base)[:, len(named) :].sum(axis=0), axis=1, kind="stable")
     return [
         Shared(
-            anchors=Anchors(
-                {name: np.array([of_count[name][i] for of_count in columns]) for name in columns[0]},
-                centre[i],
-                variance[i],
-            ),
-            pooled_share=float(taken[i, -1]),
+            columns={name: np.array([of_count[name][i] for of_count in columns]) for name in columns[0]},
+            changes=tuple(of_count[i] for of_count in changes),
             nearest=tuple(", ".join(named[j].key) for j in nearest[i, :5]),
             donors=len(donors),
         )
@@ -287,7 +302,7 @@ def _some(listed: Sequence[T], most: int) -> list[T]:
     return [listed[k] for k in np.unique(np.linspace(0, len(listed) - 1, min(len(listed), most)).round().astype(int))]
 
 
-def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> tuple[float, float]:
+def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> list[tuple[float, float]]:
     """Return the median and spread of the donors' changes that the bank predicts from their runs up to a count."""
     some = _some(donors, MOST_WEIGHED_SERIES)
     levels = np.array([(k + 0.5) / 15.0 for k in range(15)])
@@ -297,9 +312,9 @@ def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> tuple[f
         alone = forecast_of(earlier, curve.series.take(np.array([curve.rows[at]])))
         last.append(mixture_quantiles(alone.mean, alone.shares, np.sqrt(alone.total), levels)[:, 0])
     base_seconds = np.repeat([curve.seconds(base) for curve in some], len(levels))
-    changes = np.sqrt(np.concatenate(last)) - np.sqrt(base_seconds)
-    low, middle, high = np.quantile(changes, [0.16, 0.5, 0.84]).tolist()
-    return middle, max(0.5 * (high - low), 1e-12)
+    changes = [change.of(base_seconds, np.concatenate(last)) for change in CHANGES]
+    quantiles_of = [np.quantile(change, [0.16, 0.5, 0.84]).tolist() for change in changes]
+    return [(middle, max(0.5 * (high - low), 1e-12)) for low, middle, high in quantiles_of]
 
 
 def _distances(donors: Sequence[NamedSeries], listed: Sequence[NamedSeries], base: Count) -> Array:

@@ -189,6 +189,7 @@ def _discrepancy(discrepancy: Discrepancy, model: PageModel) -> dict[str, Any]:
         "whiten": whiten,
         "variances": whitened_variances,
         "ones": whitened_ones,
+        "offsets": None if discrepancy.offsets is None else encoded(discrepancy.offsets),
     }
 
 

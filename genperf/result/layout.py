@@ -90,7 +90,7 @@ class DiscrepancyRecord(
     noise: float
     scales: Array
     extrapolation: Extrapolation | msgspec.UnsetType = msgspec.UNSET
-    borrowed_anchors: int = 0
+    offsets: Array | None = None
 
 
 class ModelRecord(msgspec.Struct, frozen=True, eq=False, rename={"schema": "table"}, forbid_unknown_fields=True):
@@ -270,8 +270,9 @@ def _of_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> _R
         yield np.any(anchors[name] <= 0.0), f"discrepancies.anchors: an anchor's '{name}' is not above zero"
     for text in (*walk.axes, *beyond.axes, beyond.work, beyond.nodes):
         parse_number(text, set(anchors))
-    fitting = 0 <= discrepancy.borrowed_anchors < count
-    yield not fitting, "discrepancies.borrowed_anchors: as many are borrowed as there are anchors, or less than none"
+    offsets = discrepancy.offsets
+    fitting = offsets is None or (offsets.ndim == 2 and len(offsets) == len(scales) and 0 < offsets.shape[1] < count)
+    yield not fitting, "discrepancies.offsets: what is borrowed does not match the draws or the anchors"
     solvable = _finite(lambda: discrepancy.geometry[:1])
     yield not solvable, "discrepancies.kernel: a size is so large beside the noise that nothing can be computed"
 

@@ -11,7 +11,7 @@ from scipy.optimize import check_grad
 import genperf as gp
 from genperf.fitting import fit_group
 from genperf.fitting.auto import could_name
-from genperf.growth.alike import DonorProcess, shown_by_donors
+from genperf.growth.alike import CHANGES, Change, DonorProcess
 from genperf.growth.sharing import FEWEST_DONORS, table_shares
 from genperf.panel import Table
 from genperf.result import GroupedResult, dump_model, parse_model
@@ -59,18 +59,10 @@ def test_the_gradient_is_that_of_differences():
         assert error < 1e-4 * (1.0 + np.abs(gradient).max() + abs(value))
 
 
-def test_what_donors_show_and_what_was_known_before_are_what_they_predict():
-    rng = np.random.default_rng(0)
-    start, last, place = rng.uniform(1.0, 1.1, 20), rng.uniform(1.2, 1.3, 20), rng.standard_normal(21)
-    distances, middle = np.subtract.outer(place, place[:20])[None] ** 2, 0.2
-    centre, variance, taken = shown_by_donors(distances, (start, last, start[:1]), (middle, 0.1), np.arange(20))
-    size = 0.5 * (np.log(start) - np.log(start).mean())
-    donors = DonorProcess(distances[:, :20], np.sqrt(last) - np.sqrt(start), middle, 0.1, size)
-    predicted, before = (
-        2.0 * np.log(np.sqrt(start[0]) + change) for change in (donors.predict(distances[:, 20:], size[:1])[0], middle)
-    )
-    prior = variance * taken / (1.0 - taken)
-    assert_allclose((centre / variance + before / prior) / (1.0 / variance + 1.0 / prior), predicted, rtol=1e-9)
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_added_is_the_second_time(change: Change):
+    first, second = np.array([0.1, 1.0, 5.0, 2.0]), np.array([0.11, 0.7, 40.0, 2.0])
+    assert_allclose(change.onto(first, change.of(first, second)), second)
 
 
 def test_the_growth_of_similar_series_is_found() -> None:
@@ -90,9 +82,9 @@ def test_the_growth_of_similar_series_is_found() -> None:
 
 def test_few_donors_share_the_cluster_alone():
     few, enough = (table_of(runs(FEWEST_DONORS + more, {0: 8})) for more in (0, 1))
-    assert table_shares(few, {}).of(("net00",)).anchors is None
+    assert not table_shares(few, {}).of(("net00",)).changes
     assert table_shares(few, {}).of(("net00",)).cluster is not None
-    assert table_shares(enough, {}).of(("net00",)).anchors is not None
+    assert table_shares(enough, {}).of(("net00",)).changes
 
 
 def test_series_of_another_work_are_no_donors():

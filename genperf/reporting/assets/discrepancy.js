@@ -80,6 +80,7 @@ class Discrepancy {
     this.points = this.anchors.map((x) => this.kernel.point(x));
     this.extrapolation = new Extrapolation(data.extrapolation, this.anchors);
     Object.assign(this, { logarithms: data.logarithms, whiten: data.whiten, variances: data.variances, ones: data.ones });
+    this.offsets = data.offsets ? unpacked(data.offsets) : [];
   }
   // κ between a point and every anchor.
   across(point) {
@@ -89,10 +90,10 @@ class Discrepancy {
   // --- per draw: ln T at the anchors, a curve and a scale for each draw ---
   // Condition on the anchors: the curves are ln of the expression there, an array for each draw.
   condition(curves) {
-    const count = this.logarithms.length;
+    const count = this.logarithms.length, borrowed = this.offsets.length / this.scales.length, measured = count - borrowed;
     this.draws = curves.map((curve, d) => {
       const square = this.scales[d] ** 2, total = this.variances.map((v) => square + v);
-      const away = this.logarithms.map((y, i) => y - curve[i]);
+      const away = this.logarithms.map((y, i) => y + (i < measured ? 0 : this.offsets[d * borrowed + i - measured]) - curve[i]);
       const r = this.whiten.map((row) => dot(row, away));
       let along = 0, precision = 0;
       for (let j = 0; j < count; j++) {
