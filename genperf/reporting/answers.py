@@ -18,7 +18,7 @@ from genperf.search import suggest
 from genperf.words.answer import decision_sentence, next_line, record_line, verdict_line
 from genperf.words.growth import next_sentence, pays_judged, percent_text, turn_sentence
 from genperf.words.limit import limit_sentence, limit_short
-from genperf.words.numbers import capitalised, count_text, only_for_times, prose, singular, with_article
+from genperf.words.numbers import capitalised, count_text, join_values, only_for_times, prose, singular, with_article
 from genperf.words.published import cause_named, record_sentence
 from genperf.words.verdict import fits_text
 
@@ -93,6 +93,7 @@ def glance(place: Place) -> dict[str, Any]:
     facts, answer = place.facts, place.answer
     target_row, *_ = rows = rows_of(answer)
     return {
+        "taken": f"of {join_values(place.taken)}" if place.taken else "",
         "decision": decision_sentence(
             place.expected, facts, place.shown, target_row.name, target_row.value, target_row.beside
         ),

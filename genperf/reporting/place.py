@@ -22,7 +22,7 @@ from genperf.errors import GenperfError, counted
 from genperf.estimate.options import QUICK_DRAWS
 from genperf.facts import Expectation, Facts, Interval, Planned
 from genperf.formula import call
-from genperf.panel.configurations import NEXT_DOUBLING, forecast_at, parts_given
+from genperf.panel.configurations import NEXT_DOUBLING, forecast_at, left_open, parts_given
 from genperf.panel.machine import PLACES
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE, beside, paid_for, quantities_of
 from genperf.prediction import Query, Schema, read_query
@@ -170,6 +170,8 @@ class Place(Struct, frozen=True, eq=False, dict=True):
     plan: Planned | None = None
     #: What counts the workers, where one configuration is all that was measured: nothing shows how it scales.
     only: Factor | None = None
+    #: The factors of the configuration that the target leaves open, as they are taken.
+    taken: dict[str, Any] = {}
 
     @property
     def along(self) -> Factor | None:
@@ -269,7 +271,8 @@ def place_of(
     curve = scaling_along(answered, steps, interval=question.interval, places=with_intervals(count, steps))
     row = curve.steps.nearest(count)
     values = {name: column[row] for name, column in curve.steps.columns.items()}
-    return Place(result, question, values, curve, target_given=counted, plan=plan)
+    taken = left_open(result.panel, values, {*configuration, name})
+    return Place(result, question, values, curve, target_given=counted, plan=plan, taken=taken)
 
 
 def thinned(counts: Array, steps: int, keep: Array) -> Index:

@@ -264,8 +264,8 @@ function aboutText() {
 
 // The card of `ask`: the same facts and words as on a terminal.
 function showGlance() {
-  const { heads, rows, why, fits, record, next } = sheet.glance, { verdict } = sheet.summary, count = sheet.notes.length;
-  put("glance-table", h("table", {}, h("thead", {}, h("tr", {}, ["", sheet.summary.at, ...heads].map((head) => h("th", { scope: "col", class: "number" }, head)))),
+  const { taken, heads, rows, why, fits, record, next } = sheet.glance, { verdict } = sheet.summary, count = sheet.notes.length;
+  put("glance-table", h("table", {}, taken ? h("caption", {}, taken) : [], h("thead", {}, h("tr", {}, ["", sheet.summary.at, ...heads].map((head) => h("th", { scope: "col", class: "number" }, head)))),
     h("tbody", {}, rows.map(([name, ...cells]) => h("tr", {}, h("td", {}, name), cells.map((cell) => h("td", { class: "number" }, cell)))))));
   put("glance-verdict", h("p", {}, chip(verdict), " ", tidy(why)), fits ? h("p", { class: "fails" }, sentence(fits)) : null,
     record ? h("p", { class: "note" }, sentence(tidy(record))) : null, next ? h("p", {}, h("strong", {}, "Next: "), tidy(next)) : null);
