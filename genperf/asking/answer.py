@@ -324,7 +324,8 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     subtitle = wrap(f"of {join_values(settings)}", width) if settings else [""]
     room = sum(COLUMNS[:2])
     before_titles = subtitle.pop() if len(subtitle[-1]) < room else ""
-    titles = "".join([before_titles.ljust(room), *map(str.rjust, heads_of(facts), COLUMNS[2:])])
+    titles = before_titles.ljust(room)
+    titles += "".join(f" {head}".rjust(columns) for head, columns in zip(heads_of(facts), COLUMNS[2:], strict=True))
     heads = [_header(answer, width), *(Text(line, style="dim") for line in (*subtitle, titles))]
     lines = [*(line for line in heads if line.plain.strip()), *map(_row, rows_of(answer))]
     closing = [*_closing(answer, width)]

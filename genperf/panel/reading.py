@@ -226,7 +226,8 @@ class Reading(Struct, eq=False, dict=True):
                 return kind, f"'{column.name}' is {column.levels[0]}"
         grown = [c.name for c in self.with_role("setting", "consequence") if c.follows == Consequence({scale: 1})]
         size = next((n for n in grown if not words_in(n).isdisjoint(words_of("headers.size"))), None)
-        if size is not None:
+        # A size that is scaled counts no workers.
+        if size is not None and (scale in self.mapping.values() or canonical_of(scale) is not None):
             return "weak", f"'{size}' grows in proportion to {scale}"
         # Of one amount of work a speed-up is T(1)/T and an efficiency T(1)/nT; of work that grows n times as much.
         shown_by = {("speed", "strong"): {name: -1}, ("speed", "weak"): {scale: 1, name: -1}}
@@ -560,7 +561,9 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     nameless = scale not in mapped.values() and canonical_of(scale) is None
     # What has no name of a count, with which every time grows much, is a size.
     times = [c.name for c in reading.with_role("measured") if c.kind == "time"]
-    unnamed_size = nameless and noun_of(scale) == scale and not any(map(meant_by, words_in(scale))) and bool(times)
+    without_unit = scale.partition(" (")[0]
+    unnamed_size = nameless and noun_of(without_unit) == without_unit and bool(times)
+    unnamed_size = unnamed_size and not any(map(meant_by, words_in(without_unit)))
     sized = is_size(scale) or (unnamed_size and all(reading.growth(n) > SIZE_GROWTH for n in times))
     if level not in LEVELS and not sized and "workers" not in mapped:
         mapped["workers"] = scale

@@ -46,6 +46,7 @@ JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{])')
 _OF_A_RULE = frozenset("|+:-=")
 #: A comma between thousands that has parted a header.
 _GROUPS = re.compile(r"(\d)\n(\d{3})(?!\d)")
+_UNITS = re.compile(r"#(\s*[(\[]\S+[)\]])+\s*")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 #: Between two values of JSON.
 _BETWEEN = re.compile(r"[\s,\ufeff]*")
@@ -674,9 +675,12 @@ def _commented_header(text: str, first: Record, delimiter: str) -> tuple[list[Re
     if len(cells) < 2 or 2 * sum(parts_of(cell.strip().strip('"')) is not None for cell in cells) < len(cells):
         return [], []
     above = [*enumerate(itertools.islice(io.StringIO(text, newline=""), line - 1), 1)]
-    rows_behind, candidates = 0, list[tuple[list[Record], list[Note]]]()
+    rows_behind, units, candidates = 0, "", list[tuple[list[Record], list[Note]]]()
     for place, comment in above[: -FIRST_ROWS - 1 : -1]:
-        if (names := _names_in(comment, len(cells), delimiter)) is not None:
+        if _UNITS.fullmatch(comment):
+            units = comment
+        elif (names := _names_in(comment, len(cells), delimiter)) is not None:
+            names = _with_units_below(names, comment, units)
             notes = [step(f"{counted(rows_behind, 'row')} behind '#' left out")] if rows_behind else []
             candidates.append(([(place, names)], notes))
             if any(header_of(name).kind or canonical_of(name) for name in names):
@@ -685,6 +689,20 @@ def _commented_header(text: str, first: Record, delimiter: str) -> tuple[list[Re
         rows_behind += len(fields) == len(cells) and all(map(_is_number, fields))
     # The nearest one; a title of as many words may stand between.
     return candidates[0] if candidates else ([], [])
+
+
+def _with_units_below(names: list[str], header: str, units: str) -> list[str]:
+    """Return the names of a header's words with the units that the line below it has, each below its word."""
+    words, of_words = ([*re.finditer(r"[^\s#]\S*", line)] for line in (header, units))
+    if len(words) != len(names):
+        return names
+    below = {
+        number: unit[0]
+        for unit in of_words
+        for number, word in enumerate(words)
+        if word.start() < unit.end() and unit.start() < word.end()
+    }
+    return [f"{name} {below[number]}" if number in below else name for number, name in enumerate(names)]
 
 
 def _under_comments(text: str, header: Record, records: Sequence[Record]) -> list[Record]:

@@ -1,5 +1,6 @@
 """Counts, intervals, durations and quantities as a person reads them."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -152,7 +153,9 @@ def rate_unit(counted: str) -> str:
 
 def with_article(noun: str) -> str:
     """Return a noun with its article."""
-    return f"{'an' if noun[0] in 'aeioAEIO' else 'a'} {noun}"
+    # Letters of a short form that are said by their names, as in MPI, begin with a vowel.
+    is_vowel = noun[0] in "aeioAEIO" or re.match("[FHLMNRSX][B-DF-HJ-NP-TV-Z]", noun)
+    return f"{'an' if is_vowel else 'a'} {noun}"
 
 
 def capitalised(text: str) -> str:
