@@ -16,9 +16,6 @@ from genperf.errors import GenperfError
 if TYPE_CHECKING:
     from genperf.result import FitResult
 
-#: Times the largest measured count up to which counts are varied where none are given.
-VARIED_MULTIPLE = 16
-
 
 @shared.command("optimize")
 @shared.source("model", metavar="MODEL|TABLE")
@@ -102,6 +99,7 @@ def optimize(
     from genperf.cli.options import amount_of, capacities, configuration, model_or_table, one_group
     from genperf.formula.amounts import with_amounts
     from genperf.panel.quantities import training_of
+    from genperf.search.space import usual_grid
 
     if minimize is not None and maximize is not None:
         raise click.UsageError("give either --minimize or --maximize")
@@ -113,11 +111,10 @@ def optimize(
     read = [with_amounts(text) for text in (*where, minimize, maximize, steps, work, per, price) if text]
     chosen = loaded if group is None else one_group(loaded, group, model)[1]
     if not over and devices is None:
-        axis = chosen.first.panel.axis.factor
-        if axis is None or axis.lower <= 0.0 or chosen.first.panel.machine.splits:
+        over = usual_grid(chosen.first)
+        if not over:
             what = "give the factors to vary (--over), or the devices to split a transformer over (--devices)"
             raise click.UsageError(what)
-        over = (f"{axis.name}={axis.lower:g}:{VARIED_MULTIPLE * axis.upper:g}:*2",)
         out.note(f"not given, and varied: {over[0]}; --over varies other factors, or other counts")
     fitted, texts = configuration(over, "--over", chosen, lambda result, given: in_formulas(result, given, read))
     limits, varied = capacities(capacity, fitted), dict[str, Any](texts)

@@ -562,8 +562,8 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     # What has no name of a count, with which every time grows much, is a size.
     times = [c.name for c in reading.with_role("measured") if c.kind == "time"]
     without_unit = scale.partition(" (")[0]
-    unnamed_size = nameless and noun_of(without_unit) == without_unit and bool(times)
-    unnamed_size = unnamed_size and not any(map(meant_by, words_in(without_unit)))
+    counts_nothing = noun_of(without_unit) == without_unit and not any(map(meant_by, words_in(without_unit)))
+    unnamed_size = nameless and counts_nothing and bool(times)
     sized = is_size(scale) or (unnamed_size and all(reading.growth(n) > SIZE_GROWTH for n in times))
     if level not in LEVELS and not sized and "workers" not in mapped:
         mapped["workers"] = scale

@@ -466,9 +466,9 @@ def _shared_setting(
 
     Of equally shared ones they are those of the run that the first model refers to, else the most measured.
     """
-    panel, given = models[0][1].panel, {n: v for n, v in at.items() if n not in bandwidth_of_runs(models[0][1], at)}
-    complete = models[0][1].query(given).single("alternatives are compared at one configuration")
-    typical = {name: value for name, value in left_open(panel, complete, given).items() if name != column}
+    first = models[0][1]
+    given, complete = _completed(first, at, bandwidth_of_runs(first, at))
+    typical = {name: value for name, value in left_open(first.panel, complete, given).items() if name != column}
     # By setting, the alternative of each run that has it.
     alternatives = defaultdict[tuple[Any, ...], list[tuple[Any, ...]]](list)
     for group, model in models:
@@ -484,6 +484,14 @@ def _shared_setting(
     }
     chosen = min(ranks, key=ranks.__getitem__)
     return dict(zip(typical, chosen, strict=True))
+
+
+def _completed(
+    result: FitResult, at: Mapping[str, Any], network: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a question gives of a model's factors, without the network of the runs, and all of them."""
+    given = {name: value for name, value in at.items() if name not in network}
+    return given, result.query(given).single("alternatives are compared at one configuration")
 
 
 def _alternatives(
@@ -503,8 +511,8 @@ def _alternatives(
     # A bandwidth that is no factor of the model is that of the network of the runs.
     network = bandwidth_of_runs(result, at) if changes else {}
     rows, rates = [], []
-    without_network = {name: value for name, value in at.items() if name not in network}
-    complete = {**result.query(without_network).single("alternatives are compared at one configuration"), **setting}
+    given, complete = _completed(result, at, network)
+    complete |= setting
     for change in settings_of:
         other_network = bandwidth_of_runs(result, change)
         if other_network and not network:
@@ -513,7 +521,7 @@ def _alternatives(
                 hint="--at bandwidth=25Gbit/s beside --or bandwidth=100Gbit/s",
             )
         settings = {n: value for n, value in change.items() if n not in other_network}
-        settings = {**kept_beside(result.panel, without_network, complete, settings), **settings}
+        settings = {**kept_beside(result.panel, given, complete, settings), **settings}
         rows.append(result.completed(settings))
         rates.append(_rate(other_network or network) / _rate(network))
     return names, pd.concat(rows, ignore_index=True), np.array(rates)

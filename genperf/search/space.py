@@ -35,6 +35,8 @@ CONDITIONS: tuple[str, ...] = (
     "micro_batches == global_batch/(data_parallel*micro_batch)",
 )
 # How large a grid may be.
+#: Times the largest measured count, up to which the counts go that nobody gave: as far as `explain --knee` looks.
+LARGEST_COUNT = 16
 #: More are refused. Ten million take about ten seconds (experiments/results/optimize.md).
 MAX_CONFIGURATIONS = 20_000_000
 #: A range reaches its last value where it is so near to it, in steps: rounding errors.
@@ -45,6 +47,14 @@ COUNTABLE_VALUES = 1e18
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"^({_NUMBER})\s*:\s*({_NUMBER})(?:\s*:\s*(\*?)\s*({_NUMBER}))?$")
+
+
+def usual_grid(result: FitResult) -> tuple[str, ...]:
+    """Return the grid where none is given, as text: the workers, doubled; nothing of a transformer, which is split."""
+    axis = result.panel.axis.factor
+    if axis is None or axis.lower <= 0.0 or result.panel.machine.splits:
+        return ()
+    return (f"{axis.name}={axis.lower:g}:{LARGEST_COUNT * axis.upper:g}:*2",)
 
 
 def read_grid(over: Mapping[str, Any]) -> dict[str, AnyArray]:

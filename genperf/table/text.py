@@ -46,7 +46,8 @@ JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{])')
 _OF_A_RULE = frozenset("|+:-=")
 #: A comma between thousands that has parted a header.
 _GROUPS = re.compile(r"(\d)\n(\d{3})(?!\d)")
-_UNITS = re.compile(r"#(\s*[(\[]\S+[)\]])+\s*")
+#: `# (B) (us) (GB/s)`, below the names of a commented header.
+_UNITS = re.compile(r"#\s*(?:[(\[][^\s()\[\]]+[)\]]\s*)+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 #: Between two values of JSON.
 _BETWEEN = re.compile(r"[\s,\ufeff]*")
@@ -693,16 +694,13 @@ def _commented_header(text: str, first: Record, delimiter: str) -> tuple[list[Re
 
 def _with_units_below(names: list[str], header: str, units: str) -> list[str]:
     """Return the names of a header's words with the units that the line below it has, each below its word."""
-    words, of_words = ([*re.finditer(r"[^\s#]\S*", line)] for line in (header, units))
+    words = [*re.finditer(r"[^\s#]\S*", header)]
     if len(words) != len(names):
         return names
-    below = {
-        number: unit[0]
-        for unit in of_words
-        for number, word in enumerate(words)
-        if word.start() < unit.end() and unit.start() < word.end()
-    }
-    return [f"{name} {below[number]}" if number in below else name for number, name in enumerate(names)]
+    # By the place of each letter of a unit, the unit.
+    letters = {place: unit[0] for unit in re.finditer(r"[^\s#]\S*", units) for place in range(*unit.span())}
+    below = [next((letters[place] for place in range(*word.span()) if place in letters), "") for word in words]
+    return [f"{name} {unit}" if unit else name for name, unit in zip(names, below, strict=True)]
 
 
 def _under_comments(text: str, header: Record, records: Sequence[Record]) -> list[Record]:
