@@ -229,23 +229,12 @@ def _root(covariance: bytes) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-#: The state of a generator that was just seeded, by seed, a kilobyte each: seeding takes five times as long as to
-#: permute the draws of a member.
-_SEEDED: dict[int, Any] = {}
-
-
 # A megabyte each: series of a table have the same.
 @lru_cache(maxsize=16)
 def _scattered(count: int, columns: int) -> Array:
     """Return the quantiles of a standard normal, in each column in an order of its own, shape (count, columns)."""
-    generator, order = np.random.default_rng(0), np.empty((columns, count), dtype=np.intp)
-    for seed, place in enumerate(order):
-        # Of two threads each writes the same state.
-        if seed not in _SEEDED:
-            _SEEDED[seed] = np.random.default_rng(seed).bit_generator.state
-        generator.bit_generator.state = _SEEDED[seed]
-        place[:] = generator.permutation(count)
-    return normal_quantiles((np.arange(count) + 0.5) / count)[order.T]
+    order = np.array([np.random.default_rng(seed).permutation(count) for seed in range(columns)])
+    return np.asarray(normal_quantiles((np.arange(count) + 0.5) / count)[order.T])
 
 
 def thinned(members: Sequence[Member], max_draws: int) -> tuple[Member, ...]:

@@ -95,17 +95,14 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
 
     def forecast(self, columns: Columns) -> tuple[Array, Array]:
         """Return the mean and variance of each part's process, each of shape (parts, rows)."""
-        rows, block = len(next(iter(columns.values()))), BLOCK // len(next(iter(self.anchors.values()))) + 1
-        mean, variance = np.empty((2, len(self.parts), rows))
-        for at in (slice(start, start + block) for start in range(0, rows, block)):
-            some = {name: np.asarray(columns[name])[at] for name in self.anchors}
-            for k, (process, (anchors, whiten, dual)) in enumerate(zip(self.parts, self._solved, strict=True)):
-                across = process.kernel.covariance(anchors, some)
-                mean[k, at] = across.T @ dual
-                variance[k, at] = process.kernel.variance(some) - np.sum((whiten @ across) ** 2, axis=0)
-                variance[k, at] = np.maximum(variance[k, at], 0.0)
-                for name, more in process.unseen.items():
-                    variance[k, at] += more * self._unseen(name, some)
+        mean, variance = np.empty((2, len(self.parts), len(next(iter(columns.values())))))
+        for k, (process, (anchors, whiten, dual)) in enumerate(zip(self.parts, self._solved, strict=True)):
+            across = process.kernel.covariance(anchors, columns)
+            mean[k] = across.T @ dual
+            explained = np.sum((whiten @ across) ** 2, axis=0)
+            variance[k] = np.maximum(process.kernel.variance(columns) - explained, 0.0)
+            for name, more in process.unseen.items():
+                variance[k] += more * self._unseen(name, columns)
         return mean, variance
 
     def covariance(self, columns: Columns, place: int, smooth: bool = False) -> Array:
@@ -149,17 +146,20 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
 
         Each is of shape (rows,). `curves` has ln f of all parts, shape (parts, rows).
         """
-        centre, away, share, variance, noise, scale, more = self._pool(curves, columns, places)
-        new = np.maximum(scale * np.sum(share * noise, axis=0), self.repeats**2)
-        mean = scale * np.sum(share * (variance + away**2), axis=0)
-        further, step = np.zeros(len(centre)), BLOCK // len(next(iter(self.anchors.values()))) + 1
-        for start in range(0, len(centre) if more.any() else 0, step):
-            rows = slice(start, start + step)
-            some = {name: np.asarray(columns[name])[rows] for name in self.anchors}
-            noisy = [np.sum(self.noise_root(some, k) ** 2, axis=0) for k in places]
-            further[rows] = np.sum(share[:, rows] * more[:, rows] * noisy, axis=0)
-        # What held-out rows show is the error of a new run: it is no less than that of the mean.
-        return centre, mean + further, mean + np.maximum(new, further)
+        rows, step, blocks = curves.shape[1], BLOCK // len(next(iter(self.anchors.values()))) + 1, []
+        for block in (slice(start, start + step) for start in range(0, rows, step)):
+            some = {name: np.asarray(cells)[block] for name, cells in columns.items()}
+            centre, away, share, variance, noise, scale, more = self._pool(curves[:, block], some, places)
+            new = np.maximum(scale * np.sum(share * noise, axis=0), self.repeats**2)
+            mean = scale * np.sum(share * (variance + away**2), axis=0)
+            further = np.zeros(len(centre))
+            if more.any():
+                noisy = [np.sum(self.noise_root(some, k) ** 2, axis=0) for k in places]
+                further = np.sum(share * more * noisy, axis=0)
+            # What held-out rows show is the error of a new run: it is no less than that of the mean.
+            blocks.append((centre, mean + further, mean + np.maximum(new, further)))
+        centre, mean, new = np.hstack(blocks)
+        return centre, mean, new
 
     def together(self, curves: Array, columns: Columns, places: Sequence[int], smooth: bool = False) -> Array:
         """Return the covariance of the pool's ln T between rows, with the variances of `pooled` on its diagonal.

@@ -72,6 +72,10 @@ def resampled(rows: int, draws: int) -> Array:
     return np.array(counts, float).reshape(draws, rows)
 
 
+#: Places of configurations in a table.
+Rows = npt.NDArray[np.int64] | slice
+
+
 class PhaseTimes(Struct, frozen=True, eq=False):
     """The measured times of a phase."""
 
@@ -141,11 +145,15 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
         return np.array([phase_constants[name] for name in self.expression.constant_names])
 
     @cached_property
-    def columns_fitted(self) -> list[tuple[Problem, npt.NDArray[np.int64], list[int]]]:
-        """Of each part with constants its problem, its rows, and their places among all constants."""
-        names = self.expression.constant_names
-        fitted = [(p, p.problem) for p in self.parts if p.problem is not None]
-        return [(problem, p.rows, [names.index(name) for name in p.expression.constant_names]) for p, problem in fitted]
+    def fits(self) -> list[tuple[Problem, Rows, list[int] | slice, Mask | bool]]:
+        """The problems that were solved in turn, the total last: of each its rows, its constants, and those held."""
+        names, fits = self.expression.constant_names, list[tuple[Problem, Rows, list[int] | slice, Mask | bool]]()
+        for part in self.parts:
+            if part.problem is not None:
+                fits.append((part.problem, part.rows, [*map(names.index, part.expression.constant_names)], False))
+        if self.solution is not None:
+            fits.append((self.problem, slice(None), slice(None), self.held))
+        return fits
 
     @cached_property
     def residuals(self) -> Array:
@@ -155,12 +163,10 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
     def refit(self, counts: Array, settings: PolishSettings = BOOTSTRAP) -> Array:
         """Return the constants fitted to repeated configurations, (sets, configurations) → (sets, n)."""
         sets = np.broadcast_to(self.constants, (len(counts), self.constants.size)).copy()
-        for problem, rows, places in self.columns_fitted:
+        for problem, rows, places, held in self.fits:
             weights = _drawn_weights(problem, counts[:, rows])
-            sets[:, places] = polish(problem, sets[:, places], weights, settings).constants
-        if self.solution is None:
-            return sets
-        return polish(self.problem, sets, _drawn_weights(self.problem, counts), settings, self.held).constants
+            sets[:, places] = polish(problem, sets[:, places], weights, settings, held).constants
+        return sets
 
     def drawn(self, count: int, form: Array, misfit: float) -> Array:
         """Return draws of the constants, (count, n): fits to noisy times, their penalty about a drawn centre.
@@ -173,17 +179,18 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
         small and the data determine a constant it moves nothing. The constant term of a generic expression is drawn
         first, and held: products of small exponents can stand for it, and no step leads from one to the other.
         """
-        sets, held = np.broadcast_to(self.constants, (count, self.constants.size)).copy(), self.held
-        for problem, _, places in self.columns_fitted:
-            sets[:, places] = _redrawn(problem, sets[:, places])
-        if self.solution is None:
-            return sets
-        place = constant_place(self.expression)
+        sets, place = (
+            np.broadcast_to(self.constants, (count, self.constants.size)).copy(),
+            constant_place(self.expression),
+        )
         if place is not None:
             tempered = CHOSEN_LIKELIHOOD if self.chosen else 1.0
             sets = _with_the_constant(self.problem, sets, place, misfit, tempered)
-            held = np.arange(sets.shape[1]) == place
-        return _redrawn(self.problem, sets, held, form)
+        for problem, _, places, held in self.fits:
+            of_total = problem is self.problem
+            held = np.arange(sets.shape[1]) == place if place is not None else held
+            sets[:, places] = _redrawn(problem, sets[:, places], held, form if of_total else None)
+        return sets
 
     def form(self, medians: Table) -> float:
         """Return the standard deviation of ln T of the form's error; zero where one factor varies, as in a series."""
@@ -195,14 +202,11 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
 
     def look_back(self, medians: Table) -> list[Evidence]:
         """Predict large scales from the smaller ones."""
-        problems = [(problem, rows) for problem, rows, _ in self.columns_fitted]
-        if self.solution is not None:
-            problems.append((self.problem, np.arange(len(medians))))
 
         def errors_of(_: Index, held: Mask, below: Mask) -> Array:
             """Return the mean error at held-out rows of a refit to the rows below."""
             # A phase may be measured in none of the others.
-            if not all(problem.weights[below[0][rows]].any() for problem, rows in problems):
+            if not all(problem.weights[below[0][rows]].any() for problem, rows, *_ in self.fits):
                 return np.array([np.nan])
             constants = self.refit(below.astype(float), BOOTSTRAP if self.parts else POLISH)
             ratios = self.problem.predict(constants)[0][held[0]] / self.problem.measured[held[0]]

@@ -122,11 +122,7 @@ class Member(Struct, frozen=True, eq=False, dict=True):
         if self.discrepancy is None:
             curve = self.log_draws(columns)
             return curve, np.zeros((1, curve.shape[1]))
-        # A fit is compared with its own runs, which are the anchors.
-        anchors = self.discrepancy.anchors.items()
-        measured = all(name in columns and np.array_equal(columns[name], at) for name, at in anchors)
-        curve = self.log_at_anchors if measured else self.log_draws(columns)
-        limited = self.discrepancy.limited(columns, self.log_at_anchors, curve)
+        limited = self.discrepancy.limited(columns, self.log_at_anchors, self.log_draws(columns))
         return self.discrepancy.forecast(columns, self.log_at_anchors, limited)
 
     def mean_variance(self, spread: Spread, doublings: Array) -> Array:

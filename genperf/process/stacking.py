@@ -129,10 +129,7 @@ def predict_held_out(
     means, sds = list[Array](), list[Array]()
     for split in splits:
         anchors = None if growth is None else growth.anchors(split[0], MOST_LOOKED_BACK)
-        answers = [candidate.held_out(split, None) for candidate in candidates if candidate.anchors is None]
-        for candidate in candidates[len(answers) :]:
-            # Without forecasts it is the process of the first.
-            answers.append(answers[0] if anchors is None else candidate.held_out(split, anchors))
+        answers = [c.held_out(split, None if c.anchors is None else anchors) for c in candidates]
         means.append(np.column_stack([mean for mean, _ in answers]))
         sds.append(np.column_stack([sd for _, sd in answers]))
     rows = np.concatenate([test for _, test in splits])

@@ -14,6 +14,17 @@ from genperf.solver.problem import Conditions, Problem, blocks
 DECREASE = 0.2
 #: And after one that does not lower the cost.
 INCREASE = 6.0
+#: Gain divided by promised gain from which on the damping falls (Marquardt's rule).
+GOOD_RATIO = 0.25
+#: Range of the damping. Beyond the upper end even a step down the gradient does not help: the cost has a kink there.
+LEAST_DAMPING, MOST_DAMPING = 1e-12, 1e8
+#: Least curvature that is damped, as a share of the set's largest: keeps directions without curvature solvable.
+RELATIVE_FLOOR = 1e-10
+#: Cost below which a fit is perfect: the square of the rounding of doubles, as costs are of the order of one.
+ZERO_COST = 1e-28
+#: Share of the least cost within which another cost is the same optimum: how near the best known cost a search is
+#: to come (`experiments/performance.md`); and the rounding of doubles, below which costs are one whatever their ratio.
+SAME_COST, BOTH_ZERO = 1e-3, 1e-15
 
 
 class PolishSettings(Struct, frozen=True):
@@ -25,21 +36,6 @@ class PolishSettings(Struct, frozen=True):
     damping: float = 1e-3
     #: Share of the cost; a set has converged when a step promises and gains less.
     relative_tolerance: float = 1e-9
-    #: Cost below which a fit is perfect: the square of the rounding of doubles, as costs are of the order of one.
-    zero_cost: float = 1e-28
-    #: `min_damping`, `max_damping`: range of μ. Beyond the upper end even a step down the gradient does not help: the
-    #: cost has a kink there.
-    min_damping: float = 1e-12
-    max_damping: float = 1e8
-    #: Gain divided by promised gain from which on the damping falls (Marquardt's rule).
-    good_ratio: float = 0.25
-    #: Least curvature that is damped, as a share of the set's largest: keeps directions without curvature solvable.
-    relative_floor: float = 1e-10
-    #: Share of the least cost within which another cost is the same optimum: how near the best known cost a search is
-    #: to come (`experiments/performance.md`).
-    same_cost: float = 1e-3
-    #: Costs below it are one optimum whatever their ratio: the rounding of doubles, as costs are of the order of one.
-    both_zero: float = 1e-15
 
 
 POLISH = PolishSettings()
@@ -73,7 +69,7 @@ class Optima(Struct, frozen=True):
     @property
     def best_counts(self) -> Index:
         """Number of sets of each search that have the least cost of all, shape (searches,)."""
-        best = self.cost <= self.cost.min() * (1.0 + POLISH.same_cost) + POLISH.both_zero
+        best = self.cost <= self.cost.min() * (1.0 + SAME_COST) + BOTH_ZERO
         return np.bincount(self.search[best & (self.search != FROM_START)], minlength=self.searches)
 
     @property
@@ -135,7 +131,7 @@ def _polish_block(
     gradient, normal = problem.derivatives(x, conditions)
     secant = np.zeros_like(normal)
     damping = np.full(len(x), settings.damping)
-    converged = cost <= settings.zero_cost
+    converged = cost <= ZERO_COST
     evaluations = len(x)
     for _ in range(settings.max_steps):
         active = np.flatnonzero(~converged)
@@ -159,12 +155,10 @@ def _polish_block(
             gradient[moved], normal[moved] = problem.derivatives(x[moved], conditions[moved])
             step = (x[moved] - before[0]) / problem.scale
             secant[moved] = _rank_one(secant[moved], step, gradient[moved] - before[1], normal[moved])
-        after_good = np.where(ratio > settings.good_ratio, DECREASE, 1.0)
+        after_good = np.where(ratio > GOOD_RATIO, DECREASE, 1.0)
         damping[active] *= np.where(improved, after_good, INCREASE)
-        converged[active] = (
-            no_gain_left | (cost[active] <= settings.zero_cost) | (damping[active] > settings.max_damping)
-        )
-        damping = np.maximum(damping, settings.min_damping)
+        converged[active] = no_gain_left | (cost[active] <= ZERO_COST) | (damping[active] > MOST_DAMPING)
+        damping = np.maximum(damping, LEAST_DAMPING)
     return x, cost, converged, evaluations
 
 
@@ -174,7 +168,7 @@ def _steps(
     """Take the two damped steps on a model of the cost: gradient, Gauss-Newton curvature H, secant estimate."""
     gradient, normal, secant = model
     curvature = diagonal(normal)
-    floor = POLISH.relative_floor * np.maximum(curvature.max(axis=1, keepdims=True), 1e-30)
+    floor = RELATIVE_FLOOR * np.maximum(curvature.max(axis=1, keepdims=True), 1e-30)
     H = normal.copy()
     diagonal(H)[:] += damping[:, None] * np.maximum(curvature, floor) + floor
     low, high = (np.where(held, 0.0, (end - x) / problem.scale) for end in (problem.lower, problem.upper))
