@@ -688,7 +688,8 @@ class Panel(Struct, frozen=True, dict=True):
                 continue
             # Devices are data-parallel ways in runs in passes of micro-batches, without other ways.
             counted_passes = self.find("micro_batches") is not None or self.batch_is_of_a_pass
-            passes = counted_passes and not any(map(self.find, WAYS[1:]))
+            shaped = all(map(self.find, ("layers", "hidden", "sequence")))
+            passes = (counted_passes or shaped) and not any(map(self.find, WAYS[1:]))
             if (canonical, text) == ("data_parallel", "workers") and not passes:
                 continue
             formula, tried = parse(text), trying | {canonical}
@@ -698,7 +699,8 @@ class Panel(Struct, frozen=True, dict=True):
             nodes_known = {name: node for name, node in nodes_read.items() if node is not None}
             if len(nodes_known) == len(nodes_read):
                 return substitute(formula.node, nodes_known)
-        return None
+        # Where nothing counts workers, what follows from them is that of one.
+        return ONE if canonical == "workers" and trying and self.axis.factor is None and not self.of_jobs else None
 
     def formula(self, name: str) -> Node | None:
         """Return what one of the field's names stands for as a formula over the columns; the axis for the workers."""

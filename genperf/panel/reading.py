@@ -973,7 +973,11 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
         reading.scale = _devices_of_ways(reading, [columns[n] for n in ways])
         execution[DEVICES], settings = "workers", [columns[DEVICES], *settings]
     if reading.scale is None and not roles.extrinsic and not single:
-        raise _nothing_scaled(reading, [c.name for c in settings])
+        varied = [c.name for c in settings if c.varies and is_size(c.name)]
+        if len(varied) < len([c for c in settings if c.varies]) or not varied:
+            raise _nothing_scaled(reading, [c.name for c in settings])
+        # All ran on one worker: a question goes along the batch, or else the size of most values.
+        reading.scale = max(varied, key=lambda n: (columns[n].canonical in _BATCHES, len(columns[n].levels), n))
     column = columns.get(reading.scale or "")
     if column is not None and column.follows is not None and column.name not in reading.derived:
         reading.derived |= _product_of_settings(reading, column, column.follows)
@@ -999,6 +1003,7 @@ def _nothing_scaled(reading: Reading, numeric: Sequence[str]) -> TableError:
     """Return the error of a table in which no column counts the workers."""
     texts = reading.with_role("kind", "label", "constant")
     hint = f"name the one that does: --extrinsic {shlex.quote(numeric[0]) if numeric else 'COLUMN'}"
+    hint += "; or say that all ran on one: --let devices=1" if numeric else ""
     worded_counts = next((c.name for c in texts if c.levels and all(map(COUNTED.match, c.levels))), None)
     if worded_counts is not None:
         hint = f"'{worded_counts}' tells counts among words: write them as numbers in another column, such as gpus"

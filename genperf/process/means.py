@@ -430,9 +430,11 @@ def terms_of(table: Table) -> Mean | None:
 def derived(table: Table) -> dict[str, Node]:
     """Return work, devices and bubble as formulas over the columns of a transformer's table; else nothing."""
     panel = table.panel
-    if not all(map(panel.has, ("parameters", "global_batch", "workers"))):
+    if not all(map(panel.has, ("parameters", "global_batch"))):
         return {}
-    formulas = {"work": "*".join(filter(panel.has, WORK)) + "/workers", "workers": "workers"}
+    formulas = {"work": "*".join(filter(panel.has, WORK))}
+    if panel.has("workers"):
+        formulas |= {"work": f"{formulas['work']}/workers", "workers": "workers"}
     if panel.has("micro_batches") and panel.has("pipeline_parallel"):
         formulas["bubble"] = "1 + (pipeline_parallel - 1)/micro_batches"
     return {name: panel.over_columns(formula) for name, formula in formulas.items()}

@@ -323,8 +323,10 @@ def choose_models(models: str | Iterable[str], table: Table) -> tuple[list[str],
         if name == "all":
             missing = {family: MODELS[family].missing(factors) for family in MODELS}
             names += ["auto", *LEARNERS, *(family for family in MODELS if not missing[family])]
-            needs = {family: " and ".join(f"'{name}'" for name in lacks) for family, lacks in missing.items() if lacks}
-            notes += [Note(f"family '{f}' is left out: it needs {need}", "not_applicable") for f, need in needs.items()]
+            for lacks in dict.fromkeys(tuple(lacks) for lacks in missing.values() if lacks):
+                left_out = ", ".join(family for family in MODELS if missing[family] == [*lacks])
+                text = f"left out for lack of {' and '.join(map(repr, lacks))}: {left_out}"
+                notes.append(Note(text, "not_applicable"))
         elif name in model_names or _FORMULA.search(name):
             names.append(name)
         elif name:

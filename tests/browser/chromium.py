@@ -19,7 +19,7 @@ FLAGS = (
     # Whatever is asked for is not found.
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )
-NARROW, WIDE = 360, 1920
+NARROW, WIDE, READY = 360, 1920, "return document.documentElement.dataset.ready"
 
 
 class Browser:
@@ -29,6 +29,8 @@ class Browser:
         self.driver, self.folder = driver, folder
 
     def open(self, html: str, width: int = 1280, *, dark: bool = False, name: str = "report.html") -> None:
+        from selenium.webdriver.support.ui import WebDriverWait
+
         path = self.folder / name
         path.write_text(html, encoding="utf-8")
         self.driver.get_log("browser")
@@ -39,8 +41,8 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
         # A window in front: a headless one without focus fires no focus events.
         self.driver.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
-        self.driver.get(path.as_uri())
-        assert self.js("return document.documentElement.dataset.ready") == "yes", self.complaints()
+        self.driver.get(path.as_uri())  # On a busy machine it may return before the script has run.
+        WebDriverWait(self.driver, 20).until(lambda _: self.js(READY), str(self.complaints()))
 
     def js(self, code: str, *arguments: Any) -> Any:
         return self.driver.execute_script(code, *arguments)
