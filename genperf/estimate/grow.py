@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Index, Mask
+from genperf.estimate.prepare import LEAST_FREEDOM
 from genperf.expression import Expression
 from genperf.formula import evaluate, values_of
 from genperf.models.generic import CONSTANT_TERM, LEVEL_BOUNDS, Interaction, constant_place, kinds_of, with_interactions
@@ -40,8 +41,6 @@ MOST_SIZE = 1.0
 SIZE_ROUNDS = 30
 #: Relative change of every size below which the updates end.
 SIZES_SETTLED = 0.02
-#: Share of the rows that the variance of the noise is estimated from at least.
-LEAST_SIZE_FREEDOM = 0.2
 #: Of the noise: far below any measurement's.
 LEAST_SIZE_VARIANCE = 1e-8
 #: Size at which every interaction begins.
@@ -117,7 +116,7 @@ def _shrunk(
         constants = covariance @ moment / variance
         freedoms = np.clip(1.0 - np.diag(covariance) / prior, 0.0, 1.0)
         residuals = target - design @ constants
-        left = max(target.size - freedoms.sum(), LEAST_SIZE_FREEDOM * target.size)
+        left = max(target.size - freedoms.sum(), LEAST_FREEDOM * target.size)
         before = sizes, variance
         variance = max(float(np.sum(weights * residuals**2) / left), LEAST_SIZE_VARIANCE)
         squares = np.bincount(member[~free], constants[~free] ** 2, count)

@@ -13,7 +13,7 @@ from genperf.arrays import Array, Index, Mask
 from genperf.discrepancy.form import deviation, features, positions
 from genperf.errors import Note
 from genperf.estimate.options import FitOptions
-from genperf.estimate.prepare import CONTENT_SEED
+from genperf.estimate.prepare import CONTENT_SEED, LEAST_FREEDOM
 from genperf.estimate.problem import spread_starts
 from genperf.expression import Expression
 from genperf.gaussian import normal_quantiles, student_widening
@@ -39,8 +39,6 @@ FLAT_RATIO = 1e-5
 MIN_PART = 0.05
 #: Resampled tables from which the error of a row that was not fitted is estimated.
 RESAMPLES = 50
-#: Share of the rows from which the standard deviation of the residuals is estimated at least.
-LEAST_ERROR_FREEDOM = 0.2
 #: Values between zero and the least measured one at which the likelihood of the constant term is computed, starts of
 #: the other constants there, and λ at most: a stronger one would favour small exponents in its place.
 PROFILE_VALUES = 13
@@ -310,7 +308,7 @@ def _redrawn(problem: Problem, sets: Array, held: Mask | bool = False, form: Arr
     free = ~(np.zeros(n, bool) | held) & (sets[0] > problem.lower) & (sets[0] < problem.upper)
     inverse = np.linalg.pinv(curvature[0][np.ix_(free, free)], hermitian=True)
     used_freedom = float(np.clip(free.sum() - np.diag(inverse) @ penalty_curvature[free], 0.0, free.sum()))
-    freedom = max(len(rows) - used_freedom, LEAST_ERROR_FREEDOM * len(rows))
+    freedom = max(len(rows) - used_freedom, LEAST_FREEDOM * len(rows))
     sd = np.sqrt(np.sum((weight * residuals**2)[rows]) / freedom)
     rng = np.random.default_rng([CONTENT_SEED, 6])
     noise = np.zeros((count, problem.measured.size))

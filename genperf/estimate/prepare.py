@@ -15,6 +15,8 @@ from genperf.table import Factor
 #: Seed of what is drawn from the rows of a table in order: folds, replicates, the rows that a choice is made on. The
 #: seed of a fit is for its searches alone.
 CONTENT_SEED = 0
+#: Share of the rows from which a variance is estimated at least, however many constants were fitted to them.
+LEAST_FREEDOM = 0.2
 
 
 def in_order(table: Table, names: bool = True) -> Table:

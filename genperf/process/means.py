@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.discrepancy.form import deviation, features
 from genperf.errors import ModelError
-from genperf.estimate.prepare import CONTENT_SEED
+from genperf.estimate.prepare import CONTENT_SEED, LEAST_FREEDOM
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import Name, Node, Number, bind_values, call, chain, names_in, parse, quote_name, values_of
 from genperf.gaussian import student_widening
@@ -43,9 +43,8 @@ SUPPOSED_NOISE = 0.03
 #: the valley between a constant and a power: n^0.4 was fitted as n^0.6, and all draws were within 0.1 of it.
 POWERS_OF_A_COUNT = (0.2, 0.5, 0.8, 1.2)
 COUNT_DEVIATION = 0.15
-#: Share of the rows from which the variance about a sum is estimated at least, and Akaike's weight over the largest
-#: below which a form of the sum has no draws.
-LEAST_FREEDOM, LEAST_FORM = 0.2, 0.05
+#: Akaike's weight over the largest below which a form of the sum has no draws.
+LEAST_FORM = 0.05
 #: Values of a factor from which on its terms have a power.
 VALUES_OF_A_POWER = 3
 #: Gauss–Newton steps in ln T, of a fit to all rows and of one that starts from it.
@@ -154,6 +153,8 @@ class SumBasis(Struct, frozen=True, eq=False):
 
         φ·(nᵖ − 1)/p becomes φ·ln n as p → 0, so that steps of p stay small.
         """
+        if not len(powers) + len(self.growths):
+            return self.columns, self.at_one
         growth, one, power = self.growths.T
         L, p = self.logarithms * (powers - 1.0), _power(powers, power)
         columns, at_one = self.columns * np.exp(L @ self.raised), self.at_one * np.exp(L @ self.raised[:, one]) / p
@@ -178,15 +179,19 @@ class SumBasis(Struct, frozen=True, eq=False):
             now = Coefficients(c, np.zeros(self.levels.shape[1]), self.centre)
         else:
             steps, now = REFIT_STEPS, start
-        L = self.levels
+        L, columns = self.levels, self.at(now.powers)
         shrunk = L.T @ L + LEVEL_RIDGE * np.eye(L.shape[1])
         for _ in range(3 * steps if len(self.centre) else steps):
-            columns = self.at(now.powers)
             log = np.log(np.maximum(columns @ now.columns, 1e-300))
             now = now._replace(levels=np.asarray(np.linalg.solve(shrunk, L.T @ (y - log))))
             wanted = self._step(y - L @ now.levels - log + 1.0, columns / np.exp(log)[:, None], now)
-            error, step = self._loss(now, y), 1.0
-            while not (after := self._loss(tried := now.toward(wanted, step), y)) < error:
+            error, step = self._loss(now, columns, y), 1.0
+            while True:
+                tried = now.toward(wanted, step)
+                columns = self.at(tried.powers)
+                after = self._loss(tried, columns, y)
+                if after < error:
+                    break
                 step *= 0.5
                 if step < LEAST_STEP:
                     return now
@@ -238,11 +243,11 @@ class SumBasis(Struct, frozen=True, eq=False):
                 return np.asarray(x / length)
             used = np.append(np.flatnonzero(x), entering)
 
-    def _loss(self, constants: Coefficients, y: Array) -> float:
+    def _loss(self, constants: Coefficients, columns: Array, y: Array) -> float:
         """Return the squared error in ln T with the ridge, on coefficients as shares of the mean time."""
         c, levels, powers = constants
         used = np.flatnonzero(c)
-        terms = self.at(powers)[:, used] * c[used]
+        terms = columns[:, used] * c[used]
         total = np.maximum(terms.sum(axis=1), 1e-300)
         share = np.sum((terms / total[:, None]) ** 2, axis=0)
         away = y - np.log(total) - self.levels @ levels
