@@ -6,6 +6,7 @@ multiply the terms by exp(level); a factor that the table lacks is supposed.
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,18 +18,28 @@ from genperf.models.compose import at_level, unused_name
 from genperf.models.generic import level_effect
 from genperf.panel import Panel
 from genperf.table import Factor
+from genperf.vocabulary import section, words_of
 from genperf.vocabulary.names import ALIASES, WAYS
 
 
-class Words(Struct, frozen=True):
-    """The words of one switch."""
+class Words(Struct, frozen=True, dict=True):
+    """The words of one switch: those of the section `switches` of the vocabulary, each with its number."""
 
     #: The factor.
     canonical: str
     #: In messages.
     meaning: str
-    #: Word → number.
-    values: dict[str, float]
+
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """The number of each word, that of `on` being 1 and that of `off` 0."""
+        words = section("switches")
+        values = dict.fromkeys(words["off"], 0.0)
+        for meaning, listed in words.items():
+            name, _, number = meaning.partition(" ")
+            if name == self.canonical:
+                values |= dict.fromkeys((*(words["on"] if number == "1" else ()), *listed), float(number))
+        return values
 
     def value(self, level: str, column: str) -> float:
         """Return the number of a word, in which case, blanks, `-` and `_` do not matter."""
@@ -45,31 +56,9 @@ def _word(level: str) -> str:
     return re.sub(r"[\s_-]+", "", level.lower())
 
 
-_OFF = dict.fromkeys(("0", "none", "no", "off", "false", "disabled", "null", "na"), 0.0)
-_ON = ("1", "yes", "on", "true", "enabled")
-
-ZERO = Words(
-    "zero",
-    "stage of ZeRO or FSDP",
-    {
-        **_OFF,
-        **dict.fromkeys(("ddp", "noshard", "stage0", "zero0"), 0.0),
-        **dict.fromkeys((*_ON, "stage1", "zero1", "dp", "optimizer", "os", "distributedoptimizer"), 1.0),
-        **dict.fromkeys(("2", "stage2", "zero2", "shardgradop", "offload", "zerooffload"), 2.0),
-        **dict.fromkeys(("3", "stage3", "zero3", "fullshard", "hybridshard", "fsdp", "fsdp2", "infinity"), 3.0),
-    },
-)
-#: Recomputed share of the forward pass. Selective recomputation leaves the matrix products out; 0.1 is a guess between
-#: the 2.7 % of Korthikanti et al. (2022) for a very large model and what small ones need.
-RECOMPUTATION = Words(
-    "recomputation",
-    "kind of recomputation",
-    {**_OFF, **dict.fromkeys((*_ON, "full", "uniform", "block", "all"), 1.0), "selective": 0.1},
-)
-_OFFLOADED = dict.fromkeys((*_ON, "cpu", "optimizer", "nvme", "host"), 1.0)
-OFFLOAD = Words("offload", "kind of offload", {**_OFF, **_OFFLOADED})
-#: Levels of `zero` that also offload the optimizer.
-_OFFLOADING = ("offload", "zerooffload", "infinity")
+ZERO = Words("zero", "stage of ZeRO or FSDP")
+RECOMPUTATION = Words("recomputation", "kind of recomputation")
+OFFLOAD = Words("offload", "kind of offload")
 
 
 def _indicator(factors: Panel, words: Words, number: Callable[[float], float]) -> Node | None:
@@ -133,7 +122,7 @@ class TransformerLayout:
         switches = {name: _indicator(factors, *read) for name, read in SWITCHES.items()}
         if factors.named("offload") is None and (zero := factors.named("zero")) is not None:
             # A word of ZeRO may mean an offloaded optimizer as well.
-            offloading = {level: 1.0 for level in zero.levels if _word(level) in _OFFLOADING}
+            offloading = {level: 1.0 for level in zero.levels if _word(level) in words_of("switches.offloading")}
             switches["offloaded"] = _of_levels(zero, offloading)
         self.switches: Mapping[str, Node] = {name: node for name, node in switches.items() if node is not None}
 
