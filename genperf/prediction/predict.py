@@ -361,17 +361,12 @@ def central_and_band(
 
 
 def distinct_rows(query: Query) -> tuple[Index, Index]:
-    """Return the first row of each configuration, and for every row which of these it repeats.
-
-    Configurations follow those that differ in one factor: every second run of a factor's values is turned round.
-    """
+    """Return the first row of each configuration, and for every row which of these it repeats."""
     code = np.zeros(query.rows, dtype=np.int64)
     for values in query.columns.values():
         _, places = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)
-        last = int(places.max(initial=0))
-        places = np.where(code % 2 == 1, last - places, places)
         # The codes are made small again, so that no product overflows.
-        _, code = np.unique(code * (last + 1) + places, return_inverse=True)
+        _, code = np.unique(code * (int(places.max(initial=0)) + 1) + places, return_inverse=True)
     _, first_row, inverse = np.unique(code, return_index=True, return_inverse=True)
     return first_row, inverse
 
