@@ -101,10 +101,8 @@ def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
         tuple(names),
         tuple((term.constant, np.broadcast_to(term.multiplier, rows)) for term in terms if not term.powers),
         np.array([term.constant for term in powered], np.intp),
-        None if np.all(multipliers == 1.0) else multipliers,
-        None
-        if len(by_powers) == len(powered)
-        else np.repeat(np.arange(len(by_powers)), [*map(len, by_powers.values())]),
+        multipliers,
+        np.repeat(np.arange(len(by_powers)), [*map(len, by_powers.values())]),
         exponent,
         logarithms,
         rows,

@@ -59,11 +59,10 @@ class PowerSum(Struct, frozen=True, eq=False, dict=True):
     plain: tuple[tuple[int, Array], ...]
     #: Shape (terms,). Positions of f_t in the terms with powers.
     factor: Index
-    #: Shape (terms, rows), or None. g_t of these terms; None is one throughout.
-    multiplier: Array | None
-    #: Shape (terms,), or None. Which product of powers is that of each term, in order; None where each has one of its
-    #: own.
-    product: Index | None
+    #: Shape (terms, rows). g_t of these terms.
+    multiplier: Array
+    #: Shape (terms,). Which product of powers is that of each term, in order.
+    product: Index
     #: Shape (products, k). Positions of p_tk.
     exponent: Index
     #: Shape (products, k, rows). L_tk; zero where a product has fewer than k.
@@ -78,38 +77,30 @@ class PowerSum(Struct, frozen=True, eq=False, dict=True):
 
     def derivatives(self, constants: Array, by: tuple[int, ...]) -> tuple[Array, Array]:
         """Return the sum, (sets, rows), and its derivatives by the constants at some positions, (sets, by, rows)."""
-        slopes = np.empty((len(constants), len(by), self.rows))
+        slopes = np.zeros((len(constants), len(by), self.rows))
         column = {position: slopes[:, j] for j, position in enumerate(by)}
         with np.errstate(all="ignore"):
             for position, multiplier in self.plain:
                 if position in column:
-                    column.pop(position)[:] = multiplier
+                    column[position][:] = multiplier
             terms = self._products(constants)
             for t, position in enumerate(self.factor.tolist()):
                 if position in column:
-                    column.pop(position)[:] = terms[:, t]
+                    column[position][:] = terms[:, t]
             terms *= self._factors(constants)[:, :, None]
-            if self.product is not None:
+            if len(self.exponent) < len(self.product):
                 # From here on, the sum of the terms of each product of powers.
                 terms = np.add.reduceat(terms, np.flatnonzero(np.diff(self.product, prepend=-1)), axis=1)
             for position in column.keys() & self._exponent_places.keys():
-                slope, ((k, products), *others) = column.pop(position), self._exponent_places[position]
-                np.einsum("str,tr->sr", terms[:, products], self.logarithms[products, k], out=slope)
-                for k, products in others:
-                    slope += np.einsum("str,tr->sr", terms[:, products], self.logarithms[products, k])
-            for slope in column.values():
-                slope[:] = 0.0
+                for k, products in self._exponent_places[position]:
+                    column[position] += np.einsum("str,tr->sr", terms[:, products], self.logarithms[products, k])
             return self._with_plain(terms.sum(axis=1), constants), slopes
 
     def _products(self, constants: Array) -> Array:
         """Return each term's product of powers, Π x^e with its multiplier, at some constants: (sets, terms, rows)."""
         products: Array = np.einsum("stk,tkr->str", constants[:, self.exponent], self.logarithms)
         np.exp(products, out=products)
-        if self.product is not None:
-            products = products[:, self.product]
-        if self.multiplier is not None:
-            products *= self.multiplier
-        return products
+        return products[:, self.product] * self.multiplier
 
     def _factors(self, constants: Array) -> Array:
         return np.asarray(np.where(self.factor == NO_CONSTANT, 1.0, constants[:, self.factor]))
