@@ -157,7 +157,7 @@ class GrowthCounts(Struct, frozen=True):
 
     def throughput(self, value: Interval) -> Interval | None:
         """Return the throughput at the configuration for a predicted time; None of jobs, and of work not known."""
-        if self.target.rate is None or self.whole:
+        if self.target.rate is None or not self.rated:
             return None
         work = self.target.rate * self.target.value
         return Interval(self.target.rate, work / value.upper, work / value.lower)
@@ -276,11 +276,6 @@ class Planned(Struct, frozen=True):
     named: Choice | None = None
     named_at: tuple[tuple[str, Any], ...] = ()
     breaks: tuple[str, ...] = ()
-
-    @property
-    def at(self) -> dict[str, float]:
-        """The count by the name of its factor."""
-        return {self.name: self.count}
 
     @property
     def numbers(self) -> dict[str, Any]:

@@ -205,16 +205,15 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        reading, source = self.reading, dict[str, Any]()
-        likeliest: dict[str, Any] = {"at": self.answers[0].at}
+        plain, reading, facts = dict[str, Any](), self.reading, self.facts
         if reading is not None:
-            source = {"roles": reading.roles.texts, "mapping": reading.mapping, "read_as": reading.read_as()}
-            source |= {"left_out": list(self.left_out), "notes": list(self.notes)}
-        if self.facts is not None:
-            trust = {"verdict": self.facts.expected.verdict, "reason": self.facts.expected.reason}
-            likeliest = {"at": dict(self.facts.at), "taken": self.taken, **self.numbers, **trust}
-            likeliest["sentences"] = dict(self.sentences)
-        return {**source, **likeliest, "taken": self.taken, "answers": [answer.to_dict() for answer in self.answers]}
+            plain |= {"roles": reading.roles.texts, "mapping": reading.mapping, "read_as": reading.read_as()}
+            plain |= {"left_out": list(self.left_out), "notes": list(self.notes)}
+        plain |= {"at": self.answers[0].at if facts is None else dict(facts.at), "taken": self.taken, **self.numbers}
+        if facts is not None:
+            plain |= {"verdict": facts.expected.verdict, "reason": facts.expected.reason}
+            plain["sentences"] = dict(self.sentences)
+        return plain | {"answers": [answer.to_dict() for answer in self.answers]}
 
     def card(self, width: int = 80) -> str:
         """Return the answer at a glance, in at most 14 lines."""

@@ -50,7 +50,7 @@ from genperf.normal.runs import place_of_run
 from genperf.normal.series import among_published, series_of, trains_networks
 from genperf.panel.configurations import left_open, parts_given
 from genperf.panel.machine import PLACES
-from genperf.panel.panel import StepWork, several_nodes
+from genperf.panel.panel import Panel, StepWork, several_nodes
 from genperf.panel.quantities import of_training, paid_for, price_of, quantities_of, training_of
 from genperf.panel.read import Recognised
 from genperf.panel.reading import Reading, column_named
@@ -163,7 +163,9 @@ def training_at(
 ) -> dict[str, float]:
     """Return the quantities that answer a training at one configuration with its predicted value, with their ends."""
     shows, target = training.shows(price is not None), result.schema.target
-    if shows and not target.is_time:
+    if not shows:
+        return {}
+    if not target.is_time:
         raise GenperfError(only_for_times(" and ".join(shows), target))
     amounts = of_training(result.panel, query.columns, [np.array([end]) for end in value.ends], training, price)
     return {name: float(values[0]) for name, values in amounts.items()}
@@ -240,7 +242,7 @@ def facts_at(result: FitResult, at: Mapping[str, Any], question: Question) -> Fa
         # A machine that the question names stays; else its count follows from the plan.
         named = {n: v for n, v in at.items() if not {*PLACES}.isdisjoint(parts_given(result.panel, {n: np.ones(1)}))}
         plan = planned(result, result.query(at).single(ONE), question, named)
-        at = at if named else {**plan.at, **at}
+        at = at if named else {plan.name: plan.count, **at}
     query = result.query(at)
     curve = curve_of(result, query.single(ONE), work_of(result, question), question.interval)
     return facts_of(result, question, query, curve, at, plan)
@@ -275,24 +277,6 @@ def facts_of(
 
     training = question.training
     quantities = training_at(result, query, expected.value, training, question.price)
-    # How often `auto` was right on published series that were predicted like this one.
-    record, options = None, result.options
-    is_series = options.get("approach") == "series" and LOAD.fullmatch(curve.along) is None
-    if is_series and options.get("pooled_share") is None:
-        ratio, nodes = growth.target.count / curve.steps.along.upper, panel.only_node
-        leaves_node = nodes is not None and bool(several_nodes(query.columns[nodes])[0])
-        record = record_like(min(ratio, Record.longest), leaves_node, expected.verdict)
-
-    def advised() -> tuple[NextRun | None, str]:
-        """Return the next run to measure, or why there is none."""
-        if forecast is None:
-            return None, ""
-        lower, upper = (float(end[0]) for end in forecast.band(0.9, "confidence", result.floor))
-        value = expected.value.value
-        confidence = Interval(value, min(lower, value), max(upper, value))
-        prediction = query, confidence, expected.verdict == VERDICTS[-1]
-        advice = attempted(partial(suggest, prediction=prediction), result, requested)
-        return (None, advice.message) if isinstance(advice, GenperfError) else (advice.next_run, "")
 
     def published() -> Published:
         """Return how the series and its use of the devices compare with published ones."""
@@ -313,8 +297,8 @@ def facts_of(
         limit=cache(lambda: limit_of(result, query.columns, interval, forecast)),
         published=cache(published),
         curve=cache(lambda: _drawn(curve, growth, runs_along, samples, interval, result.floor)),
-        advice=cache(advised),
-        record=record,
+        advice=cache(lambda: _advice(result, query, requested, expected, forecast)),
+        record=_record(result.options, panel, query, curve, growth, expected.verdict),
         unmeasured=unmeasured,
         can_fail=result.feasibility is not None,
         nodes_known=panel.node("nodes") is not None,
@@ -324,6 +308,36 @@ def facts_of(
         measured=measured_here,
         plan=plan,
     )
+
+
+def _record(
+    options: Mapping[str, Any], panel: Panel, query: Query, curve: Scaling, growth: GrowthCounts, verdict: str
+) -> Record | None:
+    """Return how often `auto` was right on published series that were predicted like this one; None of no series."""
+    is_series = options.get("approach") == "series" and LOAD.fullmatch(curve.along) is None
+    if not is_series or options.get("pooled_share") is not None:
+        return None
+    ratio, nodes = growth.target.count / curve.steps.along.upper, panel.only_node
+    leaves_node = nodes is not None and bool(several_nodes(query.columns[nodes])[0])
+    return record_like(min(ratio, Record.longest), leaves_node, verdict)
+
+
+def _advice(
+    result: FitResult,
+    query: Query,
+    requested: Mapping[str, Any],
+    expected: Expectation,
+    forecast: MixtureForecast | None,
+) -> tuple[NextRun | None, str]:
+    """Return the next run to measure, or why there is none; neither without a forecast."""
+    if forecast is None:
+        return None, ""
+    lower, upper = (float(end[0]) for end in forecast.band(0.9, "confidence", result.floor))
+    value = expected.value.value
+    confidence = Interval(value, min(lower, value), max(upper, value))
+    prediction = query, confidence, expected.verdict == VERDICTS[-1]
+    advice = attempted(partial(suggest, prediction=prediction), result, requested)
+    return (None, advice.message) if isinstance(advice, GenperfError) else (advice.next_run, "")
 
 
 def _drawn(

@@ -522,7 +522,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             return None
         work, target, panel = self.opened.given.work or None, model.schema.target, model.panel
         constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
-        counted = self._header(name).counted
+        header = self.reading.columns[name].header
+        counted = header.counted
         # Of the time of steps that was made from a rate of them, what a batch holds is counted.
         sample = counted if counted and (target.throughput or counted not in STEP_WORDS) else "samples"
         sequence = panel.find("sequence")
@@ -533,7 +534,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             if total is not None and sequence is not None:
                 work = f"({render(total)})*{quote_name(sequence.name)}"
         column = self._column_of_no_step(name, model)
-        if self._header(name).kind == "time" and column is not None:
+        if header.kind == "time" and column is not None:
             sample = ""
         question = replace(
             self.question,
@@ -669,21 +670,18 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         blind = model.blind_by((*model.unheeded, *requested.notes)) if requested.notes else model
         return blind, out
 
-    def _header(self, name: str) -> Header:
-        """Return what a column says of itself; a derived one has its header alone."""
-        return self.reading.columns[name].header if name in self.reading.columns else header_of(name)
-
     def _unit(self, name: str) -> str:
         """Return the unit of a column: as its header has it, else as its cells do; of a share per cent."""
-        unit = unit_of_column(name, self._header(name), self.opened.roles(name).measured.get("unit", "s"))
+        column = self.reading.columns[name]
+        unit = unit_of_column(name, column.header, self.opened.roles(name).measured.get("unit", "s"))
         unit = unit or self.opened.source.units.get(name, "")
         # An efficiency in percent may not say so.
-        shares = self.reading.columns[name].known if name in self.reading.columns and is_efficiency(name) else ()
+        shares = column.known if is_efficiency(name) else ()
         return unit or ("%" if "%" in name or max(shares, default=0.0) > MOST_EFFICIENT else "")
 
     def _value(self, name: str, model: FitResult, configuration: Mapping[str, Any], facts: Facts | None) -> Value:
         """Return the predicted value of a column in its own unit."""
-        header = self._header(name)
+        header = self.reading.columns[name].header
         if facts is not None:
             at, row = dict(facts.at), facts.predicted
         else:
@@ -706,15 +704,15 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
         That is a latency of users, a time by a size, or whatever was measured along a column with a unit.
         """
-        target, header, scale = model.schema.target, self._header(name), self.reading.scale or ""
+        columns, target, scale = self.reading.columns, model.schema.target, self.reading.scale or ""
         by_batch = "global_batch" in self.reading.mapping
         work_known = self.question.work or model.schema.scaling or target.throughput or by_batch
         of_devices = counts_devices(scale) or canonical_of(scale) == "data_parallel"
         of_a_step = work_known or not target.is_time or of_devices
-        if of_a_step and not (scale in self.reading.columns and self._header(scale).kind):
+        if of_a_step and not (scale in columns and columns[scale].kind):
             return None
         unit = self.opened.roles(name).measured.get("unit", "s")
-        numerator, denominator = TIME_UNITS[unit] if header.kind == "time" else (1, 1)
+        numerator, denominator = TIME_UNITS[unit] if columns[name].kind == "time" else (1, 1)
         return name, self._unit(name), denominator / numerator
 
     def _by_arithmetic(self, name: str, answers: Mapping[str, Value]) -> Value | None:

@@ -207,11 +207,8 @@ class Machine(Struct, frozen=True, dict=True):
         if len(counts) < 2 or min(counts[0], work.min()) <= 0.0:
             return None
         of_one, exponent = work[place] / counts, np.polyfit(np.log(counts), np.log(work[place]), 1)[0]
-        return (
-            None
-            if np.ptp(of_one) <= SAME * np.max(of_one) or exponent <= LEAST_SAMPLES_GROWTH + SAME
-            else (counts, of_one)
-        )
+        proportional = np.ptp(of_one) <= SAME * np.max(of_one)
+        return None if proportional or exponent <= LEAST_SAMPLES_GROWTH + SAME else (counts, of_one)
 
     def size(self, like: Mapping[str, Any] | None = None, as_it_is: bool = False) -> float | None:
         """Return the devices of a full node, by the largest scale of the runs, or of those `like` a configuration.
@@ -295,8 +292,8 @@ class Machine(Struct, frozen=True, dict=True):
         return base.get("workers")
 
     def _place(self, parts: dict[str, Array], base: Parts, given: Parts, node_size: Any) -> None:
-        """Set devices, nodes and ways from those given, else the base's: 16 devices in 4 stages are 4 data ways."""
-        split, devices = _product(parts, SPLITS), self._devices(parts, base, given, node_size)
+        """Set the devices and the nodes that they fill from what is given, else from the base."""
+        devices = self._devices(parts, base, given, node_size)
         if devices is None:
             return
         if "workers" not in base:
@@ -311,17 +308,24 @@ class Machine(Struct, frozen=True, dict=True):
         per_node = self.columns.get("devices_per_node")
         if per_node is not None and "devices_per_node" not in given and per_node.distinct > 1:
             parts["devices_per_node"] = devices / parts["nodes"] if "nodes" in parts else np.minimum(devices, node_size)
+        self._split(parts, devices, given)
+
+    def _split(self, parts: dict[str, Array], devices: Array, given: Parts) -> None:
+        """Set the ways of the devices that are not given: 16 devices in 4 stages are 4 data-parallel ways.
+
+        Devices that the given ways do not use are ways of the first split that varied and is open.
+        """
         open_ways = [name for name in self.splits if name not in given and self.columns[name].distinct > 1]
         if not self.has_data_ways and "workers" in given and open_ways:
-            # Devices that the given ways do not use are ways of the first open split.
-            parts[open_ways[0]] = devices / (split / parts[open_ways[0]])
+            first = open_ways[0]
+            parts[first] = devices / (_product(parts, SPLITS) / parts[first])
         if {"workers", "data_parallel"} <= {*given}:
-            # Devices that these ways do not use are ways of the first open split, and the other open splits have one.
             other_ways = _product(parts, [name for name in self.splits if name not in open_ways])
-            remaining = parts["workers"] / (parts["data_parallel"] * other_ways)
+            remaining = devices / (parts["data_parallel"] * other_ways)
             divides = (remaining >= 1.0 - SAME) & (np.abs(remaining - np.round(remaining)) < SAME)
             unequal = divides & ~np.isclose(remaining, _product(parts, open_ways), rtol=SAME)
             for name in open_ways:
+                # The other open splits have one way.
                 parts[name] = np.where(unequal, np.round(remaining) if name == open_ways[0] else 1.0, parts[name])
         if "data_parallel" not in given:
             parts["data_parallel"] = np.maximum(1.0, devices / _product(parts, SPLITS))

@@ -107,8 +107,6 @@ KEPT_COLUMNS = 1024
 #: (experiments/results/settings.md).
 LEAST_FALL = 1.5
 ONE = Number(1.0)
-#: The kinds that are possible where nothing shows one.
-POSSIBLE: tuple[Scaling, ...] = ("weak", "strong")
 
 # Where a scale may exhaust what one machine has: cores, memory, slots of a server.
 #: Probability that a doubling is the last one that helps. A guess.
@@ -627,8 +625,8 @@ class Panel(Struct, frozen=True, dict=True):
             return (WorkFormula(f"global_batch/{counted}", True),)
         if batched or counted is None or fixed_workers:
             return (WorkFormula("batch" if batched else "1", batched),)
-        kinds = POSSIBLE if panel.kind is None else (panel.kind,)
-        return tuple(WorkFormula(KINDS[name].over(counted), False) for name in kinds)
+        possible: tuple[Scaling, ...] = ("weak", "strong") if panel.kind is None else (panel.kind,)
+        return tuple(WorkFormula(KINDS[name].over(counted), False) for name in possible)
 
     @property
     def keep_batch(self) -> bool | None:

@@ -26,7 +26,7 @@ from genperf.attribution.ladder import Ladder
 from genperf.attribution.terms import HIDDEN, by_label
 from genperf.discrepancy import kernel_script
 from genperf.engine import Engine, Lost, doing, listening, run
-from genperf.errors import GenperfError, TableError, counted
+from genperf.errors import GenperfError, counted
 from genperf.facts import check_interval
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT, Name, Node, call, render
@@ -263,15 +263,9 @@ def _measures(model: PageModel, group: Mapping[str, str], question: Question) ->
     panel = model.result.panel.within(group)
     # What counts that which is paid for; None where nothing does and no price is given.
     paid: Node | None = None
-    try:
-        paid = (
-            paid_for(panel, question.per, question.price)[1]
-            if panel.target is not None and panel.target.is_time
-            else None
-        )
-    except TableError:
-        if question.price is not None or question.per is not None:
-            raise
+    is_priced = question.price is not None or question.per is not None
+    if panel.target is not None and panel.target.is_time and (is_priced or panel.counted_node is not None):
+        paid = paid_for(panel, question.per, question.price)[1]
     known_work = panel.step
     work = None if known_work.known == "assumed" else known_work.proportional
     formulas: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
@@ -411,13 +405,8 @@ def page(
     result, groups = what.first, _groups(what, view, workers, question_group)
     quantity, paid, plan = quantity_of(result), view.question.price, view.question.plan
     # Tokens without a limit are the work in all where the throughput counts them.
-    work = (
-        plan.samples
-        if plan is not None
-        else view.question.training.tokens
-        if _rate_unit(result) == "tokens/s"
-        else None
-    )
+    tokens = view.question.training.tokens if _rate_unit(result) == "tokens/s" else None
+    work = tokens if plan is None else plan.samples
     data = {
         "rules": rules(),
         "interval": view.interval,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,8 +30,22 @@ UNKNOWN = "held-out error not known"
 UNTESTED = f"{UNKNOWN}; genperf validate measures it"
 
 
-class Result(ABC):
+class Result:
     """What one model and the models of groups have in common; `genperf` imports the rooms above lazily."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def group(self) -> tuple[str, ...]:
+            """The group columns: none of one model, which is one group of the key () that did not fail."""
+
+        @property
+        def failures(self) -> Mapping[tuple[str, ...], str]:
+            """The groups that could not be fitted, and why."""
+
+        @property
+        def results(self) -> Mapping[tuple[str, ...], FitResult]:
+            """The models by the values of the group columns."""
 
     def predict(
         self,
@@ -96,19 +109,78 @@ class Result(ABC):
         return self._predicted(cells_of(data, self.first.schema), interval, band, isinstance(data, Mapping), refused)
 
     @property
-    @abstractmethod
     def first(self) -> FitResult:
         """The model, or that of the first group: all groups have the same columns."""
+        if not self.results:
+            raise TableError("no group was fitted", hint="; ".join(list(self.failures.values())[:1]) or None)
+        return next(iter(self.results.values()))
 
-    @abstractmethod
     def requested(self, at: Mapping[str, str]) -> Requested:
-        """Return a question under the columns of the model: see `genperf.panel.question`."""
+        """Return a question under the columns of the models and those that name their groups."""
+        keys = zip(*self.results, strict=True)
+        return question(self.first.panel, at, {name: {*texts} for name, texts in zip(self.group, keys, strict=True)})
 
-    @abstractmethod
+    def of_group(self, key: tuple[str, ...]) -> FitResult:
+        """Return the model of a group."""
+        if key not in self.results:
+            key_text, fitted = ", ".join(key), [", ".join(other) for other in self.results]
+            if why := self.failures.get(key):
+                raise TableError(f"group {key_text} was not fitted: {why}")
+            hint = did_you_mean(key_text, fitted) or f"one of {listed(fitted)}"
+            raise TableError(f"there is no group {key_text}", hint=hint)
+        return self.results[key]
+
     def _predicted(
         self, source: Source, interval: float, band: Band, fill: bool, refused: list[str] | None
     ) -> dict[str, Cells]:
-        """Predict the rows of a source, as `predict_columns` does; `fill` factors that are left open."""
+        """Predict each row by the model of its group; a row that lacks a group column, for every group that fits it."""
+        groups = {column: labels(source.columns[column]) for column in self.group if column in source.columns}
+        left_open = len(groups) < len(self.group)
+        if left_open:
+            source, groups = self._for_every_group(source, groups)
+        rows = rows_by_group(groups, len(source.lines))
+        attempts = {
+            key: attempted(predict, self.of_group(key), source.take(of), interval, band, fill)
+            for key, of in rows.items()
+        }
+        failures = {key: error for key, error in attempts.items() if isinstance(error, GenperfError)}
+        if failures and (refused is None or not left_open or len(failures) == len(attempts)):
+            raise next(iter(failures.values()))
+        if refused is not None:
+            refused += [f"{', '.join(key)} is not predicted: {error.message}" for key, error in failures.items()]
+        predictions = [prediction for prediction in attempts.values() if not isinstance(prediction, GenperfError)]
+        source_rows = np.concatenate([rows[key] for key in attempts if key not in failures])
+        if failures:
+            predicted_rows = np.sort(source_rows)
+            groups = {column: cells[predicted_rows] for column, cells in groups.items()}
+            source = source.take(predicted_rows)
+        # A further quantity is missing in a group without it. The work of a step, which may follow from the factors in
+        # some groups alone, is shown where all have it.
+        further = dict.fromkeys(name for fit in self.results.values() for name in fit.further_names)
+        for prediction in predictions:
+            missing = [name for name in further if name not in prediction]
+            prediction.update({name: np.full(len(prediction["lower"]), np.nan) for name in missing})
+        shared = [name for name in predictions[0] if all(name in prediction for prediction in predictions)]
+        to_source_order = np.argsort(source_rows)
+        joined = {name: np.concatenate([p[name] for p in predictions])[to_source_order] for name in shared}
+        predicted_names = dict.fromkeys(name for fit in self.results.values() for name in fit.predicted_names)
+        columns = _beside(source, joined, predicted_names)
+        return {**groups, **{name: cells for name, cells in columns.items() if name not in self.group}}
+
+    def _for_every_group(self, source: Source, levels: Mapping[str, Objects]) -> tuple[Source, dict[str, Objects]]:
+        """Return each row once for every group that has its levels of some group columns, with all of its levels."""
+        pairs: list[tuple[dict[str, str], int]] = []
+        for key in self.results:
+            group = dict(zip(self.group, key, strict=True))
+            fitting = [cells == group[column] for column, cells in levels.items()]
+            rows = np.flatnonzero(np.all(fitting, axis=0)) if fitting else np.arange(len(source.lines))
+            pairs += [(group, row) for row in rows.tolist()]
+        if not pairs:
+            levels_text = ", ".join(f"{column}={cells[0]}" for column, cells in levels.items())
+            examples = "; ".join(", ".join(key) for key in list(self.results)[:LISTED])
+            raise TableError(f"no group has {levels_text}", hint=f"the groups are {examples}")
+        groups = {column: np.array([key[column] for key, _ in pairs], dtype=object) for column in self.group}
+        return source.take(np.array([row for _, row in pairs])), groups
 
     def report(self, path: str | Path, **options: Any) -> Path:
         """Write the page: `genperf.report`."""
@@ -225,15 +297,6 @@ class FitResult(Result, PredictedFrom):
         return query_of(cells_of(at, self.schema), self.schema, fill=True)
 
     @property
-    def first(self) -> FitResult:
-        """The model itself."""
-        return self
-
-    def requested(self, at: Mapping[str, str]) -> Requested:
-        """Return a question under the model's columns."""
-        return question(self.panel, at)
-
-    @property
     def results(self) -> dict[tuple[str, ...], FitResult]:
         """The model by its key, as of groups."""
         return {(): self}
@@ -241,11 +304,6 @@ class FitResult(Result, PredictedFrom):
     def blind_by(self, notes: tuple[str, ...]) -> FitResult:
         """Return the model that answers a question of which no run shows something."""
         return replace(self, unheeded=notes) if notes else self
-
-    def _predicted(
-        self, source: Source, interval: float, band: Band, fill: bool, refused: list[str] | None
-    ) -> dict[str, Cells]:
-        return _beside(source, predict(self, source, interval, band, fill), self.predicted_names)
 
     def explain(self, at: Any = None, **options: Any) -> Any:
         """Return the parts of a predicted value: `genperf.explain`."""
@@ -371,19 +429,7 @@ class GroupedResult(Result):
         return len(self.results)
 
     def __getitem__(self, key: str | tuple[str, ...]) -> FitResult:
-        wanted = (key,) if isinstance(key, str) else tuple(key)
-        if wanted not in self.results:
-            key_text, fitted = ", ".join(wanted), [", ".join(key) for key in self.results]
-            if why := self.failures.get(wanted):
-                raise TableError(f"group {key_text} was not fitted: {why}")
-            hint = did_you_mean(key_text, fitted) or f"one of {listed(fitted)}"
-            raise TableError(f"there is no group {key_text}", hint=hint)
-        return self.results[wanted]
-
-    def requested(self, at: Mapping[str, str]) -> Requested:
-        """Return a question under the columns of the models and those that name their groups."""
-        keys = zip(*self.results, strict=True)
-        return question(self.first.panel, at, {name: {*texts} for name, texts in zip(self.group, keys, strict=True)})
+        return self.of_group((key,) if isinstance(key, str) else tuple(key))
 
     def blind_by(self, notes: tuple[str, ...]) -> GroupedResult:
         """Return the models that answer a question of which no run shows something."""
@@ -398,64 +444,6 @@ class GroupedResult(Result):
         import genperf
 
         return genperf.plots.groups({key: fit.scaling for key, fit in self.explain(at, knee=True).items()})
-
-    @property
-    def first(self) -> FitResult:
-        """The model of the first group."""
-        if not self.results:
-            raise TableError("no group was fitted", hint="; ".join(list(self.failures.values())[:1]) or None)
-        return next(iter(self.results.values()))
-
-    def _predicted(
-        self, source: Source, interval: float, band: Band, fill: bool, refused: list[str] | None
-    ) -> dict[str, Cells]:
-        """Predict each row by the model of its group; a row that lacks a group column, for every group that fits it."""
-        groups = {column: labels(source.columns[column]) for column in self.group if column in source.columns}
-        left_open = len(groups) < len(self.group)
-        if left_open:
-            source, groups = self._for_every_group(source, groups)
-        rows = rows_by_group(groups, len(source.lines))
-        attempts = {
-            key: attempted(predict, self[key], source.take(of), interval, band, fill) for key, of in rows.items()
-        }
-        failures = {key: error for key, error in attempts.items() if isinstance(error, GenperfError)}
-        if failures and (refused is None or not left_open or len(failures) == len(attempts)):
-            raise next(iter(failures.values()))
-        if refused is not None:
-            refused += [f"{', '.join(key)} is not predicted: {error.message}" for key, error in failures.items()]
-        predictions = [prediction for prediction in attempts.values() if not isinstance(prediction, GenperfError)]
-        source_rows = np.concatenate([rows[key] for key in attempts if key not in failures])
-        if failures:
-            predicted_rows = np.sort(source_rows)
-            groups = {column: cells[predicted_rows] for column, cells in groups.items()}
-            source = source.take(predicted_rows)
-        # A further quantity is missing in a group without it. The work of a step, which may follow from the factors in
-        # some groups alone, is shown where all have it.
-        further = dict.fromkeys(name for fit in self.results.values() for name in fit.further_names)
-        for prediction in predictions:
-            missing = [name for name in further if name not in prediction]
-            prediction.update({name: np.full(len(prediction["lower"]), np.nan) for name in missing})
-        shared = [name for name in predictions[0] if all(name in prediction for prediction in predictions)]
-        to_source_order = np.argsort(source_rows)
-        joined = {name: np.concatenate([p[name] for p in predictions])[to_source_order] for name in shared}
-        predicted_names = dict.fromkeys(name for fit in self.results.values() for name in fit.predicted_names)
-        columns = _beside(source, joined, predicted_names)
-        return {**groups, **{name: cells for name, cells in columns.items() if name not in self.group}}
-
-    def _for_every_group(self, source: Source, levels: Mapping[str, Objects]) -> tuple[Source, dict[str, Objects]]:
-        """Return each row once for every group that has its levels of some group columns, with all of its levels."""
-        pairs: list[tuple[dict[str, str], int]] = []
-        for key in self.results:
-            group = dict(zip(self.group, key, strict=True))
-            fitting = [cells == group[column] for column, cells in levels.items()]
-            rows = np.flatnonzero(np.all(fitting, axis=0)) if fitting else np.arange(len(source.lines))
-            pairs += [(group, row) for row in rows.tolist()]
-        if not pairs:
-            levels_text = ", ".join(f"{column}={cells[0]}" for column, cells in levels.items())
-            examples = "; ".join(", ".join(key) for key in list(self.results)[:LISTED])
-            raise TableError(f"no group has {levels_text}", hint=f"the groups are {examples}")
-        groups = {column: np.array([key[column] for key, _ in pairs], dtype=object) for column in self.group}
-        return source.take(np.array([row for _, row in pairs])), groups
 
     def __repr__(self) -> str:
         failed = f", {counted(len(self.failures), 'group')} not fitted" if self.failures else ""

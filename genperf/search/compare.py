@@ -182,7 +182,7 @@ def compare(
     factor, changes = (over, ()) if over is None or isinstance(over, str) else (None, tuple(over))
     fitted = model_of(source, {**({factor: ""} if factor else {}), **at})
     models, levels = models_of(fitted, at)
-    groups = fitted.group if isinstance(fitted, GroupedResult) else ()
+    groups = fitted.group
     column = CHANGE if changes else _over(answering(models[0][1], levels), factor, levels, groups)
     compared = _changed(fitted, models, changes)
     setting = _shared_setting(
@@ -207,10 +207,9 @@ def compare(
     low, high = np.quantile(draws[:, order[1]] - draws[:, order[0]], ends_of(interval)).tolist()
     sentence = _sentence(ranked, names, schema.target, (low, high), interval)
     sentence += _cost_sentence(outcomes, ranked, names, question) if "cost" in ranked else ""
-    failures = fitted.failures if isinstance(fitted, GroupedResult) else {}
     notes = [taken_text({name: [value] for name, value in setting.items()})] if setting else []
     notes += _notes(outcomes, ranked, groups)
-    notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in failures.items()]
+    notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
     notes += [f"{group} is not compared: {error.message}" for group, error in refused.items()]
     return Ranking(dict(at), names, ranked, sentence, low > 0.0, schema.target, tuple(notes), schema.of_steps)
 
@@ -313,7 +312,7 @@ def _changed(
     changes: Sequence[Mapping[str, Any]],
 ) -> list[tuple[dict[str, str], FitResult, dict[str, Mapping[str, Any]]]]:
     """Return the models that answer, each with its group and its changes by name: another group has its own model."""
-    columns = fitted.group if isinstance(fitted, GroupedResult) else ()
+    columns = fitted.group
     by_name = {NOTHING: {}, **{join_values(change): change for change in changes}} if changes else {}
     # Changes of the group itself, `framework=jax`, beside changes of factors.
     into_groups = {name: change for name, change in by_name.items() if not change.keys().isdisjoint(columns)}
@@ -328,7 +327,7 @@ def _changed(
     for change in into_groups.values():
         group = {n: label(change.get(n, level)) for n, level in start[0][0].items()}
         of_factors = {n: value for n, value in change.items() if n not in columns}
-        model = fitted[tuple(group.values())]  # type: ignore[index]
+        model = fitted.of_group(tuple(group.values()))
         answering_models.append((group, model, {join_values(of_factors) if of_factors else NOTHING: of_factors}))
     return answering_models
 

@@ -269,8 +269,6 @@ def models_of(
     fitted: FitResult | GroupedResult, at: Mapping[str, Any]
 ) -> tuple[list[tuple[dict[str, str], FitResult]], dict[str, Any]]:
     """Return the models of the groups that some values leave, with their groups, and the values of no group column."""
-    if isinstance(fitted, FitResult):
-        return [({}, fitted)], dict(at)
     # A level may hold a comma.
     lists = {name: [value, *value.split(",")] if isinstance(value, str) else value for name, value in at.items()}
     lists = {name: values if isinstance(values, Iterable) else [values] for name, values in lists.items()}

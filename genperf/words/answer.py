@@ -140,10 +140,10 @@ def next_line(facts: Facts) -> str:
     run, _ = facts.advice()
     if facts.unmeasured:
         return f"measure a run with {join_values(facts.unmeasured)}: no measured run shows it"
-    if run is None or not run.places:
-        return "nothing: the interval is narrow enough" if run is not None and run.met else ""
-    if run.met:
+    if run is not None and run.met:
         return "nothing: the interval is narrow enough"
+    if run is None or not run.places:
+        return ""
     name, efficiency = facts.growth.name, facts.growth.target.efficiency
     places = "; ".join(
         count_text(float(place[name]), name) if {*place} == {name} else join_values(place)
