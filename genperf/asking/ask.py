@@ -48,7 +48,7 @@ from genperf.normal.exchange import minimum_exchange
 from genperf.normal.record import record_like
 from genperf.normal.runs import place_of_run
 from genperf.normal.series import among_published, series_of, trains_networks
-from genperf.panel.configurations import left_open, parts_given
+from genperf.panel.configurations import left_open, part_given
 from genperf.panel.machine import PLACES
 from genperf.panel.panel import Panel, StepWork, several_nodes
 from genperf.panel.quantities import of_training, paid_for, price_of, quantities_of, training_of
@@ -240,7 +240,7 @@ def facts_at(result: FitResult, at: Mapping[str, Any], question: Question) -> Fa
     result, plan = answering(result, at), None
     if question.plan is not None:
         # A machine that the question names stays; else its count follows from the plan.
-        named = {n: v for n, v in at.items() if not {*PLACES}.isdisjoint(parts_given(result.panel, {n: np.ones(1)}))}
+        named = {name: value for name, value in at.items() if part_given(result.panel, name) in PLACES}
         plan = planned(result, result.query(at).single(ONE), question, named)
         at = at if named else {plan.name: plan.count, **at}
     query = result.query(at)
@@ -265,9 +265,7 @@ def facts_of(
     nearest = np.array([curve.steps.nearest(float(query.columns[curve.along][0]))])
     forecast = None if result.schema.substituted else curve.forecast.at(nearest)
     expected, row = expectation(result, query, interval, forecast)
-    values = tuple(target[f.name] for f in result.schema.factors)
-    medians = (m for m in result.schema.medians if m.values == values)
-    measured_here = next(((Interval(m.value, m.lowest, m.highest), m.repeats) for m in medians), None)
+    (run,) = panel.runs_at(query.columns)
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, question.steps)
     steps, (measured, logarithms) = curve.steps, curve.steps.measured
     samples = work.at(steps.columns) if growth.rated else None
@@ -305,7 +303,7 @@ def facts_of(
         training=training,
         quantities=quantities,
         further={name: further_result.schema.target.unit for name, further_result in result.further.items()},
-        measured=measured_here,
+        measured=None if run is None else (Interval(run.value, run.lowest, run.highest), run.repeats),
         plan=plan,
     )
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
 from genperf.asking.answer import Answer, Value, wanted_of
-from genperf.asking.ask import Question, facts_at, measured, measured_text, only_run, question_of, rows_with
+from genperf.asking.ask import ONE, Question, facts_at, measured, measured_text, only_run, question_of, rows_with
 from genperf.asking.one_run import OneRun, about, row_in, row_of_run
 from genperf.errors import GenperfError, TableError, counted, did_you_mean, listed
 from genperf.facts import Facts
@@ -217,7 +217,7 @@ def _predicted_at(
     """Return a complete configuration, and what is predicted there."""
     query = model.query(configuration)
     predicted = model.predict_columns(source_of_columns(query.columns), interval)
-    return query.single("ask answers for one configuration"), {name: cells[0] for name, cells in predicted.items()}
+    return query.single(ONE), {name: cells[0] for name, cells in predicted.items()}
 
 
 def _as_measured(

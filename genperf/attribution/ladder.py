@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Array, Index
 from genperf.errors import GenperfError
 from genperf.panel import Panel
-from genperf.panel.configurations import at_scale, divisible, fills_nodes, parts_given, relative_work
+from genperf.panel.configurations import at_scale, divisible, fills_nodes, part_given, relative_work
 from genperf.panel.machine import PLACES
 from genperf.panel.panel import StepWork
 from genperf.prediction.verdict import RULES
@@ -102,8 +102,8 @@ def steps_along_workers(
     counts = _counts_between(factor, upto, np.append(np.unique(result.panel.measured[factor.name]), requested_count))
     panel = result.panel.scaled_along(factor)
     # A batch without a machine is that of the smallest one.
-    machine_parts = parts_given(panel, {name: np.zeros(1) for name in at})
-    names_place = not machine_parts.keys().isdisjoint(PLACES) or {"batch", "global_batch"} <= {*machine_parts}
+    machine_parts = {part_given(panel, name) for name in at}
+    names_place = not machine_parts.isdisjoint(PLACES) or {"batch", "global_batch"} <= machine_parts
     smallest = at if requested_count or names_place else {**at, factor.name: counts[0]}
     start = {name: cells[0] for name, cells in result.query(smallest).columns.items()}
     columns = at_scale(panel, factor, counts, start, kind or (None if schema.target.work else schema.scaling))

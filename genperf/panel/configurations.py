@@ -183,11 +183,15 @@ def completed(
     return {name: values[name] for name in factors}, following
 
 
+def part_given(panel: Panel, name: str) -> str:
+    """Return the part of a machine that a name gives: that of a column, or one by the field's name; else nothing."""
+    machine, is_column = panel.machine, any(f.name == name for f in panel.factors)
+    return machine.part_of.get(name) or (name if name in PARTS and not is_column and machine.means(name) else "")
+
+
 def parts_given(panel: Panel, columns: Columns) -> dict[str, Array]:
-    """Return what columns give of a machine, by its part: columns of the table, or parts by the field's name."""
-    part_of, names = panel.machine.part_of, {f.name for f in panel.factors}
-    without = {name: name for name in columns if name in PARTS and name not in names and panel.machine.means(name)}
-    return {part: np.asarray(columns[n], float) for n in columns if (part := part_of.get(n) or without.get(n))}
+    """Return what columns give of a machine, by its part."""
+    return {part: np.asarray(cells, float) for n, cells in columns.items() if (part := part_given(panel, n))}
 
 
 def kept_beside(
@@ -290,7 +294,7 @@ def left_open(panel: Panel, target: Mapping[str, Any], given: Collection[str]) -
     # Of one measured count, it is those that the target goes beyond.
     beyond = {f.name for f in panel.factors if f.distinct == 1 and f.numeric and target[f.name] != f.lower}
     settled = {n for n in varied if not names.isdisjoint(panel.settled_by.get(n, ()))}
-    settled_parts = panel.machine.settled(parts_given(panel, dict.fromkeys(names, np.ones(1))))
+    settled_parts = panel.machine.settled({part_given(panel, name) for name in names})
     settled |= {f.name for meaning, f in panel.machine.columns.items() if meaning in settled_parts}
     settled |= {name for name, read in panel.inputs.items() if read and read <= names}
     open_names = ((varied | beyond) - settled) - names

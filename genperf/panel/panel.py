@@ -469,6 +469,12 @@ class Panel(Struct, frozen=True, dict=True):
         """The factors of the measured configurations, numbers or levels, by name; each of shape (medians,)."""
         return {f.name: np.array([run[f.name] for run in self.runs]) for f in self.factors}
 
+    def runs_at(self, columns: Mapping[str, AnyArray]) -> list[Median | None]:
+        """Return what was measured at each of some configurations; None where nothing was."""
+        medians = {median.values: median for median in self.medians}
+        configurations = zip(*(columns[f.name].tolist() for f in self.factors), strict=True)
+        return [medians.get(configuration) for configuration in configurations]
+
     def runs_like(self, run: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the measured configurations with the levels of one."""
         levels = {f.name: str(run[f.name]) for f in self.factors if not f.numeric}

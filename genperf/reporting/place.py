@@ -22,7 +22,7 @@ from genperf.errors import GenperfError, counted
 from genperf.estimate.options import QUICK_DRAWS
 from genperf.facts import Expectation, Facts, Interval, Planned
 from genperf.formula import call
-from genperf.panel.configurations import NEXT_DOUBLING, forecast_at, left_open, parts_given
+from genperf.panel.configurations import NEXT_DOUBLING, forecast_at, left_open, part_given
 from genperf.panel.machine import PLACES
 from genperf.panel.quantities import paid_for, quantities_of
 from genperf.prediction import Query, Schema, read_query
@@ -76,11 +76,6 @@ def _changed_options(requested: Mapping[str, str]) -> list[str]:
         for key, value in _pairs(requested.get(name, "")).items():
             words += [f"--{_OPTION.get(name, name)}", f"{key}={value}"]
     return words
-
-
-def hints_of(result: FitResult) -> dict[str, str]:
-    """Return the hints that a model was fitted with."""
-    return _pairs(_requested(result).get("hints", ""))
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -150,7 +145,7 @@ class View(Struct, frozen=True, dict=True):
 
     def about(self, result: FitResult, group: Mapping[str, str]) -> Question:
         """Return the question about the model of a group, with the hints that it was fitted with."""
-        return replace(self.question, hints=hints_of(result)).about(result, group)
+        return replace(self.question, hints=_pairs(_requested(result).get("hints", ""))).about(result, group)
 
 
 class Place(Struct, frozen=True, eq=False, dict=True):
@@ -250,7 +245,7 @@ def place_of(
             reason = f"measured at {count_measured} only: efficiency and knee need a second count"
         return Place(result, question, result.query(configuration).single(ONE), why_not=reason, only=only_count)
     name = factor.name
-    counted = name in configuration or not {*PLACES}.isdisjoint(parts_given(result.panel, configuration))
+    counted = name in configuration or any(part_given(result.panel, given) in PLACES for given in configuration)
     configuration = configuration if counted else forecast_at(result.panel, configuration, name)
     at = result.query(configuration).single(ONE)
     answered, work, plan = answering(result, at), work_of(result, question), None
@@ -355,9 +350,7 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
     counts, curve = steps.counts[places], answer.curve.iloc[places].reset_index(drop=True)
     predicted = result.predict(frame_of(columns), question.interval)
     value, lower, upper = (predicted[name].to_numpy(float) for name in (target.name, "lower", "upper"))
-    medians = {median.values: median for median in result.schema.medians}
-    configurations = zip(*(columns[f.name].tolist() for f in result.schema.factors), strict=True)
-    measured_runs = [medians.get(configuration) for configuration in configurations]
+    measured_runs = result.panel.runs_at(columns)
     seconds = np.array([v if run is None else run.value for run, v in zip(measured_runs, value, strict=True)])
     assert steps.work is not None
     # The measured speed-up where it was measured, against the measured reference.

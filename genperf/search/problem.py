@@ -473,8 +473,9 @@ class Search(Struct, frozen=True, eq=False):
         problem = self.problem
         out: Columns = {**columns, problem.predicted: predict(self._factors(columns))}
         if problem.reads(problem.on_one_worker):
-            reduced = self.space.reduced(columns, problem.one_worker)
-            out[problem.on_one_worker] = predict(self._factors(reduced))
+            axes = {name: columns[name] for name in self.space.axes}
+            ones = {name: np.ones(len(axes[name])) for name in problem.one_worker if name in axes}
+            out[problem.on_one_worker] = predict(self._factors(self.space.completed(axes | ones)))
         return out
 
     def _factors(self, columns: Columns) -> Columns:

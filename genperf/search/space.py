@@ -16,7 +16,7 @@ from genperf.errors import FormulaError, GenperfError, Note, TableError, suggest
 from genperf.formula import Name, parse, quote_name, render, substitute, values_of
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
-from genperf.panel.configurations import completed, parts_given
+from genperf.panel.configurations import completed, part_given
 from genperf.prediction import Schema
 from genperf.prediction.schema import cells_of, combine, query_of
 from genperf.result import FitResult
@@ -201,10 +201,6 @@ class Space(Struct, frozen=True, eq=False, dict=True):
         group = {name: np.full(rows, value, dtype=kinds[name]) for name, value in self.group.items()}
         return {**group, **columns, **completed(self.panel, columns, rows, fill=True, refuse=False)[0]}
 
-    def reduced(self, columns: Columns, names: Sequence[str]) -> Columns:
-        """Return the configurations with some of the axes at 1."""
-        return self.completed({n: np.ones(len(columns[n])) if n in names else columns[n] for n in self.axes})
-
 
 def in_model_names(text: str, schema: Schema) -> str:
     """Return a formula over the model's columns, where it is written in the field's names that the user mapped."""
@@ -230,7 +226,7 @@ def checked_space(
         # A wrong one is refused where it is read, with what may stand in it.
         with suppress(FormulaError):
             read_names |= parse(text).names
-    placed = [name for name in axes if parts_given(schema.panel, {name: np.ones(1)})]
+    placed = [name for name in axes if part_given(schema.panel, name)]
     # What a fixed machine says twice is checked with it.
     settled = all(len(axes[name]) == 1 for name in placed)
     for name in sorted(axes.keys() - read_names - {*(placed if settled else ())}):
@@ -261,9 +257,9 @@ def _filled(frame: pd.DataFrame, schema: Schema, refuse: bool = False) -> dict[s
 
 def inputs_of(panel: Panel, names: Collection[str]) -> dict[str, frozenset[str]]:
     """Return the factors that follow from what is given by name, each with what it is computed from."""
-    machine, machine_parts = panel.machine, parts_given(panel, dict.fromkeys(names, np.ones(1)))
-    counts = frozenset(name for name in names if parts_given(panel, {name: np.ones(1)}))
-    inputs = {f.name: counts for meaning, f in machine.columns.items() if meaning in machine.settled(machine_parts)}
+    machine, parts = panel.machine, {name: part for name in names if (part := part_given(panel, name))}
+    settled, counts = machine.settled({*parts.values()}), frozenset(parts)
+    inputs = {f.name: counts for meaning, f in machine.columns.items() if meaning in settled}
     inputs |= {name: reads for name, reads in panel.inputs.items() if reads <= {*names}}
     return {name: reads for name, reads in inputs.items() if name not in names}
 

@@ -438,10 +438,9 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
     counts = np.append(doublings[(doublings >= factor.lower) & (doublings < target_count)], target_count)
     columns = at_scale(panel, factor, counts, at, None, panel.machine.size(at, as_it_is=True))
     divides = divisible(result.panel, columns)
-    feasibility, medians = result.feasibility, {median.values for median in result.schema.medians}
+    feasibility = result.feasibility
     fails = np.zeros(len(counts), bool) if feasibility is None else feasibility.known_to_fail(columns)
-    configurations = zip(*(columns[f.name].tolist() for f in result.schema.factors), strict=True)
-    measured = np.array([configuration in medians for configuration in configurations])
+    measured = np.array([run is not None for run in result.panel.runs_at(columns)])
     possible = np.flatnonzero(divides & ~fails & ~measured)
     below = possible[possible < len(counts) - 1]
     proposed = below if below.size else possible

@@ -181,15 +181,12 @@ def heading(target: Target) -> str:
 
 
 def further_words(units: Mapping[str, str], row: Any) -> list[str]:
-    """Return what one row of a prediction holds of further quantities; nothing of one that is unknown there."""
-    names = [name for name in units if float(row[name]) == float(row[name])]
-    return [f"{name} {with_interval(row, name, units[name])}" for name in names]
-
-
-def with_interval(row: Any, name: str, unit: str) -> str:
-    """Return a quantity of a row with the ends of its interval: `31.7 GB (29 to 34)`."""
-    value, lower, upper = map(three_digits, Interval.named(row, name).ends)
-    return f"{with_unit(value, unit)} ({lower} to {upper})"
+    """Return a row's further quantities, `memory 31.7 GB (29 to 34)`; nothing of one that is unknown there."""
+    texts = list[str]()
+    for name, unit in units.items():
+        value, lower, upper = map(three_digits, Interval.named(row, name).ends)
+        texts += [f"{name} {with_unit(value, unit)} ({lower} to {upper})"] if not np.isnan(row[name]) else []
+    return texts
 
 
 def term_column(target: Target) -> str:
