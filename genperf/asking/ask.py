@@ -162,11 +162,8 @@ def training_at(
     result: FitResult, query: Query, value: Interval, training: Training, price: Paid | None
 ) -> dict[str, float]:
     """Return the quantities that answer a training at one configuration with its predicted value, with their ends."""
-    shows, target = training.shows(price is not None), result.schema.target
-    if not shows:
-        return {}
-    if not target.is_time:
-        raise GenperfError(only_for_times(" and ".join(shows), target))
+    if not result.schema.target.is_time:
+        raise GenperfError(only_for_times(" and ".join(training.shows(price is not None)), result.schema.target))
     amounts = of_training(result.panel, query.columns, [np.array([end]) for end in value.ends], training, price)
     return {name: float(values[0]) for name, values in amounts.items()}
 
@@ -274,7 +271,8 @@ def facts_of(
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
 
     training = question.training
-    quantities = training_at(result, query, expected.value, training, question.price)
+    is_training = training != Training()
+    quantities = training_at(result, query, expected.value, training, question.price) if is_training else {}
 
     def published() -> Published:
         """Return how the series and its use of the devices compare with published ones."""

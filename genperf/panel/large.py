@@ -256,8 +256,8 @@ class AggregatedTable(Table, frozen=True, eq=False, dict=True):
         """The smallest and the largest measured value of each configuration, in the target's unit."""
         return self.frame["_shortest"].to_numpy(dtype=float), self.frame["_longest"].to_numpy(dtype=float)
 
-    @cached_property
-    def _medians(self) -> Table:
+    def medians(self) -> Table:
+        """Return the table itself, which has one row per configuration."""
         return self
 
     @property

@@ -267,11 +267,9 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         Its measured value is the median of the repeats and its weight their sum. The column `REPEATS` of the frame
         counts them. Other columns keep the value of the configuration's first row.
         """
-        return self._medians
-
-    @cached_property
-    def _medians(self) -> Table:
-        """One row per configuration; see `medians`."""
+        known: Table | None = self.__dict__.get("_medians")
+        if known is not None:
+            return known
         number = self.configuration
         first_row = np.unique(number, return_index=True)[1]
         repeated = len(first_row) < len(number)
@@ -279,7 +277,9 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         changed = {self.target.column: middle, REPEATS: self.repeats}
         if self.weight is not None:
             changed[self.weight] = np.bincount(number, self.frame[self.weight].to_numpy(dtype=float))
-        return self._with(with_columns(self.frame.iloc[first_row].reset_index(drop=True), changed))
+        medians = self._with(with_columns(self.frame.iloc[first_row].reset_index(drop=True), changed))
+        self.__dict__["_medians"] = medians
+        return medians
 
     def median_runs(self, most: int = MEDIANS) -> tuple[Median, ...]:
         """Return the configurations, in order of first appearance; of more than `most`, evenly spaced ones."""

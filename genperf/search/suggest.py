@@ -64,6 +64,8 @@ class Knowledge(Struct, frozen=True, eq=False):
     noise: Array
     #: The squared correlation that independent draws reach by chance.
     chance: float
+    #: Shape (rows, rows). The part of the covariance that is of regimes.
+    regimes: Array
 
     def gains(self, target: int) -> Array:
         """Return the share of the target's variance that one measurement at each row is expected to take away.
@@ -83,7 +85,7 @@ class Knowledge(Struct, frozen=True, eq=False):
         along = self.covariance[row]
         total = along[row] + self.noise[row]
         left = self.covariance - np.outer(along, along) / total if total > 0.0 else self.covariance
-        return Knowledge(left, self.noise, self.chance)
+        return replace(self, covariance=left)
 
 
 class StackKnowledge(Struct, frozen=True, eq=False):
@@ -148,19 +150,12 @@ def knowledge(
     of_runs = sum(member.weight / total * member.run_variance(result.spread).mean() for member in result.members)
     # The square of a correlation two standard deviations from none.
     chance = 0.0 if len(paths.weights) == 1 else float(4.0 * np.sum(paths.weights**2))
-    noise = np.full(len(between), float(of_runs))
-    return Knowledge(between + paths.within + _regimes(result, columns), noise, chance)
+    noise, distances = np.full(len(between), float(of_runs)), distance_beyond(result.schema, columns)
+    regimes = np.asarray(NEW_REGIME * REGIME_JUMP**2 * np.minimum.outer(distances, distances))
+    return Knowledge(between + paths.within + regimes, noise, chance, regimes)
 
 
-def _regimes(result: FitResult, columns: Mapping[str, Any]) -> Array:
-    """Return the covariance of ln T of the regimes that may begin beyond the data, shape (rows, rows)."""
-    distances = distance_beyond(result.schema, columns)
-    return np.asarray(NEW_REGIME * REGIME_JUMP**2 * np.minimum.outer(distances, distances))
-
-
-def _contained(
-    start: Knowledge | StackKnowledge, result: FitResult, columns: Mapping[str, Any]
-) -> Knowledge | StackKnowledge:
+def _contained(start: Knowledge | StackKnowledge, result: FitResult) -> Knowledge | StackKnowledge:
     """Return the part of the uncertainty that intervals contain: no regimes that begin beyond the data.
 
     A measurement is one around the expressions that were fitted to it. Promised widths of series are then 0.9 to 1.4
@@ -177,7 +172,7 @@ def _contained(
         freedom = max(len(measured) - constants, LEAST_ERROR_FREEDOM * len(measured))
         around_fit = max(float(residuals @ residuals / freedom), result.spread.noise**2)
         noise = np.minimum(noise, around_fit + result.spread.form**2)
-    return Knowledge(start.covariance - _regimes(result, columns), noise, start.chance)
+    return replace(start, covariance=start.covariance - start.regimes, noise=noise)
 
 
 class Suggestions(PrintedAnswer, frozen=True, eq=False):
@@ -325,7 +320,7 @@ def suggest(
         samples = step.at(candidate_query.columns) if rated else None
         rates = {} if samples is None else {"throughput": samples / central}
         frame = pd.DataFrame({**candidate_query.columns, quantity.name: central, **rates, "cost": prices})
-        contained = _contained(start, result, all_columns)
+        contained = _contained(start, result)
         ranking = _Ranking(frame, start, contained, width, run_variance)
         ranked = ranking.of(start, contained)
         chosen = ranking.batch(ranked, k, within)
