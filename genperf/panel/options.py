@@ -320,6 +320,9 @@ class Roles(Struct, frozen=True, dict=True):
     def of(cls, options: Mapping[str, Any]) -> Self:
         """Read the options of `read_table`; texts are read once, here."""
         several: dict[str, Any] = {role: tuple(names_of(options.get(role) or ())) for role in SEVERAL}
+        for role, names in several.items():
+            if repeated := [name for name in names if names.count(name) > 1]:
+                raise TableError(f"column '{repeated[0]}' is named twice as {role}", hint="give it one role")
         single = {name: str(options.get(name) or "").strip() for name in ("work", "scaling", "weight", "repeat")}
         derived: dict[str, str] = {}
         for name, text in pairs_of(options.get("let"), "name=formula", "flops=batch*layers"):
