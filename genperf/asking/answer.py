@@ -27,7 +27,7 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, bare, header_of, time_called
 from genperf.vocabulary.names import is_efficiency, is_relative, plain_name
-from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of
+from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, verdict_line
 from genperf.words.growth import cost_unit, doubted_efficiency
 from genperf.words.numbers import (
     count_text,
@@ -520,8 +520,7 @@ def _closing(answer: Answer, width: int) -> Iterator[Text]:
         yield Text(f"{MARKS[BLIND]} {fails}", style=f"bold {COLORS[BLIND]}")
     else:
         mark = f"{MARKS[verdict]} {verdict}"
-        first_reason = likeliest.reason.partition(";")[0].strip()
-        first, *rest = wrap(first_reason, width - len(mark) - 2) or [""]
+        first, *rest = wrap(verdict_line(likeliest.reason), width - len(mark) - 2) or [""]
         yield Text.assemble((mark, f"bold {COLORS[verdict]}"), "  ", first)
         yield from (Text(f"  {line}") for line in wrap(" ".join(rest), width - 2))
     if answer.others:

@@ -15,7 +15,7 @@ from genperf.errors import GenperfError, attempted
 from genperf.facts import ENDS, Facts, Normal, Record
 from genperf.reporting.place import Place, ladder_rows, ladder_table, page_ladder, short
 from genperf.search import suggest
-from genperf.words.answer import decision_sentence, next_line, record_line
+from genperf.words.answer import decision_sentence, next_line, record_line, verdict_line
 from genperf.words.growth import next_sentence, pays_judged, percent_text, turn_sentence
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, join_values, only_for_times, prose, singular, with_article
@@ -100,7 +100,7 @@ def glance(place: Place) -> dict[str, Any]:
         "fits": fits_text(place.expected.fits),
         "heads": heads_of(facts),
         "rows": [[*row] for row in rows],
-        "why": answer.reason.partition(";")[0].strip(),
+        "why": verdict_line(answer.reason),
         "record": "" if facts is None else record_line(facts),
         "next": "" if facts is None else next_line(facts),
         "measure": "throughput" if facts is not None and facts.growth.rated else "value",

@@ -117,6 +117,11 @@ def _next(facts: Facts) -> str:
     return next_sentence(run.differing(facts.at, facts.growth.name), unit, now)
 
 
+def verdict_line(reason: str) -> str:
+    """Return the first of some reasons."""
+    return reason.partition(";")[0].strip()
+
+
 def record_line(facts: Facts) -> str:
     """Return what forecasts like this one were worth elsewhere; empty where none was judged."""
     record = facts.record

@@ -3,54 +3,11 @@
 from collections.abc import Sequence
 
 from genperf.facts import Limit, Part
+from genperf.words import TEXTS
 from genperf.words.numbers import WORDS_LEAST_SHARE, interval_note, prose, singular, three_digits
 
-#: Terms of a series and of a transformer → what they are in plain words.
-PLAIN = {
-    "computation": "computation",
-    "constant": "a part that stays the same at every scale",
-    "inside nodes": "communication inside a node",
-    "contention": "contention inside a node",
-    "leaving the node": "the cost of using a second node",
-    "between nodes": "communication between nodes",
-    "latency": "latency that grows with each doubling",
-    "divided among all": "work divided among all",
-    "per doubling": "a cost that each doubling adds",
-    "one after another": "work that nodes do one after another",
-    "matrix": "matrix multiplication",
-    "attention": "attention",
-    "kernels": "the overhead of small products",
-    "recomputation": "recomputation",
-    "bubble": "the pipeline's bubble",
-    "pipeline": "the traffic between stages",
-    "tensor": "the exchange between tensor-parallel devices",
-    "tensor latency": "the latency between tensor-parallel devices",
-    "tensor between nodes": "tensor parallelism across nodes",
-    "data": "the exchange of gradients inside a node",
-    "data latency": "the latency of exchanging gradients",
-    "data between nodes": "the exchange of gradients between nodes",
-    "gather": "gathering the weights",
-    "update": "the update of the weights",
-    "offload": "the offload to the host",
-}
-#: The same among the terms of a sum, which has several; other terms have their own names there.
-SHORT = {
-    "constant": "fixed costs",
-    "leaving the node": "the cost of a second node",
-    "per doubling": "a cost of each doubling",
-    "one after another": "sequential work",
-    "divided among all": "divided work",
-    "matrix": "matrix multiplication",
-    "kernels": "small products",
-    "data": "the exchange of gradients",
-    "tensor": "tensor parallelism",
-}
-#: Terms about nodes, where a count that is not in the plural (a pipeline) takes the place of the nodes.
-ALONG = {
-    "leaving the node": "the cost of going beyond {}=1",
-    "between nodes": "communication that grows with {}",
-    "one after another": "work that is done one after another",
-}
+#: Terms → what they are in plain words; the same among several terms, and where no nodes are counted.
+PLAIN, SHORT, ALONG = (TEXTS[kind] for kind in ("terms", "short_terms", "terms_along"))
 #: The labels of terms that stay the same at every scale: with the computation among them, and without.
 SAME_WITH_COMPUTATION = "computation and fixed costs"
 SAME = "fixed costs"

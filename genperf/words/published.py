@@ -4,16 +4,11 @@ from collections.abc import Sequence
 
 from genperf.errors import counted
 from genperf.facts import AmongPublished, Cause, Exchange, Lack, Published, PublishedPlace, Record
+from genperf.words import TEXTS
 from genperf.words.numbers import count_text, prose, three_digits
 
 #: What a protocol of the benchmark predicts.
-PROTOCOLS = {
-    "near": "at up to twice the largest count that was given",
-    "far": "at four times the largest count that was given and more",
-    "farther": "at eight times the largest count that was given and more",
-    "farthest": "at sixteen times the largest count that was given and more",
-    "node": "at the first count beyond the one node that was given",
-}
+PROTOCOLS = TEXTS["protocols"]
 #: The largest probability that is printed: other causes than those that are listed exist.
 SUREST = 0.99
 

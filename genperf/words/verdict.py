@@ -7,37 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-#: Reasons by what they are about. A value in braces is written as it is, one with `:g` with six significant digits.
-REASONS: dict[str, str] = {
-    "inside": "inside the measured range",
-    "unheeded": "{text}",
-    "one_value": "{name} was always {value:g}: its effect was not measured",
-    "outside": "{name}={value:g} is {far} beyond the {known} {lower:g} to {upper:g}",
-    "known": "measured",
-    "known_borrowed": "measured and borrowed",
-    "few": "{name} was measured at {count:g} values only: measure a third",
-    "in_all": "{far} beyond the data in all",
-    "apart": "{pair} were never measured together; nearest run: {nearest}",
-    "second_node": "no run beyond one node: measure 2 nodes",
-    "one_machine": "all runs may share one machine: beyond its cores nothing is gained",
-    "unmeasured": "nothing measured shows '{term}'",
-    "look_back": "predicting {name}={value:g} from smaller scales, the model erred by {error}",
-    "look_back_beaten": "{look_back}, and 'as at the largest scale' by {last}",
-    "borrowed": "measured to {name}={value:g}; beyond, it is borrowed from other groups",
-    "wide": "the interval is wide",
-    "very_wide": "the interval is very wide",
-    "undetermined": "not determined by the data: {names}",
-    "undetermined_effect": "not determined by the data: the effect of {names}",
-    "doubling": "{count} doubling",
-    "doublings": "{count} doublings",
-    "fails": "may fail",
-    "most_likely_fails": "most likely fails",
-    "fits": "such a run {how} (it succeeds with a probability of {percent})",
-    "less_than_one": "less than 1 %",
-}
+from genperf.words import TEXTS
 
-#: What a verdict means to somebody who decides.
-TRUST = {"ok": "it can be relied on", "caution": "be careful", "extrapolating-blind": "do not rely on it"}
+#: Reasons by what they are about; what a verdict means to somebody who decides.
+REASONS, TRUST = TEXTS["reasons"], TEXTS["trust"]
 #: The verdict of a prediction that is not to be relied on.
 BLIND = "extrapolating-blind"
 #: A probability of fitting that goes without a word: that of `optimize`.
