@@ -104,7 +104,7 @@ def _import_source(files: list[str], settings: dict[str, str], from_name: str | 
     out.written({"table": out.output, "rows": len(source), "columns": [*source.columns], "notes": steps})
     for text in steps:
         out.note(text)
-    path = _written(out, len(source), sum(1 if name == "-" else len(files_of(name)) for name in files))
+    path = _written(out, len(source), sum(len(files_of(name)) for name in files))
     out.note(f"next: {shlex.join(['genperf', 'ask', path])}")
 
 

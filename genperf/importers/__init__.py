@@ -67,7 +67,7 @@ def import_sources(
             source = source_of_steps(source) or source
         return _with_columns(source, factors)
 
-    paths = list(dict.fromkeys(path for file in files for path in ([file] if file == "-" else files_of(file))))
+    paths = list(dict.fromkeys(path for file in files for path in files_of(file)))
     source = opened(paths[0]) if len(paths) == 1 else joined_files(paths, " ".join(files), opened)
     return understood(_with_columns(source, settings or {}))
 
@@ -88,7 +88,7 @@ def import_files(
     """
     if format not in FORMATS:
         raise GenperfError(f"there is no format '{format}'", hint=suggest(format, FORMATS))
-    paths = list(dict.fromkeys(path for file in files for path in ([file] if file == "-" else files_of(file))))
+    paths = list(dict.fromkeys(path for file in files for path in files_of(file)))
     if not paths:
         raise GenperfError("no file is named", hint=f"genperf import {format} FILE… -o table.csv")
     imported = []
@@ -100,14 +100,13 @@ def import_files(
         name = "standard input" if path == "-" else path
         imported.append(file_runs.with_factors(factors, name))
     table = joined(imported)
-    notes = list(table.notes)
     # A table needs its factors in every row.
     for name in table.factors:
         lacking = list(dict.fromkeys(str(row[SOURCE]) for row in table.rows if row.get(name) is None))
         if lacking and any(is_number(cell) for cell in table.values(name)):
             text = f"'{name}' is missing in {listed(lacking, 3)}: --set or --from-name fills it in"
-            notes.append(Note(text, "factor_missing"))
-    return replace(table, notes=tuple(notes))
+            table.notes.append(Note(text, "factor_missing"))
+    return table
 
 
 def _read(format: Format, path: str) -> Imported:

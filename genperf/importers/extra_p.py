@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from genperf.errors import TableError, counted
-from genperf.importers.imported import REPEAT, Imported, Json, Rows, read_values, refuse_clashes
+from genperf.importers.imported import REPEAT, Imported, Json, read_values, refuse_clashes
 from genperf.table.clean import is_number, shortened
 from genperf.table.content import SIGNATURES
 
@@ -43,11 +43,11 @@ def read(text: str, name: str) -> Imported:
     as_json = not text.strip() or text.lstrip().startswith(("{", "["))
     parameters, measured = measurements_of(text, name) if as_json else _of_text(text, name)
     refuse_clashes(parameters, (CALLPATH, METRIC, REPEAT, VALUE), name)
-    rows = Rows(VALUE, dict.fromkeys(column for series, _, _ in measured for column in series))
+    table = Imported([], VALUE, group=[*dict.fromkeys(column for series, _, _ in measured for column in series)])
     for series, point, values in measured:
         for value in values:
-            rows.add({**series, **dict(zip(parameters, point, strict=True))}, {VALUE: value})
-    return rows.table(name, "holds no measurement")
+            table.add({**series, **dict(zip(parameters, point, strict=True))}, {VALUE: value})
+    return table.filled(name, "holds no measurement")
 
 
 def _of_text(text: str, name: str) -> tuple[list[str], list[Measured]]:

@@ -6,7 +6,7 @@ Its members are those of `BenchmarkResult` in hyperfine's sources (1.11 to 1.20)
 """
 
 from genperf.errors import Note, TableError
-from genperf.importers.imported import REPEAT, Cell, Imported, Json, Rows, read_json, refuse_clashes
+from genperf.importers.imported import REPEAT, Cell, Imported, Json, read_json, refuse_clashes
 from genperf.table.clean import shortened
 
 COMMAND, TIME, MEMORY = "command", "time_s", "memory_bytes"
@@ -18,28 +18,28 @@ def read(text: str, name: str) -> Imported:
     file = read_json(text, name)
     if not file.has("results"):
         raise TableError("is JSON, but no export of hyperfine", where=name, hint="hyperfine --export-json FILE …")
-    rows = Rows(TIME)
+    table = Imported([], TIME)
     for result in file.member("results").list():
         parameters = result.member("parameters").object() if result.has("parameters") else {}
         scanned = {key: v.text() if isinstance(v.value, str) else repr(v.number()) for key, v in parameters.items()}
         refuse_clashes(scanned, (COMMAND, REPEAT, TIME, MEMORY), result.where)
-        rows.factors |= dict.fromkeys(scanned)
+        table.factors += [name for name in scanned if name not in table.factors]
         command = result.member("command").text()
         for run, (seconds, why) in enumerate(_runs(result)):
             if why:
-                rows.left_out.append(f"{result.where}, run {run} of '{shortened(command)}': {why}")
+                table.left_out.append(f"{result.where}, run {run} of '{shortened(command)}': {why}")
             else:
-                rows.append({COMMAND: command, **scanned, REPEAT: run, **seconds})
-    empty = f"holds no run{' that ended well' * bool(rows.left_out)}"
-    hint = "look at what the command prints: hyperfine --show-output …" if rows.left_out else None
+                table.rows.append({COMMAND: command, **scanned, REPEAT: run, **seconds})
+    empty = f"holds no run{' that ended well' * bool(table.left_out)}"
+    hint = "look at what the command prints: hyperfine --show-output …" if table.left_out else None
     # Where a scan ran several commands at the same parameters, only the command separates these runs.
-    commands = {(tuple(map(row.get, rows.factors)), row[COMMAND]) for row in rows}
+    commands = {(tuple(map(row.get, table.factors)), row[COMMAND]) for row in table.rows}
     text = "several commands ran at the same parameters: export each to another file, and name it by --from-name"
-    several = rows.factors and len({parameters for parameters, _ in commands}) < len(commands)
-    notes = [Note(text, "several_commands")] if several else []
+    if table.factors and len({parameters for parameters, _ in commands}) < len(commands):
+        table.notes.append(Note(text, "several_commands"))
     # Without a scan, the commands are what was compared.
-    rows.factors = rows.factors or {COMMAND: None}
-    return rows.table(name, empty, hint, notes)
+    table.factors = table.factors or [COMMAND]
+    return table.filled(name, empty, hint)
 
 
 def _runs(result: Json) -> list[tuple[dict[str, Cell], str]]:

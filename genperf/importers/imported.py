@@ -9,8 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, field
 
 from genperf.errors import GenperfError, Note, TableError, listed
 from genperf.table.cells import csv_pieces
@@ -25,21 +24,23 @@ Row = Mapping[str, Cell]
 SOURCE, REPEAT = "source", "repeat"
 
 
-class Imported(Struct, frozen=True, eq=False):
+class Imported(Struct, eq=False):
     """Measurements of one file or several."""
 
-    rows: tuple[Row, ...]
+    rows: list[Row]
     #: The column of times, in seconds.
     time: str
     #: The column that numbers the repeats of a configuration.
-    repeat: str
-    #: The columns that a time may depend on.
-    factors: tuple[str, ...] = ()
+    repeat: str = REPEAT
+    #: The columns that a time may depend on, in order.
+    factors: list[str] = field(default_factory=list)
     #: The columns that separate series which share no model.
-    group: tuple[str, ...] = ()
+    group: list[str] = field(default_factory=list)
     #: Measurements that cannot be used: where, and why.
-    left_out: tuple[str, ...] = ()
-    notes: tuple[Note, ...] = ()
+    left_out: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    #: How many rows `add` has added of each configuration.
+    repeats: Counter[tuple[Cell, ...]] = field(default_factory=Counter)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -50,62 +51,41 @@ class Imported(Struct, frozen=True, eq=False):
         """Return the different cells of a column; None where a row has none."""
         return {row.get(column) for row in self.rows}
 
+    def add(self, factors: Row, measured: Row) -> None:
+        """Add a row, with the number of its repeat between the factors and what was measured."""
+        key = tuple(factors.values())
+        self.rows.append({**factors, self.repeat: self.repeats[key], **measured})
+        self.repeats[key] += 1
+        self.factors += [name for name in factors if name not in (*self.factors, *self.group)]
+
+    def filled(self, where: str, empty: str, hint: str | None = None) -> Imported:
+        """Return the table; refuse an empty one."""
+        if not self.rows:
+            raise TableError(empty, where=where, hint=hint)
+        return self
+
     def with_factors(self, values: Mapping[str, Cell], file: str) -> Imported:
         """Return the table with its file and further factors in every row; a value of the file stays, with a note."""
-        notes = []
         for name, value in values.items():
             cells = sorted({str(cell) for cell in self.values(name) - {None}})
             if cells not in ([], [str(value)]):
                 text = f"{file}: '{name}' is {listed(cells, 3)} in the file, so {value} is not used"
-                notes.append(Note(text, "factor_of_the_file"))
-        return replace(
-            self,
-            rows=tuple({SOURCE: file, **values, **row} for row in self.rows),
-            factors=tuple(dict.fromkeys([*values, *self.factors])),
-            notes=(*self.notes, *notes),
-        )
-
-
-class Rows(list[Row]):
-    """The rows of a file, whose repeats are numbered among those of the same factors."""
-
-    def __init__(self, time: str, group: Iterable[str] = ()) -> None:
-        super().__init__()
-        self.time, self.group = time, tuple(group)
-        self.left_out: list[str] = []
-        self.repeats: Counter[tuple[Cell, ...]] = Counter()
-        #: The columns that a time may depend on.
-        self.factors: dict[str, None] = {}
-
-    def add(self, factors: Row, measured: Row) -> None:
-        """Add a row, with the number of its repeat between the factors and what was measured."""
-        key = tuple(factors.values())
-        self.append({**factors, REPEAT: self.repeats[key], **measured})
-        self.repeats[key] += 1
-        self.factors |= dict.fromkeys(name for name in factors if name not in self.group)
-
-    def table(self, where: str, empty: str, hint: str | None = None, notes: Sequence[Note] = ()) -> Imported:
-        """Return the table of the rows."""
-        if not self:
-            raise TableError(empty, where=where, hint=hint)
-        left_out, factors = tuple(self.left_out), tuple(self.factors)
-        return Imported(tuple(self), self.time, REPEAT, factors, self.group, left_out, tuple(notes))
+                self.notes.append(Note(text, "factor_of_the_file"))
+        self.rows = [{SOURCE: file, **values, **row} for row in self.rows]
+        self.factors = [*dict.fromkeys((*values, *self.factors))]
+        return self
 
 
 def joined(parts: Sequence[Imported]) -> Imported:
     """Put files of one format together; a column that only some have stays empty in the others."""
-
-    def union(name: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(value for file in parts for value in getattr(file, name)))
-
-    return replace(
-        parts[0],
-        rows=tuple(row for file in parts for row in file.rows),
-        factors=union("factors"),
-        group=union("group"),
-        left_out=tuple(reason for file in parts for reason in file.left_out),
-        notes=tuple({note.text: note for file in parts for note in file.notes}.values()),
-    )
+    first, *others = parts
+    for part in others:
+        first.rows += part.rows
+        first.left_out += part.left_out
+        first.notes += [note for note in part.notes if note not in first.notes]
+        first.factors += [name for name in part.factors if name not in first.factors]
+        first.group += [name for name in part.group if name not in first.group]
+    return first
 
 
 def csv_lines(table: Imported, raw: bool = False) -> Iterator[str]:
@@ -135,7 +115,7 @@ def refuse_clashes(names: Iterable[str], columns: Iterable[str], where: str) -> 
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 #: What a value is: a number or a word; or else, where no name like the pattern is made of those, anything.
-_VALUES = (re.compile(r"\d+\.\d+|[^\W_]+"), re.compile(r"[^/]+"))
+_VALUES = (r"(\d+\.\d+|[^\W_]+)", r"([^/]+)")
 
 
 def factors_from_name(pattern: str, path: str) -> dict[str, str]:
@@ -146,47 +126,20 @@ def factors_from_name(pattern: str, path: str) -> dict[str, str]:
         hint = "run_{workers}_{batch}.json"
         raise GenperfError(f"'{pattern}' must name each factor once, in braces", where="--from-name", hint=hint)
     path_text = "/".join(PurePath(path).parts[-(pattern.count("/") + 1) :])
-    # `*` stands for anything; between two pieces stands a value.
-    texts = [re.split(r"(\*)", piece) for piece in pieces[::2]]
-    elements = texts[0] + [element for text in texts[1:] for element in (None, *text)]
-    match = next(filter(None, (_matched(elements, path_text, value) for value in _VALUES)), None)
+    forms = (value.join(map(_with_wildcards, pieces[::2])) for value in _VALUES)
+    match = next(filter(None, (re.fullmatch(form, path_text) for form in forms)), None)
     if match is None:
         hint = "put * where anything may stand"
         raise GenperfError(f"the file's name does not match '{pattern}' (--from-name)", where=path, hint=hint)
-    return {name: value.strip() for name, value in zip(names, match, strict=True)}
+    return {name: value.strip() for name, value in zip(names, match.groups(), strict=True)}
 
 
-def _matched(elements: Sequence[str | None], text: str, value: re.Pattern[str]) -> list[str] | None:
-    """Return the values where the elements are None, as long as they can be; None where the text does not match.
-
-    `["run_", None, "*", ".json"]` and "run_8_a.json" give ["8"]: `*` is anything, other elements are as written.
-    A regular expression takes for ever where a pattern has many `*`.
-    """
-
-    def ends(element: str | None, start: int) -> list[int]:
-        if element == "*" or element is None:
-            slash = (text + "/").index("/", start)
-            stops = range(slash, start - (element == "*"), -1)
-            return [end for end in stops if element == "*" or value.fullmatch(text, start, end)]
-        return [start + len(element)] if text.startswith(element, start) else []
-
-    # For each element and place the farthest end from which the next ones match.
-    ends_by_element: list[dict[int, int]] = [{len(text): len(text)}]
-    for element in reversed(elements):
-        next_starts, end_of_start = ends_by_element[-1], dict[int, int]()
-        for start in range(len(text) + 1):
-            end = next((end for end in ends(element, start) if end in next_starts), None)
-            if end is not None:
-                end_of_start[start] = end
-        ends_by_element.append(end_of_start)
-    place, values = 0, list[str]()
-    for element, end_of_start in zip(elements, reversed(ends_by_element[1:]), strict=True):
-        if place not in end_of_start:
-            return None
-        if element is None:
-            values.append(text[place : end_of_start[place]])
-        place = end_of_start[place]
-    return values
+def _with_wildcards(piece: str) -> str:
+    """Return a regular expression of a text in which `*` is anything: all but the last one end as soon as they can."""
+    # What is matched once is not tried again: a pattern of many `*` would take for ever.
+    before, *between = map(re.escape, re.split(r"\*+", piece))
+    wildcards = [f"(?>[^/]*?{text})" for text in between[:-1]] + [f"[^/]*{text}" for text in between[-1:]]
+    return before + "".join(wildcards)
 
 
 #: What the types of JSON's values are called.

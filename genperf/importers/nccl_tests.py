@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from genperf.errors import GenperfError, TableError, attempted
-from genperf.importers.imported import Cell, Imported, Rows
+from genperf.importers.imported import Cell, Imported
 from genperf.table.opened import read_text
 from genperf.vocabulary import section
 
@@ -25,17 +25,17 @@ _ROW = re.compile(r"\s*(\d+)\s+\d+\s+([a-z]\w*)\s+(\S+)\s+(-?\d+)\s+(.*)")
 
 def read(text: str, name: str) -> Imported:
     """Read a test's output."""
-    counts, rows = _machine(text), Rows(TIME)
+    counts, table = _machine(text), Imported([], TIME)
     for number, size, kind, operation, cells in _rows(text):
         for buffers, cell in zip(("out of place", "in place"), cells[::4], strict=False):
             if not re.fullmatch(r"\d+(\.\d+)?", cell) or float(cell) <= 0.0:
-                rows.left_out.append(f"{name}: line {number}: no time {buffers} ('{cell}')")
+                table.left_out.append(f"{name}: line {number}: no time {buffers} ('{cell}')")
                 continue
             factors: dict[str, Cell] = {"bytes": size, "type": kind, "operation": operation, "buffers": buffers}
-            rows.add({**counts, **factors}, {TIME: float(cell) / 1e6})
-    if not rows and not re.search(SIGNATURE, text):
+            table.add({**counts, **factors}, {TIME: float(cell) / 1e6})
+    if not table.rows and not re.search(SIGNATURE, text):
         raise TableError("is no output of nccl-tests", where=name, hint="name what all_reduce_perf printed")
-    return rows.table(name, "holds no time of a message")
+    return table.filled(name, "holds no time of a message")
 
 
 def plateau_in(path: str) -> dict[str, Cell]:

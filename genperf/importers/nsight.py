@@ -13,8 +13,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from genperf.errors import TableError
 from genperf.importers.imported import Cell, Imported, joined
 from genperf.importers.pytorch_profiler import table_of
@@ -79,7 +77,10 @@ def read(path: str, name: str) -> Imported:
     for rank, process in enumerate(processes):
         run = {**device, "rank": rank} if len(processes) > 1 else device
         tables_read.append(table_of([event for whose, event in events if whose == process], run, name))
-    return replace(joined(tables_read), notes=tables_read[0].notes)
+    notes = [*tables_read[0].notes]
+    table_of_ranks = joined(tables_read)
+    table_of_ranks.notes = notes
+    return table_of_ranks
 
 
 def _events(database: sqlite3.Connection, category: str, query: str) -> Iterator[tuple[int, Mapping[str, Any]]]:

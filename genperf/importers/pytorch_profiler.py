@@ -234,7 +234,7 @@ def read(text: str, name: str) -> Imported:
     >>> import json
     >>> trace = {"distributedInfo": {"world_size": 8, "rank": 0}, "traceEvents": [step, update]}
     >>> read(json.dumps(trace), "trace.json").rows
-    ({'workers': 8, 'rank': 0, 'step': 3, 'step_time_s': 0.005, 'update_s': 0.0005},)
+    [{'workers': 8, 'rank': 0, 'step': 3, 'step_time_s': 0.005, 'update_s': 0.0005}]
     """
     file = read_json(text, name).value
     events = file.get("traceEvents") if isinstance(file, dict) else file
@@ -251,26 +251,23 @@ def table_of(events: Sequence[Any], run: Mapping[str, Cell], name: str) -> Impor
         hint = "give profile(…) a schedule, and call prof.step() after each step"
         raise TableError("has no 'ProfilerStep#N' in which something was done", where=name, hint=hint)
     phases, partly_recorded = phases_of(trace)
-    left_out = [
-        f"{name}: step {number_of(step)}: nothing was done in it (the profiler stopped)" for step in trace.empty
-    ]
-    rows: list[dict[str, Cell]] = []
+    table = Imported([], TIME, REPEAT, factors=[column for column in run if column != "rank"])
+    idle = "nothing was done in it (the profiler stopped)"
+    table.left_out += [f"{name}: step {number_of(step)}: {idle}" for step in trace.empty]
     for step, duration, times in zip(trace.steps, step_times(trace), phases, strict=True):
         if duration is None:
             why = "the device was still at work at its start, and the step before is not recorded"
-            left_out.append(f"{name}: step {number_of(step)}: {why}")
+            table.left_out.append(f"{name}: step {number_of(step)}: {why}")
             continue
         host = {HOST: seconds(step.length)} if trace.has_device else {}
         phase_columns = {f"{phase}_s": spent for phase, spent in times.items()}
-        rows.append({**run, REPEAT: number_of(step), TIME: seconds(duration), **host, **phase_columns})
-    if not rows:
-        hint = "record two steps or more: schedule(active=3, …)"
-        raise TableError(left_out[-1].partition(": ")[2], where=name, hint=hint)
-    notes = [Note(f"{name}: {text}: left empty", "partly_recorded") for text in partly_recorded]
+        table.rows.append({**run, REPEAT: number_of(step), TIME: seconds(duration), **host, **phase_columns})
+    table.notes += [Note(f"{name}: {text}: left empty", "partly_recorded") for text in partly_recorded]
     if trace.has_device and not trace.device:
-        notes.append(Note(f"{name}: a device was used and not recorded, so the times are the host's", "no_device"))
-    factors = tuple(column for column in run if column != "rank")
-    return Imported(tuple(rows), TIME, REPEAT, factors, (), tuple(left_out), tuple(notes))
+        text = f"{name}: a device was used and not recorded, so the times are the host's"
+        table.notes.append(Note(text, "no_device"))
+    why_empty = "".join(table.left_out[-1:]).partition(": ")[2]
+    return table.filled(name, why_empty, hint="record two steps or more: schedule(active=3, …)")
 
 
 def _run(file: dict[str, Any]) -> dict[str, Cell]:

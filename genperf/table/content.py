@@ -74,13 +74,13 @@ def names_several(source: str | Path) -> bool:
 
 
 def files_of(source: str | Path) -> list[str]:
-    """Return the files that a path, a folder or a pattern names."""
+    """Return the files that a path, a folder or a pattern names, or standard input ("-")."""
     _refuse_address(source)
     text = os.path.expanduser(source)
+    if text == "-" or not names_several(source):
+        return [text]
     if Path(text).is_dir():
         return _files_in(text)
-    if not names_several(source):
-        return [text]
     files = sorted(name for name in glob.glob(text, recursive=True) if Path(name).is_file())
     if not files:
         raise TableError("no file matches", hint="quote the pattern, and check the folder", where=str(source))

@@ -472,7 +472,7 @@ def open_files(
 
     `tell` is called with how far the reading of many files is.
     """
-    files = [file for source in sources for file in ([str(source)] if str(source) == "-" else files_of(source))]
+    files = [file for source in sources for file in files_of(source)]
     if len(files) == 1:
         return open_source(files[0], delimiter)
     printed = {_PRINTED.sub(r"\1", file): file for file in files if _PRINTED.search(file)}

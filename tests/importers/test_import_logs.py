@@ -99,7 +99,7 @@ def test_a_collective_without_a_time_is_named() -> None:
     text = "# nThread 1 nGpus 1 \n 1024 256 float sum -1 N/A 0 0 0 20.0 0.05 0.05 0\n"
     table = nccl_tests.read(text, "all_reduce.txt")
     assert [row["buffers"] for row in table.rows] == ["in place"]
-    assert table.left_out == ("all_reduce.txt: line 2: no time out of place ('N/A')",)
+    assert table.left_out == ["all_reduce.txt: line 2: no time out of place ('N/A')"]
 
 
 # --- several files as one table, factors from outside, and a CSV that reads back exactly -----------------------------
@@ -119,7 +119,7 @@ Cells = st.one_of(st.text(), st.integers(-(10**15), 10**15), st.floats(allow_nan
 def test_a_written_table_reads_back(rows: list[tuple[str | int | float, str | int | float]]) -> None:
     import tempfile
 
-    table = Imported(tuple({"source": "#1.json", "a": a, "b, c": b} for a, b in rows), "a", "b, c")
+    table = Imported([{"source": "#1.json", "a": a, "b, c": b} for a, b in rows], "a", "b, c")
     with tempfile.NamedTemporaryFile(suffix=".csv") as file:
         file.write("".join(csv_lines(table, raw=True)).encode())
         file.flush()
@@ -156,7 +156,7 @@ def test_files_are_put_together_with_the_union_of_their_columns() -> None:
     assert list(table.columns[:4]) == ["source", "batch", "workers", "step"]
     assert "exchange_s" in table.columns
     assert [row["workers"] for row in table.rows] == ["1"] * 3 + [2] * 6
-    assert table.factors == ("batch", "workers", "backend")
+    assert table.factors == ["batch", "workers", "backend"]
     assert len(table.values("source")) == 3
     # The same file twice is one.
     assert len(import_files("pytorch-profiler", files[:1] * 2).rows) == 3
@@ -303,7 +303,7 @@ def test_a_scan_has_a_row_for_each_run_and_its_parameters() -> None:
     assert [row["time_s"] for row in table.rows] == times
     assert [(row["batch"], row["workers"]) for row in table.rows[::3]] == [*product(("8", "16"), "12")]
     assert [row["repeat"] for row in table.rows] == [0, 1, 2] * 4
-    assert table.factors == ("batch", "workers")
+    assert table.factors == ["batch", "workers"]
     assert not table.left_out
 
 
@@ -315,13 +315,13 @@ def test_runs_that_failed_are_named_and_left_out() -> None:
     assert [row["repeat"] for row in table.rows] == [i for i, code in enumerate(codes) if code == 0]
     assert len(table.left_out) == sum(codes)
     assert all("exit code 1" in reason for reason in table.left_out)
-    assert table.factors == ("command",)
+    assert table.factors == ["command"]
 
 
 def test_memory_of_newer_versions_and_no_codes_of_older_ones() -> None:
     newer = read_hyperfine(export(memory_usage_byte=[1024, 2048], exit_codes=[0, None]), "runs.json")
     assert newer.rows[0]["memory_bytes"] == 1024
-    assert newer.left_out == ("runs.json: results[0], run 1 of 'train': ended by a signal",)
+    assert newer.left_out == ["runs.json: results[0], run 1 of 'train': ended by a signal"]
     assert len(read_hyperfine(export(exit_codes=None), "runs.json").rows) == 2
 
 

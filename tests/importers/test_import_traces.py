@@ -49,7 +49,7 @@ def test_a_trace_of_ddp_tells_the_steps_workers_and_phases() -> None:
     }
     assert table.values("workers") == {2}
     assert table.values("rank") == {0}
-    assert table.factors == ("workers", "backend")
+    assert table.factors == ["workers", "backend"]
     phases = ["input_s", "forward_s", "backward_s", "exchange_s", "update_s"]
     assert list(table.columns) == ["workers", "backend", "rank", "step", "step_time_s", *phases]
     for row in table.rows:
@@ -60,7 +60,7 @@ def test_a_trace_of_ddp_tells_the_steps_workers_and_phases() -> None:
 def test_a_step_in_which_the_profiler_stopped_is_left_out() -> None:
     table = read((DATA / "stopped.pt.trace.json").read_text(), "trace.json")
     assert [row["step"] for row in table.rows] == [2, 3]
-    assert table.left_out == ("trace.json: step 4: nothing was done in it (the profiler stopped)",)
+    assert table.left_out == ["trace.json: step 4: nothing was done in it (the profiler stopped)"]
 
 
 def test_phases_of_the_host_worked_by_hand() -> None:
@@ -229,7 +229,7 @@ def test_every_format_gives_the_measured_values(file: str) -> None:
     assert [row["repeat"] for row in table.rows] == [0, 1, 2] * 8
     assert table.values("callpath") == {"step"}
     assert table.values("metric") == {"time"}
-    assert (table.factors, table.group) == (("workers",), ("callpath", "metric"))
+    assert (table.factors, table.group) == (["workers"], ["callpath", "metric"])
 
 
 @pytest.mark.parametrize("points", ["(1 2) (3 4)", "( 1 2 )( 3 4 )", "((1) (2)) ((3) (4))", "(1 2)\nPOINTS (3 4)"])
@@ -260,7 +260,7 @@ def test_lines_may_hold_lists_and_leave_call_path_and_metric_out() -> None:
     assert [dict(row) for row in table.rows] == [
         {"n": 4, "repeat": repeat, "value": value} for repeat, value in enumerate((0.5, 0.25, 1))
     ]
-    assert table.group == ()
+    assert table.group == []
     assert len(read_import_extra_p('{"params": {"n": 4}, "value": [0.5, 0.25]}', "one.jsonl").rows) == 2
 
 
