@@ -650,7 +650,9 @@ def with_units(table: Sequence[Record]) -> list[Record]:
         return list(table)
     (line, head), (_, units_row), *rows = table
     units = [cell.strip("()[]") for cell in units_row]
-    is_unit_cell = [bool(unit) and not _is_number(unit) and not is_other_word(unit) for unit in units]
+    # In brackets any word is a unit.
+    may_be = [cell[:1] in ("(", "[") or not is_other_word(unit) for cell, unit in zip(units_row, units, strict=True)]
+    is_unit_cell = [bool(unit) and not _is_number(unit) and fits for unit, fits in zip(units, may_be, strict=True)]
     further_units = {unit for unit, is_unit in zip(units, is_unit_cell, strict=True) if not is_unit}
     numeric = [cell for cell, is_unit in zip(rows[0][1], is_unit_cell, strict=False) if is_unit]
     if not numeric or not further_units <= {"", "#", *MISSING} or not all(map(_is_number, numeric)):
@@ -681,7 +683,8 @@ def _commented_header(text: str, first: Record, delimiter: str) -> tuple[list[Re
         if _UNITS.fullmatch(comment):
             units = comment
         elif (names := _names_in(comment, len(cells), delimiter)) is not None:
-            names = _with_units_below(names, comment, units)
+            rows = [(place, names), (place, _below(comment, units)), first]
+            names = with_units(rows)[0][1]
             notes = [step(f"{counted(rows_behind, 'row')} behind '#' left out")] if rows_behind else []
             candidates.append(([(place, names)], notes))
             if any(header_of(name).kind or canonical_of(name) for name in names):
@@ -692,15 +695,11 @@ def _commented_header(text: str, first: Record, delimiter: str) -> tuple[list[Re
     return candidates[0] if candidates else ([], [])
 
 
-def _with_units_below(names: list[str], header: str, units: str) -> list[str]:
-    """Return the names of a header's words with the units that the line below it has, each below its word."""
-    words = [*re.finditer(r"[^\s#]\S*", header)]
-    if len(words) != len(names):
-        return names
-    # By the place of each letter of a unit, the unit.
-    letters = {place: unit[0] for unit in re.finditer(r"[^\s#]\S*", units) for place in range(*unit.span())}
-    below = [next((letters[place] for place in range(*word.span()) if place in letters), "") for word in words]
-    return [f"{name} {unit}" if unit else name for name, unit in zip(names, below, strict=True)]
+def _below(header: str, line: str) -> list[str]:
+    """Return for each word of a header the one that stands below it in another line; empty where none does."""
+    words = [match.span() for match in re.finditer(r"[^\s#]\S*", header)]
+    under = [*re.finditer(r"[^\s#]\S*", line)]
+    return [next((m[0] for m in under if m.start() < end and start < m.end()), "") for start, end in words]
 
 
 def _under_comments(text: str, header: Record, records: Sequence[Record]) -> list[Record]:
@@ -808,54 +807,55 @@ def _drawn(text: str) -> Iterator[Record]:
             )
 
 
-def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:
+def _records(text: str, delimiter: str, name: str) -> Iterator[Record]:
     """Yield each record, its cells without blanks around them, with its line in the text."""
-    line, first_line, between = 0, 0, True
     corner = ""
     if delimiter == RUNS:
         # A header that begins behind the first column, whose rows are names, has one cell less than a row.
         head, row, *_ = (*itertools.islice((line for line in io.StringIO(text) if line.strip()), 2), "", "")
         indented = head.startswith("  ") and not row.startswith(" ")
         corner = "\t" if indented and len(_split(row, RUNS)) == len(_split(head, RUNS)) + 1 else ""
+    #: The line in which the last record ended, and the cells of the first.
+    ended = width = 0
 
-    def feed() -> Iterator[str]:
-        """Yield the lines that hold cells, without comments and rules, noting where a record begins."""
-        nonlocal line, first_line, between
-        for physical in io.StringIO(text, newline=""):
-            line += 1
-            if between:
-                # `# of nodes` is a name.
-                if not physical.strip() or re.match(r"\s*#(?!\s*of\s)", physical):
-                    continue
-                if delimiter in (" ", RUNS) and _RULE.match(physical.rstrip("\r\n").replace(" ", "")):
-                    continue
-                first_line, between = line, False
-            if delimiter == RUNS:
-                cells = re.sub(r" {2,}|\s*\t\s*", "\t", re.sub(r"\s+(±|\+/-)\s+", r" \1 ", physical.strip()))
+    def lines() -> Iterator[str]:
+        """Yield the lines of the text; comments and rules between two records are empty."""
+        for number, line in enumerate(io.StringIO(text, newline=""), 1):
+            if number == ended + 1 and _holds_no_cell(line, delimiter):
+                yield "\n"
+            elif delimiter == RUNS:
+                cells = re.sub(r" {2,}|\s*\t\s*", "\t", re.sub(r"\s+(±|\+/-)\s+", r" \1 ", line.strip()))
                 yield f"{'' if width else corner}{cells}\n"
             else:
-                yield physical.strip(" \r\n") + "\n" if delimiter == " " else physical
+                yield line.strip(" \r\n") + "\n" if delimiter == " " else line
 
     # Blanks after a delimiter are padding, also before a quote.
-    parted, width = "\t" if delimiter == RUNS else delimiter, 0
+    parted = "\t" if delimiter == RUNS else delimiter
+    reader = csv.reader(lines(), delimiter=parted, skipinitialspace=True, strict=True)
     try:
-        for record in csv.reader(feed(), delimiter=parted, skipinitialspace=True, strict=True):
+        for record in reader:
             cells = [cell.strip() for cell in record]
             if delimiter == RUNS and len(cells) == width - 1:
                 # The header names what stands behind ±.
                 cells = [part for cell in cells for part in cell.split(" ± ")]
-            yield first_line, cells
-            between, width = True, width or len(cells)
+            if record:
+                yield ended + 1, cells
+            ended, width = reader.line_num, width or len(cells)
     except csv.Error as error:
         faults = {
             "unexpected end": "a quote is opened here and not closed",
             "field limit": f"a cell holds more than {_MAX_CELL:,} characters, or a quote is not closed",
         }
         message = next((text for fault, text in faults.items() if fault in str(error)), None)
-        what = message or f"a quote stands in the wrong place ({error})"
-        raise TableError(
-            what, hint='double a quote inside a quoted cell: ""', where=f"{name}: line {first_line}"
-        ) from None
+        what, place = message or f"a quote stands in the wrong place ({error})", f"{name}: line {ended + 1}"
+        raise TableError(what, hint='double a quote inside a quoted cell: ""', where=place) from None
+
+
+def _holds_no_cell(line: str, delimiter: str) -> bool:
+    """Tell whether a line is empty, a comment, or between blanks a rule; `# of nodes` is a name."""
+    if not line.strip() or re.match(r"\s*#(?!\s*of\s)", line):
+        return True
+    return delimiter in (" ", RUNS) and _RULE.match(line.rstrip("\r\n").replace(" ", "")) is not None
 
 
 def guess_delimiter(text: str) -> str:
