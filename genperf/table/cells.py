@@ -11,7 +11,7 @@ import math
 import re
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
 
@@ -213,6 +213,12 @@ class Source(Struct, frozen=True, eq=False, dict=True):
         kinds = {"cells": self.cells, "read": self.read, "units": self.units, "steady": self.steady}
         renamed: Any = {kind: {names.get(n, n): item for n, item in items.items()} for kind, items in kinds.items()}
         return replace(self, **renamed)
+
+    def without(self, names: Collection[str]) -> Source:
+        """Return the cells without some columns."""
+        kinds = {"cells": self.cells, "read": self.read}
+        rest: Any = {kind: {n: c for n, c in columns.items() if n not in names} for kind, columns in kinds.items()}
+        return replace(self, **rest)
 
     def rejection(self, row: int, column: str, value: Any, reason: str) -> Rejection:
         """Return the rejection of a cell: its position, from 0, what it holds, and why it cannot be used."""
@@ -606,20 +612,23 @@ def _clock_of(name: str, texts: Sequence[str], durations: Mapping[str, float]) -
     return {**seconds, **durations} if match is None and (seconds or header.unit in ("h", "min")) else seconds
 
 
+def devices_in(text: str) -> list[int]:
+    """Return the numbers of the devices that a text lists, ascending: `0`, `0,1,2`, `[0, 1]`; none of another text."""
+    devices = [int(n) for n in re.findall(r"\d+", text)] if _LIST.fullmatch(text) else []
+    return devices if devices == sorted({*devices}) else []
+
+
 def lists_devices(text: str) -> bool:
-    """Tell whether a text lists devices by number."""
-    listed = [int(n) for n in re.findall(r"\d+", text)] if _LIST.fullmatch(text) else []
-    return len(listed) > 1 and listed == sorted({*listed}) and listed[-1] - listed[0] < 2 * len(listed)
+    """Tell whether a text lists several devices by numbers near each other."""
+    devices = devices_in(text)
+    return len(devices) > 1 and devices[-1] - devices[0] < 2 * len(devices)
 
 
 def _listed_devices(unique: Counter[str]) -> dict[str, float] | None:
     """Return how many devices each cell lists, where a column lists them by number: `0`, `0,1`, `0,1,2`."""
-    filled = [text for text in unique if text and text.lower() not in MISSING]
-    lists = [[int(n) for n in re.findall(r"\d+", text)] for text in filled if _LIST.fullmatch(text)]
-    if len(lists) < len(filled) or max(map(len, lists), default=0) < 2:
-        return None
-    rising = all(devices == sorted(set(devices)) for devices in lists)
+    counts = {text: len(devices_in(text)) for text in unique if text and text.lower() not in MISSING}
     # 0,1 alone may be a decimal: a list of three, or brackets, show that it is none.
-    certain = any(len(devices) > 2 and max(devices) - min(devices) < 2 * len(devices) for devices in lists)
-    certain = certain or all(text.startswith("[") for text in filled)
-    return {t: float(len(devices)) for t, devices in zip(filled, lists, strict=True)} if rising and certain else None
+    certain = any(count > 2 and lists_devices(text) for text, count in counts.items())
+    certain = certain or all(text.startswith("[") for text in counts)
+    several = all(counts.values()) and max(counts.values(), default=0) > 1
+    return {text: float(count) for text, count in counts.items()} if several and certain else None

@@ -8,7 +8,7 @@ import json
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from html.parser import HTMLParser
 from typing import Any
@@ -27,46 +27,47 @@ _MOST_SPANNED = 100
 
 
 class _Tables(HTMLParser):
-    """The tables in an HTML text: the cells of each, row by row."""
+    """The tables in an HTML text: for each row the pieces of text in its cells, by their columns."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.tables: list[list[list[str]]] = []
-        #: For each cell of a table: its row, its place in the row, and the rows and columns that it spans.
-        self.spans: list[list[tuple[int, int, int, int]]] = []
+        self.tables: list[list[dict[int, list[str]]]] = []
         #: The `<caption>` of each table.
-        self.captions: list[str] = []
-        #: Whether the text that comes next belongs to the last cell, or to the last caption.
-        self.in_cell = self.in_caption = False
+        self.captions: list[list[str]] = []
+        #: For rows of the last table that are still to come, the cells that reach into them from above.
+        self.below: dict[int, dict[int, list[str]]] = {}
+        #: The cell or the caption that the text which comes next belongs to.
+        self.text: list[str] | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a table, a caption, a row or a cell, which notes over how many rows and columns it spans."""
-        self.in_cell = self.in_cell and tag not in ("table", "tr")
+        """Begin a table, a caption, a row or a cell, which stands in all rows and columns that it spans."""
         if tag == "table":
             self.tables.append([])
-            self.spans.append([])
-            self.captions.append("")
-        elif tag == "caption":
-            self.in_caption = bool(self.tables)
+            self.captions.append([])
+            self.below, self.text = {}, None
+        elif tag == "caption" and self.tables:
+            self.text = self.captions[-1]
         elif tag == "tr" and self.tables:
-            self.tables[-1].append([])
+            self.tables[-1].append(self.below.pop(len(self.tables[-1]), {}))
+            self.text = None
         elif tag in ("td", "th") and self.tables and self.tables[-1]:
-            row = self.tables[-1][-1]
             spans = {n: int(text) for n, text in attrs if text and text.isdecimal() and text.isascii()}
             rows, columns = (min(spans.get(n, 1), _MOST_SPANNED) for n in ("rowspan", "colspan"))
-            self.spans[-1].append((len(self.tables[-1]) - 1, len(row), rows, columns))
-            row.append("")
-            self.in_cell = True
+            row, height = self.tables[-1][-1], len(self.tables[-1])
+            start = next(column for column in itertools.count() if column not in row)
+            self.text = []
+            cells = dict.fromkeys(range(start, start + columns), self.text)
+            row |= cells
+            for further in range(height, height + rows - 1):
+                self.below.setdefault(further, {}).update(cells)
 
     def handle_endtag(self, tag: str) -> None:
-        self.in_cell = self.in_cell and tag not in ("td", "th", "tr", "table")
-        self.in_caption = self.in_caption and tag != "caption"
+        if tag in ("td", "th", "tr", "table", "caption"):
+            self.text = None
 
     def handle_data(self, data: str) -> None:
-        if self.in_cell:
-            self.tables[-1][-1][-1] += data
-        elif self.in_caption:
-            self.captions[-1] += data
+        if self.text is not None:
+            self.text.append(data)
 
 
 def drawn_tables(html: str) -> str:
@@ -76,21 +77,17 @@ def drawn_tables(html: str) -> str:
     with contextlib.suppress(AssertionError):
         parser.feed(html)
     drawn = []
-    for cells, spans, caption in zip(parser.tables, parser.spans, parser.captions, strict=True):
-        table: list[list[str]] = [[] for _ in cells]
-        spanned: dict[tuple[int, int], str] = {}
-        for row, place, row_span, column_span in spans:
-            while (row, len(table[row])) in spanned:
-                table[row].append(spanned[row, len(table[row])])
-            start = len(table[row])
-            table[row] += [cells[row][place]] * column_span
-            rows_below = range(row + 1, min(row + row_span, len(cells)))
-            spanned |= {(r, start + k): cells[row][place] for r in rows_below for k in range(column_span)}
-        rows = [[" ".join(cell.split()).replace("|", "/") for cell in row] for row in table if any(row)]
+    for table, caption in zip(parser.tables, parser.captions, strict=True):
+        filled = [row for row in table if any(row.values())]
+        rows = [[_on_one_line(row.get(column, [])) for column in range(max(row) + 1)] for row in filled]
         if rows:
             lines = [f"| {' | '.join(row)} |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
-            drawn.append("\n".join([*filter(None, [" ".join(caption.split()).replace("|", "/")]), *lines]))
+            drawn.append("\n".join([*filter(None, [_on_one_line(caption)]), *lines]))
     return "\n\n".join(drawn)
+
+
+def _on_one_line(pieces: Sequence[str]) -> str:
+    return " ".join("".join(pieces).split()).replace("|", "/")
 
 
 #: A table of HTML in a text, without another one in it.

@@ -81,7 +81,6 @@ from genperf.table.text import (
     FIRST_ROWS,
     JSON,
     MOST_TABLES,
-    RULED,
     RUNS,
     alike,
     column_names,
@@ -270,17 +269,13 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     partly = {n for n in partly if not is_result(n) and not is_result(n, source.units.get(n, ""))}
     if not aliases and not partly:
         return source
-    dropped = {*aliases, *partly}
-    cells = {n: column for n, column in source.cells.items() if n not in dropped}
-    read = {n: column for n, column in source.read.items() if n not in dropped}
-    for name in {*aliases.values()}:
-        if full[name] != texts[name]:
-            read[name] = np.array(full[name], dtype=object)
+    source = source.without({*aliases, *partly})
+    filled = {n: np.array(full[n], dtype=object) for n in aliases.values() if full[n] != texts[n]}
     names = {
         n: replace(taken, columns={word: aliases.get(c, c) for word, c in taken.columns.items()})
         for n, taken in source.names.items()
     }
-    return replace(source, cells=cells, read=read, names=names, aliases={**source.aliases, **aliases})
+    return replace(source, read={**source.read, **filled}, names=names, aliases={**source.aliases, **aliases})
 
 
 def _without_repeats(
@@ -415,10 +410,8 @@ def _table_or_log(text: str, name: str) -> Source:
             whole = source_of_log(text, name) if head.runs else plain_table(text, head)
             if whole is not None:
                 return whole
-    if (keyed := keyed_lines(text)) is not None:
-        return read_delimited(keyed, name, RUNS)
-    if RULED.search(text) and (ruled := ruled_table(text)) is not None:
-        return read_delimited(ruled, name, "\t")
+    if (table := keyed_lines(text) or ruled_table(text)) is not None:
+        return read_delimited(table, name, "\t")
     try:
         source = read_delimited(text, name, None)
     except TableError:

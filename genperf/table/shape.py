@@ -247,13 +247,10 @@ def of_all_devices(source: Source) -> Source:
         sums = np.nansum(rates, axis=0)
         growth = np.polyfit(np.log(counts), np.log(sums / counts), 1)[0] if np.all(sums > 0.0) else 0.0
         total = sums / counts if growth > OF_ALL else sums
-        called = step(f"the rates of {len(columns)} devices became their throughput")
-        cells, read = (
-            {n: c for n, c in kind.items() if n not in columns.values()} for kind in (source.cells, source.read)
-        )
+        steps = (*source.steps, step(f"the rates of {len(columns)} devices became their throughput"))
         units = {**source.units, "throughput": source.units[columns[0]]}
-        source = replace(source, cells=cells, read={**read, "throughput": total.astype(object)}, units=units)
-        source = replace(source, steps=(*source.steps, called))
+        source = source.without(columns.values())
+        source = replace(source, read={**source.read, "throughput": total.astype(object)}, units=units, steps=steps)
     return source
 
 

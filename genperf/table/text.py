@@ -82,11 +82,10 @@ def unmarked(cell: str) -> str:
     """Return a cell without links, bold, code, HTML and pictures; what is smaller or below its value is left out."""
     if _MARKS.search(cell) is None:
         return cell
-    cell = html.unescape(cell)
-    cell = _LINK.sub(r"\1", cell)
+    cell = _LINK.sub(r"\1", html.unescape(cell))
     # What stands below a number is beside it; a name goes on.
-    below = "" if any(map(str.isdigit, cell.partition("<br")[0])) or "<sub" in cell or "<sup" in cell else None
-    cell = cell if below == "" else re.sub(r"\s*<br\s*/?>\s*", " ", cell)
+    if not any(map(str.isdigit, cell.partition("<br")[0])) and "<sub" not in cell and "<sup" not in cell:
+        cell = re.sub(r"\s*<br\s*/?>\s*", " ", cell)
     before_break = _BREAK.sub("", cell) or _TAG.sub("", cell)
     bare = re.sub(_PICTURE, "", _TAG.sub("", before_break))
     return re.sub(r"(\*\*|`)(.*?)\1", r"\2", bare).strip()
@@ -552,12 +551,12 @@ def titled_numbers(text: str) -> str | None:
 
 
 def keyed_lines(text: str) -> str | None:
-    r"""Return lines of a name with several numbers as columns, those of a count first; None of another text.
+    r"""Return lines of a name with several numbers as columns between tabs, those of a count first; None of others.
 
     Examples
     --------
     >>> keyed_lines("Our runs\n\ntime (s):  9.5  5.1  2.9\nGPUs:      1    2    4")
-    'GPUs  time (s)\n1  9.5\n2  5.1\n4  2.9'
+    'GPUs\ttime (s)\n1\t9.5\n2\t5.1\n4\t2.9'
     """
     lines = text.splitlines() if len(text) < HEAD_BYTES else []
     rows = {k: row for k, line in enumerate(lines) if len(row := re.split(r":?\s{2,}|\t+|:\s", line.strip())) > 3}
@@ -570,11 +569,11 @@ def keyed_lines(text: str) -> str | None:
     if len(of_runs) < 2 or not any(header_of(row[0]).kind for row in of_runs.values()):
         return None
     order = sorted(of_runs, key=lambda k: k != counts[0])
-    return "\n".join(map("  ".join, zip(*(of_runs[k] for k in order), strict=True)))
+    return "\n".join(map("\t".join, zip(*(of_runs[k] for k in order), strict=True)))
 
 
 #: `------------ ---------- --------`: a rule over each column of a table in columns of fixed width.
-RULED = re.compile(r"^[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+[ \t]*$", re.MULTILINE)
+_RULED = re.compile(r"^[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+[ \t]*$", re.MULTILINE)
 
 
 def ruled_table(text: str) -> str | None:
@@ -585,8 +584,10 @@ def ruled_table(text: str) -> str | None:
     >>> ruled_table("  JobID NNodes    Elapsed\n------- ------ ----------\n12           2   01:10:00\n13 \n")
     'JobID\tNNodes\tElapsed\n12\t2\t01:10:00\n13\t\t'
     """
+    if _RULED.search(text) is None:
+        return None
     lines = [line.expandtabs().rstrip() for line in text.splitlines()]
-    rules = [k for k, line in enumerate(lines) if RULED.match(line)]
+    rules = [k for k, line in enumerate(lines) if _RULED.match(line)]
     if not rules or rules[0] == 0 or not lines[rules[0] - 1].strip():
         return None
     spans = [match.span() for match in re.finditer(r"\S+", lines[rules[0]])]
@@ -651,13 +652,13 @@ def with_units(table: Sequence[Record]) -> list[Record]:
     (line, head), (_, units_row), *rows = table
     units = [cell.strip("()[]") for cell in units_row]
     # In brackets any word is a unit.
-    may_be = [cell[:1] in ("(", "[") or not is_other_word(unit) for cell, unit in zip(units_row, units, strict=True)]
-    is_unit_cell = [bool(unit) and not _is_number(unit) and fits for unit, fits in zip(units, may_be, strict=True)]
-    further_units = {unit for unit, is_unit in zip(units, is_unit_cell, strict=True) if not is_unit}
-    numeric = [cell for cell, is_unit in zip(rows[0][1], is_unit_cell, strict=False) if is_unit]
-    if not numeric or not further_units <= {"", "#", *MISSING} or not all(map(_is_number, numeric)):
+    certain = any(units) and all(cell[:1] in ("(", "[") for cell in units_row if cell)
+    are_units = [bool(u) and not _is_number(u) and (certain or not is_other_word(u)) for u in units]
+    further_units = {unit for unit, is_unit in zip(units, are_units, strict=True) if not is_unit}
+    below = [cell for cell, is_unit in zip(rows[0][1], are_units, strict=False) if is_unit]
+    if not below or not further_units <= {"", "#", *MISSING} or not (certain or all(map(_is_number, below))):
         return list(table)
-    return [(line, [f"{n} ({u})" if k else n for n, u, k in zip(head, units, is_unit_cell, strict=True)]), *rows]
+    return [(line, [f"{n} ({u})" if k else n for n, u, k in zip(head, units, are_units, strict=True)]), *rows]
 
 
 def _is_header(head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
