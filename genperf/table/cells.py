@@ -53,11 +53,6 @@ def frame_of(columns: Mapping[str, Cells]) -> pd.DataFrame:
     return pd.DataFrame({**columns, **objects})
 
 
-def columns_of(frame: pd.DataFrame) -> dict[str, AnyArray]:
-    """Return the columns of a DataFrame as arrays by name."""
-    return {str(name): cells.to_numpy() for name, cells in frame.items()}
-
-
 def neutral(text: str) -> str:
     """Return a cell that no spreadsheet takes for a formula: an apostrophe stands before it where it could be one."""
     formula = text.startswith(("=", "+", "-", "@", "\t", "\r")) and np.isnan(number_in(text))
@@ -507,8 +502,6 @@ def _in_one_unit(
     if len(kinds) > 1:
         return None
     (kind,) = kinds
-    if kind not in ("", "s") and "" in units and header_of(name).kind == "time":
-        return None  # a stray letter beside one number of a time is no unit of all
     target, over, under = _target(name, units, kind, unit)
     if kind and "" in units and any(sizes[u][1:] != (over, under) or is_other_word(u) for u in named):
         return None  # whether a plain number beside '5 ms' is in ms or s is not known
@@ -517,8 +510,6 @@ def _in_one_unit(
         digits = re.sub(f"[ {_BLANKS}]", "", number_and_unit.number).replace("−", "-")
         digits = digits.replace(".", "").replace(",", ".") if decimal_comma else digits.replace(",", "")
         value, (_, numerator, denominator) = number_in(digits), sizes[number_and_unit.unit]
-        if math.isnan(value):
-            return None
         converted = number_and_unit.unit and (numerator, denominator) != (over, under)
         values[text] = value * (numerator * under) / (denominator * over) if converted else value
     # Shares in fewer than half of the cells are no unit of the others.

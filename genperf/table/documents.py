@@ -128,36 +128,24 @@ def with_drawn_tables(text: str) -> str:
 
 def notebook_text(text: str) -> str | None:
     """Return what a notebook says: its notes, its printed text, its tables as Markdown; None of another text."""
-    if not re.search(r'"nbformat"\s*:', text) or not text.lstrip().startswith("{"):
+    if not re.search(r'"nbformat"\s*:', text):
         return None
     try:
-        notebook = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
+        return "\n\n".join(filter(None, _texts_of(json.loads(text, strict=False)["cells"])))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    cells = notebook.get("cells") if isinstance(notebook, dict) else None
-    return None if not isinstance(cells, list) else "\n\n".join(filter(None, _texts_of(cells)))
 
 
 def _texts_of(cells: list[Any]) -> Iterator[str]:
     """Yield the text of each cell that is no code, and of each output."""
     for cell in cells:
-        if not isinstance(cell, Mapping):
-            continue
         if cell.get("cell_type") == "markdown":
-            yield _joined(cell.get("source"))
-        for output in cell.get("outputs") or []:
-            kinds = output.get("data") if isinstance(output, Mapping) else None
-            html = _joined(kinds.get("text/html")) if isinstance(kinds, Mapping) else ""
-            if "<table" in html:
-                yield drawn_tables(html)
-            elif isinstance(kinds, Mapping):
-                yield _joined(kinds.get("text/plain"))
-            elif isinstance(output, Mapping):
-                yield _joined(output.get("text") or output.get("traceback"))
-
-
-def _joined(lines: Any) -> str:
-    return "".join(map(str, lines)) if isinstance(lines, list) else lines if isinstance(lines, str) else ""
+            yield "".join(cell.get("source", ""))
+        for output in cell.get("outputs", ()):
+            shown = output.get("data", {})
+            html = "".join(shown.get("text/html", ""))
+            plain = shown.get("text/plain") or output.get("text") or output.get("traceback") or ""
+            yield drawn_tables(html) if "<table" in html else "".join(plain)
 
 
 #: `(8, 2905.4),  # gpus, images/s`; what opens and closes a list of such; `gpus = [1, 2, 4]  # a unit`.

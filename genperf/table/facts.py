@@ -556,23 +556,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
             run.add(key, value, unit, tested)
     if len(runs) > 1 and not runs[-1].measured and not runs[-1].failure:
         runs.pop()
-    return _without_setup(runs)
-
-
-def _without_setup(runs: Sequence[Run]) -> list[Run]:
-    """Return runs where what was timed before the first step, such as loading, belongs to the run that follows."""
-    merged_runs = list(runs[-1:])
-    for run in reversed(runs[:-1]):
-        following = merged_runs[0]
-        steps = {key for key in following.results if len(following.values[key]) >= FEWEST_OF_A_CLOCK}
-        if run.failure or not steps - {*run.values} or any(len(run.values[key]) > FEWEST_STEPS for key in run.results):
-            merged_runs.insert(0, run)
-            continue
-        # A part of the program that is alone counts one.
-        several = {k: v for k, v in run.values.items() if _counts(k) and following.values.get(k) == [1.0]}
-        values, units = {**run.values, **following.values, **several}, {**run.units, **following.units}
-        merged_runs[0] = Run(values, units, following.spelled, following.tested, following.failure, run.line)
-    return merged_runs
+    return runs
 
 
 def _with_names(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
@@ -670,7 +654,7 @@ def summary(values: Sequence[Any], rate: bool = False) -> tuple[Any, Steps | Non
     numbers = [v for v in values if isinstance(v, float) and np.isfinite(v)]
     if len(numbers) < len(values) or len({*values}) == 1:
         return values[-1], None
-    steady = numbers[max(1, int(WARM_UP * len(numbers))) :] if len(numbers) > 1 else numbers
+    steady = numbers[max(1, int(WARM_UP * len(numbers))) :]
     low, middle, high = np.quantile(steady, (0.05, 0.5, 0.95)).tolist()
     slow = sum(SLOW * v < middle if rate else v > SLOW * middle for v in steady)
     return middle, (len(steady), round(low, 12), round(high, 12), slow)
@@ -707,8 +691,6 @@ def is_counter(key: str, values: Sequence[Any], unit: str = "") -> bool:
 def numbers_the_lines(values: Sequence[float]) -> bool:
     """Tell whether numbers without a name are times of a calendar, also in milliseconds, or rise evenly."""
     numbers, rises = np.asarray(values, float), np.diff(values)
-    if not np.isfinite(numbers).all():
-        return False
     of_a_calendar = any(np.all((CALENDAR[0] < numbers / s) & (numbers / s < CALENDAR[1])) for s in (1.0, 1e3))
     return bool(of_a_calendar or (len(rises) and np.all(rises == rises[0]) and rises[0] > 0.0 and not numbers[0] % 1.0))
 
@@ -737,7 +719,7 @@ def with_facts(source: Source) -> Source:
         if 2 * of_several <= len(first_texts):
             cells[name] = column
             continue
-        facts = [{key: (value, unit) for key, value, unit in facts_of(text)} if text else {} for text in texts]
+        facts = [{key: (value, unit) for key, value, unit in facts_of(text)} for text in texts]
         several = [fact for text, fact in zip(texts, facts, strict=True) if len(fact) > 1 and parts_of(text) is None]
         keys = list(dict.fromkeys(key for fact in several for key in fact))
         results = any(is_result(key, unit) for fact in several for key, (_, unit) in fact.items())
