@@ -371,7 +371,7 @@ Parts(number='8', unit='', extras=('footnote',)))
     if match is None or (match["first"] and match["unit"] and match["first"] not in MULTIPLES):
         return None
     second = match["second"] or ""
-    note = bool(match["note"]) or bool(re.fullmatch(r"\s*\[\d+\]", second) and "." not in second)
+    note = bool(match["note"] or re.fullmatch(r"\s*\[\d+\]", second))
     number = match["number"]
     there = (match["spread"], second and not note, note, "−" in number, SEPARATOR.search(number), match["about"])
     # `12.5k tok/s` and `1.2M/s`: a multiple of a unit.
@@ -502,6 +502,8 @@ def _in_one_unit(
     if len(kinds) > 1:
         return None
     (kind,) = kinds
+    if kind not in ("", "s") and "" in units and header_of(name).kind == "time":
+        return None  # a stray letter beside one number of a time is no unit of all
     target, over, under = _target(name, units, kind, unit)
     if kind and "" in units and any(sizes[u][1:] != (over, under) or is_other_word(u) for u in named):
         return None  # whether a plain number beside '5 ms' is in ms or s is not known

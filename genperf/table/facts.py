@@ -556,7 +556,23 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
             run.add(key, value, unit, tested)
     if len(runs) > 1 and not runs[-1].measured and not runs[-1].failure:
         runs.pop()
-    return runs
+    return _without_setup(runs)
+
+
+def _without_setup(runs: Sequence[Run]) -> list[Run]:
+    """Return runs where what was timed before the first step, such as loading, belongs to the run that follows."""
+    merged_runs = list(runs[-1:])
+    for run in reversed(runs[:-1]):
+        following = merged_runs[0]
+        steps = {key for key in following.results if len(following.values[key]) >= FEWEST_OF_A_CLOCK}
+        if run.failure or not steps - {*run.values} or any(len(run.values[key]) > FEWEST_STEPS for key in run.results):
+            merged_runs.insert(0, run)
+            continue
+        # A part of the program that is alone counts one.
+        several = {k: v for k, v in run.values.items() if _counts(k) and following.values.get(k) == [1.0]}
+        values, units = {**run.values, **following.values, **several}, {**run.units, **following.units}
+        merged_runs[0] = Run(values, units, following.spelled, following.tested, following.failure, run.line)
+    return merged_runs
 
 
 def _with_names(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:

@@ -541,8 +541,7 @@ def with_factors(source: Source) -> Source:
     """
     made: dict[str, AnyArray] = {}
     names_of_columns: dict[str, Names] = {}
-    steps = []
-    aliases: dict[str, str] = {}
+    steps, aliases = [*source.steps], dict(source.aliases)
     for column, values in source.columns.items():
         texts = labels(values).tolist() if values.dtype.kind == "O" else []
         different = sorted({*texts} - {""})
@@ -552,23 +551,20 @@ def with_factors(source: Source) -> Source:
             continue
         new: dict[str, AnyArray] = {}
         headers: dict[str, str] = {}
-        for name in names.columns:
-            numbers = [names.values.get(text, {}).get(name, "") for text in texts]
-            cells = np.array([int(n) if isinstance(n, float) and n.is_integer() else n for n in numbers], dtype=object)
-            number_texts = labels(numbers).tolist()
-            equal = next((n for n, others in source.columns.items() if labels(others).tolist() == number_texts), None)
-            called = _with_the_word_before(_spelled_out(name, column, names.columns), different)
-            of_devices = equal is not None and meant_by(equal) in LEVELS and not counts_devices(equal)
-            if of_devices and source.runs and counts_devices(called):
-                equal = None  # `processes` in the log of `gpus_8`: they are devices, and stay under this name
+        for word in names.columns:
+            numbers = [names.values.get(text, {}).get(word, "") for text in texts]
+            called = _with_the_word_before(_spelled_out(word, column, names.columns), different)
             # `2 GPUs` in the column `GPUs` is the number itself.
             itself = plain_name(called) == plain_name(column) and len(names.columns) == 1 and not names.kind_column
             is_free = called not in {*source.columns, *made, *new}
-            free = column if itself else called if is_free else f"{column} {name}"
-            headers[name] = equal or free
-            aliases |= {free: equal} if equal is not None and free != equal else {}
+            free = column if itself else called if is_free else f"{column} {word}"
+            equal = _column_of_same_cells(source, numbers, called)
+            headers[word] = equal or free
             if equal is None:
-                new[free] = cells
+                cells = [int(n) if isinstance(n, float) and n.is_integer() else n for n in numbers]
+                new[free] = np.array(cells, dtype=object)
+            elif free != equal:
+                aliases.setdefault(free, equal)
         if names.kind_column and names.kind_column not in source.columns:
             new[names.kind_column] = np.array([names.kind.get(t, "") or (t and NO_KIND) for t in texts], dtype=object)
         names_of_columns[column] = replace(names, columns=headers)
@@ -576,8 +572,17 @@ def with_factors(source: Source) -> Source:
         if new:
             filled = counted(sum(map(bool, texts)), "cell")
             steps.append(step(f"{filled}: {listed([repr(n) for n in new], 6)} read from the names in '{column}'"))
-    changed = {"read": {**source.read, **made}, "names": names_of_columns, "aliases": {**aliases, **source.aliases}}
-    return replace(source, steps=(*source.steps, *steps), **changed)
+    read = {**source.read, **made}
+    return replace(source, read=read, names=names_of_columns, aliases=aliases, steps=tuple(steps))
+
+
+def _column_of_same_cells(source: Source, numbers: Sequence[Any], called: str) -> str | None:
+    """Return the column that has some numbers already; None where it counts processes and they count devices."""
+    texts = labels(numbers).tolist()
+    equal = next((name for name, cells in source.columns.items() if labels(cells).tolist() == texts), None)
+    of_processes = equal is not None and meant_by(equal) in LEVELS and not counts_devices(equal)
+    # `processes` in the log of `gpus_8`: they are devices, and stay under this name.
+    return None if of_processes and source.runs and counts_devices(called) else equal
 
 
 def _with_the_word_before(word: str, names: Sequence[str]) -> str:

@@ -458,9 +458,8 @@ def _likeliest(tables: Sequence[Sequence[Record]]) -> int:
     ]
 
     def rank(place: int) -> int:
-        results = [name for name in cells[place] if is_result(name)]
-        timed = any(header_of(name).kind in ("time", "rate") for name in results)
-        return 0 if timed else 1 if any(map(is_relative, cells[place])) else 2 if results else 3
+        timed = any(is_result(name) and header_of(name).kind in ("time", "rate") for name in cells[place])
+        return 0 if timed else 1 if any(map(is_relative, cells[place])) else 2
 
     scaled = [place for place, table in enumerate(cells) if counts_vary(table, named=False)]
     of_results = (place for place, table in enumerate(cells) if any(map(is_result, table)))
@@ -896,7 +895,7 @@ def guess_delimiter(text: str) -> str:
         return RUNS if aligned or grouped or share < LEAST_AGREEMENT <= agreed else best
     blanks, runs = agreement(" ", 0), agreement(RUNS, 0)
     by_blanks = RUNS if runs[0] > blanks[0] else " "
-    return by_blanks if blanks[1] or runs[1] else ","
+    return by_blanks if blanks[1] else ","
 
 
 def column_names(cells: Sequence[str], where: str) -> list[str]:
@@ -1027,8 +1026,8 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     if not isinstance(value, dict) or not value:
         return []
     names, data = value.get("columns"), value.get("data")
-    if isinstance(names, list) and isinstance(data, list) and all(isinstance(row, list) for row in data):
-        return [dict(zip(map(str, names), row, strict=False)) for row in data]
+    if isinstance(names, list) and isinstance(data, list) and (rows := _rows_in([[*map(str, names)], *data])):
+        return rows
     scalars = {key: item for key, item in value.items() if not isinstance(item, list | dict)}
     arrays = {key: item for key, item in value.items() if isinstance(item, list)}
     objects = {key: item for key, item in value.items() if isinstance(item, dict)}
@@ -1037,8 +1036,7 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
         places = [str(k) for k in range(len(next(iter(objects.values()))))]
         if places and all([*item] == places for item in objects.values()):
             # Columns whose cells have the numbers of the rows, as pandas writes them.
-            cells = zip(*(item.values() for item in objects.values()), strict=True)
-            return [dict(zip(objects, row, strict=True)) for row in cells]
+            return _records_in({key: [*item.values()] for key, item in objects.items()}, depth)
         if set.intersection(*map(set, objects.values())):
             # Objects that share a key are records with their names.
             name_key = _COUNT if all(map(str.isdecimal, objects)) else "name"
