@@ -13,6 +13,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+from commands import typed
+
 COUNTS = (1, 2, 4, 8, 16)
 TABLE = ("--time", "seconds", "--extrinsic", "workers")
 AT = ("--at", "workers=4", "--at", "batch=32", "--at", "framework=tf")
@@ -128,92 +130,6 @@ FORMULAS = (
     "a*log(1, 2)", "a*log", "a*log(x=1)", "'x' + a", "(a < workers) + 1", "where(a, 1, 2)", "a is workers",
     "a // workers", "~a", "`a", "a;b", "a + héé.b", "a*servers + c",
 )  # fmt: skip
-#: Commands that are refused, as they are typed; the models are those of `prepare`.
-TYPED = (
-    "predict m.json --at workers=8 --show x=time --show x=time",
-    "predict m.json --at workers=0.5 --show efficiency",
-    "predict t.json --at workers=4 --at batch=32 --at framework=mxt",
-    "predict t.json --at workers=4 --at batch=32 --at framwork=jax",
-    "predict t.json --at workers=1:2000 --at batch=1:2000 --at framework=mx",
-    "compare t.json --at workers=4 --at batch=32 --over workers",
-    "compare t.json --at batch=32 --over workers",
-    "compare t.json --at workers=4 --at batch=32 --over framwork",
-    "compare t.json --at workers=4 --at batch=32 --over framework --at framework=tf",
-    "compare t.json --at workers=4 --at batch=32 --at framework=tf",
-    "compare t.json --at workers=4,8 --at batch=32",
-    "compare t.json --at workers=4 --at batch=32 --or workers",
-    "compare t.json --at workers=4 --at batch=32 --or servers=4",
-    "compare t.json --at workers=4 --at batch=32 --or workers=8 --over framework",
-    "compare m.json --at workers=4 --or bandwidth=100Gbit/s",
-    "compare m.json --at workers=4 --at bandwidth=slow --or workers=8",
-    "ask runs.csv --samples x",
-    "ask runs.csv --samples -1",
-    "ask runs.csv --deadline 5d",
-    "ask runs.csv --samples 1B --deadline 0",
-    "ask runs.csv --samples 1B --budget 5",
-    "optimize t.json --over workers=1:8 --over batch=16 --over framework=tf --over wrkers=1",
-    "optimize t.json --over workers=1:4096 --over batch=1:10000 --over framework=tf",
-    "optimize t.json --over workers=1:8 --over batch=16 --over framework=tf --where 'workers > 6 and batch < 9'",
-    "optimize m.json --over workers=1:8 --minimize time --maximize workers",
-    "optimize m.json --over workers=1:8 --top 0",
-    "optimize m.json --over workers=1:8:*1",
-    "suggest m.json --target workers=64 -k 0",
-    "suggest m.json --target workers=64 --within -1",
-    "suggest m.json --target workers=4",
-    "suggest m.json --target nodes=4",
-    "explain m.json --knee --along wrokers",
-    "explain t.json --at framework=tf --knee --along framework",
-    "explain t.json --at framework=tf --sobol --within z=1,2",
-    "explain t.json --at framework=tf --sobol --within workers=0,2",
-    "explain t.json --at framework=tf --sobol --within workers=many,2",
-    "explain t.json --at framework=tf --sobol --within framework=caffe",
-    "explain m.json --sobol --within workers=3",
-    "report none.json -o page.html",
-    "report m.json -o page.html --target wrkers=3",
-    "report m.json -o page.html --target workers",
-    "report m.json -o page.html --along wrkers",
-    "report m.json -o page.html --interval 1",
-    "report runs.csv -o page.html --proposal --efficiency 75",
-    "report runs.csv --proposal -o page.pdf",
-    "report runs.csv -o page.html --efficiency 0.5",
-    "report runs.csv -o page.html --proposal --samples many",
-    "validate runs.csv --models lots",
-    "validate runs.csv --models svr --interval 90",
-    "validate runs.csv --models svr --workers 0",
-    "validate levels.csv --categorical framework --models amdahl --scheme extrapolate:framework",
-    "validate levels.csv --categorical framework --models amdahl --scheme leave-group-out:framwork",
-    "verify runs.csv one-column.csv",
-    "verify runs.csv runs.csv --alarm 3",
-    "verify runs.csv none.csv",
-    "fit runs.csv --time seconds --extrinsic workers,workers",
-    "fit runs.csv --time seconds --extrinsic workers --intrinsic workers",
-    "fit runs.csv --time seconds --extrinsic workers --weight workers",
-    "fit levels.csv --time seconds --extrinsic workers --group framework --repeat framework",
-    "fit runs.csv --time seconds --extrinsic workers --group frame",
-    "fit runs.csv --time seconds --extrinsic workers --weight z --let z=workers*0",
-    "fit runs.csv --time seconds --extrinsic workers --let k=j --let j=workers",
-    "fit runs.csv --time seconds --extrinsic workers --let k=workers --let k=2*workers",
-    "fit runs.csv --throughput seconds --extrinsic workers --work 'workers*q'",
-    "fit runs.csv --throughput seconds --extrinsic workers --work workers --let time=workers",
-    "fit runs.csv --throughput seconds --extrinsic workers --work workers --unit ms",
-    "fit runs.csv --throughput seconds --quantity seconds --extrinsic workers",
-    "fit runs.csv --time seconds --throughput seconds --quantity seconds --extrinsic workers",
-    "fit runs.csv --quantity :GB --extrinsic workers",
-    "fit runs.csv --quantity workers:GB --extrinsic workers",
-    "fit runs.csv --quantity lower --extrinsic workers",
-    "fit runs.csv --quantity 'seconds:G\x1bB' --extrinsic workers",
-    "fit levels.csv --time seconds --extrinsic workers --categorical framework --let 'x=framework*2'",
-    "fit levels.csv --time seconds --extrinsic workers --categorical framework --where 'framework > 1'",
-    "fit levels.csv --time seconds --extrinsic workers --categorical framework --model 'a*framework'",
-    "fit levels.csv --time seconds --extrinsic workers --categorical framework --model 'where(framework < 1, a, 2)'",
-    "fit levels.csv --time seconds --extrinsic workers --categorical framework --where \"framework < 'x'\"",
-    "fit runs.csv --time seconds --extrinsic workers --model 'workers*2 + 1'",
-    "fit runs.csv --time seconds --extrinsic workers --hint bandwidth=1Gbit/s --hint message=1MB --hint parameters=1M",
-    "fit runs.csv --time seconds --extrinsic workers --model 'a*workers + c' --fix alpa=1",
-    "fit runs.csv --time seconds --extrinsic workers --model 'a*workers + c' --fix workers=1",
-    "fit runs.csv --time seconds --extrinsic workers --model 'a*workers + c' --fix a=nan",
-    "fit runs.csv --time seconds --extrinsic workers --model 'a*workers + c' --fix a=1 --fix c=1",
-)
 #: A run in words whose figures do not suffice.
 ONE_RUN = (
     "8xh10 7B 76800tok/s", "8xh100 7B 76800/s", "8xh100 1.1M", "8xh100 7B 76800", "8xh100 7B 12 samples/s",
@@ -384,7 +300,7 @@ def cases() -> dict[str, tuple[str, ...]]:
             rest = ("runs.csv",) if command == ("import",) else ()
             named = (option,) if option else ()
             listed[" ".join((*command, option, repr(value)))[:130]] = (*command, *named, value, *rest)
-    listed |= {typed: tuple(shlex.split(typed)) for typed in TYPED}
+    listed |= {command: tuple(shlex.split(command)) for command in typed("refused.txt")}
     listed |= {f"ask {words}": ("ask", *words.split()) for words in ONE_RUN}
     for place in EVERY_PLACE:
         listed[f"write {place!r:.30}"] = ("predict", "m.json", "--at", "workers=4", "-o", place)

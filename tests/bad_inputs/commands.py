@@ -1,8 +1,9 @@
-"""What users type, right and wrong: tables of every kind, and commands that read them, one after the other."""
+"""What users type, right and wrong: tables of every kind, and the commands of `commands.txt` that read them."""
 
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 DATA = Path(__file__).parents[1] / "importers" / "data"
@@ -26,7 +27,6 @@ def traced(*events: tuple[str, str, int, int]) -> str:
 
 STEP = ("user_annotation", "ProfilerStep#1", 0, 90)
 REDUCED = ("cpu_op", "c10d::allreduce_", 1, 9)
-LINK = ("--hint", "bandwidth=10Gbit/s", "--hint", "parameters=25M")
 COUNTS = (1, 2, 4, 8, 16)
 #: Groups, and by how much each is slower.
 NETS = (("a", 1), ("b", 9))
@@ -136,198 +136,6 @@ FILES = {
     "bad.toml": "[fitt]\n",
     "broken.toml": "time = \n",
 }
-TIME = ["--time", "seconds", "--extrinsic", "workers"]
-LAYOUT = ["--time", "seconds", "--extrinsic", "dp,tp,gbs"]
-FAMILY = ["--model", "amdahl"]
-ALSO = ["--also", "memory=gb:GB", "--also-model", "memory=a/workers + c"]
-FAILED = [*TIME, "--intrinsic", "batch", "--status", "state"]
-SPLITS = ["--time", "seconds", "--extrinsic", "dp,tp", "--model", "a/(dp*tp) + c"]
-LEVELS = ["levels.csv", *TIME, "--categorical", "framework"]
-#: What users type, by the heading of their page. Models that later commands read are made by earlier ones.
-COMMANDS: dict[str, list[list[str]]] = {
-    "Reading a table": [
-        ["check", "none.csv", *TIME], ["check", "run.csv", *TIME],
-        ["check", "zeronodes.csv", "--time", "seconds", "--extrinsic", "workers,nodes"],
-        ["check", "design.csv", *TIME, "--intrinsic", "layers", "--categorical", "net"], ["check", ".", *TIME],
-        ["check", "latin.csv", *TIME], ["check", "bad.csv", *TIME], ["check", "worse.csv", *TIME],
-        ["check", "bad.csv", *TIME, "--skip-bad-rows"], ["check", "mixed.csv", *TIME],
-        ["check", "fixed.csv", *TIME, "--intrinsic", "batch"], ["check", "phases.csv", *TIME],
-    ],
-    "Runs that failed": [
-        ["check", "allfailed.csv", *TIME], ["check", "failed.csv", *TIME, "--intrinsic", "batch"],
-        ["check", "stopped.csv"],
-        ["check", "failed.csv", *TIME, "--intrinsic", "batch", "--status", "state", "--group", "net"],
-        ["check", "failed.csv", *TIME, "--intrinsic", "batch", "--status", "stat"],
-        ["check", "failed.csv", *TIME, "--intrinsic", "batch", "--failed", "state=OMM"],
-        ["check", "failed.csv", *TIME, "--intrinsic", "batch", "--failed", "OOM"],
-        ["fit", "failed.csv", *FAILED, "--model", "batch*(a + p/workers)", "-o", "failed.json"],
-        ["optimize", "failed.json", "--over", "workers=1,2,4", "--over", "batch=1:16"],
-        ["optimize", "failed.json", "--over", "workers=1,2,4", "--over", "batch=1:16", "--price", "2/h"],
-        ["optimize", "failed.json", "--over", "workers=1", "--over", "batch=8"],
-        ["optimize", "failed.json", "--over", "workers=4096", "--over", "batch=4", "--trusted"],
-        ["optimize", "failed.json", "--over", "workers=4", "--over", "batch=4", "--capacity", "time=80GB"],
-        ["optimize", "failed.json", "--over", "workers=2,4", "--over", "batch=4", "--capacity", "time=0.1"],
-    ],
-    "Further quantities, and groups": [
-        ["check", "memory.csv", *TIME, "--group", "net", "--also", "memory=gb:GB"],
-        ["fit", "memory.csv", *TIME, *ALSO, "--group", "net", *FAMILY, "-o", "nets.json"],
-        ["fit", "memory.csv", *TIME, "--also", "time=gb"], ["fit", "memory.csv", *TIME, "--also-model", "memory=auto"],
-        ["fit", "memory.csv", *TIME, "--also", "m=peak"], ["fit", "memory.csv", *TIME, "--also", "workers=gb"],
-        ["fit", "memory.csv", *TIME, "--also", "m=workers"],
-        ["fit", "memory.csv", *TIME, "--also", "a=gb", "--also", "a=gb"],
-        ["fit", "memory.csv", *TIME, "--also", "memory=gb", "--also-model", "memory=ring-allreduse"],
-        ["fit", "runs.csv", "--quantity", "seconds:GB", "--extrinsic", "workers", *FAMILY, "-o", "gb.json"],
-        ["optimize", "gb.json", "--over", "workers=1:8", "--minimize", "cost"],
-        ["optimize", "gb.json", "--over", "workers=1:8", "--minimize", "time"],
-        ["optimize", "gb.json", "--over", "workers=1:8", "--where", "total < 3"],
-        ["optimize", "gb.json", "--over", "workers=1:8", "--deadline", "3"],
-        ["optimize", "gb.json", "--over", "workers=1:8", "--steps", "1000"],
-        ["optimize", "gb.json", "--over", "workers=1:8", "--price", "2/h"],
-        ["optimize", "nets.json", "--over", "workers=1:8", "--where", "time < 4"],
-        ["optimize", "nets.json", "--over", "workers=1:8", "--over", "net=d"],
-        ["optimize", "nets.json", "--over", "workers=1:8", "--samples", "9M"],
-        ["optimize", "nets.json", "--over", "workers=1:8", "--samples", "many"],
-    ],
-    "Which column is what": [
-        ["check", "runs.csv", "--extrinsic", "workers"],
-        ["check", "runs.csv", "--time", "secnds", "--extrinsic", "workers"], ["check", "runs.csv", "--time", "seconds"],
-        ["check", "runs.csv", "--time", "seconds", "--extrinsic", "seconds"],
-        ["check", "levels.csv", *TIME, "--intrinsic", "framework"],
-        ["check", "runs.csv", *TIME, "--throughput", "workers"],
-        ["check", "epochs.csv", "--time", "epoch_s", "--extrinsic", "workers"],
-        ["check", "milliseconds.csv", "--time", "step_ms", "--extrinsic", "workers"],
-        ["check", "runs.csv", "--throughput", "seconds", "--extrinsic", "workers"],
-        ["check", "runs.csv", "--throughput", "seconds", "--extrinsic", "workers", "--work", "64"],
-        ["check", "levels.csv", "--throughput", "seconds", "--categorical", "framework"],
-        ["check", "runs.csv", "--throughput", "seconds", "--extrinsic", "workers", "--scaling", "strong"],
-        ["check", "runs.csv", *TIME, "--work", "workers"], ["check", "runs.csv", *TIME, "--unit", "ms"],
-        ["check", "runs.csv", "--quantity", "memory:GB", "--extrinsic", "workers"],
-        ["check", "runs.csv", "--quantity", "seconds:GB", "--unit", "MB", "--extrinsic", "workers"],
-        ["check", "runs.csv", "--quantity", "time", "--extrinsic", "workers"],
-        ["check", "worse.csv", "--quantity", "seconds:GB", "--extrinsic", "workers"],
-    ],
-    "Filters and formulas": [
-        ["check", "runs.csv", *TIME, "--where", "workers + 1"], ["check", "runs.csv", *TIME, "--where", "wrkers > 1"],
-        ["check", "runs.csv", *TIME, "--let", "double"], ["check", "runs.csv", *TIME, "--let", "x=workers.y"],
-        ["check", "runs.csv", *TIME, "--let", "x=log(workers-1)"],
-    ],
-    "Many files": [
-        ["check", "log*.csv", *TIME, "--aggregate"], ["check", "log3.*", *TIME, "--aggregate"],
-        ["check", "log3.*", *TIME, "--aggregate", "--skip-bad-rows"],
-        ["check", "log*.csv", *TIME, "--where", "seconds < 9", "--aggregate"],
-    ],
-    "Settings": [
-        ["--config", "bad.toml", "models"], ["--config", "broken.toml", "models"], ["fitt"],
-    ],
-    "Fitting": [
-        ["fit", "runs.csv", *TIME, "-o", "auto.json"], ["fit", "runs.csv", *TIME, *FAMILY, "-o", "m.json"],
-        ["fit", "runs.csv", *TIME, "--model", "a/workers + c", "-o", "formula.json"],
-        ["fit", "two.csv", *TIME, "--intrinsic", "batch", "-o", "two.json"], ["fit", "sites.csv", *TIME],
-        ["fit", "nodes.csv", "--time", "seconds", "--extrinsic", "workers,nodes", "--group", "net"],
-        ["fit", "splits.csv", *SPLITS, "-o", "splits.json"], ["optimize", "splits.json", "--devices", "6"],
-        ["fit", "two.csv", *TIME, "--intrinsic", "batch", "--model", "generic"],
-        ["fit", "fixed.csv", *TIME, "--intrinsic", "batch", "-o", "fixed.json"],
-        ["fit", "outlier.csv", "--time", "seconds", "--extrinsic", "ranks", "--repeat", "run"],
-        ["fit", "bad.csv", *TIME, *FAMILY, "--skip-bad-rows"],
-        ["fit", "boxes.csv", "--time", "seconds", "--extrinsic", "boxes"], ["fit", "few.csv", *TIME],
-        ["fit", "few.csv", *TIME, "--model", "ernest"], ["fit", "few.csv", *TIME, "--model", "generic"],
-        ["fit", "onescale.csv", *TIME, "--intrinsic", "batch"],
-        ["fit", "onenode.csv", "--time", "seconds", "--extrinsic", "gpus", *LINK, "--hint", "devices per node=4"],
-        ["fit", "twonodes.csv", "--time", "seconds", "--extrinsic", "gpus,nodes", *LINK],
-        ["fit", "runs.csv", *TIME, "--where", "workers == 1"], ["fit", *LEVELS, "-o", "levels.json"],
-        ["fit", "runs.csv", *TIME, "--model", "amdal"], ["fit", "runs.csv", *TIME, "--model", "a*wrkers + c"],
-        ["fit", "runs.csv", *TIME, "--loss", "huberr"], ["fit", "runs.csv", *TIME, "--fix", "a=1"],
-        ["fit", "runs.csv", *TIME, "--pool"], ["fit", "runs.csv", *TIME, "--resume"],
-    ],
-    "Phases": [
-        ["fit", "phases.csv", *TIME, "--model", "s-sgd-none"],
-        ["fit", "phases.csv", *TIME, "--model", "s-sgd-none", "--lambda", "cv"],
-        ["fit", "badphases.csv", *TIME, "--model", "s-sgd-none"],
-        ["fit", "fewphases.csv", *TIME, "--model", "s-sgd-none"],
-    ],
-    "Groups": [
-        ["fit", "groups.csv", *TIME, "--group", "net,host", *FAMILY, "-o", "groups.json"],
-        ["fit", "groups.csv", *TIME, "--group", "net,host", "--pool", "-o", "pooled.json"],
-        ["fit", "cards.csv", *TIME, "--group", "net", "--pool"],
-        ["fit", "lonely.csv", *TIME, "--intrinsic", "layers", "--group", "net", "--pool"],
-        ["explain", "groups.json", "--group", "net9,x"],
-        ["compare", "groups.json", "--at", "workers=8", "--at", "net=net1", "--at", "host=x"],
-        ["compare", "groups.json", "--at", "workers=8", "--at", "net=net9"],
-        ["report", "groups.json", "--only", "c", "-o", "page.html"],
-        ["report", "groups.json", "--proposal", "-o", "page.html"],
-        ["predict", "groups.json", "--at", "workers=8", "--at", "net=net9"],
-    ],
-    "Predicting": [
-        ["predict", "auto.json", "--at", "workers=8,32,64,4096", "--json"],
-        ["predict", "m.json", "--at", "workers=8,32,64,4096", "--json"],
-        ["predict", "fixed.json", "--at", "workers=8", "--at", "batch=64", "--json"],
-        ["predict", "fixed.json", "--at", "workers=8", "--json"],
-        ["predict", "two.json", "--at", "workers=64", "--at", "batch=128", "--json"],
-        ["predict", "pooled.json", "--at", "workers=8,64", "--json"], ["predict", "m.json"],
-        ["predict", "m.json", "--at", "workers=1", "--at", "workers=2"], ["predict", "m.json", "--data", "new.csv"],
-        ["predict", "levels.json", "--at", "workers=2", "--at", "framework=jax"],
-        ["predict", "two.json", "--at", "workers=2"], ["predict", "runs.csv", "--at", "workers=2"],
-        ["predict", "wrong.json", "--at", "workers=2"], ["predict", "m.json", "--at", "workers=2", "--plot", "x.bmp"],
-    ],
-    "Explaining": [
-        ["explain", "auto.json", "--at", "workers=8", "--knee", "--scaling", "weak"],
-        ["explain", "auto.json", "--at", "workers=8", "--versus", "workers=16", "--sobol"],
-        ["explain", "two.json", "--at", "workers=8"],
-        ["explain", "m.json", "--at", "workers=4", "--versus", "workers=4"], ["explain", "m.json", "--knee", "2"],
-        ["fit", "onescale.csv", *TIME, "--intrinsic", "batch", "--model", "a*batch", "-o", "onescale.json"],
-        ["explain", "onescale.json", "--knee"],
-    ],
-    "Validating": [
-        ["validate", "runs.csv", *TIME, "--models", "amdahl,last-point", "--scheme", "extrapolate:workers"],
-        ["validate", *LEVELS, "--models", "auto,generic,linear,svr,last-point", "--scheme", "extrapolate:workers"],
-        ["validate", *LEVELS, "--models", "amdahl", "--scheme", "leave-group-out:framework"],
-        ["validate", "onelevel.csv", *LEVELS[1:], "--models", "amdahl", "--scheme", "leave-group-out:framework"],
-        ["validate", "onelevel.csv", *LEVELS[1:], "--models", "linear", "--scheme", "leave-one-out"],
-        ["validate", "outlier.csv", "--time", "seconds", "--extrinsic", "ranks", "--repeat", "run",
-         "--scheme", "extrapolate:run"], ["validate", "runs.csv", *TIME, "--models", "amdal"],
-    ],
-    "Transformers": [
-        ["fit", "layouts.csv", *LAYOUT, "--model", "transformer", "-o", "layouts.json"],
-        ["optimize", "layouts.json", "--devices", "8", "--over", "gbs=32"],
-        ["optimize", "layouts.json", "--devices", "8"], ["optimize", "two.json", "--devices", "8"],
-        ["optimize", "layouts.json", "--devices", "0", "--over", "gbs=32"],
-        ["predict", "layouts.json", "--at", "dp=2", "--at", "tp=2", "--at", "gbs=32", "--tokens", "1B"],
-        ["predict", "layouts.json", "--at", "dp=2", "--at", "tp=2", "--at", "gbs=32", "--peak", "h101"],
-        ["fit", "contradicting.csv", *LAYOUT, "--model", "transformer"],
-        ["fit", "zeros.csv", *LAYOUT, "--categorical", "zero", "--model", "transformer"],
-        ["fit", "runs.csv", *TIME, "--model", "transformer"],
-    ],
-    "Advice": [
-        ["suggest", "auto.json", "--target", "workers=64"],
-        ["suggest", "auto.json", "--target", "workers=64", "--within", "some"],
-        ["optimize", "two.json", "--over", "workers=1:64", "--over", "batch=8,16"],
-        ["optimize", "two.json", "--over", "workers=1:9999", "--over", "batch=8:40", "--deadline", "0.9"],
-        ["optimize", "formula.json", "--over", "workers=1:100"],
-        ["optimize", "formula.json", "--over", "workers=1:8", "--minimize", "time/(workers-1)"],
-        ["optimize", "two.json", "--over", "workers=1:8", "--over", "batch=8", "--deadline", "0.001"],
-        ["optimize", "two.json", "--over", "workers=1:64", "--over", "batch=8,16", "--minimize", "time"],
-        ["optimize", "two.json", "--over", "workers=1:8", "--over", "batch=8", "--price", "2.5/h"],
-    ],
-    "Importing": [
-        ["import", "hyprfine", "x"], ["import", "hyperfine", "cut.json"], ["import", "hyperfine", "wrong.json"],
-        ["import", "hyperfine", "several.json", "-o", "i.csv"],
-        ["import", "hyperfine", "failures.json", "--set", "workers=8", "-o", "i.csv"],
-        ["import", "hyperfine", "failures.json", "--from-name", "run_{n}.json", "-o", "i.csv"],
-        ["import", "pytorch-profiler", "single.json", "ddp.json", "--set", "workers=8", "-o", "i.csv"],
-        ["import", "pytorch-profiler", "single.json", "ddp.json", "-o", "i.csv"],
-        ["import", "pytorch-profiler", "collectives.json", "device.json", "-o", "i.csv"],
-        ["import", "extra-p", "runs.csv", "-o", "i.csv"],
-        ["import", "training-log", "runs.csv", "-o", "i.csv"], ["import", "training-log", "train.log", "-o", "i.csv"],
-        ["import", "trainer-state", "state.json", "--set", "gpus=8", "-o", "i.csv"],
-        ["import", "trainer-state", "stopped.json", "-o", "i.csv"],
-        ["import", "nccl-tests", "train.log", "-o", "i.csv"],
-        ["import", "losses.events", "--set", "gpus=4", "-o", "i.csv"], ["import", "nsight", "runs.csv", "-o", "i.csv"],
-        ["import", "nsight", "report.sqlite", "--set", "gpus=2", "-o", "i.csv"],
-        ["ask", "--full", "losses.events", "--at", "gpus=16"], ["ask", "--full", "report.sqlite", "--at", "gpus=16"],
-        ["ask", "--full", "train.log", "--at", "gpus=16"], ["ask", "--full", "grown.csv", "--at", "gpus=64"],
-        ["check", "forecasts.csv", "--time", "seconds", "--extrinsic", "workers"],
-    ],
-}  # fmt: skip
 #: Files of tests/importers/data, by the name that they have here.
 IMPORTED = {
     "failures.json": "hyperfine_failures.json",
@@ -339,9 +147,15 @@ IMPORTED = {
 }
 
 
+def typed(name: str) -> list[str]:
+    """Return the commands of a file beside this one, as they are typed; `\\x1b` stands for an escape."""
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8").replace(r"\x1b", "\x1b")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
 def commands() -> list[tuple[str, ...]]:
-    """Return the commands in their order."""
-    return [tuple(command) for listed in COMMANDS.values() for command in listed]
+    """Return the commands in their order: a model that one reads was made by an earlier one."""
+    return [tuple(shlex.split(line)) for line in typed("commands.txt")]
 
 
 def prepare(folder: Path) -> None:
