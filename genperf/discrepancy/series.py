@@ -163,13 +163,19 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         return np.asarray(np.minimum(curve, limit))
 
     def covariance(self, columns: Columns, scales: Array) -> Array:
-        """Return the covariance of ln T between rows, shape (scales, rows, rows); its diagonal is `forecast`'s."""
+        """Return the covariance of ln T between rows, shape (scales, rows, rows); its diagonal is `forecast`'s.
+
+            s²·(κ − kᵀ·G·k) + m·mᵀ + b·bᵀ,   m = (1 − kᵀ·G·1)/√precision
+
+        with the whitened covariances k between the anchors and the rows, their gains G = diag(s²/(s² + variance)), the
+        uncertain level, of which rows keep m, and b the uncertain slope beyond the anchors.
+        """
         there = self._at(columns)
-        _, near, gain, mean_weight, precision = self._solved(there, scales)
-        explained = (gain[:, None, :] * near.T) @ near
+        _, k, gain, mean_weight, precision = self._solved(there, scales)
+        m, b = mean_weight / np.sqrt(precision)[:, None], self._slope(there.beyond, scales)
+        explained = np.stack([k.T * of_scale @ k for of_scale in gain])
         spread = scales[:, None, None] ** 2 * (self.kernel.covariance(columns, columns) - explained)
-        level, slope = mean_weight / np.sqrt(precision)[:, None], self._slope(there.beyond, scales)
-        return np.asarray(spread + level[:, :, None] * level[:, None, :] + slope[:, :, None] * slope[:, None, :])
+        return np.asarray(spread + np.stack([np.outer(v, v) + np.outer(w, w) for v, w in zip(m, b, strict=True)]))
 
     def run_variance(self, noise: float) -> Array:
         """Return the variance of ln T that a new run adds, shape (draws, 1); `noise` is that of repeats."""

@@ -67,15 +67,15 @@ class Optima(Struct, frozen=True):
         return int(self.search.max()) + 1
 
     @property
-    def best_counts(self) -> Index:
-        """Number of sets of each search that have the least cost of all, shape (searches,)."""
-        best = self.cost <= self.cost.min() * (1.0 + SAME_COST) + BOTH_ZERO
-        return np.bincount(self.search[best & (self.search != FROM_START)], minlength=self.searches)
+    def best(self) -> Mask:
+        """Which sets of the searches have the least cost of all, shape (sets,)."""
+        least = self.cost <= self.cost.min() * (1.0 + SAME_COST) + BOTH_ZERO
+        return np.asarray(least & (self.search != FROM_START))
 
     @property
     def agreed(self) -> int:
         """Number of searches that reached the least cost of all."""
-        return int(np.count_nonzero(self.best_counts))
+        return len(np.unique(self.search[self.best]))
 
     def joined(self, later: Optima, again: bool = False) -> Optima:
         """Return these optima and later ones: of the same searches (`again`), or of others, whose numbers follow."""

@@ -132,21 +132,16 @@ class Problem(Struct, frozen=True, dict=True):
         Shapes (sets, n) and (sets, n, n), with n constants; conditions as in `cost`.
         """
         conditions = conditions or self.conditions()
-        n = self.scale.size
-        gradient, curvature = np.empty((len(constants), n)), np.empty((len(constants), n, n))
-        for block in blocks(len(constants), self.measured.size * (n + 2)):
-            of_block = conditions[block]
-            predicted, J = self.jacobian(constants[block])
-            with np.errstate(all="ignore"):
-                omega = of_block.shares * self.loss.curvature(predicted, of_block.measured, of_block.mean)
-                error = predicted - of_block.measured
-                slope, gram = _moments(J, omega, error)
-                if not (np.isfinite(slope).all() and np.isfinite(gram).all()):
-                    finite = np.isfinite(omega) & np.isfinite(predicted)
-                    J = np.where(np.isfinite(J), J, 0.0)
-                    slope, gram = _moments(J, np.where(finite, omega, 0.0), np.where(finite, error, 0.0))
-                gradient[block] = 2.0 * self.scale * slope
-                curvature[block] = 2.0 * np.outer(self.scale, self.scale) * gram
+        predicted, J = self.jacobian(constants)
+        with np.errstate(all="ignore"):
+            omega = conditions.shares * self.loss.curvature(predicted, conditions.measured, conditions.mean)
+            error = predicted - conditions.measured
+            slope, gram = _moments(J, omega, error)
+            if not (np.isfinite(slope).all() and np.isfinite(gram).all()):
+                finite = np.isfinite(omega) & np.isfinite(predicted)
+                J = np.where(np.isfinite(J), J, 0.0)
+                slope, gram = _moments(J, np.where(finite, omega, 0.0), np.where(finite, error, 0.0))
+        gradient, curvature = 2.0 * self.scale * slope, 2.0 * np.outer(self.scale, self.scale) * gram
         z = np.where(self.penalised, constants / conditions.scale - conditions.centre, 0.0)
         strength = conditions.strength[:, None]
         of_penalty = np.where(self.penalised, self._unit_penalty.curvature(z) * strength, 0.0)

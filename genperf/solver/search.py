@@ -78,7 +78,7 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> O
     optima = polished.of_searches(searches, 1, len(first_sets) + rough.evaluations)
     # A polish can stop at a kink of the total, so agreement proves little there.
     enough = max(CONVERGED_MEMBERS, AGREEING_PER_SEARCH * searches)
-    if problem.linear and optima.agreed == searches and optima.best_counts.sum() >= enough:
+    if problem.linear and optima.agreed == searches and optima.best.sum() >= enough:
         return optima
 
     members[:, :CONVERGED_MEMBERS] = polished.constants[1:].reshape(searches, -1, n)
