@@ -95,17 +95,6 @@ def parse(
     return _read(text, known_names, known_texts, max_characters, value)
 
 
-def parse_number(
-    text: str,
-    names: Collection[str] | None = None,
-    texts: Collection[str] | None = None,
-    logical: bool = True,
-    max_characters: int = MAX_CHARACTERS,
-) -> Formula:
-    """Read a formula, as `parse` does, whose value is a number or, with `logical`, true or false; refuse a text."""
-    return parse(text, names, texts, max_characters, "number or comparison" if logical else "number")
-
-
 # An error is not kept: the cache holds returned values only.
 @lru_cache(maxsize=CACHED_FORMULAS)
 def _read(text: str, names: frozenset[str] | None, texts: frozenset[str] | None, most: int, value: Value) -> Formula:

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from genperf.errors import FitError, FormulaError, ModelError, did_you_mean, misspelt, suggest
 from genperf.expression import Constant, Expression, Term, exponent
-from genperf.formula import addends, bind_values, parse_number, render, substitute
+from genperf.formula import addends, bind_values, parse, render, substitute
 from genperf.formula.nodes import Call, Name, Node, Number, added, calls_in, chain, names_in, ordered_names
 from genperf.panel import Panel
 from genperf.vocabulary.names import ALIASES
@@ -71,7 +71,7 @@ def user_expression(
 def _with_factors(text: str, panel: Panel) -> Node:
     """Parse the text and replace the field's names of factors by their columns."""
     columns = [f.name for f in panel.factors]
-    node = parse_number(text, None, [f.name for f in panel.factors if not f.numeric], logical=False).node
+    node = parse(text, None, [f.name for f in panel.factors if not f.numeric], value="number").node
     canonical = {alias: name for name, aliases in ALIASES.items() for alias in (*aliases, name)}
     by_name: dict[str, Node] = {}
     for name in (name for name in ordered_names(node) if name not in columns):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Mask
 from genperf.errors import LISTED, FormulaError, Note, TableError, counted, did_you_mean, listed
-from genperf.formula import Formula, Name, call, parse, parse_number, quote_name, render
+from genperf.formula import Formula, Name, call, parse, quote_name, render
 from genperf.metrics import coverage_text, median_ape
 from genperf.panel.legend import Legend
 from genperf.panel.options import Measurement, Roles, refuse_only_failures
@@ -79,7 +79,7 @@ class Columns:
     def derive(self, name: str, text: str) -> Array:
         """Add a column computed from others and return it; a value that is not finite is a reason."""
         self.parse(text)
-        formula = parse_number(text, self.names, self.texts)
+        formula = parse(text, self.names, self.texts, value="number or comparison")
         values = self._evaluate(formula).astype(float)
         inherited = ~self.usable(formula.names - self.texts)
         self.derived[name] = formula

@@ -13,7 +13,7 @@ from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Process
 from genperf.errors import FormulaError, ModelError
 from genperf.expression import Constant, Expression, Term
-from genperf.formula import Node, parse_number, render
+from genperf.formula import Node, parse, render
 from genperf.panel.legend import Legend
 from genperf.prediction import Member, discrepancies_of, stack_of
 from genperf.result import layout
@@ -311,7 +311,7 @@ def _expression(
     texts = tuple(name for name, numeric in factors if not numeric)
 
     def read(text: str, more: Iterable[str] = ()) -> Node:
-        return parse_number(text, names | {*more}, texts, max_characters=LONGEST_TERM).node
+        return parse(text, names | {*more}, texts, LONGEST_TERM, "number or comparison").node
 
     of_terms = tuple(Term(t.name, read(t.formula)) for t in terms)
     return Expression(family, of_terms, constants, None if total is None else read(total, (t.name for t in terms)))

@@ -21,7 +21,7 @@ from genperf.discrepancy import Discrepancy, Extrapolation, RandomWalk, Stack
 from genperf.discrepancy.product import NotNegative
 from genperf.errors import ModelError, Note
 from genperf.expression import ConstantMeaning, Kind
-from genperf.formula import parse, parse_number
+from genperf.formula import parse
 from genperf.panel.legend import Legend
 from genperf.panel.panel import Median
 from genperf.prediction import Evidence, Feasibility, Schema, Spread, Status
@@ -161,7 +161,7 @@ def of_record(record: ModelRecord, discrepancies: Sequence[Discrepancy]) -> _Rul
         yield from _of_median(median, schema.factors)
     yield not 0.0 <= schema.lowest <= schema.highest, "table.lowest, table.highest: the measured values are not a range"
     if schema.target.work:
-        parse_number(schema.target.work, {f.name for f in schema.factors if f.numeric})
+        parse(schema.target.work, {f.name for f in schema.factors if f.numeric}, value="number or comparison")
     for discrepancy in discrepancies:
         yield from _of_discrepancy(discrepancy, schema.factors)
     has_weight = sum(m.weight for m in record.members) > 0.0
@@ -269,7 +269,7 @@ def _of_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> _R
     for name in (f.name for f in factors if f.numeric and f.positive and f.name in anchors):
         yield np.any(anchors[name] <= 0.0), f"discrepancies.anchors: an anchor's '{name}' is not above zero"
     for text in (*walk.axes, *beyond.axes, beyond.work, beyond.nodes):
-        parse_number(text, set(anchors))
+        parse(text, set(anchors), value="number or comparison")
     offsets = discrepancy.offsets
     fitting = offsets is None or (offsets.ndim == 2 and len(offsets) == len(scales) and 0 < offsets.shape[1] < count)
     yield not fitting, "discrepancies.offsets: what is borrowed does not match the draws or the anchors"
@@ -325,7 +325,7 @@ def _of_feasibility(feasibility: Feasibility, factors: tuple[Factor, ...]) -> _R
     yield not same_factors, "feasibility: its factors are not those of the table"
     if feasibility.need is not None:
         # For its error alone: a formula of other names, or one whose value is no number.
-        parse_number(feasibility.need.formula, numeric | texts, texts)
+        parse(feasibility.need.formula, numeric | texts, texts, value="number or comparison")
     kinds = [name in texts for name in feasibility.names]
     configurations = (*feasibility.succeeded, *feasibility.failed, *feasibility.contradicted)
     mismatched = any([isinstance(value, str) for value in values] != kinds for values in configurations)

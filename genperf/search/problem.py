@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from genperf.arrays import Array, Index, Mask
 from genperf.attribution.draws import curves_of, shares
 from genperf.errors import FormulaError, GenperfError, ModelError
-from genperf.formula import Call, Formula, Name, Node, Number, call, parse, parse_number, render, substitute
+from genperf.formula import Call, Formula, Name, Node, Number, call, parse, render, substitute
 from genperf.panel import Panel
 from genperf.panel.panel import StepWork
 from genperf.panel.quantities import ONE, QUANTITIES, Quantities, paid_for, quantities_of, read_columns
@@ -144,7 +144,7 @@ def value(formula: Formula, columns: Columns) -> Array:
 
 def _number(text: str, space: Space, further: Sequence[str] = ()) -> Formula:
     """Read a formula that is a number, over what a configuration has and what else it may read."""
-    return parse_number(text, [*space.names, *further], space.texts, logical=False)
+    return parse(text, [*space.names, *further], space.texts, value="number")
 
 
 def _count(option: str, text: str, space: Space) -> Node:

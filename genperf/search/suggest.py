@@ -19,7 +19,7 @@ from genperf.discrepancy import Stack
 from genperf.errors import FormulaError, GenperfError, listed
 from genperf.errors import suggest as similar
 from genperf.facts import Interval, NextRun
-from genperf.formula import evaluate, names_in, parse, parse_number, substitute, values_of
+from genperf.formula import evaluate, names_in, parse, substitute, values_of
 from genperf.panel.configurations import at_scale, divisible
 from genperf.panel.panel import Target, several_nodes
 from genperf.panel.quantities import QUANTITIES, quantities_of
@@ -453,7 +453,7 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
 def _costs(result: FitResult, query: Query, predicted: Array, cost: str, work: str | None) -> Array:
     """Return the cost of each configuration: the formula, times the predicted seconds unless it reads these."""
     quantity, panel = result.schema.target, result.panel
-    formula = parse_number(cost, None, [f.name for f in panel.factors if not f.numeric], logical=False)
+    formula = parse(cost, None, [f.name for f in panel.factors if not f.numeric], value="number")
     columns: dict[str, Any] = {**query.columns, quantity.name: predicted}
     quantities = quantities_of(panel, None if work is None else {"work": panel.work_of_step(work).total})
     nodes = {}
