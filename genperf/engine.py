@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
-from itertools import count, islice
+from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -119,17 +119,13 @@ class _Raised(Struct, frozen=True):
     error: Exception
 
 
-#: Does a task of some number, and returns the number with the outcome.
-Numbered: TypeAlias = Callable[[int, T], tuple[int, R | _Raised]]
-
-
-def _guarded(work: Callable[[T], R], number: int, task: T) -> tuple[int, R | _Raised]:
+def _guarded(work: Callable[[T], R], task: T) -> R | _Raised:
     """Do a task with one thread of linear algebra: more threads round differently."""
     try:
         with one_blas_thread():
-            return number, work(task)
+            return work(task)
     except Exception as error:
-        return number, _Raised(error)
+        return _Raised(error)
 
 
 def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[tuple[int, R | Lost]]:
@@ -138,11 +134,12 @@ def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[
     Tasks are drawn as workers become free, never all at once; work and tasks must pickle. When a worker dies, the tasks
     under way are repeated, each alone on new workers. A task whose worker dies again is lost, and the others continue.
     """
+    guarded: Callable[[T], R | _Raised] = partial(_guarded, work)
     with ExitStack() as stack:
         if engine.in_process:
-            outcomes: Iterator[tuple[int, Any]] = map(partial(_guarded, work), count(), tasks)
+            outcomes: Iterator[tuple[int, Any]] = enumerate(map(guarded, tasks))
         else:
-            outcomes = _distributed(partial(_guarded, work), enumerate(tasks), _connected(engine, stack), stack)
+            outcomes = _distributed(guarded, enumerate(tasks), _connected(engine, stack), stack)
         for number, outcome in outcomes:
             if isinstance(outcome, _Raised):
                 raise outcome.error from None
@@ -150,30 +147,30 @@ def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[
 
 
 def _distributed(
-    guarded: Numbered[T, R], numbered: Iterator[tuple[int, T]], workers: Workers, stack: ExitStack
+    guarded: Callable[[T], R | _Raised], numbered: Iterator[tuple[int, T]], workers: Workers, stack: ExitStack
 ) -> Iterator[tuple[int, R | Lost | _Raised]]:
     """Do the tasks on an executor; those whose worker died are repeated, each alone."""
     from concurrent.futures import FIRST_COMPLETED, Future, wait
 
-    under_way: dict[Future[tuple[int, R | _Raised]], tuple[int, T]] = {}
+    under_way: dict[Future[R | _Raised], tuple[int, T]] = {}
     if workers.here:
         # What is under way when the work is stopped is not waited for.
         stack.callback(lambda: under_way and workers.executor().shutdown(kill_workers=True))
     while True:
         for number, task in islice(numbered, TASKS_PER_WORKER * workers.count - len(under_way)):
-            under_way[workers.executor().submit(guarded, number, task)] = number, task
+            under_way[workers.executor().submit(guarded, task)] = number, task
         if not under_way:
             return
         for future in wait(under_way, return_when=FIRST_COMPLETED).done:
             number, task = under_way.pop(future)
             # Errors of the work do not come here, so workers have failed.
-            yield future.result() if future.exception() is None else (number, _alone(guarded, number, task, workers))
+            yield number, future.result() if future.exception() is None else _alone(guarded, task, workers)
 
 
-def _alone(guarded: Numbered[T, R], number: int, task: T, workers: Workers) -> Any:
+def _alone(guarded: Callable[[T], R | _Raised], task: T, workers: Workers) -> R | Lost | _Raised:
     """Do one task on new workers."""
     try:
-        _, outcome = workers.executor().submit(guarded, number, task).result()
+        outcome: R | _Raised = workers.executor().submit(guarded, task).result()
     except Exception as error:
         return Lost(f"its worker process died ({type(error).__name__}: {_first_words(error)})")
     return outcome

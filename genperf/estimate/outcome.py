@@ -162,7 +162,9 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
         """Return the constants fitted to repeated configurations, (sets, configurations) → (sets, n)."""
         sets = np.broadcast_to(self.constants, (len(counts), self.constants.size)).copy()
         for problem, rows, places, held in self.fits:
-            weights = _drawn_weights(problem, counts[:, rows])
+            weights = counts[:, rows] * problem.weights
+            # The problem's where all drawn rows have weight zero.
+            weights[weights.sum(axis=1) <= 0.0] = problem.weights
             sets[:, places] = polish(problem, sets[:, places], weights, settings, held).constants
         return sets
 
@@ -325,13 +327,6 @@ def _redrawn(problem: Problem, sets: Array, held: Mask | bool = False, form: Arr
     centre = np.vstack([half, -half])[:count]
     centre = np.where(problem.coefficient & (problem.lower >= 0.0), np.abs(centre), centre)
     return polish(problem, sets, None, BOOTSTRAP, held, drawn=(problem.measured * np.exp(noise), centre)).constants
-
-
-def _drawn_weights(problem: Problem, counts: Array) -> Array:
-    """Return each replicate's weights, shape (draws, rows); the problem's where all drawn rows have weight zero."""
-    weights = counts * problem.weights
-    weights[weights.sum(axis=1) <= 0.0] = problem.weights
-    return np.asarray(weights)
 
 
 def held_out_misfit(problem: Problem, constants: Array, counts: Array) -> float:
