@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -98,23 +99,22 @@ class _Paths:
         self.result, self.query, self.interval, self.quantities = result, query, interval, quantities
         target, further = result.schema.target.name, result.further
         ends = {target: (target, "lower", "upper")} | {n: tuple(f"{n}{end}" for end in ENDS) for n in further}
-        #: How often the path of the main quantity is repeated, so that each further one rises and falls beside it.
-        self.copies = 2 ** len(further)
+        #: Copies of the path: 1 of a quantity that runs from its lower end to the upper one, -1 of one that runs back.
+        self.copies = [(1, *ways) for ways in product((1, -1), repeat=len(further))]
         self.columns: dict[str, Any] = dict(query.columns)
-        for place, (name, bounds) in enumerate(ends.items(), -1):
+        for place, (name, bounds) in enumerate(ends.items()):
             self.columns[name] = self._path([np.asarray(predicted[end], float) for end in bounds], place)
 
-    def _path(self, ends: Sequence[Array], place: int = -1) -> Array:
+    def _path(self, ends: Sequence[Array], place: int = 0) -> Array:
         """Return a path from one end to the other, evenly over the logarithm, below the central values.
 
-        It comes once for each combination of directions of the further quantities; `place` is that of one of them.
+        It comes once for each of the copies, in the direction of the quantity at a place there.
         """
         (center, lowest, last), along = ends, np.linspace(0.0, 1.0, INTERVAL_POINTS)[:, None]
         with np.errstate(divide="ignore"):
             path = np.exp((1.0 - along) * np.log(lowest) + along * np.log(last))
         path[0], path[-1] = lowest, last
-        turned = [path[::-1] if place >= 0 and copy >> place & 1 else path for copy in range(self.copies)]
-        return np.vstack([center, *turned])
+        return np.vstack([center, *(path[:: ways[place]] for ways in self.copies)])
 
     def value(self, formula: Formula) -> Array:
         """Return a formula's values, of shape (1 + points·copies, rows)."""
@@ -132,7 +132,7 @@ class _Paths:
             raise GenperfError(
                 f"{formula.text} is not finite everywhere that is asked for", hint="other values for --at"
             )
-        return np.array(np.broadcast_to(values, (1 + INTERVAL_POINTS * self.copies, self.query.rows)))
+        return np.array(np.broadcast_to(values, (1 + INTERVAL_POINTS * len(self.copies), self.query.rows)))
 
     def _efficiency(self) -> Array:
         """Return the path of the efficiency, highest where the time is lowest; computed once for each configuration.
