@@ -173,9 +173,9 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         there = self._at(columns)
         _, k, gain, mean_weight, precision = self._solved(there, scales)
         m, b = mean_weight / np.sqrt(precision)[:, None], self._slope(there.beyond, scales)
-        explained = np.stack([k.T * of_scale @ k for of_scale in gain])
+        explained = (gain[:, None, :] * k.T) @ k
         spread = scales[:, None, None] ** 2 * (self.kernel.covariance(columns, columns) - explained)
-        return np.asarray(spread + np.stack([np.outer(v, v) + np.outer(w, w) for v, w in zip(m, b, strict=True)]))
+        return np.asarray(spread + m[:, :, None] * m[:, None, :] + b[:, :, None] * b[:, None, :])
 
     def run_variance(self, noise: float) -> Array:
         """Return the variance of ln T that a new run adds, shape (draws, 1); `noise` is that of repeats."""
