@@ -18,7 +18,6 @@ from commands import typed
 COUNTS = (1, 2, 4, 8, 16)
 TABLE = ("--time", "seconds", "--extrinsic", "workers")
 AT = ("--at", "workers=4", "--at", "batch=32", "--at", "framework=tf")
-GRID = ("--over", "workers=1:8", "--over", "batch=32", "--over", "framework=tf")
 ROWS = "".join(f"{n},{8 / n + 1!r}\n" for n in COUNTS)
 RUNS = f"workers,seconds\n{ROWS}"
 LEVELS = "framework,workers,batch,seconds\n" + "".join(
@@ -307,54 +306,15 @@ def cases() -> dict[str, tuple[str, ...]]:
     for command in WRITING:
         for place in ("missing/x", ""):
             listed[f"write {command[0]} {place!r}"] = (*command, "-o", place)
-    for option in ("--minimize", "--price", "--machines", "--steps"):
-        listed[f"{option} of a text"] = ("optimize", "t.json", *GRID, option, "framework")
-    listed["minimize a truth"] = ("optimize", "t.json", *GRID, "--minimize", "workers > 1")
-    listed["cost of a text"] = ("suggest", "t.json", "--target", "workers=64", "--cost", "framework")
-    for formula in ("framework", "'abc'"):
-        listed[f"let a text {formula}"] = ("fit", "levels.csv", *TABLE, "--let", f"x={formula}", "--intrinsic", "x")
     listed["comparisons joined"] = ("check", "runs.csv", *TABLE, "--where", "workers>0" + "<1" * 1500)
     listed["a long filter"] = ("check", "runs.csv", *TABLE, "--where", " and ".join(["workers>0"] * 300))
-    listed["import in the wrong order"] = ("import", "extra-p", "points.txt")
-    listed["import nested"] = ("import", "extra-p", "model-nested.json")
-    listed["predict below zero"] = ("predict", "m.json", "--at", "workers=-1e308")
-    for path in ("folder", "dangling", "loop", "absent*.csv", "rusn.csv"):
-        listed[f"check {path}"] = ("check", path, *TABLE)
-    listed["predict folder"] = ("predict", "folder", "--at", "workers=4")
-    listed["predict dangling"] = ("predict", "dangling", "--at", "workers=4")
     for control in ("\x1b[2J", "\x9b2J", "\r", "\u202eth.gpj"):
         listed[f"name that steers {control!r}"] = ("check", f"runs{control}.csv", *TABLE)
         listed[f"option that steers {control!r}"] = ("fit", "runs.csv", *TABLE, "--model", f"a*{control}")
         listed[f"usage that steers {control!r}"] = ("fit", "runs.csv", *TABLE, "--seed", control)
-    listed["settings folder"] = ("--config", "folder", "models")
     listed["settings of no name"] = ("--config", "nul\0byte", "models")
-    listed["settings absent"] = ("--config", "absent.toml", "models")
-    listed["fit over its table"] = ("fit", "runs.csv", *TABLE, "-o", "runs.csv")
-    listed["fit over a link to its table"] = ("fit", "runs.csv", *TABLE, "-o", "link.csv")
-    listed["predict over its model"] = ("predict", "m.json", "--at", "workers=4", "-o", "./m.json")
-    listed["report over its model"] = ("report", "m.json", "-o", "m.json")
-    listed["import over its file"] = ("import", "extra-p", "runs.csv", "-o", "runs.csv")
-    listed["two results in one file"] = ("predict", "m.json", "--at", "workers=4", "-o", "x.png", "--plot", "x.png")
-    for place in (
-        "",
-        "runs.csv",
-        "runs.csv/x",
-        "/dev/null",
-        "y" * 300,
-        "/proc/absent",
-        "dangling",
-        "loop",
-        "nul\0byte",
-    ):
+    for place in ("y" * 300, "nul\0byte"):
         listed[f"demo {place!r:.30}"] = ("demo", place)
-    listed["full disk"] = ("predict", "m.json", "--at", "workers=4", "-o", "/dev/full")
-    listed["endless device"] = ("check", "/dev/zero", *TABLE)
-    listed["endless model"] = ("predict", "/dev/zero", "--at", "workers=4")
-    listed["endless settings"] = ("--config", "/dev/zero", "models")
-    listed["ask of more columns than are recognised"] = ("ask", "--full", "wide.csv", "--at", "workers=32")
-    listed["data without two factors"] = ("predict", "t.json", "--data", "runs.csv")
-    listed["a pipe summarised"] = ("check", "pipe", "--aggregate", *TABLE)
-    listed["server"] = ("check", "http://127.0.0.1:9/runs.csv", "--aggregate", *TABLE)
     return listed
 
 
