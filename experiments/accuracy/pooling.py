@@ -8,8 +8,6 @@ its own, in which its times beyond 8 are missing.
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import pandas as pd
@@ -120,6 +118,7 @@ def point(name: str, errors: pd.Series) -> list[str]:
 
 
 def line(name: str, found: pd.DataFrame) -> list[str]:
+    print(name, file=sys.stderr, flush=True)
     return [*point(name, found.error)[:-2], f"{100 * found.inside.mean():.1f} %", f"{found.width.median():.1f} %"]
 
 
@@ -127,7 +126,7 @@ P3 = {"hides": ("config", "batch_per_device"), "siblings": True}
 P4 = {"hides": ("config",)}
 
 
-def main_tables(progress: Callable[[str], None]) -> list[str]:
+def main_tables() -> list[str]:
     table = dlperf(with_16=True)
     text, all_found = [], []
     for name, kind in (("P3", P3), ("P4", P4)):
@@ -141,33 +140,29 @@ def main_tables(progress: Callable[[str], None]) -> list[str]:
             rows += [line("auto, pooled: BERT", found[bert]), line("auto, pooled: ResNet", found[~bert])]
             asks = "another batch of the config" if name == "P3" else "other configs only"
             text.append(f"## {name}, {target} devices from 8 (measured farther: {asks})\n\n{markdown(HEAD, rows)}\n")
-        progress(name)
     text.append("## Verdicts of the four tables above\n\n" + by_verdict(pd.concat(all_found), median=False) + "\n")
     return text
 
 
-def fewer_tables(progress: Callable[[str], None]) -> list[str]:
+def fewer_tables() -> list[str]:
     """Tables cut to one network, and with fewer columns in which groups may be alike."""
     rows = []
     for network in NETWORKS:
         table = dlperf(network=network)
         for name, kind in (("P3", P3), ("P4", P4)):
             rows.append(line(f"{name}, {network} alone", predictions(Asked(table, "devices", 8, (32,), **kind))[32]))
-            progress(f"{network} {name}")
     for alike in ("framework,model,precision", "framework", ""):
         table = dlperf(alike)
         found = predictions(Asked(table, "devices", 8, (32,), **P4))[32]
         rows.append(line(f"P4, --categorical {alike or '(none)'}", found))
-        progress(f"P4 {alike}")
     return [f"## Less to learn from (32 devices from 8)\n\n{markdown(HEAD, rows)}\n"]
 
 
-def other_tables(progress: Callable[[str], None]) -> list[str]:
+def other_tables() -> list[str]:
     rows = []
 
     def add(name: str, found: pd.DataFrame) -> None:
         rows.extend([line(name, found), point("its last point", error(found, "last"))])
-        progress(name)
 
     group = ["batch_per_worker", "layers", "filters", "kernel_size", "hidden"]
     cpu = gp.datasets.load("pytorch_cpu", group=",".join(group), intrinsic="")
@@ -191,14 +186,6 @@ def other_tables(progress: Callable[[str], None]) -> list[str]:
     ]
 
 
-PARTS = (main_tables, fewer_tables, other_tables)
-
-
 def run() -> str:
     """Judge P3, P4 and the other tables."""
-    start = time.perf_counter()
-
-    def progress(what: str) -> None:
-        print(f"{what}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
-
-    return page("pooling", sections="\n".join(t for part in PARTS for t in part(progress)))
+    return page("pooling", sections="\n".join([*main_tables(), *fewer_tables(), *other_tables()]))

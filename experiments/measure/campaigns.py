@@ -16,12 +16,13 @@ import random
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from cluster import Link
-from jobs import counts, finish, guarded, measure, speeds
+from jobs import finish, guarded, measure, positive
 from launch import Case, Job, Windows
 from networks import BASE, BYTES_PER_PARAMETER, Network, forward_flops, parameter_count, sample
 from partition_design import DEVICES, FULL, TINY, of_case
@@ -371,7 +372,8 @@ def main() -> None:
                 one.add_argument(option, action="store_true")
                 continue
             texts = isinstance(default, tuple) and isinstance((*default, 0)[0], str)
-            kind = type(default) if not isinstance(default, tuple) else speeds if "mbit" in option else counts
+            numbers = partial(positive, kind=float if "mbit" in option else int)
+            kind = numbers if isinstance(default, tuple) else type(default)
             one.add_argument(option, type=(lambda t: tuple(t.split(","))) if texts else kind, default=default)
     options = vars(parser.parse_args())
     local = options.pop("local")

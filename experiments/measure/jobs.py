@@ -19,17 +19,8 @@ from problems import MeasureError
 from record import Recorder
 
 
-def counts(text: str) -> tuple[int, ...]:
-    """Read whole numbers above 0 with commas between them, as an argument."""
-    return _positive(text, int)
-
-
-def speeds(text: str) -> tuple[float, ...]:
-    """Read numbers above 0 with commas between them, as an argument."""
-    return _positive(text, float)
-
-
-def _positive(text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
+def positive(text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
+    """Read numbers of a kind above 0 with commas between them, as an argument."""
     with suppress(ValueError):
         found = tuple(kind(part) for part in text.split(","))
         if all(0 < number < float("inf") for number in found):

@@ -42,9 +42,6 @@ class Recorder:
             os.fsync(file.fileno())
         self._held |= {self._of(row) for row in written}
 
-    def __len__(self) -> int:
-        return len(self._held)
-
     def _of(self, row: Mapping[str, Any]) -> tuple[str, ...]:
         return tuple(text(row.get(name, "")) for name in self.key)
 

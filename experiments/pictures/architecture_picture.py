@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -70,12 +71,10 @@ def reduced(imports: Imports) -> Imports:
     >>> {k: sorted(v) for k, v in reduced({"a": frozenset("bc"), "b": frozenset("c"), "c": frozenset()}).items()}
     {'a': ['b'], 'b': ['c'], 'c': []}
     """
-    reach: dict[str, frozenset[str]] = {}
 
+    @cache
     def below(room: str) -> frozenset[str]:
-        if room not in reach:
-            reach[room] = imports[room].union(*(below(target) for target in imports[room]))
-        return reach[room]
+        return imports[room].union(*(below(target) for target in imports[room]))
 
     return {
         room: frozenset(t for t in targets if not any(t in below(other) for other in targets - {t}))
