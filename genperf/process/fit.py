@@ -45,11 +45,10 @@ def fit_factors(table: Table, options: FitOptions) -> Ensemble:
     doing("fitting the process")
     fitted = _fitted(medians, noise)
     look_backs = list(looked_back(fitted))
-    extrapolations = tuple(extrapolation for extrapolation, _ in look_backs)
     mean_processes, members = zip(*_written(fitted), strict=True)
     # The sum that shows the terms predicts nothing.
-    padded = [(*b.weights, *[0.0] * (len(mean_processes) - len(b.weights))) for b in extrapolations]
-    extrapolations = tuple(replace(b, weights=w) for b, w in zip(extrapolations, padded, strict=True))
+    weightless = (0.0,) * (len(members) - len(fitted.candidates))
+    extrapolations = tuple(replace(beyond, weights=beyond.weights + weightless) for beyond, _ in look_backs)
     stack = Stack(_known(fitted, extrapolations), mean_processes, fitted.width, extrapolations, noise)
     shares = [f"{m.label} {100.0 * m.weight:.0f} %" for m in members if m.weight > 0.01]
     error = 100.0 * float(np.mean(np.abs(np.expm1(fitted.folds.errors(fitted.weights)[0]))))

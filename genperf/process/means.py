@@ -49,8 +49,8 @@ LEAST_FORM = 0.05
 VALUES_OF_A_POWER = 3
 #: Gauss–Newton steps in ln T, of a fit to all rows and of one that starts from it.
 GAUSS_NEWTON_STEPS, REFIT_STEPS = 6, 3
-#: Share of a step below which none is taken, and of the error below which it ends.
-LEAST_STEP, LEAST_GAIN = 0.05, 1e-4
+#: Shares of a step, of which the first that lowers the error is taken, and the share of it below which the steps end.
+STEP_SHARES, LEAST_GAIN = (1.0, 0.5, 0.25, 0.125, 0.0625), 1e-4
 #: Rows that a level's effect is shrunk by.
 LEVEL_RIDGE = 1.0
 #: Share of the time below which, in every row, a term is left out.
@@ -185,16 +185,15 @@ class SumBasis(Struct, frozen=True, eq=False):
             log = np.log(np.maximum(columns @ now.columns, 1e-300))
             now = now._replace(levels=np.asarray(np.linalg.solve(shrunk, L.T @ (y - log))))
             wanted = self._step(y - L @ now.levels - log + 1.0, columns / np.exp(log)[:, None], now)
-            error, step = self._loss(now, columns, y), 1.0
-            while True:
-                tried = now.toward(wanted, step)
+            error = self._loss(now, columns, y)
+            for share in STEP_SHARES:
+                tried = now.toward(wanted, share)
                 columns = self.at(tried.powers)
                 after = self._loss(tried, columns, y)
                 if after < error:
                     break
-                step *= 0.5
-                if step < LEAST_STEP:
-                    return now
+            else:
+                return now
             now = tried
             if error - after < LEAST_GAIN * error:
                 break
