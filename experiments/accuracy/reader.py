@@ -108,7 +108,7 @@ REPLACEMENTS: Mapping[str, Any] = {
     "no text": lambda *_: "",
     "no names": lambda _: {},
     "no rules": lambda _: set(),
-    "no header": lambda *_: ([], []),
+    "no header": lambda *_: (None, []),
     "as asked": lambda _, at: Requested(dict(at)),
     "no column": lambda _, text: ("", text),
 }

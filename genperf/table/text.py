@@ -48,6 +48,7 @@ _OF_A_RULE = frozenset("|+:-=")
 _GROUPS = re.compile(r"(\d)\n(\d{3})(?!\d)")
 #: `# (B) (us) (GB/s)`, below the names of a commented header.
 _UNITS = re.compile(r"#\s*(?:[(\[][^\s()\[\]]+[)\]]\s*)+")
+_BRACKETED = re.compile(r"[(\[][^()\[\]\d]+[)\]]")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 #: Between two values of JSON.
 _BETWEEN = re.compile(r"[\s,\ufeff]*")
@@ -112,8 +113,9 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         raise TableError("the file is empty", hint="a header line and a line per run are needed", where=name)
     if delimiter is None and "\\begin{" in text and (tabulars := tabulars_of(text)):
         records = [record for table in tabulars for record in table]
-        pairs = (itertools.pairwise(row for row in table if len(row[1]) > 1) for table in tabulars)
-        headers = {above for (above, _), (below, _) in (next(p, ((0, []), (0, []))) for p in pairs) if above < below}
+        lines_of_rows = [[line for line, row in table if len(row) > 1] for table in tabulars]
+        # All rows may stand in one line.
+        headers = {lines[0] for lines in lines_of_rows if len({*lines[:2]}) > 1}
         return _likeliest_source(_tables(records, headers), name, "\t", [])
     if "||" in text:
         text = _DOUBLE_BARS.sub(lambda header: header[0].replace("||", "|"), text)
@@ -133,21 +135,15 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         records = [(line, [*map(unmarked, row)]) for line, record in records for row in _rows_of_breaks(record)]
     if not records:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
-    apart = [(line, row[0].split()) for line, row in records[1:] if len(row) == 1]
-    if (
-        len(records[0][1]) > 1
-        and len(apart) == len(records) - 1 > 0
-        and {len(row) for _, row in apart} == {len(records[0][1])}
-    ):
+    width = len(records[0][1])
+    apart = [(line, row[0].split() if len(row) == 1 else []) for line, row in records[1:]]
+    if width > 1 and {len(row) for _, row in apart} == {width}:
         # The rows are parted by blanks, and the header is not.
         records = [records[0], *apart]
-    several_blocks: list[Note] = []
-    if (block := _fullest_block(records)) is not None:
-        records, blocks = block
-        several_blocks = [step(f"{blocks} tables stand beside and below each other: the one of most numbers is read")]
-    header, steps = ([], []) if drawn else _commented_header(text, records[0], separator)
-    if header:
-        records = _under_comments(text, header[0], records)
+    records, several_blocks = _fullest_block(records)
+    header, steps = (None, []) if drawn else _commented_header(text, records[0], separator)
+    if header is not None:
+        records = _under_comments(text, header, records)
     elif not drawn and len(records[0][1]) > 1 and all(map(_is_number, records[0][1])):
         unnamed = [f"column{i}" for i in range(1, len(records[0][1]) + 1)]
         blocks_of_rows = _under_comments(text, (records[0][0], unnamed), records)
@@ -299,23 +295,23 @@ def _with_one_header(records: Sequence[Record]) -> list[Record]:
     return [(line, named), *rows]
 
 
-def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None:
-    """Return, of tables side by side in a sheet, the one with most columns of numbers, and how many there are.
+def _fullest_block(records: list[Record]) -> tuple[list[Record], list[Note]]:
+    """Return, of tables side by side in a sheet, the one with most columns of numbers, and how many there were.
 
-    Empty columns part them: `gpus,s,,gpus,s`; below, another may begin with a header. None where no two headers beside
-    each other share two names, or a count.
+    Empty columns part them: `gpus,s,,gpus,s`; below, another may begin with a header. Records stay as they are where no
+    two headers beside each other share two names, or a count.
     """
     width = max((len(row) for _, row in records), default=0)
     rows = [(line, [*row, *[""] * (width - len(row))]) for line, row in records]
     used = [any(row[k] for _, row in rows) for k in range(width)]
     if all(used):
-        return None
+        return records, []
     spans, shared = _spans(used), list[set[str]]()
     for _, row in rows:
         names = [{cell for cell in row[start:end] if cell and not _is_number(cell)} for start, end in spans]
         shared += [left & right for left, right in itertools.combinations(names, 2)]
     if not any(len(names) > 1 or any(meant_by(name) in LEVELS for name in names) for names in shared):
-        return None
+        return records, []
     tables: list[list[Record]] = []
     for start, end in spans:
         below_header, has_table = False, False
@@ -338,7 +334,8 @@ def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None
         return sum(all(_is_number(row[k]) for _, row in table[1:]) for k in range(len(table[0][1])))
 
     complete = [table for table in tables if len(table) > 1]
-    return (max(complete, key=columns_of_numbers), len(complete)) if complete else None
+    text = f"{len(complete)} tables stand beside and below each other: the one of most numbers is read"
+    return (max(complete, key=columns_of_numbers), [step(text)]) if complete else (records, [])
 
 
 def _spans(used: Sequence[bool]) -> list[tuple[int, int]]:
@@ -650,8 +647,8 @@ def with_units(table: Sequence[Record]) -> list[Record]:
         return list(table)
     (line, head), (_, units_row), *rows = table
     units = [cell.strip("()[]") for cell in units_row]
-    # In brackets any word is a unit.
-    certain = any(units) and all(cell[:1] in ("(", "[") for cell in units_row if cell)
+    # Among several, any word in brackets is a unit.
+    certain = len(head) > 1 and any(units) and all(map(_BRACKETED.fullmatch, filter(None, units_row)))
     are_units = [bool(u) and not _is_number(u) and (certain or not is_other_word(u)) for u in units]
     further_units = {unit for unit, is_unit in zip(units, are_units, strict=True) if not is_unit}
     below = [cell for cell, is_unit in zip(rows[0][1], are_units, strict=False) if is_unit]
@@ -672,13 +669,13 @@ def _is_header(head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     return all(c.is_integer() for c in counts) and all(a < b for a, b in itertools.pairwise(counts))
 
 
-def _commented_header(text: str, first: Record, delimiter: str) -> tuple[list[Record], list[Note]]:
+def _commented_header(text: str, first: Record, delimiter: str) -> tuple[Record | None, list[Note]]:
     """Return the header that is a comment above the first row, as `numpy.savetxt` writes it; none where none is."""
     line, cells = first
     if len(cells) < 2 or 2 * sum(parts_of(cell.strip().strip('"')) is not None for cell in cells) < len(cells):
-        return [], []
+        return None, []
     above = [*enumerate(itertools.islice(io.StringIO(text, newline=""), line - 1), 1)]
-    rows_behind, units, candidates = 0, "", list[tuple[list[Record], list[Note]]]()
+    rows_behind, units, candidates = 0, "", list[tuple[Record | None, list[Note]]]()
     for place, comment in above[: -FIRST_ROWS - 1 : -1]:
         if _UNITS.fullmatch(comment):
             units = comment
@@ -686,13 +683,13 @@ def _commented_header(text: str, first: Record, delimiter: str) -> tuple[list[Re
             rows = [(place, names), (place, _below(comment, units)), first]
             names = with_units(rows)[0][1]
             notes = [step(f"{counted(rows_behind, 'row')} behind '#' left out")] if rows_behind else []
-            candidates.append(([(place, names)], notes))
+            candidates.append(((place, names), notes))
             if any(header_of(name).kind or canonical_of(name) for name in names):
                 return candidates[-1]
         fields = _split(comment.lstrip("# \t"), delimiter)
         rows_behind += len(fields) == len(cells) and all(map(_is_number, fields))
     # The nearest one; a title of as many words may stand between.
-    return candidates[0] if candidates else ([], [])
+    return candidates[0] if candidates else (None, [])
 
 
 def _below(header: str, line: str) -> list[str]:
