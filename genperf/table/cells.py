@@ -197,10 +197,8 @@ class Source(Struct, frozen=True, eq=False, dict=True):
 
     def take(self, rows: Index) -> Source:
         """Return the rows at some positions; each keeps its line."""
-        columns_by_kind = {"cells": self.cells, "read": self.read, "headers": self.headers, "steady": self.steady}
-        taken: Any = {
-            kind: {n: column[rows] for n, column in columns.items()} for kind, columns in columns_by_kind.items()
-        }
+        columns = {kind: getattr(self, kind) for kind in ("cells", "read", "headers", "steady")}
+        taken: Any = {kind: {n: cells[rows] for n, cells in of_kind.items()} for kind, of_kind in columns.items()}
         return replace(self, lines=self.lines[rows], **taken)
 
     def renamed(self, names: Mapping[str, str]) -> Source:
@@ -447,11 +445,7 @@ def _parsed_texts(
     unit: str | None,
     decimals: tuple[str, bool, bool],
 ) -> _Parsed | None:
-    """Return the numbers in texts such as `5 ms`, `1:05:30`, `[3, 4, 5]` or `two`; None without more than are needed.
-
-    `unique` are the texts with how many cells have each, and `odd` those that are no plain numbers; `decimals` are the
-    delimiter, `comma` and `points` of `parsed_column`.
-    """
+    """Return the numbers in texts such as `5 ms`, `1:05:30`, `[3, 4, 5]`, `two`; None without more than are needed."""
     delimiter, comma, points = decimals
     parts_by_text = {text: parts for text in unique if (parts := parts_of(text)) is not None}
     medians = {text: value for text in odd if not text.isdecimal() and (value := median_of(text)) is not None}
@@ -520,10 +514,7 @@ def _in_one_unit(
 
 
 def _target(name: str, units: Counter[str], kind: str, unit: str | None) -> tuple[str, float, float]:
-    """Return the unit that the cells of a column are converted to, with its size as numerator and denominator.
-
-    The `units` are those of the cells, each with how many have it; `kind` is their base unit; `unit` is the user's.
-    """
+    """Return the unit that the cells of a column are converted to, with its size as numerator and denominator."""
     if not kind:
         return "", 1.0, 1.0
     if kind == "s":

@@ -677,13 +677,11 @@ def summary(values: Sequence[Any], rate: bool = False) -> tuple[Any, Steps | Non
 
 
 def _is_clock(values: Sequence[Any], key: str = "") -> bool:
-    """Tell whether times run on from step to step, but where one is set back: the last one is that of the run.
-
-    Of a time whose name says that it is so far, two that rise suffice.
-    """
+    """Tell whether times run on from step to step, but where one is set back: the last one is that of the run."""
     if len(values) < 2 or not all(isinstance(value, float) for value in values):
         return False
     rises = float(np.mean(np.diff(values) >= 0.0))
+    # Of a time whose name says that it is so far, two that rise suffice.
     if not _SO_FAR.isdisjoint(_words_of(key)) and not header_of(key).of:
         return rises == 1.0
     return len(values) >= FEWEST_OF_A_CLOCK and rises > MOST_RISES and values[-1] > SLOW * values[0]

@@ -611,12 +611,10 @@ def _without_job_steps(source: Source) -> Source:
 
 
 def _without_idle(source: Source, named: Collection[str]) -> Source:
-    """Set aside the columns of texts without a filled cell, and a first one without a name that counts the rows.
-
-    Columns that are numbers already, as those of Parquet, have their meaning.
-    """
+    """Set aside the columns of texts without a filled cell, and a first one without a name that counts the rows."""
     idle = []
     for position, (name, cells) in enumerate(source.columns.items()):
+        # Columns that are numbers already, as those of Parquet, have their meaning.
         if name not in named and cells.dtype.kind not in "iufb":
             nameless = position == 0 and (name == "column 1" or re.fullmatch(r"(Unnamed: ?)?[\W\d]*", name))
             from_zero_or_one = [[*map(str, range(start, start + len(cells)))] for start in (0, 1)]

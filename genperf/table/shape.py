@@ -275,10 +275,7 @@ def _with_columns_of_quantities(source: Source) -> Source:
 
 
 def _names_quantities(units: Mapping[str, str]) -> bool:
-    """Tell whether the texts of a column name what stands beside them in some units.
-
-    Most are headers of times, rates or other quantities, or have values in a unit of their own.
-    """
+    """Tell whether most texts of a column are headers of quantities, or have values in a unit of their own."""
     # `13.3 GB` is a number, and names no memory.
     headers = [
         parts_of(text) is None and bool(header_of(text).kind or is_relative(text) or plain_name(text) in _PHASES)
@@ -718,18 +715,12 @@ def _with_counts(taken: Taken | None) -> Taken | None:
 
 
 def _counted(name: str) -> Taken | None:
-    """Read `pipeline-4`, `a100_064x.txt`, `8_worker_4_cores` and `8worker4pserver`.
-
-    Each pattern has what stays of a name in the place of its number and word.
-    """
+    """Read `pipeline-4`, `a100_064x.txt`, `8_worker_4_cores` and `8worker4pserver`."""
     name = spelled_in_digits(name)
     name = re.sub(r"(?<=[^\W\d_])(?=\d)", " ", name) if _GLUED.fullmatch(name.strip()) else name
-    return _taken(
-        _FILE_END.sub("", _MOMENT.sub(" ", name.strip())),
-        (_NUMBER_FIRST, " "),
-        (_WORD_FIRST, r"\g<word>"),
-        (_LETTER_FIRST, " "),
-    )
+    # Beside each pattern is what stays of a name in the place of its number and word.
+    patterns = (_NUMBER_FIRST, " "), (_WORD_FIRST, r"\g<word>"), (_LETTER_FIRST, " ")
+    return _taken(_FILE_END.sub("", _MOMENT.sub(" ", name.strip())), *patterns)
 
 
 def _of_all_kinds(name: str) -> Taken | None:

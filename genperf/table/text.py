@@ -445,10 +445,7 @@ def _titled_by_corners(tables: Sequence[tuple[str, bool, list[Record]]]) -> list
 
 
 def _likeliest(tables: Sequence[Sequence[Record]]) -> int:
-    """Return the place of the first table of a scale with a time or a rate, else a speed-up, else a result or none.
-
-    Without a table of a scale it is the first of a result.
-    """
+    """Return the place of the first table of a scale with a time or a rate, else a speed-up; or else of any result."""
     cells = [
         {name: [row[k] for _, row in rows if k < len(row)] for k, name in enumerate(head)}
         for ((_, head), *rows) in tables
@@ -1151,10 +1148,7 @@ def _are_numbers(item: Any) -> bool:
 
 
 def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Counter[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the scalars of a record, and lists of devices, under their paths; other lists are counted.
-
-    `{"memory": {"peak": 8}}` gives `("memory.peak", "8")`.
-    """
+    """Yield the scalars of a record, and lists of devices, under paths such as `memory.peak`; count other lists."""
     codes = next((item for key, item in value.items() if key in words_of("log.exit_codes")), None)
     for key, item in value.items():
         path = f"{prefix}{' '.join(str(key).split())}"
