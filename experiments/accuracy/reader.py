@@ -64,10 +64,10 @@ class Form:
         return place / self.path
 
 
-def forms() -> list[Form]:
-    """Return the forms of `forms.txt`: after `===` a question, after each `---` the name of a file and its text."""
+def forms(file: Path = FORMS_FILE) -> list[Form]:
+    """Return the forms of a file: after `===` a question, after each `---` the name of a file and its text."""
     read = []
-    for part in re.split(r"^=== ", FORMS_FILE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+    for part in re.split(r"^=== ", file.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         head, *files = re.split(r"^--- ", part, flags=re.MULTILINE)
         texts = (text.partition("\n") for text in files)
         read.append(Form(files={name: content for name, _, content in texts}, **json.loads(head)))
