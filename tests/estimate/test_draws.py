@@ -1,20 +1,17 @@
 """The draws of constants: predictive of the constants that made the table, wide where the data say nothing."""
 
-import itertools
-
 import numpy as np
-import pandas as pd
 import pytest
+from helpers import runs_of
 
 import genperf as gp
 
 
 def separable(values: dict[str, tuple[float, ...]], seed: int, noise: float) -> gp.Table:
     """T = 0.1 + (0.4·(batch/32)^0.8 + 0.3·(layers/8)^1.2)·(workers/4)^0.3."""
-    runs = pd.DataFrame(list(itertools.product(*values.values())), columns=list(values))
-    sizes = 0.4 * (runs.batch / 32) ** 0.8 + 0.3 * (runs.layers / 8) ** 1.2
-    scatter = np.exp(np.random.default_rng(seed).normal(0.0, noise, len(runs)))
-    runs["t"] = (0.1 + sizes * (runs.workers / 4) ** 0.3) * scatter
+    sizes = lambda f: 0.4 * (f.batch / 32) ** 0.8 + 0.3 * (f.layers / 8) ** 1.2  # noqa: E731
+    law = lambda f: 0.1 + sizes(f) * (f.workers / 4) ** 0.3  # noqa: E731
+    runs = runs_of(law, values, column="t", noise=noise, seed=seed)
     return gp.read_table(runs, time="t", intrinsic="batch,layers", extrinsic="workers")
 
 
@@ -34,9 +31,8 @@ def test_intervals_of_constants_hold_those_that_made_the_table(lam: float | None
 
 
 def test_a_constant_that_the_law_lacks_has_an_interval_from_zero() -> None:
-    runs = pd.DataFrame(list(itertools.product(GRID["batch"], GRID["workers"])), columns=["batch", "workers"])
-    runs["t"] = 0.004 * runs.batch * (1.0 + 0.03 * runs.workers)
-    runs["t"] *= np.exp(np.random.default_rng(0).normal(0.0, 0.03, len(runs)))
+    levels = {name: GRID[name] for name in ("batch", "workers")}
+    runs = runs_of(lambda f: 0.004 * f.batch * (1.0 + 0.03 * f.workers), levels, column="t", noise=0.03)
     constants = gp.fit(gp.read_table(runs, time="t", intrinsic="batch", extrinsic="workers"), "generic").constants()
     assert (constants["lower"] <= constants["value"]).all()
     assert (constants["value"] <= constants["upper"]).all()
@@ -46,9 +42,8 @@ def test_a_constant_that_the_law_lacks_has_an_interval_from_zero() -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_a_product_that_can_stand_for_the_constant_leaves_it_wide(seed: int) -> None:
     # C + a·l·(b + k) + w·(n − 1)/n: of n = 1, 2, 4, 8 a power with a step makes C + w·(n − 1)/n by itself.
-    runs = pd.DataFrame(list(itertools.product(*GRID.values())), columns=list(GRID))
-    runs["t"] = 0.2 + 0.001 * runs.layers * (runs.batch + 50.0) + 0.3 * (runs.workers - 1.0) / runs.workers
-    runs["t"] *= np.exp(np.random.default_rng(seed).normal(0.0, 0.015, len(runs)))
+    law = lambda f: 0.2 + 0.001 * f.layers * (f.batch + 50.0) + 0.3 * (f.workers - 1.0) / f.workers  # noqa: E731
+    runs = runs_of(law, GRID, column="t", noise=0.015, seed=seed)
     result = gp.fit(gp.read_table(runs, time="t", intrinsic="batch,layers", extrinsic="workers"), "generic", draws=60)
     fitted = result.best
     assert fitted.values["C"] < 0.01

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import runs_of
 from msgspec.structs import replace
 from scipy.optimize import nnls
 
@@ -25,14 +26,9 @@ from genperf.table import Factor
 
 def runs(rows: int = 60, noise: float = 0.02, seed: int = 0) -> pd.DataFrame:
     """T = 0.1 + 0.4·(layers/8)^1.2·(batch/32)·(workers/4)^−0.5, on distinct configurations."""
-    rng = np.random.default_rng(seed)
-    grid = pd.MultiIndex.from_product(
-        [[2.0, 4.0, 8.0, 16.0], [8.0, 16.0, 32.0, 64.0], [1.0, 2.0, 4.0, 8.0, 16.0]],
-        names=["layers", "batch", "workers"],
-    ).to_frame(index=False)
-    chosen = grid.sample(rows, random_state=seed).reset_index(drop=True)
-    time = 0.1 + 0.4 * (chosen.layers / 8) ** 1.2 * (chosen.batch / 32) * (chosen.workers / 4) ** -0.5
-    return chosen.assign(t=time * np.exp(rng.normal(0.0, noise, rows)))
+    levels = {"layers": (2.0, 4.0, 8.0, 16.0), "batch": (8.0, 16.0, 32.0, 64.0), "workers": (1.0, 2.0, 4.0, 8.0, 16.0)}
+    law = lambda f: 0.1 + 0.4 * (f.layers / 8) ** 1.2 * (f.batch / 32) * (f.workers / 4) ** -0.5  # noqa: E731
+    return runs_of(law, levels, column="t", noise=noise, sample=rows, seed=seed)
 
 
 def read(frame: pd.DataFrame, **roles: str) -> gp.Table:

@@ -48,11 +48,9 @@ def test_the_power_of_a_count_is_found_beside_a_constant(power: float) -> None:
 
 def test_what_growth_has_at_one_worker_is_one_share_with_the_constant() -> None:
     # T = 0.3 + 0.02·batch/n·(2 if b) + 0.1·log₂ n, 1 % noise: 0.3 beside a logarithm, less beside a power of n.
-    counts, batches = (1.0, 2.0, 4.0, 8.0), (16, 32, 64, 128)
-    rows = pd.DataFrame(list(product(counts, batches, "ab")), columns=["workers", "batch", "net"])
-    work = 0.02 * rows.batch / rows.workers * np.where(rows.net == "b", 2.0, 1.0)
-    noise = np.exp(0.01 * np.random.default_rng(1).standard_normal(len(rows)))
-    rows["s"] = (0.3 + work + 0.1 * np.log2(rows.workers)) * noise
+    levels = {"workers": (1.0, 2.0, 4.0, 8.0), "batch": (16, 32, 64, 128), "net": ("a", "b")}
+    work = lambda f: 0.02 * f.batch / f.workers * np.where(f.net == "b", 2.0, 1.0)  # noqa: E731
+    rows = runs_of(lambda f: 0.3 + work(f) + 0.1 * np.log2(f.workers), levels, noise=0.01, seed=1)
     table = read_table(rows, time="s", intrinsic="batch", extrinsic="workers", categorical="net")
     explained = gp.explain(gp.fit(table), {"workers": 4, "batch": 32, "net": "a"})
     constant = explained.terms.set_index("term").loc["constant"]

@@ -279,16 +279,14 @@ def test_a_result_explains_itself(groups: GroupedResult, tmp_path: Path) -> None
 
 def table() -> gp.Table:
     """Runs whose columns end alike: `q_layers` and `layers`, `net` and `sub_net`."""
-    grid = pd.MultiIndex.from_product(
-        [(8, 16, 32, 64), (1, 2, 4), (1, 2, 4, 8), ("a", "b", "c"), ("x", "y")],
-        names=["batch", "q_layers", "layers", "net", "sub_net"],
-    ).to_frame(index=False)
-    runs = grid.sample(120, random_state=0)
-    power = runs.net.map({"a": 0.6, "b": 0.9, "c": 1.2})
-    law = 0.01 * runs.batch**power * (1 + 0.3 * runs.layers) / runs.q_layers * np.where(runs.sub_net == "y", 2.0, 1.0)
-    noise = np.exp(np.random.default_rng(0).normal(0.0, 0.02, len(runs)))
-    roles = {"intrinsic": "batch,layers", "extrinsic": "q_layers", "categorical": "net,sub_net"}
-    return gp.read_table(runs.assign(t=law * noise), time="t", **roles)
+
+    def law(f: pd.DataFrame) -> pd.Series:
+        power = f.net.map({"a": 0.6, "b": 0.9, "c": 1.2})
+        return 0.01 * f.batch**power * (1 + 0.3 * f.layers) / f.q_layers * np.where(f.sub_net == "y", 2.0, 1.0)
+
+    sizes = {"batch": (8, 16, 32, 64), "q_layers": (1, 2, 4), "layers": (1, 2, 4, 8)}
+    runs = runs_of(law, sizes | {"net": ("a", "b", "c"), "sub_net": ("x", "y")}, column="t", noise=0.02, sample=120)
+    return gp.read_table(runs, time="t", intrinsic="batch,layers", extrinsic="q_layers", categorical="net,sub_net")
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import runs_of
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -18,12 +19,9 @@ FITTED = [name for name in LEARNERS if name != "last-point"]
 
 def power_law(noise: float = 0.0, **roles: str) -> tuple[pd.DataFrame, Table]:
     """T = 0.01·b^0.5·n^−0.25, times 2 for framework b."""
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame(
-        [(f, b, n) for f in "ab" for b in (8, 16, 32, 64) for n in (1, 2, 4, 8, 16)], columns=["framework", "b", "n"]
-    )
-    clean = 0.01 * frame.b**0.5 * frame.n**-0.25 * np.where(frame.framework == "b", 2.0, 1.0)
-    frame["t"] = clean * np.exp(noise * rng.normal(size=len(frame)))
+    levels = {"framework": ("a", "b"), "b": (8, 16, 32, 64), "n": (1, 2, 4, 8, 16)}
+    law = lambda f: 0.01 * f.b**0.5 * f.n**-0.25 * np.where(f.framework == "b", 2.0, 1.0)  # noqa: E731
+    frame = runs_of(law, levels, column="t", noise=noise, seed=1)
     return frame, read_table(frame, time="t", intrinsic="b", extrinsic="n", categorical="framework", **roles)
 
 
