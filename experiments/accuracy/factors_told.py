@@ -360,12 +360,9 @@ def _constants(w: World, result: Any, structure: str) -> Iterator[Asked]:
         yield _within(f"{what}: {kind}", truth, sign * member.values[found[0]], *ends)
 
 
-def _asked(w: World, model: str, design: str, explained: bool) -> Iterator[Asked]:
-    """Fit a model to a world, and ask it everything, or only what `explain` tells."""
+def _asked(w: World, model: str, design: str) -> Iterator[Asked]:
+    """Fit a model to a world, and ask it everything."""
     result = gp.fit(w.table(), model, seed=0, draws=DRAWS)
-    if explained:
-        yield from _explained(w, result, np.random.default_rng([SEED, 7, *w.seed]))
-        return
     yield from _closest_by_prediction(w, result)
     yield from _questions(w, result, model, design)
     if model == "generic" and w.law.constants:
@@ -375,16 +372,14 @@ def _asked(w: World, model: str, design: str, explained: bool) -> Iterator[Asked
             yield from _constants(w, result, "auto")
 
 
-def rows_of(
-    half: str, kind: str, design: str, number: int, models: Sequence[str], explained: bool = False
-) -> list[dict[str, Any]]:
+def rows_of(half: str, kind: str, design: str, number: int, models: Sequence[str]) -> list[dict[str, Any]]:
     """Ask both models about one world."""
     w, out = world(half, kind, design, number), []
     for model in models:
         asked: list[Asked] = []
         try:
             # A question that ends in an error has been answered as far as it came.
-            asked.extend(_asked(w, model, design, explained))
+            asked.extend(_asked(w, model, design))
         except GenperfError as error:
             print(f"{model} {half} {kind} {design} {number}: {error}", file=sys.stderr)
         place = {"model": model, "half": half, "law": kind, "design": design, "world": number}
@@ -461,14 +456,10 @@ def run(
     half: str | None = None,
     models: str = ",".join(MODELS),
     laws: str | None = None,
-    explained: bool = False,
     csv: Path | None = None,
     read: str | None = None,
 ) -> str:
-    """Draw the worlds and ask, perhaps only what `explain` tells.
-
-    `csv` keeps the answers in a file, `read` takes those of files instead of asking.
-    """
+    """Draw the worlds and ask; `csv` keeps the answers in a file, `read` takes those of files instead of asking."""
     warnings.simplefilter("ignore")
     rows: list[dict[str, Any]] = []
     halves = [half] if half else ["tuning"] if fast else list(LAWS)
@@ -478,7 +469,7 @@ def run(
     # A part of the worlds is a part of every law and design.
     for number, (half, kind) in product(range(0 if read else worlds), places):
         for design in DESIGNS:
-            rows += rows_of(half, kind, design, number, models.split(","), explained)
+            rows += rows_of(half, kind, design, number, models.split(","))
         if csv:
             pd.DataFrame(rows).to_csv(csv, index=False)
     return page_of(_read(read.split(",")) if read else pd.DataFrame(rows))

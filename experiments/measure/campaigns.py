@@ -316,11 +316,6 @@ class Campaign:
     measured: Sequence[str]
     windows: Windows
 
-    @classmethod
-    def of(cls, jobs: Callable[..., list[Job]], factors: str, measured: str, windows: dict[str, Any]) -> Campaign:
-        """Return the campaign of a section of `campaigns.toml`."""
-        return cls(jobs, factors.split(), measured.split(), Windows(**windows))
-
     @property
     def columns(self) -> list[str]:
         """The header of the table: the framework's version stands behind the framework."""
@@ -328,7 +323,10 @@ class Campaign:
         return [self.factors[0], "framework_version", *behind, *self.measured]
 
 
-CAMPAIGNS = {name: Campaign.of(globals()[name], **section) for name, section in _FILE["campaigns"].items()}
+CAMPAIGNS = {
+    name: Campaign(globals()[name], one["factors"].split(), one["measured"].split(), Windows(**one["windows"]))
+    for name, one in _FILE["campaigns"].items()
+}
 
 
 def link_of(job: Job) -> Link | None:

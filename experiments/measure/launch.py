@@ -181,9 +181,10 @@ def _started(job: Job, hosts: Hosts, python: Path, windows: Windows, port: int) 
         processes: list[tuple[str, subprocess.Popen[bytes]]] = []
         try:
             for name, program, host, rank, extra in _roles(job, hosts, port):
+                variables = [f"{variable}={value}" for variable, value in {**ONE_THREAD, **extra}.items()]
                 with (Path(folder) / f"{name.replace(' ', '-')}.err").open("wb") as words:
                     process = subprocess.Popen(
-                        [*hosts.command(host), *_environment(extra), python, _HERE / program, folder, str(rank)],
+                        [*hosts.command(host), "env", *variables, python, _HERE / program, folder, str(rank)],
                         stdout=subprocess.DEVNULL,
                         stderr=words,
                     )
@@ -220,10 +221,6 @@ def _roles(job: Job, hosts: Hosts, port: int) -> Iterator[tuple[str, str, int, i
             # Arrays above this many elements are cut evenly over the servers; smaller ones go whole to one of them.
             "MXNET_KVSTORE_BIGARRAY_BOUND": "1000",
         }  # fmt: skip
-
-
-def _environment(extra: Mapping[str, str]) -> list[str]:
-    return ["env", *(f"{name}={value}" for name, value in {**ONE_THREAD, **extra}.items())]
 
 
 def _named(job: Job) -> str:

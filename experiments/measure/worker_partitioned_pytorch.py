@@ -35,9 +35,6 @@ class Processor:
         """Return what slows computation: of the thread that computes, as the others carry messages."""
         return Pace(case["slowdown"], time.thread_time)
 
-    def reset_memory(self) -> None:
-        process_memory.reset()
-
     def memory(self) -> float:
         """Return the most memory since the last reset, MB."""
         return process_memory.peak() - self._before
@@ -54,7 +51,7 @@ class Step:
     def __call__(self) -> dict[str, float]:
         if not self.counted:
             # By now the network of the case before is gone.
-            MACHINE.reset_memory()
+            process_memory.reset()
             self.counted = True
         self.training.step()
         return {}
