@@ -263,6 +263,14 @@ FILES: Mapping[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], d
              + steps(lambda i: f"iter {i} time: {0.5 + n / 1e4:.4f}  loss: 2.{i}"), (4, 8, 16)),
         {}, {"gpus": "32"}, 0.503,
     ),
+    "what was timed before the steps is of their run": (
+        {"run.log": "GPUs: 1\nloading time: 3.5 s\nGPUs: 8\n" + steps(lambda i: f"step {i} step_time: 0.5{i % 2} s")},
+        {"GPUs": [8], "loading time": [3.5]}, {}, 0,
+    ),
+    "a size is chosen for each result": (
+        {"run.log": "".join(f"Matrix size: {n}\nTime: {n / 100} s\n" for n in (512, 1024, 4096))},
+        {"Matrix size": [512, 1024, 4096], "Time": [5.12, 10.24, 40.96]}, {}, 0,
+    ),
     # Devices that are as many on several counts of nodes are those of one.
     **{
         f"devices of a node, {count} asked": (

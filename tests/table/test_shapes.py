@@ -71,6 +71,7 @@ def test_what_is_written_is_understood_alike(tmp_path: Path, shape: str) -> None
 HOSTILE: dict[str, tuple[str, dict[str, list[object]]]] = {
     "units of different kinds": ("n,s\n1,9 s\n2,5 GB\n4,3 s\n", {"s": ["9 s", "5 GB", "3 s"]}),
     "a plain number beside another unit": ("n,s\n1,9\n2,5 ms\n4,3\n", {"s": ["9", "5 ms", "3"]}),
+    "a stray letter in a time": ("n,time\n1,9.5\n2,5 W\n4,3\n", {"time": ["9.5", "5 W", "3"]}),
     "half of the cells are numbers": ("n,v\n1,9 s\n2,fast\n4,3 s\n8,slow\n", {"v": ["9 s", "fast", "3 s", "slow"]}),
     "years": ("net,2021,2022,2023\na,1,2,3\nb,4,5,6\n", {"2021": ["1", "4"]}),
     "percentiles": ("n,p50,p90,p99\n1,9,10,11\n2,5,6,7\n", {"p50": ["9", "5"]}),
