@@ -114,20 +114,18 @@ def _packed_numbers(shape: object, text: object, kind: str) -> Array:
 
 
 def encoded(values: npt.NDArray[Any]) -> object:
-    """Return an array as plain values: a list, packed numbers, or labels with their places."""
+    """Return a vector or a matrix as plain values: a list, packed numbers, or labels with their places."""
     if values.dtype == object:
         labels, places = np.unique(values.astype(str), return_inverse=True)
         return {"labels": labels.tolist(), "places": places.tolist()}
     if values.size <= LISTED:
         return values.tolist()
-    if values.ndim in (1, 2):
-        matrix = values.reshape(len(values), -1)
-        largest = _largest(matrix)
-        # Numbers of another precision show that in the first rows.
-        for rows in (matrix[:2], matrix):
-            halves, rounded = _in_halves(rows, largest)
-            if not np.array_equal(rounded, rows):
-                return packed(values)
-        text = base64.b64encode(halves.tobytes()).decode()
-        return {"shape": list(values.shape), "float16": text, "largest": encoded(largest)}
-    return packed(values)
+    matrix = values.reshape(len(values), -1)
+    largest = _largest(matrix)
+    # Numbers of another precision show that in the first rows.
+    for rows in (matrix[:2], matrix):
+        halves, rounded = _in_halves(rows, largest)
+        if not np.array_equal(rounded, rows):
+            return packed(values)
+    text = base64.b64encode(halves.tobytes()).decode()
+    return {"shape": list(values.shape), "float16": text, "largest": encoded(largest)}
