@@ -139,11 +139,8 @@ def cases(
 def auto(case: Case, key: tuple[str, ...], shared: TableShares) -> dict[str, float | str]:
     """Fit `auto` and predict, as `genperf.fit` does."""
     ensemble = fit_series(case.table, case.series, shared.of(key))
-    answer = (
-        Auto(AUTO, FitOptions())
-        .assembled(case.table, ensemble, 0)
-        .predict_columns(case.asked[list(case.series.columns)])
-    )
+    fitted = Auto(AUTO, FitOptions()).assembled(case.table, ensemble, 0)
+    answer = fitted.predict_columns(case.asked[list(case.series.columns)])
     return {name: answer[name][0] for name in ("time", "lower", "upper", "verdict")}
 
 
@@ -320,18 +317,14 @@ def write_record(rows: pd.DataFrame, command: str) -> None:
 
 def farther_page(rows: pd.DataFrame) -> str:
     """Return the forecasts that reach farther than the criterion asks, and how they lie in the mean of the sources."""
-    lines = []
+    lines, models = [], ["auto", "last point", "1 + log n", "Ernest"]
     for protocol, ratio in FARTHER.items():
         part = rows[rows.protocol == protocol]
-        count, error_of_auto, covers, wide, *errors = cells_of(
-            part, "error covers width", ("last point", "1 + log n", "Ernest")
-        )
+        count, error_of_auto, covers, wide, *errors = cells_of(part, "error covers width", models[1:])
         by_source = 100.0 * inside(part).groupby(part.source).mean().mean()
         sources_of = str(part.source.nunique())
-        lines.append(
-            [f"{ratio:g} times", count, sources_of, error_of_auto, *errors, f"{covers}, {by_source:.0f}", wide]
-        )
-    models = ["auto", "last point", "1 + log n", "Ernest"]
+        covers = f"{covers}, {by_source:.0f}"
+        lines.append([f"{ratio:g} times", count, sources_of, error_of_auto, *errors, covers, wide])
     head = ["at least", "series", "sources", *models, "covers, by source, %", "width, %"]
     return markdown(head, lines)
 

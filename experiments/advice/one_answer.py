@@ -126,10 +126,8 @@ class Form:
                     rows.append(row)
         frame = pd.DataFrame(rows)
         if self.wide:
-            counts, values = frame.iloc[:, 0], frame[self.measured]
-            frame = pd.DataFrame(
-                [{"model": "gpt", **{f"{n:g} {self.wide}": v for n, v in zip(counts, values, strict=True)}}]
-            )
+            counts = (f"{count:g} {self.wide}" for count in frame.iloc[:, 0])
+            frame = pd.DataFrame([{"model": "gpt", **dict(zip(counts, frame[self.measured], strict=True))}])
         if self.long:
             measured = [header for header, what in self.headers.items() if what in (*TIMES, *RATES)]
             frame = frame.melt([n for n in frame if n not in measured], measured, "metric").sort_index(kind="stable")
@@ -242,16 +240,13 @@ class Asked:
     def value(self) -> str:
         return str(self.fitted.first.schema.target.name)
 
-    @cached_property
+    @property
     def levels(self) -> dict[str, str]:
         return {"gpu_type": "A100"} if self.form.levels else {}
 
     def options(self, at: Mapping[str, Any], option: str = "--at") -> list[str]:
-        return [
-            text
-            for n, v in {**self.levels, **at}.items()
-            for text in (option, f"{n}={v if isinstance(v, str) else format(v, 'g')}")
-        ]
+        values = {n: v if isinstance(v, str) else f"{v:g}" for n, v in {**self.levels, **at}.items()}
+        return [text for name, value in values.items() for text in (option, f"{name}={value}")]
 
     def reply(self, at: Mapping[str, Any]) -> dict[str, Any]:
         replied: dict[str, Any] = json.loads(command("ask", self.table, *self.options(at), "--json"))

@@ -41,12 +41,8 @@ def measure(build: Callable[[int, Case], object]) -> None:
 
 
 def network(case: dict[str, Any]) -> nn.Module:
-    kernel, filters, hidden, activation = (
-        case["kernel_size"],
-        case["filters"],
-        case["hidden"],
-        ACTIVATIONS[case["activation"]],
-    )
+    kernel, filters, hidden = case["kernel_size"], case["filters"], case["hidden"]
+    activation = ACTIVATIONS[case["activation"]]
     blocks: list[nn.Module] = []
     for i in range(case["layers"]):
         blocks += [nn.Conv2d(3 if i == 0 else filters, filters, kernel, padding=kernel // 2), activation()]

@@ -55,16 +55,9 @@ def tried(paper: str, name: str) -> Claim:
     module = import_module(f"experiments.papers.{paper}")
     outcome = getattr(module, name)()
     figures = {**vars(module), **outcome.figures}
-    return Claim(
-        said,
-        test.format(**figures),
-        REPRODUCED if outcome.holds else NOT_REPRODUCED,
-        found.format(**figures),
-        words["basis"],
-        words["data"],
-        words.get("head", outcome.head),
-        outcome.rows,
-    )
+    test, found = (text.format(**figures) for text in (test, found))
+    verdict, head = REPRODUCED if outcome.holds else NOT_REPRODUCED, words.get("head", outcome.head)
+    return Claim(said, test, verdict, found, words["basis"], words["data"], head, outcome.rows)
 
 
 def save(name: str, claims: list[Claim], folder: Path = KEPT) -> None:

@@ -47,14 +47,10 @@ class Used:
 def genperf(folder: Path, *arguments: str) -> Used:
     """Run a command line in a folder and return what it used."""
     start = time.perf_counter()
+    code = f"import os; os.chdir({str(folder)!r}); from genperf.cli import main; main()"
     process = os.posix_spawn(
         sys.executable,
-        [
-            sys.executable,
-            "-c",
-            f"import os; os.chdir({str(folder)!r}); from genperf.cli import main; main()",
-            *arguments,
-        ],
+        [sys.executable, "-c", code, *arguments],
         ENVIRONMENT,
         file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)],
     )
@@ -152,13 +148,12 @@ def predicted(folder: Path, name: str, fit: tuple[str, ...], asked: pd.DataFrame
 
 def fits(folder: Path, sizes: Sizes) -> Iterator[Row]:
     cpu = ("pytorch_cpu.csv", "--time", "step_time_s", *CPU_FACTORS, "--repeat", "repeat")
+    four = ("--intrinsic", "batch,layers,hidden")
     distinct = once(folder / f"distinct{sizes.distinct}.csv", lambda p: distinct_rows(sizes.distinct, p)).name
     calls = {
         "`generic` on `pytorch_cpu.csv`": (*cpu, "--model", "generic"),
         "`auto` on `pytorch_cpu.csv`": cpu,
-        f"`auto` on {sizes.distinct:.0e} distinct rows of four factors": (
-            *(distinct, *ROLES, "--intrinsic", "batch,layers,hidden"),
-        ),
+        f"`auto` on {sizes.distinct:.0e} distinct rows of four factors": (distinct, *ROLES, *four),
     }
     for factors in (20, 40):
         wide = once(folder / f"wide{factors}.csv", lambda p, k=factors: wide_rows(k, p)).name
@@ -173,14 +168,11 @@ def fits(folder: Path, sizes: Sizes) -> Iterator[Row]:
 def answers(folder: Path, sizes: Sizes) -> Iterator[Row]:
     once(folder / "series.csv", lambda p: series_of(1).to_csv(p, index=False))
     once(folder / "rubick.csv", lambda p: shutil.copy(DATA / p.name, p))
-    for name, call in {
-        "`ask` of a series of five counts, start-up included": (
-            *("ask", "series.csv", *ROLES[:2], "--at", "workers=64"),
-        ),
-        "`ask` of `rubick.csv`, 535 rows of 16 columns": ["ask", "rubick.csv", "--at", "devices=32"],
-        "`demo`": ["demo", "demo", "-q"],
-    }.items():
-        yield measured(folder, name, *call)
+    series = ("ask", "series.csv", *ROLES[:2], "--at", "workers=64")
+    yield measured(folder, "`ask` of a series of five counts, start-up included", *series)
+    rubick = ("ask", "rubick.csv", "--at", "devices=32")
+    yield measured(folder, "`ask` of `rubick.csv`, 535 rows of 16 columns", *rubick)
+    yield measured(folder, "`demo`", "demo", "demo", "-q")
 
 
 def page(folder: Path, sizes: Sizes) -> Iterator[Row]:

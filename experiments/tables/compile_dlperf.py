@@ -32,13 +32,8 @@ def join(summary: pd.DataFrame, repeats: pd.DataFrame) -> pd.DataFrame:
         printed[[*KEY, "run_set", "repeat", "samples_per_s", "global_batch", "step_time_s"]], on=KEY
     )
     single = summary[~runs["order"].isin(individual["order"])]
-    figures = runs.loc[single.index].assign(
-        run_set="table",
-        repeat="0",
-        samples_per_s=single["samples_per_s"],
-        global_batch=single["global_batch"],
-        step_time_s=single["step_time_s"],
-    )
+    measured = {name: single[name] for name in ("samples_per_s", "global_batch", "step_time_s")}
+    figures = runs.loc[single.index].assign(run_set="table", repeat="0", **measured)
     joined = pd.concat([individual, figures]).sort_values("order", kind="stable").drop(columns="order")
     for column, word in UNSTATED.items():
         if column in joined:
