@@ -307,11 +307,15 @@ class Asked:
         row = self.fitted.predict({name: [value] for name, value in {**self.levels, **at}.items()}).iloc[0]
         return Said(float(row[self.value]), row.get("throughput"), dict(row))
 
-    def proposal(self, at: Mapping[str, Any]) -> Said:
-        """Write a proposal about one machine, and return the machine's row of it."""
+    def command_proposal(self, at: Mapping[str, Any]) -> Path:
+        """Write a proposal about one machine, and return its file."""
         path = self.table.with_suffix(".proposal.csv")
         command("report", self.model, *self.options(at, "--target"), "--proposal", "-o", path, "--quiet")
-        rows = pd.read_csv(path)
+        return path
+
+    def proposal(self, at: Mapping[str, Any]) -> Said:
+        """Return the machine's row of a proposal."""
+        rows = pd.read_csv(self.command_proposal(at))
         assert self.law is not None
         machine = self.law.machine(self.law.target)
         last = rows[rows.iloc[:, 0].isin([machine["devices"], machine["nodes"], machine["dp"]])].iloc[-1]

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Mask
 from genperf.asking.answer import Answer, answer_of
 from genperf.attribution import Scaling
-from genperf.attribution.derived import curve_of, growth_of
+from genperf.attribution.derived import curve_of, growth_of, reported_of
 from genperf.attribution.draws import curves_of
 from genperf.attribution.ladder import steps_along_workers
 from genperf.attribution.terms import limit_of
@@ -51,7 +51,7 @@ from genperf.normal.series import among_published, series_of, trains_networks
 from genperf.panel.configurations import left_open, part_given
 from genperf.panel.machine import PLACES
 from genperf.panel.panel import Panel, StepWork, several_nodes
-from genperf.panel.quantities import of_training, paid_for, price_of, quantities_of, training_of
+from genperf.panel.quantities import paid_for, price_of, quantities_of, training_of
 from genperf.panel.read import Recognised
 from genperf.panel.reading import Reading, column_named
 from genperf.peaks import devices
@@ -63,7 +63,7 @@ from genperf.search.problem import Goal, best_first, winners
 from genperf.search.suggest import suggest
 from genperf.table.cells import Source, source_of_columns
 from genperf.vocabulary.names import LOAD
-from genperf.words.numbers import join_values, only_for_times, rate_unit, three_digits, with_unit
+from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import LIKELY_TO_FIT
 
 #: Relative difference up to which a count is the one that was measured: rounding errors.
@@ -156,16 +156,6 @@ def expectation(
         held_out_of=result.held_out_of,
     )
     return expected, row
-
-
-def training_at(
-    result: FitResult, query: Query, value: Interval, training: Training, price: Paid | None
-) -> dict[str, float]:
-    """Return the quantities that answer a training at one configuration with its predicted value, with their ends."""
-    if not result.schema.target.is_time:
-        raise GenperfError(only_for_times(" and ".join(training.shows(price is not None)), result.schema.target))
-    amounts = of_training(result.panel, query.columns, [np.array([end]) for end in value.ends], training, price)
-    return {name: float(values[0]) for name, values in amounts.items()}
 
 
 def beside_published(
@@ -271,8 +261,7 @@ def facts_of(
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
 
     training = question.training
-    is_training = training != Training()
-    quantities = training_at(result, query, expected.value, training, question.price) if is_training else {}
+    quantities = reported_of(result, query, expected, training, question.price)
 
     def published() -> Published:
         """Return how the series and its use of the devices compare with published ones."""

@@ -20,8 +20,9 @@ import pandas as pd
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import asdict, replace
 
-from genperf.asking.ask import Question, expectation, training_at
+from genperf.asking.ask import Question, expectation
 from genperf.attribution.answers import PrintedAnswer
+from genperf.attribution.derived import reported_of
 from genperf.errors import GenperfError, attempted, counted, did_you_mean
 from genperf.facts import ENDS, Interval, PublishedPlace
 from genperf.fitting import fit
@@ -470,7 +471,7 @@ def _trained(
     # Published runs were made at such counts: their range holds what other counts cost.
     value = Interval(step, step, step) if used.mfu is None else expected.value
     seconds = Interval(value.value, value.lower * rate.value / rate.upper, value.upper * rate.value / rate.lower)
-    amounts = training_at(fitted, query, seconds, training, price)
+    amounts = reported_of(fitted, query, replace(expected, value=seconds), training, price)
     *days, unit = texts_in_unit(*(DURATIONS["d"] * end for end in Interval.named(amounts, "days").ends))
     text = f"{three_digits(training.tokens)} tokens at {devices:g} x {run.device.label or 'devices'}: "
     text += "{} {} ({} – {})".format(days[0], unit, *days[1:])

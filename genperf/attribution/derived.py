@@ -14,7 +14,7 @@ from genperf.attribution.answers import Scaling
 from genperf.attribution.ladder import steps_along_workers
 from genperf.attribution.scaling import efficiency_at, scaling_along
 from genperf.errors import FormulaError, GenperfError, counted
-from genperf.facts import ENDS, GrowthCounts, Interval, Paid, Stage, ends_of
+from genperf.facts import ENDS, Expectation, GrowthCounts, Interval, Paid, Stage, Training, ends_of
 from genperf.formula import Formula, Name, Text, call, evaluate, parse
 from genperf.formula.amounts import with_amounts
 from genperf.gaussian import normal_probabilities
@@ -26,7 +26,7 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.table.cells import source_of_columns
-from genperf.words.numbers import heading
+from genperf.words.numbers import heading, only_for_times
 
 #: What a formula may read of a prediction, beside the predicted value itself.
 FOLLOWING = ("efficiency", *QUANTITIES)
@@ -158,6 +158,22 @@ class _Paths:
         }
         center, lower, upper = np.array([efficiencies[row] for row in rows]).T
         return self._path((center, upper, lower))
+
+
+def reported_of(
+    result: FitResult, query: Query, expected: Expectation, training: Training, price: Paid | None = None
+) -> dict[str, float]:
+    """Return the quantities that answers report of one configuration and of a training, each with its ends."""
+    shows = training.shows(price is not None)
+    if shows and not expected.is_time:
+        raise GenperfError(only_for_times(" and ".join(shows), result.schema.target))
+    if not expected.is_time or not (shows or any(row.reported == "beside" for row in QUANTITIES.values())):
+        return {}
+    quantities = quantities_of(result.panel, training.given, price)
+    ends = quantities.intervals(
+        [*shows, *quantities.reported("beside")], query.columns, [np.array([v]) for v in expected.value.ends]
+    )
+    return {name: float(values[0]) for name, values in ends.items()}
 
 
 def curve_of(result: FitResult, target: Mapping[str, Any], work: StepWork, interval: float) -> Scaling:

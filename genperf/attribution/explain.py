@@ -19,6 +19,7 @@ from genperf.facts import ends_of
 from genperf.formula import Call, Node, calls_in, chain, evaluate, names_in
 from genperf.panel.configurations import kept_beside
 from genperf.panel.panel import Target
+from genperf.panel.quantities import beside
 from genperf.prediction import Member, Query, substitution_notes
 from genperf.prediction.schema import known_names
 from genperf.result import FitResult, answering
@@ -112,6 +113,8 @@ def explain(
     knee_settings = asdict(Knee() if knee is True else knee) if knee else {}
     predicted = result.predict_columns(frame_of(query.columns), interval)
     judged = [*varying, result.schema.target.name, "lower", "upper", "verdict", "reason"]
+    ends = [np.asarray(predicted[name], float) for name in (result.schema.target.name, "lower", "upper")]
+    beside_those = beside(result.panel, query.columns, ends)
     return Explanation(
         model=result.model,
         quantity=result.schema.target,
@@ -131,7 +134,7 @@ def explain(
         else None,
         notes=tuple(_notes(result, elasticities)),
         doublings=doublings_by_level(result, at, interval),
-        verdicts=pd.DataFrame({name: predicted[name] for name in dict.fromkeys(judged)}),
+        verdicts=pd.DataFrame({name: predicted[name] for name in dict.fromkeys(judged)} | beside_those),
     )
 
 

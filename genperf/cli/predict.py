@@ -70,7 +70,7 @@ def predict(
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
     from genperf.cli.options import model_or_table, paid_at, pairs, values_at
     from genperf.panel.configurations import left_open
-    from genperf.panel.quantities import paid_for, training_of
+    from genperf.panel.quantities import paid_for, quantities_of, training_of
     from genperf.table.cells import records
     from genperf.words.growth import price_text
     from genperf.words.numbers import taken_text, with_article
@@ -86,6 +86,7 @@ def predict(
         **typed,
         **({} if price is None or "cost" in typed else {"cost": "cost"}),
     }
+    shows |= {name: name for name in quantities_of(fitted.first.panel).reported("beside")}
     paid = paid_at(price, per)
     fitted, question = values_at(at, "--at", fitted)
     refused = list[str]()

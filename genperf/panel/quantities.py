@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -26,23 +27,27 @@ class Quantity(Struct, frozen=True):
     #: a step, the `sequence` of a sample, the `machines` that are paid for, …
     formula: str
     unit: str = ""
-    #: What answers and the page call it where a training is asked about; empty for what only formulas read.
+    #: What answers and the page call it; empty for what only formulas read.
     label: str = ""
+    #: Where answers report it: with a training, or beside every prediction that determines it.
+    reported: Literal["", "training", "beside"] = ""
 
 
 #: A new quantity is a row here; a column that it reads has its names in `vocabulary/words.toml`.
 QUANTITIES: dict[str, Quantity] = {
     "throughput": Quantity("work/value"),
-    "tokens_per_s": Quantity("throughput*sequence", "tokens/s", "tokens"),
+    "tokens_per_s": Quantity("throughput*sequence", "tokens/s", "tokens", "training"),
     "flops_per_device": Quantity("6*parameters*tokens_per_s/workers", "flop/s"),
-    "mfu": Quantity("flops_per_device/peak", "", "MFU"),
+    "mfu": Quantity("flops_per_device/peak", "", "MFU", "training"),
     "total": Quantity("value*steps", "s"),
     "machine_hours": Quantity("machines*total/3600", "h"),
     "spending": Quantity("price*machines"),
     "cost": Quantity("machines*total*price"),
-    "days": Quantity("tokens/tokens_per_s/86400", "d", "training time"),
-    "training_cost": Quantity("spending*tokens/tokens_per_s", "", "training cost"),
+    "days": Quantity("tokens/tokens_per_s/86400", "d", "training time", "training"),
+    "training_cost": Quantity("spending*tokens/tokens_per_s", "", "training cost", "training"),
 }
+REPORTED_BESIDE = tuple(name for name, row in QUANTITIES.items() if row.reported == "beside")
+REPORTED = tuple(name for name, row in QUANTITIES.items() if row.reported)
 #: What a formula needs and nothing gives → what is missing, and what to try.
 LACKS: dict[str, tuple[str, str]] = {
     "price": ("a price", "--price 2/h, with --per COLUMN for what it is paid"),
@@ -84,6 +89,10 @@ class Quantities(Struct, frozen=True):
             if read in names_in(formula) and read not in self.given:
                 raise ModelError(f"'{name}' needs {lack}, and nothing of the model shows it", hint=hint)
         return _without_ones(substitute(formula, {read: self.node(read) for read in names_in(formula)}))
+
+    def reported(self, where: str) -> list[str]:
+        """Return the names that answers report somewhere, of those that are known."""
+        return [name for name, row in QUANTITIES.items() if row.reported == where and self.has(name)]
 
     def values(self, names: Iterable[str], columns: Mapping[str, AnyArray]) -> dict[str, Array]:
         """Return quantities over columns of factors and of the predicted value, by name."""
@@ -129,14 +138,20 @@ def quantities_of(
     return Quantities({name: node for name, node in nodes.items() if node is not None})
 
 
-def of_training(
-    panel: Panel, columns: Mapping[str, AnyArray], ends: Iterable[AnyArray], training: Training, price: Paid | None
+def beside(
+    panel: Panel,
+    columns: Mapping[str, AnyArray],
+    ends: Iterable[AnyArray],
+    training: Training | None = None,
+    price: Paid | None = None,
 ) -> dict[str, Array]:
-    """Return the quantities that answer a training at some configurations, by name with their ends."""
-    names = training.shows(price is not None)
-    if not names or panel.target is None or not panel.target.is_time:
+    """Return what stands beside every prediction that determines it and what answers a training, with their ends."""
+    if panel.target is None or not panel.target.is_time:
         return {}
-    return quantities_of(panel, training.given, price).intervals(names, columns, ends)
+    training = training or Training()
+    quantities = quantities_of(panel, training.given, price)
+    names = [*quantities.reported("beside"), *training.shows(price is not None)]
+    return quantities.intervals(names, columns, ends)
 
 
 def _without_ones(node: Node) -> Node:

@@ -32,7 +32,7 @@ from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT, Name, Node, call, render
 from genperf.formula.amounts import amount
 from genperf.panel import Table
-from genperf.panel.quantities import ONE, paid_for, quantities_of
+from genperf.panel.quantities import ONE, QUANTITIES, REPORTED_BESIDE, paid_for, quantities_of
 from genperf.prediction import discrepancies_of
 from genperf.reporting.answers import answers, glance, ladder, summary
 from genperf.reporting.engine import PageFormula, PageModel, engine, fitting, formula, judging, rules, with_formulas
@@ -142,6 +142,7 @@ def quantity_of(result: FitResult) -> dict[str, Any]:
         "column": share[0] if share is not None else target.throughput or target.column,
         "called": "throughput" if share is None else share[0],
         "first": "throughput" if target.work else "value",
+        "beside": {name: [QUANTITIES[name].label, QUANTITIES[name].unit] for name in REPORTED_BESIDE},
     }
 
 
@@ -288,6 +289,7 @@ def _measures(model: PageModel, group: Mapping[str, str], question: Question) ->
         "tokens": written("tokens_per_s") if of_samples else None,
         "cost": written("cost"),
         "duration": written("total"),
+        "beside": {name: written(name, ONE) for name in REPORTED_BESIDE},
         "paid": written("machines", ONE),
         "paidName": name,
         "paidUnit": price_text("1/h", name).removeprefix("1"),

@@ -24,7 +24,7 @@ from genperf.facts import Expectation, Facts, Interval, Planned
 from genperf.formula import call
 from genperf.panel.configurations import NEXT_DOUBLING, forecast_at, left_open, part_given
 from genperf.panel.machine import PLACES
-from genperf.panel.quantities import paid_for, quantities_of
+from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE, beside, paid_for, quantities_of
 from genperf.prediction import Query, Schema, read_query
 from genperf.prediction.schema import checked_values, roles_of
 from genperf.result import FitResult, answering
@@ -333,8 +333,9 @@ def ladder_table(rows: pd.DataFrame, hours: str, interval: float) -> tuple[list[
         "speed-up": [f"{row['speedup']:.3g}" for row in counted_rows],
         f"efficiency {ends}": [with_ends(row, "efficiency", whole_percent, " %") for row in counted_rows],
     }
-    if "machine_hours" in rows:
-        cells[f"{hours} {ends}"] = [with_ends(row, "machine_hours", three_digits) for row in counted_rows]
+    labels = {name: QUANTITIES[name].label for name in REPORTED_BESIDE} | {"machine_hours": hours}
+    for column in (name for name in labels if name in rows):
+        cells[f"{labels[column]} {ends}"] = [with_ends(row, column, three_digits) for row in counted_rows]
     return [*cells], [[*row] for row in zip(*cells.values(), strict=True)]
 
 
@@ -348,7 +349,7 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
     """Return what a machine is called, as `node`, and a table with a row for each of some counts.
 
     Its columns are the count, `kind`, `runs`, the measured or else predicted value with its band, `speedup`,
-    `efficiency`, `verdict`, and the hours of a plan. `places` are those of the counts on the curve.
+    `efficiency`, `verdict`, the hours of a plan, and further quantities. `places` are those of the counts on the curve.
     """
     steps, target, work = answer.steps, answer.quantity, work_of(result, question)
     columns = {name: cells[places] for name, cells in steps.columns.items()}
@@ -387,6 +388,7 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
         frame = frame.assign(**{
             name.replace("total", "hours"): v / 3600.0 if name.startswith("total") else v for name, v in hours.items()
         })  # fmt: skip
+    frame = frame.assign(**beside(result.panel, columns, [seconds, lower, upper]))
     # Where nothing counts what is paid for, what is scaled stands for it.
     uncounted = per is None and result.panel.counted_node is None
     return singular(answer.along if uncounted else paid_for(result.panel, per)[0]), frame

@@ -23,7 +23,7 @@ from genperf.models.network import BANDWIDTH, HINTS
 from genperf.panel import Table
 from genperf.panel.configurations import kept_beside, left_open
 from genperf.panel.panel import StepWork, Target
-from genperf.panel.quantities import ONE, QUANTITIES, of_training, paid_for, quantities_of
+from genperf.panel.quantities import ONE, QUANTITIES, REPORTED, beside, paid_for, quantities_of
 from genperf.peaks import link_rate
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
@@ -99,9 +99,9 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
         columns["best"] = shares["best"]
         if "cost" in table:
             columns |= {"cost": table["cost"].map(three_digits), "cheapest": shares["cheapest"]}
-        for name, row in QUANTITIES.items():
-            if row.label and name in table:
-                columns[f"{row.label} ({row.unit})" if row.unit else row.label] = table[name].map(three_digits)
+        reported = {n: QUANTITIES[n] for n in REPORTED if n in table}
+        labels = {n: f"{q.label} ({q.unit})" if q.unit else q.label for n, q in reported.items()}
+        columns |= {label: table[n].map(three_digits) for n, label in labels.items()}
         columns["verdict"] = [f"{v}{marks.get(r, '')}" for v, r in table[["verdict", "reason"]].to_numpy()]
         footnotes = [f"[{k}] {reason}" for k, reason in enumerate(reasons, 1)]
         return [self.sentence, ("the best first", pd.DataFrame(columns)), *footnotes]
@@ -287,7 +287,7 @@ def _ranked(
     by_work = THROUGHPUT[0] in table
     values = table[THROUGHPUT[0] if by_work else quantity.name].to_numpy(float)
     order = (-values if by_work or maximize else values).argsort(kind="stable")
-    reported = [f"{name}{end}" for name, row in QUANTITIES.items() if row.label for end in ENDS]
+    reported = [f"{name}{end}" for name in REPORTED for end in ENDS]
     columns = [*names, *THROUGHPUT, quantity.name, "lower", "upper", "relative", "best", "cost", "cheapest", *reported]
     ranked = table.assign(relative=values / values[order[0]])
     ranked = ranked[[name for name in (*columns, "verdict", "reason") if name in ranked]]
@@ -352,7 +352,7 @@ def _outcome(
     texts = [fits_text(probability) for probability in predicted.pop("fits").tolist()]
     notes = [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
     ends = [predicted[end].to_numpy(float) for end in (target, "lower", "upper")]
-    quantities = of_training(panel, columns, ends, question.training, question.price)
+    quantities = beside(panel, columns, ends, question.training, question.price)
     table = pd.concat([names, predicted.assign(**quantities)], axis=1)
     drawn = curves_of(result, columns, exact=True).joint_draws(JOINT_DRAWS, seed) + ln_network_ratio
     return _Outcome(result, columns, table, drawn, panel.work_of_step(question.work), notes)

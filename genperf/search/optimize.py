@@ -15,7 +15,7 @@ from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
 from genperf.formula import names_in
 from genperf.panel.panel import Target
-from genperf.panel.quantities import paid_for
+from genperf.panel.quantities import REPORTED_BESIDE, paid_for
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import model_names
 from genperf.result import FitResult, GroupedResult, answering
@@ -162,6 +162,7 @@ def _for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) 
     """Return a table of configurations to print, and what is the same in all; settings keep all their digits."""
     # What another column says again, or what means nothing to a person.
     dropped = ["reason", *(n for n in frame.columns if str(n).endswith("_lower") and n not in THROUGHPUT)]
+    dropped += [f"{name}_upper" for name in REPORTED_BESIDE if name in frame]
     if "objective" in frame and any(
         frame["objective"].equals(frame[name]) for name in ("throughput", "total", "cost", target.name) if name in frame
     ):

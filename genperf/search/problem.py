@@ -13,7 +13,7 @@ from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, Number, call, parse, render, substitute
 from genperf.panel import Panel
 from genperf.panel.panel import StepWork
-from genperf.panel.quantities import ONE, QUANTITIES, Quantities, paid_for, quantities_of, read_columns
+from genperf.panel.quantities import ONE, QUANTITIES, Quantities, beside, paid_for, quantities_of, read_columns
 from genperf.prediction import Query, Schema, central_times, predicted_columns
 from genperf.prediction.predict import THROUGHPUT, central_values
 from genperf.result import FitResult, GroupedResult
@@ -498,6 +498,8 @@ class Search(Struct, frozen=True, eq=False):
             cells["total"] = value(problem.total, central)
         if problem.cost is not None:
             cells["cost"] = np.broadcast_to(value(problem.cost, central), positions.shape)
+        ends = [answer[end] for end in (problem.predicted, "lower", "upper")]
+        cells |= {n: v for n, v in beside(self.result.panel, columns, ends).items() if n not in cells}
         return pd.DataFrame({**cells, "verdict": answer["verdict"], "reason": answer["reason"]})
 
     def _judged(self, columns: Columns, interval: float) -> Columns:

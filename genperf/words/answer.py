@@ -3,6 +3,7 @@
 from genperf.facts import Expectation, Facts, Interval, Planned, Record
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import SECONDS
+from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import (
     cost_unit,
@@ -29,6 +30,7 @@ from genperf.words.numbers import (
     unit_of_duration,
     whole_percent,
     with_article,
+    with_interval,
     with_unit,
 )
 from genperf.words.published import causes_sentence, exchange_sentence, normal_text, worth_text
@@ -52,7 +54,11 @@ def sentences_of(facts: Facts) -> dict[str, str]:
     # Beyond what was judged, the record is that of shorter forecasts.
     unjudged = growth.target.count > Record.longest * growth.start.count
     places = join_values(facts.place)
-    further = further_words(facts.further, facts.predicted)
+    further = further_words(facts.further, facts.predicted) + [
+        f"{QUANTITIES[name].label} {with_interval(facts.quantities, name, QUANTITIES[name].unit)}"
+        for name in REPORTED_BESIDE
+        if name in facts.quantities
+    ]
     likely = turn is not None and (turn.count.value < float("inf") or turn.reached >= LEAST_CHANCE)
     sentences = {
         "plan": "" if facts.plan is None else plan_sentence(facts.plan),

@@ -189,6 +189,12 @@ def further_words(units: Mapping[str, str], row: Any) -> list[str]:
     return texts
 
 
+def with_interval(row: Any, name: str, unit: str) -> str:
+    """Return a quantity of a row with the ends of its interval: `31.7 GB (29 to 34)`."""
+    value, lower, upper = map(three_digits, Interval.named(row, name).ends)
+    return f"{with_unit(value, unit)} ({lower} to {upper})"
+
+
 def term_column(target: Target) -> str:
     """Return the column that holds the part of each term: the quantity's name, `seconds` for a time in seconds."""
     return "seconds" if target.unit == SECONDS else target.name

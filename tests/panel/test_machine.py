@@ -196,14 +196,15 @@ def test_a_measured_configuration_has_its_measurement() -> None:
 
 
 def test_a_quantity_is_a_row_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Device-seconds of a step are known to the formulas of every command."""
-    monkeypatch.setitem(QUANTITIES, "device_seconds", Quantity("workers*value", "s"))
+    """Device-seconds of a step stand beside the prediction in `ask` and `optimize`."""
+    monkeypatch.setitem(QUANTITIES, "device_seconds", Quantity("workers*value", "s", "device-seconds", "beside"))
     runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "batch": 8, "s": [1.0, 1.1, 1.2, 1.25]})
     fitted = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus", intrinsic="batch"))
-    best = gp.optimize(fitted, {"gpus": [16]}, minimize="device_seconds").best
-    assert best["objective"][0] == pytest.approx(16 * gp.ask(fitted, gpus=16).value)
-    candidates = gp.suggest(fitted, {"gpus": 64}, cost="device_seconds").candidates
-    assert candidates["cost"].tolist() == pytest.approx((candidates["gpus"] * candidates["time"]).tolist())
+    answer = gp.ask(fitted, gpus=16)
+    assert answer.facts.quantities["device_seconds"] == pytest.approx(16 * answer.value)
+    best = gp.optimize(fitted, {"gpus": [16]}).best
+    assert best["device_seconds"][0] == pytest.approx(16 * answer.value)
+    assert best["device_seconds_upper"][0] == pytest.approx(16 * answer.interval[1])
 
 
 @settings(max_examples=5, deadline=None, derandomize=True)

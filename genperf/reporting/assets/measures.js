@@ -26,6 +26,10 @@ const MEASURES = {
     known: (s) => JOB.size > 0 && s.measures.duration !== null,
     of: (v, x, s) => follows("duration", s, x, v, 0, JOB.size) / timeUnit()[1] },
 };
+// Quantities that stand beside every prediction, as rows of one table: genperf/panel/quantities.py.
+for (const [name, [label, unit]] of Object.entries(QUANTITY.beside))
+  MEASURES[name] = { label, unit: () => unit, known: (s) => s.measures.beside[name] !== null,
+    of: (v, x, s) => FORMULAS[s.measures.beside[name]](x, [v, 0, 1]) };
 const measuresOf = (s) => Object.keys(MEASURES).filter((k) => MEASURES[k].known(s) && (k !== "value" || QUANTITY.ofSteps || !MEASURES.throughput.known(s)));
 // The measure that is shown: the one chosen where this group has it, else the first.
 function measure(s = sheet) {
