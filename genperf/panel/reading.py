@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -43,6 +44,7 @@ from genperf.panel.machine import PARTS
 from genperf.panel.options import MEASURED, FailureRule, Roles, phase_columns
 from genperf.panel.panel import LEAST_FALL, LEAST_GROWTH, growth_along
 from genperf.panel.question import column_named
+from genperf.panel.table import number_rows
 from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells
 from genperf.table.clean import label
@@ -102,6 +104,8 @@ MOST_EFFICIENT = 2.0
 LEAST_PHASES = 2
 #: The name of the devices that follow from the ways of a layout.
 DEVICES = "devices"
+#: Share of the combinations of sizes from which on a number that they give is no setting. A guess.
+MOST_COMBINATIONS = 2.0 / 3.0
 _BATCHES = ("batch", "global_batch")
 #: Switches of a run: names of kinds even where they are written 0 and 1.
 _SWITCHES = ("zero", "recomputation", "precision", "offload")
@@ -309,6 +313,7 @@ def read_columns(
     for name in phase_columns(reading.of("measured")).values():
         read[name].becomes("phase", "a part of a step")
     _settle_consequences(reading, requested)
+    _settle_functions(reading, requested)
     counts = {c.canonical: c for c in reading.with_role("setting") if c.name not in given_roles.by_column}
     if "nodes" in counts:
         _derive_devices(reading, counts)
@@ -525,6 +530,44 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
         # Something was measured, though it rises as the count does.
         for name in before:
             reading.columns[name].role, reading.columns[name].follows = "measured", None
+
+
+def _settle_functions(reading: Reading, requested: set[str]) -> None:
+    """Make labels of numbers that several sizes together give, as a network's parameters or its operations.
+
+    Such a number has more values than any of the sizes, of whose combinations most were measured. Parameters that
+    layers and a width give are such a number whatever was measured.
+    """
+    free = [c for c in reading.with_role("setting", "kind") if c.varies]
+    # Names without a meaning follow from others rather than the other way round.
+    free.sort(key=lambda c: c.canonical is not None)
+    for column in free.copy():
+        others = [c for c in free if c is not column]
+        is_taken = not column.numeric or column.name in (*requested, *reading.roles.columns)
+        if is_taken or column.canonical not in (None, "parameters") or not _give(others, column):
+            continue
+        givers = others
+        for other in others:
+            fewer = [c for c in givers if c is not other]
+            givers = fewer if _give(fewer, column) else givers
+        combinations = math.prod(len(c.levels) for c in givers)
+        is_crossed = len(_distinct(givers)) >= MOST_COMBINATIONS * combinations
+        of_network = column.canonical == "parameters" and {"layers", "hidden"} <= {c.canonical for c in givers}
+        has_more_values = len(column.levels) > max((len(c.levels) for c in givers), default=0)
+        if has_more_values and (is_crossed or of_network) and not any(_give([c], column) for c in others):
+            column.becomes("label", f"{listed([c.name for c in givers], 6)} give it")
+            free.remove(column)
+
+
+def _distinct(columns: Sequence[TableColumn]) -> Index:
+    """Return the first row of each combination of some columns' texts."""
+    frame = pd.DataFrame({c.name: c.texts for c in columns})
+    return np.unique(number_rows(frame, [*frame.columns]), return_index=True)[1]
+
+
+def _give(columns: Sequence[TableColumn], column: TableColumn) -> bool:
+    """Tell whether rows that are equal in some columns are equal in another one."""
+    return bool(columns) and len(_distinct([*columns, column])) == len(_distinct(columns))
 
 
 def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:

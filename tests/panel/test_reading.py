@@ -1,5 +1,8 @@
 """Roles guessed from the names of columns."""
 
+from itertools import product
+
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -241,6 +244,17 @@ def test_what_cannot_be_read_is_told_what_to_write(columns: dict[str, list], mes
     with pytest.raises(TableError, match=message) as caught:
         read_columns(columns)
     assert hint in str(caught.value.hint)
+
+
+def test_a_number_that_several_sizes_give_is_no_setting() -> None:
+    layers, hidden, batch = (np.array(values) for values in zip(*product((2, 4), (16, 32), (8, 16)), strict=True))
+    sizes = {"layers": layers, "hidden": hidden, "batch": batch, "weights": layers * hidden**2 + 10 * hidden}
+    columns = {name: values.tolist() for name, values in sizes.items()} | {
+        "step_s": (0.17 + 1e-5 * layers * hidden * batch).tolist()
+    }
+    assert read_columns(columns).roles.texts["intrinsic"] == "layers,hidden,batch"
+    # A question that names it asks for it.
+    assert "weights" in read_columns(columns, at={"weights": "5000"}).roles.columns
 
 
 def test_a_share_of_two_columns_is_not_what_was_measured() -> None:
