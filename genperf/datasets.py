@@ -7,8 +7,8 @@ Examples
 --------
 >>> names()
 ('allreduce_vs_server', 'bigscience', 'causes', 'core_experiment', 'dlperf', 'dlperf_gpt', 'dlperf_insightface',
- 'dlperf_widedeep', 'initialisation', 'libai', 'links', 'overlap', 'partitioned', 'pytorch_cpu', 'rubick',
- 'server_knee', 'single_worker', 'whole_jobs')
+ 'dlperf_widedeep', 'gpu_cnn', 'gpu_transformer', 'initialisation', 'libai', 'links', 'overlap', 'partitioned',
+ 'pytorch_cpu', 'rubick', 'server_knee', 'single_worker', 'whole_jobs')
 >>> table = load("pytorch_cpu")
 >>> len(table), [f.name for f in table.factors if f.role == "extrinsic"]
 (759, ['workers'])

@@ -17,6 +17,8 @@ ROWS = {
     "dlperf_gpt": (50, 46),
     "dlperf_insightface": (128, 104),
     "dlperf_widedeep": (202, 198),
+    "gpu_cnn": (1152, 576),
+    "gpu_transformer": (288, 144),
     "initialisation": (144, 48),
     "libai": (84, 84),
     "links": (15, 3),

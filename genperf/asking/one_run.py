@@ -426,8 +426,11 @@ def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
     full, causal = products + attention, products + 0.5 * attention
     of_layers = 72.0 * shape * network.hidden + attention + output
     upper = high + a_token * (1.0 if shape else SHAPE_FACTOR) * (run.sequence or SEQUENCES[-1]) / plain
+    # Of what the layers do not hold, half may be an input embedding that is looked up.
+    outside = 0.0 if network.published or network.is_mixture else network.active - 12.0 * shape * network.hidden
     # A causal mask needs half of the attention.
-    half, every, is_full = low * (causal / full), not run.adapters, not run.adapters and shape and attention
+    half, every = low * (causal - 3.0 * max(outside, 0.0)) / full, not run.adapters
+    is_full = every and shape and attention
     # What is stated may show the length of its samples.
     is_length = every and shape and not attention and STATED in run.claims
     rows = (

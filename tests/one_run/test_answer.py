@@ -128,6 +128,14 @@ def test_days_of_a_stated_share_hold_what_is_not_known_of_the_operations() -> No
     assert about(row_in("64xa100 13B 200000tok/s")).numbers["mfu_upper"] == 1.0
 
 
+def test_an_input_embedding_that_only_looks_up_is_in_the_interval() -> None:
+    # Of 45.6 million parameters 16.4 are one: the operations that PyTorch counted are in the interval, and below 6·P.
+    run = gp.datasets.frame("gpu_transformer").sort_values(["parameters", "seq_length", "batch"]).iloc[0]
+    shape = f"layers={run.layers} hidden={run.hidden_size} seq={run.seq_length} gbs={run.batch}"
+    used = about(row_in(f"h200 bf16 params={run.parameters} {shape} step_s={run.step_time_s}")).numbers
+    assert used["mfu_lower"] < run.flops_per_step / run.step_time_s / used["peak"] < used["mfu"]
+
+
 def test_a_stated_share_does_not_stay_at_other_counts_more_than_a_rate_does() -> None:
     # 40.75 % is 76,800 tokens/s: what the second node costs is not known of either.
     by_rate, by_share = (
