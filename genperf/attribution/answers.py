@@ -48,6 +48,8 @@ SHORT = 13
 #: A term whose share is below this at every configuration, with its interval, is only counted, as are those behind the
 #: largest `LISTED`.
 LEAST_SHARE_SHOWN = 0.005
+#: Share that a term which has none may have by its interval, from which on it is shown.
+POSSIBLE_SHARE_SHOWN = 0.1
 #: Row for what the prediction knows beside the expression: how the measurements depart from its form.
 FORM = "unexplained"
 #: Row that makes the terms of a `max` total add up: what one term hides behind another.
@@ -433,7 +435,7 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
             possible = ends.fillna(0.0).clip(lower=terms["share"].abs()).groupby(terms["term"]).max()
         # What departs from the terms, and what they hide, is shown beside them.
         ranked = largest.drop([FORM, HIDDEN], errors="ignore").sort_values(ascending=False, kind="stable")
-        is_listed = possible[ranked.index] >= LEAST_SHARE_SHOWN
+        is_listed = (ranked >= LEAST_SHARE_SHOWN) | (possible[ranked.index] >= POSSIBLE_SHARE_SHOWN)
         small = ranked[~is_listed | (is_listed.cumsum() > LISTED)]
         unexplained = terms.loc[terms["term"] == FORM, "share"].abs().max()
         not_drawn = "lower" in terms and terms.loc[terms["term"] != FORM, "lower"].isna().all()

@@ -709,7 +709,9 @@ class Panel(Struct, frozen=True, dict=True):
     def formula(self, name: str) -> Node | None:
         """Return what one of the field's names stands for as a formula over the columns; the axis for the workers."""
         node = self.node(name)
-        return Name(self.along().name) if node is None and name == "workers" else node
+        if node is None and name == "workers":
+            return ONE if self.axis.factor is None else Name(self.along().name)
+        return node
 
     def over_columns(self, formula: str) -> Node:
         """Return a formula over canonical names as one over the table's columns."""

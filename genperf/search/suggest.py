@@ -422,6 +422,8 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
     """
     if candidates is not None:
         return read_query(candidates, result.schema)
+    if result.panel.axis.factor is None:
+        return _toward(result, target)
     factor = result.panel.along()
     target_count = float(target.columns[factor.name][0])
     panel, at = result.panel.scaled_along(factor), {name: cells[0] for name, cells in target.columns.items()}
@@ -448,6 +450,20 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
             hint="--candidates CSV, with the configurations that could be",
         )
     return query_of(source_of_columns({name: cells[proposed] for name, cells in columns.items()}), result.schema)
+
+
+def _toward(result: FitResult, target: Query) -> Query:
+    """Return the target of one worker, and runs on the way to it: its sizes at the measured ends, doubled together."""
+    at = {name: cells[0] for name, cells in target.columns.items()}
+    beyond = {f.name: f.upper for f in result.panel.factors if f.numeric and float(at[f.name]) > f.upper}
+    steps = max((np.ceil(np.log2(float(at[name]) / upper)) for name, upper in beyond.items() if upper > 0.0), default=0)
+    multiples = 2.0 ** np.arange(steps + 1.0)
+    columns = {name: np.full(len(multiples), cell) for name, cell in at.items()}
+    columns |= {name: np.minimum(upper * multiples, float(at[name])) for name, upper in beyond.items()}
+    possible = np.flatnonzero([run is None for run in result.panel.runs_at(columns)])
+    if not possible.size:
+        raise GenperfError("the target was measured already", hint="--candidates CSV, with the runs that could be")
+    return query_of(source_of_columns({name: cells[possible] for name, cells in columns.items()}), result.schema)
 
 
 def _costs(result: FitResult, query: Query, predicted: Array, cost: str, work: str | None) -> Array:
