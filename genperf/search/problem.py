@@ -13,7 +13,7 @@ from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, Number, call, parse, render, substitute
 from genperf.panel import Panel
 from genperf.panel.panel import StepWork
-from genperf.panel.quantities import ONE, QUANTITIES, Quantities, beside, paid_for, quantities_of, read_columns
+from genperf.panel.quantities import ONE, QUANTITIES, Quantities, beside, paid_for, quantities_of
 from genperf.prediction import Query, Schema, central_times, predicted_columns
 from genperf.prediction.predict import THROUGHPUT, central_values
 from genperf.result import FitResult, GroupedResult
@@ -230,10 +230,8 @@ def read_problem(
 
 def _quantities(panel: Panel, space: Space, step: StepWork, job: Job, per_unit: bool) -> Quantities:
     """Return what follows from a prediction and the job; if `per_unit`, of one unit of work where it has no size."""
-    work, target = step.proportional, panel.target
-    assert target is not None
-    formulas = {"value": Name(target.name), "work": work, "steps": ONE, "price": ONE}
-    formulas |= {name: panel.node(name) for name in read_columns()}
+    work = step.proportional
+    formulas: dict[str, Node | float | None] = {"work": work, "steps": ONE, "price": ONE}
     if job.steps is not None:
         formulas["steps"] = _count("--steps", job.steps, space)
     elif job.sized or per_unit:
@@ -255,7 +253,7 @@ def _quantities(panel: Panel, space: Space, step: StepWork, job: Job, per_unit: 
         formulas["machines"] = _count("--per", job.per, space)
     if job.priced:
         formulas["price"] = _number(str(job.price), space).node
-    return Quantities({name: node for name, node in formulas.items() if node is not None})
+    return quantities_of(panel, formulas)
 
 
 def _split(node: Node) -> list[Node]:

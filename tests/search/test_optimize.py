@@ -217,3 +217,17 @@ def test_what_python_alone_can_ask_is_refused(
 ) -> None:
     with pytest.raises(GenperfError, match=said):
         gp.optimize(result, over, **options)
+
+
+def test_tokens_that_were_measured_are_not_multiplied_by_the_sequence() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "seq_len": 2048, "tokens_per_s": [10000, 19000, 36000, 68000]})
+    best = gp.optimize(gp.fit(gp.read_table(runs)), {"gpus": [16]}, minimize="1/tokens_per_s").best
+    assert best["throughput"][0] == pytest.approx(gp.ask(runs, gpus=16).throughput)
+    assert best["objective"][0] == pytest.approx(1.0 / best["throughput"][0])
+
+
+def test_a_table_of_one_device_is_suggested_for() -> None:
+    grid = itertools.product([2, 4, 8], [16, 32, 64])
+    runs = pd.DataFrame([{"layers": n, "batch": b, "step_s": 0.01 + 1e-3 * n * b} for n, b in grid])
+    advice = gp.suggest(gp.fit(gp.read_table(runs)), {"layers": 32, "batch": 128})
+    assert advice.candidates[["layers", "batch"]].sort_values("layers").to_numpy().tolist() == [[16, 128], [32, 128]]
