@@ -1,4 +1,4 @@
-"""Names for the arrays that functions take and return; docstrings give their shapes."""
+"""Names for the arrays that functions take and return, docstrings give their shapes; and the front of two."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -17,3 +17,10 @@ Objects: TypeAlias = npt.NDArray[np.object_]
 AnyArray: TypeAlias = npt.NDArray[Any]
 #: Columns of one length by name.
 Columns: TypeAlias = Mapping[str, AnyArray]
+
+
+def front_of(first: Array, second: Array) -> Index:
+    """Return the places of a Pareto front of two numbers to be small, by the first; of equal points the earliest."""
+    order = np.lexsort((second, first))
+    least = np.minimum.accumulate(second[order])
+    return np.asarray(order[least < np.append(np.inf, least[:-1])])

@@ -234,6 +234,7 @@ def of_one(member: Member, spread: Spread, looks: Sequence[Evidence], options: F
         "loss": options.loss,
         "penalty": options.penalty,
         "lambda": strength,
+        # A model that was given λ replaces it by "given".
         "lambda_by": "cross-validation" if options.lam == "cv" else "default",
         "solver": options.solver,
         "draws": options.draws,

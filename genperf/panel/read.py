@@ -135,6 +135,20 @@ def _row_named(want: str, legend: Legend) -> dict[str, str]:
     return dict(cells) if len(cells) == 1 and not legend.columns[cells[0][0]].numeric else {}
 
 
+def _scaled_as(source: Source, at: Mapping[str, str]) -> Source:
+    """Return the runs scaled as a question says, `scaling=weak`, where a column says it of each: no law fits both."""
+    for key, text in at.items():
+        wanted = text.strip().lower()
+        if not SCALED.fullmatch(wanted) or (column := column_named(key, source.cells)) is None:
+            continue
+        kinds = [kind.strip().lower() for kind in labels(source.cells[column]).tolist()]
+        kept = np.array([kind == wanted for kind in kinds], dtype=bool)
+        if kept.any() and not kept.all() and all(map(SCALED.fullmatch, kinds)):
+            left_out = step(f"{counted(int((~kept).sum()), 'row')} left out that are not of {column}={text}")
+            source = replace(source.take(np.flatnonzero(kept)), steps=(*source.steps, left_out))
+    return source
+
+
 class Recognised(Struct, frozen=True, eq=False, dict=True):
     """A table with the meaning of its columns, looked for where no options name what was measured and a factor."""
 
@@ -211,35 +225,29 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         return replace(self, source=replace(source, steps=(*source.steps, left_out)))
 
     def for_question(self, at: Mapping[str, str], want: str | None = None) -> Recognised:
-        """Return the table as a question reads it, whose columns are settings.
+        """Return the table as a question reads it: with the values `at` by column, and the column that it `want`s.
 
-        Where a column says how each run was scaled, and the question names one kind, it is of these runs: sizes grow
-        with the count in weak scaling, and stay in strong scaling.
+        Of several tables it is that which the question names most, and of runs that were scaled in several ways those
+        that were scaled as the question says.
         """
         opened = self.meant(at, want) if self.source.tables else self
         if not at and want is None:
             return opened
-        source, given = opened.source, self.given
-        meanings = {*map(meant_by, source.columns)}
-        of_devices = any((h := header_of(name)).shared and h.level == "workers" for name in source.columns)
+        given, columns = self.given, opened.source.columns
+        meanings = {*map(meant_by, columns)}
+        of_devices = any((h := header_of(name)).shared and h.level == "workers" for name in columns)
         if of_devices and "nodes" in meanings and meanings.isdisjoint({"workers", "devices_per_node", *WAYS}):
             # Where rates are those of one device, the question may say how many devices a node has.
             inside = {name: text for name, text in at.items() if meant_by(name) == "devices_per_node"}
             given = replace(given, derived={**inside, **given.derived})
-        legend = legend_of(source, given.derived, self.mapping)
-        if want is not None and (named := _row_named(want, legend)):
-            at, want = {**named, **at}, None
+        legend = legend_of(opened.source, given.derived, self.mapping)
+        # Below `metric` may stand `throughput`: then what is wanted is a row, and no column.
+        if want is not None and (row := _row_named(want, legend)):
+            at, want = {**row, **at}, None
         requested = in_columns(legend, at)
-        want = requested.wanted or (None if want is None else wanted_name(want, legend))
-        for key, text in requested.at.items() if not self.given.columns else ():
-            if not SCALED.fullmatch(text.strip().lower()) or (column := column_named(key, source.cells)) is None:
-                continue
-            texts = [level.strip().lower() for level in labels(source.cells[column]).tolist()]
-            rows = np.array([level == text.strip().lower() for level in texts], dtype=bool)
-            if rows.any() and not rows.all() and all(map(SCALED.fullmatch, texts)):
-                left_out = step(f"{counted(int((~rows).sum()), 'row')} left out that are not of {column}={text}")
-                source = replace(source.take(np.flatnonzero(rows)), steps=(*source.steps, left_out))
-        return replace(opened, source=source, given=given, at=requested.at, want=want, notes=requested.notes)
+        column = requested.wanted or (None if want is None else wanted_name(want, legend))
+        source = opened.source if self.given.columns else _scaled_as(opened.source, requested.at)
+        return replace(opened, source=source, given=given, at=requested.at, want=column, notes=requested.notes)
 
     @cached_property
     def legend(self) -> Legend:

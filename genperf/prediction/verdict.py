@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct, field
 
-from genperf.arrays import AnyArray, Array, Columns, Index, Integers, Mask
+from genperf.arrays import AnyArray, Array, Columns, Index, Integers, Mask, front_of
 from genperf.discrepancy.product import NotNegative
 from genperf.expression import Expression
 from genperf.formula import Node, Number, evaluate, parse, quote_name, substitute
@@ -432,17 +432,11 @@ def positions(factor: Factor, values: AnyArray) -> Array:
 
 
 def _staircase(runs: Array, signs: tuple[int, int]) -> Integers:
-    """Return the places of the runs that no other run exceeds along both factors: the Pareto front of a corner.
+    """Return the places of the runs that no other equals or exceeds along both factors; of equal ones the first.
 
     A sign tells which way a factor runs into the corner; it is 0 where levels have no order, and then every run stays.
     """
-    if 0 in signs:
-        return np.arange(len(runs))
-    along_first, along_second = (runs * signs).T
-    farthest_first = np.lexsort((-along_second, -along_first))
-    highest = np.maximum.accumulate(along_second[farthest_first])
-    is_a_step = np.append(True, highest[1:] > highest[:-1])
-    return np.sort(farthest_first[is_a_step])
+    return np.arange(len(runs)) if 0 in signs else np.sort(front_of(*(-runs * signs).T))
 
 
 def shortfalls(points: Array, corner: Corner) -> Array:

@@ -180,21 +180,23 @@ def compare(
     """
     at, over = {**(at or {}), **configuration}, [over] if isinstance(over, Mapping) else over
     factor, changes = (over, ()) if over is None or isinstance(over, str) else (None, tuple(over))
+    # A table is read with what a question names as settings: the factor as well, though it has no value.
     fitted = model_of(source, {**({factor: ""} if factor else {}), **at})
     models, levels = models_of(fitted, at)
     groups = fitted.group
     column = CHANGE if changes else _over(answering(models[0][1], levels), factor, levels, groups)
     compared = _changed(fitted, models, changes)
-    setting = _shared_setting(
-        [(group, model) for group, model, _ in compared[: 1 if changes else None]], levels, column
-    )
+    # What changes leave open is as in the runs of the first model.
+    starts = compared[:1] if changes else compared
+    setting = _shared_setting([(group, model) for group, model, _ in starts], levels, column)
     question = _Question(column, work, interval, Training(tokens), price, maximize, bool(changes), setting)
-    attempts = [
-        (group, attempted(_outcome, model, group, levels, changes_of_model, question, seed + place))
-        for place, (group, model, changes_of_model) in enumerate(compared)
-    ]
-    outcomes = [outcome for _, outcome in attempts if isinstance(outcome, _Outcome)]
-    refused = {join_values(group): error for group, error in attempts if isinstance(error, GenperfError)}
+    outcomes, refused = list[_Outcome](), dict[str, GenperfError]()
+    for place, (group, model, changes_of_model) in enumerate(compared):
+        outcome = attempted(_outcome, model, group, levels, changes_of_model, question, seed + place)
+        if isinstance(outcome, _Outcome):
+            outcomes.append(outcome)
+        else:
+            refused[join_values(group)] = outcome
     if refused and (changes or sum(len(outcome.table) for outcome in outcomes) < 2):
         raise next(iter(refused.values()))
     table, draws = _together(outcomes, question)
@@ -204,6 +206,7 @@ def compare(
     shown_factor = [column] if column and (not groups or len({*table[column]}) > 1) else []
     names, schema = tuple(dict.fromkeys([*groups, *shown_factor])), outcomes[0].result.schema
     ranked, order = _ranked(table, names, schema.target, maximize)
+    # ln of the second over the first, in the same draws: the order is certain where its interval is above zero.
     low, high = np.quantile(draws[:, order[1]] - draws[:, order[0]], ends_of(interval)).tolist()
     sentence = _sentence(ranked, names, schema.target, (low, high), interval)
     sentence += _cost_sentence(outcomes, ranked, names, question) if "cost" in ranked else ""

@@ -8,7 +8,7 @@ import pandas as pd
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from genperf.arrays import Index
+from genperf.arrays import Index, front_of
 from genperf.attribution.answers import Line, PrintedAnswer
 from genperf.attribution.draws import shares
 from genperf.errors import LISTED, GenperfError, Note, attempted, counted
@@ -31,7 +31,6 @@ from genperf.search.problem import (
     Search,
     best_first,
     capacity_constraints,
-    front_of,
     models_of,
     read_problem,
     regret_of,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from msgspec import Struct, field
 
-from genperf.arrays import Array, Index, Mask
+from genperf.arrays import Array, Index, Mask, front_of
 from genperf.attribution.draws import curves_of, shares
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, Number, call, parse, render, substitute
@@ -167,14 +167,15 @@ def read_problem(
 ) -> SearchProblem:
     """Read the conditions `where` and the formula to `minimize`, with quantities such as `cost` written out.
 
-    Conditions that read no prediction are `simple`: they are checked before anything is predicted.
+    They may read the factors, what the model predicts, and the quantities that follow from both. These are replaced by
+    their formulas. Conditions that read no prediction are `simple`: they are checked before anything is predicted.
     """
-    target, panel, names = result.schema.target, result.panel, space.names
-    # The values that come from a model: the predicted one, that on one worker, and the further ones.
-    of_model = predicted, on_one_worker, *_ = (target.name, f"{target.name}_1", *result.further)
-    # What follows from them; a factor of such a name stays the factor.
-    following = [name for name in (*of_model, "machines", *QUANTITIES) if name not in names]
-    for name in {predicted, on_one_worker} & {*names}:
+    target, panel = result.schema.target, result.panel
+    on_one_worker = f"{target.name}_1"
+    predictions = (target.name, on_one_worker, *result.further)
+    # A factor with the name of a quantity stays the factor.
+    readable = [name for name in (*predictions, "machines", *QUANTITIES) if name not in space.names]
+    for name in {target.name, on_one_worker} & {*space.names}:
         raise ModelError(f"'{name}' is what the model predicts, and a factor is named so", hint="rename the column")
     if not target.is_time and (job.sized or job.priced):
         raise ModelError(
@@ -182,50 +183,53 @@ def read_problem(
             hint="leave --steps and --price out",
         )
     quantities = _quantities(panel, space, step, job, per_unit)
-    total = Formula("total", quantities.node("total")) if target.is_time else Formula(predicted, Name(predicted))
-    objective = total if minimize == predicted else _number(minimize, space, following)
-    comparisons = []
-    for text in where:
-        formula = parse(text, [*names, *following], space.texts)
-        if not formula.logical:
-            hint = f"{text} <= 64"
-            raise FormulaError("a constraint is a comparison", text=text, column=0, width=len(text), hint=hint)
-        # Split at `and`, so that each part can be told apart when nothing satisfies all of them.
-        comparisons += [Formula(render(node), node) for node in _split(formula.node)]
-    read = frozenset().union(*(f.names for f in (objective, *comparisons))) & set(following)
+    total = Formula("total", quantities.node("total")) if target.is_time else Formula(target.name, Name(target.name))
+    objective = total if minimize == target.name else _number(minimize, space, readable)
+    comparisons = [part for text in where for part in _comparisons(text, space, readable)]
+    read = frozenset().union(*(formula.names for formula in (objective, *comparisons))) & {*readable}
     if not target.is_time and read & {"total", "cost"}:
         raise ModelError(
             f"'{min(read & {'total', 'cost'})}' needs a model of a time, and this one predicts {heading(target)}",
-            hint=f"a formula over the factors and {predicted}",
+            hint=f"a formula over the factors and {target.name}",
         )
     for name in sorted(read & {"throughput", "machines", "cost"}):
-        quantities.node(name)
-    counts_of_one = (*panel.counts, panel.find("devices_per_node"))
-    one_worker = tuple(f.name for f in counts_of_one if f is not None and f.name in names)
+        quantities.node(name)  # raises where the quantity is not known
+    # The varied factors that are 1 on one worker.
+    counts = (*panel.counts, panel.find("devices_per_node"))
+    one_worker = tuple(f.name for f in counts if f is not None and f.name in space.names)
     if on_one_worker in read and not one_worker:
         what = "and no factor that is varied counts the workers"
-        raise ModelError(f"{on_one_worker} is the {predicted} on one worker, {what}")
+        raise ModelError(f"{on_one_worker} is the {target.name} on one worker, {what}")
 
     def written_out(formula: Formula) -> Formula:
-        names = [name for name in following if name in formula.names and quantities.has(name)]
+        """Return a formula with each quantity that it reads replaced by that quantity's own formula."""
+        names = [name for name in readable if name in formula.names and quantities.has(name)]
         return Formula(formula.text, substitute(formula.node, {name: quantities.node(name) for name in names}))
 
+    def known(name: str) -> Formula | None:
+        """Return a quantity; None where it is not known, or where the prediction is no time."""
+        return Formula(name, quantities.node(name)) if target.is_time and quantities.has(name) else None
+
     constraints = [written_out(comparison) for comparison in comparisons]
-    further = [c for c in constraints if c.names & {*of_model}]
-    throughput, cost = (
-        Formula(name, quantities.node(name)) if target.is_time and quantities.has(name) else None
-        for name in ("throughput", "cost")
-    )
     return SearchProblem(
-        predicted=predicted,
-        simple=tuple(c for c in constraints if c not in further),
-        further=tuple(further),
+        predicted=target.name,
+        simple=tuple(c for c in constraints if c.names.isdisjoint(predictions)),
+        further=tuple(c for c in constraints if not c.names.isdisjoint(predictions)),
         objective=written_out(objective),
         total=total,
-        throughput=throughput,
-        cost=cost,
+        throughput=known("throughput"),
+        cost=known("cost"),
         one_worker=one_worker,
     )
+
+
+def _comparisons(text: str, space: Space, readable: Sequence[str]) -> list[Formula]:
+    """Return the comparisons that `and` joins in a condition: each is told apart when nothing satisfies all of them."""
+    formula = parse(text, [*space.names, *readable], space.texts)
+    if not formula.logical:
+        hint = f"{text} <= 64"
+        raise FormulaError("a constraint is a comparison", text=text, column=0, width=len(text), hint=hint)
+    return [Formula(render(node), node) for node in _split(formula.node)]
 
 
 def _quantities(panel: Panel, space: Space, step: StepWork, job: Job, per_unit: bool) -> Quantities:
@@ -331,13 +335,6 @@ MAX_DRAWN_CONFIGURATIONS = 100_000
 ZERO = Formula("0", Number(0.0))
 #: Draws of alternatives together: a probability of one half is then known to half a per cent.
 JOINT_DRAWS = 10_000
-
-
-def front_of(times: Array, costs: Array) -> Index:
-    """Return the places of a Pareto front of two numbers in order of the first; of equal points the earliest."""
-    order = np.lexsort((costs, times))
-    least = np.minimum.accumulate(costs[order])
-    return np.asarray(order[least < np.append(np.inf, least[:-1])])
 
 
 class Evaluation(Struct, eq=False):

@@ -802,22 +802,19 @@ def _drawn(text: str) -> Iterator[Record]:
 
 
 def _records(text: str, delimiter: str, name: str) -> Iterator[Record]:
-    """Yield each record, its cells without blanks around them, with its line in the text."""
-    corner = ""
-    if delimiter == RUNS:
-        # A header that begins behind the first column, whose rows are names, has one cell less than a row.
-        head, row, *_ = (*itertools.islice((line for line in io.StringIO(text) if line.strip()), 2), "", "")
-        indented = head.startswith("  ") and not row.startswith(" ")
-        corner = "\t" if indented and len(_split(row, RUNS)) == len(_split(head, RUNS)) + 1 else ""
-    #: The line in which the last record ended, and the cells of the first.
+    """Yield each record of a delimited text: the line in which it begins, and its cells without blanks around them."""
+    corner = _empty_corner(text) if delimiter == RUNS else ""
+    #: The line in which the last record ended, and the cells of the first. The csv reader asks for a line when it needs
+    #: one, so a line after `ended` begins a record: it may be a comment or a rule, elsewhere it is text in quotes.
     ended = width = 0
 
     def lines() -> Iterator[str]:
-        """Yield the lines of the text; comments and rules between two records are empty."""
+        """Yield each line as the csv reader takes it; one without cells is empty, and yields no record."""
         for number, line in enumerate(io.StringIO(text, newline=""), 1):
             if number == ended + 1 and _holds_no_cell(line, delimiter):
                 yield "\n"
             elif delimiter == RUNS:
+                # What stands behind ± stays in the cell of its number.
                 cells = re.sub(r" {2,}|\s*\t\s*", "\t", re.sub(r"\s+(±|\+/-)\s+", r" \1 ", line.strip()))
                 yield f"{'' if width else corner}{cells}\n"
             else:
@@ -830,19 +827,27 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[Record]:
         for record in reader:
             cells = [cell.strip() for cell in record]
             if delimiter == RUNS and len(cells) == width - 1:
-                # The header names what stands behind ±.
+                # The header has a name for what stands behind ±, and a row has both in one cell.
                 cells = [part for cell in cells for part in cell.split(" ± ")]
             if record:
                 yield ended + 1, cells
             ended, width = reader.line_num, width or len(cells)
     except csv.Error as error:
-        faults = {
-            "unexpected end": "a quote is opened here and not closed",
-            "field limit": f"a cell holds more than {_MAX_CELL:,} characters, or a quote is not closed",
-        }
-        message = next((text for fault, text in faults.items() if fault in str(error)), None)
-        what, place = message or f"a quote stands in the wrong place ({error})", f"{name}: line {ended + 1}"
-        raise TableError(what, hint='double a quote inside a quoted cell: ""', where=place) from None
+        fault = f"a quote stands in the wrong place ({error})"
+        if "unexpected end" in str(error):
+            fault = "a quote is opened here and not closed"
+        elif "field limit" in str(error):
+            fault = f"a cell holds more than {_MAX_CELL:,} characters, or a quote is not closed"
+        hint, place = 'double a quote inside a quoted cell: ""', f"{name}: line {ended + 1}"
+        raise TableError(fault, hint=hint, where=place) from None
+
+
+def _empty_corner(text: str) -> str:
+    """Return a tab for a header without a name above the names of its rows: indented, with a cell less than a row."""
+    filled = (line for line in io.StringIO(text) if line.strip())
+    header, row = next(filled, ""), next(filled, "")
+    indented = header.startswith("  ") and not row.startswith(" ")
+    return "\t" if indented and len(_split(row, RUNS)) == len(_split(header, RUNS)) + 1 else ""
 
 
 def _holds_no_cell(line: str, delimiter: str) -> bool:
@@ -1010,10 +1015,16 @@ def _after_blanks(text: str, at: int) -> int:
 
 
 def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
-    """Return the records that an array or an object holds, none where it holds none.
+    """Return the records that an array or an object holds, none where it holds none. The first form that fits is taken.
 
-    They are an array, `[{…}, {…}]`; columns, `{"gpus": [1, 2], "s": [9, 5]}`; objects by name, `{"jax": {…}, "torch":
-    {…}}`; one of these inside an object, beside settings that all runs share; or else the object itself.
+    1. An array, `[{…}, {…}]`, or `{"columns": […], "data": [[…], […]]}`.
+    2. Columns by the numbers of the rows, `{"gpus": {"0": 1, "1": 2}, "s": {"0": 9, "1": 5}}`.
+    3. Objects whose names hold numbers, each with its runs, `{"8 GPUs": {…}, "16 GPUs": {…}}`.
+    4. A list of runs beside settings that they share, `{"model": "bert", "runs": [{…}, {…}]}`.
+    5. The object itself, where it has a result.
+    6. Columns, `{"gpus": [1, 2], "s": [9, 5]}`.
+    7. Objects by name, `{"jax": {…}, "torch": {…}}`.
+    8. One of these inside an object, or else the object itself.
     """
     if isinstance(value, list):
         return _rows_in(value)
@@ -1027,32 +1038,32 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     objects = {key: item for key, item in value.items() if isinstance(item, dict)}
     by_name: list[dict[str, Any]] = []
     if len(objects) == len(value) > 1:
-        places = [str(k) for k in range(len(next(iter(objects.values()))))]
-        if places and all([*item] == places for item in objects.values()):
-            # Columns whose cells have the numbers of the rows, as pandas writes them.
-            return _records_in({key: [*item.values()] for key, item in objects.items()}, depth)
+        numbers = [str(row) for row in range(len(next(iter(objects.values()))))]
+        if numbers and all([*cells] == numbers for cells in objects.values()):
+            return _records_in({key: [*cells.values()] for key, cells in objects.items()}, depth)
         if set.intersection(*map(set, objects.values())):
-            # Objects that share a key are records with their names.
             name_key = _COUNT if all(map(str.isdecimal, objects)) else "name"
-            by_name = [{name_key: key, **item} for key, item in objects.items()]
+            by_name = [{name_key: name, **item} for name, item in objects.items()]
     if by_name and all(re.search(r"\d", key) for key in objects):
         return [run for record in by_name for run in _runs_within(record)]
-    if (runs := max(filter(_are_runs, arrays.values()), key=len, default=None)) is not None:
+    runs = max(filter(_are_runs, arrays.values()), key=len, default=None)
+    if runs is not None:
         # The results beside a list of runs sum them up.
-        return [{**{key: item for key, item in scalars.items() if not is_result(key)}, **row} for row in runs]
+        settings = {key: item for key, item in scalars.items() if not is_result(key)}
+        return [{**settings, **run} for run in runs]
     if any(map(is_result, _keys_of(value))):
         return [value]
     records = _records_of_arrays(scalars, arrays, objects)
     if records is not None:
         return records
     shared_keys = set.intersection(*map(set, by_name)) if by_name else set[str]()
-    if by_name and not any(isinstance(row[key], dict) for row in by_name for key in shared_keys):
+    if by_name and not any(isinstance(record[key], dict) for record in by_name for key in shared_keys):
         return by_name
     inside = {key: _records_in(item, depth + 1) for key, item in objects.items()} if depth < MAX_DEPTH else {}
     several = [(key, rows) for key, rows in inside.items() if len(rows) > 1]
     if len(several) != 1:
         return [value]
-    # Beside the runs stand the settings that they share.
+    # Beside the runs stand the settings that they share; of `{"gpus": {"1": {…}, "2": {…}}}` the numbers are `gpus`.
     ((key, rows),) = several
     shared = {name: item for name, item in value.items() if name != key}
     count_key = key if meant_by(key) is not None else _COUNT
