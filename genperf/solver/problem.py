@@ -167,7 +167,7 @@ class Problem(Struct, frozen=True, dict=True):
         passes = 1 if one_pass else PROJECTION_PASSES
         predicted, basis, offset = self._linearised(constants)
         # There is no prediction before the first pass: take the loss's curvature at a perfect fit.
-        current = self._with_coefficients(constants, (basis, offset), conditions, self.measured[None, :])
+        current = self._with_coefficients(constants, basis, offset, conditions, self.measured[None, :])
         best, best_cost = current, np.full(len(current), np.inf)
         for step in range(passes):
             if self.linear:
@@ -179,7 +179,7 @@ class Problem(Struct, frozen=True, dict=True):
             best = np.where(better[:, None], current, best)
             best_cost = np.where(better, cost, best_cost)
             if step < passes - 1:
-                current = self._with_coefficients(current, (basis, offset), conditions, predicted)
+                current = self._with_coefficients(current, basis, offset, conditions, predicted)
         return best, best_cost
 
     def _linearised(self, constants: Array) -> tuple[Array, Array, Array]:
@@ -196,17 +196,22 @@ class Problem(Struct, frozen=True, dict=True):
             return np.asarray(np.einsum("srk,sk->sr", basis, constants[:, self.coefficient]))
 
     def _with_coefficients(
-        self, constants: Array, parts: tuple[Array, Array], conditions: Conditions, predicted: Array
+        self, constants: Array, basis: Array, offset: Array, conditions: Conditions, predicted: Array
     ) -> Array:
-        """Return the sets with the coefficients that are best for the loss's curvature at a prediction."""
+        """Return the sets with the coefficients c that minimise Σω(measured − offset − B·c)² + penalty within bounds.
+
+        B is the basis, and ω the loss's curvature at the predicted values by each row's share of the weights. Sets that
+        are projected differ in their weights alone: measured values, scales and λ are the problem's.
+        """
         which = self.coefficient
-        basis, offset = parts
         with np.errstate(all="ignore"):
             omega = conditions.shares * self.loss.curvature(predicted, self.measured, conditions.mean)
             moment, gram = _moments(basis, omega, self.measured - offset)
-        of_penalty = self.penalty, self.scale[which], self.penalised[which]
+        bounds = self.lower[which], self.upper[which]
         out = constants.copy()
-        out[:, which] = penalised_least_squares(gram, moment, *of_penalty, (self.lower[which], self.upper[which]))
+        out[:, which] = penalised_least_squares(
+            gram, moment, self.penalty, self.scale[which], self.penalised[which], bounds
+        )
         return out
 
 

@@ -307,10 +307,14 @@ def _stands_bare(key: str) -> bool:
 
 
 def _number(text: str, multiple: str = "") -> float:
-    """Return the number in a fact; a clock in seconds."""
-    clock = seconds_of([text])[0]
-    value = clock if isinstance(clock, float) else number_in(text.replace(",", ""))
-    return float(value) * MULTIPLES.get(multiple, 1e9 if multiple == "G" else 1.0)
+    """Return the number in a fact: `1:02:03` is 3723 seconds, and `1,024` with the multiple `k` is 1,024,000.
+
+    A multiple is a letter behind the number: one of `MULTIPLES`, or a `G`, which multiplies data.
+    """
+    # A text that is no duration comes back as it is.
+    seconds = seconds_of([text])[0]
+    number = seconds if isinstance(seconds, float) else number_in(text.replace(",", ""))
+    return float(number) * {**MULTIPLES, "G": 1e9}.get(multiple, 1.0)
 
 
 def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:

@@ -281,29 +281,34 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
 def _without_repeats(
     texts: Mapping[str, list[str]], named: Collection[str]
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Return the columns that say something new, filled up from those that repeat them, and which repeats which.
+    """Return the columns that are kept, filled up from those that repeat them, and the columns left out → the kept one.
 
-    `gpus` 1, 2, – and `world_size` 1, 2, 4 give `gpus` 1, 2, 4, and `world_size` → `gpus`. The best names come first.
+    `gpus` 1, 2, – and `world_size` 1, 2, 4 give `gpus` 1, 2, 4, and `world_size` → `gpus`. The user's `named` columns
+    are all kept.
     """
-    # Users and connections are counts beside whatever else says them.
-    users = {n for n in texts if plain_name(n) in words_of("log.counted")}
 
-    def order(name: str) -> tuple[bool, ...]:
-        nameless = canonical_of(name) is None and name not in users
-        return name not in named, nameless, not counts_devices(name), not is_result(name)
+    def rank(name: str) -> tuple[bool, ...]:
+        """Return a key by which the column that is to be kept precedes those that repeat it."""
+        is_known = canonical_of(name) is not None or plain_name(name) in words_of("log.counted")
+        return name not in named, not is_known, not counts_devices(name), not is_result(name)
+
+    def repeats(cells: Sequence[str], kept: Sequence[str]) -> bool:
+        """Tell whether cells equal those of a kept column wherever both are filled."""
+        pairs = [(a, b) for a, b in zip(kept, cells, strict=True) if a and b]
+        equal = (a == b or abs(number_in(a) - number_in(b)) <= 1e-9 * abs(number_in(a)) for a, b in pairs)
+        # A single value may be equal by chance.
+        return len({a for a, _ in pairs}) > 1 and all(equal)
 
     full: dict[str, list[str]] = {}
     aliases: dict[str, str] = {}
-    for name in sorted(texts, key=order):
-        for column, cells in full.items():
-            pairs = [(a, b) for a, b in zip(cells, texts[name], strict=True) if a and b]
-            equal = (a == b or abs(number_in(a) - number_in(b)) <= 1e-9 * abs(number_in(a)) for a, b in pairs)
-            if name not in named and len({a for a, _ in pairs}) > 1 and all(equal):
-                aliases[name] = column
-                full[column] = [a or b for a, b in zip(cells, texts[name], strict=True)]
-                break
+    for name in sorted(texts, key=rank):
+        cells = texts[name]
+        repeated = None if name in named else next((kept for kept in full if repeats(cells, full[kept])), None)
+        if repeated is None:
+            full[name] = cells
         else:
-            full[name] = texts[name]
+            aliases[name] = repeated
+            full[repeated] = [a or b for a, b in zip(full[repeated], cells, strict=True)]
     return full, aliases
 
 
@@ -691,11 +696,16 @@ def _unit_of_caption(source: Source) -> dict[str, str]:
 
 def as_csv(source: Source) -> str:
     """Return the table as it is understood, as a CSV text that is understood alike; units stand behind the numbers."""
-    columns = {}
-    for name, cells in source.columns.items():
-        unit = source.units.get(name)
-        numbers = [isinstance(c, float) or is_number(label(c)) for c in cells]
-        texts = [f"{label(c)} {unit}" if unit and n else neutral(label(c)) for c, n in zip(cells, numbers, strict=True)]
-        columns[name] = np.array(texts, dtype=object)
-    # Between semicolons '1,904' may be a decimal: it stays what it is.
+
+    def text_of(cell: Any, unit: str | None) -> str:
+        """Return a number with its unit, and any other cell so that no spreadsheet runs it as a formula."""
+        text = label(cell)
+        is_numeric = isinstance(cell, float) or is_number(text)
+        return f"{text} {unit}" if unit and is_numeric else neutral(text)
+
+    columns = {
+        name: np.array([text_of(cell, source.units.get(name)) for cell in cells], dtype=object)
+        for name, cells in source.columns.items()
+    }
+    # `raw`, as `neutral` is applied to what needs it. Between semicolons '1,904' may be a decimal: it stays what it is.
     return "".join(csv_pieces(columns, raw=True, delimiter=";" if source.delimiter == ";" else ","))

@@ -676,17 +676,21 @@ def _grid_of(column: str) -> Callable[[str], Taken | None]:
 
 
 def _assigned_settings(names: Sequence[str]) -> Names | None:
-    """Read settings that three names or more change: of `batch=64`, `batch=128`, `batch=256`, `lr=2` the batch."""
+    """Read settings with three different values or more, as columns of their names; None where there are none.
+
+    Of `batch=64`, `batch=128`, `batch=256`, `lr=2` that is the batch.
+    """
     settings = [match for name in names if (match := _PAIR.match(name)) is not None]
-    counts = Counter(word for word, _ in dict.fromkeys((match["word"], match["number"]) for match in settings))
-    varied = {word: word for word, count in counts.items() if count > 2}
+    different = dict.fromkeys((match["word"], match["number"]) for match in settings)
+    varied = {word: word for word, count in Counter(word for word, _ in different).items() if count > 2}
 
     def read(name: str) -> Taken | None:
+        """Return the value of the varied setting that begins a name; None of any other name."""
         match = _PAIR.match(name)
         return ({match["word"]: float(match["number"])}, "") if match is not None and match["word"] in varied else None
 
     values = {name: taken[0] for name in names if (taken := read(name)) is not None}
-    return Names(varied, values, {}, "", read) if varied else None
+    return Names(columns=varied, values=values, kind={}, kind_column="", read=read) if varied else None
 
 
 def _pairs(name: str) -> Taken | None:
