@@ -193,7 +193,8 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     if device.name == "mi250x" and per_node == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
         peak = 0.5 * (peak or device.rate(precision or "16-bit"))
-    device = replace(device, rates={"16-bit": peak}, sparse=1.0) if peak else device
+    given = dict.fromkeys(("16-bit", precision or "16-bit"), peak)
+    device = replace(device, rates=given, sparse=1.0) if peak else device
     # A share above 2 is in per cent.
     stated /= 100.0 if stated > 2.0 and "%" not in str(named["mfu"]) else 1.0
     dense_peak = device.rate(precision or "16-bit")
@@ -341,6 +342,8 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
         raise GenperfError(what, hint=hint)
     if run.precision is None and "fp8" in run.device.rates:
         notes.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
+    if run.precision == "fp32" and "fp32" not in run.device.rates:
+        notes.append(f"the fp32 peak of {run.device.label} is not known: that of 16 bits is taken")
     convention, hfu = next(iter(utilisations), ""), utilisations.get(HARDWARE) if run.recomputed else None
     if claim := next((share for how, share in run.claims.items() if how not in utilisations), 0.0):
         nearest, share = min(utilisations.items(), key=lambda of: abs(of[1] / claim - 1.0))

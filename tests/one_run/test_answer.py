@@ -136,6 +136,14 @@ def test_an_input_embedding_that_only_looks_up_is_in_the_interval() -> None:
     assert used["mfu_lower"] < run.flops_per_step / run.step_time_s / used["peak"] < used["mfu"]
 
 
+def test_a_peak_of_another_precision_is_named() -> None:
+    assert "the fp32 peak of TPU v4 is not known: that of 16 bits is taken" in str(
+        about(row_in("64xtpu-v4 7B fp32 9e3tok/s"))
+    )
+    for known in ("8xp100 7B fp32 100tok/s", "8xp100 7B 100tok/s"):
+        assert "is not known" not in str(about(row_in(known)))
+
+
 def test_a_stated_share_does_not_stay_at_other_counts_more_than_a_rate_does() -> None:
     # 40.75 % is 76,800 tokens/s: what the second node costs is not known of either.
     by_rate, by_share = (
