@@ -246,7 +246,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             at, want = {**row, **at}, None
         requested = in_columns(legend, at)
         column = requested.wanted or (None if want is None else wanted_name(want, legend))
-        source = opened.source if self.given.columns else _scaled_as(opened.source, requested.at)
+        is_scaled = any(SCALED.fullmatch(text.strip().lower()) for text in requested.at.values())
+        source = _scaled_as(opened.source, requested.at) if is_scaled and not self.given.columns else opened.source
         return replace(opened, source=source, given=given, at=requested.at, want=column, notes=requested.notes)
 
     @cached_property

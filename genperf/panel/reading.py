@@ -313,7 +313,9 @@ def read_columns(
     for name in phase_columns(reading.of("measured")).values():
         read[name].becomes("phase", "a part of a step")
     _settle_consequences(reading, requested)
-    _settle_functions(reading, requested)
+    varied = [c for c in reading.with_role("setting", "kind") if c.varies]
+    if len(varied) > 2:
+        _settle_functions(varied, {*requested, *reading.roles.columns})
     counts = {c.canonical: c for c in reading.with_role("setting") if c.name not in given_roles.by_column}
     if "nodes" in counts:
         _derive_devices(reading, counts)
@@ -532,18 +534,17 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
             reading.columns[name].role, reading.columns[name].follows = "measured", None
 
 
-def _settle_functions(reading: Reading, requested: set[str]) -> None:
+def _settle_functions(varied: Sequence[TableColumn], named: set[str]) -> None:
     """Make labels of numbers that several sizes together give, as a network's parameters or its operations.
 
     Such a number has more values than any of the sizes, of whose combinations most were measured. Parameters that
-    layers and a width give are such a number whatever was measured.
+    layers and a width give are such a number whatever was measured. Columns that a user has `named` stay.
     """
-    free = [c for c in reading.with_role("setting", "kind") if c.varies]
     # Names without a meaning follow from others rather than the other way round.
-    free.sort(key=lambda c: c.canonical is not None)
+    free = sorted(varied, key=lambda c: c.canonical is not None)
     for column in free.copy():
         others = [c for c in free if c is not column]
-        is_taken = not column.numeric or column.name in (*requested, *reading.roles.columns)
+        is_taken = not column.numeric or column.name in named
         if is_taken or column.canonical not in (None, "parameters") or not _give(others, column):
             continue
         givers = others
