@@ -30,7 +30,15 @@ from genperf.prediction.schema import checked_values, roles_of
 from genperf.result import FitResult, answering
 from genperf.table import Factor
 from genperf.table.cells import frame_of
-from genperf.words.numbers import count_text, rate_unit, singular, three_digits, whole_percent, with_article
+from genperf.words.numbers import (
+    count_text,
+    join_values,
+    rate_unit,
+    singular,
+    three_digits,
+    whole_percent,
+    with_article,
+)
 
 #: The defaults of the command line.
 _USUAL = {"structure": "auto", "loss": "relative", "penalty": "l2", "lam": "None", "solver": "projected"}
@@ -222,8 +230,9 @@ class Place(Struct, frozen=True, eq=False, dict=True):
     @property
     def shown(self) -> str:
         """The configuration in a sentence."""
-        name = None if self.counted is None else self.counted.name
-        return "the centre of the data" if name is None else count_text(self.values[name], name)
+        if self.counted is not None:
+            return count_text(self.values[self.counted.name], self.counted.name)
+        return join_values({n: v for n, v in self.values.items() if n not in self.taken}) or "the centre of the data"
 
 
 def place_of(
@@ -248,7 +257,9 @@ def place_of(
             configuration.setdefault(only_count.name, NEXT_DOUBLING * only_count.upper)
             count_measured = count_text(only_count.upper, only_count.name)
             reason = f"measured at {count_measured} only: efficiency and knee need a second count"
-        return Place(result, question, result.query(configuration).single(ONE), why_not=reason, only=only_count)
+        values = result.query(configuration).single(ONE)
+        taken = {name: value for name, value in values.items() if name not in configuration}
+        return Place(result, question, values, why_not=reason, only=only_count, taken=taken)
     name = factor.name
     counted = name in configuration or any(part_given(result.panel, given) in PLACES for given in configuration)
     configuration = configuration if counted else forecast_at(result.panel, configuration, name)
