@@ -1,4 +1,4 @@
-"""Names for the arrays that functions take and return, whose docstrings give the shapes, and the front of two arrays."""
+"""Names for the arrays that functions take and return, whose docstrings give the shapes, and the front of two."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
