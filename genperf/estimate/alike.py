@@ -67,14 +67,15 @@ class Batch(Struct, frozen=True, eq=False):
         n = self.scale.shape[1]
         shares, size = self._shares(weights)
         target = self.measured - self.offset
-        shape = np.broadcast_to(self.measured[:, None, :], weights.shape)
-        omega = shares * self.loss.curvature(shape, shape, size)
+        # The curvature of a quadratic loss is the same at every prediction.
+        measured = np.broadcast_to(self.measured[:, None, :], weights.shape)
+        omega = shares * self.loss.curvature(measured, measured, size)
         with np.errstate(all="ignore"):
             squares = (self.basis[:, :, :, None] * self.basis[:, :, None, :]).reshape(series, -1, n * n)
             gram = (omega @ squares).reshape(series, sets, n, n)
             moment = omega @ (self.basis * target[:, :, None])
-        of_penalty = self.penalty, self.scale[:, None, :], self.penalised
-        return penalised_least_squares(gram, moment, *of_penalty, self.bounds)
+        scale = self.scale[:, None, :]
+        return penalised_least_squares(gram, moment, self.penalty, scale, self.penalised, self.bounds)
 
     def predict(self, constants: Array) -> Array:
         """Return predicted values of shape (series, sets, rows) for constants of shape (series, sets, n)."""
@@ -140,11 +141,12 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
         residuals = np.log(batch.measured / predicted)
     draws, misfit = _replicates(batch, options.draws)
 
-    def errors_of(series: Index, at_bounds_of: Mask, below: Mask) -> Array:
+    def errors_of(series: Index, held: Mask, below: Mask) -> Array:
+        """Return the mean error of some series at held-out rows of a refit to the rows below."""
         selection = batch.take(series)
         constants = selection.fit(np.where(below, selection.weights, 0.0)[:, None, :])
         errors = np.abs(np.log(selection.predict(constants)[:, 0] / selection.measured))
-        return np.asarray(np.sum(np.where(at_bounds_of, errors, 0.0), axis=1) / at_bounds_of.sum(axis=1))
+        return np.asarray(np.sum(np.where(held, errors, 0.0), axis=1) / held.sum(axis=1))
 
     look_backs = look_back(medians, errors_of)
     size = np.maximum(np.abs(best), LEAST_COEFFICIENT * batch.scale)
@@ -165,7 +167,11 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
 
 
 def _replicates(batch: Batch, draws: int) -> tuple[Array, Array]:
-    """Draw bootstrap replicates of every series, the same configurations in each."""
+    """Return the coefficients of bootstrap replicates, (series, draws, n), and each series' misfit.
+
+    A replicate draws the same configurations of every series. The misfit is the root mean square of ln(measured/fitted)
+    over the rows that replicates did not draw.
+    """
     series, rows = batch.measured.shape
     counts = resampled(rows, draws)
     # Replicates that draw the same configurations are solved once.
@@ -181,7 +187,7 @@ def _replicates(batch: Batch, draws: int) -> tuple[Array, Array]:
         with np.errstate(all="ignore"):
             # Along one axis: over two, the order of the sum would depend on the number of series.
             residuals = np.log(taken.measured[:, None, :] / taken.predict(solutions))[:, which]
-            residuals = residuals.reshape(len(weights), -1)
+            residuals = residuals.reshape(len(weights), draws * rows)
             held_out = (counts == 0.0).ravel() & np.isfinite(residuals)
             misfit[block] = np.sqrt(np.where(held_out, residuals**2, 0.0).sum(axis=1) / held_out.sum(axis=1))
     return in_single_precision(constants), misfit

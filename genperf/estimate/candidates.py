@@ -132,13 +132,13 @@ def affordable(
         )
     if len(ordered) == 1:
         return ordered, []
-    fewer = int(configurations * CONSTANTS_PER_ROW) if choice == "search" else configurations - 1
+    by_rows = int(configurations * CONSTANTS_PER_ROW) if choice == "search" else configurations - 1
     most = max(MAX_CONSTANTS, fewest)
-    limit = min(max(fewer, fewest), most)
+    limit = min(max(by_rows, fewest), most)
     usable = [e for e in ordered if e.freedom <= limit and len(e.constants) <= most]
     family, largest, left_out = ordered[0].family, usable[-1], len(ordered) - len(usable)
-    too_few = limit < MAX_CONSTANTS
-    reason = f"{configurations} configurations are too few" if too_few else f"more than {limit} constants"
+    rows_limit = limit < MAX_CONSTANTS
+    reason = f"{configurations} configurations are too few" if rows_limit else f"more than {limit} constants"
     if choice == "largest":
         share = f"{len(largest.constants)} of its {len(ordered[-1].constants)} constants"
         usable, text = [largest], f"'{family}' is fitted with {share}: {reason} for more"
@@ -193,7 +193,7 @@ def candidates_of(
     constants that differ in their weights. Each part is fitted from starts that do not depend on held-out rows: some at
     random, and those that continue the part's fit of a smaller expression. λ goes from weak to strong, from the best
     fits of each part on, until the error rises. Larger expressions are not tried once `WORSE_SIZES`
-    sizes in a row were worse than the best.
+    sizes in a row were worse than the best. Some expressions may then be enlarged, as `growth` allows.
     """
     rng = np.random.default_rng([CONTENT_SEED, 2])
     if len(table) > MAX_SELECTION_ROWS:
@@ -246,18 +246,22 @@ class _Parts(Struct, frozen=True, eq=False):
                 break
         return out
 
-    def _first_fit(self, expression: Expression, strength: float, before: Sequence[Candidate]) -> Candidate | None:
-        """Fit an expression to every part; None where no constants within the bounds give finite values."""
+    def _first_fit(self, expression: Expression, strength: float, fitted: Sequence[Candidate]) -> Candidate | None:
+        """Fit an expression to every part, from random starts and the last fitted expression whose constants it has.
+
+        None where no constants within the bounds give finite values.
+        """
         problem = problem_of(expression, self.table, self.options, strength)
         rng = np.random.default_rng([self.seed, 3])
         names = set(expression.constant_names)
-        smaller = next((c for c in reversed(before) if set(c.expression.constant_names) <= names), None)
+        smaller = next((c for c in reversed(fitted) if set(c.expression.constant_names) <= names), None)
         spread = spread_starts(problem, LEAST_PENALTY_STARTS if smaller is None else STARTS_BESIDE, rng)
         sets = np.broadcast_to(spread, (len(self.rows), *spread.shape))
         if smaller is not None:
             weights = np.where(self.rows, problem.weights, 0.0)
-            smaller_fit = smaller.expression, smaller.sets[:, 0]
-            sets = np.concatenate([continued_starts(problem, expression, *smaller_fit, weights, rng), sets], axis=1)
+            best_sets = smaller.sets[:, 0]
+            continued = continued_starts(problem, expression, smaller.expression, best_sets, weights, rng)
+            sets = np.concatenate([continued, sets], axis=1)
         return self._fit(expression, problem, sets)
 
     def stronger(self, candidate: Candidate, strengths: Sequence[float]) -> list[Candidate]:
@@ -314,11 +318,12 @@ class _Parts(Struct, frozen=True, eq=False):
         return self._judged(expression, problem, sets[:, :CONTINUED_STARTS], predicted)
 
     def _judged(self, expression: Expression, problem: Problem, sets: Array, predicted: Array) -> Candidate:
-        """Return a candidate with its errors on the rows that each fold holds out."""
+        """Return a candidate with its errors on held-out rows, by its best sets and what those predict of all rows."""
         errors, folds = np.abs(predicted / self.table.measured - 1.0), self.rows[1:]
         if len(folds):
             limited = np.fmin(errors[1:], LARGEST_ERROR)
-            held_out = np.where(folds, 0.0, limited).sum(axis=0)  # one fold holds out each row
+            # One fold holds out each row, so the sum over the folds is that fold's error.
+            held_out = np.where(folds, 0.0, limited).sum(axis=0)
         else:
             held_out = np.full(len(self.table), np.nan)
         return Candidate(expression, problem, sets, held_out, folds, float(np.mean(errors[0])))

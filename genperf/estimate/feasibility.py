@@ -104,7 +104,8 @@ def feasibility_of(table: Table) -> Feasibility | None:
         return None
     runs = _outcomes(table)
     fitted, likelihood = _by_memory(table.panel, runs) or _by_factors(runs, calibrated=False)
-    if likelihood < -NEED_DOUBT:  # nothing is likelier than certain
+    # The factors alone cannot do better than ln 1 = 0.
+    if likelihood < -NEED_DOUBT:
         by_factors, without_need = _by_factors(runs, calibrated=True)
         fitted = by_factors if without_need > likelihood + NEED_DOUBT else fitted
     return _with_bounds(fitted, runs)
@@ -220,7 +221,7 @@ def _outcomes(table: Table) -> _Outcomes:
 
 
 def _likelihood(signs: Array, margin: Array) -> tuple[Array, Array]:
-    """Return ln Φ(±η) of each run, and minus its slope by ±η."""
+    """Return ln Φ(±η) of each run, and its slope by ±η, φ(η)/Φ(±η): + of a run that succeeded, − of one that failed."""
     from scipy.special import log_ndtr
 
     logarithm = log_ndtr(signs * margin)
@@ -251,7 +252,7 @@ def _by_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, floa
         theta = kappa * theta
     fitted = runs.feasibility(theta)
     if free:
-        # Whichever way an extrinsic factor's slope is.
+        # Of a factor whose larger values may harm as well, the fitted slope decides what more of it does.
         more: dict[float, Direction] = {1.0: "larger", -1.0: "smaller", 0.0: "unordered"}
         turned = {n: replace(d, more=more[np.sign(d.slope)]) for n, d in fitted.demands.items() if d.more == "smaller"}
         fitted = replace(fitted, demands=fitted.demands | turned)
@@ -276,9 +277,10 @@ def _probit(basis: Array, signs: Array, slopes: list[tuple[float, float]]) -> tu
     bounds = [FREE, *slopes, *[FREE] * (basis.shape[1] - 1 - len(slopes))]
 
     def cost(strength: float, theta: Array) -> tuple[float, Array]:
-        logarithm, pull = _likelihood(signs, basis @ theta)
-        slopes = np.concatenate([[0.0], theta[1:]])
-        return 0.5 * strength * float(slopes @ slopes) - logarithm.sum(), strength * slopes - basis.T @ (signs * pull)
+        logarithm, slope = _likelihood(signs, basis @ theta)
+        # The headroom has no penalty.
+        beta = np.concatenate([[0.0], theta[1:]])
+        return 0.5 * strength * float(beta @ beta) - logarithm.sum(), strength * beta - basis.T @ (signs * slope)
 
     theta = np.zeros(basis.shape[1])
     best, fewest = theta, len(signs) + 1
@@ -377,6 +379,7 @@ class _MemoryLaw:
         self.has_memory = np.isfinite(runs.measured)
         self.log_memory = np.log(np.where(self.has_memory, runs.measured, 1.0))
         powers, levels = runs.scaled.shape[1], self.levels.shape[1]
+        # Where in z each array but the first begins.
         self.places = np.cumsum([len(names), 1, 1, 1, powers, levels])
         scatter = np.log(NEED_SCATTER)
         self.means = np.concatenate([np.zeros(len(names)), [-scatter, 0.0, scatter], np.zeros(powers + 2 * levels)])
@@ -414,14 +417,14 @@ class _MemoryLaw:
         _, log_s, _, log_sigma, _, _, delta = self.split(z)
         s, precision = float(np.exp(log_s[0])), np.exp(-log_sigma[0])
         margin, log_need, shares = self.margins(z)
-        logarithm, density = _likelihood(self.signs, margin)
+        logarithm, slope = _likelihood(self.signs, margin)
         has_memory = counted * self.has_memory
         residuals = has_memory * (self.log_memory - (log_need + self.levels @ delta)) * precision
         # A constant without a prior (sd = ∞) costs nothing.
         deviations = np.where(np.isfinite(self.sds), (z - self.means) / self.sds, 0.0)
         value = -(counted @ logarithm) + 0.5 * residuals @ residuals + log_sigma[0] * has_memory.sum()
         value += 0.5 * deviations @ deviations
-        by_margin = -self.signs * counted * density
+        by_margin = -self.signs * counted * slope
         by_log_need = -s * by_margin - residuals * precision
         # By θ; ln s, c and ln σ; β; γ; δ.
         slopes = [
@@ -437,6 +440,7 @@ class _MemoryLaw:
         """Return the most likely constants, given the runs that count, β inside its bounds."""
         start, (_, c, log_sigma, beta, gamma, _) = self.means.copy(), self.places.tolist()
         needs = self.margins(start)[1]
+        # The capacity begins at the largest need that fitted.
         fitting_needs = needs[self.runs.succeeded & (counted > 0.0)]
         start[c] = float(np.max(fitting_needs)) if fitting_needs.size else float(np.min(needs))
         limits = [FREE] * len(start)

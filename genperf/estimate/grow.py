@@ -98,6 +98,7 @@ def _shrunk(
     own, `prior_sd`. Returns the constants, the sizes of the groups, and the variance of the noise.
     """
     free = groups < 0
+    # A place in `sizes` for every constant; that of a free one is not used.
     member = np.where(free, 0, groups)
     count = sizes.size
     square = (design * weights[:, None]).T @ design
@@ -116,15 +117,15 @@ def _shrunk(
         constants = covariance @ moment / variance
         freedoms = np.clip(1.0 - np.diag(covariance) / prior, 0.0, 1.0)
         residuals = target - design @ constants
-        left = max(target.size - freedoms.sum(), LEAST_FREEDOM * target.size)
-        before = sizes, variance
-        variance = max(float(np.sum(weights * residuals**2) / left), LEAST_SIZE_VARIANCE)
+        freedom_left = max(target.size - freedoms.sum(), LEAST_FREEDOM * target.size)
+        last_sizes, last_variance = sizes, variance
+        variance = max(float(np.sum(weights * residuals**2) / freedom_left), LEAST_SIZE_VARIANCE)
         squares = np.bincount(member[~free], constants[~free] ** 2, count)
         freedom_of_group = np.bincount(member[~free], freedoms[~free], count)
         learned = np.sqrt((squares + USUAL_SIZE**2) / (freedom_of_group + 1.0))
         sizes = np.clip(learned, LEAST_EFFECT, MOST_SIZE)
-        settled = np.all(np.abs(sizes / before[0] - 1.0) < SIZES_SETTLED)
-        if settled and abs(variance / before[1] - 1.0) < SIZES_SETTLED:
+        settled = np.all(np.abs(sizes / last_sizes - 1.0) < SIZES_SETTLED)
+        if settled and abs(variance / last_variance - 1.0) < SIZES_SETTLED:
             break
     return constants, sizes, variance
 
@@ -299,6 +300,7 @@ def _problem(growing: GrowthProblem, interactions: Index, sizes: Array, weights:
         return T, np.concatenate([by_base, (T - C)[:, :, None] * X], axis=2)
 
     def with_effects(of_base: AnyArray, of_effect: float) -> AnyArray:
+        """Return what holds of each of the m constants, and behind them what holds of every effect."""
         return np.concatenate([of_base, np.full(X.shape[1], of_effect, of_base.dtype)])
 
     return replace(

@@ -179,16 +179,14 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
         small and the data determine a constant it moves nothing. The constant term of a generic expression is drawn
         first, and held: products of small exponents can stand for it, and no step leads from one to the other.
         """
-        sets, place = (
-            np.broadcast_to(self.constants, (count, self.constants.size)).copy(),
-            constant_place(self.expression),
-        )
+        sets = np.broadcast_to(self.constants, (count, self.constants.size)).copy()
+        place = constant_place(self.expression)
         if place is not None:
             tempered = CHOSEN_LIKELIHOOD if self.chosen else 1.0
             sets = _with_the_constant(self.problem, sets, place, misfit, tempered)
-        for problem, _, places, held in self.fits:
+        for problem, _, places, held_of_parts in self.fits:
             of_total = problem is self.problem
-            held = np.arange(sets.shape[1]) == place if place is not None else held
+            held = held_of_parts if place is None else np.arange(sets.shape[1]) == place
             sets[:, places] = _redrawn(problem, sets[:, places], held, form if of_total else None)
         return sets
 
@@ -285,14 +283,16 @@ def _with_the_constant(problem: Problem, sets: Array, place: int, misfit: float,
         residuals = np.log(problem.measured / problem.predict(optima))
     squares = np.sum(np.where(weight > 0.0, weight * residuals**2, 0.0), axis=1)
     squares = np.where(np.isfinite(squares), squares, np.inf)
-    # The signed root is nearly a straight line, however narrow the likelihood is; beyond a rise it falls no more.
     least = int(squares.argmin())
     if not np.isfinite(squares[least]):
         return sets
     root = np.sqrt(tempered * (squares - squares[least])) / max(misfit, LEAST_MISFIT)
-    root = np.append(-np.maximum.accumulate(root[least::-1])[:0:-1], np.maximum.accumulate(root[least:]))
+    # The signed root z: negative below the best value, and on both sides a running maximum away from it, as the
+    # interpolation of C by z needs it to rise. It is nearly a straight line, however narrow the likelihood is.
+    z = np.append(-np.maximum.accumulate(root[least::-1])[:0:-1], np.maximum.accumulate(root[least:]))
     order = np.random.default_rng([CONTENT_SEED, 9]).permutation(len(sets))
-    constant = np.interp(normal_quantiles((order + 0.5) / len(sets)), root, values)
+    constant = np.interp(normal_quantiles((order + 0.5) / len(sets)), z, values)
+    # The others are those of the nearest value.
     drawn: Array = optima[np.abs(values - constant[:, None]).argmin(axis=1)]
     drawn[:, place] = constant
     return drawn
@@ -304,12 +304,13 @@ def _redrawn(problem: Problem, sets: Array, held: Mask | bool = False, form: Arr
     rows = np.flatnonzero(problem.weights > 0.0)
     weight = problem.weights / problem.weights[rows].mean()
     with np.errstate(all="ignore"):
-        residuals = np.log(problem.measured / problem.predict(sets)[:1].mean(axis=0))
+        residuals = np.log(problem.measured / problem.predict(sets)[0])
     residuals = np.where(np.isfinite(residuals), residuals, 0.0)
     _, curvature = problem.derivatives(sets[:1])
     penalty_curvature = np.where(problem.penalised, problem.penalty.strength * (1.0 - problem.penalty.l1_share), 0.0)
     free = ~(np.zeros(n, bool) | held) & (sets[0] > problem.lower) & (sets[0] < problem.upper)
     inverse = np.linalg.pinv(curvature[0][np.ix_(free, free)], hermitian=True)
+    # Σ (1 − H⁻¹_jj·λ_j) over the free constants: one that the penalty alone determines takes no freedom.
     used_freedom = float(np.clip(free.sum() - np.diag(inverse) @ penalty_curvature[free], 0.0, free.sum()))
     freedom = max(len(rows) - used_freedom, LEAST_FREEDOM * len(rows))
     sd = np.sqrt(np.sum((weight * residuals**2)[rows]) / freedom)
@@ -390,11 +391,11 @@ def look_back(medians: Sequence[Table], errors_of: Callable[[Index, Mask, Mask],
             scale = np.max(values, axis=1, where=below, initial=0.0)
             at_scale, below = values == scale[:, None], values < scale[:, None]
             scale_before = np.max(values, axis=1, where=below, initial=0.0)
+            # Every rise of the sorted values up to the scale is from another smaller scale.
             ascending = np.sort(np.where(below, values, scale[:, None]), axis=1)
+            scales_below = np.sum(np.diff(ascending) > 0.0, axis=1)
             few_beyond = np.sum(values > scale[:, None], axis=1) < FEW_RUNS
-            judged = np.flatnonzero(
-                (np.sum(np.diff(ascending) > 0.0, axis=1) >= fewest) & (scale_before > 0.0) & few_beyond
-            )
+            judged = np.flatnonzero((scales_below >= fewest) & (scale_before > 0.0) & few_beyond)
             if not judged.size:
                 break
             with np.errstate(all="ignore"):
@@ -408,8 +409,9 @@ def look_back(medians: Sequence[Table], errors_of: Callable[[Index, Mask, Mask],
 
 
 def at_the_largest(looks: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """Return the first look-back along each factor."""
-    return tuple({look.factor: look for look in reversed(looks)}.values())[::-1]
+    """Return the first look-back along each factor, which is that at its largest scale."""
+    first = {look.factor: look for look in reversed(looks)}
+    return tuple(first.values())[::-1]
 
 
 def at_bounds(constants: Array, bounds: tuple[Array, Array], scale: Array) -> Mask:
@@ -441,10 +443,14 @@ def unidentified(problem: Problem, expression: Expression, constants: Array, hel
 
 
 def undetermined(slopes: Array) -> Mask:
-    """Return which constants take part in a direction along which no prediction moves."""
+    """Return which constants take part in a direction along which no prediction moves, (sets, rows, n) → (sets, n).
+
+    The share of constant j is Σ_d v_dj² over the right singular vectors v_d with a singular value of nearly zero.
+    """
     sets, rows, n = slopes.shape
     J = np.where(np.isfinite(slopes), slopes, 0.0)
     _, singular, directions = np.linalg.svd(J, full_matrices=rows < n)
+    # Fewer rows than constants have fewer singular values; the others are zero.
     padded = np.zeros((sets, n))
     padded[:, : singular.shape[1]] = singular
     flat = padded <= FLAT_RATIO * np.maximum(padded.max(axis=1, keepdims=True), 1e-300)

@@ -39,13 +39,14 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
     """
     fit = _PhaseFit(table, options, seed)
     overlaps = [family_named(name) for name in family.overlaps]
+    # `s-sgd` takes the best of its overlaps; `s-sgd-full` is one of them and stays it: a better one is only named.
     chooses_overlap = family.name not in overlaps[0].overlaps
     expressions, phases, notes = fit.parts(overlaps[0] if chooses_overlap else family)
     if not phases:
         laws = held_at(family.expressions(table.panel), options.fix) if chooses_overlap else expressions
         alone = estimate(laws, table, options, seed, family.choice)
         return replace(alone, notes=(*notes, *alone.notes))
-    # Where the total determines none, why not the first.
+    # Where the total determines no composition, the first is tried again, for the error that says why.
     composed = fit.composed(expressions, phases) or [fit.whole(expressions[0], phases)]
     composition = composed[0] if chooses_overlap else _nearest(composed)
     compositions = composed if chooses_overlap else [composition]
@@ -123,13 +124,14 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
         if len(laws) > 1 and best is not None:
             informative = np.logical_and.reduce([column.informative(law) for law in laws])
             comparable = column.medians.measured[informative]
+            # Errors are relative, so no time may be zero.
             if comparable.all() and comparable.size > max(len(law.constants) for law in laws):
                 medians = column.medians.take(informative)
                 best = best_of(candidates_of(laws, medians, self.options, self.seed)).expression
         return [expression for expression, law in zip(expressions, law_of_expression, strict=True) if law == best]
 
     def _part(self, column: PhaseTimes, law: Expression | None) -> FittedPhase | str:
-        """Fit a phase to its column, or return why it cannot be."""
+        """Fit a phase to its column by a law; where that cannot be, return the reason as a text."""
         if law is None:
             return "the table does not show what it depends on, or its constants are held"
         informative = column.informative(law)
@@ -141,14 +143,16 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
             return f"it was measured in too few configurations ({len(medians)}) for its {count} constants"
         if not medians.measured.any():
             return FittedPhase(column, law, rows, remark="zero throughout")
-        remark, all_positive = "", bool(medians.measured.all())
-        if not all_positive and options.loss not in DEFINED_AT_ZERO:
+        remark, has_zeros = "", not medians.measured.all()
+        if has_zeros and options.loss not in DEFINED_AT_ZERO:
             options, remark = replace(options, loss="squared"), "zero in places, so by squared errors"
-        problem = problem_of(law, medians, options, self._strength(law, medians) if all_positive else options.strength)
+        # λ is cross-validated by relative errors, which a time of zero has none of.
+        problem = problem_of(law, medians, options, options.strength if has_zeros else self._strength(law, medians))
         solution = solve(problem, options.solver, self.seed)
-        # Relative to the mean where some values are zero.
-        judged = problem if all_positive else replace(problem, measured=np.full(len(rows), problem.measured.mean()))
-        undetermined = unidentified(judged, law, solution.constants, np.zeros(count, bool))
+        # For the same reason, what changes a prediction is then seen relative to the mean time.
+        judged = replace(problem, measured=np.full(len(rows), problem.measured.mean())) if has_zeros else problem
+        nothing_held = np.zeros(count, bool)
+        undetermined = unidentified(judged, law, solution.constants, nothing_held)
         return FittedPhase(column, law, rows, problem, solution, remark, undetermined)
 
     def _strength(self, law: Expression, medians: Table) -> float:
@@ -176,6 +180,7 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
         remaining = expression.with_fixed({name: value for name, value in phase_constants.items() if name in names})
         affordable([remaining], len(self.medians))
         total = problem_of(expression, self.medians, self.options, self._strength(remaining, self.medians))
+        # A constant of a phase has its value for both bounds and for its start.
         limits = zip(names, total.lower, total.upper, total.start, strict=True)
         pinned_limits = [[phase_constants[name]] * 3 if name in phase_constants else bounds for name, *bounds in limits]
         lower, upper, start = np.array(pinned_limits).T
@@ -236,8 +241,9 @@ def _nearest(composed: Sequence[Fitted]) -> Fitted:
     """Return the first composition, or the one that is clearly nearest to the measured total."""
     nearest, *alternatives = composed
     # What no column shows can only bring a fitted total nearer, so it has to be clearly nearer than without.
-    for size in sorted({_unmeasured(models) for models in alternatives}):
-        best = min((o for o in alternatives if _unmeasured(o) == size), key=lambda m: float(_errors(m).mean()))
+    for unmeasured in sorted({_unmeasured(whole) for whole in alternatives}):
+        alike = (whole for whole in alternatives if _unmeasured(whole) == unmeasured)
+        best = min(alike, key=lambda whole: float(_errors(whole).mean()))
         gain = _errors(nearest) - _errors(best)
         if gain.mean() > max(CLEAR_GAIN, gain.std() / np.sqrt(gain.size)):
             nearest = best

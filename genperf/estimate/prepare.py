@@ -22,8 +22,10 @@ LEAST_FREEDOM = 0.2
 def in_order(table: Table, names: bool = True) -> Table:
     """Return a table with its rows sorted by the factors, then by the measured value.
 
-    Folds and replicates are drawn by position. In order, they are the same however the rows were written.
+    Folds and replicates are drawn by position. In order, they are the same however the rows were written. The levels of
+    a factor are ordered by their `names`, or as the factor has them.
     """
+    # The last key of `lexsort` is the first to sort by.
     keys: list[npt.NDArray[np.generic]] = [table.weights, table.measured]
     for factor in table.factors:
         values = table.columns[factor.name]
@@ -91,7 +93,7 @@ def fewer_factors(
 
 
 def _agreement(medians: Table, factor: Factor) -> float:
-    """Return how well a factor orders the measured values, from 0 to 1."""
+    """Return how well a factor orders the measured ranks, 0 to 1: |Spearman's ρ|, of levels √(explained variance)."""
     ranks = medians.frame[medians.target.column].rank()
     values = medians.frame[factor.name]
     if ranks.nunique() == 1 or (not factor.numeric and factor.distinct == len(medians)):

@@ -112,7 +112,8 @@ def continued_starts(
     in_smaller = {name: place for place, name in enumerate(smaller.constant_names)}
     in_larger = {name: place for place, name in enumerate(larger.constant_names)}
     new = [name for name in in_larger if name not in in_smaller]
-    # A further term of a sum of like terms begins as one of these, by the constants that are in it alone.
+    # A further term of a sum of like terms begins as one of these: as a smaller one's term with as many constants that
+    # are in no other term. A single constant, a coefficient, says nothing of a likeness.
     terms_with = Counter(name for term in larger.terms for name in term.names)
     by_term = [[n for n in in_larger if n in term.names and terms_with[n] == 1] for term in larger.terms]
     like = [names for names in by_term if {*names} <= in_smaller.keys() and len(names) == len(new) > 1]
@@ -135,7 +136,7 @@ def continued_starts(
 
 
 def _steps(problem: Problem, searched: Mask, count: int, rng: np.random.Generator) -> Array:
-    """Draw moves of the searched constants away from their default."""
+    """Draw moves of the searched constants away from their default, (count, searched); zero of those that stay."""
     default = problem.start[searched]
     with np.errstate(invalid="ignore"):
         low = TOWARD_LOWER * (problem.lower[searched] - default)

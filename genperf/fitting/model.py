@@ -243,11 +243,11 @@ class GenericModel(ExpressionModel):
             offered = interactions(used_factors, medians.columns, following_counts(medians))
             bases = tuple(e for e in expressions if products_of(e) in range(1, MAX_GROWN + 1))
             alone = self.options.structure == "grown"
-            # Where λ is requested, the sizes of constants are not learned in its place.
-            # One term has the sizes of its interactions.
-            least = 2 if offered else 1
-            free = [] if alone or self.options.lam is not None else [e for e in expressions if products_of(e) >= least]
-            growth = estimate.GrowthRules(bases, offered, alone, tuple(free))
+            # The sizes of constants are learned in place of λ, so not where one is requested; nor of a single product
+            # with interactions, whose sizes are learned instead.
+            learns = not alone and self.options.lam is None
+            sized = tuple(e for e in expressions if learns and products_of(e) >= (2 if offered else 1))
+            growth = estimate.GrowthRules(bases, offered, alone, sized)
         return estimate.estimate(expressions, table, self.options, seed, growth=growth)
 
     def _sum_and_product(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
@@ -258,9 +258,9 @@ class GenericModel(ExpressionModel):
         factors = [structs.replace(f, role="intrinsic") if f.numeric else f for f in varying]
         added = generic(factors, Structure("separable"))
         multiplied = next((e for e in expressions if products_of(e) == 1), expressions[0])
-        forms = [("a sum of effects", added), ("a product of effects", multiplied)]
-        # Fewer runs than the sum has constants leave the product alone.
-        forms = forms[len(added.constants) > len(medians) :]
+        forms = [("a product of effects", multiplied)]
+        if len(added.constants) <= len(medians):
+            forms.insert(0, ("a sum of effects", added))
         ensembles = [(label, estimate.estimate([form], table, options, seed)) for label, form in forms]
         members = tuple(
             structs.replace(fit.members[0], weight=1.0 / len(ensembles), label=label) for label, fit in ensembles

@@ -69,6 +69,7 @@ class _Term(Struct, frozen=True, eq=False, dict=True):
         """Return a product, of which one has a constant at most."""
         if NO_CONSTANT not in (self.constant, other.constant):
             raise _NoSumError
+        # The position that there is, as `NO_CONSTANT` is below all.
         constant = max(self.constant, other.constant)
         return _Term(self.multiplier * other.multiplier, constant, self.powers + other.powers)
 
@@ -86,6 +87,7 @@ def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
     exponents = {position for term in terms for position, _ in term.powers}
     if len(set(coefficients)) < len(coefficients) or not exponents.isdisjoint(coefficients):
         return None
+    # Terms of the same product of powers are neighbours, and the product is computed once.
     by_powers: dict[Hashable, list[_Term]] = {}
     for term in terms:
         if term.powers:
@@ -93,8 +95,8 @@ def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
     powered = [term for products in by_powers.values() for term in products]
     shape = (len(by_powers), max((len(term.powers) for term in powered), default=0))
     exponent, logarithms = np.zeros(shape, np.intp), np.zeros((*shape, rows))
-    for i, (example, *_) in enumerate(by_powers.values()):
-        for k, (position, values) in enumerate(example.powers):
+    for i, (any_term, *_) in enumerate(by_powers.values()):
+        for k, (position, values) in enumerate(any_term.powers):
             exponent[i, k], logarithms[i, k] = position, values
     multipliers = np.array([np.broadcast_to(term.multiplier, rows) for term in powered]).reshape(len(powered), rows)
     return PowerSum(
@@ -118,21 +120,23 @@ def with_sums(node: Node, rows: int) -> Node:
         return as_sum
     if node.function not in ("add", "subtract"):
         return Call(node.function, tuple(with_sums(a, rows) for a in node.arguments))
-    plain, compound = [], []
+    # The addends that are sums of powers are computed together, the others each by its tree.
+    of_powers, others = [], []
     for sign, addend in addends(node):
         if _read(addend, dict.fromkeys(names_in(addend), 0)) is None:
-            compound.append((sign, with_sums(addend, rows)))
+            others.append((sign, with_sums(addend, rows)))
         else:
-            plain.append((sign, addend))
-    together = _summed(plain, rows)
-    return added(compound + plain) if together is None else added([(1.0, together), *compound])
+            of_powers.append((sign, addend))
+    together = _summed(of_powers, rows)
+    return added(others + of_powers) if together is None else added([(1.0, together), *others])
 
 
 def _summed(parts: list[tuple[float, Node]], rows: int) -> PowerSum | None:
     """Return a sum of addends as a `PowerSum`; None where it is none, or a single term without a power."""
     if not parts:
         return None
-    total = power_sum(node := added(parts), sorted(names_in(node)), rows)
+    node = added(parts)
+    total = power_sum(node, sorted(names_in(node)), rows)
     return total if total is not None and (len(total.plain) > 1 or total.factor.size) else None
 
 
@@ -149,7 +153,7 @@ def _read(node: Node, positions: Mapping[str, int]) -> list[_Term] | None:
 
 
 def _terms(node: Node, positions: Mapping[str, int], sign: float = 1.0) -> list[_Term]:
-    """Write a tree as a sum of products, multiplied out."""
+    """Write a tree, or its negative, as a sum of products, multiplied out; `_NoSumError` where it is none."""
     match node:
         case Call("add" | "subtract" | "negative"):
             return [term for s, addend in addends(node, sign) for term in _terms(addend, positions, s)]

@@ -78,6 +78,7 @@ class PowerSum(Struct, frozen=True, eq=False, dict=True):
     def derivatives(self, constants: Array, by: tuple[int, ...]) -> tuple[Array, Array]:
         """Return the sum, (sets, rows), and its derivatives by the constants at some positions, (sets, by, rows)."""
         slopes = np.zeros((len(constants), len(by), self.rows))
+        # By f_t a derivative is the term without f_t; by p_tk the sum of L_tk times the terms that have it.
         column = {position: slopes[:, j] for j, position in enumerate(by)}
         with np.errstate(all="ignore"):
             for position, multiplier in self.plain:
@@ -103,9 +104,11 @@ class PowerSum(Struct, frozen=True, eq=False, dict=True):
         return products[:, self.product] * self.multiplier
 
     def _factors(self, constants: Array) -> Array:
+        """Return f_t of each term with powers, (sets, terms); 1 where it has none."""
         return np.asarray(np.where(self.factor == NO_CONSTANT, 1.0, constants[:, self.factor]))
 
     def _with_plain(self, total: Array, constants: Array) -> Array:
+        """Return the sum of the terms with powers, to which those without one are added in place."""
         for position, multiplier in self.plain:
             total += multiplier if position == NO_CONSTANT else constants[:, position, None] * multiplier
         return total
@@ -227,6 +230,7 @@ def _extreme_partials(arguments: Values, result: Any) -> list[Any]:
 
 
 def _power_partials(arguments: Values, result: Any) -> list[Any]:
+    """Return the derivatives y·x^(y − 1) and x^y·ln x of x^y; the latter is 0 where x is not positive."""
     base, exponent = arguments
     by_base = exponent * np.power(base, exponent - 1.0)
     by_exponent = result * np.log(np.where(np.greater(base, 0.0), base, 1.0))

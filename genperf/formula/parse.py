@@ -98,7 +98,7 @@ def parse(
 # An error is not kept: the cache holds returned values only.
 @lru_cache(maxsize=CACHED_FORMULAS)
 def _read(text: str, names: frozenset[str] | None, texts: frozenset[str] | None, most: int, value: Value) -> Formula:
-    """Read a formula; the parameters are those of `parse`, hashable, and what its value may be."""
+    """Read a formula with the parameters of `parse`, which a cache can keep."""
     return _Reader(text, names, texts).read(most, value)
 
 
@@ -139,7 +139,7 @@ class _Reader:
         return formula
 
     def unquote(self) -> str:
-        """Put a plain word of the same width in the place of each back-ticked name, so that columns still agree."""
+        """Return the text with plain words of the same width, the keys of `quoted`, in place of back-ticked names."""
         prefix = "_q"
         while prefix in self.text:
             prefix += "q"
@@ -199,6 +199,7 @@ class _Reader:
                 function = _OPERATORS[type(op)]
             case _:
                 self.refuse(node, f"{_NAMES.get(type(node), 'this')} is not allowed in a formula")
+        # So many of the operands, the first ones, have to be comparisons; the others numbers.
         tests = {"and": len(operands), "or": len(operands), "not": 1, "where": 1}.get(function, 0)
         arguments = [
             *(self.truth(operand, depth) for operand in operands[:tests]),

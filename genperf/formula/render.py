@@ -50,7 +50,7 @@ class Language(Struct, frozen=True):
 
 
 def _form_of(name: str, function: Function) -> FunctionForm:
-    """Return how a formula has an operator."""
+    """Return how a formula writes an operator; what binds less, or as much to its right, gets brackets."""
     symbol, strength = str(function.symbol), function.precedence
     if function.most == 1:
         return FunctionForm(symbol + " " * symbol.isalpha() + "{0}", strength, (strength,))
@@ -141,8 +141,10 @@ def _written(node: Node, language: Language, number: Callable[[float], _Part], n
             if form is None:
                 return language.call.format(function, language.between.join(text for text, _ in written)), _TIGHTEST
             form = FunctionForm(form) if isinstance(form, str) else form
-            bound = zip(written, [*form.least, *(0 for _ in written)], strict=False)
-            texts = [text if strength >= least else language.brackets.format(text) for (text, strength), least in bound]
+            demanded = zip(written, [*form.least, *(0 for _ in written)], strict=False)
+            texts = [
+                text if strength >= least else language.brackets.format(text) for (text, strength), least in demanded
+            ]
             # Two arguments at a time, where a formula may give `min` and `max` more.
             many = function in ("min", "max")
             return reduce(form.template.format, texts) if many else form.template.format(*texts), form.strength
@@ -177,6 +179,7 @@ def latex(node: Node, number: Callable[[float], str] = _number) -> str:
     """Return the tree as LaTeX (mathematics mode, without delimiters)."""
 
     def written(value: float) -> _Part:
+        """Return a number, `1.5e-06` as 1.5 times a power of ten, which binds as a product does."""
         mantissa, e, exponent = number(value).partition("e")
         text = rf"{mantissa} \times 10^{{{int(exponent)}}}" if e else mantissa
         return text, _TIGHTEST if value >= 0 and not e else _MULTIPLY

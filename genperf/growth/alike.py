@@ -99,10 +99,12 @@ class DonorProcess:
         dual = inverse @ self.away
         z = (logarithms - self._mean) / self._sd
         cost = 0.5 * float(self.away @ dual) + float(np.log(np.diag(lower)).sum()) + 0.5 * float(z @ z)
-        pull = 0.5 * (inverse - np.outer(dual, dual))
+        # ½(K⁻¹ − K⁻¹yy'K⁻¹), by which the cost grows with K; then by ln of c₀, s², σ² and the weights.
+        by_covariance = 0.5 * (inverse - np.outer(dual, dual))
         level, _, noise = np.exp(logarithms[:3])
-        by_weight = -np.exp(logarithms[3:]) * np.einsum("cij,ij->c", self.distances, pull * alike)
-        gradient = np.r_[level * pull.sum(), np.sum(pull * alike), noise * np.trace(pull), by_weight]
+        by_alike = by_covariance * alike
+        by_weight = -np.exp(logarithms[3:]) * np.einsum("cij,ij->c", self.distances, by_alike)
+        gradient = np.r_[level * by_covariance.sum(), np.sum(by_alike), noise * np.trace(by_covariance), by_weight]
         return cost, gradient + z / self._sd
 
     def predict(self, distances: Array, size: Array) -> tuple[Array, Array, Array]:
@@ -119,13 +121,16 @@ class DonorProcess:
         return self.middle + self.spread * (across @ self.dual), sd, self.spread * np.sqrt(before)
 
     def held_out(self, block: Index) -> tuple[Array, Array]:
-        """Return the mean and standard deviation of each donor, predicted without its block, the parameters kept."""
+        """Return the mean and standard deviation of each donor, predicted without its block, the parameters kept.
+
+        Of the rows B of a block, with K the covariance and y all changes: y_B − S·(K⁻¹y)_B and S = ((K⁻¹)_BB)⁻¹.
+        """
         mean, sd = np.empty(len(block)), np.empty(len(block))
         for k in np.unique(block):
             rows = np.flatnonzero(block == k)
-            row_block = np.linalg.inv(self.inverse[np.ix_(rows, rows)])
-            mean[rows] = self.away[rows] - row_block @ self.dual[rows]
-            sd[rows] = np.sqrt(np.maximum(np.diag(row_block), 1e-12))
+            S = np.linalg.inv(self.inverse[np.ix_(rows, rows)])
+            mean[rows] = self.away[rows] - S @ self.dual[rows]
+            sd[rows] = np.sqrt(np.maximum(np.diag(S), 1e-12))
         return self.middle + self.spread * mean, self.spread * sd
 
 
@@ -174,6 +179,7 @@ def shown_by_donors(
         mean, sd = process.held_out(block)
         errors = np.abs(change.onto(donor_start, mean) / donor_last - 1.0)
         weights.append(float(np.exp(np.mean(np.log(errors + LEAST_BLOCK_ERROR)))) ** -power)
+        # Nine in ten of normal errors are within 1.645 standard deviations.
         misfit = float(np.quantile(np.abs(values - mean) / sd, 0.9)) / 1.645
         widening = max(misfit, 1.0) ** (blocks / (blocks + CALIBRATING_BLOCKS))
         mean, sd, prior_sd = process.predict(to_donors, series_sizes)

@@ -97,11 +97,12 @@ def prior() -> Prior:
     registered = {o.name: o for family in MODELS.values() for o in family.overheads}
     *named, constant = (registered[name] for name in plain["overheads"])
     overheads = (*named, *(o for o in registered.values() if o not in (*named, constant)), constant)
-    # For each overhead the mask of those named in the file whose mean it has: itself, or all in its place.
-    stand_ins = [[o is h or (h not in named and o.place == h.place) for o in (*named, constant)] for h in overheads]
-    classes, walks = plain["classes"].values(), plain["walks"]
+    in_file, classes, walks = (*named, constant), plain["classes"].values(), plain["walks"]
+    # For each overhead the mask of those in the file whose mean it has: itself, or all in its place.
+    stand_ins = [[o is one or (one not in named and o.place == one.place) for o in in_file] for one in overheads]
 
     def each_of(values: list[float]) -> Array:
+        """Return for each overhead the mean of the values that the file has of its stand-ins."""
         return np.array([np.mean(np.array(values)[mask]) for mask in stand_ins])
 
     return Prior(
@@ -144,18 +145,23 @@ class Bank(Struct, frozen=True, eq=False, dict=True):
     def central(self) -> Array:
         """Return the ratio of a curve's weight for the central value to that for the interval, shape (curves,)."""
         usual = (1.0 - CENTRAL_UNSEEN) / (1.0 - UNSEEN_NETWORKS)
-        network = np.where(self.unseen, CENTRAL_UNSEEN / UNSEEN_NETWORKS, usual)
-        network[~self.present[:, STEP]] = 1.0
-        return np.asarray(network * CENTRAL_ABSENT ** np.sum(prior().between & ~self.present, axis=1))
+        by_network = np.where(self.unseen, CENTRAL_UNSEEN / UNSEEN_NETWORKS, usual)
+        # Without a step to the second node a curve is of no network.
+        by_network[~self.present[:, STEP]] = 1.0
+        return np.asarray(by_network * CENTRAL_ABSENT ** np.sum(prior().between & ~self.present, axis=1))
 
 
 @cache
 def bank(curves: int = BANK_CURVES) -> Bank:
-    """Draw the bank: once in a process."""
+    """Draw the bank, once in a process, at the points of a Sobol sequence.
+
+    Their coordinates are, for each curve: e_k of the overheads, the common strength, the class, whether its network is
+    an unseen one, whether each overhead arises, and the exponents or limits.
+    """
     constants = prior()
     count = len(constants.overheads)
     points = sobol(curves, 2 * count + 3 + len(constants.shaped))
-    # The first points lie in one corner of the cube.
+    # Shifted around the cube, as the first points lie in one corner of it.
     points += np.random.default_rng(BANK_SEED).random(points.shape[1])
     points -= points >= 1.0
     which = np.searchsorted(np.cumsum(constants.class_share)[:-1], points[:, count + 1])

@@ -48,8 +48,9 @@ def step_kinds() -> Kinds:
     heavy = _kinds(drawn.step - UNSEEN_MEDIAN, UNSEEN_SPREAD, UNSEEN_STEP_SHARE, CLUSTER_KINDS)
     # A step that does not arise shows nothing but its absence.
     absent = ~drawn.present[:, STEP]
+    # Of usual networks and of unseen ones: the kinds, the share of such networks, and which curves are of one.
     networks = ((plain, 1.0 - UNSEEN_NETWORKS, ~drawn.unseen), (heavy, UNSEEN_NETWORKS, drawn.unseen))
-    ratio = [np.where(mine, np.where(absent, 1.0, kinds.ratio), 0.0) / share for kinds, share, mine in networks]
+    ratio = [np.where(of_one, np.where(absent, 1.0, kinds.ratio), 0.0) / share for kinds, share, of_one in networks]
     return Kinds(np.concatenate([share * kinds.share for kinds, share, _ in networks]), np.concatenate(ratio))
 
 
@@ -60,7 +61,12 @@ def strength_kinds() -> Kinds:
 
 
 def _kinds(values: Array, spread: float, share: float, count: int) -> Kinds:
-    """Part a normal distribution into equally spaced narrower ones, whose mixture it nearly is within their reach."""
+    """Part a normal distribution into equally spaced narrower ones, whose mixture it nearly is within their reach.
+
+    Of x ~ N(0, s²) a share ρ of the variance is between the kinds. Kind k, with z_k of N(0, 1), has the density ratio
+
+        N(x; s·√ρ·z_k, (1 − ρ)·s²)/N(x; 0, s²)
+    """
     middle = np.linspace(-CLUSTER_REACH, CLUSTER_REACH, count)
     weight = np.exp(-0.5 * middle**2)
     inner = spread * np.sqrt(1.0 - share)
@@ -79,12 +85,13 @@ class Cluster(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def tilt(self) -> tuple[Array, Array]:
         """What the weights of walks and curves of another series are multiplied by, shapes (walks,) and (curves,)."""
-        *kind_sums, walks = self.sums
+        *log_likelihoods, walks = self.sums
         shares = (WALK_SERIES * prior().walk_share + walks) / (WALK_SERIES + self.series)
         curves = np.ones(len(bank().step))
-        for kinds, log in zip((step_kinds(), strength_kinds()), kind_sums, strict=True):
-            likely = kinds.share * np.exp(log - log.max())
-            curves *= (likely / likely.sum()) @ kinds.ratio
+        for kinds, log in zip((step_kinds(), strength_kinds()), log_likelihoods, strict=True):
+            # The mean density ratio of a curve over the kinds, by their probabilities after the series.
+            posterior = kinds.share * np.exp(log - log.max())
+            curves *= (posterior / posterior.sum()) @ kinds.ratio
         return shares / prior().walk_share, curves
 
 

@@ -122,7 +122,10 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
 
 
 def _offsets(anchors: Anchors, draws: int, run: float) -> Array:
-    """Return what is added to ln T of anchors in each draw; `run` is the variance of a run, which they hold already."""
+    """Return what is added to ln T of anchors in each draw, (draws, anchors): quantiles of it, the lowest first.
+
+    `run` is the variance of a run, which the anchors hold and a draw adds later: without it their spread is narrower.
+    """
     assert anchors.points is not None
     count = anchors.points.shape[1]
     share = np.sqrt(np.maximum(1.0 - run / np.maximum(anchors.variance, 1e-300), 0.0))

@@ -45,6 +45,7 @@ def hint_tilt(series: MeasuredSeries) -> Array | None:
     drawn, largest = bank(), float(series.logarithms[int(np.argmax(series.values(series.scale)))])
     hinted = (drawn.step + largest - np.log(HINT.median * exchange)) / HINT.spread
     unseen = (drawn.step - UNSEEN_MEDIAN) / UNSEEN_SPREAD
+    # ln of the density of the step by the hint over that of an unseen network, both log-normal.
     tilt = 0.5 * (unseen**2 - hinted**2) + np.log(UNSEEN_SPREAD / HINT.spread)
     # However much overlaps, a step on two nodes takes as long as its exchange.
     on_two_nodes = largest + np.log1p(drawn.sizes[:, STEP])

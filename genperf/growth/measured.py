@@ -140,17 +140,17 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
     noise, away = repeat_noise(table)
     series = MeasuredSeries(
         panel,
-        axis.canonical,
-        column,
-        {name: values[order] for name, values in columns.items()},
-        np.log(medians.measured)[order],
-        (noise * np.where(repeats > 2, MEDIAN_VARIANCE, 1.0) / repeats)[order],
-        panel.work_of_worker,
-        network is None or (table.target.is_time and schema_of(table).of_steps),
-        network is not None,
-        None if network is None else network.exchange(table),
-        limits(panel, columns[column]),
-        (noise, away),
+        scale=axis.canonical,
+        column=column,
+        columns={name: values[order] for name, values in columns.items()},
+        logarithms=np.log(medians.measured)[order],
+        variances=(noise * np.where(repeats > 2, MEDIAN_VARIANCE, 1.0) / repeats)[order],
+        works=panel.work_of_worker,
+        in_seconds=network is None or (table.target.is_time and schema_of(table).of_steps),
+        hinted=network is not None,
+        exchange=None if network is None else network.exchange(table),
+        limits=limits(panel, columns[column]),
+        repeats=(noise, away),
     )
     return series if single or len(np.unique(series.values(series.scale))) > 1 else None
 
@@ -165,7 +165,7 @@ def repeat_noise(table: Table) -> tuple[float, Array]:
     if freedom == 0:
         # A table that was summarised while it was read knows its noise without the runs.
         return float(np.nan_to_num(table.noise()) ** 2), away
-    # Of each configuration one run is (nearly) the median itself and says nothing.
+    # Of each configuration one run is (nearly) the median itself and says nothing: the smallest distances are left out.
     size = np.sort(np.abs(away[several]))[max(0, int(several.sum() - freedom)) :]
     usual = 1.4826 * float(np.median(size))
     return float(np.sum(np.minimum(away**2, (CLIPPED_DEVIATIONS * usual) ** 2)) / freedom), away

@@ -68,10 +68,9 @@ class Layout:
         self.counts, self.variances = counts, variances
         self.constant = bool(np.ptp(counts.work) > 1e-9)
         curves = self.logarithms(counts)
-        # What varies at one and the same count of workers is an axis of its own.
         rows_of_counts = [counts.workers == workers for workers in np.unique(counts.workers)]
-        #: Those of the nodes and the work that do.
         columns = [(name, counts.columns[name]) for name in ("nodes", "work")]
+        #: What varies at one and the same count of workers is an axis of the walk by itself.
         self.beside = [name for name, values in columns if any(np.ptp(values[of]) > 1e-9 for of in rows_of_counts)]
         axes = ("workers", *self.beside)
         #: A walk of step one from the smallest count, which has the scales of the prior's walks.
@@ -85,6 +84,7 @@ class Layout:
             # In work as well: a batch that was not measured is far too.
             Extrapolation(axes, "work", SLOPE_SD, quietest=LEAST_SLOPE / SLOPE_SD, mean=MEAN_SLOPE),
         )
+        # W with W·K·W' = diag(step² + noise), the noise in each whitened direction, and W·1.
         whiten, noise, row_sums = self.process.geometry
         #: Shape (walks, counts). Of the whitened ln T.
         total_variance = constants.walk_step[:, None] ** 2 + noise
@@ -117,7 +117,8 @@ class Layout:
         The weights are of shape (walks, curves), and relative to the largest.
         """
         pulled = self._projected @ logarithms
-        # Passes over all walks and curves take the time of a series.
+        # ln p = (M·y)'·f + what is left without y − ½·y'·M·y, as one product of matrices: passes over all walks and
+        # curves take the time of a series.
         log = np.hstack([pulled, np.eye(len(pulled)), -0.5 * (pulled @ logarithms)[:, None]]) @ self._sums
         if tilt is not None:
             log += tilt
@@ -161,11 +162,12 @@ class Posterior(Struct, frozen=True, eq=False):
     def draws(self, count: int = POSTERIOR_DRAWS) -> Draws:
         """Return so many equally likely pairs of a walk and a curve, from the flattest curve to the steepest."""
         walks, curves = self.tilt or (np.ones(len(self.weights)), np.ones(self.weights.shape[1]))
+        # Evenly spaced along the sum of the weights, the curves in their order, and inside each the walks in theirs,
+        # from the quietest to the loudest.
         reached = np.cumsum((walks @ self.weights * curves)[self.layout.order])
         target = (np.arange(count) + 0.5) / count * reached[-1]
         place = np.searchsorted(reached, target)
         curve = self.layout.order[place]
-        # Of each curve from the quietest walk to the loudest.
         inside = (target - np.where(place > 0, reached[place - 1], 0.0)) / curves[curve]
         walk, quieter = np.zeros(count, np.intp), np.zeros(count)
         for share, weights in zip(walks[:-1], self.weights[:-1], strict=True):
@@ -208,7 +210,10 @@ class Draws(Struct, frozen=True, eq=False):
 def forecast(
     parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts], steps: Sequence[Array] | None = None
 ) -> MixtureForecast:
-    """Return what some readings forecast by their shares, each with the counts, and ln of the steps, as it has them."""
+    """Return the mixture of what some readings forecast, by their `shares`.
+
+    Each has draws in `parts`, the counts as it reads them, and in `steps` what is added to its ln T at each count.
+    """
     forecasts = [component.forecast(at) for component, at in zip(parts, counts, strict=True)]
     means, variances, totals = zip(*forecasts, strict=True)
     if steps is not None:

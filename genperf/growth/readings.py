@@ -138,6 +138,7 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
         listed.append(Weighed(reading, posteriors[key], reading.share, unit))
     evidence = np.array([candidate.posterior.log_evidence for candidate in listed])
     weights = np.exp(evidence - evidence.max()) * [candidate.share for candidate in listed]
+    # One node that nobody knows better stays however little it weighs: the interval is as wide as by it.
     least = LEAST_READING_WEIGHT * weights.sum()
     weights = np.where(weights >= least, weights, [least * candidate.reading.one_node for candidate in listed])
     shares = (weights / weights.sum()).tolist()

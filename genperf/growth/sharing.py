@@ -248,6 +248,7 @@ def _mixed(name: str) -> str:
 
 def _similar(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
     """Return what similar series show of each series that others exceed, by its place among the curves."""
+    # By the last count, whether no longer series has the same names, and the exponent of the work.
     places_by_base: dict[tuple[Count, bool, float | None], list[int]] = {}
     for k, curve in enumerate(curves):
         farther = [longer for longer in curves if longer.last[0] > curve.last[0]]
@@ -280,10 +281,10 @@ def _of_donors(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], bas
         block = np.array([labels.index(label) for label in labels]) if unlike else np.arange(len(reaching))
         before, after = (np.array([curve.seconds(at) for curve in reaching]) for at in (base, count))
         times = before, after, np.array([curve.seconds(base) for curve in listed])
-        changes.append(
-            shown_by_donors(_distances(reaching, listed, base), times, _predicted(reaching, base, count), block)
-        )
+        predicted = _predicted(reaching, base, count)
+        changes.append(shown_by_donors(_distances(reaching, listed, base), times, predicted, block))
         columns.append(_grown(listed, reaching, base, count))
+    # By the sum of the distances along all columns.
     named = _some(donors, MOST_DONORS)
     nearest = np.argsort(_distances(named, listed, base)[:, len(named) :].sum(axis=0), axis=1, kind="stable")
     return [

@@ -90,6 +90,7 @@ def _unit(constant: str, terms: Iterable[Node]) -> str:
     """Return the unit of a coefficient whose product with what it multiplies is in seconds."""
     powers = next(_powers(term, constant) for term in terms if constant in names_in(term))
     units = sorted((unit, power) for unit, power in powers.items() if power)
+    # A text times a negative number is empty: each unit is in one of the two parts.
     return "s" + "".join(f"*{unit}" * -power for unit, power in units) + "".join(f"/{u}" * power for u, power in units)
 
 

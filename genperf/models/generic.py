@@ -231,6 +231,7 @@ def _driven_by(meanings: Sequence[tuple[ConstantMeaning, float]]) -> str:
     driving = sorted(driving, key=lambda f: -abs(powers[f]))[:NAMED_FACTORS]
     rising, falling = ([f for f in driving if (powers[f] > 0.0) is rises] for rises in (True, False))
     levels = list(dict.fromkeys(m.categorical for m, _ in meanings if m.part == "level"))
+    # Without a factor that it grows with, a product is named by what its levels are of, else as `1 / gpus` or `work`.
     return " / ".join([" × ".join(rising or levels or ["1" if falling else "work"]), *falling])
 
 
@@ -246,7 +247,7 @@ def constant_place(expression: Expression) -> int | None:
 
 
 def kinds_of(expression: Expression) -> tuple[str, ...]:
-    """Return the kind of each constant of a sum of products, of which constants are alike in size; empty of a scale."""
+    """Return the kind of each constant of a sum of products, such as `p_batch` or `d1_gpu[]`; empty of a scale."""
     kinds = []
     for meaning in (c.meaning for c in expression.constants):
         if meaning is None or not meaning.term or meaning.part == "scale":

@@ -119,7 +119,10 @@ def checked_hints(named: Mapping[str, str | float]) -> dict[str, str]:
 
 
 def network_of(hints: Mapping[str, str]) -> Network | None:
-    """Return the network between nodes from hints by their full names; None where they give no bandwidth."""
+    """Return the network between nodes from hints by their full names; None where they give no bandwidth.
+
+    The bytes of a message are hinted as such or by the network's parameters: a number, or the column that holds it.
+    """
     if BANDWIDTH not in hints:
         lone_hints = [name for name in (LATENCY, MESSAGE, PARAMETERS) if name in hints]
         if lone_hints:
@@ -135,12 +138,15 @@ def network_of(hints: Mapping[str, str]) -> Network | None:
         raise FitError(f"'{MESSAGE}' and '{PARAMETERS}' are both hinted", hint="give one of them")
     for name, bytes_of_one in ((MESSAGE, 1.0), (PARAMETERS, GRADIENT_BYTES)):
         if name in hints:
-            count, network = amount(hints[name]), published_network(hints[name]) if name == PARAMETERS else None
+            count = amount(hints[name])
             # `llama3-8b` has the parameters that are published of it.
-            count = network.parameters if network is not None else count
+            if name == PARAMETERS and (published := published_network(hints[name])) is not None:
+                count = published.parameters
             if count is not None and not 0.0 < count < math.inf:
                 raise _refused(hints, name, f"number of {name}", "100M")
-            return Network(speed, latency, hints[name] if count is None else count, bytes_of_one)
+            # A text that is no number is a column's name.
+            message = hints[name] if count is None else count
+            return Network(speed, latency, message, bytes_of_one)
     return Network(speed, latency)
 
 

@@ -21,6 +21,7 @@ class Exponents(NamedTuple):
 
 
 def _blocks(text: str) -> tuple[Exponents, ...]:
+    """Read a list of building blocks: `1/2 1:2` is x^½ and x·log2(x)²."""
     blocks = [block.partition(":") for block in text.split()]
     return tuple(Exponents(Fraction(i), int(j or 0)) for i, _, j in blocks)
 

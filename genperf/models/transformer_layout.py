@@ -62,17 +62,19 @@ OFFLOAD = Words("offload", "kind of offload")
 
 
 def _indicator(factors: Panel, words: Words, number: Callable[[float], float]) -> Node | None:
-    """Return a switch as a formula over its column; the number of 0 is 0."""
+    """Return a switch as a formula over its column, whose stages `number` maps to the switch; None without a column.
+
+    As number(0) is 0, at stage s it is the sum over k of (number(k) − number(k − 1))·(1 where s ≥ k, and 0 elsewhere).
+    """
     factor = factors.named(words.canonical)
     if factor is None:
         return None
     if not factor.numeric:
         return _of_levels(factor, {level: number(words.value(level, factor.name)) for level in factor.levels})
-    steps = [(k, number(float(k)) - number(k - 1.0)) for k in range(1, int(factor.upper) + 1)]
-    at_least = [
-        call("where", call("greater_equal", Name(factor.name), float(k)), change, 0.0) for k, change in steps if change
-    ]
-    return chain("add", at_least or [Number(0.0)])
+    changes = [(k, number(float(k)) - number(k - 1.0)) for k in range(1, int(factor.upper) + 1)]
+    stage = Name(factor.name)
+    addends = [call("where", call("greater_equal", stage, float(k)), change, 0.0) for k, change in changes if change]
+    return chain("add", addends or [Number(0.0)])
 
 
 def _of_levels(factor: Factor, values: dict[str, float]) -> Node | None:
@@ -119,7 +121,7 @@ class TransformerLayout:
 
     def __init__(self, factors: Panel) -> None:
         self.factors = factors
-        switches = {name: _indicator(factors, *read) for name, read in SWITCHES.items()}
+        switches = {name: _indicator(factors, words, number) for name, (words, number) in SWITCHES.items()}
         if factors.named("offload") is None and (zero := factors.named("zero")) is not None:
             # A word of ZeRO may mean an offloaded optimizer as well.
             offloading = {level: 1.0 for level in zero.levels if _word(level) in words_of("switches.offloading")}
@@ -145,8 +147,8 @@ class TransformerLayout:
             if f not in switches
             for level in f.levels[1:]
         }
-        factor = [call("multiply", Name(level.name), indicator) for level, indicator in levels.items()]
-        scale = [call("exp", chain("add", factor))] if factor else []
+        effects = [call("multiply", Name(level.name), indicator) for level, indicator in levels.items()]
+        scale = [call("exp", chain("add", effects))] if effects else []
         nodes = {name: Name(c.name) for name, c in named.items()}
         terms = tuple(
             Term(name, chain("multiply", [self.over_columns(text, nodes), *scale])) for name, text in formulas.items()
@@ -160,7 +162,7 @@ class TransformerLayout:
         return name in self.switches or (name in ALIASES and self.factors.has(name))
 
     def split(self, name: str) -> bool:
-        """Return whether some run has more than one of a way."""
+        """Return whether some run has more than one of a way, or may have, where its values are not known yet."""
         column = self.factors.find(name)
         return self.factors.has(name) and (column is None or column.distinct == 0 or column.upper > 1.0)
 

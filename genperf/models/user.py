@@ -117,12 +117,13 @@ def _nonlinear(node: Node) -> frozenset[str]:
             return frozenset()
 
 
+#: Degrees of a tree in some names: `b` has none in `a`, `a*n` has one, and `a*n + b` is affine, one beside none.
 NONE, ONE = Number(0.0), Number(1.0)
 AFFINE = Name("affine")
 
 
 def degree(node: Node, names: frozenset[str]) -> Node | None:
-    """Return the degree in which the tree is homogeneous in the names, by its structure."""
+    """Return the degree d, a number or a tree, with f(λ·a) = λ^d·f(a) in names a, by structure; None without one."""
     if names.isdisjoint(names_in(node)):
         return NONE
     match node:
@@ -157,6 +158,7 @@ def _raised(base: Node | None, power: Node) -> Node | None:
     """Return the degree of a power, from that of its base."""
     if base == ONE:
         return power
+    # `(a**g + b**g)**(1/g)` is of degree one.
     if isinstance(base, Number | Name) and base != AFFINE and power == Call("divide", (ONE, base)):
         return ONE
     return Number(base.value * power.value) if isinstance(base, Number) and isinstance(power, Number) else None

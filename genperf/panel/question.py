@@ -29,13 +29,13 @@ from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.names import (
     LEVELS,
     canonical_of,
+    canonical_of_singular,
     column_of,
     counted_noun,
     level_with,
     meant_by,
     named_in_part,
     plain_name,
-    plural_of,
     words_in,
 )
 
@@ -255,7 +255,7 @@ def column_named(name: str, columns: Collection[str]) -> str | None:
         return name
     cores = words_of("headers.cores")
     spellings = (
-        *(plain_name, lambda n: counted_noun(n).removesuffix("s"), canonical_of, plural_of),
+        *(plain_name, lambda n: counted_noun(n).removesuffix("s"), canonical_of, canonical_of_singular),
         lambda n: cores[0] if counted_noun(n) in cores else None,
     )
     meant = dict.fromkeys(spelled(name) for spelled in spellings)

@@ -69,6 +69,7 @@ from genperf.vocabulary.names import (
     TITLE_OF_SCALED,
     WAYS,
     canonical_of,
+    canonical_of_singular,
     column_of,
     counts_cores,
     counts_devices,
@@ -77,7 +78,6 @@ from genperf.vocabulary.names import (
     meant_by,
     noun_of,
     plain_name,
-    plural_of,
 )
 
 #: Columns whose meaning is matched: 1,000 take 3 s, and ten times as many a hundred times as long.
@@ -580,7 +580,7 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     # Column → the field's name for it; a count in the singular, such as `gpu`, is mapped as its plural.
     names = {c.name: c.canonical for c in settings if c.canonical is not None}
     if {*LEVELS}.isdisjoint({*names.values(), *mapped}):
-        singular = {c.name: level for c in settings if (level := plural_of(c.name)) in LEVELS}
+        singular = {c.name: level for c in settings if (level := canonical_of_singular(c.name)) in LEVELS}
         mapped |= {level: name for name, level in singular.items() if columns[name].canonical is None}
         names |= singular
     values = {column_named(key, columns): amount(text) for key, text in at.items()}

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from genperf.arrays import Array, Mask
 from genperf.losses import Penalty
 
+#: Where a variable is: −1 at its lower bound, 0 between both, 1 at the upper.
 Sides = npt.NDArray[np.int8]
 
 
@@ -39,6 +40,8 @@ def nonnegative_least_squares(
     limit of an iteration. The conditions, with the dual y = Gx − h: y = 0 where x is inside its bounds, y ≥ 0 where it
     is at the lower, y ≤ 0 where it is at the upper.
 
+    Shapes (problems, k, k) of G and (problems, k) of h, of the answer and of `sides`, where the variables begin.
+
     Examples
     --------
     >>> G = np.array([[[2.0, 0.0], [0.0, 1.0]]])
@@ -65,31 +68,40 @@ def penalised_least_squares(
 ) -> Array:
     """Minimise `½ xᵀGx − hᵀx + ½ penalty(x/scale)` within bounds on one side of zero, for every problem.
 
+    On one side of zero |x| is x or −x, so the L1 part adds to h what the L2 part adds to G's diagonal: the problem
+    stays quadratic.
+
     Examples
     --------
     >>> G, h, ones, zeros = np.eye(2)[None], np.array([[4.0, 0.5]]), np.ones(2), np.zeros(2)
     >>> penalised_least_squares(G, h, Penalty(4.0, 0.5), ones, ones > 0.0, (zeros, zeros + np.inf))
     array([[1.5, 0. ]])
     """
-    k, (lower, upper) = moment.shape[-1], bounds
+    lower, upper = bounds
     half = 0.5 * penalty.strength
     ridge = np.where(penalised, half * (1.0 - penalty.l1_share) / scale**2, 0.0)
     lasso = np.where(penalised, half * penalty.l1_share / scale, 0.0)
     G = gram.copy()
     diagonal(G)[:] += ridge
     h = moment - np.where(upper > 0.0, lasso, -lasso)
-    problems = int(np.prod(moment.shape[:-1]))
+    k, problems = moment.shape[-1], int(np.prod(moment.shape[:-1]))
     solved = nonnegative_least_squares(G.reshape(problems, k, k), h.reshape(problems, k), lower, upper)
     return solved.reshape(moment.shape)
 
 
 def _exchange(G: Array, h: Array, low: Array, high: Array, side: Sides) -> tuple[Array, Mask]:
-    """Exchange the variables that violate their conditions until none does."""
+    """Exchange the variables that violate their conditions until none does; return x, and which problems are solved.
+
+    A variable is exchanged by a change of its side: to a bound that it exceeds, or from a bound where its dual has the
+    wrong sign to between both.
+    """
     problems, k = h.shape
     x = np.empty((problems, k))
     pinned = low >= high
     side = np.where(pinned, np.int8(-1), side)
+    # All arrays below have a row for each of these problems only.
     remaining = np.arange(problems)
+    # The fewest violators so far, and how many exchanges may still fail to lower them.
     least = np.full(problems, k + 1)
     patience = np.full(problems, EXCHANGE_PATIENCE)
     tolerance = OPTIMALITY_TOLERANCE
@@ -122,23 +134,30 @@ def _exchange(G: Array, h: Array, low: Array, high: Array, side: Sides) -> tuple
 
 
 def _one_by_one(G: Array, h: Array, low: Array, high: Array) -> Array:
-    """Solve problems each by itself with the bounded least squares of scipy (Stark & Parker 1995): G = RᵀR."""
+    """Solve problems each by itself with the bounded least squares of scipy (Stark & Parker 1995).
+
+    With G = L·Lᵀ, `½ xᵀGx − hᵀx` is `½ ‖Lᵀx − L⁻¹h‖²` but for a constant. Variables with equal bounds stay there.
+    """
     from scipy.optimize import lsq_linear
 
     x = np.clip(np.zeros(h.shape), low, high)
     for i in np.flatnonzero((low < high).any(axis=1)):
         free = low[i] < high[i]
-        root = np.linalg.cholesky(G[i][np.ix_(free, free)])
-        target = np.linalg.solve(root, h[i][free] - G[i][np.ix_(free, ~free)] @ x[i][~free])
+        L = np.linalg.cholesky(G[i][np.ix_(free, free)])
+        target = np.linalg.solve(L, h[i][free] - G[i][np.ix_(free, ~free)] @ x[i][~free])
         ends = low[i][free], high[i][free]
-        answer = lsq_linear(root.T, target, ends, "bvls", max_iter=100 * len(root))
+        answer = lsq_linear(L.T, target, ends, "bvls", max_iter=100 * len(L))
         # What is at a bound may be short of it by rounding.
         x[i][free] = np.select([answer.active_mask < 0, answer.active_mask > 0], ends, answer.x)
     return x
 
 
 def _scaled(gram: Array, moment: Array) -> tuple[Array, Array, Array]:
-    """Scale the equations to a unit diagonal and a right-hand side of at most one; return G, h and the unit of x."""
+    """Scale the equations to a unit diagonal and a right-hand side of at most one; return G, h and the unit of x.
+
+    With s = √diag(G) and m the largest |h/s|, the scaled G is G/(s·sᵀ), the scaled h is h/(s·m), and the unit m/s. A
+    variable without a diagonal, or with one that is not finite, has no part in the equations: its x is 0.
+    """
     size = np.sqrt(np.maximum(diagonal(gram), 0.0))
     empty = ~((size > 0.0) & np.isfinite(size))
     if empty.any() or not (np.isfinite(gram).all() and np.isfinite(moment).all()):
@@ -155,7 +174,10 @@ def _scaled(gram: Array, moment: Array) -> tuple[Array, Array, Array]:
 
 
 def _solve(G: Array, h: Array, side: Sides, bounds: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Solve for the variables between their bounds, the others held at theirs."""
+    """Return x with the variables between their bounds solved for and the others at theirs, and the dual Gx − h.
+
+    Of the variables b at a bound and those f between, f solves G_ff·x_f = h_f − G_fb·x_b.
+    """
     k = h.shape[1]
     low, high = bounds
     inside = side == 0

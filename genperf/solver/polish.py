@@ -79,17 +79,20 @@ class Optima(Struct, frozen=True):
 
     def joined(self, later: Optima, again: bool = False) -> Optima:
         """Return these optima and later ones: of the same searches (`again`), or of others, whose numbers follow."""
-        earlier = 0 if again else self.searches
+        first = 0 if again else self.searches
         return Optima(
             np.vstack([self.constants, later.constants]),
             np.concatenate([self.cost, later.cost]),
             np.concatenate([self.converged, later.converged]),
             self.evaluations + later.evaluations,
-            np.concatenate([self.search, np.where(later.search == FROM_START, FROM_START, later.search + earlier)]),
+            np.concatenate([self.search, np.where(later.search == FROM_START, FROM_START, later.search + first)]),
         )
 
     def of_searches(self, searches: int, starts: int, evaluations: int) -> Optima:
-        """Return these optima as those of searches, in equal parts, behind some that were given as starts."""
+        """Return these optima with the searches that they are from: equally many of each, in order.
+
+        The first `starts` of them were polished from given starts. `evaluations` are those of the searches before.
+        """
         numbers = np.repeat(np.arange(searches), (len(self.cost) - starts) // searches)
         search = np.concatenate([np.full(starts, FROM_START), numbers])
         return replace(self, search=search, evaluations=evaluations + self.evaluations)
@@ -104,29 +107,35 @@ def polish(
     penalties: tuple[Array, Array] | None = None,
     drawn: tuple[Array, Array] | None = None,
 ) -> Optima:
-    """Levenberg-Marquardt within bounds, batched over sets of constants.
+    """Minimise a problem's cost from many starts by Levenberg-Marquardt within bounds, in blocks that fit in memory.
 
-    Each step minimises `gᵀδ + ½ δᵀ(H + μD)δ` within the bounds, with the exact gradient g of loss and penalty, H their
-    Gauss-Newton curvature and D its diagonal. H lacks the second derivatives of the prediction. A second step adds a
-    symmetric rank-one secant estimate of them (Dennis, Gay & Welsch 1981), in the constants that the first step leaves
-    off their bounds; the better step is taken. Without it, large residuals and losses that are not quadratic converge
-    slowly. Bootstrap replicates, folds and restarts are sets that differ only in weights or start.
+    Bootstrap replicates, folds and restarts are sets of constants that differ only in their row of `starts`, (sets, n),
+    or in `weights`, `penalties` and `drawn`, as in `Problem.conditions`. Constants that are `held` stay, shape (n,).
     """
     sets, n = starts.shape
     constants = np.clip(starts, problem.lower, problem.upper)
     cost, converged, evaluations = np.empty(sets), np.zeros(sets, bool), 0
     conditions = problem.conditions(weights, penalties, drawn)
+    # Of each set the n derivatives, the prediction and its error in every row.
     for block in blocks(sets, problem.measured.size * (n + 2)):
-        ends = _polish_block(problem, constants[block], conditions[block], held, settings)
-        constants[block], cost[block], converged[block] = ends[:3]
-        evaluations += ends[3]
+        constants[block], cost[block], converged[block], evaluated = _polish_block(
+            problem, constants[block], conditions[block], held, settings
+        )
+        evaluations += evaluated
     return Optima(constants, cost, converged, evaluations, np.arange(sets))
 
 
 def _polish_block(
     problem: Problem, x: Array, conditions: Conditions, held: Mask | bool, settings: PolishSettings
 ) -> tuple[Array, Array, Mask, int]:
-    """Polish sets of constants that fit in memory together: constants, costs, which converged, and evaluations."""
+    """Polish sets of constants that fit in memory together: constants, costs, which converged, and evaluations.
+
+    Each step minimises `gᵀδ + ½ δᵀ(H + μD)δ` within the bounds, with the exact gradient g of loss and penalty, H their
+    Gauss-Newton curvature and D its diagonal. H lacks the second derivatives of the prediction. A second step adds a
+    symmetric rank-one secant estimate of them (Dennis, Gay & Welsch 1981), in the constants that the first step leaves
+    off their bounds; the better step is taken. Without it, large residuals and losses that are not quadratic converge
+    slowly.
+    """
     cost = problem.cost(x, conditions)
     gradient, normal = problem.derivatives(x, conditions)
     secant = np.zeros_like(normal)
@@ -137,24 +146,25 @@ def _polish_block(
         active = np.flatnonzero(~converged)
         if active.size == 0:
             break
-        model = gradient[active], normal[active], secant[active]
-        trials, promised = _steps(problem, x[active], model, damping[active], held)
-        both = trials.reshape(-1, trials.shape[2])
-        costs = problem.cost(both, conditions[np.tile(active, 2)]).reshape(2, -1)
+        trials, promised = _steps(
+            problem, x[active], gradient[active], normal[active], secant[active], damping[active], held
+        )
+        costs = problem.cost(trials.reshape(-1, trials.shape[2]), conditions[np.tile(active, 2)]).reshape(2, -1)
         trial = np.where((costs[1] < costs[0])[:, None], trials[1], trials[0])
         gain = cost[active] - costs.min(axis=0)
         evaluations += 2 * active.size
         improved = gain > 0.0
         ratio = gain / np.maximum(promised, 1e-300)
         small = settings.relative_tolerance * cost[active]
+        # A strongly damped step is short, and promises little also far from an optimum.
         no_gain_left = (promised <= small) & (gain <= small) & (damping[active] <= 1.0)
         moved = active[improved]
         if moved.size:
-            before = x[moved], gradient[moved]
+            x_before, gradient_before = x[moved], gradient[moved]
             x[moved], cost[moved] = trial[improved], costs.min(axis=0)[improved]
             gradient[moved], normal[moved] = problem.derivatives(x[moved], conditions[moved])
-            step = (x[moved] - before[0]) / problem.scale
-            secant[moved] = _rank_one(secant[moved], step, gradient[moved] - before[1], normal[moved])
+            step = (x[moved] - x_before) / problem.scale
+            secant[moved] = _rank_one(secant[moved], step, gradient[moved] - gradient_before, normal[moved])
         after_good = np.where(ratio > GOOD_RATIO, DECREASE, 1.0)
         damping[active] *= np.where(improved, after_good, INCREASE)
         converged[active] = no_gain_left | (cost[active] <= ZERO_COST) | (damping[active] > MOST_DAMPING)
@@ -163,10 +173,12 @@ def _polish_block(
 
 
 def _steps(
-    problem: Problem, x: Array, model: tuple[Array, Array, Array], damping: Array, held: Mask | bool
+    problem: Problem, x: Array, gradient: Array, normal: Array, secant: Array, damping: Array, held: Mask | bool
 ) -> tuple[Array, Array]:
-    """Take the two damped steps on a model of the cost: gradient, Gauss-Newton curvature H, secant estimate."""
-    gradient, normal, secant = model
+    """Return where the two damped steps lead, (2, sets, n), and the decrease of the cost that the first promises.
+
+    `normal` is the Gauss-Newton curvature, to which the second step adds the secant estimate.
+    """
     curvature = diagonal(normal)
     floor = RELATIVE_FLOOR * np.maximum(curvature.max(axis=1, keepdims=True), 1e-30)
     H = normal.copy()
@@ -186,7 +198,12 @@ def _steps(
 
 
 def _rank_one(secant: Array, step: Array, change: Array, normal: Array) -> Array:
-    """Update the secant estimate S so that (H + S)·step is the change of the gradient."""
+    """Update the secant estimate S so that (H + S)·s is the change y of the gradient, along the step s.
+
+        S ← τS + r·rᵀ/(rᵀs),    r = (y − Hs) − τSs,    τ = min(1, |sᵀ(y − Hs)|/|sᵀSs|)
+
+    τ shrinks an estimate that is larger than the last step shows. Nothing is added where rᵀs is rounding.
+    """
     with np.errstate(all="ignore"):
         wanted = change - np.einsum("snm,sm->sn", normal, step)
         current = np.einsum("snm,sm->sn", secant, step)

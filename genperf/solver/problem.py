@@ -25,9 +25,9 @@ BLOCK_NUMBERS = 2_000_000
 PROJECTION_PASSES = 6
 
 
-def blocks(count: int, numbers: int) -> list[slice]:
-    """Cut a count of sets, of some doubles each, into blocks of bounded memory."""
-    step = max(1, BLOCK_NUMBERS // max(1, numbers))
+def blocks(count: int, doubles: int) -> list[slice]:
+    """Return the slices that part a count of sets into blocks of bounded memory; each set needs so many doubles."""
+    step = max(1, BLOCK_NUMBERS // max(1, doubles))
     return [slice(i, min(i + step, count)) for i in range(0, count, step)]
 
 
@@ -138,6 +138,7 @@ class Problem(Struct, frozen=True, dict=True):
             error = predicted - conditions.measured
             slope, gram = _moments(J, omega, error)
             if not (np.isfinite(slope).all() and np.isfinite(gram).all()):
+                # A row whose prediction is not finite adds nothing, nor does a derivative that is not.
                 finite = np.isfinite(omega) & np.isfinite(predicted)
                 J = np.where(np.isfinite(J), J, 0.0)
                 slope, gram = _moments(J, np.where(finite, omega, 0.0), np.where(finite, error, 0.0))

@@ -62,16 +62,19 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> O
     space = _space(problem)
     start, searches, n, d = problem.start[None, :], len(rngs), problem.start.size, space.positions.size
     if d == 0:
+        # Only coefficients are left, and these one projection solves.
         return polish(problem, np.vstack([start, problem.projected(start)[0]])).of_searches(1, 1, 1)
 
-    def cost(x: Array) -> Array:
-        return problem.projected(space.sets(x))[1]
+    def cost(points: Array) -> Array:
+        """Return the cost of points of the searched space with their best coefficients, (points, d) → (points,)."""
+        return problem.projected(space.sets(points))[1]
 
     populations = _first_populations(space.box, rngs, PROJECTED_MEMBERS)
     first_sets, costs = problem.projected(space.sets(populations.reshape(-1, d)))
     costs = costs.reshape(searches, -1)
-    starts = _ranked(first_sets.reshape(searches, -1, n), costs)[:, :ROUGH_MEMBERS].reshape(-1, n)
-    rough = polish(problem, np.vstack([start, starts]), settings=ROUGH_POLISH)
+    best_sets = _ranked(first_sets.reshape(searches, -1, n), costs)[:, :ROUGH_MEMBERS].reshape(-1, n)
+    # The first set of a polish is the problem's start, which belongs to no search.
+    rough = polish(problem, np.vstack([start, best_sets]), settings=ROUGH_POLISH)
     members = _ranked(rough.constants[1:].reshape(searches, -1, n), rough.cost[1:].reshape(searches, -1))
     best = members[:, :CONVERGED_MEMBERS].reshape(-1, n)
     polished = polish(problem, np.vstack([rough.constants[:1], best]))
@@ -82,6 +85,7 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> O
         return optima
 
     members[:, :CONVERGED_MEMBERS] = polished.constants[1:].reshape(searches, -1, n)
+    # In each population the best points move to where their polish ended.
     populations = _ranked(populations, costs)
     populations[:, :ROUGH_MEMBERS] = space.points(members.reshape(-1, n)).reshape(searches, -1, d)
     last, evaluations = _evolved(cost, space.box, populations, rngs)
@@ -120,22 +124,22 @@ class _Space(Struct, frozen=True):
 
 
 def _space(problem: Problem) -> _Space:
-    """Choose the constants that are searched, and which of them on a logarithmic scale."""
+    """Choose the constants that are searched and their scales; coefficients come last, where the total is no sum."""
     moving = problem.lower < problem.upper
     # Where the total is not a sum, the projection depends on where the coefficients begin: a term that a larger one
     # hides has no derivative.
-    started = moving & problem.coefficient & (not problem.linear)
-    positions = np.concatenate([np.flatnonzero(moving & ~problem.coefficient), np.flatnonzero(started)])
-    unit = np.where(started, problem.scale, 1.0)
-    starts = np.array([[LEAST_COEFFICIENT], [UNBOUNDED_SCALES]])
-    box = np.where(started, starts, _box_of(problem))[:, positions]
+    searched_coefficient = moving & problem.coefficient & (not problem.linear)
+    positions = np.concatenate([np.flatnonzero(moving & ~problem.coefficient), np.flatnonzero(searched_coefficient)])
+    unit = np.where(searched_coefficient, problem.scale, 1.0)
+    coefficient_box = np.array([[LEAST_COEFFICIENT], [UNBOUNDED_SCALES]])
+    box = np.where(searched_coefficient, coefficient_box, _box_of(problem))[:, positions]
     logarithmic = (box[0] > 0.0) & (box[1] >= LOGARITHMIC_RATIO * box[0])
     box[:, logarithmic] = np.log10(box[:, logarithmic])
     return _Space(problem.start, positions, logarithmic, unit[positions], box)
 
 
 def direct_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> Optima:
-    """Search all constants."""
+    """Search all constants by differential evolution, and polish the problem's start and some of the last members."""
     box = _box_of(problem)
     last, evaluations = _evolved(problem.cost, box, _first_populations(box, rngs, DIRECT_MEMBERS), rngs)
     return polish(problem, np.vstack([problem.start[None, :], last])).of_searches(len(rngs), 1, evaluations)
@@ -150,7 +154,7 @@ def _box_of(problem: Problem) -> Array:
 
 
 def _members_of(dimensions: int, per_dimension: int) -> int:
-    """Return the size of a population."""
+    """Return the size of a population that searches so many constants."""
     return max(2 * ROUGH_MEMBERS, per_dimension * dimensions)
 
 
@@ -158,6 +162,7 @@ def _first_populations(box: Array, rngs: Sequence[np.random.Generator], per_dime
     """Draw a Latin hypercube over a box for each generator: shape (populations, members, d)."""
     d = box.shape[1]
     size = _members_of(d, per_dimension)
+    # Along each axis the members take the cells in a random order, and a random place within their cell.
     cells = np.stack([np.argsort(rng.random((d, size)), axis=1).T + rng.random((size, d)) for rng in rngs])
     return np.asarray(box[0] + cells / size * (box[1] - box[0]))
 
@@ -248,7 +253,8 @@ def solve(problem: Problem, solver: str = "projected", seed: int = 0, restarts: 
     """
     search = solver_named(solver)
     if solver == "projected" and problem.linear and not np.any(~problem.coefficient & (problem.lower < problem.upper)):
-        restarts = 1  # nothing is searched, so nothing depends on the seed
+        # Nothing is searched, so nothing depends on the seed.
+        restarts = 1
     seeds = np.random.SeedSequence(seed)
     optima: Optima | None = None
     for _ in range(SEARCH_ROUNDS if restarts > 1 else 1):

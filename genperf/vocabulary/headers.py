@@ -158,28 +158,25 @@ def header_of(column: str) -> Header:
         rate := header_of(f"{multiple['multiple']} {multiple['rate']}")
     ).kind == "rate":
         return rate
+    # `throughput/device/samples_per_sec` is a rate at the end of a path.
     path, _, metric = text.rpartition("/")
-    at_end = _rate(_sides_of_ratio(metric), []) if path and len(_sides_of_ratio(metric)) > 1 else None
-    if at_end is not None and at_end.counted not in DEVICE_WORDS:
-        # `throughput/device/samples_per_sec` is a rate at the end of a path.
-        return replace(at_end, shared=at_end.shared or path.rpartition("/")[-1] in DEVICE_WORDS)
+    sides = _sides_of_ratio(metric) if path else []
+    rate_at_end = _rate(sides, []) if len(sides) > 1 else None
+    if rate_at_end is not None and rate_at_end.counted not in DEVICE_WORDS:
+        return replace(rate_at_end, shared=rate_at_end.shared or path.rpartition("/")[-1] in DEVICE_WORDS)
     names, last = map(_sides_of_ratio, _parted(text))
     if not names or _is_bandwidth(last or names):
         return Header()
     header = _rate(last, names) or _rate(names, []) or _time(names, last) or _quantity(names, last) or Header()
     if not header.kind and not last and (behind := _WORDS_BEHIND.match(text)) and _is_unit(behind["unit"]):
         return header_of(behind[0])
-    units = [*names[1:], *last[1:]]
-    numerator = (last or names)[0]
-    if (
-        header.kind == "time"
-        and header.unit in ("h", "d")
-        and numerator[-2:-1]
-        and numerator[-2] in DEVICE_WORDS | NODE_WORDS
-    ):
+    # What it is per: `GPU` of `Tokens/sec/GPU`.
+    shared_by = [unit_words[0] for unit_words in (*names[1:], *last[1:])]
+    before_unit = (last or names)[0][-2:-1]
+    if header.kind == "time" and header.unit in ("h", "d") and not (DEVICE_WORDS | NODE_WORDS).isdisjoint(before_unit):
         # `GPU-hours` are those of all devices together.
-        units, header = [[numerator[-2]]], replace(header, of=header.of or "job", shared=True)
-    of_a_node = header.shared and any(unit_words[0] in NODE_WORDS for unit_words in units)
+        shared_by, header = before_unit, replace(header, of=header.of or "job", shared=True)
+    of_a_node = header.shared and not NODE_WORDS.isdisjoint(shared_by)
     return replace(header, level="nodes") if of_a_node else header
 
 
@@ -188,7 +185,7 @@ RELATIVE = "units"
 
 
 def relative_unit(column: str) -> str:
-    """Return what is counted by a throughput over a constant, whose header names no time."""
+    """Return what a throughput over a constant counts, whose header names no time: a `FLOP`, or else `RELATIVE`."""
     words = [word for unit_words in _sides_of_ratio(column) for word in unit_words]
     return next((_COUNTED[word] for word in words if _COUNTED.get(word, "").endswith("FLOP")), RELATIVE)
 
@@ -198,9 +195,9 @@ def time_called(column: str, usual: str) -> str:
     plain = {*_TIMES, *TIME_WORDS, *STEP_WORDS, *JOB_WORDS, *STATISTICS, *words_of("headers.time_letter")} - {"latency"}
     words = {word for unit_words in _sides_of_ratio(bare(column)) for word in unit_words}
     header = header_of(column)
-    timed = header.kind == "time" or words & _TIMES
-    says_more = timed and words - plain and not header.shared and header.steps == 1
-    return bare(column) if says_more else usual
+    is_time = header.kind == "time" or not words.isdisjoint(_TIMES)
+    says_more = not words <= plain and not header.shared and header.steps == 1
+    return bare(column) if is_time and says_more else usual
 
 
 def in_another_unit(column: str, others: Iterable[str]) -> str | None:
@@ -217,6 +214,7 @@ def in_another_unit(column: str, others: Iterable[str]) -> str | None:
     """
 
     def meaning(name: str) -> tuple[Header, set[str]]:
+        """Return what a header says but for its unit, and its words but for those of times and rates."""
         words = {_CALLED.get(word, word) for unit_words in _sides_of_ratio(bare(name)) for word in unit_words}
         return replace(header_of(name), unit=""), words - {*TIME_WORDS, *_TIMES, *_RATES}
 
@@ -241,6 +239,7 @@ def bandwidth_of(column: str, unit: str = "") -> str:
     names, last = map(_sides_of_ratio, _parted(text))
     if not _is_bandwidth(last or names):
         return ""
+    # In brackets, or the last word with the second behind it: `link_gbit_s`.
     return text[start + 1 : -1] if last else re.sub(r"[\s_]+", "/", re.split(r"[\s_](?!s$|sec$)", text)[-1])
 
 
@@ -259,21 +258,22 @@ def _parted(text: str) -> tuple[str, str]:
     closed = start >= 0 and text[-1:] in (")", "]") and not {")", "]"} & {*inside}
     if closed and main and _is_unit(inside):
         return main, inside
-    # A quantity over its unit is the number below: `Runtime / s`.
-    over, _, unit = text.rpartition("/")
-    names = _sides_of_ratio(over) if {*TIME_WORDS, *_UNITS} & {unit.strip().lower()} else []
-    timed = unit.strip().lower() in TIME_WORDS
-    fits = bool(names) and (
-        (_time if timed else _quantity)(names, []) is not None or (timed and names[0][-1] in _TIMES)
-    )
-    return (over.strip(), unit.strip()) if fits else (text, "")
+    # A quantity over its unit is the number below: `Runtime / s`. `images/s` is none, as images are no time.
+    quantity, _, unit = map(str.strip, text.rpartition("/"))
+    names = _sides_of_ratio(quantity)
+    if names and unit.lower() in TIME_WORDS:
+        is_over_unit = _time(names, []) is not None or names[0][-1] in _TIMES
+    else:
+        is_over_unit = bool(names) and unit.lower() in _UNITS and _quantity(names, []) is not None
+    return (quantity, unit) if is_over_unit else (text, "")
 
 
 def _is_unit(text: str) -> bool:
+    """Tell whether a text in brackets is a unit: `ms`, `img/s`, `s/epoch`, `GB`, `hh:mm:ss`."""
     sides = _sides_of_ratio(text)
     last = sides[-1][-1] if sides else ""
-    rate = any(per[-1] in TIME_WORDS for per in sides[1:]) or (len(sides) > 1 and sides[0][-1] in TIME_WORDS)
-    return rate or last in _BRACKETED or last in _UNITS or _OF_A_CLOCK.fullmatch(text.lower()) is not None
+    is_rate = any(per[-1] in TIME_WORDS for per in sides[1:]) or (len(sides) > 1 and sides[0][-1] in TIME_WORDS)
+    return is_rate or last in _BRACKETED or last in _UNITS or _OF_A_CLOCK.fullmatch(text.lower()) is not None
 
 
 def _sides_of_ratio(text: str) -> list[list[str]]:
@@ -289,17 +289,22 @@ def _sides_of_ratio(text: str) -> list[list[str]]:
 
 
 def _is_bandwidth(sides: list[list[str]]) -> bool:
-    """Tell whether the sides of a ratio are data per second, of a link or a disk: no throughput of a training."""
-    numerator, *denominators = sides or [[]]
+    """Tell whether the sides of a ratio are data per second, `gb/s`, `gbps` or `gb_s`: no throughput of a training."""
+    if not sides:
+        return False
+    numerator, *denominators = sides
     if denominators:
-        return bool(numerator) and numerator[-1] in _DATA
+        return numerator[-1] in _DATA
     if len(numerator) == 1:
         return numerator[0] in _DATA and numerator[0].endswith("bps")
-    return bool(numerator) and numerator[-1] in TIME_WORDS and numerator[-2] in _DATA
+    return numerator[-1] in TIME_WORDS and numerator[-2] in _DATA
 
 
 def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
-    """Return the header of a throughput: something per second, perhaps of each worker."""
+    """Return the header of a throughput, something per second, perhaps of each worker; None of another.
+
+    `sides` are those of the unit in brackets and `before` those of the words before it, or all words and none.
+    """
     if not sides:
         return None
     numerator, *denominators = sides
@@ -309,6 +314,7 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
     before_a_time = {*words_of("headers.clock"), *DEVICE_WORDS, *NODE_WORDS}
     seconds = [unit[1:] if len(unit) > 1 and unit[0] in before_a_time else unit for unit in denominators]
     timed = next((words for words in seconds if words[0] in TIME_WORDS), None)
+    # Here something is per a unit of time that is no such unit itself.
     if timed is not None and not (len(numerator) == 1 and numerator[0] in TIME_WORDS):
         while len(numerator) > 1 and numerator[-1].endswith("ed") and numerator[-1] not in _PLAIN:
             numerator = numerator[:-1]  # samples trained, tokens processed
@@ -318,6 +324,7 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
         return Header("rate", TIME_WORDS[timed[0]], multiple + _CALLED.get(counted, counted), shared)
     if before:
         return None
+    # `images_s`, and below names without a time, `throughput`, which are per second.
     if len(numerator) > 1 and TIME_WORDS.get(numerator[-1]) == "s" and numerator[-2] in _NEVER_A_TIME:
         return Header("rate", "s", _COUNTED.get(numerator[-2], numerator[-2]), shared)
     if numerator[-1] == "rate" and _PLAIN.issuperset(numerator[:-1]):
@@ -328,33 +335,37 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
         return None
     word = min(named)
     # `token_throughput`
-    names = [_COUNTED.get(w, w) for w in numerator if len(w) > 2 and {w} & {*_COUNTED, *_CALLED.values()}]
+    counted_words = [_COUNTED.get(w, w) for w in numerator if len(w) > 2 and {w} & {*_COUNTED, *_CALLED.values()}]
     if len(numerator) > 2 and TIME_WORDS.get(numerator[-1]) == "s" and not {numerator[-2]} & {*_PLAIN, *STATISTICS}:
         # `throughput_mcells_s`
-        names = [numerator[-2]]
-    return Header("rate", "s", _UNIT_OF_RATE.get(word) or next(iter(names), ""), shared or word in _OF_A_WORKER)
+        counted_words = [numerator[-2]]
+    counted = _UNIT_OF_RATE.get(word) or next(iter(counted_words), "")
+    return Header("rate", "s", counted, shared or word in _OF_A_WORKER)
 
 
 def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
-    """Return the header of a time: a word for it, a unit at the end, or a unit per step."""
+    """Return the header of a time, by a word for it, a unit at the end, or a unit per step; None of another.
+
+    `sides` are those of what the header names, without a statistic; `unit` those of the unit in brackets.
+    """
     if STATISTIC.fullmatch(sides[-1][-1]) and len(sides[-1]) > 1:
         sides = [*sides[:-1], sides[-1][:-1]]
     numerator, *denominators = sides
     words = [word for unit_words in sides for word in unit_words]
     inside = unit[0][-1] if unit else ""
     of = _of([*words, *(word for unit_words in unit for word in unit_words)])
-    ends = _BRACKETED.get(inside) or (TIME_WORDS.get(words[-1]) if len(words) > 1 else None)
+    unit_of_time = _BRACKETED.get(inside) or (TIME_WORDS.get(words[-1]) if len(words) > 1 else None)
     # Per step or epoch; a time per sample or token is none of a step.
     per = denominators or unit[1:]
-    if per and not any(unit_words[0] in STEP_WORDS | JOB_WORDS for unit_words in per):
-        seconds = ends or next((TIME_WORDS[word] for word in numerator if word in TIME_WORDS), None)
-        return None if seconds is None else Header("quantity", f"{seconds}/{per[0][-1]}")
-    if denominators:
-        named_unit = ends or next((TIME_WORDS[word] for word in numerator if word in TIME_WORDS), None)
-        return Header("time", named_unit or "s", of=of) if named_unit or set(numerator) & _TIMES else None
-    if ends is None and (words[0] in words_of("headers.time_alone") if len(words) == 1 else words[1] == "to"):
+    if per:
+        named_unit = unit_of_time or next((TIME_WORDS[word] for word in numerator if word in TIME_WORDS), None)
+        if not any(unit_words[0] in STEP_WORDS | JOB_WORDS for unit_words in per):
+            return None if named_unit is None else Header("quantity", f"{named_unit}/{per[0][-1]}")
+        if denominators:
+            return Header("time", named_unit or "s", of=of) if named_unit or set(numerator) & _TIMES else None
+    if unit_of_time is None and (words[0] in words_of("headers.time_alone") if len(words) == 1 else words[1] == "to"):
         # `hours_to_train`
-        ends = TIME_WORDS.get(words[0])
+        unit_of_time = TIME_WORDS.get(words[0])
     # A header names what stands before a preposition, and not what it is with, without or for.
     behind = {*words_of("headers.preposition"), *words_of("headers.spent")}
     words = words[: next((place for place, word in enumerate(words) if place and word in behind), len(words))]
@@ -363,10 +374,12 @@ def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     # `t_step` was measured, where a `time step` is that of a simulation.
     by_letter = len(words) > 1 and words[0] in words_of("headers.time_letter")
     chosen = {*words} & (_CHOSEN_TIME - STEP_WORDS if by_letter else _CHOSEN_TIME)
-    if ends is None and (words[-1] in _TIMES or ((words[0] in _TIMES or by_letter) and not chosen)):
-        ends = "s"
+    if unit_of_time is None and (words[-1] in _TIMES or ((words[0] in _TIMES or by_letter) and not chosen)):
+        unit_of_time = "s"
+    # `time for 100 steps` is of all of them, and `mean time of 100 steps` of one.
     together = _OF_STEPS.search(" ".join(numerator)) if {*numerator}.isdisjoint(STATISTICS) else None
-    return None if ends is None else Header("time", ends, of=of, steps=int(together[1]) if together else 1)
+    steps = int(together[1]) if together else 1
+    return None if unit_of_time is None else Header("time", unit_of_time, of=of, steps=steps)
 
 
 def _of(words: list[str]) -> Literal["step", "job", ""]:
@@ -377,7 +390,7 @@ def _of(words: list[str]) -> Literal["step", "job", ""]:
 
 
 def _quantity(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
-    """Return the header of another quantity: memory, energy, power."""
+    """Return the header of another quantity, memory, energy or power; None of another, also of memory that is given."""
     words = [word for unit_words in sides for word in unit_words]
     end = unit[0][-1] if unit else words[-1] if len(words) > 1 else ""
     if len(sides) == 2 and sides[0][-1] in _UNITS and sides[1][0] in STEP_WORDS | JOB_WORDS:

@@ -73,7 +73,7 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _column_among(canonical: str, listed: tuple[str, ...]) -> str | None:
-    """Return it of columns that are known: those of every group of a table are."""
+    """Return what `column_of` does, from a cache; all columns are tried by one kind of spelling before the next."""
     for spelled in _SPELLINGS:
         by_name = {name: column for column in reversed(listed) for name in spelled(column)}
         column = next((by_name[alias] for alias in ALIASES[canonical] if alias in by_name), None)
@@ -101,15 +101,15 @@ def is_batch_of_a_node(column: str) -> bool:
     return not NODE_WORDS.isdisjoint(words) and canonical_of(of_a_worker) == "batch"
 
 
-def plural_of(column: str) -> str | None:
-    """Return the field's name for a column whose name is in the singular, as `gpu`; None for another name."""
+def canonical_of_singular(column: str) -> str | None:
+    """Return the field's name for a singular, `workers` for `gpu`; None of others, and of which one it is: `rank`."""
     singular = plain_name(column)
     return None if singular in words_of("headers.number_of_one") else canonical_of(f"{singular}s")
 
 
 def meant_by(column: str) -> str | None:
     """Return the field's name for a column's name, or for its plural; None for another name."""
-    return canonical_of(column) or plural_of(column)
+    return canonical_of(column) or canonical_of_singular(column)
 
 
 #: A column that counts what loads a machine: users, connections.
@@ -131,11 +131,16 @@ def level_with(text: str, levels: Collection[str]) -> str:
 
 
 def named_in_part(name: str, columns: Collection[str], further: bool = False) -> str | None:
-    """Return the only column whose words hold those of a name, or where it may have `further` ones are among them."""
+    """Return the only column that has all words of a name: `step` is that of `step_time`; None of several.
+
+    If the name may have `further` words, a column whose words are all in it is another.
+    """
     words = {text: words_in(plain_name(text)) - {"num", "of", "number"} for text in (name, *columns)}
     wanted = words[name]
-    near = [c for c in columns if wanted and words[c] and (wanted <= words[c] or (further and words[c] <= wanted))]
-    return near[0] if len(near) == 1 else None
+    if not wanted:
+        return None
+    alike = [c for c in columns if words[c] and (wanted <= words[c] or (further and words[c] <= wanted))]
+    return alike[0] if len(alike) == 1 else None
 
 
 #: What a name says beside what is counted, in several languages.
@@ -184,10 +189,12 @@ def _in_other_words(column: str) -> frozenset[str]:
         "per_worker",
         name,
     )
+    # `Compute nodes in training job`: what is left without words for a run has to be the name of a part of a machine.
     counted = counted_noun(column)
     noun = "_".join(word for word in counted.split("_") if _OF_A_RUN.fullmatch(word) is None)
     machines = {alias for canonical in (*LEVELS, "threads") for alias in ALIASES[canonical]}
     of_a_run = {noun, f"{noun}s"} & machines if noun != counted else set()
+    # `Ranks per host`: the first has to be a name of workers, the second one of nodes.
     per = _ONE_PER_OTHER.fullmatch(counted_noun(apart))
     pairs = zip(LEVELS, per.groups() if per is not None else (), strict=False)
     known = [not {noun, f"{noun}s"}.isdisjoint(ALIASES[level]) for level, noun in pairs]
@@ -216,17 +223,18 @@ def noun_of(column: str) -> str:
     ('GPUs', 'Threads')
     """
     canonical = counted_by(column)
-    if canonical is None and plural_of(column) in LEVELS:
+    if canonical is None and canonical_of_singular(column) in LEVELS:
         return noun_of(f"{column}s")
-    words = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=(node|task|proc|gpu|rank)s?$)|[ _](count|num|number)$"
+    of_a_count = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=(node|task|proc|gpu|rank)s?$)|[ _](count|num|number)$"
     if canonical not in (*LEVELS, "servers"):
         if canonical_of(column) not in (None, "threads") or not column.endswith("s") or header_of(column).kind:
             return "workers" if column.lower() in words_of("headers.letter_of_workers") else column
-        return re.sub(words, "", column, flags=re.IGNORECASE).replace("_", " ")
+        # `concurrent_users` is a plural that no list has.
+        return re.sub(of_a_count, "", column, flags=re.IGNORECASE).replace("_", " ")
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", bare(column))
     # `Anzahl GPUs`, `SLURM_NTASKS`, `Nodes used in the run`: one word by itself, the last one first.
     texts = [*reversed(re.split(r"[ _]", plain.lower() if plain.isupper() else plain)), plain]
-    alone = [re.sub(words, "", text, flags=re.IGNORECASE) for text in texts]
+    alone = [re.sub(of_a_count, "", text, flags=re.IGNORECASE) for text in texts]
     for noun in (*alone, f"{alone[-1]}s"):
         if noun.lower().endswith("s") and column_of(canonical, [noun]) is not None and " " not in noun:
             return noun
