@@ -83,26 +83,27 @@ class Ranking(PrintedAnswer, frozen=True, eq=False):
     def lines(self) -> list[Line]:
         """The answer in words, the alternatives with three significant digits each, and the reasons as footnotes."""
         table, quantity = self.table, self.quantity
-        rates = [table[column] for column in THROUGHPUT if column in table]
-        numbers = dict(zip(("throughput", "from", "to"), rates, strict=False))
-        if self.steps or not rates:
+        rate_heads = zip(("throughput", "from", "to"), THROUGHPUT, strict=True)
+        numbers = {head: table[name] for head, name in rate_heads if name in table}
+        if self.steps or not numbers:
             # All times are in the unit that suits the best one.
             size, unit = unit_of_duration(table[quantity.name][0]) if quantity.is_time else (1.0, quantity.unit)
             ends = {heading(replace(quantity, unit=unit)): quantity.name, "lower": "lower", "upper": "upper"}
             numbers |= {head: table[name] / size for head, name in ends.items()}
         numbers["x best"] = table["relative"]
         reasons = [reason for reason in dict.fromkeys(table["reason"]) if reason]
-        marks = {reason: f" [{k}]" for k, reason in enumerate(reasons, 1)}
-        shares = {name: [f"{100 * share:.0f} %" for share in table.get(name, [])] for name in ("best", "cheapest")}
+        footnote_marks = {reason: f" [{k}]" for k, reason in enumerate(reasons, 1)}
         columns: dict[str, Any] = {name: table[name].map(str) for name in self.names}
         columns |= {head: values.map(three_digits) for head, values in numbers.items()}
-        columns["best"] = shares["best"]
+        columns["best"] = (100 * table["best"]).map("{:.0f} %".format)
         if "cost" in table:
-            columns |= {"cost": table["cost"].map(three_digits), "cheapest": shares["cheapest"]}
+            columns["cost"] = table["cost"].map(three_digits)
+            columns["cheapest"] = (100 * table["cheapest"]).map("{:.0f} %".format)
         reported = {n: QUANTITIES[n] for n in REPORTED if n in table}
         labels = {n: f"{q.label} ({q.unit})" if q.unit else q.label for n, q in reported.items()}
         columns |= {label: table[n].map(three_digits) for n, label in labels.items()}
-        columns["verdict"] = [f"{v}{marks.get(r, '')}" for v, r in table[["verdict", "reason"]].to_numpy()]
+        judged = zip(table["verdict"], table["reason"], strict=True)
+        columns["verdict"] = [f"{verdict}{footnote_marks.get(reason, '')}" for verdict, reason in judged]
         footnotes = [f"[{k}] {reason}" for k, reason in enumerate(reasons, 1)]
         return [self.sentence, ("the best first", pd.DataFrame(columns)), *footnotes]
 
@@ -250,7 +251,11 @@ class _Outcome(Struct, frozen=True, eq=False):
         return None if self.step.proportional is None else values_of(self.step.proportional, self.columns)
 
     def cost(self, price: Paid | None) -> Array | None:
-        """Return what a second costs over the work of a step, in money or machine-hours; None where it is unknown."""
+        """Return what the time of a step is multiplied by to be the cost of a million samples, shape (rows,).
+
+        The cost is money with a price, else machine-hours, and where all steps do the same unknown work that of a step.
+        None where no time is predicted, or where neither a price nor a column says what is paid for.
+        """
         panel, work = self.result.panel, self.step.proportional or self.step.total
         if work is None or not self.result.schema.target.is_time or (price is None and panel.counted_node is None):
             return None
@@ -266,21 +271,23 @@ def _together(outcomes: Sequence[_Outcome], question: _Question) -> tuple[pd.Dat
     That is the value, over the work of a step where steps differ in it or a throughput was measured: then the table has
     the throughputs.
     """
-    quantity, draws = outcomes[0].result.schema.target, np.hstack([outcome.drawn for outcome in outcomes])
+    quantity, ln_values = outcomes[0].result.schema.target, np.hstack([outcome.drawn for outcome in outcomes])
     table = pd.concat([outcome.table for outcome in outcomes], ignore_index=True)
     if question.of_changes or question.price is not None:
         cost = _joined([outcome.cost(question.price) for outcome in outcomes])
         if cost is not None:
-            cheapest = winners(draws + np.log(cost)).mean(axis=0)
+            cheapest = winners(ln_values + np.log(cost)).mean(axis=0)
             table = table.assign(cost=table[quantity.name] * cost, cheapest=cheapest)
     samples = _joined([outcome.samples for outcome in outcomes])
+    least_is_best = ln_values
     if question.maximize:
-        draws = -draws
+        least_is_best = -ln_values
     elif samples is not None and (quantity.throughput or np.ptp(np.log(samples)) > SAME_WORK):
-        draws = draws - np.log(samples)
+        least_is_best = ln_values - np.log(samples)
+        # The longest time is the smallest throughput.
         ends = zip(THROUGHPUT, (quantity.name, "upper", "lower"), strict=True)
         table = table.assign(**{name: samples / table[end] for name, end in ends})
-    return table.assign(best=winners(draws).mean(axis=0)), draws
+    return table.assign(best=winners(least_is_best).mean(axis=0)), least_is_best
 
 
 def _ranked(
@@ -314,22 +321,24 @@ def _changed(
     models: Sequence[tuple[dict[str, str], FitResult]],
     changes: Sequence[Mapping[str, Any]],
 ) -> list[tuple[dict[str, str], FitResult, dict[str, Mapping[str, Any]]]]:
-    """Return the models that answer, each with its group and its changes by name: another group has its own model."""
-    columns = fitted.group
+    """Return the groups that answer, each with its model and its changes by name.
+
+    A change of the group itself, `framework=jax`, is answered by that group's own model. Without changes all models
+    answer, each with none.
+    """
     by_name = {NOTHING: {}, **{join_values(change): change for change in changes}} if changes else {}
-    # Changes of the group itself, `framework=jax`, beside changes of factors.
-    into_groups = {name: change for name, change in by_name.items() if not change.keys().isdisjoint(columns)}
+    into_groups = {name: change for name, change in by_name.items() if not change.keys().isdisjoint(fitted.group)}
     within_group = {name: change for name, change in by_name.items() if name not in into_groups}
-    start = list(models)
-    if into_groups:
-        # One group is changed into another; the first is none of those that it is changed into.
-        new_levels = [{n: label(v) for n, v in change.items() if n in columns} for change in into_groups.values()]
-        others = [pair for pair in models if not any(levels.items() <= pair[0].items() for levels in new_levels)]
-        start = [most_measured_group(others or models)]
-    answering_models = [(group, model, within_group) for group, model in start]
+    if not into_groups:
+        return [(group, model, within_group) for group, model in models]
+    # One group is changed into others: the first is none of these.
+    new_levels = [{n: label(v) for n, v in change.items() if n in fitted.group} for change in into_groups.values()]
+    unchanged = [pair for pair in models if not any(levels.items() <= pair[0].items() for levels in new_levels)]
+    first_group, first_model = most_measured_group(unchanged or models)
+    answering_models = [(first_group, first_model, within_group)]
     for change in into_groups.values():
-        group = {n: label(change.get(n, level)) for n, level in start[0][0].items()}
-        of_factors = {n: value for n, value in change.items() if n not in columns}
+        group = {n: label(change.get(n, level)) for n, level in first_group.items()}
+        of_factors = {n: value for n, value in change.items() if n not in fitted.group}
         model = fitted.of_group(tuple(group.values()))
         answering_models.append((group, model, {join_values(of_factors) if of_factors else NOTHING: of_factors}))
     return answering_models
@@ -361,11 +370,16 @@ def _outcome(
     return _Outcome(result, columns, table, drawn, panel.work_of_step(question.work), notes)
 
 
-def _on_network(predicted: pd.DataFrame, name: str, other: Mask, network: Array, interval: float) -> pd.DataFrame:
-    """Return the predictions of alternatives; those of another network with its factor and its uncertainty."""
-    if not other.any():
+def _on_network(predicted: pd.DataFrame, name: str, is_other: Mask, ln_ratio: Array, interval: float) -> pd.DataFrame:
+    """Return the predictions of alternatives, those on another network multiplied by its ratio of times.
+
+    The ratio is its median over draws of its logarithm, shape (draws, rows). The distances of an end from the middle,
+    in logarithms, are added as independent errors are: √(of the prediction² + of the ratio²).
+    """
+    if not is_other.any():
         return predicted
-    low, middle, high = np.quantile(network, (*ends_of(interval), 0.5), axis=0)[[0, 2, 1]]
+    low_level, high_level = ends_of(interval)
+    low, middle, high = np.quantile(ln_ratio, (low_level, 0.5, high_level), axis=0)
     value = predicted[name].to_numpy(float)
     below, above = np.log(value / predicted["lower"]), np.log(predicted["upper"] / value)
     ends = np.exp(middle - np.hypot(below, middle - low)), np.exp(middle + np.hypot(above, high - middle))
@@ -373,32 +387,32 @@ def _on_network(predicted: pd.DataFrame, name: str, other: Mask, network: Array,
     reasons = predicted["reason"].map(lambda reason: "; ".join(filter(None, (reason, network_reason))))
     return predicted.assign(
         **{name: value * np.exp(middle), "lower": value * ends[0], "upper": value * ends[1]},
-        verdict=predicted["verdict"].where(~other | (predicted["verdict"] != "ok"), "caution"),
-        reason=predicted["reason"].where(~other, reasons),
+        verdict=predicted["verdict"].where(~is_other | (predicted["verdict"] != "ok"), "caution"),
+        reason=predicted["reason"].where(~is_other, reasons),
     )
 
 
 def _joined(numbers: Sequence[Array | None]) -> Array | None:
-    """Return the numbers of all models; None where one does not know them."""
+    """Return the numbers of all models one after the other; None where those of one model are not known."""
     present = [values for values in numbers if values is not None]
     return np.concatenate(present) if len(present) == len(numbers) else None
 
 
 def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tuple[str, ...]) -> str | None:
     """Return the factor whose levels are compared; None for groups alone."""
-    kinds = [f.name for f in result.schema.factors if not f.numeric and len(f.levels) > 1]
+    with_levels = [f.name for f in result.schema.factors if not f.numeric and len(f.levels) > 1]
     if over in groups or (over is None and groups):
         return None
-    free = [name for name in kinds if name not in at]
+    free = [name for name in with_levels if name not in at]
     if over is None and len(free) != 1:
         what = "several factors have levels" if free else "no factor of the model has levels to compare"
         hint = f"--over {free[0]}, and --at with a value of the others" if free else "fit with --group or --categorical"
         raise GenperfError(what, hint=hint)
     if over in at:
         raise GenperfError(f"'{over}' is compared over and given a value", hint=f"leave --at {over} out")
-    if over is not None and over not in kinds:
+    if over is not None and over not in with_levels:
         numbers = [f.name for f in result.schema.factors if f.numeric]
-        hint = did_you_mean(over, kinds) or f"one of {', '.join(kinds) or 'no factor with levels'}"
+        hint = did_you_mean(over, with_levels) or f"one of {', '.join(with_levels) or 'no factor with levels'}"
         if over.partition("=")[0] in numbers:
             text = f"MODEL --over {over}=… finds the best number" if over in numbers else f"--over {over} ranks numbers"
             hint = f"genperf optimize {text}"
@@ -409,7 +423,10 @@ def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tu
 def _sentence(
     ranked: pd.DataFrame, names: tuple[str, ...], quantity: Target, ends: tuple[float, float], interval: float
 ) -> str:
-    """Return the answer in words."""
+    """Return the answer in words: `jax is faster: mxnet takes 8 % longer (90 %: 2 to 14 %). …`.
+
+    The ends are those of ln of the second alternative's value over the first's.
+    """
     winner, second = (_called(ranked[[*names]].iloc[row].tolist()) for row in (0, 1))
     by_work = THROUGHPUT[0] in ranked
     values = ranked[THROUGHPUT[0] if by_work else quantity.name].to_numpy()[:2]
@@ -417,8 +434,11 @@ def _sentence(
     low, high = (100.0 * np.expm1(end) for end in ends)
     better = "faster" if quantity.is_time else "better"
     best = float(ranked["best"][0])
-    judged = f"{winner} is {better if ends[0] > 0.0 else f'likely {better}, not certain'}"
-    if ends[0] <= 0.0 and best < LEAST_LIKELY:
+    if ends[0] > 0.0:
+        judged = f"{winner} is {better}"
+    elif best >= LEAST_LIKELY:
+        judged = f"{winner} is likely {better}, not certain"
+    else:
         judged = f"{winner} and {second} cannot be told apart"
     behind = f"{second} takes {ratio:.0f} % longer" if quantity.is_time else f"{second} differs by {ratio:.0f} %"
     behind = f"{behind} for the same work" if by_work else behind
@@ -504,18 +524,20 @@ def _alternatives(
     setting: Mapping[str, Any],
 ) -> tuple[list[str], pd.DataFrame, Array]:
     """Return the names of the alternatives, their configurations and the rates of their networks to the runs'."""
-    names, settings_of = [""], list[Mapping[str, Any]]([{}])
     if changes:
-        names, settings_of = [*changes], [*changes.values()]
+        change_of: Mapping[str, Mapping[str, Any]] = changes
     elif column is not None:
-        names = list(next(f.levels for f in result.schema.factors if f.name == column))
-        settings_of = [{column: level} for level in names]
+        levels = next(f.levels for f in result.schema.factors if f.name == column)
+        change_of = {level: {column: level} for level in levels}
+    else:
+        # A group by itself is one alternative, without a name beside its group's.
+        change_of = {"": {}}
     # A bandwidth that is no factor of the model is that of the network of the runs.
     network = bandwidth_of_runs(result, at) if changes else {}
     rows, rates = [], []
     given, complete = _completed(result, at, network)
     complete |= setting
-    for change in settings_of:
+    for change in change_of.values():
         other_network = bandwidth_of_runs(result, change)
         if other_network and not network:
             raise GenperfError(
@@ -526,7 +548,7 @@ def _alternatives(
         settings = {**kept_beside(result.panel, given, complete, settings), **settings}
         rows.append(result.completed(settings))
         rates.append(_rate(other_network or network) / _rate(network))
-    return names, pd.concat(rows, ignore_index=True), np.array(rates)
+    return [*change_of], pd.concat(rows, ignore_index=True), np.array(rates)
 
 
 def _rate(network: Mapping[str, Any]) -> float:

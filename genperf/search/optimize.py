@@ -8,7 +8,7 @@ import pandas as pd
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from genperf.arrays import Index, front_of
+from genperf.arrays import Array, Index, front_of
 from genperf.attribution.answers import Line, PrintedAnswer
 from genperf.attribution.draws import shares
 from genperf.errors import LISTED, GenperfError, Note, attempted, counted
@@ -103,14 +103,16 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
 
     @property
     def title(self) -> str:
-        """The aim and the size of the search, in a line."""
+        """The aim and the size of the search: `least gpu-seconds of 12 feasible of 64 configurations`."""
         deadline = f", {duration_text(self.deadline)} kept by the upper end" if self.deadline is not None else ""
-        what = self.minimize
-        if what == self.quantity.name and not self.quantity.is_time:
-            what = heading(self.quantity)
-        what = self.spent if what == "cost" and self.spent else what
+        if self.minimize == self.quantity.name and not self.quantity.is_time:
+            aim = heading(self.quantity)
+        elif self.minimize == "cost" and self.spent:
+            aim = self.spent
+        else:
+            aim = self.minimize
         size = "most" if self.maximized else "least"
-        return f"{size} {what} of {self.feasible:,} feasible of {self.configurations:,} configurations{deadline}"
+        return f"{size} {aim} of {self.feasible:,} feasible of {self.configurations:,} configurations{deadline}"
 
     @property
     def reason(self) -> str:
@@ -130,18 +132,19 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
     @property
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
         """Titles and tables for a person, without the reasons of every row."""
-        titled, spent, per_unit = [(self.title, self.best)], self.spent or "cost", _per_unit(self.best)
+        spent, per_unit = self.spent or "cost", _per_unit(self.best)
+        titled = [(self.title, self.best)]
         if len(self.front):
             unit = self.quantity.samples
             front = f"throughput against the {spent} of a million {unit}" if per_unit else f"time against {spent}"
-            some = self.front.head(len(self.best))
-            count = f", {len(some)} of {len(self.front)}" if len(some) < len(self.front) else ""
-            titled.append((f"Pareto front of {front}{count}", some))
+            shown_front = self.front.head(len(self.best))
+            count = f", {len(shown_front)} of {len(self.front)}" if len(shown_front) < len(self.front) else ""
+            titled.append((f"Pareto front of {front}{count}", shown_front))
         tables = []
         for title, frame in titled:
-            if per_unit and "cost" in frame:
-                frame = frame.assign(cost=1e6 * frame["cost"])
-            table, same = _for_people(frame, self.quantity, list(self.configuration))
+            # The cost of one unit of work is shown as that of a million.
+            of_million = frame.assign(cost=1e6 * frame["cost"]) if per_unit and "cost" in frame else frame
+            table, same = _for_people(of_million, self.quantity, list(self.configuration))
             titled_table = table.rename(columns={"cost": f"{spent} per M" if per_unit else spent})
             tables.append((f"{title}; each with {same}" if same else title, titled_table))
         return tables
@@ -153,7 +156,7 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
 
 
 def _per_unit(frame: pd.DataFrame) -> bool:
-    """Return whether time and cost are those of one unit of the work."""
+    """Return whether `total` and `cost` are those of one unit of the work: a throughput is then one over the total."""
     return {"throughput", "total"} <= set(frame) and bool(np.allclose(frame["throughput"] * frame["total"], 1.0))
 
 
@@ -315,33 +318,27 @@ class _Solved(Struct, frozen=True, eq=False):
 
 
 def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -> Optimum:
-    """Return the best of what models answer, each with the share of joint draws in which it is the best."""
+    """Return the best of what models answer, each with the share of joint draws in which it is the best.
+
+    The notes are those on models that do not answer.
+    """
     search = solved[0].search
     goal, target = search.goal, search.result.schema.target
-    frames = [one.best.assign(_model=place, _row=np.arange(len(one.best))) for place, one in enumerate(solved)]
+    # Of each answer the place of its model, and its row among that model's answers.
+    frames = [
+        solution.best.assign(_model=place, _row=np.arange(len(solution.best))) for place, solution in enumerate(solved)
+    ]
     best = pd.concat(frames, ignore_index=True)
     objective = best["objective"].to_numpy(float) * (1.0 if goal.maximize is None else -1.0)
     order = best_first(objective, best["cost"].to_numpy(float) if "cost" in best else 0.0 * objective)
     best = best.iloc[order[: task.top]].reset_index(drop=True)
     verdict_columns = ["verdict", "reason"]
     table = best.drop(columns=[*verdict_columns, "_model", "_row"])
-    places, rows = (best[name].to_numpy(dtype=int) for name in ("_model", "_row"))
+    models, rows = (best[name].to_numpy(dtype=int) for name in ("_model", "_row"))
     if search.problem.further:
-        pairs = zip(places.tolist(), rows.tolist(), strict=True)
+        pairs = zip(models.tolist(), rows.tolist(), strict=True)
         table["meets"] = [float(solved[model].search.meets(solved[model].positions[[row]])[0]) for model, row in pairs]
-    models_used, regret = list(dict.fromkeys(places.tolist())), None
-    if len(models_used) == 1:
-        only = solved[models_used[0]]
-        drawn, share = only.search.objectives(only.positions[rows]), shares(only.search.result.members)
-        table["wins"] = share @ winners(drawn)
-        regret = regret_of(drawn, share, task.interval) if len(solved) == 1 else None
-    else:
-        # Groups are drawn independently of each other.
-        drawn = np.empty((JOINT_DRAWS, len(best)))
-        for place in models_used:
-            of_model, solution = places == place, solved[place]
-            drawn[:, of_model] = solution.search.joint(solution.positions[rows[of_model]], JOINT_DRAWS, (place,))
-        table["wins"] = winners(drawn).mean(axis=0)
+    table["wins"], regret = _wins_and_regret(solved, models, rows, task.interval)
     fronts = [solution.front for solution in solved if not solution.front.empty]
     front = pd.concat(fronts, ignore_index=True) if fronts else pd.DataFrame()
     if len(fronts) > 1:
@@ -365,6 +362,26 @@ def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -
     )
 
 
+def _wins_and_regret(
+    solved: Sequence[_Solved], models: Index, rows: Index, interval: float
+) -> tuple[Array, float | None]:
+    """Return the share of draws in which each answer is the best, and the regret of the first: of one group alone.
+
+    Of each answer `models` is the place of its model, and `rows` its row among that model's answers.
+    """
+    models_used = list(dict.fromkeys(models.tolist()))
+    if len(models_used) == 1:
+        only = solved[models_used[0]]
+        drawn, share = only.search.objectives(only.positions[rows]), shares(only.search.result.members)
+        return share @ winners(drawn), regret_of(drawn, share, interval) if len(solved) == 1 else None
+    # Groups are drawn independently of each other.
+    drawn = np.empty((JOINT_DRAWS, len(rows)))
+    for place in models_used:
+        of_model, solution = models == place, solved[place]
+        drawn[:, of_model] = solution.search.joint(solution.positions[rows[of_model]], JOINT_DRAWS, (place,))
+    return winners(drawn).mean(axis=0), None
+
+
 def _with_group(frame: pd.DataFrame, group: Group) -> pd.DataFrame:
     """Return rows with the values of their group first."""
     return frame if frame.empty else frame.assign(**group)[[*group, *frame]]
@@ -379,7 +396,7 @@ def _along(positions: Index) -> Index:
 
 
 def _front_places(frame: pd.DataFrame, predicted: str) -> Index:
-    """Return the rows of the Pareto front of answers."""
+    """Return the rows of answers that no other has less time than, and less cost: the Pareto front."""
     time = "total" if "total" in frame else predicted
     return front_of(frame[time].to_numpy(float), frame["cost"].to_numpy(float))
 
@@ -392,14 +409,11 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
         raise _no_answer(search, evaluation, 0, {})
     positions, best, not_looked_at = _best(search, evaluation, task.top)
     front, thinned = _front(search, evaluation, positions)
-    notes = [
-        *_notes_of(search, evaluation),
-        ("not_all_looked_at", not_looked_at),
-        ("front_thinned", thinned),
-    ]
-    printed_notes = tuple(Note(text, kind) for kind, text in notes if text)
+    notes = _notes_of(search, evaluation)
+    notes += [Note(not_looked_at, "not_all_looked_at")] if not_looked_at else []
+    notes += [Note(thinned, "front_thinned")] if thinned else []
     best, front = _with_group(best, group), _with_group(front, group)
-    return _Solved(search, evaluation, positions, best, front, printed_notes)
+    return _Solved(search, evaluation, positions, best, front, tuple(notes))
 
 
 def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
@@ -422,11 +436,12 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     work = step.proportional
     aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
     space = checked_space(axes, schema, [*constraints, *aims, *job.formulas], group)
-    factors_of_work = frozenset() if work is None else names_in(work)
-    work_varies = work is not None and (
-        schema.target.throughput or factors_of_work & space.varied or (group and not factors_of_work)
-    )
-    by_default = bool(work_varies) and not aims and not job.sized and goal.deadline is None
+    work_may_vary = False
+    if work is not None:
+        # Of several groups each may have another work, though it is constant in each.
+        differs_by_group = bool(group) and not names_in(work)
+        work_may_vary = bool(schema.target.throughput) or bool(names_in(work) & space.varied) or differs_by_group
+    by_default = work_may_vary and not aims and not job.sized and goal.deadline is None
     if by_default:
         goal = replace(goal, maximize="throughput")
     if goal.maximize is not None:
@@ -439,28 +454,32 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     return Search(result, space, problem, task.interval, goal, task.job, step, what, by_default)
 
 
-def _notes_of(search: Search, evaluation: Evaluation) -> list[tuple[str, str]]:
-    """Return the kinds and texts of notes on a search; a text is empty where it does not apply."""
+def _notes_of(search: Search, evaluation: Evaluation) -> list[Note]:
+    """Return the notes on a search: what was supposed, and what was left out."""
     target, space, goal, job = search.result.schema.target, search.space, search.goal, search.job
-    what, step, per = search.aim, search.step, _per(search.result, job)
-    taken = f"not given, and taken at: {join_values(space.taken)}; --over varies them" if space.taken else ""
-    unfit, uncertain = counted(evaluation.unfit, "configuration"), f"{evaluation.uncertain:,} of them uncertain"
-    left_out = f"{unfit} left out: a run fits with a probability below {goal.fits:g}, or was measured as failed"
-    by_work = bool(target.throughput) or "throughput" in what
-    # Steps of different numbers of samples are compared.
-    per_step = target.is_time and not target.throughput and goal.maximize is None and what in (target.name, "cost")
-    per_step = per_step and not job.sized and step.total is not None and bool(space.varied & names_in(step.total))
-    of_one = "" if job.sized or by_work else f"that of {with_article(search.result.panel.timed)}, "
-    different = f"the {what} is that of a step, and steps of different numbers of samples are compared"
-    return [
-        ("taken", taken),
-        ("most_throughput", "" if not search.by_default or target.throughput else _MOST_THROUGHPUT),
-        ("work_assumed", f"{step.assumption}; --work says otherwise" if step.assumption and by_work else ""),
-        ("may_not_fit", f"{left_out}; {uncertain}" if evaluation.unfit else ""),
-        ("price", f"cost is {of_one}at {price_text(job.price_text, per)}" if job.price_text and per else ""),
-        ("per_step", f"{different}; for the {what} of N samples: --samples N" if per_step else ""),
-        ("not_finite", f"{evaluation.not_finite:,} {_NOT_FINITE}" if evaluation.not_finite else ""),
-    ]
+    aim, step, per = search.aim, search.step, _per(search.result, job)
+    by_work = bool(target.throughput) or "throughput" in aim
+    notes = []
+    if space.taken:
+        notes.append(Note(f"not given, and taken at: {join_values(space.taken)}; --over varies them", "taken"))
+    if search.by_default and not target.throughput:
+        notes.append(Note(_MOST_THROUGHPUT, "most_throughput"))
+    if step.assumption and by_work:
+        notes.append(Note(f"{step.assumption}; --work says otherwise", "work_assumed"))
+    if evaluation.unfit:
+        text = f"{counted(evaluation.unfit, 'configuration')} left out: a run fits with a probability below "
+        text += f"{goal.fits:g}, or was measured as failed; {evaluation.uncertain:,} of them uncertain"
+        notes.append(Note(text, "may_not_fit"))
+    if job.price_text and per:
+        of_one = "" if job.sized or by_work else f"that of {with_article(search.result.panel.timed)}, "
+        notes.append(Note(f"cost is {of_one}at {price_text(job.price_text, per)}", "price"))
+    of_a_step = target.is_time and not target.throughput and goal.maximize is None and aim in (target.name, "cost")
+    if of_a_step and not job.sized and step.total is not None and space.varied & names_in(step.total):
+        text = f"the {aim} is that of a step, and steps of different numbers of samples are compared; "
+        notes.append(Note(f"{text}for the {aim} of N samples: --samples N", "per_step"))
+    if evaluation.not_finite:
+        notes.append(Note(f"{evaluation.not_finite:,} {_NOT_FINITE}", "not_finite"))
+    return notes
 
 
 _MOST_THROUGHPUT = (
@@ -484,24 +503,29 @@ def _check_limits(target: Target, goal: Goal, job: Job) -> None:
 
 
 def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.DataFrame, str]:
-    """Return the best configurations; of those that keep the limits where intervals or verdicts decide."""
+    """Return the positions of the best configurations and their table, with a note where not all were looked at.
+
+    Where intervals or verdicts decide on limits, the best are looked at in blocks until so many keep all limits.
+    """
     order = evaluation.positions[best_first(evaluation.objective, evaluation.cost)]
     if not search.goal.searched:
         return order[:top], search.answers(order[:top]), ""
     frames: list[pd.DataFrame] = []
-    looked, size, count, alone = 0, 2 * top, 0, dict[str, int]()
-    while count < top and looked < min(len(order), MAX_INTERVALS):
-        some = order[looked : looked + size]
-        frame = search.answers(some).set_index(some)
-        limits = search.keeps(frame, some)
-        alone = {name: alone.get(name, 0) + int(rows.sum()) for name, rows in limits.items()}
+    looked, answered, block_size = 0, 0, 2 * top
+    #: By limit, how many of those looked at keep it, whatever the other limits say.
+    keep_alone: dict[str, int] = {}
+    while answered < top and looked < min(len(order), MAX_INTERVALS):
+        block = order[looked : looked + block_size]
+        frame = search.answers(block).set_index(block)
+        limits = search.keeps(frame, block)
+        keep_alone = {name: keep_alone.get(name, 0) + int(rows.sum()) for name, rows in limits.items()}
         frames.append(frame[np.logical_and.reduce(list(limits.values()))])
-        looked, count, size = looked + len(some), count + len(frames[-1]), min(2 * size, MAX_BLOCK)
-    if not count:
-        raise _no_answer(search, evaluation, looked, alone)
+        looked, answered, block_size = looked + len(block), answered + len(frames[-1]), min(2 * block_size, MAX_BLOCK)
+    if not answered:
+        raise _no_answer(search, evaluation, looked, keep_alone)
     note = ""
-    if count < top and looked < len(order):
-        what = " and ".join(alone)
+    if answered < top and looked < len(order):
+        what = " and ".join(keep_alone)
         note = f"only the {looked:,} best were looked at for {what}; {len(order) - looked:,} more may keep it"
     best = pd.concat(frames)[:top]
     return best.index.to_numpy(), best.reset_index(drop=True), note
@@ -530,7 +554,7 @@ def _front(search: Search, evaluation: Evaluation, best: Index) -> tuple[pd.Data
 
 
 def _excluded(search: Search, evaluation: Evaluation) -> pd.DataFrame:
-    """Return what each constraint excludes."""
+    """Return how many configurations each constraint excludes, and how many it alone: `Optimum.excluded`."""
     texts = [c.text for c in search.problem.constraints]
     return pd.DataFrame({"constraint": texts, "excludes": evaluation.excludes, "alone": evaluation.only_this})
 
@@ -538,11 +562,14 @@ def _excluded(search: Search, evaluation: Evaluation) -> pd.DataFrame:
 _MEASURE = "or measure more: genperf suggest"
 
 
-def _no_answer(search: Search, evaluation: Evaluation, looked: int, kept_alone: Mapping[str, int]) -> GenperfError:
-    """Return why there is no answer: a constraint, or a limit that intervals and verdicts decide, and how far it is."""
+def _no_answer(search: Search, evaluation: Evaluation, looked: int, keep_alone: Mapping[str, int]) -> GenperfError:
+    """Return why there is no answer: a constraint, or a limit that intervals and verdicts decide, and how far it is.
+
+    Of the best that were looked at, `keep_alone` is how many keep each such limit, whatever the others say.
+    """
     goal, size, remaining = search.goal, search.space.size, evaluation.positions.size
     none_looked = "no configuration" if looked == 1 else f"none of the {looked:,} best configurations"
-    broken = next((name for name, count in kept_alone.items() if not count), None)
+    broken = next((name for name, count in keep_alone.items() if not count), None)
     if not remaining and not evaluation.feasible and evaluation.unfit:
         text = f"{counted(evaluation.unfit, 'configuration')} may fail, and no other satisfies the constraints; the "
         text += f"largest probability of fitting is {evaluation.likeliest:.2g}"
@@ -575,13 +602,13 @@ def _no_answer(search: Search, evaluation: Evaluation, looked: int, kept_alone: 
         text = f"{none_looked} has a trusted prediction: {'it' if looked == 1 else 'each'} is extrapolating-blind"
         hint = "values nearer to the measured ones, or measure some: genperf suggest"
     else:
-        text = f"{none_looked} keeps {' and '.join(kept_alone)} at once"
+        text = f"{none_looked} keeps {' and '.join(keep_alone)} at once"
         hint = "relax one of them"
     return GenperfError(text, hint=hint)
 
 
 def _late(search: Search, evaluation: Evaluation, looked: int) -> tuple[str, str]:
-    """Return that nothing keeps a deadline, with how far it is away, and what to try."""
+    """Return that nothing keeps a deadline and what to try, where so many of the best were looked at."""
     fastest, deadline = map(duration_text, (evaluation.fastest, search.goal.deadline or 0.0))
     fastest, count = f"the fastest takes {fastest}", evaluation.positions.size
     if not count:
@@ -595,5 +622,5 @@ def _late(search: Search, evaluation: Evaluation, looked: int) -> tuple[str, str
 
 
 def _per(result: FitResult, job: Job) -> str:
-    """Return what counts that which is paid for; empty where nothing does."""
+    """Return the name of what is paid for, such as `gpus` or the formula of `--per`; empty where nothing counts it."""
     return job.per or ("" if result.panel.counted_node is None else paid_for(result.panel, None)[0])

@@ -148,7 +148,7 @@ def _number(text: str, space: Space, further: Sequence[str] = ()) -> Formula:
 
 
 def _count(option: str, text: str, space: Space) -> Node:
-    """Read a number of steps or machines."""
+    """Read the formula of an option that counts steps or machines; a number of its own is above zero."""
     formula = _number(text, space)
     if not formula.names and not float(formula.evaluate({})) > 0.0:
         raise GenperfError(f"{option} is {text.strip()}; a number above zero is needed", hint=f"{option} 1000")
@@ -250,9 +250,10 @@ def _quantities(panel: Panel, space: Space, step: StepWork, job: Job, per_unit: 
             # The tokens of a step are those of a second times its seconds.
             a_step = quantities_of(panel, {"work": work, "value": ONE}).node("tokens_per_s")
             formulas["steps"] = call("divide", job.tokens, a_step)
-    columns = {f.name for f in panel.factors if f.numeric}
-    if panel.counted_node is not None if job.per is None else panel.column(job.per) in columns:
-        formulas["machines"] = paid_for(panel, job.per)[1]
+    numeric = {f.name for f in panel.factors if f.numeric}
+    is_counted = panel.counted_node is not None if job.per is None else panel.column(job.per) in numeric
+    if is_counted:
+        _, formulas["machines"] = paid_for(panel, job.per)
     elif job.per is not None:
         formulas["machines"] = _count("--per", job.per, space)
     if job.priced:
@@ -270,11 +271,8 @@ def _split(node: Node) -> list[Node]:
 def models_of(
     fitted: FitResult | GroupedResult, at: Mapping[str, Any]
 ) -> tuple[list[tuple[dict[str, str], FitResult]], dict[str, Any]]:
-    """Return the models of the groups that some values leave, with their groups, and the values of no group column."""
-    # A level may hold a comma.
-    lists = {name: [value, *value.split(",")] if isinstance(value, str) else value for name, value in at.items()}
-    lists = {name: values if isinstance(values, Iterable) else [values] for name, values in lists.items()}
-    wanted = {name: {label(value).strip() for value in lists[name]} for name in at if name in fitted.group}
+    """Return the models whose groups have the given levels, each after its group, and the values of other columns."""
+    wanted = {name: _levels_in(value) for name, value in at.items() if name in fitted.group}
     groups = [(dict(zip(fitted.group, key, strict=True)), result) for key, result in fitted.results.items()]
     remaining = [(group, result) for group, result in groups if all(group[n] in levels for n, levels in wanted.items())]
     if not remaining:
@@ -284,8 +282,16 @@ def models_of(
     return remaining, {name: values for name, values in at.items() if name not in wanted}
 
 
+def _levels_in(value: Any) -> set[str]:
+    """Return the levels that a value names: one, several with commas between them, or those of a sequence."""
+    if isinstance(value, str):
+        # A level may hold a comma.
+        value = [value, *value.split(",")]
+    return {label(level).strip() for level in (value if isinstance(value, Iterable) else [value])}
+
+
 def most_measured_group(models: Sequence[tuple[dict[str, str], FitResult]]) -> tuple[dict[str, str], FitResult]:
-    """Return the group that a question means which names none: of most counts, the farthest, the first by name."""
+    """Return the group of a question that names none: that of most counts, then of the largest, then the first."""
 
     def behind(model: tuple[dict[str, str], FitResult]) -> tuple[int, float, list[str]]:
         """Return how many counts were measured and the largest, the most first, and the levels."""
@@ -298,7 +304,7 @@ def most_measured_group(models: Sequence[tuple[dict[str, str], FitResult]]) -> t
 
 
 def capacity_constraints(capacity: Mapping[str, float], schema: Schema, further: Collection[str] = ()) -> list[str]:
-    """Return the constraints that the central prediction keeps each capacity."""
+    """Return the constraint that the central prediction keeps each capacity, such as `memory <= 80.0`."""
     target = schema.target
     for name, value in capacity.items():
         if name == target.name or name in further:
@@ -366,11 +372,11 @@ class Evaluation(Struct, eq=False):
     cost: Array = field(default_factory=lambda: np.empty(0))
 
     def count(self, places: slice, fails: Mask) -> Mask:
-        """Count what the constraints at some places exclude, and return which rows all of them leave."""
-        number = fails.sum(axis=0, dtype=np.int16)
+        """Count which rows fail some constraints, shape (constraints, rows), and return which fail none of them."""
+        failed = fails.sum(axis=0, dtype=np.int16)
         self.excludes[places] += fails.sum(axis=1)
-        self.only_this[places] += np.sum(fails & (number == 1), axis=1)
-        return np.asarray(number == 0)
+        self.only_this[places] += np.sum(fails & (failed == 1), axis=1)
+        return np.asarray(failed == 0)
 
 
 class Search(Struct, frozen=True, eq=False):
@@ -416,7 +422,10 @@ class Search(Struct, frozen=True, eq=False):
         return evaluation
 
     def _answers(self, positions: Index, evaluation: Evaluation) -> tuple[Index, Array, Array]:
-        """Return the configurations of a block that may be answers, with their objective and their cost."""
+        """Return the configurations of a block that may be answers, with their objective and their cost.
+
+        The evaluation counts what is left out, and takes up the block's points of the Pareto front.
+        """
         problem, shape = self.problem, positions.shape
         predicted = self.predicted(self.space.take(positions))
         satisfies = evaluation.count(np.s_[len(problem.simple) :], _fails(problem.further, predicted, shape))
@@ -433,8 +442,9 @@ class Search(Struct, frozen=True, eq=False):
         finite = satisfies & np.isfinite(objective) & np.isfinite(total)
         if problem.cost is not None:
             plotted = finite & np.isfinite(cost)
-            both = np.hstack([evaluation.front, [total[plotted], cost[plotted], positions[plotted]]])
-            evaluation.front = both[:, front_of(*both[:2])]
+            points = np.hstack([evaluation.front, [total[plotted], cost[plotted], positions[plotted]]])
+            times_and_costs = points[:2]
+            evaluation.front = points[:, front_of(*times_and_costs)]
         late = finite & (total > (self.goal.deadline or np.inf))
         evaluation.fastest = min(evaluation.fastest, float(total[finite].min(initial=np.inf)))
         evaluation.not_finite += int(np.sum(satisfies & ~finite))
@@ -481,6 +491,7 @@ class Search(Struct, frozen=True, eq=False):
         columns, problem = self.space.take(positions), self.problem
         central, answer = self.predicted(columns), self._judged(columns, self.interval)
         cells: Columns = {name: columns[name] for name in self.space.axes}
+        # What is largest was sought as the smallest of its negative.
         sign = 1.0 if self.goal.maximize is None else -1.0
         cells["objective"] = sign * np.broadcast_to(value(problem.objective, central), positions.shape)
         if problem.throughput is not None:
@@ -556,6 +567,7 @@ class Search(Struct, frozen=True, eq=False):
 
 def best_first(objective: Array, cost: Array) -> Index:
     """Return the places of objectives from the least on; of equal ones, but for rounding errors, the cheapest first."""
+    # Rounded to the last digit that counts: 1000.00000004 to 1000, whose digit is 1e-6. Of zero there is none.
     with np.errstate(divide="ignore"):
         digit = 10.0 ** (np.floor(np.log10(np.abs(objective))) - TIED_DIGITS)
     rounded = np.where(digit > 0.0, np.round(objective / np.where(digit > 0.0, digit, 1.0)) * digit, objective)
@@ -563,7 +575,10 @@ def best_first(objective: Array, cost: Array) -> Index:
 
 
 def regret_of(drawn: Array, share: Array, probability: float) -> float:
-    """Return by which share the first objective is worse than the best of each draw, at most with a probability."""
+    """Return by which share the first objective is worse than the best of each draw, at most with a probability.
+
+    It is a quantile of |f₁ − min f|/|min f| over the draws, shape (draws, rows), of which each counts by its share.
+    """
     least = drawn.min(axis=1)
     with np.errstate(all="ignore"):
         worse = np.where(drawn[:, 0] == least, 0.0, np.abs(drawn[:, 0] - least) / np.abs(least))
@@ -574,7 +589,7 @@ def regret_of(drawn: Array, share: Array, probability: float) -> float:
 
 
 def winners(drawn: Array) -> Array:
-    """Return whether each row has the least finite objective of each draw, shape (draws, rows); ties share one."""
+    """Return 1 where a row has the least finite objective of its draw, else 0, shape (draws, rows); ties share it."""
     least = drawn.min(axis=1, keepdims=True)
     with np.errstate(all="ignore"):
         tied = np.isfinite(least) & np.isclose(drawn, least, rtol=10.0**-TIED_DIGITS, atol=0.0)

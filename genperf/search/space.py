@@ -133,12 +133,14 @@ def _refuse_size(counts: Mapping[str, int], longest: str, low: float, high: floa
     """Refuse a grid that is too large, with a coarser range of its longest axis."""
     size = math.prod(counts.values())
     product = " × ".join(f"{name} ({count:,})" for name, count in counts.items())
-    coarse, left = f"{low:g}:{high:.15g}:{(high - low) / 16:.6g}", 17
     if low > 0:
-        coarse, left = f"{low:g}:{high:.15g}:*2", int(math.log2(high / low)) + 1
+        coarse, coarse_count = f"{low:g}:{high:.15g}:*2", int(math.log2(high / low)) + 1
+    else:
+        # No doublings begin at zero: sixteen even steps do.
+        coarse, coarse_count = f"{low:g}:{high:.15g}:{(high - low) / 16:.6g}", 17
     raise GenperfError(
         f"{product} make {size:,} configurations; at most {MAX_CONFIGURATIONS:,} are evaluated",
-        hint=f"{longest}={coarse} leaves {size // counts[longest] * left:,}",
+        hint=f"{longest}={coarse} leaves {size // counts[longest] * coarse_count:,}",
     )
 
 
@@ -176,10 +178,12 @@ class Space(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def varied(self) -> set[str]:
-        """The names that take several values."""
+        """The names that take several values: on an axis, or because they follow from one that does."""
         varied = {name for name, values in self.axes.items() if len(values) > 1}
         parts = {factor.name for factor in self.panel.machine.columns.values()}
-        varied |= set() if varied.isdisjoint(parts) else parts - self.axes.keys()
+        if not varied.isdisjoint(parts):
+            # Where one part of a machine varies, those that are not given go with it.
+            varied |= parts - self.axes.keys()
         return varied | {name for name, reads in inputs_of(self.panel, {*self.axes}).items() if reads & varied}
 
     @property
@@ -218,7 +222,10 @@ def in_model_names(text: str, schema: Schema) -> str:
 def checked_space(
     axes: Mapping[str, AnyArray], schema: Schema, formulas: Sequence[str], group: Mapping[str, str]
 ) -> Space:
-    """Return the configurations of a grid, checked against the factors of the model; others are as `ask` takes them."""
+    """Return the configurations of a grid, checked against the factors of the model; others are as `ask` takes them.
+
+    Names that neither the model nor one of the formulas reads are refused.
+    """
     following = inputs_of(schema.panel, {*axes})
     factors = [f.name for f in schema.factors]
     read_names = {*factors}.union(*following.values())
@@ -226,24 +233,27 @@ def checked_space(
         # A wrong one is refused where it is read, with what may stand in it.
         with suppress(FormulaError):
             read_names |= parse(text).names
-    placed = [name for name in axes if part_given(schema.panel, name)]
-    # What a fixed machine says twice is checked with it.
-    settled = all(len(axes[name]) == 1 for name in placed)
-    for name in sorted(axes.keys() - read_names - {*(placed if settled else ())}):
+    machine_axes = [name for name in axes if part_given(schema.panel, name)]
+    one_machine = all(len(axes[name]) == 1 for name in machine_axes)
+    # Parts of one machine, which may say it twice, are checked against each other below.
+    for name in sorted(axes.keys() - read_names - {*(machine_axes if one_machine else ())}):
         raise TableError(f"the model has no factor '{name}', and no formula reads it", hint=suggest(name, factors))
     rows = max(map(len, axes.values()))
     # One row per value of the longest axis is enough for every value of every axis to be checked.
     cycled = pd.DataFrame({name: np.resize(values, rows) for name, values in axes.items()})
     last_row = pd.DataFrame({name: values[-1:] for name, values in axes.items()})
-    filled = _filled(last_row, schema, refuse=settled)
+    filled = _filled(last_row, schema, refuse=one_machine)
     absent = [f.name for f in schema.factors if f.name not in axes.keys() | following.keys() and f.distinct != 1]
     # All configurations are of one network; what is left of the machine goes on as in the runs.
     parts = {factor.name for factor in schema.panel.machine.columns.values()}
     fixed = {name: filled[name] for name in absent if name not in parts}
-    ends = {name: values[[0, -1]] if name in placed else values[:1] for name, values in {**axes, **fixed}.items()}
+    # Of the machine the least and the largest of each part are combined each with each.
+    ends = {n: values[[0, -1]] if n in machine_axes else values[:1] for n, values in {**axes, **fixed}.items()}
     frame = pd.concat([cycled.assign(**{name: cells[0] for name, cells in fixed.items()}), pd.DataFrame(combine(ends))])
     checked = _filled(frame, schema)
+    # The rows come first that hold the axes: of each its values, as the model has them.
     axes = {n: np.asarray(checked[n][: len(values)]) if n in checked else values for n, values in axes.items()}
+    # What is left of the machine is fixed where it is the same in all that was checked.
     fixed |= {name: checked[name][:1] for name in absent if name in parts and (checked[name] == checked[name][0]).all()}
     values_taken = {name: cells.tolist()[0] for name, cells in fixed.items()}
     numbers = {name: text if (number := amount(text)) is None else number for name, text in group.items()}
@@ -257,9 +267,9 @@ def _filled(frame: pd.DataFrame, schema: Schema, refuse: bool = False) -> dict[s
 
 def inputs_of(panel: Panel, names: Collection[str]) -> dict[str, frozenset[str]]:
     """Return the factors that follow from what is given by name, each with what it is computed from."""
-    machine, parts = panel.machine, {name: part for name in names if (part := part_given(panel, name))}
-    settled, counts = machine.settled({*parts.values()}), frozenset(parts)
-    inputs = {f.name: counts for meaning, f in machine.columns.items() if meaning in settled}
+    parts = {name: part for name in names if (part := part_given(panel, name))}
+    settled = panel.machine.settled({*parts.values()})
+    inputs = {f.name: frozenset(parts) for part, f in panel.machine.columns.items() if part in settled}
     inputs |= {name: reads for name, reads in panel.inputs.items() if reads <= {*names}}
     return {name: reads for name, reads in inputs.items() if name not in names}
 
@@ -296,18 +306,18 @@ class LayoutColumns(Struct, frozen=True):
 
 def split_columns(result: FitResult) -> LayoutColumns | None:
     """Return the columns that tell how a transformer is split; None where the model has too few of them."""
-    factors = result.panel
-    ways = {way: column for way in WAYS if (column := factors.find(way)) is not None}
+    panel = result.panel
+    ways = {way: column for way in WAYS if (column := panel.find(way)) is not None}
     if "data_parallel" not in ways and len(ways) < 2:
         return None
-    per_node, node = factors.find("devices_per_node"), factors.node("devices_per_node")
+    per_node, node_size_formula = panel.find("devices_per_node"), panel.node("devices_per_node")
     node_size = None if per_node is None else int(per_node.upper)
-    if per_node is None and node is not None and result.schema.medians:
-        node_size = max(1, int(np.max(values_of(node, factors.measured))))
-    named = {name: Name(column.name) for name, column in factors.columns.items()}
+    if per_node is None and node_size_formula is not None and result.schema.medians:
+        node_size = max(1, int(np.max(values_of(node_size_formula, panel.measured))))
+    named = {name: Name(column.name) for name, column in panel.columns.items()}
     conditions_read = [parse(text) for text in CONDITIONS]
     conditions = [render(substitute(test.node, named)) for test in conditions_read if test.names <= {*named}]
-    return LayoutColumns(ways, factors.workers, factors.nodes, node_size, conditions)
+    return LayoutColumns(ways, panel.workers, panel.nodes, node_size, conditions)
 
 
 def layouts(
@@ -323,7 +333,7 @@ def layouts(
     if devices < 1:
         raise GenperfError(f"{devices} devices cannot be split", hint="--devices 64")
     requested = {result.schema.panel.column(name): values for name, values in (over or {}).items()}
-    factors, notes, columns = result.panel, [], split_columns(result)
+    panel, notes, columns = result.panel, [], split_columns(result)
     if columns is None:
         raise GenperfError(
             "the model has no columns of the ways to split a transformer",
@@ -346,9 +356,10 @@ def layouts(
         else:
             conditions.append(f"{quote_name(tensor.name)} <= {node_size}")
             notes.append(Note(f"tensor ways stay inside a node of {node_size} devices", "placement"))
-    passes = "micro_batches" if factors.find("global_batch") is not None else "micro_batch"
-    for batch in filter(None, map(factors.find, dict.fromkeys(("micro_batch", passes)))):
-        if batch.distinct > 1:
+    # Beside a global batch the count of micro-batches varies as well.
+    batches = [panel.find("micro_batch"), panel.find("micro_batches") if panel.find("global_batch") else None]
+    for batch in batches:
+        if batch is not None and batch.distinct > 1:
             # The powers of two between those that were measured.
             doublings = int(np.log2(batch.upper / batch.lower) + 1e-9)
             axes.setdefault(batch.name, [batch.lower * 2.0**k for k in range(doublings + 1)])

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pandas as pd
 from msgspec import Struct
@@ -81,7 +80,7 @@ class Knowledge(Struct, frozen=True, eq=False):
         return np.asarray(np.clip(np.nan_to_num(share) - self.chance, 0.0, 1.0))
 
     def after(self, row: int) -> Knowledge:
-        """Return the uncertainty once a row is measured."""
+        """Return the uncertainty once a row c is measured: Cov − Cov(·, c)·Cov(c, ·)/(Var(c) + Var(ε))."""
         along = self.covariance[row]
         total = along[row] + self.noise[row]
         left = self.covariance - np.outer(along, along) / total if total > 0.0 else self.covariance
@@ -115,24 +114,26 @@ class StackKnowledge(Struct, frozen=True, eq=False):
         return np.clip(1.0 - np.array(left) / max(now, np.finfo(float).tiny), 0.0, 1.0)
 
     def after(self, row: int) -> StackKnowledge:
-        """Return the uncertainty once a row is measured."""
+        """Return the uncertainty once a row is measured: it is the first anchor of every process, with one run's noise.
+
+        What lies beyond the measured range begins at the row, where that is farther.
+        """
         stack, at = self.stack, {name: np.asarray(values)[row : row + 1] for name, values in self.columns.items()}
         centre = stack.pooled(self.curves, self.columns, self.places)[0][row]
         anchors = {name: np.concatenate([at[name], values]) for name, values in stack.anchors.items()}
         updated = [
-            msgspec.structs.replace(
+            replace(
                 process,
                 residuals=np.append(centre - self.curves[k, row], process.residuals),
                 factors=np.append(1.0, process.factors),
             )
             for k, process in enumerate(stack.parts)
         ]
-        reached = [float(values_of(parse(b.factor).node, at)[0]) for b in stack.beyond]
+        reached = [float(values_of(parse(limit.factor).node, at)[0]) for limit in stack.beyond]
         beyond = [
-            msgspec.structs.replace(b, upper=max(b.upper, value))
-            for b, value in zip(stack.beyond, reached, strict=True)
+            replace(limit, upper=max(limit.upper, value)) for limit, value in zip(stack.beyond, reached, strict=True)
         ]
-        measured = msgspec.structs.replace(stack, anchors=anchors, parts=tuple(updated), beyond=tuple(beyond))
+        measured = replace(stack, anchors=anchors, parts=tuple(updated), beyond=tuple(beyond))
         return replace(self, stack=measured)
 
 
@@ -143,16 +144,17 @@ def knowledge(
     if stack_of(result.members) is not None:
         stack, curves, places = stacked(result.members, columns)
         return StackKnowledge(stack, curves, columns, places)
-    paths = curves_of(result, columns, predictions=predictions, exact=True)
-    centred = paths.mean - paths.weights @ paths.mean
-    between = (paths.weights[:, None] * centred).T @ centred
+    ensemble = curves_of(result, columns, predictions=predictions, exact=True)
+    # The covariance of what the draws expect, Σ w·(m − m̄)(m − m̄)ᵀ; `within` is that around what a draw expects.
+    centred = ensemble.mean - ensemble.weights @ ensemble.mean
+    between = (ensemble.weights[:, None] * centred).T @ centred
     total = sum(member.weight for member in result.members)
     of_runs = sum(member.weight / total * member.run_variance(result.spread).mean() for member in result.members)
     # The square of a correlation two standard deviations from none.
-    chance = 0.0 if len(paths.weights) == 1 else float(4.0 * np.sum(paths.weights**2))
+    chance = 0.0 if len(ensemble.weights) == 1 else float(4.0 * np.sum(ensemble.weights**2))
     noise, distances = np.full(len(between), float(of_runs)), distance_beyond(result.schema, columns)
     regimes = np.asarray(NEW_REGIME * REGIME_JUMP**2 * np.minimum.outer(distances, distances))
-    return Knowledge(between + paths.within + regimes, noise, chance, regimes)
+    return Knowledge(between + ensemble.within + regimes, noise, chance, regimes)
 
 
 def _contained(start: Knowledge | StackKnowledge, result: FitResult) -> Knowledge | StackKnowledge:
@@ -299,10 +301,10 @@ def suggest(
         query, interval_now, blind = prediction
         expected = interval_now
     step = result.panel.work_of_step(work, result.schema.target.samples)
-    rated = work is not None or step.known == "measured"
+    has_throughput = work is not None or step.known == "measured"
     values = {name: cells[0] for name, cells in query.columns.items()}
     target_columns = {result.panel.meant(str(name)) for name in target}
-    named_values = {name: cells for name, cells in values.items() if name in target_columns} or values
+    named_values = {name: value for name, value in values.items() if name in target_columns} or values
     quantity, width = result.schema.target, (interval_now.upper - interval_now.lower) / (2.0 * interval_now.value)
     is_met = within is not None and width <= within and not blind
     if is_met:
@@ -317,11 +319,11 @@ def suggest(
         prices = _costs(result, candidate_query, central, cost, work)
         start = knowledge(result, all_columns, predictions)
         run_variance = float(start.noise[-1]) if band == "prediction" else 0.0
-        samples = step.at(candidate_query.columns) if rated else None
+        samples = step.at(candidate_query.columns) if has_throughput else None
         rates = {} if samples is None else {"throughput": samples / central}
-        frame = pd.DataFrame({**candidate_query.columns, quantity.name: central, **rates, "cost": prices})
+        options = pd.DataFrame({**candidate_query.columns, quantity.name: central, **rates, "cost": prices})
         contained = _contained(start, result)
-        ranking = _Ranking(frame, start, contained, width, run_variance)
+        ranking = _Ranking(options, start, contained, width, run_variance)
         ranked = ranking.of(start, contained)
         chosen = ranking.batch(ranked, k, within)
     beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
@@ -331,10 +333,24 @@ def suggest(
     shown = interval_now if is_met else expected
     following_run = NextRun(named_values, places, shown, width, after, within, is_met, beyond)
     rate = None
-    if rated and (samples := step.at(query.columns)) is not None:
+    if has_throughput and (samples := step.at(query.columns)) is not None:
         rate = shown.dividing(float(samples[0]))
-    context = (values, *expected.ends, interval, width, within, is_met)
-    return Suggestions(*context, chosen, ranked, quantity, following_run, rate, rate_unit(step.unit) if rate else "")
+    return Suggestions(
+        target=values,
+        value=expected.value,
+        lower=expected.lower,
+        upper=expected.upper,
+        interval=interval,
+        width=width,
+        within=within,
+        met=is_met,
+        chosen=chosen,
+        candidates=ranked,
+        quantity=quantity,
+        next_run=following_run,
+        throughput=rate,
+        rate_unit=rate_unit(step.unit) if rate else "",
+    )
 
 
 def _predicted(result: FitResult, query: Query, interval: float, band: Band) -> tuple[Interval, bool]:
@@ -373,10 +389,11 @@ class _Ranking(Struct, frozen=True, eq=False):
         # Where the target is certain, nothing narrows.
         total_variance = max(start.covariance[target, target] + self.run, np.finfo(float).tiny)
         before, taken_away = now.covariance[target, target], now.gains(target)[:-1]
-        # The relative half width where the variance of ln T falls to a share of what it is now.
+        # First without a measurement, then after each: the variance of ln T over that at the start.
         ratios = (before * (1.0 - np.append(0.0, taken_away)) + self.run) / total_variance
-        width, *_ = widths = np.sinh(np.arcsinh(self.width) * np.sqrt(np.maximum(ratios, 0.0)))
-        return widths[1:], 1.0 - widths[1:] / width if width > 0.0 else 0.0 * widths[1:]
+        widths = np.sinh(np.arcsinh(self.width) * np.sqrt(np.maximum(ratios, 0.0)))
+        width_now, widths_after = widths[0], widths[1:]
+        return widths_after, 1.0 - widths_after / width_now if width_now > 0.0 else 0.0 * widths_after
 
     def of(self, now: Knowledge | StackKnowledge, contained: Knowledge | StackKnowledge) -> pd.DataFrame:
         """Return every candidate as if it were the next, the best first."""
@@ -403,13 +420,15 @@ class _Ranking(Struct, frozen=True, eq=False):
 
 
 def places_of(target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.DataFrame) -> tuple[dict[str, Any], ...]:
-    """Return the configurations to measure by what differs from the target."""
+    """Return the configurations to measure by what differs from the target, such as `{"workers": 16}`.
+
+    Where that is nothing of what the question `named`, what it named comes first.
+    """
     rows = chosen.to_dict("records")
     if not rows:
         return ()
     differing = [n for n in target if any(row[n] != target[n] for row in rows)] or list(target)
     if not {*differing} & {*named}:
-        # Only what follows from the target differs: what was asked about comes first.
         differing = [*named, *(n for n in differing if n not in named)]
     return tuple({str(n): row[n] for n in differing} for row in rows)
 
@@ -439,6 +458,7 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
     fails = np.zeros(len(counts), bool) if feasibility is None else feasibility.known_to_fail(columns)
     measured = np.array([run is not None for run in result.panel.runs_at(columns)])
     possible = np.flatnonzero(divides & ~fails & ~measured)
+    # The last count is the target's.
     below = possible[possible < len(counts) - 1]
     proposed = below if below.size else possible
     if not proposed.size:
