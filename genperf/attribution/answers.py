@@ -63,19 +63,19 @@ Line: TypeAlias = str | tuple[str, pd.DataFrame]
 def for_people(
     frame: pd.DataFrame, settings: Collection[str], known: Mapping[str, Any] | None = None
 ) -> tuple[pd.DataFrame, str]:
-    """Return a table to print, and the part of the configuration that is the same in all of its rows.
+    """Return a table to print, and the settings that are the same in all of its rows: `workers=8, batch=32`.
 
-    Numbers have three digits but in the columns of `settings`. Only values of the `known` configuration are left out.
+    These are no columns of it, but where a `known` configuration has other values. Numbers have three digits but in
+    the columns of settings.
     """
-    same = [name for name in settings if name in frame and len(set(frame[name])) == 1]
-    if known is not None:
-        same = [name for name in same if frame[name].iloc[0] == known[name]]
+    constant = {name: frame[name].iloc[0] for name in settings if name in frame and len(set(frame[name])) == 1}
+    same = [name for name, value in constant.items() if known is None or value == known[name]]
     printed = frame.drop(columns=same)
     for name in printed.columns:
         if name not in settings and printed[name].dtype.kind == "f":
             texts = [f"{100.0 * v:.1f} %" if name == "share" else three_digits(v) for v in printed[name].tolist()]
             printed[name] = texts
-    return printed, join_values({name: frame[name].iloc[0] for name in same})
+    return printed, join_values({name: constant[name] for name in same})
 
 
 def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
@@ -133,6 +133,7 @@ class PrintedAnswer(Struct, frozen=True, eq=False):
             elif isinstance(value, PrintedAnswer):
                 plain[name] = value.to_dict()
             elif not isinstance(value, (Curves, MixtureForecast, Ladder)):
+                # These are what the numbers were computed from.
                 plain[name] = value
         return plain
 
@@ -239,10 +240,11 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
         return [self._turn(str(row["what"]), row) for row in self.points.to_dict("records")]
 
     def _turn(self, what: str, row: Mapping[Any, Any]) -> Turn:
-        count = row["count"] if row["count"] == row["count"] else np.inf
-        ends = Interval(float(count), float(row["lower"]), float(row["upper"]))
-        about = (float(row["reached"]), self.along, self.upto, self.interval, self.timed)
-        return Turn(what, ends, *about, float(row.get("level", np.nan)), float(row.get("of", np.nan)))
+        """Return a row of the points or the crossovers as numbers; a count that is not reached is infinite."""
+        count = np.inf if np.isnan(row["count"]) else float(row["count"])
+        ends = Interval(count, float(row["lower"]), float(row["upper"]))
+        level, of = float(row.get("level", np.nan)), float(row.get("of", np.nan))
+        return Turn(what, ends, float(row["reached"]), self.along, self.upto, self.interval, self.timed, level, of)
 
     @property
     def crossover_sentences(self) -> list[str]:
@@ -422,13 +424,12 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
             terms = pd.concat([terms[~summed], sum_row]).sort_index(kind="stable")
         return terms
 
-    @property
-    def content(self) -> Iterator[Line]:
-        """Terms and elasticities, what the verdicts mean, what cannot be told apart, then what was requested beside."""
-        target, settings = self.quantity, list(self.terms.columns[: self.terms.columns.get_loc("term")])
-        terms = self._terms_with_sums(settings)
-        # What each term has at most, and may have by its interval.
-        largest = possible = terms["share"].abs().groupby(terms["term"]).max()
+    def _lines_of_terms(self, settings: list[str]) -> Iterator[Line]:
+        """Yield the table of the terms that matter and how many do not, or that what no term explains is too much."""
+        target, terms = self.quantity, self._terms_with_sums(settings)
+        # By term, the share that it has at most, and that it may have by its interval.
+        largest = terms["share"].abs().groupby(terms["term"]).max()
+        possible = largest
         if term_column(target) in terms:
             of_one = terms.groupby(settings or np.zeros(len(terms)), dropna=False)[term_column(target)]
             ends = terms[["lower", "upper"]].abs().max(axis=1) / of_one.transform("sum")
@@ -454,10 +455,18 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
             if not_drawn:
                 yield "without intervals: the constants of these terms were not drawn"
             if len(small):
-                together, most = ", together" if len(small) > 1 else "", np.floor(1e3 * small.sum() + 1.0) / 10.0
+                together = ", together" if len(small) > 1 else ""
+                # The next tenth of a per cent above their sum.
+                most = np.floor(1e3 * small.sum() + 1.0) / 10.0
                 most_of_one = possible[small.index].max()
                 may = f"; one may have up to {100.0 * most_of_one:.0f} %" if most_of_one >= LEAST_SHARE_SHOWN else ""
                 yield f"{counted(len(small), 'other term')}{together} under {most:.1f} %{may}"
+
+    @property
+    def content(self) -> Iterator[Line]:
+        """Terms and elasticities, what the verdicts mean, what cannot be told apart, then what was requested beside."""
+        target, settings = self.quantity, list(self.terms.columns[: self.terms.columns.get_loc("term")])
+        yield from self._lines_of_terms(settings)
         if len(self.members):
             yield "the same by each member of the ensemble", self.members
         heading_text = f"elasticity: the change of {target.name} in %, for one % more of a factor"

@@ -54,6 +54,7 @@ def derived_columns(
     """Return what follows from a prediction: of every name the central value, `NAME_lower` and `NAME_upper`."""
     factors = {f.name for f in result.schema.factors}
     inputs = {name for text in result.schema.derived.values() for name in parse(text).names}
+    # What was predicted is not read as a factor.
     cells = {name: values for name, values in predicted.items() if name in factors | inputs}
     query = read_query(source_of_columns(cells, "predictions"), result.schema)
     quantities = quantities_of(result.panel, training, price)
@@ -100,7 +101,7 @@ class _Paths:
         target, further = result.schema.target.name, result.further
         ends = {target: (target, "lower", "upper")} | {n: tuple(f"{n}{end}" for end in ENDS) for n in further}
         #: Copies of the path: 1 of a quantity that runs from its lower end to the upper one, -1 of one that runs back.
-        self.copies = [(1, *ways) for ways in product((1, -1), repeat=len(further))]
+        self.copies = [(1, *directions) for directions in product((1, -1), repeat=len(further))]
         self.columns: dict[str, Any] = dict(query.columns)
         for place, (name, bounds) in enumerate(ends.items()):
             self.columns[name] = self._path([np.asarray(predicted[end], float) for end in bounds], place)
@@ -110,11 +111,13 @@ class _Paths:
 
         It comes once for each of the copies, in the direction of the quantity at a place there.
         """
-        (center, lowest, last), along = ends, np.linspace(0.0, 1.0, INTERVAL_POINTS)[:, None]
+        center, first, last = ends
+        along = np.linspace(0.0, 1.0, INTERVAL_POINTS)[:, None]
         with np.errstate(divide="ignore"):
-            path = np.exp((1.0 - along) * np.log(lowest) + along * np.log(last))
-        path[0], path[-1] = lowest, last
-        return np.vstack([center, *(path[:: ways[place]] for ways in self.copies)])
+            path = np.exp((1.0 - along) * np.log(first) + along * np.log(last))
+        path[0], path[-1] = first, last
+        # A step of -1 turns the path around.
+        return np.vstack([center, *(path[:: directions[place]] for directions in self.copies)])
 
     def value(self, formula: Formula) -> Array:
         """Return a formula's values, of shape (1 + points·copies, rows)."""
@@ -266,10 +269,12 @@ def _marginal(
     times = curve.curve[curve.quantity.name].to_numpy(float)
     grown, work = machines[last] / machines[base] - 1.0, float(samples[last] / samples[base])
     pair = curve.curves.ratios(last, base)
-    least, most = (float(end[0]) for end in np.exp(pair.quantiles(ends_of(curve.interval))))
-    gains = [work * times[base] / times[last], work / most, work / least]
+    # The throughput r₂/r₁ is the work over the ratio of the times.
+    shortest, longest = (float(end[0]) for end in np.exp(pair.quantiles(ends_of(curve.interval))))
+    gains = [work * times[base] / times[last], work / longest, work / shortest]
     costs = [grown / (gain - 1.0) if gain > 1.0 else float("inf") for gain in gains]
-    pays = np.log(work / (1.0 + grown / MOST_MARGINAL_COST))
     gain, cost = (Interval(values[0], min(values), max(values)) for values in (gains, costs))
-    pays_below = normal_probabilities((pays - pair.mean) / np.maximum(pair.deviation, 1e-300))
-    return gain, cost, float((pair.weights @ pays_below)[0])
+    # It pays below the ratio of times at which a further sample costs `MOST_MARGINAL_COST` times one at the start.
+    paying = np.log(work / (1.0 + grown / MOST_MARGINAL_COST))
+    chances = normal_probabilities((paying - pair.mean) / np.maximum(pair.deviation, 1e-300))
+    return gain, cost, float((pair.weights @ chances)[0])

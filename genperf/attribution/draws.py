@@ -78,7 +78,10 @@ class _MemberCurves(Struct, frozen=True, eq=False):
         return out
 
     def ratios(self, of: Index, to: Index) -> tuple[Array, Array]:
-        """Return the mean of ln of ratios and its standard deviation, each (draws, pairs)."""
+        """Return the mean of ln of ratios and its standard deviation, each (draws, pairs).
+
+        Var = C_oo + C_tt − 2·C_ot + Σ(R_o − R_t)² + (shared_o − shared_t)²    of the row o to the row t
+        """
         c = self.covariances
         variance = np.maximum(c[:, of, of] + c[:, to, to] - 2.0 * c[:, of, to], 0.0)[self.scale] if len(c) else 0.0
         mean = self.mean[:, of] - self.mean[:, to]
@@ -136,7 +139,7 @@ class Curves(Struct, frozen=True, eq=False, dict=True):
         return np.asarray(self.mean[chosen] + beside)
 
     def ratios(self, over: Index | int, under: Index | int) -> Ratios:
-        """Compare some rows with others."""
+        """Return ln of the ratios of some rows over others, pair by pair; one row stands for as many as the others."""
         of, to = np.broadcast_arrays(np.atleast_1d(over), np.atleast_1d(under))
         by_member = [member.ratios(of, to) for member in self.members]
         return Ratios(self.weights, *(np.vstack(arrays) for arrays in zip(*by_member, strict=True)))

@@ -60,6 +60,7 @@ def elasticity_table(
         smooth = stack is None and not jumps and all(m.discrepancy is None for m in result.members)
         values = np.asarray(query.columns[name], float)
         doubled = (values < 2.0) & counts[name] | jumps
+        # ln of the ratio over a doubling, from x to 2x, or from x/√2 to x·√2.
         lower_values = np.where(doubled, values, values / np.sqrt(2.0))
         # A slope is that of the law: what one value has for itself is none.
         lower_query = {**query.columns, name: lower_values}
@@ -128,7 +129,10 @@ def _log_ratios(
 
 
 def doublings_at(result: FitResult, columns: Mapping[str, AnyArray]) -> tuple[Doubling, ...]:
-    """Return what doubling a factor does at the first of some complete configurations, the largest change first."""
+    """Return what doubling each factor does at the first of some configurations, the largest change first.
+
+    Where a throughput was measured, it is what the throughput is multiplied by.
+    """
     panel, changes = result.panel, each_doubled(result.panel, columns)
     # The configuration, then each in which one factor is doubled.
     rows = {n: np.array([v[0], *(change.get(n, v)[0] for change in changes.values())]) for n, v in columns.items()}
@@ -136,10 +140,11 @@ def doublings_at(result: FitResult, columns: Mapping[str, AnyArray]) -> tuple[Do
     if panel.measured_work is not None:
         values = evaluated(panel.measured_work, rows, len(values)) / values
     ratios = dict(zip(changes, (values[1:] / values[0]).tolist(), strict=True))
-    count = None if panel.workers is None else panel.workers.name
-    followers = [name for name in changes.get(count or "", ()) if name not in (count, *panel.derived)]
+    # What is doubled together with the workers, such as the nodes.
+    workers = None if panel.workers is None else panel.workers.name
+    followers = tuple(name for name in changes.get(workers or "", ()) if name not in (workers, *panel.derived))
     ordered = sorted(ratios, key=lambda name: -abs(np.log(ratios[name])))
-    return tuple(Doubling(name, tuple(followers) if name == count else (), ratios[name]) for name in ordered)
+    return tuple(Doubling(name, followers if name == workers else (), ratios[name]) for name in ordered)
 
 
 def doublings_by_level(
@@ -215,6 +220,7 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
         raise GenperfError(f"{samples} samples are not a power of two", hint=str(SOBOL_SAMPLES))
     domain = _domain_of(result, about.within)
     count, members = len(domain.varying), thinned(result.members, SOBOL_DRAWS)
+    # Draws of a discrepancy differ from their expression at each point by themselves.
     walks = any(m.discrepancy is not None for m in result.members)
 
     def indices_of(samples: int, with_draws: bool = True) -> Array:
@@ -228,6 +234,7 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
         centre = shares(members) @ paths if walks else np.log(central_times(result.members, columns))
         curves = np.vstack([centre, paths])
         curves = curves if about.of == "log" else np.exp(curves)
+        # Points lie sample by sample of `_crossed_points`, which `_indices` has first.
         return _indices(curves.reshape(-1, 2 + count, samples).swapaxes(0, 1))
 
     indices = indices_of(samples if walks else min(samples, LEAST_SAMPLES))
@@ -252,9 +259,10 @@ def _crossed_points(count: int, samples: int, seed: int) -> Array:
     from scipy.stats import qmc
 
     points = qmc.Sobol(2 * count, rng=np.random.default_rng(seed), bits=64).random(samples)
-    base = points.T.reshape(2, count, samples)
-    crossed = np.where(np.eye(count, dtype=bool)[:, :, None], base[1], base[0])
-    return np.concatenate([base, crossed]).swapaxes(0, 1).reshape(count, -1)
+    a, b = points.T.reshape(2, count, samples)
+    # Sample j is a, with factor j as in b: on the diagonal of (samples, factors).
+    crossed = np.where(np.eye(count, dtype=bool)[:, :, None], b, a)
+    return np.concatenate([[a, b], crossed]).swapaxes(0, 1).reshape(count, -1)
 
 
 def _indices(values: Array) -> Array:

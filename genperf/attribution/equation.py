@@ -39,10 +39,10 @@ class _Factor(Struct, frozen=True):
 
 
 def written_lines(result: FitResult) -> list[str]:
-    """Return the fitted generic expression, a term a line; nothing for another family.
+    """Return the fitted generic expression, a term a line: `time (s) =`, `  0.12 * (batch/22.6)^0.8 * [net: vgg 3]`.
 
     Each factor is divided by its mean over the runs, so that a coefficient is the term's value at the centre of the
-    measured runs.
+    measured runs. Factors that all terms have are listed last. Another family has no lines.
     """
     expression, target = result.best.expression, result.schema.target
     if expression.family != "generic":
@@ -50,11 +50,11 @@ def written_lines(result: FitResult) -> list[str]:
     values = {name: float(value) for name, value in result.best.values.items()}
     terms = expression.without_zeros(values).terms
     products = [product_of(t.node) for t in terms if t.name != CONSTANT_TERM]
-    # A power or an interaction that all terms have; of one product the interactions.
-    term_constants = {c.name for c in expression.constants if c.meaning is not None and c.meaning.term}
-    nodes = [node for _, *factors in products for node in factors]
-    of_one_product = [node for node in nodes if term_constants and not term_constants & names_in(node)]
-    shared = shared_factors(products) if len(products) > 1 else of_one_product
+    shared = shared_factors(products)
+    if len(products) == 1:
+        # Of a single product: those without a constant of the term, as interactions are.
+        of_term = {c.name for c in expression.constants if c.meaning is not None and c.meaning.term}
+        shared = [node for node in products[0][1:] if of_term and not of_term & names_in(node)]
     unit = f" ({target.unit})" if target.unit else ""
     lines = [f"{target.name}{unit} ="]
     for term in terms:
@@ -87,7 +87,7 @@ def product_of(node: Node) -> list[Node]:
 
 
 def _joined(factors: list[_Factor]) -> list[str]:
-    """Return the texts of factors that have one, the levels of one categorical factor in one bracket."""
+    """Return the texts of factors, those of one categorical factor in one bracket: `[net: vgg 3, alexnet 0.4]`."""
     texts: dict[str | int, list[str]] = {}
     for place, factor in enumerate(factors):
         if factor.text:
@@ -96,34 +96,39 @@ def _joined(factors: list[_Factor]) -> list[str]:
 
 
 def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
-    """Return a factor of a term as text: a power, the levels of a categorical factor, a step, an interaction."""
+    """Return a factor of a term as text: a number, a power, or exp(b·column) of a product of steps, levels and logs."""
     match node:
+        # (n/8)^b
         case Call("power", (base, exponent)):
             return _power(base, _value(exponent, values))
-        case Call("exp", (Call(_, (exponent, column)),)):
-            size = _value(exponent, values)
+        case Call("exp", (Call("multiply", (exponent, column)),)):
+            effect, parts = _value(exponent, values), product_of(column)
         case _:
             return _Factor(_number(_value(node, values)))
-    if abs(size) < LEAST_EFFECT_WRITTEN:
+    if abs(effect) < LEAST_EFFECT_WRITTEN:
         return _Factor("")
-    factor, conditions, columns = _Factor(_number(math.exp(size)), abs(size)), [], product_of(column)
-    for call in columns:
-        match call:
+    changed_by = _Factor(_number(math.exp(effect)), abs(effect))
+    match parts:
+        # exp(b·where(gpu == 'a100', 1, 0)): a level by itself stands in the bracket of its factor.
+        case [Call("where", (Call("equal", (Name(name), Text(level))), *_))]:
+            return _Factor(f"{level} {changed_by.text}", changed_by.effect, name)
+    conditions = []
+    for part in parts:
+        match part:
+            # exp(b·log(n/8)·…) = (n/8)^b where the other parts are 1.
             case Call("log", (base,)):
-                factor = _power(base, size)
-            case Call("where", (Call(_, (Name(name), Text(level))), *_)) if len(columns) == 1:
-                return _Factor(f"{level} {factor.text}", factor.effect, name)
-            case Call("where", (Call(_, (Name(name), Text(level))), *_)):
+                changed_by = _power(base, effect)
+            case Call("where", (Call("equal", (Name(name), Text(level))), *_)):
                 conditions.append(f"{name} = {level}")
-            case Call("where", (Call(_, (Name(name), Number(step))), *_)):
+            case Call("where", (Call("greater", (Name(name), Number(step))), *_)):
                 conditions.append(f"{name} > {step:g}")
     if not conditions:
-        return factor
-    return replace(factor, text=f"({factor.text} where {' and '.join(conditions)})")
+        return changed_by
+    return replace(changed_by, text=f"({changed_by.text} where {' and '.join(conditions)})")
 
 
 def _power(base: Node, exponent: float) -> _Factor:
-    """Return a factor over its centre, to a power."""
+    """Return a factor over its centre, to a power: `(workers/4)^0.5`; empty where the exponent is hardly above zero."""
     if abs(exponent) < LEAST_EFFECT_WRITTEN:
         return _Factor("")
     power, inside = _number(exponent), f"({render(base).replace(' ', '')})"
@@ -191,7 +196,10 @@ Style = Literal["markdown", "csv", "latex"]
 
 
 def _digits(value: float, half_width: float, least: int, otherwise: int) -> str:
-    """Return a value with two digits of the half width of its interval, and at least some; or with others without."""
+    """Return a value down to the second digit of its interval's half width: `0.123` of 0.12345 and 0.02.
+
+    It has at least so many digits, and `otherwise` where no interval is known.
+    """
     if not half_width > 0.0 or value == 0.0:
         return f"{value:.{otherwise}g}"
     digits = 2 + math.floor(math.log10(abs(value))) - math.floor(math.log10(half_width))
@@ -204,6 +212,7 @@ class _Equation:
     def __init__(self, result: FitResult, all_digits: bool) -> None:
         member, self.all_digits = result.best, all_digits
         self.levels = {f.name: f.levels for f in result.schema.factors}
+        # Of each constant its value, then those of the draws.
         drawn = np.vstack([member.constants, member.draws]).astype(float)
         self.values: dict[str, Array] = dict(zip(member.expression.constant_names, drawn.T, strict=True))
         self.best = member.values
@@ -223,7 +232,7 @@ class _Equation:
         return np.full(len(next(iter(self.values.values()))), node.value)
 
     def product(self, nodes: list[Node]) -> tuple[list[str], Array | float]:
-        """Write the factors of a product, and by what its coefficient grows where they are not normalised.
+        """Write the factors of a product, and return by what its coefficient grows where they are not normalised.
 
         They are powers, `(n/2.83)**p`, as n^{p}; effects of levels, in one bracket with the base first; a step of a
         count, [n>1]; and anything else as it is. Those of hardly any effect are left out.
@@ -239,8 +248,10 @@ class _Equation:
                         power = self.number(p)
                         texts.append(latex_name(name) + ("" if power == "1" else f"^{{{power}}}"))
                         unit = unit * centre**-p
+                # exp(d·where(net == 'vgg', 1, 0))
                 case Call("exp", (Call("multiply", (Name(d), Call("where", (Call(_, (Name(name), Text(x))), *_)))),)):
                     levels.setdefault(name, []).append((x, self.number(np.exp(self.values[d]))))
+                # exp(d·where(nodes > 1, 1, 0))
                 case Call("exp", (Call("multiply", (Name(d), Call("where", (Call(_, (Name(name), Number(x))), *_)))),)):
                     if abs(self.best[d]) >= LEAST_EFFECT_WRITTEN:
                         texts.append(rf"{self.number(np.exp(self.values[d]))}^{{[{latex_name(name)}>{x:g}]}}")

@@ -252,10 +252,11 @@ def _under_one(model: FitResult, queries: Sequence[Query]) -> tuple[list[_Side],
 def _under_two(models: Sequence[FitResult], queries: Sequence[Query]) -> tuple[list[_Side], Array, None]:
     """Return one configuration of each of two models, whose draws are paired by their shares, in a fixed order."""
     sides = []
-    places = (np.arange(PAIRED_DRAWS) + 0.5) / PAIRED_DRAWS
+    # Each draw comes so often as it is hit by evenly spaced points of the cumulative shares.
+    levels = (np.arange(PAIRED_DRAWS) + 0.5) / PAIRED_DRAWS
     for seed, (model, query) in enumerate(zip(models, queries, strict=True)):
         split = term_contributions(model, query.columns)
-        chosen = np.minimum(np.searchsorted(np.cumsum(split.draw_shares), places), len(split.draw_shares) - 1)
+        chosen = np.minimum(np.searchsorted(np.cumsum(split.draw_shares), levels), len(split.draw_shares) - 1)
         sides.append(_Side(model, query, split, 0, split.drawn[np.random.default_rng(seed).permutation(chosen), :, 0]))
     return sides, np.full(PAIRED_DRAWS, 1.0 / PAIRED_DRAWS), None
 
@@ -263,7 +264,10 @@ def _under_two(models: Sequence[FitResult], queries: Sequence[Query]) -> tuple[l
 def _sentence(
     target: Target, names: tuple[str, str], terms: pd.DataFrame, change: tuple[float, float, float], interval: float
 ) -> str:
-    """Return a comparison in one sentence."""
+    """Return a comparison in one sentence: `b takes 2 s longer than a; 'computation' makes +1.5 s of it`.
+
+    The change is that of the value with the ends of its interval.
+    """
     difference, lower, upper = change
     if difference == 0.0:
         return f"{names[1]} takes as long as {names[0]}" if target.is_time else f"{target.name} is the same at both"
@@ -274,6 +278,7 @@ def _sentence(
         text = f"{target.name} is {size} {'larger' if difference > 0 else 'smaller'} at {names[1]} than at {names[0]}"
     text += interval_note(interval, f"{lower:+.3g}", f"{upper:+.3g}", f"{difference:+.3g}", target.unit)
     changes = terms["change"].to_numpy(float)
+    # Of what changes in the direction of the whole the largest term is named, and what no term has where it is larger.
     same_way = np.where(np.sign(changes) == np.sign(difference), np.abs(changes), 0.0)
     is_term = ~terms["term"].isin([FORM, HIDDEN]).to_numpy()
     main = int(np.argmax(np.where(is_term, same_way, -1.0)))

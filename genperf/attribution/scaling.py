@@ -77,7 +77,10 @@ def scaling(
 def scaling_along(
     result: FitResult, steps: Ladder, level: float = KNEE_LEVEL, interval: float = 0.9, places: Index | None = None
 ) -> Scaling:
-    """Return the predictions at the steps of a ladder, see `scaling`; without the crossovers of terms."""
+    """Return the predictions at the steps of a ladder, see `scaling`; without the crossovers of terms.
+
+    Of some `places` alone efficiencies have intervals, and no step its verdict: that is quicker.
+    """
     target, counts, name = result.schema.target, steps.counts, steps.along.name
     predictions, far = forecasts(result.members, steps.columns), distance_beyond(result.schema, steps.columns)
     forecast = forecast_of(result.members, result.spread, steps.columns, far, predictions)
@@ -132,7 +135,7 @@ def _points(
     central = np.log(np.maximum(times, times.max() * np.exp(-DEEPEST)))
     logarithms = np.vstack([central, curves.paths])
     bare_expressions = all(m.process is None and m.discrepancy is None for m in result.members)
-    logarithms[: None if bare_expressions else 1, runs] = measured
+    logarithms[: len(logarithms) if bare_expressions else 1, runs] = measured
     slower = {"what": "slower", "level": np.nan, **_ends(_turns(steps, np.exp(logarithms)), weights, ends)}
     if steps.work is None:
         return [slower]
@@ -153,7 +156,7 @@ def _turns(steps: Ladder, curves: Array) -> Array:
     """Return the count beyond which something that should fall rises, of each curve; the first one is central."""
     counts, (runs, _) = last_smallest(steps.counts, curves), steps.measured
     if len(runs):
-        # No count between the runs is said to be better than the best run.
+        # No count between the runs is said to be better than the best run: of equal ones the last.
         best = runs[len(runs) - 1 - int(np.argmin(curves[0, runs][::-1]))]
         counts[0] = last_smallest(steps.counts[best:], curves[:1, best:])[0]
     return counts

@@ -100,7 +100,7 @@ class TermParts(Struct, frozen=True, eq=False):
 
     @property
     def amounts(self) -> Array:
-        """The part of each term, all members by weight, shape (terms, rows); they add up to the predicted value."""
+        """The part of each term, T·Σ w_m·share_m over the members m, shape (terms, rows); they add up to T."""
         return np.asarray(np.einsum("m,mtr->tr", self.weights, self.shares) * self.central)
 
     def inseparable(self, row: int) -> list[tuple[tuple[str, ...], Array]]:
@@ -108,9 +108,11 @@ class TermParts(Struct, frozen=True, eq=False):
         terms = [j for j, name in enumerate(self.names) if name != FORM]
         shares, drawn = (values / self.central[row] for values in (self.amounts[:, row], self.drawn[..., row]))
         groups = together(shares[terms], drawn[:, terms], self.draw_shares)
-        is_member = np.zeros((len(groups), len(self.names)))
-        is_member[:, terms] = groups
-        return [(tuple(np.array(self.names)[row > 0.0].tolist()), row) for row in is_member if row.sum() > 1.0]
+        # Shape (groups, all terms): 1 at each term of a group.
+        members = np.zeros((len(groups), len(self.names)))
+        members[:, terms] = groups
+        several = [is_member for is_member in members if is_member.sum() > 1.0]
+        return [(tuple(np.array(self.names)[is_member > 0.0].tolist()), is_member) for is_member in several]
 
 
 def term_contributions(
@@ -122,7 +124,9 @@ def term_contributions(
     """
     members, stacked = serving(result.members), stack_of(result.members) is not None
     # Of stacked members one serves: the forecasts are the pool's.
-    member_forecasts = None if stacked else forecasts(members, columns) if forecast is None else forecast.parts
+    member_forecasts = None
+    if not stacked:
+        member_forecasts = forecasts(members, columns) if forecast is None else forecast.parts
     central = central_times(result.members, columns, member_forecasts) if forecast is None else forecast.central()
     hides = any(not m.expression.is_sum for m in members)
     departs = stacked or any(m.discrepancy is not None for m in members)
@@ -211,7 +215,8 @@ def term_tables(
 def together(shares: Array, drawn: Array, weights: Array) -> Array:
     """Return which terms are one share each, shape (parts, terms), of shares (terms,) and their draws (draws, terms).
 
-    Two are one where each by itself is wide and their sum is narrow, or they are in one ratio in every draw.
+    Two are one where each by itself is wide and their sum is narrow, or they are in one ratio in every draw. Those that
+    are nearest to that are added up first; the sum is then a part as any other.
     """
     rows = np.eye(len(shares))
     while len(rows) > 2:
@@ -225,6 +230,7 @@ def together(shares: Array, drawn: Array, weights: Array) -> Array:
             break
         i, j = np.array(pairs).T
         of_sums = np.diff(quantiles(of_draws[:, i] + of_draws[:, j], weights, TAILS), axis=0)[0]
+        # Zero in every draw where these are in the ratio of the values.
         away = of_draws[:, i] * value[j] - of_draws[:, j] * value[i]
         in_one_ratio = np.ptp(away, axis=0) <= TERMS_TOLERANCE * width[i] * value[j]
         ratio = np.where(in_one_ratio & (value[i] > 0.0), 0.0, of_sums / np.minimum(width[i], width[j]))
@@ -237,7 +243,7 @@ def together(shares: Array, drawn: Array, weights: Array) -> Array:
 
 
 def named(terms: Collection[str], factors: Collection[str]) -> bool:
-    """Tell whether the terms of a model have names of the field: products of its factors have none."""
+    """Tell whether all terms have names of the field, as `computation`: products as `batch / workers` have none."""
     return not any(term in factors or "×" in term or " / " in term or term.startswith("term ") for term in terms)
 
 
@@ -254,29 +260,44 @@ def limit_of(
     not_of_time = not target.is_time and any(member.discrepancy is not None for member in result.members)
     if not_of_time or not named(terms, [f.name for f in result.schema.factors]):
         return replace(limit, doublings=doublings_at(result, columns)[:MAX_ATTRIBUTED_FACTORS])
-    groups = _alike_terms(result, columns)
+    return replace(limit, parts=_parts_of(_alike_terms(result, columns), result, columns, interval, forecast))
+
+
+def _parts_of(
+    groups: Mapping[str, tuple[str, ...]],
+    result: FitResult,
+    columns: Mapping[str, Any],
+    interval: float,
+    forecast: MixtureForecast | None,
+) -> tuple[Part, ...]:
+    """Return the parts of a predicted value, largest first: the terms of a group by its label, then what only adds up.
+
+    Where the data determine only the sum of several, these are one part.
+    """
     split = term_contributions(result, columns, forecast)
     label_of = {term: label for label, names in groups.items() for term in names}
     labels = [label_of.get(name, name) for name in split.names]
     distinct_labels = [label for label in dict.fromkeys(labels) if label != FORM]
+    # Shape (labels, terms): 1 where a term has the label.
     label_sums = np.equal.outer(np.array(distinct_labels), np.array(labels)).astype(float)
     totals = split.drawn[..., 0].sum(axis=1, keepdims=True)
     drawn, share = split.drawn[..., 0] @ label_sums.T / totals, label_sums @ split.amounts[:, 0] / split.central[0]
     added_terms = together(share, drawn, split.draw_shares)
     is_sum = added_terms.sum(axis=1) > 1.0
     ends = interval_about(added_terms @ share, drawn @ added_terms.T, split.draw_shares, ends_of(interval), is_sum)
-    shares_of_terms = []
+    parts = []
     # Where the terms add up to more than the value, the largest is shown as all of it.
     for is_joined, interval_ends in zip(added_terms, np.minimum(ends, 1.0).T.tolist(), strict=True):
         joined = [label for label, joins in zip(distinct_labels, is_joined, strict=True) if joins]
         terms_of_part = tuple(term for label in joined for term in groups.get(label, (label,)))
         name = joined[0] if len(joined) == 1 else sum_of_terms(joined)
-        shares_of_terms.append(Part(name, terms_of_part, Interval(*interval_ends)))
-    return replace(limit, parts=tuple(sorted(shares_of_terms, key=lambda is_joined: -is_joined.share.value)))
+        parts.append(Part(name, terms_of_part, Interval(*interval_ends)))
+    return tuple(sorted(parts, key=lambda part: -part.share.value))
 
 
 def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the terms of a series by label; those whose ratio is the same at every run and in some rows share one."""
+    # By term, its values at the runs and at the rows where every constant is 1.
     shapes: dict[str, Array] = {}
     places: tuple[Mapping[str, Any], ...] = ()
     for member in result.members:
