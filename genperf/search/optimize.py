@@ -409,11 +409,9 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
         raise _no_answer(search, evaluation, 0, {})
     positions, best, not_looked_at = _best(search, evaluation, task.top)
     front, thinned = _front(search, evaluation, positions)
-    notes = _notes_of(search, evaluation)
-    notes += [Note(not_looked_at, "not_all_looked_at")] if not_looked_at else []
-    notes += [Note(thinned, "front_thinned")] if thinned else []
-    best, front = _with_group(best, group), _with_group(front, group)
-    return _Solved(search, evaluation, positions, best, front, tuple(notes))
+    texts = [*_notes_of(search, evaluation), ("not_all_looked_at", not_looked_at), ("front_thinned", thinned)]
+    notes = tuple(Note(text, kind) for kind, text in texts if text)
+    return _Solved(search, evaluation, positions, _with_group(best, group), _with_group(front, group), notes)
 
 
 def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
@@ -454,31 +452,31 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     return Search(result, space, problem, task.interval, goal, task.job, step, what, by_default)
 
 
-def _notes_of(search: Search, evaluation: Evaluation) -> list[Note]:
-    """Return the notes on a search: what was supposed, and what was left out."""
+def _notes_of(search: Search, evaluation: Evaluation) -> list[tuple[str, str]]:
+    """Return the kinds and texts of notes on a search: what was supposed, and what was left out."""
     target, space, goal, job = search.result.schema.target, search.space, search.goal, search.job
     aim, step, per = search.aim, search.step, _per(search.result, job)
     by_work = bool(target.throughput) or "throughput" in aim
     notes = []
     if space.taken:
-        notes.append(Note(f"not given, and taken at: {join_values(space.taken)}; --over varies them", "taken"))
+        notes.append(("taken", f"not given, and taken at: {join_values(space.taken)}; --over varies them"))
     if search.by_default and not target.throughput:
-        notes.append(Note(_MOST_THROUGHPUT, "most_throughput"))
+        notes.append(("most_throughput", _MOST_THROUGHPUT))
     if step.assumption and by_work:
-        notes.append(Note(f"{step.assumption}; --work says otherwise", "work_assumed"))
+        notes.append(("work_assumed", f"{step.assumption}; --work says otherwise"))
     if evaluation.unfit:
         text = f"{counted(evaluation.unfit, 'configuration')} left out: a run fits with a probability below "
         text += f"{goal.fits:g}, or was measured as failed; {evaluation.uncertain:,} of them uncertain"
-        notes.append(Note(text, "may_not_fit"))
+        notes.append(("may_not_fit", text))
     if job.price_text and per:
         of_one = "" if job.sized or by_work else f"that of {with_article(search.result.panel.timed)}, "
-        notes.append(Note(f"cost is {of_one}at {price_text(job.price_text, per)}", "price"))
+        notes.append(("price", f"cost is {of_one}at {price_text(job.price_text, per)}"))
     of_a_step = target.is_time and not target.throughput and goal.maximize is None and aim in (target.name, "cost")
     if of_a_step and not job.sized and step.total is not None and space.varied & names_in(step.total):
         text = f"the {aim} is that of a step, and steps of different numbers of samples are compared; "
-        notes.append(Note(f"{text}for the {aim} of N samples: --samples N", "per_step"))
+        notes.append(("per_step", f"{text}for the {aim} of N samples: --samples N"))
     if evaluation.not_finite:
-        notes.append(Note(f"{evaluation.not_finite:,} {_NOT_FINITE}", "not_finite"))
+        notes.append(("not_finite", f"{evaluation.not_finite:,} {_NOT_FINITE}"))
     return notes
 
 
