@@ -247,10 +247,7 @@ class _Parts(Struct, frozen=True, eq=False):
         return out
 
     def _first_fit(self, expression: Expression, strength: float, fitted: Sequence[Candidate]) -> Candidate | None:
-        """Fit an expression to every part, from random starts and the last fitted expression whose constants it has.
-
-        None where no constants within the bounds give finite values.
-        """
+        """Fit an expression to every part, some starts from fits of a smaller one; None where no value is finite."""
         problem = problem_of(expression, self.table, self.options, strength)
         rng = np.random.default_rng([self.seed, 3])
         names = set(expression.constant_names)

@@ -63,9 +63,7 @@ def strength_kinds() -> Kinds:
 def _kinds(values: Array, spread: float, share: float, count: int) -> Kinds:
     """Part a normal distribution into equally spaced narrower ones, whose mixture it nearly is within their reach.
 
-    Of x ~ N(0, s²) a share ρ of the variance is between the kinds. Kind k, with z_k of N(0, 1), has the density ratio
-
-        N(x; s·√ρ·z_k, (1 − ρ)·s²)/N(x; 0, s²)
+    Of N(0, s²) a share ρ of the variance is between them: kind k is N(s·√ρ·z_k, (1 − ρ)·s²), with z_k its `middle`.
     """
     middle = np.linspace(-CLUSTER_REACH, CLUSTER_REACH, count)
     weight = np.exp(-0.5 * middle**2)

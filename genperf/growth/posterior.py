@@ -210,10 +210,7 @@ class Draws(Struct, frozen=True, eq=False):
 def forecast(
     parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts], steps: Sequence[Array] | None = None
 ) -> MixtureForecast:
-    """Return the mixture of what some readings forecast, by their `shares`.
-
-    Each has draws in `parts`, the counts as it reads them, and in `steps` what is added to its ln T at each count.
-    """
+    """Return the mixture of what readings forecast, by their shares, each at its counts and with `steps` in ln T."""
     forecasts = [component.forecast(at) for component, at in zip(parts, counts, strict=True)]
     means, variances, totals = zip(*forecasts, strict=True)
     if steps is not None:

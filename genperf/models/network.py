@@ -119,10 +119,7 @@ def checked_hints(named: Mapping[str, str | float]) -> dict[str, str]:
 
 
 def network_of(hints: Mapping[str, str]) -> Network | None:
-    """Return the network between nodes from hints by their full names; None where they give no bandwidth.
-
-    The bytes of a message are hinted as such or by the network's parameters: a number, or the column that holds it.
-    """
+    """Return the network between nodes from hints by their full names; None where they give no bandwidth."""
     if BANDWIDTH not in hints:
         lone_hints = [name for name in (LATENCY, MESSAGE, PARAMETERS) if name in hints]
         if lone_hints:

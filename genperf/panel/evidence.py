@@ -157,7 +157,7 @@ class TableColumn(Struct, eq=False):
         if not len(sizes):
             return 0.0, []
         is_whole = bool(np.all(sizes == np.floor(sizes)))
-        # The significant digits of each as it is written shortest.
+        # The significant digits of each as it is written shortest; its first binary digits, whole if it has no more.
         mantissas = [f"{value:.12g}".partition("e")[0].replace(".", "") for value in sizes]
         digits = np.array([max(1, len(mantissa.strip("0"))) for mantissa in mantissas])
         few = (digits == 1) | ((digits <= CHOSEN_DIGITS) & (sizes >= HUNDRED_LOG_ODDS))
@@ -208,8 +208,9 @@ def column_from(
 
 def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:
     """Return the columns of kinds that the others determine, such as a name put together from them; none of `kept`."""
-    left = dict(columns)
-    for name in sorted(columns, key=lambda n: (-int(numbered([columns[n]]).max()), -list(columns).index(n))):
+    left, names = dict(columns), list(columns)
+    # Those of most levels are tried first, and of two alike the last.
+    for name in sorted(columns, key=lambda n: (-int(numbered([columns[n]]).max()), -names.index(n))):
         further_cells = [cells for n, cells in left.items() if n != name]
         # Where nearly every row is another combination, anything follows from them.
         if not further_cells or name in kept or alone(dict(enumerate(further_cells))):
@@ -228,9 +229,10 @@ def alone(columns: Texts) -> bool:
 def sparse(columns: Texts, counts: Array) -> bool:
     """Tell whether the series of some kinds have too few counts each, though the table has enough of them."""
     series, scales = numbered([*columns.values()]), np.unique(counts, return_inverse=True)[1]
-    counted = np.bincount(np.unique(np.stack([series, scales]), axis=1)[0])
+    # How many different counts each series has.
+    counts_of_series = np.bincount(np.unique(np.stack([series, scales]), axis=1)[0])
     least = min(READING_LEAST_COUNTS, len(np.unique(scales)))
-    return 1 < least > float(np.median(counted[series]))
+    return least > 1 and float(np.median(counts_of_series[series])) < least
 
 
 def numbered(columns: Sequence[Objects]) -> Index:
@@ -435,6 +437,7 @@ def described(name: str, unit: str, names: Collection[str] = ()) -> Header:
         n.lower() in (f"{name[:-3]}max".lower(), f"{name[:-3]}avg".lower()) for n in names
     )
     header = header_of(stem if of_several else re.sub(rf"\.({'|'.join(_RANKED)}|p\d\d?)$", "", name))
+    # As if the unit stood in the header, behind a word of no meaning where the header has no kind.
     kind = header.kind or "x"
     in_cells = header_of(f"{kind}{unit}" if unit.startswith("/") else f"{kind} ({unit})") if unit else header
     if not in_cells.kind:

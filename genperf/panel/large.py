@@ -166,10 +166,11 @@ class LargeSource:
         cell = f"rows.{_name(aggregation.value)}"
         number = f"try_cast({cell} as double)"
         weight = f"try_cast(rows.{_name(aggregation.weight)} as double)" if aggregation.weight else "1.0"
-        words = {f"rows.{_name(n)}": ", ".join(map(_text, texts)) for n, texts in aggregation.failing.items()}
-        ended = [f"coalesce(cast({name} as varchar) in ({texts}), false)" for name, texts in words.items() if texts]
-        failed = f"({' or '.join(ended) or 'false'})"
+        failing = {_name(n): ", ".join(map(_text, texts)) for n, texts in aggregation.failing.items() if texts}
+        says_failed = [f"coalesce(cast(rows.{n} as varchar) in ({texts}), false)" for n, texts in failing.items()]
+        failed = f"({' or '.join(says_failed) or 'false'})"
         usable = f"({number} between {SMALLEST!r} and {LARGEST!r}) is true and not {failed}"
+        # Of each row its key, whether it counts or failed, the number x to summarise, its weight w, and the cell.
         self._run(
             "create or replace temp view measured as select "
             + "".join(f"{key} as {name}, " for key, name in zip(keys, names, strict=True))
@@ -177,9 +178,9 @@ class LargeSource:
             f"{weight} as w, {cell} as cell from rows {join}"
         )
         summary = self._statistics(names)
-        renamed = {} if same is not None else dict(zip(names, aggregation.keys, strict=True))
-        renamed |= {"x": aggregation.value, **({"w": aggregation.weight} if aggregation.weight else {})}
-        return summary.rename(columns=renamed)
+        called = {"x": aggregation.value, **({"w": aggregation.weight} if aggregation.weight else {})}
+        called |= dict(zip(names, aggregation.keys, strict=True)) if same is None else {}
+        return summary.rename(columns=called)
 
     def _statistics(self, names: Sequence[str]) -> pd.DataFrame:
         """Return what `summarise` does, by columns of the view `measured`."""
@@ -222,6 +223,7 @@ class LargeSource:
         medians = np.full(len(summary), np.nan)
         repeats = summary["_repeats"].to_numpy()
         for place, below, values in between:
+            # The places of the middle value, or of the two of an even number, among those inside the bracket.
             low, high = (repeats[place] - 1) // 2 - below, repeats[place] // 2 - below
             if values is not None and low >= 0 and high < len(values):
                 medians[place] = 0.5 * (values[low] + values[high])

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -161,9 +160,10 @@ class Machine(Struct, frozen=True, dict=True):
         counts, work = runs.get("workers", runs.get("nodes")), runs.get("global_batch")
         if counts is None or work is None:
             return names, growths
-        keys = [tuple(str(run[name]) for name in names) for run in self.runs]
-        for key, group in groupby(sorted(range(len(keys)), key=keys.__getitem__), key=keys.__getitem__):
-            rows = [*group]
+        rows_alike: dict[tuple[str, ...], list[int]] = {}
+        for row, run in enumerate(self.runs):
+            rows_alike.setdefault(tuple(str(run[name]) for name in names), []).append(row)
+        for key, rows in rows_alike.items():
             if np.ptp(counts[rows]) > 0.0:
                 samples = work[rows]
                 # All equal but for rounding errors: the samples of a step, or those of a device.
@@ -335,15 +335,13 @@ class Machine(Struct, frozen=True, dict=True):
         count, before = (of_parts.get("workers", of_parts.get("nodes")) for of_parts in (parts, base))
         passes, one = self.columns.get("micro_batches"), np.ones(1)
         at_once = parts.get("data_parallel", one) * parts.get("micro_batch", np.nan * one)
+        always_the_same = passes is not None and passes.distinct == 1 and "global_batch" not in self.columns
         work = None
         if "global_batch" in given:
             work = given["global_batch"]
         elif "batch" in given and count is not None:
             work = given["batch"] * count
-        elif "micro_batch" in parts and (
-            "micro_batches" in given
-            or (passes is not None and passes.distinct == 1 and "global_batch" not in self.columns)
-        ):
+        elif "micro_batch" in parts and ("micro_batches" in given or always_the_same):
             work = parts["micro_batches"] * at_once if "micro_batches" in parts else None
         elif "global_batch" in base and count is not None and before is not None:
             kind = self.growth if growth is None else growth
@@ -378,7 +376,7 @@ class Machine(Struct, frozen=True, dict=True):
             raise TableError(what, hint=f"--at devices_per_node=8 beside the {called}, or a column of that name")
 
     def settled(self, given: Collection[str]) -> frozenset[str]:
-        """Return the parts that some given ones settle; what is left is open."""
+        """Return the parts that given ones settle: constants, devices, what follows from these; the rest is open."""
         settled, constant = {*given}, {name for name, f in self.columns.items() if f.distinct == 1}
         settled |= {name for name in constant if name not in LEVELS and name != "data_parallel"}
         ways = settled >= {*self.splits}

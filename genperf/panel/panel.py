@@ -539,9 +539,10 @@ class Panel(Struct, frozen=True, dict=True):
         for run in self.medians:
             further_values = (*run.values[:place], *run.values[place + 1 :])
             series.setdefault(further_values, []).append((float(run.values[place]), run.value))
+        # Of each series the exponent of the time over its last two counts. That of the speed is the exponent of the
+        # work, 1 where it grows with the count, less that.
         last_steps = [sorted(points)[-2:] for points in series.values() if len({count for count, _ in points}) > 1]
         slopes = [np.log(t / s) / np.log(n / m) for (m, s), (n, t) in last_steps if n > m]
-        # The work of a weak scaling grows with the count.
         gains = (0.0 if self.of_jobs or self.kind == "strong" else 1.0) - np.array(slopes)
         return factor if slopes and self.target.is_time and float(np.median(gains)) > LEAST_GAIN else None
 
@@ -625,8 +626,7 @@ class Panel(Struct, frozen=True, dict=True):
         batched = panel.find("batch") is not None and not panel.batch_is_of_a_pass and panel.has("batch")
         if counted is not None and panel.of_jobs and not fixed_workers:
             shared, divided = WorkFormula(f"1/{counted}", True), WorkFormula("1", True, counted)
-            keep_batch = panel.keep_batch
-            return (shared, divided) if keep_batch is None else (divided,) if keep_batch else (shared,)
+            return {None: (shared, divided), True: (divided,), False: (shared,)}[panel.keep_batch]
         if counted is not None and panel.find("global_batch") is not None:
             return (WorkFormula(f"global_batch/{counted}", True),)
         if batched or counted is None or fixed_workers:
@@ -642,9 +642,11 @@ class Panel(Struct, frozen=True, dict=True):
         is_kept = batch is None or (batch.distinct == 1 and not self.batch_is_of_a_pass)
         if (is_kept and not is_open) or (batch_of_all is not None and self.machine.growth == "weak"):
             return True
+        if not (is_open and is_kept) or batch_of_all is not None:
+            return False
+        # An epoch has steps; a job may have none.
         words = words_in("" if self.target is None else self.target.column)
-        in_steps = not words.isdisjoint((*words_of("headers.epoch"), *words_of("headers.trained")))
-        return None if in_steps and is_open and is_kept and batch_of_all is None else False
+        return False if words.isdisjoint((*words_of("headers.epoch"), *words_of("headers.trained"))) else None
 
     @property
     def timed(self) -> str:

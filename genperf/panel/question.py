@@ -113,7 +113,8 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
             settings.names.setdefault(measured, name)
             continue
         if column is None:
-            absent += [] if in_title(text, legend.title) else [name]
+            if not in_title(text, legend.title):
+                absent.append(name)
             continue
         for cell_column, cell in _cells_meant(legend, column, text, at) if column in legend.names else [(column, text)]:
             entry = legend.columns.get(cell_column, NamedColumn())
@@ -166,13 +167,15 @@ def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
         if is_number(text) or (name != SCALE and meant_by(name) != "workers"):
             continue
         machine, remainder = machine_in(text)
-        if name == SCALE and not machine and (called := [n for n in legend.names if legend.cells_of_name(n, text)]):
-            # `32n8g`, where the runs are called `1n8g` and the like.
-            at = {**{column: value for column, value in at.items() if column != SCALE}, called[0]: text}
-            continue
-        if name == SCALE and not machine and (of_level := level_counted(text)) is not None:
-            number, level = of_level
-            at = {**{column: value for column, value in at.items() if column != SCALE}, level: number}
+        if name == SCALE and not machine:
+            without_scale = {column: value for column, value in at.items() if column != SCALE}
+            if called := [n for n in legend.names if legend.cells_of_name(n, text)]:
+                # `32n8g`, where the runs are called `1n8g` and the like.
+                at = {**without_scale, called[0]: text}
+                continue
+            if (of_level := level_counted(text)) is not None:
+                number, level = of_level
+                at = {**without_scale, level: number}
         if _cell_with(legend, text)[0]:
             continue
         if (grid := _GRID.fullmatch(text)) is not None:
@@ -472,6 +475,7 @@ def number_text(text: str, measured: Collection[float] = ()) -> str:
         return number if amount(plain) is None else plain
 
     def is_far(text: str) -> bool:
+        """Tell whether a number is far from all that were measured; of two alike the first is taken."""
         return min(abs(math.log2(float(text) / value)) for value in values) > MOST_DOUBLINGS
 
     written_out = f"{whole:.15g}"

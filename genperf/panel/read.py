@@ -45,9 +45,10 @@ def legend_of(
     for name, taken in source.names.items():
         # Rows may have been left out since its names were taken apart.
         columns[name] = replace(columns[name], levels=tuple(sorted({*columns[name].levels, *taken.values})))
-    for name, column in columns.items() if kept is not None else ():
-        if name not in {*(kept or ()), *source.names} and column.distinct > 1:
-            columns[name] = replace(column, levels=())
+    if kept is not None:
+        shown = {*kept, *source.names}
+        left_out = [name for name, column in columns.items() if name not in shown and column.distinct > 1]
+        columns |= {name: replace(columns[name], levels=()) for name in left_out}
     names = {column: {**taken.columns, "": taken.kind_column} for column, taken in source.names.items()}
     mapped = {canonical: column for canonical, column in (mapping or {}).items() if column in columns}
     aliases = {**source.aliases, **mapped}

@@ -156,7 +156,7 @@ class Reading(Struct, eq=False, dict=True):
 
     @cached_property
     def series(self) -> Index:
-        """For each row the number of its combination of kinds."""
+        """For each row the number of its combination of kinds; 0 in every row where there are no kinds."""
         kinds = [column.texts for column in self.with_role("kind")]
         return numbered(kinds or [np.zeros(len(next(iter(self.columns.values())).texts), object)])
 
@@ -198,13 +198,14 @@ class Reading(Struct, eq=False, dict=True):
         counts, values = scale.values[both], column.values[both]
         if not (len(values) and np.min(counts) > 0.0 and np.min(values) > 0.0):
             return None
-        multiples, full = counts / values, values > 1.0
+        multiples, several = counts / values, values > 1.0
         if np.ptp(multiples) > CELL_ROUNDING * np.max(multiples):
-            # Whole ones, of which several were seen full.
-            filled = multiples[full] if np.all(values % 1.0 == 0.0) and len(np.unique(values[full])) > 1 else multiples
-            if np.ptp(filled) > CELL_ROUNDING * np.max(filled) or np.any(multiples > np.max(filled)):
+            # Whole ones are full where there are several, if they are so at two counts: one alone may hold less.
+            is_shown = np.all(values % 1.0 == 0.0) and len(np.unique(values[several])) > 1
+            of_full = multiples[several] if is_shown else multiples
+            if np.ptp(of_full) > CELL_ROUNDING * np.max(of_full) or np.any(multiples > np.max(of_full)):
                 return None
-            multiples = filled
+            multiples = of_full
         return float(np.median(multiples))
 
     def with_role(self, *roles: Role) -> list[TableColumn]:
@@ -279,7 +280,7 @@ def read_columns(
     alone: bool = False,
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> Reading:
-    """Find what each column of a table is.
+    """Find what each column of a table is: by itself first, then beside others, each step by what those before settled.
 
     The `roles` that were given, and the `mapping`, win. Columns of a question `at` are settings, also where others give
     them; it may `want` one quantity, by a header or a kind. `units` stood in the cells, `names` were taken apart into
@@ -329,7 +330,7 @@ def read_columns(
     _order_quantities(reading, want)
     _assign_roles(reading, requested, new_values, given_roles, alone)
     if reading.roles.group and (switches := _names_of_failed(reading, dict(pairs))):
-        # The runs of the other series show what to expect.
+        # Read again with these numbers as factors, and not as names of series: other series show what to expect.
         roles = replace(given_roles, intrinsic=(*given_roles.intrinsic, *switches))
         return read_columns(columns, roles, mapping, at, want, units, alone, names)
     return reading
@@ -367,7 +368,7 @@ def _derive_devices(reading: Reading, counts: Mapping[str | None, TableColumn]) 
 def _role_alone(
     column: TableColumn, requested: bool, roles: Roles, names: Collection[str]
 ) -> tuple[Role, *tuple[str, ...]]:
-    """Return the role that a column has by its own name and cells, with the reasons; `names` are all columns."""
+    """Return the role of the first rule that a column fulfils by itself, with the reasons; `names` are all columns."""
     option = roles.by_column.get(column.name)
     if option is not None:
         fitting: dict[str, Role] = {"repeat": "repeat", "categorical": "kind", "group": "kind", "weight": "label"}
@@ -513,14 +514,14 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
     values = {n: reading.columns[n].values for n in ordered}
     before = reading.of("measured")
     for name, consequence in consequences(values, names, reading.series, {c.name for c in ratios}).items():
-        column, (base, *further) = reading.columns[name], consequence.factors
+        base, *further = consequence.factors
         proportional = not further and consequence.factors[base] == 1
-        if proportional and column.meant in LEVELS and reading.columns[base].meant is None:
+        if proportional and reading.columns[name].meant in LEVELS and reading.columns[base].meant is None:
             # The question counts in another column, of which a count of the field is a multiple: that one follows.
-            name, base = base, name
-            column, consequence = reading.columns[name], Consequence({base: 1})
+            name, base, consequence = base, name, Consequence({name: 1})
+        column = reading.columns[name]
         # Two networks that scale alike have proportional columns, of which neither is made from the other.
-        alike = proportional and column.name in before and base in before
+        alike = proportional and name in before and base in before
         if column.kind:
             column.follows = consequence
         elif not alike:
@@ -679,7 +680,7 @@ def _scale_of(
         letters = [n for n in open_settings if len(open_settings) == 1 or noun_of(n) == "workers"]
         # What may count it without a name of the field is the only setting.
         loads = [*filter(LOAD.fullmatch, varying)]
-        only_one = next((names for names in (unnamed, varying, loads) if len(names) == 1), [])
+        only_one = next((group for group in (unnamed, varying, loads) if len(group) == 1), [])
         nameless = [n for n in unnamed if re.fullmatch(any_of("headers.nameless"), plain_name(n))]
         only_nameless = nameless if len(nameless) == 1 else []
         choices = [letters, outside, extrinsic, requested_varying, only_one, only_nameless, counts]
@@ -701,6 +702,7 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
         return None
     (batch,), measured = batches, reading.with_role("measured")
     steps = [c.name for c in measured if c.kind == "time" and c.header.of == "step"]
+    # For each row the number of its series and its batch together.
     of_one_batch = np.unique(np.stack([reading.series, batch.values]), axis=1, return_inverse=True)[1].ravel()
     growths = [g for name in steps for g in reading.growths(name, of_one_batch)]
     # Where passes are counted, fewer of them make a step shorter.
@@ -734,7 +736,7 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
 
 
 def _order_quantities(reading: Reading, want: str | None) -> None:
-    """Order the measured columns, the wanted one or the likeliest first."""
+    """Order the measured columns, the wanted one or the likeliest first; `ranked` are those as if none were wanted."""
     measured_column = reading.roles.measured_column
     kinds = {*map(attrgetter("kind"), reading.with_role("measured"))}
     if measured_column is None and kinds <= {"quantity"}:
@@ -745,14 +747,16 @@ def _order_quantities(reading: Reading, want: str | None) -> None:
         total = _sum_of_phases(reading, numeric)
         numeric += [] if total is None else [columns[total]]
 
-    # A column with zeros, in few rows, or with one number of many digits in all was not measured in each run; a rate of
-    # one device comes last where nothing counts the devices.
     def order(name: str) -> tuple[bool, bool]:
+        """Return a key that puts the total first, and last what was not measured in each run, or cannot be read.
+
+        Such are a column with zeros, in few rows, or with one number of many digits; a rate of one where none counts.
+        """
         column = columns[name]
         has_zeros, in_few_rows = not np.min(column.known) > 0.0, 2 * len(column.known) < len(column.texts)
         one_number = len(column.known) > 1 and not column.varies and len(column.levels[0]) > MEASURED_DIGITS
-        read = attempted(measurement_of_column, name, [*columns], reading.scale, 0.0, column.header, reading.mapping)
-        return has_zeros or in_few_rows or one_number or isinstance(read, GenperfError), name != total
+        roles = attempted(measurement_of_column, name, [*columns], reading.scale, 0.0, column.header, reading.mapping)
+        return has_zeros or in_few_rows or one_number or isinstance(roles, GenperfError), name != total
 
     names = sorted(ranked(numeric, list(columns)), key=order)
     chosen = measured_column if measured_column is not None or want is None else _wanted_column(reading, names, want)
@@ -894,18 +898,19 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     of_one_column = of_one_column and len(names) > 1
 
     def measures_steps(measured: Header) -> bool:
-        return measured.of == "step" or (
-            measured.kind == "rate" and measured.counted in STEP_WORDS and not measured.shared
-        )
+        """Tell whether a header is that of the time of a step, or of steps per second."""
+        counts_steps = measured.kind == "rate" and measured.counted in STEP_WORDS and not measured.shared
+        return measured.of == "step" or counts_steps
 
-    # The time of an epoch is none of a step, and tokens are no images.
     def is_alike(measured: Header) -> bool:
+        """Tell whether a header is of the wanted kind: the time of an epoch is none of a step, and tokens no images."""
         counts_same = measured.counted == header.counted or {measured.counted, header.counted} & {"", "samples"}
         units = measured.unit, header.unit
         same_unit = kind != "quantity" or "" in units or len({unit_of(unit)[0] for unit in units}) == 1
         return measured.kind == kind and {measured.of, header.of} != {"step", "job"} and bool(counts_same) and same_unit
 
     letters = re.sub(r"[\W_]", "", want.lower())
+    # The first column of the first choice that has one.
     choices = (
         [n for n in exact if len(reading.columns[n].known)],
         [n for n in names if plain and (plain in plain_name(n) or letters == re.sub(r"[\W_]", "", n.lower()))],
@@ -924,13 +929,12 @@ def measured_roles(
     reading: Reading, name: str, scale: str | None, given: Roles
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the roles of a measured column, its work and its scaling, and what is derived for them."""
-    header, grows = reading.columns[name].header, reading.growth(name)
+    header, growth = reading.columns[name].header, reading.growth(name)
     # Beside a time or a rate a number without a unit is no rate, though it grows; steps of a batch of all are no more.
     beside = {c.kind for c in reading.with_role("measured") if not header.kind} & {"time", "rate"}
     of_all = header.counted in STEP_WORDS and column_of("global_batch", reading.columns) is not None
-    names = list(reading.meanings)
-    growth = 0.0 if beside or of_all else grows
-    roles, derived = measurement_of_column(name, names, scale, growth, header, reading.mapping)
+    names, growth_of_rate = list(reading.meanings), 0.0 if beside or of_all else growth
+    roles, derived = measurement_of_column(name, names, scale, growth_of_rate, header, reading.mapping)
     sized = scale is not None and is_size(scale)
     batches = [c for c in reading.with_role("setting") if "batch" in str(c.canonical)]
     states_work = sized or header_of(name).of == "job" or given.scaling or given.work
@@ -941,14 +945,15 @@ def measured_roles(
     if "throughput" in roles and not (batches or states_work):
         roles |= _work_of_times(reading, name, scale)
     # The time of a step falls as the steps per second rise.
-    grows = -grows if "time" in roles and header.kind == "rate" else grows
+    falls = (growth if "time" in roles and header.kind == "rate" else -growth) > LEAST_GROWTH
     of_workers = all(c.canonical == "batch" and not c.varies for c in batches)
-    to_seconds, per_second = TIME_UNITS[header.unit] if header.kind == "time" else (0.0, 1.0)
-    is_long = not header.of and float(np.median(reading.columns[name].known)) * to_seconds / per_second > LONGEST_STEP
+    # The seconds of a unit are a quotient; those of a rate are not looked at.
+    above, below = TIME_UNITS[header.unit] if header.kind == "time" else (0.0, 1.0)
+    is_long = not header.of and float(np.median(reading.columns[name].known)) * above / below > LONGEST_STEP
     # The unit in its cells may be that of an epoch.
     is_job = header.of == "job" or bool(is_long and batches)
     if "time" in roles and (of_workers or is_job) and not states_work:
-        kind = reading.scaling_by(name)[0] or ("strong" if grows < -LEAST_GROWTH or is_job else "")
+        kind = reading.scaling_by(name)[0] or ("strong" if falls or is_job else "")
         roles |= {"scaling": "job" if kind == "strong" and header.of != "step" else kind} if kind else {}
     return roles, derived
 
@@ -959,9 +964,10 @@ def _work_of_times(reading: Reading, name: str, scale: str | None) -> dict[str, 
     times = [c for c in reading.with_role("measured") if c.kind == "time" and c.header.of == "step"]
     if not times or scale is None or rate.header.shared or not reading.columns[scale].varies:
         return {}
-    to_seconds, per_second = TIME_UNITS[times[0].header.unit]
-    of_unit, below = TIME_UNITS[rate.header.unit or "s"]
-    work = rate.values * times[0].values * (to_seconds * below / (per_second * of_unit))
+    time_above, time_below = TIME_UNITS[times[0].header.unit]
+    rate_above, rate_below = TIME_UNITS[rate.header.unit or "s"]
+    work = rate.values * times[0].values * (time_above * rate_below / (time_below * rate_above))
+    # The same in every run, or in proportion to the count.
     for counts, formula in ((1.0, "{}"), (reading.columns[scale].values, f"{{}}*{quote_name(scale)}")):
         amounts = work / counts
         amounts = amounts[np.isfinite(amounts)]
@@ -1110,17 +1116,17 @@ def _is_of_all(reading: Reading, batch: TableColumn, scale: TableColumn) -> bool
     settings = [c.name for c in reading.with_role("setting", "consequence") if c.numeric and c is not batch]
     parts = {name: column_of(name, settings) for name in PARTS}
     known = {name: reading.columns[column].values for name, column in parts.items() if column is not None}
-    split = np.prod([known[way] for way in WAYS[1:] if way in known], axis=0)
-    known.setdefault("data_parallel", scale.values / split)
-    names = ("micro_batch", "micro_batches", "data_parallel")
-    if "micro_batches" in known:
-        made = math.prod(known[name] for name in names) if "micro_batch" in known else np.nan
-    else:
+    if "micro_batches" not in known:
         factors = {} if batch.follows is None else batch.follows.factors
         if any(canonical_of(name) == "batch" for name in factors):
             return True
-        made = known.get("batch", np.nan) * scale.values
-    return np.allclose(batch.values, made)
+        return np.allclose(batch.values, known.get("batch", np.nan) * scale.values)
+    if "micro_batch" not in known:
+        return False
+    # The data-parallel ways are the devices over those that split one network.
+    split = np.prod([known[way] for way in WAYS[1:] if way in known], axis=0)
+    ways = known.get("data_parallel", scale.values / split)
+    return np.allclose(batch.values, known["micro_batch"] * known["micro_batches"] * ways)
 
 
 def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str]) -> bool:

@@ -93,10 +93,12 @@ def _extreme(value: object) -> str | None:
     """Return the place of the first number that no fit writes and nothing can be computed with; None without one."""
     if isinstance(value, int | float):
         return "" if abs(value) > LARGEST else None
-    items = value.items() if isinstance(value, dict) else ()
-    for key, item in ((f"[{n}]", item) for n, item in enumerate(value)) if isinstance(value, list) else items:
+    items: Iterable[tuple[str, object]] = value.items() if isinstance(value, dict) else ()
+    if isinstance(value, list):
+        items = ((f"[{n}]", item) for n, item in enumerate(value))
+    for key, item in items:
         if key != "seed" and (place := _extreme(item)) is not None:
-            return f"{key}{'.' * (place[:1] not in ('', '['))}{place}"
+            return f"{key}{place}" if place[:1] in ("", "[") else f"{key}.{place}"
     return None
 
 

@@ -190,6 +190,7 @@ def of_groups(file: File) -> _Rules:
 
 
 def _of_names(place: str, names: Iterable[str]) -> _Rules:
+    """Yield whether a name at a place of the file is empty, or there twice."""
     counts = Counter(names)
     yield "" in counts, f"{place}: a name is empty"
     for name, count in counts.items():
@@ -243,6 +244,7 @@ def _of_member(member: MemberRecord, schema: Schema, discrepancies: Sequence[Dis
 
 
 def _of_anchors(place: str, anchors: Columns, factors: tuple[Factor, ...], *others: Array) -> _Rules:
+    """Yield whether anchors, columns by factor, and what is known of each are of one length, and of the factors."""
     count, numeric = next(iter(anchors.values()), np.empty(0)).size, {f.name: f.numeric for f in factors}
     lengths = {values.shape for values in (*anchors.values(), *others)}
     yield not count or lengths != {(count,)}, f"{place}: they are not of one length"

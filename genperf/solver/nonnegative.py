@@ -68,8 +68,7 @@ def penalised_least_squares(
 ) -> Array:
     """Minimise `½ xᵀGx − hᵀx + ½ penalty(x/scale)` within bounds on one side of zero, for every problem.
 
-    On one side of zero |x| is x or −x, so the L1 part adds to h what the L2 part adds to G's diagonal: the problem
-    stays quadratic.
+    On one side of zero |x| is linear: the L1 part adds to h, as the L2 part does to the diagonal of G.
 
     Examples
     --------
@@ -134,10 +133,7 @@ def _exchange(G: Array, h: Array, low: Array, high: Array, side: Sides) -> tuple
 
 
 def _one_by_one(G: Array, h: Array, low: Array, high: Array) -> Array:
-    """Solve problems each by itself with the bounded least squares of scipy (Stark & Parker 1995).
-
-    With G = L·Lᵀ, `½ xᵀGx − hᵀx` is `½ ‖Lᵀx − L⁻¹h‖²` but for a constant. Variables with equal bounds stay there.
-    """
+    """Minimise ½‖Lᵀx − L⁻¹h‖² with G = L·Lᵀ, each problem by itself with scipy's solver (Stark & Parker 1995)."""
     from scipy.optimize import lsq_linear
 
     x = np.clip(np.zeros(h.shape), low, high)

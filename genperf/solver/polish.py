@@ -89,10 +89,7 @@ class Optima(Struct, frozen=True):
         )
 
     def of_searches(self, searches: int, starts: int, evaluations: int) -> Optima:
-        """Return these optima with the searches that they are from: equally many of each, in order.
-
-        The first `starts` of them were polished from given starts. `evaluations` are those of the searches before.
-        """
+        """Return these optima as equally many of each search, behind some from given starts; with its evaluations."""
         numbers = np.repeat(np.arange(searches), (len(self.cost) - starts) // searches)
         search = np.concatenate([np.full(starts, FROM_START), numbers])
         return replace(self, search=search, evaluations=evaluations + self.evaluations)
@@ -175,10 +172,7 @@ def _polish_block(
 def _steps(
     problem: Problem, x: Array, gradient: Array, normal: Array, secant: Array, damping: Array, held: Mask | bool
 ) -> tuple[Array, Array]:
-    """Return where the two damped steps lead, (2, sets, n), and the decrease of the cost that the first promises.
-
-    `normal` is the Gauss-Newton curvature, to which the second step adds the secant estimate.
-    """
+    """Return where the two damped steps lead, (2, sets, n), and the decrease of the cost that the first promises."""
     curvature = diagonal(normal)
     floor = RELATIVE_FLOOR * np.maximum(curvature.max(axis=1, keepdims=True), 1e-30)
     H = normal.copy()

@@ -82,8 +82,9 @@ def features(train: Table, data: pd.DataFrame, plain: bool = False) -> Array:
     if not plain:
         spread = trained.std(axis=0)
         values = (values - trained.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-    levels = [data[f.name] == level for f in train.categorical if f.distinct > 1 for level in f.levels[plain:]]
-    matrix = np.column_stack([np.ones((len(data), int(plain))), values, *levels])
+    named = [f for f in train.categorical if f.distinct > 1]
+    levels = [data[f.name] == level for f in named for level in (f.levels[1:] if plain else f.levels)]
+    matrix = np.column_stack([np.ones((len(data), 1 if plain else 0)), values, *levels])
     return matrix if matrix.shape[1] else np.zeros((len(data), 1))
 
 

@@ -527,7 +527,8 @@ def _mean_errors(
     for number, fold in enumerate(splits):
         held, rng = medians.take(np.unique(table.configuration[fold.test])), np.random.default_rng([seed, number])
         # The rows, then copies of them with each factor shuffled in turn.
-        copies = [plain := held.frame[[f.name for f in medians.factors]]]
+        plain = held.frame[[f.name for f in medians.factors]]
+        copies = [plain]
         for factor in factors:
             orders = [rng.permutation(len(plain)) for _ in range(repeats)]
             copies += [with_columns(plain, {factor: plain[factor].to_numpy()[order]}) for order in orders]

@@ -79,6 +79,7 @@ def _kfold(table: Table, text: str, seed: int) -> tuple[Split, ...]:
         _, first_row = np.unique(table.configuration, return_index=True)
         group = number_rows(table.frame, list(table.group))[first_row]
         order = order[np.argsort(group[order], kind="stable")]
+    # Each configuration by its place in that order, dealt in turn.
     return _by_configuration(table, np.argsort(order) % folds)
 
 

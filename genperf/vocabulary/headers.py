@@ -301,10 +301,7 @@ def _is_bandwidth(sides: list[list[str]]) -> bool:
 
 
 def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
-    """Return the header of a throughput, something per second, perhaps of each worker; None of another.
-
-    `sides` are those of the unit in brackets and `before` those of the words before it, or all words and none.
-    """
+    """Return the header of a throughput, by its unit and the words `before` one in brackets, if any; None of others."""
     if not sides:
         return None
     numerator, *denominators = sides
@@ -344,10 +341,7 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
 
 
 def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
-    """Return the header of a time, by a word for it, a unit at the end, or a unit per step; None of another.
-
-    `sides` are those of what the header names, without a statistic; `unit` those of the unit in brackets.
-    """
+    """Return the header of a time, by a word for it, a unit at the end or in brackets, or one per step; else None."""
     if STATISTIC.fullmatch(sides[-1][-1]) and len(sides[-1]) > 1:
         sides = [*sides[:-1], sides[-1][:-1]]
     numerator, *denominators = sides
