@@ -89,7 +89,7 @@ class Batch(Struct, frozen=True, eq=False):
         return np.asarray(np.sum(shares * losses, axis=2)[:, 0] + self.penalty.value(scaled))
 
     def _shares(self, weights: Array) -> tuple[Array, Array]:
-        """Return the weights as shares of one, and the weighted mean measured value of every set."""
+        """Return the weights as shares of one, and the weighted mean measured value, (series, sets, 1)."""
         with np.errstate(invalid="ignore"):
             shares = weights / weights.sum(axis=2, keepdims=True)
         return shares, np.sum(shares * self.measured[:, None, :], axis=2, keepdims=True)

@@ -173,7 +173,7 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
 
 
 def _simplicity(candidate: Candidate) -> tuple[float, float, int]:
-    """Return what makes a candidate simpler than others, smallest first."""
+    """Return constants, −λ and, where they matter, the maxima of the total: the simplest candidate has the least."""
     total = candidate.expression.total
     maxima = render(total).count("max(") if total is not None and _undetermined(candidate) else 0
     return candidate.expression.freedom, -candidate.strength, maxima

@@ -151,7 +151,7 @@ class _Outcomes(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def levels(self) -> list[tuple[str, str]]:
-        """Each level of the other factors, behind its factor."""
+        """Each level of the categorical factors, behind its factor: [("gpu", "a100"), …]."""
         named = [f.name for f in self.factors if not f.numeric]
         return [(name, level) for name in named for level in sorted(set(map(str, self.columns[name])))]
 
@@ -167,7 +167,7 @@ class _Outcomes(Struct, frozen=True, eq=False, dict=True):
         return [ends[demand.more] for demand in self.demands.values()]
 
     def take(self, rows: Integers) -> tuple[Values, ...]:
-        """Return some configurations: their numbers, then their levels."""
+        """Return some configurations, of each its numbers, then its levels: ((8.0, "a100"), …)."""
         cells = [self.columns[f.name][rows].tolist() for f in self.factors]
         return tuple(zip(*cells, strict=True))
 
@@ -230,7 +230,7 @@ def _likelihood(signs: Array, margin: Array) -> tuple[Array, Array]:
 
 
 def _least(cost: Cost, start: Array, bounds: list[tuple[float, float]], gradient: float) -> Array:
-    """Return the constants of least cost inside bounds."""
+    """Return the constants of least cost inside bounds; a slope below `gradient` is none."""
     # It takes a quarter of a second to import, and only tables with failed runs need it.
     from scipy.optimize import minimize
 
@@ -323,12 +323,8 @@ def _by_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | N
     kappa, likelihood = runs.calibrated(lambda train: law.margins(law.solved(train.astype(float)))[0])
     sharpness = float(np.exp(log_s[0])) * kappa
     amounts = [_rounded(float(factor)) for factor in scales * np.exp(theta)]
-    formula = render(
-        chain(
-            "add",
-            [call("multiply", amount, node) for amount, node in zip(amounts, size_formulas.values(), strict=True)],
-        )
-    )
+    parts = [call("multiply", amount, node) for amount, node in zip(amounts, size_formulas.values(), strict=True)]
+    formula = render(chain("add", parts))
     if len(formula) > MAX_CHARACTERS:
         return None
     margin = sharpness * np.concatenate([c, beta, delta - gamma])

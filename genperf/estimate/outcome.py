@@ -108,7 +108,7 @@ class FittedPhase(Struct, frozen=True, eq=False):
 
     @property
     def values(self) -> dict[str, float]:
-        """Its constants."""
+        """Its constants by name; zero where the phase takes no time."""
         names = self.expression.constant_names
         constants = np.zeros(len(names)) if self.solution is None else self.solution.constants
         return dict(zip(names, constants.tolist(), strict=True))

@@ -26,9 +26,8 @@ def problem_of(expression: Expression, table: Table, options: FitOptions, streng
     start = np.array([c.start for c in constants], float)
     is_coefficient = np.array([c.kind == "coefficient" for c in constants], bool)
     mean = float(np.average(measured, weights=table.weights))
-    sizes = basis_sizes(
-        expression, table.columns, dict(zip(expression.constant_names, start, strict=True)), (len(table),)
-    )
+    at_start = dict(zip(expression.constant_names, start, strict=True))
+    sizes = basis_sizes(expression, table.columns, at_start, (len(table),))
     scale = np.where(is_coefficient, mean / sizes, [c.size for c in constants])
     bound = expression.bind({name: table.columns[name] for name in expression.factors}, len(table))
     return Problem(

@@ -93,9 +93,8 @@ def _in_half_precision(member: Member) -> Member:
         scales = in_half_precision(discrepancy.scales)
         discrepancy = msgspec.structs.replace(discrepancy, scales=scales, offsets=offsets)
     central = None if member.central is None else in_half_precision(member.central)
-    return msgspec.structs.replace(
-        member, draws=in_half_precision(member.draws), discrepancy=discrepancy, central=central
-    )
+    draws = in_half_precision(member.draws)
+    return msgspec.structs.replace(member, draws=draws, discrepancy=discrepancy, central=central)
 
 
 def could_name(table: Table) -> list[str]:

@@ -262,9 +262,8 @@ class GenericModel(ExpressionModel):
         if len(added.constants) <= len(medians):
             forms.insert(0, ("a sum of effects", added))
         ensembles = [(label, estimate.estimate([form], table, options, seed)) for label, form in forms]
-        members = tuple(
-            structs.replace(fit.members[0], weight=1.0 / len(ensembles), label=label) for label, fit in ensembles
-        )
+        weight = 1.0 / len(ensembles)
+        members = tuple(structs.replace(fit.members[0], weight=weight, label=label) for label, fit in ensembles)
         fits = [fit for _, fit in ensembles]
         spread = max((fit.spread for fit in fits), key=lambda spread: spread.misfit)
         return structs.replace(fits[0], members=members, spread=spread)

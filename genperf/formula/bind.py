@@ -182,8 +182,7 @@ def _merged(terms: list[_Term]) -> list[_Term]:
     """Add up the multipliers of terms that have the same constant and the same powers."""
     merged: dict[Hashable, _Term] = {}
     for term in terms:
-        same_term = merged.get(key := (term.constant, term.same_powers))
-        merged[key] = (
-            term if same_term is None else replace(same_term, multiplier=same_term.multiplier + term.multiplier)
-        )
+        key = (term.constant, term.same_powers)
+        first = merged.get(key)
+        merged[key] = term if first is None else replace(first, multiplier=first.multiplier + term.multiplier)
     return list(merged.values())

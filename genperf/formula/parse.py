@@ -31,7 +31,7 @@ _SHORTER = "derive parts of it by --let"
 
 
 def _operator(example: str) -> type[ast.AST]:
-    """Return what Python's grammar reads the operator of an example as."""
+    """Return the class of the operator of an example in Python's syntax trees: `ast.Add` of `a + b`."""
     tree = ast.parse(example, mode="eval").body
     return type(tree.ops[0]) if isinstance(tree, ast.Compare) else type(tree.op)  # type: ignore[attr-defined]
 

@@ -141,10 +141,9 @@ def _written(node: Node, language: Language, number: Callable[[float], _Part], n
             if form is None:
                 return language.call.format(function, language.between.join(text for text, _ in written)), _TIGHTEST
             form = FunctionForm(form) if isinstance(form, str) else form
-            demanded = zip(written, [*form.least, *(0 for _ in written)], strict=False)
-            texts = [
-                text if strength >= least else language.brackets.format(text) for (text, strength), least in demanded
-            ]
+            # Each argument beside how tightly it has to bind; further ones of a call need no brackets.
+            pairs = zip(written, [*form.least, *(0 for _ in written)], strict=False)
+            texts = [text if strength >= least else language.brackets.format(text) for (text, strength), least in pairs]
             # Two arguments at a time, where a formula may give `min` and `max` more.
             many = function in ("min", "max")
             return reduce(form.template.format, texts) if many else form.template.format(*texts), form.strength

@@ -48,7 +48,7 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def key(self) -> tuple[tuple[float, float, float], ...]:
-        """Equal for equal counts, which stay positive: a curve is a logarithm."""
+        """(workers, nodes, work) of each count, equal for equal counts but for rounding, and above zero."""
         rounded = (np.maximum(column.round(9), LEAST_COUNT).tolist() for column in self.columns.values())
         return tuple(zip(*rounded, strict=True))
 

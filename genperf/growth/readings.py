@@ -60,7 +60,7 @@ class CountReading(Struct, frozen=True):
     divides: str = "1"
 
     def counts(self, series: MeasuredSeries) -> tuple[Counts, float]:
-        """Return the counts of a series, and the work of one worker at the largest."""
+        """Return the counts of a series, work relative to that at the last, and the work of one worker there."""
         work = series.values(self.work)
         return Counts(series.values(self.workers), series.values(self.nodes), work / work[-1]), float(work[-1])
 

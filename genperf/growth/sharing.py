@@ -59,7 +59,7 @@ class NamedSeries(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def rows(self) -> dict[Count, int]:
-        """The first row of each count, the smallest count first."""
+        """Count, (scale, nodes), → the first row of it: {(8.0, 1.0): 3}, the smallest count first."""
         scale = self.series.values(self.series.scale)
         nodes = np.zeros(len(scale)) if self.series.nodes is None else self.series.nodes
         rows: dict[Count, int] = {}
@@ -79,7 +79,7 @@ class NamedSeries(Struct, frozen=True, eq=False, dict=True):
         return round(float((work[-1] - work[0]) / (scale[-1] - scale[0])), 1) if scale[-1] > scale[0] else None
 
     def at(self, count: Count, name: str) -> float:
-        """Return a numeric factor at a count."""
+        """Return a numeric factor at a count, or a group column that holds numbers."""
         number = self.numbers.get(name)
         return float(self.series.columns[name][self.rows[count]]) if number is None else number
 
@@ -103,7 +103,7 @@ class Shared(Struct, frozen=True, eq=False, dict=True):
     donors: int = 0
 
     def beside(self, series: MeasuredSeries) -> MeasuredSeries:
-        """Return the series with ln T at larger counts: as its runs and similar series together have it."""
+        """Return the series with ln T at larger counts: its own forecast, weighed by what similar series show."""
         if not self.changes:
             return series
         readings = weighed(series)
@@ -111,6 +111,8 @@ class Shared(Struct, frozen=True, eq=False, dict=True):
         columns = {name: self.columns[name] for name in series.columns}
         alone = forecast_of(readings, replace(series, columns=columns, logarithms=np.zeros(len(self.changes))))
         points = []
+        # At each larger count x are values of ln T by the runs alone, equally likely within a draw. They are weighed by
+        # each way to count a change, and their mixture is kept by its quantiles.
         for mean, variance, listed in zip(alone.mean.T, alone.total.T, self.changes, strict=True):
             x = (mean[:, None] + np.sqrt(variance)[:, None] * normal_quantiles(levels)).ravel()
             share = np.zeros(len(x))
@@ -304,7 +306,7 @@ def _some(listed: Sequence[T], most: int) -> list[T]:
 
 
 def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> list[tuple[float, float]]:
-    """Return the median and spread of the donors' changes that the bank predicts from their runs up to a count."""
+    """Return for each of `CHANGES` the median and spread of donors' changes, as the bank predicts them from `base`."""
     some = _some(donors, MOST_WEIGHED_SERIES)
     levels = np.array([(k + 0.5) / 15.0 for k in range(15)])
     last = []

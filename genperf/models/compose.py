@@ -87,7 +87,7 @@ def _of_known(node: Node, factors: Panel) -> Node:
 
 
 def _unit(constant: str, terms: Iterable[Node]) -> str:
-    """Return the unit of a coefficient whose product with what it multiplies is in seconds."""
+    """Return the unit of a coefficient that makes its term seconds: `s/sample` where it multiplies samples."""
     powers = next(_powers(term, constant) for term in terms if constant in names_in(term))
     units = sorted((unit, power) for unit, power in powers.items() if power)
     # A text times a negative number is empty: each unit is in one of the two parts.
@@ -95,7 +95,7 @@ def _unit(constant: str, terms: Iterable[Node]) -> str:
 
 
 def _powers(node: Node, constant: str) -> Counter[str]:
-    """Return the powers of the units in the product that a constant is in."""
+    """Return the powers of the units in the product that a constant is in: {"sample": 1} of `a*samples/workers`."""
     match node:
         case Name(name):
             return Counter({UNITS[name]: 1} if name in UNITS else {})

@@ -212,9 +212,7 @@ def named_by_factors(expression: Expression, constants: Iterable[float]) -> Expr
     names: list[str] = []
     for term in expression.terms:
         term_names = term.names
-        meanings = [
-            (meaning, v) for name, meaning, v in values if name in term_names and meaning is not None and meaning.term
-        ]
+        meanings = [(m, v) for name, m, v in values if name in term_names and m is not None and m.term]
         name = _driven_by(meanings) if meanings else term.name
         earlier = sum(full_name.partition(" (")[0] == name for full_name in names)
         names.append(f"{name} ({earlier + 1})" if earlier else name)
@@ -263,7 +261,7 @@ _LETTERS: dict[Part, str] = {"intrinsic": "p", "extrinsic": "q", "step": "d"}
 
 
 def steps_of(factors: Sequence[Factor], following: Collection[str] = ()) -> list[Factor]:
-    """Return the extrinsic counts measured at 1 and at two larger values; at one, where they follow from another."""
+    """Return the extrinsic counts that may have a step: measured at 1 and two larger values, or one if they follow."""
     counts = [f for f in factors if f.role == "extrinsic" and f.integer and f.lower == 1.0]
     return [f for f in counts if f.distinct >= (2 if f.name in following else 3)]
 
@@ -341,7 +339,7 @@ def _at_levels(changed: Effect, factors: Sequence[Factor], levels: Iterable[tupl
 
 
 def _power(factor: Factor) -> Effect:
-    """Return the effect of an exponent."""
+    """Return the effect of a factor's exponent p on the logarithm of a term, p·ln(x/centre)."""
     role: Part = "intrinsic" if factor.role == "intrinsic" else "extrinsic"
     return Effect(f"p_{factor.name}", call("log", relative(factor)), ConstantMeaning(role, factor.name))
 

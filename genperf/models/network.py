@@ -123,9 +123,8 @@ def network_of(hints: Mapping[str, str]) -> Network | None:
     if BANDWIDTH not in hints:
         lone_hints = [name for name in (LATENCY, MESSAGE, PARAMETERS) if name in hints]
         if lone_hints:
-            raise FitError(
-                f"--hint '{lone_hints[0]}' says nothing alone", hint=f'--hint "{BANDWIDTH}=25Gbit/s" beside it'
-            )
+            text = f"--hint '{lone_hints[0]}' says nothing alone"
+            raise FitError(text, hint=f'--hint "{BANDWIDTH}=25Gbit/s" beside it')
         return None
     speed = link_rate(hints[BANDWIDTH])
     latency = amount(hints.get(LATENCY, "0"))

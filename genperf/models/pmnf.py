@@ -106,7 +106,7 @@ def _written(columns: set[str], terms: Terms) -> Expression:
 
 
 def _parts(factor: Factor, block: Exponents) -> Iterator[str]:
-    """Yield the power of the factor over its centre, and the power of its logarithm."""
+    """Yield the power of the factor over its centre, `(n/4)**(3/2)`, and that of its logarithm, `log2(n)**(2)`."""
     x, centre = quote_name(factor.name), float(f"{factor.centre:.3g}")
     relative = x if centre == 1.0 else f"{x}/{centre!r}"
     if not factor.positive and factor.distinct:
@@ -122,7 +122,7 @@ def _raised(base: str, power: Fraction | int) -> str:
 
 
 def _text(factor: Factor, block: Exponents) -> str:
-    """Return the block as the name of a term shows it."""
+    """Return the block as the name of a term shows it: `n^3/2·log2(n)^2`."""
     power = "" if block.i == 0 else factor.name if block.i == 1 else f"{factor.name}^{block.i}"
     logarithm = "" if block.j == 0 else f"log2({factor.name})" + ("" if block.j == 1 else f"^{block.j}")
     return "·".join(text for text in (power, logarithm) if text)

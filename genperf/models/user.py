@@ -173,9 +173,7 @@ def _name_addends(node: Node, coefficients: frozenset[str], terms: dict[str, Nod
     for addend in (added([signed]) for signed in addends(node)):
         match addend:
             case Call("max" | "min" as function, arguments) if degree(addend, coefficients) == ONE:
-                total_terms.append(
-                    Call(function, tuple(_name_addends(argument, coefficients, terms) for argument in arguments))
-                )
+                total_terms.append(Call(function, tuple(_name_addends(a, coefficients, terms) for a in arguments)))
             case _:
                 text = render(addend, lambda v: f"{v:.4g}").replace("`", "")
                 numbered = (f"{text} ({number})" for number in count(2))

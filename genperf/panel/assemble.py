@@ -117,18 +117,16 @@ class Columns:
     def missing(self, name: str, role: str) -> TableError:
         """Return the error for a column that is not there, with the column that may have been meant."""
         names = self.names
-        names_text = listed([f'"{n}"' if "," in n else n for n in names])
+        shown = listed([f'"{n}"' if "," in n else n for n in names])
         near = did_you_mean(name, names)
-        hint = f"{near}; the columns are {names_text}" if near else f"one of {names_text}"
+        hint = f"{near}; the columns are {shown}" if near else f"one of {shown}"
         before, _, unit = name.rpartition(":")
         if role == "time" and before in names:
             hint = f"--time COLUMN --unit {unit}: the unit of a time is another option"
         elif len(names) == 1:
-            hint = (
-                f"the header line was read as one column, '{names_text}': --delimiter CHAR says what separates columns"
-            )
+            hint = f"the header line was read as one column, '{shown}': --delimiter CHAR says what separates columns"
         elif not numbers(names)[1]:
-            hint = f"the first line holds the numbers {names_text}: put a header line with names above it"
+            hint = f"the first line holds the numbers {shown}: put a header line with names above it"
         return TableError(f"no column '{name}' (named as {role})", hint=hint, where=self.source.name)
 
     def usable(self, names: Iterable[str] | None = None) -> Mask:
@@ -144,7 +142,7 @@ class Columns:
         return next(columns[name] for columns in (made, self.source.cells, self.source.read) if name in columns)
 
     def parse(self, text: str) -> Formula:
-        """Read a formula over the columns."""
+        """Read a formula over the columns, in which `16GB` is a text where it is compared, and else a number."""
         # Whether a column is text is decided only where a formula may read it.
         named = {n for n in self.names if n in text} - set(self._numbers)
         self.texts |= {n for n in named - self.texts if not mostly_numbers(self.cells(n).tolist())}
@@ -344,7 +342,7 @@ def _add_target(measurement: Measurement, roles: Roles, columns: Columns, mappin
 
 
 def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[str, AnyArray]:
-    """Return the columns in a role, of the types the table promises."""
+    """Return the columns in a role, of the types the table promises, and mark the cells that no table may hold."""
     counts = {f.name: counted_by(f.name) for f in roles.factors if f.numeric}
     numeric = {name: f"a count of {count}" if count else "" for name, count in counts.items()}
     numeric |= {roles.weight: "a weight"} if roles.weight else {}

@@ -74,9 +74,7 @@ def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
     """
     factors = [f for f in panel.factors if not f.numeric]
     fixed = {f.name: str(given[f.name]) for f in factors if f.name in given}
-    sizes = {
-        f.name: float(given[f.name]) for f in panel.factors if f.role == "intrinsic" and f.numeric and f.name in given
-    }
+    sizes = {f.name: float(given[f.name]) for f in panel.factors if f.role == "intrinsic" and f.name in given}
     with_levels = [
         (run, median.repeats)
         for run, median in zip(panel.runs, panel.medians, strict=True)
@@ -190,7 +188,7 @@ def part_given(panel: Panel, name: str) -> str:
 
 
 def parts_given(panel: Panel, columns: Columns) -> dict[str, Array]:
-    """Return what columns give of a machine, by its part."""
+    """Return what columns give of a machine, by its part: {"workers": [8, 16]} of `gpus`."""
     return {part: np.asarray(cells, float) for n, cells in columns.items() if (part := part_given(panel, n))}
 
 
@@ -238,9 +236,10 @@ def _runs_of(
         columns_of_runs[factor.name] = np.zeros(rows) if factor.numeric else np.empty(rows, dtype=object)
     for key in dict.fromkeys(keys):
         places = np.array([row for row, of_row in enumerate(keys) if of_row == key]) if len(keys) > 1 else np.arange(1)
-        fixed = dict(zip(names, key, strict=True))
-        run, settings = typical_run(panel, fixed), dict(fixed)
+        settings = dict(zip(names, key, strict=True))
+        run = typical_run(panel, settings)
         node_size = machine.size(run)
+        # Of the places and the batches that these configurations have, the largest and the median one choose the run.
         parts = {meaning: cells[places] for meaning, cells in given.items()}
         if not {*PLACES}.isdisjoint(parts):
             start = machine.of({name: np.full(len(places), value) for name, value in run.items()})
@@ -311,10 +310,8 @@ def moved(
     out = {**columns, **changes}
     if changed_parts:
         grows = growth if growth or machine.growth else machine.grows_like(columns)
-        solved_parts = machine.solved(machine.of(columns), changed_parts, size, grows)
-        out |= {
-            f.name: solved_parts[n] for n, f in machine.columns.items() if n in solved_parts and f.name not in changes
-        }
+        solved = machine.solved(machine.of(columns), changed_parts, size, grows)
+        out |= {f.name: solved[part] for part, f in machine.columns.items() if part in solved and f.name not in changes}
     derived = [n for n, read in panel.inputs.items() if n not in changes and read <= {*out} and n in columns]
     return out | {n: values_of(parse(panel.derived[n]).node, out) for n in derived}
 

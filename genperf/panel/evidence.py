@@ -221,7 +221,7 @@ def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:
 
 
 def alone(columns: Texts) -> bool:
-    """Tell whether nearly every row is another combination: a series of one run."""
+    """Tell whether nearly every row has another combination of texts, which would be a series of one run."""
     series = numbered([*columns.values()])
     return bool(series.max() + 1 > MAX_COMBINATIONS * len(series))
 
@@ -433,10 +433,9 @@ def described(name: str, unit: str, names: Collection[str] = ()) -> Header:
     """Return what a column says of itself, among the names of others: its header, and the unit in its cells."""
     # Behind a dot stands the statistic of a record, and no minutes; nor are `total_min` beside `total_max`.
     stem = re.sub(r"[\W_]min$", "", name, flags=re.IGNORECASE)
-    of_several = stem != name and any(
-        n.lower() in (f"{name[:-3]}max".lower(), f"{name[:-3]}avg".lower()) for n in names
-    )
-    header = header_of(stem if of_several else re.sub(rf"\.({'|'.join(_RANKED)}|p\d\d?)$", "", name))
+    others = (f"{name[:-3]}max".lower(), f"{name[:-3]}avg".lower())
+    is_least = stem != name and any(n.lower() in others for n in names)
+    header = header_of(stem if is_least else re.sub(rf"\.({'|'.join(_RANKED)}|p\d\d?)$", "", name))
     # As if the unit stood in the header, behind a word of no meaning where the header has no kind.
     kind = header.kind or "x"
     in_cells = header_of(f"{kind}{unit}" if unit.startswith("/") else f"{kind} ({unit})") if unit else header
@@ -480,8 +479,10 @@ def measurement_of_column(
         return {"throughput" if LEAST_GROWTH < growth < MOST_GROWTH else "quantity": name}, {}
     if header.kind == "quantity":
         return {"quantity": f"{name}:{header.unit}" if header.unit else name}, {}
+    # How many devices or nodes share the number, as a formula; empty of one that is of all.
     of_all = _units_of_rate(name, header, names, counted, mapping or {}) if header.shared else ""
     if header.kind == "time":
+        # `GPU-hours` are over the GPUs, the time of 100 steps over 100.
         unit = {} if header.unit == "s" else {"unit": header.unit}
         made = f"{'job' if of_all else 'step'}_time_{header.unit}"
         together = f"({of_all})" if of_all else f"{header.steps}" if header.steps > 1 else ""
@@ -516,6 +517,7 @@ def _units_of_rate(
         return quote_name(scale)
     ways = [columns[way] for way in WAYS if way in columns]
     nodes, per_node = columns.get("nodes"), columns.get("devices_per_node")
+    # Each a formula; empty where nothing counts them.
     devices = columns.get("workers") or (f"{nodes}*{per_node}" if nodes and per_node else "*".join(ways))
     if header.level == "workers":
         formula, lacks, hint = devices, "how many devices a node has", "gpus_per_node"
@@ -556,7 +558,7 @@ def is_size(name: str) -> bool:
 
 
 def ending_column(columns: Mapping[str, Cells | Sequence[Any]]) -> dict[str, str]:
-    """Return the option of `read_table` that separates failed runs: `status` or `failed`; empty without one."""
+    """Return the option of `read_table` for failed runs: {"failed": "ok=no"} or {"status": "state"}; {} without one."""
     for name, cells in columns.items():
         plain = plain_name(name)
         if plain not in _ENDINGS | _FAILED | _SUCCEEDED:

@@ -67,7 +67,7 @@ class Legend(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         return tuple(n for n in numeric if re.fullmatch(r"column\d+", n))
 
     def cells_of_name(self, column: str, name: str) -> dict[str, str]:
-        """Return what a name in a column of names says, by column; nothing where the column holds no such names."""
+        """Return what a name in a column of names says, {"pipe": "8"} of `pipe-8`; {} where it holds no such names."""
         words, levels = self.names[column], [*self.columns[column].levels]
         taken = taken_apart(column, levels)
         numbers: dict[str, Any] = {} if taken is None else taken.of(name)

@@ -44,7 +44,7 @@ Parts = Mapping[str, Array]
 
 
 def is_a_part(name: str, columns: Collection[str]) -> bool:
-    """Return whether a name that no column has is of a part of the machine that the columns may show all the same."""
+    """Tell whether a name means a part of the machine that columns of other parts may show: `nodes` beside `gpus`."""
     meaning, meanings = meant_by(name), {meant_by(column) for column in columns}
     if meaning in BATCHES:
         return not meanings.isdisjoint(BATCHES) or any(map(is_batch_of_a_node, columns))
@@ -52,7 +52,7 @@ def is_a_part(name: str, columns: Collection[str]) -> bool:
 
 
 def rises_with(values: AnyArray, others: AnyArray) -> bool:
-    """Return whether each of other values has one value, which never falls as they rise."""
+    """Tell whether each of `others` has one value, never falling as they rise: nodes 1, 1, 2 of devices 4, 8, 16."""
     levels, place = np.unique(others, return_inverse=True)
     pairs = np.unique(np.column_stack([place, np.asarray(values, float)]), axis=0)
     return len(pairs) == len(levels) and bool(np.all(np.diff(pairs[:, 1]) >= 0.0))
@@ -84,7 +84,7 @@ class Machine(Struct, frozen=True, dict=True):
 
     @cached_property
     def columns(self) -> dict[str, Factor]:
-        """The columns that are a part, by its name; one column is one part."""
+        """Part → the column that is it, {"workers": `gpus`}; a column that could be two parts is one of them."""
         columns = {name: factor for name in PARTS if (factor := self.named.get(name)) is not None}
         if self.passes:
             columns.pop("batch", None)
@@ -96,7 +96,7 @@ class Machine(Struct, frozen=True, dict=True):
 
     @cached_property
     def part_of(self) -> dict[str, str]:
-        """The part that each of these columns is."""
+        """Name of each of these columns → its part: {"gpus": "workers"}."""
         return {factor.name: part for part, factor in self.columns.items()}
 
     @property
@@ -125,7 +125,7 @@ class Machine(Struct, frozen=True, dict=True):
         return name in ("batch", "global_batch") and (shows_samples or "global_batch" in self.columns)
 
     def of(self, columns: Columns) -> dict[str, Array]:
-        """Return the parts of configurations whose columns are known, with the devices and the samples of a step."""
+        """Return the parts by name of configurations, from their columns, with the devices and samples of a step."""
         out = {name: np.asarray(columns[f.name], float) for name, f in self.columns.items() if f.name in columns}
         if "workers" not in out:
             if {"nodes", "devices_per_node"} <= {*out}:
@@ -230,6 +230,7 @@ class Machine(Struct, frozen=True, dict=True):
         largest = int(np.argmax(measured["workers"]))
         devices_of_node = measured["devices_per_node"] if nodes is None else measured["workers"] / measured["nodes"]
         usual = float(devices_of_node[largest])
+        # On one count of nodes nothing shows that a node was full.
         if nodes is None or nodes.distinct == 1:
             usual = max(usual, USUAL_DEVICES) if per_node is None else float(devices_of_node.max())
         if as_it_is and like is not None and nodes is not None:
@@ -274,7 +275,7 @@ class Machine(Struct, frozen=True, dict=True):
         return out
 
     def _devices(self, parts: Parts, base: Parts, given: Parts, node_size: Any) -> Array | None:
-        """Return the devices by the first of these parts that is given; None where nodes alone are counted."""
+        """Return the devices by the first part, in this order, that is given; None where nodes alone are counted."""
         split, counts_workers = _product(parts, SPLITS), "workers" in base
         if "workers" in given:
             return given["workers"]
@@ -331,7 +332,7 @@ class Machine(Struct, frozen=True, dict=True):
             parts["data_parallel"] = np.maximum(1.0, devices / _product(parts, SPLITS))
 
     def _divide_work(self, parts: dict[str, Array], base: Parts, given: Parts, growth: Growth | Mask | None) -> None:
-        """Set the samples of a step, and what of them is a device's and a pass's."""
+        """Set the samples of a step, by the first part that is given or as they go on; then a device's and a pass's."""
         count, before = (of_parts.get("workers", of_parts.get("nodes")) for of_parts in (parts, base))
         passes, one = self.columns.get("micro_batches"), np.ones(1)
         at_once = parts.get("data_parallel", one) * parts.get("micro_batch", np.nan * one)
@@ -345,6 +346,7 @@ class Machine(Struct, frozen=True, dict=True):
             work = parts["micro_batches"] * at_once if "micro_batches" in parts else None
         elif "global_batch" in base and count is not None and before is not None:
             kind = self.growth if growth is None else growth
+            # Where nothing shows how they go on, a table with the batch of a device has them grow.
             grows = kind if isinstance(kind, np.ndarray) else kind == "weak" or (not kind and "batch" in self.columns)
             work = np.where(grows, base["global_batch"] * count / before, base["global_batch"])
             if growth is None and self.samples_of_one is not None:
@@ -352,6 +354,7 @@ class Machine(Struct, frozen=True, dict=True):
                 work = work * np.interp(count, *self.samples_of_one) / np.interp(before, *self.samples_of_one)
             if kind is None and passes is not None and {"global_batch", "batch"}.isdisjoint(self.columns):
                 work = parts["micro_batches"] * at_once
+            # A step has one pass at least.
             work = np.fmax(work, at_once)
         if work is None:
             return
@@ -381,22 +384,22 @@ class Machine(Struct, frozen=True, dict=True):
         settled |= {name for name in constant if name not in LEVELS and name != "data_parallel"}
         ways = settled >= {*self.splits}
         per_node, fills_nodes = self.columns.get("devices_per_node"), self.fills_nodes or "devices_per_node" in given
-        if "nodes" in settled and fills_nodes:
-            settled.add("workers")
-        if {"data_parallel", *self.splits} <= settled or (not self.has_data_ways and ways):
-            settled.add("workers")
-        if "workers" not in settled and "nodes" not in given and "workers" in constant:
+        # The devices follow from full nodes, or from all ways, or were always as many.
+        by_nodes = "nodes" in settled and fills_nodes
+        by_ways = {"data_parallel", *self.splits} <= settled or (not self.has_data_ways and ways)
+        if by_nodes or by_ways or ("nodes" not in given and "workers" in constant):
             settled.add("workers")
         if "workers" in settled:
             settled |= {"data_parallel"} if ways else set()
             settled |= {"nodes"} if fills_nodes else set()
             settled |= {"devices_per_node"} if fills_nodes or "nodes" in given or per_node is None else set()
-        elif "nodes" in constant and "nodes" in self.columns:
+        elif "nodes" in constant:
             settled.add("nodes")
+        # The samples of a step follow from those of a device or a pass, or go on along the count as they were measured.
         counted = not {*LEVELS}.isdisjoint(settled)
-        passes = settled >= {"micro_batch", "micro_batches", "data_parallel"}
-        grows = self.growth or {"weak", "strong"} <= {*self.growths[1].values()}
-        if "global_batch" in settled or ("batch" in settled and counted) or passes or (grows and counted):
+        by_passes = settled >= {"micro_batch", "micro_batches", "data_parallel"}
+        go_on = self.growth or {"weak", "strong"} <= {*self.growths[1].values()}
+        if "global_batch" in settled or by_passes or (counted and ("batch" in settled or go_on)):
             settled |= {"global_batch"} | ({"batch"} if counted else set())
             settled |= {"micro_batches"} if {"micro_batch", "data_parallel"} <= settled else set()
         return frozenset(settled)

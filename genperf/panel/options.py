@@ -98,7 +98,7 @@ class Measurement(Struct, frozen=True):
             return values * numerator / denominator
 
     def notes(self) -> tuple[Note, ...]:
-        """Say that the column was converted, or that its name says another unit than seconds."""
+        """Return a note that the column was converted, or that its name says another unit than seconds; else none."""
         named = header_of(self.column).unit if self.kind == "time" else ""
         if self.converted:
             numerator, denominator = TIME_UNITS[self.unit]
@@ -151,7 +151,7 @@ def _quantity(text: str, unit: str, name: str) -> Measurement:
 
 
 def phase_columns(names: Collection[str]) -> dict[str, str]:
-    """Return the column that measures each phase: the first of the phase's names among the columns, case ignored."""
+    """Return phase → its column, {"forward": "Forward_s"}: the first of the phase's names, in any case."""
     there = {name.lower(): name for name in reversed(list(names))}
     out: dict[str, str] = {}
     for phase, name in _SPELLED:
@@ -173,7 +173,7 @@ def phase_seconds(cells: pd.Series[Any]) -> tuple[Array, Reasons]:
 
 
 def shown_phases(phases: Mapping[str, str]) -> str:
-    """Write the columns with the phases that they measure."""
+    """Return columns with the phases that they measure as a text: `fw_s (forward), bw_s (backward)`."""
     return ", ".join(f"{column} ({phase})" for phase, column in phases.items())
 
 
@@ -197,9 +197,8 @@ class FailureRule(Struct, frozen=True):
         """Return the columns that say how runs ended: those that the user named, and the measured ones."""
         absent = next((name for name in self.columns if name not in names), None)
         if absent is not None:
-            raise TableError(
-                f"no column '{absent}' that says which runs failed", hint=suggest(absent, names), where=where
-            )
+            what = f"no column '{absent}' that says which runs failed"
+            raise TableError(what, hint=suggest(absent, names), where=where)
         return list(dict.fromkeys([*self.columns, *(name for name in measured if name in names)]))
 
     def says(self, name: str, texts: Sequence[str] | Objects, where: str) -> Mask:
@@ -367,7 +366,7 @@ class Roles(Struct, frozen=True, dict=True):
 
     @cached_property
     def named(self) -> list[tuple[str, str]]:
-        """Every column that was named, with its role in words."""
+        """Every column that was named, with its role in words: [("gpus", "extrinsic"), ("s", "time")]."""
         measured = [(self.measurement.column, str(self.measurement.kind))] if self.measurement else []
         extra_roles = [(name, role) for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name]
         factors = [(f.name, f.role) for f in self.factors]

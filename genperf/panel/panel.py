@@ -414,9 +414,8 @@ class Panel(Struct, frozen=True, dict=True):
             raise TableError(f"the model has no numeric factor '{name}'", hint=suggest(name, numeric))
         factor = numeric[self.column(name)]
         if not factor.positive:
-            raise TableError(
-                f"'{factor.name}' counts no workers: it goes down to {factor.lower:g}", hint="--along COLUMN"
-            )
+            what = f"'{factor.name}' counts no workers: it goes down to {factor.lower:g}"
+            raise TableError(what, hint="--along COLUMN")
         return factor
 
     def scaled_along(self, factor: Factor) -> Panel:
@@ -461,7 +460,7 @@ class Panel(Struct, frozen=True, dict=True):
 
     @cached_property
     def runs(self) -> list[dict[str, Any]]:
-        """The measured configurations, each with its factors by name."""
+        """The measured configurations, each with its factors by name: [{"gpus": 8.0, "net": "bert"}, …]."""
         return [dict(zip((f.name for f in self.factors), m.values, strict=True)) for m in self.medians]
 
     @cached_property
@@ -476,7 +475,7 @@ class Panel(Struct, frozen=True, dict=True):
         return [medians.get(configuration) for configuration in configurations]
 
     def runs_like(self, run: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the measured configurations with the levels of one."""
+        """Return the measured configurations that have the same level of each categorical factor as a run."""
         levels = {f.name: str(run[f.name]) for f in self.factors if not f.numeric}
         return [r for r in self.runs if all(str(r[name]) == level for name, level in levels.items())]
 
@@ -491,23 +490,23 @@ class Panel(Struct, frozen=True, dict=True):
 
     @cached_property
     def columns(self) -> dict[str, Factor]:
-        """The columns that are one of the field's factors, by its name."""
+        """Name of the field → the column that is this factor: {"workers": `gpus`, "batch": `bs`}."""
         return _columns(self.factors, tuple(self.mapping.items()))
 
     @cached_property
     def inputs(self) -> dict[str, frozenset[str]]:
-        """The columns from which each derived factor is computed."""
+        """Derived factor → the columns from which it is computed: {"total": {"batch", "gpus"}}."""
         return {name: parse(text).names for name, text in self.derived.items()}
 
     @cached_property
     def settled_by(self) -> dict[str, frozenset[str]]:
-        """The factors of a run that grow with others in every run and are settled by these, as the nodes by devices."""
+        """Extrinsic factor → the factors that settle it: itself, and what it rises with, as nodes do with devices."""
         counts, runs = [f.name for f in self.factors if f.role == "extrinsic"], self.measured
         return {n: frozenset(name for name in runs if rises_with(runs[n], runs[name])) for n in counts}
 
     @cached_property
     def growing(self) -> dict[str, str]:
-        """The factors that grow with the workers, as the nodes that hold them do, each with the workers' name.
+        """Factor that grows with the workers, as the nodes that hold them do → the workers: {"nodes": "gpus"}.
 
         The samples of a step are such where they grew in proportion, all else alike.
         """
@@ -548,7 +547,7 @@ class Panel(Struct, frozen=True, dict=True):
 
     @property
     def kind(self) -> Scaling | None:
-        """The kind of scaling that is known, or that a batch shows which is a group column: all share a global one."""
+        """The kind of scaling that is known; by a group column else, `strong` of a global batch, `weak` of a batch."""
         if self.scaling is not None or column_of("global_batch", self.group) is not None:
             return self.scaling or "strong"
         return None if column_of("batch", self.group) is None else "weak"
@@ -853,7 +852,7 @@ def checked_scaling(scaling: str, by_work: Scaling | None, work: str) -> Scaling
 
 
 def evaluated(work: Node, columns: Mapping[str, Array], rows: int) -> Array:
-    """Return the work of a step, a formula over the columns, in each row."""
+    """Return the work of a step, a formula over the columns, in each row; refuse one that is not above zero."""
     values = np.broadcast_to(np.asarray(evaluate(work, columns), float), (rows,))
     if not np.all(values > 0.0):
         text = render(work)

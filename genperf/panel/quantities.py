@@ -65,7 +65,7 @@ GIVEN = frozenset({"value", "work", "steps", "machines", "price", "tokens", "pea
 
 @cache
 def read_columns() -> tuple[str, ...]:
-    """Return the field's names of the columns that the quantities read."""
+    """Return the field's names of the columns that the quantities read: parameters, sequence, workers."""
     read = frozenset().union(*(parse(row.formula).names for row in QUANTITIES.values()))
     return tuple(sorted(read - GIVEN - {*QUANTITIES}))
 
@@ -145,7 +145,7 @@ def beside(
     training: Training | None = None,
     price: Paid | None = None,
 ) -> dict[str, Array]:
-    """Return what stands beside every prediction that determines it and what answers a training, with their ends."""
+    """Return by name, with its ends, what is reported beside every prediction, and what a training is asked about."""
     if panel.target is None or not panel.target.is_time:
         return {}
     training = training or Training()

@@ -271,7 +271,7 @@ def column_named(name: str, columns: Collection[str]) -> str | None:
 
 
 def _cell_with(legend: Legend, text: str) -> tuple[str, str]:
-    """Return the only column of texts that holds a word, and the cell, or its only cell with it among others."""
+    """Return the only column with a word as a cell or in one, `h100` in `NVIDIA H100`, and the cell; else ""."""
     levels = {name: entry.levels for name, entry in legend.columns.items()}
     equal = [name for name, cells in levels.items() if text.lower() in (cell.lower() for cell in cells)]
     if equal:
@@ -311,7 +311,7 @@ def _cells_meant(legend: Legend, column: str, text: str, at: Collection[str]) ->
 
 
 def _differing(name: str, text: str, entry: NamedColumn) -> list[str]:
-    """Return what a column of one value was in every run, where a question asks for another one."""
+    """Return a note where a question asks for another value than a column had in every run; else none."""
     (only,) = entry.levels
     return [] if _same(only, text) else [f"{name} was always {only}: nothing shows another one"]
 
@@ -346,6 +346,7 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
     legend = legend or panel.legend or legend_in(panel, {})
     settings, notes, ignored, multiples = _Cells(), list[str](), list[str](), dict[str, str]()
     if wanted := requested.wanted:
+        # `model=bert` of a column a network: only a model of that column answers.
         measured = "" if panel.target is None else panel.target.throughput or panel.target.column
         if not words_in(wanted) <= words_in(measured):
             what = f"it names '{wanted}', and the model predicts '{measured}'"
@@ -355,17 +356,19 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
     for column, text in requested.at.items():
         name, entry = requested.names.get(column, column), legend.columns.get(column, NamedColumn())
         setting = _setting_of(panel, legend, column, text)
-        if setting is not None:
-            is_level = bool(levels.get(setting)) or setting in panel.group
-            cell = _level_of(text, levels[setting]) if is_level else text if is_number(text) else plain_amounts(text)
-            settings.add(setting, cell, name)
+        if setting is not None and (levels.get(setting) or setting in panel.group):
+            settings.add(setting, _level_of(text, levels[setting]), name)
+        elif setting is not None:
+            settings.add(setting, text if is_number(text) else plain_amounts(text), name)
         elif column in legend.synonyms and entry.numeric:
+            # It is heeded below, if nothing else says the count.
             multiples[column] = text
         elif column in legend.synonyms:
             for other, cell in _of_synonym(legend, column, text).items():
                 settings.add(other, cell, name)
         elif column not in legend.columns:
             raise _no_factor(panel, name)
+        # What a column was in every run is heeded by a note, or refused where it is a text.
         elif entry.distinct == 1 and is_number(text):
             notes += _differing(column, text, entry)
         elif entry.distinct == 1 and not words_in(text) <= words_in(entry.levels[0]):
@@ -373,7 +376,8 @@ def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None)
         elif entry.distinct != 1 and (column not in legend.repeating or len(requested.at) == 1):
             ignored.append(name)
     for column, text in multiples.items():
-        name, ((count, amount_text),) = requested.names.get(column, column), _multiplied(legend, column, text).items()
+        name = requested.names.get(column, column)
+        ((count, amount_text),) = _multiplied(legend, column, text).items()
         if {*PLACES}.isdisjoint(map(panel.meant, settings.at)) and count not in settings.at:
             settings.add(count, amount_text, name)
         elif count in settings.at and not _same(settings.at[count], amount_text):
@@ -422,7 +426,7 @@ def _level_of(text: str, levels: Collection[str]) -> str:
 
 
 def _of_synonym(legend: Legend, column: str, text: str) -> dict[str, str]:
-    """Return what cells of a column say under the columns of a model."""
+    """Return what cells of a column say under the columns of a model: {"gpu": "h100"} of `host=a`."""
     cells = legend.synonyms[column]
     texts = [text] if text in cells else [value.strip() for value in text.split(",")]
     matching = [cell for value in texts for cell in cells if _same(cell, value)]
@@ -432,7 +436,7 @@ def _of_synonym(legend: Legend, column: str, text: str) -> dict[str, str]:
 
 
 def _multiplied(legend: Legend, column: str, text: str) -> dict[str, str]:
-    """Return what numbers of a column say under the scale, which is a multiple of it; a factor of a range stays."""
+    """Return numbers of a column under the scale, a multiple of it: {"gpus": "8:32:*2"} of `servers=1:4:*2`."""
     ((largest, at_largest),) = legend.synonyms[column].items()
     ((count, counted),) = at_largest.items()
     times, parts = float(counted) / float(largest), re.split("([,:])", text)

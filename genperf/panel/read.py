@@ -128,7 +128,7 @@ def _with_further_quantities(table: Table, source: Source | LargeSource, roles: 
 
 
 def _row_named(want: str, legend: Legend) -> dict[str, str]:
-    """Return the column and the cell that a wanted quantity is the name of, where no header names or means it."""
+    """Return {column: cell} of the only cell that names what is wanted, where no header names or means it; else {}."""
     kind, plain = header_of(want).kind, plain_name(want)
     if any(plain in plain_name(n) or (kind and header_of(n).kind == kind) for n in legend.columns):
         return {}
@@ -197,7 +197,7 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         return f"read as: {self.reading.options}"
 
     def meant(self, at: Mapping[str, str], want: str | None = None) -> Recognised:
-        """Return it with that of the tables of a text of which a question and the given roles name most."""
+        """Return it with that table of its text of which a question and the given roles name most."""
 
         def named(source: Source) -> int:
             """Return how many of the names and texts a table has, in its columns or in its title."""
@@ -235,18 +235,17 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         if not at and want is None:
             return opened
         given, columns = self.given, opened.source.columns
-        meanings = {*map(meant_by, columns)}
-        of_devices = any((h := header_of(name)).shared and h.level == "workers" for name in columns)
-        if of_devices and "nodes" in meanings and meanings.isdisjoint({"workers", "devices_per_node", *WAYS}):
-            # Where rates are those of one device, the question may say how many devices a node has.
-            inside = {name: text for name, text in at.items() if meant_by(name) == "devices_per_node"}
-            given = replace(given, derived={**inside, **given.derived})
+        meanings, headers = {*map(meant_by, columns)}, map(header_of, columns)
+        rates_of_devices = any(header.shared and header.level == "workers" for header in headers)
+        if rates_of_devices and "nodes" in meanings and meanings.isdisjoint({"workers", "devices_per_node", *WAYS}):
+            # Only nodes are counted, and the question may say how many devices each has.
+            node_size = {name: text for name, text in at.items() if meant_by(name) == "devices_per_node"}
+            given = replace(given, derived={**node_size, **given.derived})
         legend = legend_of(opened.source, given.derived, self.mapping)
         # Below `metric` may stand `throughput`: then what is wanted is a row, and no column.
-        if want is not None and (row := _row_named(want, legend)):
-            at, want = {**row, **at}, None
-        requested = in_columns(legend, at)
-        column = requested.wanted or (None if want is None else wanted_name(want, legend))
+        row = {} if want is None else _row_named(want, legend)
+        requested = in_columns(legend, {**row, **at})
+        column = requested.wanted or (None if want is None or row else wanted_name(want, legend))
         is_scaled = any(SCALED.fullmatch(text.strip().lower()) for text in requested.at.values())
         source = _scaled_as(opened.source, requested.at) if is_scaled and not self.given.columns else opened.source
         return replace(opened, source=source, given=given, at=requested.at, want=column, notes=requested.notes)

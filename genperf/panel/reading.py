@@ -168,7 +168,7 @@ class Reading(Struct, eq=False, dict=True):
 
     @property
     def synonyms(self) -> dict[str, dict[str, dict[str, str]]]:
-        """What the cells of columns in no role say under those that have one.
+        """Column in no role → cell → what it says under columns with one: {"host": {"a": {"gpu": "h100"}}}.
 
         Kinds have the same names by another header. Of a number of which the scale is a multiple, as of servers that
         hold eight devices each, the largest cell says it: any other is in proportion.
@@ -259,13 +259,13 @@ class Reading(Struct, eq=False, dict=True):
 
     @property
     def options(self) -> str:
-        """The roles as options of a command, quoted for a shell."""
+        """The roles as options of a command, quoted for a shell: `--time t --extrinsic gpus`."""
         pairs = [*self.roles.texts.items(), *(("let", f"{n}={f}") for n, f in self.derived.items())]
         pairs += [("map", f"{name}={column}") for name, column in self.mapping.items()]
         return " ".join(f"--{option} {shlex.quote(value)}" for option, value in pairs)
 
     def read_as(self) -> dict[str, dict[str, Any]]:
-        """Return the role of each column with its reasons, for JSON."""
+        """Return each column's role and reasons, for JSON: {"gpus": {"role": "scale", "why": "whole numbers"}}."""
         scale = {self.scale: "scale"} if self.scale else {}
         return {n: {"role": scale.get(n, c.role), "why": str(c).partition(": ")[2]} for n, c in self.meanings.items()}
 
@@ -506,11 +506,9 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
     settings, measured, ratios = (
         [c for c in reading.with_role(role) if c.numeric] for role in ("setting", "measured", "ratio")
     )
-    ordered_settings = sorted(
-        settings, key=lambda c: (c.name not in requested, c.meant not in EXTRINSIC, c.meant is None)
-    )
+    in_order = sorted(settings, key=lambda c: (c.name not in requested, c.meant not in EXTRINSIC, c.meant is None))
     names = [c.name for c in settings]
-    ordered = [*(c.name for c in ordered_settings), *ranked(measured, names), *(c.name for c in ratios)]
+    ordered = [*(c.name for c in in_order), *ranked(measured, names), *(c.name for c in ratios)]
     values = {n: reading.columns[n].values for n in ordered}
     before = reading.of("measured")
     for name, consequence in consequences(values, names, reading.series, {c.name for c in ratios}).items():
@@ -577,6 +575,7 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
 
     It becomes `reading.scale`, and `reading.mapping` says what it counts where its name does not.
     """
+    # The scale is found; its twins follow it; what it counts is mapped; then what follows from it, a rate or a batch.
     columns, settings, mapped = reading.columns, reading.with_role("made", "setting"), reading.mapping
     # Column → the field's name for it; a count in the singular, such as `gpu`, is mapped as its plural.
     names = {c.name: c.canonical for c in settings if c.canonical is not None}
@@ -992,6 +991,7 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
     The only column of batches is a factor, and names no series, where a value of it that is `unmeasured` is requested.
     """
     columns, roles, of_machine = reading.columns, reading.roles, tuple[str, ...]()
+    # One after another: the repeats, the settings, what was measured, the scale, the extrinsic factors, the series.
     roles = replace(roles, repeat=roles.repeat or next(iter(reading.of("repeat")), ""))
     # Constant counts of the machine are no settings: the nodes, where the devices of each are scaled; all counts of
     # nodes and devices, where threads or the like are.
@@ -1079,6 +1079,7 @@ def _with_series(
 ) -> Roles:
     """Return roles with the group columns, whose combinations are series, or else the levels; the rest is intrinsic."""
     columns, scale = reading.columns, reading.scale
+    # The texts that name kinds, then the numbers that are free to be factors, and the batches among these.
     kinds = [c for c in reading.with_role("kind") if c.name not in roles.group]
     repeated = repeated_kinds({c.name: c.texts for c in kinds if not c.is_provenance}, requested)
     texts = [c.name for c in kinds if c.name not in repeated]
@@ -1093,6 +1094,7 @@ def _with_series(
         per_worker = [n for n in batches if columns[n].canonical != "global_batch" and columns[n].varies]
         per_worker = [n for n in per_worker if n not in roles.intrinsic]
         per_worker = [n for n in per_worker if n not in unmeasured or len(batches) > 1]
+        # Column → its cells; an empty mapping from here on means that there are no series.
         series = {n: columns[n].texts for n in [*texts, *per_worker]}
         counts = np.empty(0) if scale is None else columns[scale].values
         for name in [n for n in texts if columns[n].is_provenance and n not in requested]:
@@ -1138,10 +1140,8 @@ def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str
         return False
     scale, factors = reading.columns[reading.scale], {} if column.follows is None else column.follows.factors
     if column.canonical == "batch" and column.varies:
-        constant = [
-            c for n, c in reading.columns.items() if column_of("batch", [n]) == n and not c.varies and c.numeric
-        ]
-        return any(np.allclose(column.values, scale.values * c.values[0]) for c in constant)
+        fixed = [c for n, c in reading.columns.items() if column_of("batch", [n]) == n and not c.varies and c.numeric]
+        return any(np.allclose(column.values, scale.values * c.values[0]) for c in fixed)
     if column.canonical == "global_batch":
         return _is_of_all(reading, column, scale)
     if column.canonical is not None and column.name in requested:

@@ -154,9 +154,8 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     def noted(self, *notes: Note) -> Table:
         """Return the table with further notes, which change nothing of what it means."""
         table = replace(self, notes=(*self.notes, *notes))
-        table.__dict__.update(
-            {name: self.__dict__[name] for name in ("panel", "configuration") if name in self.__dict__}
-        )
+        # What was computed already is kept.
+        table.__dict__.update({n: self.__dict__[n] for n in ("panel", "configuration") if n in self.__dict__})
         return table
 
     def without(self, names: Collection[str]) -> Table:
@@ -216,13 +215,13 @@ class Table(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def phases(self) -> dict[str, str]:
-        """The columns in no role that measure a phase of the time, by phase; none of another quantity."""
+        """Phase → the column in no role that measures it; {} where the target is no time."""
         named = self._named_phases.items() if self.target.is_time else ()
         return {phase: column for phase, column in named if mostly_numbers(self.frame[column].tolist())}
 
     @cached_property
     def _named_phases(self) -> dict[str, str]:
-        """The columns in no role that are called as a phase is."""
+        """Phase → the column in no role that has a name of it: {"forward": "forward_s"}."""
         roles = {self.target.column, self.weight, self.repeat, *self.group, *(f.name for f in self.factors)}
         return phase_columns([c for c in self.frame.columns if c not in roles])
 
@@ -387,7 +386,7 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         return f"{self.source}: {', '.join(texts)}; {measured}"
 
     def _with(self, frame: pd.DataFrame) -> Table:
-        """Return the same table with other rows."""
+        """Return the same table with other rows: its factors described anew, without further quantities."""
         if frame.empty:
             raise TableError("no rows are left", where=self.source)
         factors = measure_factors(frame, self.factors, self.group)
@@ -426,7 +425,7 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
 
 
 def _parted(table: Table, number: Integers) -> Iterator[tuple[pd.DataFrame, Integers, dict[str, Any]]]:
-    """Yield the rows of each number: as a frame, their places, and what a table of them would compute first."""
+    """Yield for each number its rows as a frame, their places, and the columns that a table of them would compute."""
     order = np.argsort(number, kind="stable")
     frame, group_ends = table.frame.iloc[order], np.cumsum(np.bincount(number)).tolist()
     columns, grouped = (
@@ -454,30 +453,28 @@ def measure_factors(frame: pd.DataFrame, factors: Sequence[Factor], group: Seque
 
 
 def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
-    """Note which factors have a single value."""
+    """Return a note for each factor of a single value."""
     values = {f.name: f.levels[0] if f.levels else format(f.lower, "g") for f in factors if f.distinct == 1}
     effect = "its effect cannot be fitted from this table"
     return tuple(Note(f"factor '{name}' has one value, {v}: {effect}", "factor_constant") for name, v in values.items())
 
 
 def failure_notes(count: int, stopped: int = 0) -> tuple[Note, ...]:
-    """Say how many runs failed, and how many were stopped from outside."""
-    settings_kept = (
-        f"{'its' if count == 1 else 'their'} settings are kept as ones that did not fit, without a measured value"
-    )
+    """Return notes of how many runs failed, and how many were stopped from outside; none where none was."""
+    kept = f"{'its' if count == 1 else 'their'} settings are kept as ones that did not fit, without a measured value"
     left_out = "stopped by a limit or a user, and left out: that shows nothing of memory"
     of_stopped = Note(f"{counted(stopped, 'run')} {left_out}", "runs_stopped")
-    of_failed = Note(f"{counted(count, 'run')} failed: {settings_kept}", "runs_failed")
+    of_failed = Note(f"{counted(count, 'run')} failed: {kept}", "runs_failed")
     return (*([of_stopped] if stopped else []), *([of_failed] if count else []))
 
 
 def group_keys(frame: pd.DataFrame, group: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the values of the group columns in each row, as texts; nothing without group columns."""
+    """Return the values of the group columns in each row as texts, [("bert", "8"), …]; [] without group columns."""
     return list(zip(*(labels(frame[name].tolist()) for name in group), strict=True)) if len(frame) else []
 
 
 def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> Integers:
-    """Return for each row the number of its combination of values, counted by first appearance."""
+    """Return for each row the number of its combination of values, by first appearance: 0, 1, 0 of a, b, a."""
     number = np.zeros(len(frame), dtype=np.int64)
     for name in dict.fromkeys(names):
         codes, values = pd.factorize(frame[name].to_numpy(), use_na_sentinel=False)

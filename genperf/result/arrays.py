@@ -58,7 +58,7 @@ def _in_halves(matrix: Array, largest: Array) -> tuple[npt.NDArray[np.float16], 
 
 
 def _from_halves(halves: npt.NDArray[Any], largest: Array) -> Array:
-    """Return the numbers that half-precision ones represent."""
+    """Return the numbers that half-precision ones represent, by the largest magnitude of each column."""
     return np.asarray(halves.astype(float) / HALF_RANGE * largest)
 
 
@@ -101,7 +101,7 @@ def unpacked(value: object) -> npt.NDArray[Any]:
 
 
 def _packed_numbers(shape: object, text: object, kind: str) -> Array:
-    """Return packed numbers."""
+    """Return the numbers of a shape that a base64 text holds in a format, such as `<f4`; else a `ValueError`."""
     if not isinstance(shape, list) or not all(isinstance(n, int) and 0 <= n < 2**31 for n in shape):
         raise ValueError("Expected the lengths of an array")
     try:

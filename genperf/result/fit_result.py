@@ -140,8 +140,8 @@ class Result:
             source, groups = self._for_every_group(source, groups)
         rows = rows_by_group(groups, len(source.lines))
         attempts = {
-            key: attempted(predict, self.of_group(key), source.take(of), interval, band, fill)
-            for key, of in rows.items()
+            key: attempted(predict, self.of_group(key), source.take(of_group), interval, band, fill)
+            for key, of_group in rows.items()
         }
         failures = {key: error for key, error in attempts.items() if isinstance(error, GenperfError)}
         if failures and (refused is None or not left_open or len(failures) == len(attempts)):

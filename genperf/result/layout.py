@@ -151,7 +151,7 @@ def refused(rules: Iterable[tuple[object, str]]) -> None:
 
 
 def of_record(record: ModelRecord, discrepancies: Sequence[Discrepancy]) -> _Rules:
-    """Yield the rules of a model."""
+    """Yield the rules of a model: of each whether it is broken, and the complaint."""
     schema = record.schema
     yield schema.substituted, "table.substituted: a fitted model has no levels that replace others"
     yield from _of_names("table.factors", (f.name for f in schema.factors))
@@ -180,7 +180,7 @@ def of_record(record: ModelRecord, discrepancies: Sequence[Discrepancy]) -> _Rul
 
 
 def of_groups(file: File) -> _Rules:
-    """Yield the rules of groups."""
+    """Yield the rules of groups, as `of_record` does."""
     keys = [*(g.key for g in file.groups), *(f.key for f in file.failures)]
     complete = all(len(key) == len(file.group) for key in keys) and len(set(keys)) == len(keys)
     yield not complete, "groups.key: the groups do not have one value of each group column, or one is there twice"

@@ -269,7 +269,7 @@ def solve(problem: Problem, solver: str = "projected", seed: int = 0, restarts: 
 
 
 def solution_of(optima: Optima, population: int = 0) -> Solution:
-    """Return the best of some optima."""
+    """Return the optimum of least cost as a solution, with the size of a search's population, 0 where none evolved."""
     best = int(optima.cost.argmin())
     cost, converged = float(optima.cost[best]), bool(optima.converged[best])
     counts = optima.evaluations, optima.searches, optima.agreed

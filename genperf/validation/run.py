@@ -375,7 +375,7 @@ def configurations(medians: Table, rows: Integers) -> pd.DataFrame:
 
 
 def _outcomes(tasks: Sequence[Task], engine: Engine, progress: Callable[[int, int], None] | None) -> list[Outcome]:
-    """Run the tasks on an engine."""
+    """Run the tasks on an engine, and return their outcomes in order; of a lost one a refusal."""
     outcomes: dict[int, Outcome] = {}
     for number, outcome in run(predicted, tasks, engine):
         if isinstance(outcome, Lost):
@@ -387,7 +387,7 @@ def _outcomes(tasks: Sequence[Task], engine: Engine, progress: Callable[[int, in
 
 
 def predicted(task: Task) -> Outcome:
-    """Fit and predict; a refusal is an outcome too."""
+    """Return the predictions of a task and its time; a refusal is an outcome too."""
     start = time.perf_counter()
     try:
         outcome = _by_group(task)
@@ -500,9 +500,8 @@ def importance(
     share their importance. The numbers of folds and repeats are those of scikit-learn.
     """
     if table.group:
-        raise GenperfError(
-            "importance is computed for one group, and the table has several", hint="choose it: --group VALUES"
-        )
+        what = "importance is computed for one group, and the table has several"
+        raise GenperfError(what, hint="choose it: --group VALUES")
     if repeats < 1:
         raise GenperfError(f"{repeats} repeats shuffle nothing", hint="5")
     medians = table.medians()

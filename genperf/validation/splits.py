@@ -63,7 +63,7 @@ def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
 
 
 def _kfold(table: Table, text: str, seed: int) -> tuple[Split, ...]:
-    """Deal the shuffled configurations of every group into folds."""
+    """Return so many splits, with the shuffled configurations of every group dealt into the folds in turn."""
     if not (text.isdecimal() and int(text) >= 2):
         raise TableError(f"'kfold:{text}' gives no number of folds (2 or more)", hint="kfold:5")
     count = _configurations(table)
@@ -91,7 +91,7 @@ def _by_configuration(table: Table, fold: Integers) -> tuple[Split, ...]:
 
 
 def _held_out_each(of_row: AnyArray, folds: Iterable[Any], of: str = "") -> tuple[Split, ...]:
-    """Return the splits of which each holds out the rows of one fold."""
+    """Return a split for each fold, which holds out the rows that have it in `of_row`; `of` begins its name."""
     return tuple(Split(f"{of}{fold}", of_row != fold, of_row == fold) for fold in folds)
 
 

@@ -377,7 +377,7 @@ def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
 
 
 def _of(words: list[str]) -> Literal["step", "job", ""]:
-    """Return what a time is of, by the words of its header."""
+    """Return what a time is of by the words of its header: `job` of an epoch, `step` of an iteration; else ""."""
     if JOB_WORDS & {*words} or _TO_AN_END.search(" ".join(words)):
         return "job"
     return "step" if STEP_WORDS & {*words} else ""
@@ -454,7 +454,7 @@ def unit_of(text: str) -> tuple[str, float, float]:
 
 
 def canonical_time(text: str) -> str | None:
-    """Return the short name of a unit of time, also of that of a step; None of another."""
+    """Return the short name of a unit of time, `ms` of `milliseconds` and `ms/step`; None of another."""
     return _UNITS_OF_TIME.get(_PER_STEP.sub("", text.lower()))
 
 

@@ -275,7 +275,7 @@ def _spelled(names: Iterable[str]) -> set[str]:
 
 
 def is_relative(name: str) -> bool:
-    """Tell whether a column is a throughput over a constant, of all devices or of one."""
+    """Tell whether a column is a throughput over a constant, of all devices or of one, by its name: `speedup`."""
     return _RELATIVE.fullmatch(plain_name(name).replace("/", "_").strip("_.")) is not None
 
 
