@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Times the largest measured count that a forecast is of which names none: the nearest question there is.
 NEXT_DOUBLING = 2.0
+#: The distance of a run from the given numbers, in parts of the measured ranges, below which it has them.
+MOST_ALIKE = 1e-9
 
 
 def medians_along(panel: Panel, along: str, rows: Columns, table: Table | None = None) -> list[Median]:
@@ -108,7 +111,8 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
     Its levels are the given ones, else those of the most measured values of the given numbers. Of the runs with these
     levels it is the one nearest to the given numbers, and of equally near ones the one nearest to the centre of the
     measured range. Distances add up over the factors, in parts of each factor's logarithmic range. Without measured
-    runs, numbers are the centre of the range, rounded where only whole numbers were measured.
+    runs, numbers are the centre of the range, rounded where only whole numbers were measured. Given sizes that no run
+    with these levels has are those of another network: runs of other levels show what stands beside them.
     """
     levels = _measured_levels(panel, given)
     alike = panel.runs_like(levels)
@@ -125,17 +129,33 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
         columns[panel.workers.name] = np.full(len(alike), float(given[panel.workers.name]))
         alike = list(compress(alike, divisible(panel, columns))) or alike
     # The distances of the runs from the given numbers, and in the other factors from the centre.
-    from_given, from_centre = np.zeros(len(alike)), np.zeros(len(alike))
+    from_given, from_centre, given_sizes = np.zeros(len(alike)), np.zeros(len(alike)), dict[str, float]()
     for factor in panel.factors:
         if not factor.numeric:
             continue
         measured = np.array([float(run[factor.name]) for run in alike])
         wanted, width = float(given.get(factor.name, factor.centre)), factor.upper - factor.lower
+        if factor.role == "intrinsic" and factor.name in given:
+            given_sizes[factor.name] = wanted
         if factor.positive and wanted > 0.0:
             measured, wanted, width = np.log(measured), np.log(wanted), np.log(factor.upper / factor.lower)
         total = from_given if factor.name in given else from_centre
         total += np.abs(measured - wanted) / (width or 1.0)
-    return alike[int(np.lexsort((from_centre.round(9), from_given.round(9)))[0])]
+    nearest = alike[int(np.lexsort((from_centre.round(9), from_given.round(9)))[0])]
+    is_measured = not given_sizes or np.min(from_given) < MOST_ALIKE
+    return nearest if is_measured else nearest | _sizes_beside(panel, given_sizes)
+
+
+def _sizes_beside(panel: Panel, given_sizes: Mapping[str, float]) -> dict[str, Any]:
+    """Return the other sizes that most runs of all levels have beside given ones: the layers of a `30M` network.
+
+    Nothing where fewer than two runs show the same ones.
+    """
+    others = [f.name for f in panel.factors if f.numeric and f.role == "intrinsic" and f.name not in given_sizes]
+    with_sizes = [run for run in panel.runs if all(run[name] == size for name, size in given_sizes.items())]
+    beside = Counter(tuple(run[name] for name in others) for run in with_sizes)
+    ((most_frequent, count),) = beside.most_common(1) or [((), 0)]
+    return dict(zip(others, most_frequent, strict=True)) if count > 1 else {}
 
 
 # --- configurations that can exist ------------------------------------------------------------------------------------

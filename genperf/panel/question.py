@@ -294,8 +294,9 @@ def _cells_meant(legend: Legend, column: str, text: str, at: Collection[str]) ->
     of `gpu=n2g8`. A word is that of what is left of the names.
     """
     columns_of_words, entry = legend.names[column], legend.columns[column]
-    # A name that was measured is a kind of runs, but for one that is nothing else than its numbers.
-    is_kind = text in entry.levels and columns_of_words.get("")
+    # A name that was measured is a kind of runs, but for one that counts devices, or is nothing else than its numbers.
+    counts_level = any(meant_by(n) in LEVELS for word, n in columns_of_words.items() if word)
+    is_kind = text in entry.levels and columns_of_words.get("") and not counts_level
     cells = {} if is_kind else legend.cells_of_name(column, text) or legend.cells_of_name(column, text.strip(MARKS))
     if cells:
         yield from ((n, cell) for n, cell in cells.items() if n not in at and n in legend.columns)
@@ -463,12 +464,12 @@ def number_text(text: str, measured: Collection[float] = ()) -> str:
 
     Examples
     --------
-    >>> number_text("13B", [7.0, 70.0]), number_text("13b", [7e9, 70e9]), number_text("80 GB", [16.0, 32.0])
+    >>> number_text("13B", [7.0, 70.0]), number_text("~13b", [7e9, 70e9]), number_text("80 GB", [16.0, 32.0])
     ('13', '13000000000', '80')
     >>> number_text("7B,13B", [7.0]), number_text("1,024 MB"), number_text("8:64:*2"), number_text("13B")
     ('7,13', '1024', '8:64:*2', '13B')
     """
-    plain = text.strip(MARKS)
+    plain = text.strip(MARKS).lstrip("~≈")
     cell = parts_of(plain)
     if cell is None or ("," in cell.number and not cell.unit):
         several = plain.split(",")

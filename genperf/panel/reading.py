@@ -24,6 +24,7 @@ from genperf.panel.evidence import (
     LEAST_CHANGE,
     MEASURED_DIGITS,
     MONEY,
+    MOST_GROWTH,
     Consequence,
     Role,
     TableColumn,
@@ -823,6 +824,8 @@ def _total_of(measured: Sequence[TableColumn]) -> str | None:
 
 def _sum_of_phases(reading: Reading, measured: Sequence[TableColumn]) -> str | None:
     """Add the time of a step where its phases alone were measured, forward and backward among them; return its name."""
+    # `backward_inner` and `backward_allreduce` are parts of `backward`.
+    measured = [c for c in measured if not any(words_in(whole.name) < words_in(c.name) for whole in measured)]
     words, units = [words_in(c.name) for c in measured], {c.header.unit for c in measured}
     phases = [any(not of_name.isdisjoint(PHASES[phase]) for of_name in words) for phase in ("forward", "backward")]
     of_steps = all(c.kind == "time" and not c.header.of for c in measured)
@@ -933,6 +936,12 @@ def measured_roles(
     beside = {c.kind for c in reading.with_role("measured") if not header.kind} & {"time", "rate"}
     of_all = header.counted in STEP_WORDS and column_of("global_batch", reading.columns) is not None
     names, growth_of_rate = list(reading.meanings), 0.0 if beside or of_all else growth
+    if not header.kind and scale is not None and meant_by(scale) is None and np.ptp(reading.series) == 0:
+        # What grows faster than such a number at last is no throughput of it.
+        counts, values = reading.columns[scale].values, reading.columns[name].values
+        larger = counts >= np.nanmedian(counts)
+        at_last = growth_along(counts[larger], values[larger])
+        growth_of_rate = at_last if at_last > MOST_GROWTH else growth_of_rate
     roles, derived = measurement_of_column(name, names, scale, growth_of_rate, header, reading.mapping)
     sized = scale is not None and is_size(scale)
     batches = [c for c in reading.with_role("setting") if "batch" in str(c.canonical)]
@@ -1032,6 +1041,7 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
     if column is not None and column.follows is not None and column.name not in reading.derived:
         reading.derived |= _product_of_settings(reading, column, column.follows)
     counts = [n for c in settings if (n := c.name) in execution or (n == reading.scale and not is_size(n))]
+    counts = [n for n in counts if n not in roles.intrinsic]
     roles = replace(roles, extrinsic=tuple(dict.fromkeys([*roles.extrinsic, *counts])))
     roles = _with_series(reading, roles, settings, requested, unmeasured)
     reading.roles = by_group(reading, roles, reading.quantities[0]) if roles.group else roles

@@ -20,7 +20,16 @@ from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, lists_devices, parts_of, source_of, step
 from genperf.table.clean import DURATION, number_in, seconds_of
 from genperf.vocabulary import any_of, section, words_of
-from genperf.vocabulary.headers import MULTIPLES, TIME_UNITS, TIME_WORDS, bandwidth_of, bare, canonical_time, header_of
+from genperf.vocabulary.headers import (
+    MEMORY_WORDS,
+    MULTIPLES,
+    TIME_UNITS,
+    TIME_WORDS,
+    bandwidth_of,
+    bare,
+    canonical_time,
+    header_of,
+)
 from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, is_relative, meant_by, plain_name
 
 #: Characters of a log that are looked at: some two million lines, which take about ten seconds.
@@ -102,6 +111,17 @@ _COUNTED = re.compile(
     rf"(?<![\w.:=\-/])(?<!\d,)(?:(?P<nodes>\d+) ?[x×] ?)?(?P<value>\d{{1,3}}(?:,\d{{3}})+|\d+)\s{{1,2}}"
     rf"(?:graphics )?"
     rf"(?P<key>[^\W\d_]{{3,}}(?: per {any_of('headers.node')})?)(?:\(s\))?(?!\w)(?!(?<!s) \d)(?! ?per[ -])"
+)
+#: `2 nodes with 4 GPUs each` are 8 GPUs.
+_OF_EACH = re.compile(
+    rf"(?<![\w.])(?P<nodes>\d+) (?P<node>{any_of('headers.node')}s?)\W+(?:with |of )?"
+    rf"(?P<value>\d+) (?P<key>(?:{_NOUNS})s?) each(?!\w)",
+    re.IGNORECASE,
+)
+#: `220 img/s on each node = 440 img/s`: behind the sign is what it comes to.
+_COMES_TO = re.compile(
+    rf"(?<![\w.])(?:{_DIGITS})\s?(?P<unit>[^\W\d_]+/[^\W\d_]+)(?!\w)[^=:]*"
+    rf" = (?P<value>{_DIGITS})\s?(?P=unit)(?!\w)"
 )
 #: What a number stands before without a blank: `8卡`.
 _HAN = "|".join(words_of("log.counted_without_blank"))
@@ -332,12 +352,18 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     ([('Loop time', 61.5, ''), ('procs', 4.0, '')], [('time elapsed', 3.12, 's')])
     >>> list(facts_of("time (ms) | forward: 43.4 | backward: 90.7")), list(facts_of("22.39 ms per sample on 16 procs"))
     ([('forward', 43.4, 'ms'), ('backward', 90.7, 'ms')], [('ms per sample', 22.39, ''), ('procs', 16.0, '')])
+    >>> list(facts_of("two nodes with 2 GPUs each: 220 img/s a node = 440 img/s")), list(facts_of("max_mem: 3961M"))
+    ([('img/s', 440.0, ''), ('nodes', 2.0, ''), ('GPUs', 4.0, '')], [('max_mem', 3961.0, 'MB')])
     """
     line = line[:LONGEST_LINE]
     if " / s" in line:
         line = _APART.sub("/", line)
     if _LETTER.search(line):
         line = _in_digits(line)
+    if " each" in line:
+        line = _OF_EACH.sub(lambda m: f"{m['nodes']} {m['node']} {int(m['nodes']) * int(m['value'])} {m['key']}", line)
+    if " = " in line:
+        line = _COMES_TO.sub(r"\g<value> \g<unit>", line)
     of_line = _UNIT_OF_LINE.search(line)
     taken: list[tuple[int, int]] = []
     for pattern in _PATTERNS if any(map(str.isdigit, line)) else ():
@@ -439,8 +465,11 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
         key += "s"  # `1 node` and `2 node` count the same
     if not unit and not header_of(key).kind:
         unit = "s" if clock else unit_of_line
-    number = _number(value, groups.get("multiple", ""))
-    if (upto := groups.get("upto")) and (end := _number(upto, groups.get("multiple", ""))) > number:
+    multiple = groups.get("multiple", "")
+    if multiple in ("M", "G") and not unit and not MEMORY_WORDS.isdisjoint(_words_of(key)):
+        multiple, unit = "", f"{multiple}B"
+    number = _number(value, multiple)
+    if (upto := groups.get("upto")) and (end := _number(upto, multiple)) > number:
         number = (number + end) / 2.0
     if groups.get("nodes"):
         # `2x 4090 GPUs` are two.

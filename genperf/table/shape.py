@@ -651,7 +651,9 @@ def _on_nodes(nodes: float, each: float) -> dict[str, float]:
 def _grid_of(column: str) -> Callable[[str], Taken | None]:
     """Return what reads `2x4` by its header (`nodes x gpus`, devices, or any two factors), or ways by `TP/PP/DP`."""
     inside = re.sub(r".*[(\[](.*)[)\]]\s*$", r"\1", column)
-    words = [word for word in re.split(r"\s*[×*]\s*|\s+(?:x|by)\s+", inside) if word]
+    # `1 : 8` is a clock, but for one below `PS : Worker`.
+    words = [word for word in re.split(r"\s*[×*:]\s*|\s+(?:x|by)\s+", inside) if word]
+    times = ":" if ":" in inside and any(map(meant_by, words)) else "x×*"
     # `TP/PP/DP`
     ways = inside.split("/") if {*map(canonical_of, inside.split("/"))} <= {*WAYS} else []
     nodes_by_devices = [*map(meant_by, words)] in (["nodes", "workers"], ["workers"], ["nodes"])
@@ -664,7 +666,7 @@ def _grid_of(column: str) -> Callable[[str], Taken | None]:
 
     def read(name: str) -> Taken | None:
         """Return the two numbers of `2x4` by what the header says of each; None of another name."""
-        match = _GRID.fullmatch(name.strip())
+        match = _GRID.fullmatch(name.strip().replace(times[0], "x"))
         if match is None:
             return read_ways(name)
         first, second, device = float(match[1]), float(match[2]), match[3] or ""

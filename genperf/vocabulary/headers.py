@@ -25,7 +25,8 @@ NODE_WORDS = frozenset(word + end for word in words_of("headers.node") for end i
 #: The steps of a training: their time is that of all workers together.
 STEP_WORDS = frozenset(word + end for word in words_of("headers.step") for end in ("", "s", "es"))
 JOB_WORDS = frozenset((*words_of("headers.job"), *words_of("headers.epoch")))
-_RATES, _TIMES, _QUANTITIES = (frozenset(words_of(f"headers.{kind}")) for kind in ("rate", "time", "quantity"))
+_RATES, _TIMES, MEMORY_WORDS = (frozenset(words_of(f"headers.{kind}")) for kind in ("rate", "time", "memory"))
+_QUANTITIES = MEMORY_WORDS.union(words_of("headers.quantity"))
 _LEFT = frozenset(words_of("headers.left"))
 #: `×10³ tokens/s` are `k tokens/s`.
 _MULTIPLES = {word: multiple for multiple, spelled in section("multiples").items() for word in spelled}
@@ -60,9 +61,11 @@ _PER = re.compile(rf"/|(?:^|[\s_\-]){any_of('headers.per')}(?=[\s_\-])")
 _SECTION = re.compile(rf"{any_of('headers.section')}[./|](?=[a-z_])", re.IGNORECASE)
 #: Behind a header: what is given of its scatter, `step time (s) ± std`.
 _SCATTER = re.compile(r"(?<=\S)\s*(?:±|\+/-).*")
-#: Behind a header: which way is better.
+#: Behind a header: which way is better, or of how much memory a share is: `%used (80 GiB)`.
 _BETTER = re.compile(
-    r"\s*(?:[(\[]?(?:lower|higher|less|more|smaller|larger)\W+(?:is\W+)?better[)\]]?|[(\[]?[↓↑][)\]]?)\s*$", re.I
+    r"\s*(?:[(\[]?(?:lower|higher|less|more|smaller|larger)\W+(?:is\W+)?better[)\]]?|[(\[]?[↓↑][)\]]?"
+    r"|[(\[]\d+(?:\.\d+)? ?[GMT]i?B[)\]])\s*$",
+    re.I,
 )
 _OF_A_CLOCK = re.compile(r"(d+-)?h{1,2}:mm:ss")
 #: `tok/s/H100`
@@ -144,8 +147,8 @@ def header_of(column: str) -> Header:
     ('M tokens', 'k images', 'tokens')
     >>> header_of("time for 100 steps (s)").steps, header_of("mean time of 100 iters").steps, header_of("p_ms_p99").unit
     (100, 1, 'ms')
-    >>> header_of("MPI time (ms) N=10 * tasks").unit, header_of("Phase (s) of all").kind
-    ('ms', 'time')
+    >>> header_of("MPI time (ms) N=10 * tasks").unit, header_of("Phase (s) of all").kind, header_of("% (80 GB)").kind
+    ('ms', 'time', '')
     >>> header_of("Latency in minutes (lower is better)").unit, header_of("x/device/samples_per_sec").shared
     ('min', True)
     >>> header_of("usd_per_gpu_hour").unit, header_of("tokens/GPU-second").shared, header_of("hours_to_train").of

@@ -104,9 +104,9 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         csv_of("gpus,Pretraining time (days)", ((n, 90 / n + 1) for n in COUNTS)), ("gpus=16",),
         ("--unit d", " d at gpus=16"), (" s at gpus",),
     ),
-    "superscript": (
-        csv_of("gpus,img/s", ((1, 310), (2, 604), (4, "1171²"), (8, 2220))), ("gpus=16",),
-        ("1 cell: footnote removed from 'img/s'", "Expect 4,"), ("left out because",),
+    "pairs": (
+        csv_of("PS : Worker,img/s", ((f"1 : {n}", 22 * n**0.9) for n in COUNTS)), ("PS : Worker=1 : 16",),
+        ("--extrinsic PS,Worker", "At PS=1, Worker=16, "), (),
     ),
     # A share of each device, and a time over another, are answered as they are.
     "share": (
@@ -176,9 +176,13 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         csv_of("GPUs,s", (("1 GPU", 74.4), *((f"{n} GPUs", 76 / n) for n in (2, 4)))),
         ("gpus=8",), ("--extrinsic GPUs", " at GPUs=8"), ("GPUs GPUs",),
     ),
-    "approximate": (
-        csv_of("gpus,step_s", ((1, "~0.29"), (2, 0.31), (4, 0.34))), ("gpus=8",),
-        ("sign of an approximate value removed from 'step_s'",), ("left out because",),
+    # Beside a size that runs of other kernels alone have stand those that they have.
+    "beside": (
+        csv_of(
+            "op,hidden,layers,ms",
+            ((k, f"~{n}k", d, n * d) for k in "abc" for n, d in ((1, 2), (2, 3), (4, 3), (8, 40))[: 4 - (k == "c")]),
+        ),
+        ("op=c", "hidden=~8k"), ("sign of an approximate value removed from 'hidden'", "Expect ms of 3"), (),
     ),
     "two scripts": (
         csv_of("TP规模,MLP时间", ((f"p={n}", f"{100 / n**0.95} ms") for n in COUNTS)), ("tp=16",), ("ms at p=16",), (),
@@ -193,8 +197,8 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
     ),
     # Phases without their step: it is their sum.
     "phases": (
-        csv_of("nodes,load (s),forward (s),backward (s),reduce (s)", ((n, 0.01, 0.1, 0.2, 0.02 * n) for n in COUNTS)),
-        ("nodes=16",), ("--time step_s", "Expect a step of 0."), (),
+        csv_of("nodes,forward (s),backward (s),backward wait (s),reduce (s)", ((n, 0.1, 2, 1, n / 9) for n in COUNTS)),
+        ("nodes=16",), ("--time step_s", "Expect a step of 3."), (),
     ),
     # A process of each device: these are counted.
     "process": (
