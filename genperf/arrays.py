@@ -22,5 +22,6 @@ Columns: TypeAlias = Mapping[str, AnyArray]
 def front_of(first: Array, second: Array) -> Index:
     """Return the places of a Pareto front of two numbers to be small, by the first; of equal points the earliest."""
     order = np.lexsort((second, first))
+    # A point is on the front where its second number is below all before it.
     least = np.minimum.accumulate(second[order])
     return np.asarray(order[least < np.append(np.inf, least[:-1])])

@@ -98,13 +98,13 @@ def world() -> pd.DataFrame:
     for source, machines in clusters.groupby("source"):
         rows = _published(str(source))
         for _, machine in machines.iterrows():
-            mine = rows[rows["place"].str.contains(machine["matches"])].copy()
+            of_cluster = rows[rows["place"].str.contains(machine["matches"])].copy()
             for name, value in machine.drop("matches").items():
-                mine[str(name)] = mine["framework"] if name == "framework" and not value else value
-            tables.append(mine)
-    table = (
-        pd.concat(tables, ignore_index=True).merge(sources, on="source").sort_values(["source", "cluster", "series"])
-    )
+                # Of a cluster without a framework of its own each series has one.
+                of_cluster[str(name)] = of_cluster["framework"] if name == "framework" and not value else value
+            tables.append(of_cluster)
+    table = pd.concat(tables, ignore_index=True).merge(sources, on="source")
+    table = table.sort_values(["source", "cluster", "series"])
     order = "source repository commit licence cluster device framework devices_per_node inside between series batch"
     return table[[*order.split(), "devices", "nodes", "rate"]].reset_index(drop=True)
 
@@ -186,8 +186,8 @@ def columns(name: str) -> pd.DataFrame:
     """
     order = pd.read_csv(path(name), nrows=0).columns
     dictionary = pd.read_csv(_folder() / "columns.csv", keep_default_na=False)
-    mine = dictionary[[name in datasets.split() for datasets in dictionary["datasets"]]].drop(columns="datasets")
-    return mine.set_index("column").loc[order].rename_axis("column").reset_index()
+    of_table = dictionary[[name in datasets.split() for datasets in dictionary["datasets"]]].drop(columns="datasets")
+    return of_table.set_index("column").loc[order].rename_axis("column").reset_index()
 
 
 def describe(name: str) -> str:

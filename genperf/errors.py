@@ -90,6 +90,7 @@ class FormulaError(GenperfError):
 
     def __str__(self) -> str:
         line = self.text.replace("\n", " ").replace("\t", " ")
+        # Of a long formula a part that holds the place.
         start = 0 if self.column < 70 else self.column - 30
         excerpt = line[start : start + 100]
         room = max(1, min(self.width, len(excerpt) - (self.column - start)))
@@ -149,12 +150,13 @@ def known_name(kind: str, name: str, names: Collection[str], error: type[Genperf
 
 
 def did_you_mean(word: str, words: Collection[str], similarity: float = 0.6, otherwise: str = "") -> str:
-    """Return a hint: the known word that the user may have meant, and what else to try."""
+    """Return a hint: the known word that the user may have meant, and what `otherwise` to try; empty without either."""
     import difflib
 
-    folded = {str(k).casefold(): k for k in words}
-    near = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=similarity)
-    return " Or ".join(filter(None, (f"did you mean '{folded[near[0]]}'?" if near else "", otherwise)))
+    spelled = {str(known).casefold(): known for known in words}
+    near = difflib.get_close_matches(word.casefold(), list(spelled), n=1, cutoff=similarity)
+    meant = f"did you mean '{spelled[near[0]]}'?" if near else ""
+    return " Or ".join(filter(None, (meant, otherwise)))
 
 
 #: Similarity of two spellings (0 to 1) from which on one is taken for a typing error of the other: one letter of six

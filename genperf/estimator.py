@@ -79,6 +79,7 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             For values that are not above zero, fewer than two rows, or a model that cannot be fitted to them.
         """
+        # scikit-learn's check returns both X and y.
         (_, measured), frame = self._checked(X, y=y, y_numeric=True)
         try:
             check_non_negative(frame.select_dtypes("number").to_numpy(), "GenericRegressor")

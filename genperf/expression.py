@@ -13,16 +13,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
 from genperf.errors import ModelError, suggest
-from genperf.formula import (
-    PowerSum,
-    bind,
-    evaluate,
-    evaluate_with_gradient,
-    latex,
-    render,
-    spread,
-    values_of,
-)
+from genperf.formula import PowerSum, bind, evaluate, evaluate_with_gradient, latex, render, spread, values_of
 from genperf.formula.bind import power_sum, with_sums
 from genperf.formula.nodes import Call, Name, Node, Number, bind_values, chain, names_in, substitute
 
@@ -255,10 +246,12 @@ class BoundExpression(Struct, frozen=True, dict=True):
 
     @cached_property
     def _tree(self) -> Node:
+        """The whole as one sum of products of powers, where it is one; else with the sums inside it so."""
         whole = power_sum(self.node, self.expression.constant_names, self.rows)
         return whole or with_sums(self.node, self.rows)
 
     def _values(self, constants: Array) -> dict[str, Array]:
+        """Return each constant by name, shape (sets, 1)."""
         return {name: constants[:, j : j + 1] for j, name in enumerate(self.expression.constant_names)}
 
     def predict(self, constants: Array) -> Array:

@@ -312,9 +312,9 @@ class NextRun(Struct, frozen=True):
         return self.after > (1.0 - NOTICEABLE) * self.width
 
     def differing(self, at: Mapping[str, Any], name: str) -> Self:
-        """Return the configurations to measure by their count and by what does not follow from it.
+        """Return the configurations to measure by their count, the column `name`, and by what does not follow from it.
 
-        What is as `at` another follows, and what the question did not name and is in proportion to the count.
+        Left out is what is the same in the configuration `at`, and what no question named and grows with the count.
         """
         places: list[dict[str, Any]] = []
         for place in self.places:
@@ -577,6 +577,7 @@ class Facts(Struct, frozen=True, eq=False, dict=True):
         growth, start, slower = self.growth, self.growth.start, 1.0
         measured, predicted = dict(self.runs_along).get(start.count), start.rate if growth.rated else start.value
         if measured is not None and predicted:
+            # The measured time over the predicted one.
             slower = predicted / measured if growth.rated else measured / predicted
         efficiency = start.efficiency
         if efficiency is not None and start.count > growth.smallest.count:

@@ -117,6 +117,7 @@ def _outcomes(
     sent: dict[int, list[tuple[Group, Table]]] = {}
 
     def tasks() -> Iterator[list[Table]]:
+        """Yield the tables of each task, and keep what was sent under its number."""
         number = groups = 0
         # At most as many as all before: results come soon, and a stop keeps them.
         while task := list(itertools.islice(waiting, min(together, max(1, groups)))):

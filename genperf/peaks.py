@@ -36,7 +36,7 @@ class Device(Struct, frozen=True):
         return re.sub("^tpu-?", "TPU ", self.name if is_tpu or not self.family else self.name.upper())
 
     def rate(self, precision: str) -> float:
-        """Return the rate of a precision; a device without faster products of it uses those of 16 bits."""
+        """Return the rate of a precision, that of 16 bits where the table has none of the precision itself."""
         return self.rates.get(precision, self.rates["16-bit"])
 
 

@@ -31,7 +31,10 @@ def sobol(points: int, dimension: int) -> Array:
 
 
 def _directions(dimension: int) -> Integers:
-    """Return the direction numbers of a dimension, shape (bits,)."""
+    """Return the direction numbers of a dimension, m_i shifted to the left by bits − 1 − i, shape (bits,).
+
+    m_i = m_(i−s) ⊕ 2^s·m_(i−s) ⊕ 2·a_1·m_(i−1) ⊕ … ⊕ 2^(s−1)·a_(s−1)·m_(i−s+1)    with the degree s, coefficients a
+    """
     degree, coefficients, initial = POLYNOMIALS[dimension - 1] if dimension else (0, 0, [1] * BITS)
     m = list(initial)
     for i in range(len(m), BITS):

@@ -103,8 +103,9 @@ class Value(Struct, frozen=True, eq=False, dict=True):
     @property
     def ends(self) -> str:
         """The value, its interval and its verdict; a large number of milliseconds in seconds."""
-        large = self.unit in TIME_UNITS and self.value >= LARGE
-        size, unit = (np.divide(*TIME_UNITS[self.unit]), SECONDS) if large else (1.0, self.unit)
+        size, unit = 1.0, self.unit
+        if self.unit in TIME_UNITS and self.value >= LARGE:
+            size, unit = np.divide(*TIME_UNITS[self.unit]), SECONDS
         value, lower, upper = (three_digits(size * end) for end in self.expected.ends)
         interval = "" if value == lower == upper else f"{lower} to {upper}; "
         return f"{with_unit(value, unit)} ({interval}{self.verdict})"
@@ -318,7 +319,7 @@ class Row(NamedTuple):
 def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = False) -> list[Text]:
     """Return the lines of the card, each with its styles: the question, rows, a picture, the verdict, the reading."""
     width, facts = max(LEAST_WIDTH, min(width, MOST_WIDTH)), answer.facts
-    # What the question left open; its last line shares that of the columns' titles where there is room.
+    # What the question left open, in lines, of which the last shares that of the columns' titles where there is room.
     settings = {**({} if facts is None else facts.series), **answer.taken}
     subtitle = wrap(f"of {join_values(settings)}", width) if settings else [""]
     room = sum(COLUMNS[:2])
@@ -337,7 +338,8 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
         # Drawn is what all devices do together, which no share of each is.
         likeliest, rows = answer.answers[0], min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
         of_each = likeliest.facts is not None and likeliest.facts.column is not None and facts.growth.sample == RELATIVE
-        lines += _picture(facts.curve(), width, rows) if rows >= 2 and likeliest.unit != "%" and not of_each else []
+        if rows >= 2 and likeliest.unit != "%" and not of_each:
+            lines += _picture(facts.curve(), width, rows)
     lines += closing
     for line in lines:
         line.truncate(width, overflow="ellipsis")
@@ -419,8 +421,10 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
     #: The values of a step by unit, of which a column beside it measures one again.
     values_by_unit = dict[str, float]()
     if facts.column is not None:
-        seconds = facts.column[-1]
-        yield _value_row(likeliest, None if start is None else seconds * start.value if rate is None else start.rate)
+        of_a_second, at_start = facts.column[-1], None
+        if start is not None:
+            at_start = of_a_second * start.value if rate is None else start.rate
+        yield _value_row(likeliest, at_start)
     if (relative and likeliest.quantity.lower() != "efficiency") or summed or likeliest.quantity == _SPEEDUP:
         # A speed-up, a share of the peak, or the hours of all devices, by its own name.
         yield _value_row(likeliest)
@@ -454,14 +458,11 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
     for name, quantity in QUANTITIES.items():
         # A throughput in tokens stands above.
         if quantity.label and name in facts.quantities and not (name == "tokens_per_s" and growth.sample == "tokens"):
-            ends = Interval.named(facts.quantities, name)
-            if quantity.unit == "d":
+            ends, unit = Interval.named(facts.quantities, name), quantity.unit
+            if unit == "d":
                 # A short training is told in minutes.
-                yield _interval_row(
-                    quantity.label, Interval(*(DURATIONS[quantity.unit] * end for end in ends.ends)), SECONDS
-                )
-            else:
-                yield _interval_row(quantity.label, ends, quantity.unit)
+                ends, unit = Interval(*(DURATIONS[unit] * end for end in ends.ends)), SECONDS
+            yield _interval_row(quantity.label, ends, unit)
     yield from _money(facts)
     for name, unit in facts.further.items():
         if np.isfinite(facts.predicted[name]):
@@ -504,9 +505,9 @@ def _cost(growth: GrowthCounts, value: Interval) -> tuple[Interval, str] | None:
     """Return what a million samples or a job cost, with the unit; None without a price or the work of a step."""
     if growth.costs is None or growth.price is None:
         return None
-    there = growth.costs[1]
+    _, cost = growth.costs
     per = with_article(growth.sample) if growth.whole else f"per M {growth.sample}"
-    ends = Interval(there, there * value.lower / value.value, there * value.upper / value.value)
+    ends = Interval(cost, cost * value.lower / value.value, cost * value.upper / value.value)
     return ends, f"{growth.price.currency} {per}".strip()
 
 

@@ -169,9 +169,10 @@ def beside_published(
     """Return whether a count scales as published series do, what the hints say of its exchange, and why it is low."""
     rows, hints, panel = curve.steps.columns, question.hints, result.panel
     levels = {name: cells[-1] for name, cells in rows.items() if cells.dtype.kind in "OU"}
-    columns = [] if panel.legend is None else [c for c in panel.legend.columns.values() if not c.numeric]
-    constant = [column.levels[0] for column in columns if column.distinct == 1 and column.levels]
-    words = [*question.words, *constant, *map(str, levels.values()), hints.get(BANDWIDTH, "")]
+    texts = [] if panel.legend is None else [column for column in panel.legend.columns.values() if not column.numeric]
+    constant_texts = [column.levels[0] for column in texts if column.distinct == 1 and column.levels]
+    # What may name a framework, a network between nodes, or that networks are trained.
+    words = [*question.words, *constant_texts, *map(str, levels.values()), hints.get(BANDWIDTH, "")]
     series = None
     shows_training = {MESSAGE, PARAMETERS} & {*hints} or trains_networks(panel, [*words, *question.constants])
     # Published series are of devices in nodes, and not of the cores of one machine.
@@ -204,8 +205,9 @@ def utilisation_placed(
     parameters, share = result.panel.node("parameters"), quantities.get("mfu")
     if share is None or parameters is None or not 0.0 < share <= 1.0:
         return None
-    kinds = ((device, precision) for device in devices().values() for precision in device.rates)
-    at_peak = ((device.family, precision) for device, precision in kinds if device.rates[precision] == peak)
+    rates = ((device, precision) for device in devices().values() for precision in device.rates)
+    # What has the peak that was given; nothing narrows the comparison where none has.
+    at_peak = ((device.family, precision) for device, precision in rates if device.rates[precision] == peak)
     family, precision = next(at_peak, ("", "16-bit"))
     return place_of_run(share, family, float(values_of(parameters, query.columns)[0]), precision)
 
@@ -256,6 +258,7 @@ def facts_of(
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, question.steps)
     steps, (measured, logarithms) = curve.steps, curve.steps.measured
     samples = work.at(steps.columns) if growth.rated else None
+    # What was measured there: throughputs where these are known, else times.
     reported = np.exp(logarithms) if samples is None else samples[measured] / np.exp(logarithms)
     runs_along = tuple(zip(steps.counts[measured].tolist(), reported.tolist(), strict=True))
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
@@ -338,16 +341,18 @@ def _drawn(
     places = np.flatnonzero(steps.counts <= max(growth.target.count, steps.largest) * 1.0001)
     forecast = curve.forecast.at(places)
     value, (lower, upper) = forecast.central(), forecast.band(interval, "prediction", floor)
-    ends = np.stack([value, np.minimum(lower, value), np.maximum(upper, value)])
-    ends = ends if samples is None else samples[places] / ends[[0, 2, 1]]
+    middle, lower, upper = value, np.minimum(lower, value), np.maximum(upper, value)
+    if samples is not None:
+        # The longest time is the smallest throughput.
+        middle, lower, upper = (samples[places] / end for end in (middle, upper, lower))
     return Curve(
-        curve.along,
-        "throughput" if growth.rated else curve.quantity.name,
-        rate_unit(growth.sample) if growth.rated else curve.quantity.unit,
-        interval,
-        tuple(steps.counts[places].tolist()),
-        tuple(Interval(*row) for row in ends.T.tolist()),
-        runs,
+        along=curve.along,
+        name="throughput" if growth.rated else curve.quantity.name,
+        unit=rate_unit(growth.sample) if growth.rated else curve.quantity.unit,
+        interval=interval,
+        counts=tuple(steps.counts[places].tolist()),
+        values=tuple(Interval(*row) for row in np.stack([middle, lower, upper]).T.tolist()),
+        measured=runs,
     )
 
 
@@ -401,27 +406,37 @@ def planned(
     may_fail = np.zeros(len(counts), dtype=bool)
     if result.feasibility is not None:
         may_fail = result.feasibility.known_to_fail(columns) | (result.feasibility.probability(columns) < LIKELY_TO_FIT)
+    # By limit, which counts break it.
     limits = {"it may fail": may_fail, "late": amounts["total_upper"] > deadline}
     limits["too dear"] = amounts[f"{spent}_upper"] > budget
 
     def choice(place: int) -> Choice:
         row = {name: values[place] for name, values in amounts.items()}
-        of_choice = Interval.named(row, "total"), Interval.named(row, spent), str(predicted["verdict"][place])
-        return Choice(float(counts[place]), *of_choice)
+        verdict = str(predicted["verdict"][place])
+        return Choice(float(counts[place]), Interval.named(row, "total"), Interval.named(row, spent), verdict)
 
-    of_named: dict[str, Any] = {}
+    planned_with = partial(
+        Planned,
+        plan=plan,
+        name=count.name,
+        tried=(float(steps.counts[0]), float(steps.counts[-1])),
+        sample=work.unit,
+        whole=work.whole,
+        paid=paid_for(result.panel, per, price)[0],
+        price=price,
+        interval=question.interval,
+    )
     if named:
         breaks = tuple(limit for limit, broken in limits.items() if broken[-1])
-        of_named = {"named": choice(-1), "named_at": tuple(named.items()), "breaks": breaks}
+        planned_with = partial(planned_with, named=choice(-1), named_at=tuple(named.items()), breaks=breaks)
+        # It is no count that is tried.
         may_fail[-1] = True
-    unit = work.unit, work.whole, paid_for(result.panel, per, price)[0], price
-    context = (plan, count.name, (float(steps.counts[0]), float(steps.counts[-1])), *unit, question.interval)
     possible = np.flatnonzero(~np.any([*limits.values()], axis=0))
     if not len(possible):
         cheapest, fastest = (choice(int(np.argmin(np.where(may_fail, np.inf, amount)))) for amount in (cost, total))
         late, dear = (bool(limits[limit][~may_fail].all()) for limit in ("late", "too dear"))
-        twice_largest, fails = 2.0 * count.upper, bool(may_fail.all())
-        return Planned(*context, twice_largest, cheapest, fastest, None, fails, late, dear, **of_named)
+        fails, twice_largest = bool(may_fail.all()), 2.0 * count.upper
+        return planned_with(count=twice_largest, cheapest=cheapest, fastest=fastest, fails=fails, late=late, dear=dear)
     compared = possible[best_first(cost[possible], cost[possible])][:COMPARED]
     fastest = choice(int(possible[best_first(total[possible], cost[possible])][0]))
     # Of the cheapest counts, the share of the draws in which the first one is the cheapest that keeps the limits.
@@ -429,7 +444,7 @@ def planned(
     drawn = np.exp(curves.paths) / ends[0][compared]
     keeps_limits = (drawn * total[compared] <= deadline) & (drawn * cost[compared] <= budget)
     best = float((curves.weights @ winners(np.where(keeps_limits, drawn * cost[compared], np.inf)))[0])
-    return Planned(*context, float(counts[compared[0]]), choice(compared[0]), fastest, best, **of_named)
+    return planned_with(count=float(counts[compared[0]]), cheapest=choice(compared[0]), fastest=fastest, best=best)
 
 
 # --- what the runs measured -------------------------------------------------------------------------------------------
@@ -443,6 +458,7 @@ def only_run(opened: Recognised) -> Reading | None:
     try:
         reading = opened.reading
     except TableError:
+        # Nothing is scaled: the table can be read as runs by themselves, if it is one of runs, or one row.
         alone = replace(opened, alone=True).reading
         if not opened.source.runs and len(opened.source) > 1:
             raise
@@ -488,10 +504,11 @@ def measured(source: Source, reading: Reading, name: str, rows: Mask) -> Measure
 
 
 def measured_text(quantity: str, unit: str, measurement: Measured, at: Mapping[str, Any]) -> str:
-    """Return what was measured at a configuration in a sentence."""
+    """Return what was measured: `Measured: step_s of 0.5 s at gpus=8 (median of 3 runs from 0.4 to 0.6 s).`."""
     value, low, high, how = measurement
     place = f" at {join_values(at)}" if at else ""
-    ends = three_digits(low), three_digits(high)
-    how, nine, _ = how.partition(", nine in ten")
-    spread = "" if ends[0] == ends[1] else f"{nine} from {ends[0]} to {with_unit(ends[1], unit)}"
-    return f"Measured: {quantity} of {with_unit(three_digits(value), unit)}{place} ({how}{spread})."
+    low_text, high_text = three_digits(low), three_digits(high)
+    # Where nine in ten of many steps are printed alike, there is no spread to speak of.
+    median_of, nine_in_ten, _ = how.partition(", nine in ten")
+    spread = "" if low_text == high_text else f"{nine_in_ten} from {low_text} to {with_unit(high_text, unit)}"
+    return f"Measured: {quantity} of {with_unit(three_digits(value), unit)}{place} ({median_of}{spread})."

@@ -65,7 +65,6 @@ TABLE_NOTES = (
 )
 FIT_NOTES = ("hint", "hint_contradicted", "outlier", "mixture")
 
-
 # Which series of a table answer a question, and how many answers there are.
 #: Relative difference up to which the prices of runs are the same.
 SAME_PRICE = 0.01
@@ -233,13 +232,15 @@ def _as_measured(
     The fitted column is made of it by a factor c: as c·value, or of seconds from a rate as c/value. `column` is its
     name and the formula of the fitted column over it: `("images_per_s", 32/images_per_s)`.
     """
-    (name, made), target, factor = column, schema.target, 1.0
+    (name, formula), target, factor = column, schema.target, 1.0
     header, seconds = header or header_of(name), dict(schema.reading).get("unit", SECONDS)
     rated = bool(target.throughput)
     ends = np.array([row[n] for n in (THROUGHPUT if rated else (target.name, "lower", "upper"))], float)
-    if made is not None:
+    if formula is not None:
+        # The formula at a value of 1 is the factor.
         columns = {n: np.array([v], dtype=float) for n, v in at.items() if is_number(v)} | {name: np.ones(1)}
-        factor = float(np.ravel(values_of(made, columns))[0])
+        factor = float(np.ravel(values_of(formula, columns))[0])
+        # Of a rate from seconds the lower end is that of the longest time.
         ends = ends / factor if rated or header.kind == "time" else factor / ends[[0, 2, 1]]
     if header.kind == "time" and target.is_time:
         numerator, denominator = TIME_UNITS[seconds]
@@ -317,8 +318,8 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
             continue
         header = reading.columns[name].header
         quantity, unit = name, unit_of_column(name, header, header.unit)
-        steps, wanted = header.kind == "rate" and header.counted in STEP_WORDS, header_of(opened.want or "")
-        if steps and not header.shared and (wanted.kind, wanted.of) == ("time", "step"):
+        counts_steps, wanted = header.kind == "rate" and header.counted in STEP_WORDS, header_of(opened.want or "")
+        if counts_steps and not header.shared and (wanted.kind, wanted.of) == ("time", "step"):
             # The time of a step is wanted, and steps per second were measured.
             middle, low, high, how = value
             value, quantity, unit = (1.0 / middle, 1.0 / high, 1.0 / low, how), str(opened.want), "s"
@@ -405,10 +406,12 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
     if not matching:
         some = "; ".join(", ".join(key) for key in list(dict.fromkeys(keys))[:4])
         raise TableError(f"no run has {join_values({n: at[n] for n in names if n in at})}", hint=f"one of {some}")
+    # By series its rows, and how many counts it has with the largest of them.
     rows_of = {key: np.array([run_key == key for run_key in keys]) for key in matching}
     counts = np.zeros(count) if reading.scale is None else reading.columns[reading.scale].values
     size_of = {key: (len(np.unique(counts[of])), np.nanmax(counts[of], initial=0.0)) for key, of in rows_of.items()}
     best = max(size_of, key=size_of.__getitem__)
+    # The levels of each series by column, those of the best first.
     levels = {key: dict(zip(names, key, strict=True)) for key in (best, *(k for k in matching if k != best))}
     free = [n for n in names if n not in at and len({of_key[n] for of_key in levels.values()}) > 1]
     taken, *others = ({n: of_key[n] for n in free} for of_key in levels.values())
@@ -493,9 +496,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         return None
 
     def _wanted_of_another(self, name: str, at: dict[str, str]) -> Answer | None:
-        """Return the answer of a wanted column that follows from the likeliest quantity, as it is answered beside it.
+        """Return the answer of a wanted column that follows from another one, as `images_per_s` from `step_s`.
 
-        None of a column that does not follow from it.
+        The other one, its base, is answered, and the wanted one by arithmetic from it. None of a column that does not
+        follow from the time or the rate that is the likeliest quantity, or else from the only one that it is made of.
         """
         plain = replace(self.opened, want=None, tokens=False).reading
         if plain.columns[name].kind and (self.question.plan is not None or self.question.training.tokens is not None):
@@ -621,8 +625,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def priced(self) -> tuple[Self, list[str]]:
         """Return the answers at the price that a column of money per hour gives, with a note; as they are without one.
 
-        The same in each run it is the price of one node where these are counted, unless its header names devices, and
-        else of one of the scale; in proportion to the count that of all.
+        A price that is the same in each run is that of one node, where nodes are counted and its header names no
+        devices, and else of one of the scale. One in proportion to the count is the price of all.
         """
         hourly = [column for column in self.reading.with_role("ratio") if MONEY in column.reasons and column.kind]
         if not hourly or self.question.price is not None or hourly[0].kind != "rate":
@@ -761,7 +765,7 @@ def unit_of_column(name: str, header: Header, unit: str) -> str:
     words = sorted(DEVICE_WORDS | NODE_WORDS)
     device = next((w for w in words if name.lower().rstrip(")").endswith(w)), "worker")
     rate = rate_unit(header.counted or "samples")
-    return rate if rate == "x" else f"{rate[:-2]}/{header.unit}" + (f"/{device}" if header.shared else "")
+    return rate if rate == "x" else f"{rate.removesuffix('/s')}/{header.unit}" + (f"/{device}" if header.shared else "")
 
 
 def _in_plain_words(value: Value, configuration: Mapping[str, Any]) -> Value:

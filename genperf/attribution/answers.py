@@ -440,9 +440,8 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
         small = ranked[~is_listed | (is_listed.cumsum() > LISTED)]
         unexplained = terms.loc[terms["term"] == FORM, "share"].abs().max()
         not_drawn = "lower" in terms and terms.loc[terms["term"] != FORM, "lower"].isna().all()
-        terms, constant_settings = for_people(
-            terms[~terms["term"].isin({*small.index, *possible.index[possible < LEAST_SHARE_SHOWN]})], settings
-        )
+        not_shown = {*small.index, *possible.index[possible < LEAST_SHARE_SHOWN]}
+        terms, constant_settings = for_people(terms[~terms["term"].isin(not_shown)], settings)
         if constant_settings:
             yield f"at {constant_settings}"
         if unexplained > MOST_UNEXPLAINED:

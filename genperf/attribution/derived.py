@@ -31,7 +31,6 @@ from genperf.words.numbers import heading, only_for_times
 #: What a formula may read of a prediction, beside the predicted value itself.
 FOLLOWING = ("efficiency", *QUANTITIES)
 
-
 # How intervals of formulas are found, and when growing pays.
 #: Values between the ends of the predicted interval at which a formula is evaluated: its least and its largest
 #: value there are its bounds. A formula that only rises or falls with time has its bounds at the ends.
@@ -173,10 +172,8 @@ def reported_of(
     if not expected.is_time or not (shows or any(row.reported == "beside" for row in QUANTITIES.values())):
         return {}
     quantities = quantities_of(result.panel, training.given, price)
-    ends = quantities.intervals(
-        [*shows, *quantities.reported("beside")], query.columns, [np.array([v]) for v in expected.value.ends]
-    )
-    return {name: float(values[0]) for name, values in ends.items()}
+    names, value = [*shows, *quantities.reported("beside")], [np.array([end]) for end in expected.value.ends]
+    return {n: float(values[0]) for n, values in quantities.intervals(names, query.columns, value).items()}
 
 
 def curve_of(result: FitResult, target: Mapping[str, Any], work: StepWork, interval: float) -> Scaling:
@@ -208,9 +205,8 @@ def growth_of(
     _, start_place, target_place, *_ = curve.steps.of_growth(count)
     # The cost is that of one sample: of 1/W steps.
     steps = None if work.total is None else call("divide", ONE, work.total)
-    quantities = quantities_of(
-        panel, {"work": work.total, "steps": steps, "value": Name(curve.quantity.name)}, price, per
-    )
+    formulas = {"work": work.total, "steps": steps, "value": Name(curve.quantity.name)}
+    quantities = quantities_of(panel, formulas, price, per)
     columns = {**curve.steps.columns, curve.quantity.name: curve.curve[curve.quantity.name].to_numpy(float)}
     names = [name for name in ("machines", "work", "throughput", "cost") if quantities.has(name)]
     amounts = {name: np.broadcast_to(v, counts.shape) for name, v in quantities.values(names, columns).items()}

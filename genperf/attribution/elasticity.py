@@ -37,7 +37,6 @@ LEAST_SAMPLES = 256
 #: of a 90 % interval is then 8 % of its width (see `PAIRED_DRAWS`), at a sixteenth of the time of a thousand.
 SOBOL_DRAWS = 64
 
-
 #: Functions that jump: their derivative tells nothing of the next step.
 STEPS = frozenset({"ceil", "floor", "remainder"})
 
@@ -227,9 +226,9 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
         """Return the first-order and the total indices, (2, 1 + draws, factors): the prediction's, then each draw's."""
         # At all points together: a draw is one curve.
         columns = domain.columns(_crossed_points(count, samples, about.seed))
-        paths = (
-            curves_of(result, columns, members).paths if with_draws or walks else np.empty((0, (2 + count) * samples))
-        )
+        paths = np.empty((0, (2 + count) * samples))
+        if with_draws or walks:
+            paths = curves_of(result, columns, members).paths
         # The median of draws that walk costs a sort a row: their mean logarithm stands for it.
         centre = shares(members) @ paths if walks else np.log(central_times(result.members, columns))
         curves = np.vstack([centre, paths])

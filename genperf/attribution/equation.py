@@ -162,9 +162,8 @@ class LevelExponent(Struct, frozen=True):
     shared: float
 
     def __str__(self) -> str:
-        return (
-            f"{self.level} ({self.categorical}): {self.factor} exponent {self.exponent:.2f} (shared {self.shared:.2f})"
-        )
+        exponents = f"exponent {self.exponent:.2f} (shared {self.shared:.2f})"
+        return f"{self.level} ({self.categorical}): {self.factor} {exponents}"
 
 
 def level_exponents(result: FitResult) -> list[LevelExponent]:

@@ -115,6 +115,10 @@ def explain(
     judged = [*varying, result.schema.target.name, "lower", "upper", "verdict", "reason"]
     ends = [np.asarray(predicted[name], float) for name in (result.schema.target.name, "lower", "upper")]
     beside_those = beside(result.panel, query.columns, ends)
+    comparison = None
+    if versus:
+        changed = kept_beside(result.panel, given_values, point, versus) | known_names(versus, result.schema)
+        comparison = compare(result, given_values, changed, interval=interval)
     return Explanation(
         model=result.model,
         quantity=result.schema.target,
@@ -124,14 +128,7 @@ def explain(
         members=members,
         scaling=scaling(result, curve_at, interval=interval, **knee_settings) if knee else None,
         sensitivity=sensitivity(result, None if sobol is True else sobol, interval) if sobol else None,
-        comparison=compare(
-            result,
-            given_values,
-            kept_beside(result.panel, given_values, point, versus) | known_names(versus, result.schema),
-            interval=interval,
-        )
-        if versus
-        else None,
+        comparison=comparison,
         notes=tuple(_notes(result, elasticities)),
         doublings=doublings_by_level(result, at, interval),
         verdicts=pd.DataFrame({name: predicted[name] for name in dict.fromkeys(judged)} | beside_those),

@@ -71,9 +71,8 @@ class Ladder(Struct, frozen=True, eq=False, dict=True):
     def taken(self, places: list[int] | Index) -> Ladder:
         """Return the ladder with the steps at some places alone."""
         columns = {name: cells[places] for name, cells in self.columns.items()}
-        return replace(
-            self, counts=self.counts[places], columns=columns, work=None if self.work is None else self.work[places]
-        )
+        work = None if self.work is None else self.work[places]
+        return replace(self, counts=self.counts[places], columns=columns, work=work)
 
 
 def steps_along_workers(

@@ -49,7 +49,6 @@ _PHASES = {
     "input": (("input",), ("transfer",)),
 }
 
-
 #: Devices of a node that are tried where nothing counts the nodes.
 NODE_SIZES = (1.0, 2.0, 4.0, 8.0)
 # How much of a diagnosis is shown.
@@ -156,12 +155,14 @@ def _evidence(runs: Runs, form: Form) -> CauseEvidence | None:
     """Return the evidence for a form, over sizes of a node where none are counted; None if not possible."""
     layouts = {runs.nodes.tobytes(): runs}
     for size in () if runs.nodes_known else NODE_SIZES:
+        # Sizes that give the same nodes are one layout.
         nodes = np.ceil(runs.devices / size)
         layouts[nodes.tobytes()] = replace(runs, nodes=nodes)
     laws = [evidence_of(layout, form) for layout in layouts.values() if form.possible(layout)]
     if not laws:
         return None
     logarithms = np.array([law.logarithm for law in laws])
+    # ln of the mean density over the layouts, with the parameters of the likeliest.
     return replace(laws[int(np.argmax(logarithms))], logarithm=float(logsumexp(logarithms) - np.log(len(laws))))
 
 
@@ -195,17 +196,17 @@ def _measured(
     varied = [count.name, *(n for n in _scaled(panel) if n != count.name and len(np.unique(columns[n])) > 1)]
     in_seconds = schema.of_steps or work is not None or samples_of(panel, {}) is not None
     return Runs(
-        devices,
-        nodes,
-        _work_of_device(schema, panel, columns, devices, work),
-        np.array([m.value for m in medians]),
-        np.array([_scatter(m) for m in medians]),
-        np.ones(len(medians), dtype=bool),
-        _exchange(panel, columns, hints or {}) if in_seconds else None,
-        panel.of_jobs,
-        {phase: _phase(runs, phase, chosen) for phase in _PHASES},
-        tuple(join_values({n: columns[n][j] for n in varied}) for j in range(len(medians))),
-        assumed is None,
+        devices=devices,
+        nodes=nodes,
+        batch=_work_of_device(schema, panel, columns, devices, work),
+        seconds=np.array([m.value for m in medians]),
+        scatter=np.array([_scatter(m) for m in medians]),
+        slow=np.ones(len(medians), dtype=bool),
+        exchange=_exchange(panel, columns, hints or {}) if in_seconds else None,
+        jobs=panel.of_jobs,
+        phases={phase: _phase(runs, phase, chosen) for phase in _PHASES},
+        places=tuple(join_values({n: columns[n][j] for n in varied}) for j in range(len(medians))),
+        nodes_known=assumed is None,
     )
 
 

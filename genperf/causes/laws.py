@@ -148,7 +148,6 @@ FORMS = (
     ),
 )
 
-
 # Priors from what a step is made of; the misfit and `NOMINAL_EXCHANGE` were chosen on PyTorch
 # (`experiments/advice/why_slow.py`).
 #: Of a sound step, in parts of the computation of one at the middle batch: the exchange of two nodes, what is the
@@ -239,12 +238,14 @@ def evidence_of(runs: Runs, form: Form) -> CauseEvidence:
     priors |= {f"wrong {name}": prior for name, prior in form.wrong.items()}
     medians, spreads = np.array(list(priors.values())).T
     generator = np.random.default_rng(0)
+    # Of q: each parameter in standard deviations of ln from its prior's median. The first round draws from the prior.
     mean: Array = np.zeros(len(priors))
     root: Array = np.eye(len(priors))
     for count in IMPORTANCE_DRAWS:
         normal = generator.standard_normal((count, len(priors)))
         draws = np.clip(mean + normal @ root.T, -FARTHEST, FARTHEST)
         values = dict(zip(priors, (medians * np.exp(spreads * draws)).T[:, :, None], strict=True))
+        # ln of p(runs | θ)·p(θ), and of that over q(θ).
         posterior = _density(runs, form, values) - 0.5 * np.sum(draws**2, axis=1)
         weights = posterior + 0.5 * np.sum(normal**2, axis=1) + np.linalg.slogdet(root)[1]
         # The largest power of the weights, at most 1, with which enough draws count.

@@ -88,15 +88,16 @@ def settings_of(path: str | None) -> Defaults:
     file = Path(path or DEFAULT)
     read, options = _read(file), {name: _options(command_named(name)) for name in COMMANDS}
     defaults: Defaults = {name: {} for name in COMMANDS}
-    # A table of one command wins over what applies to all.
+    # A table of one command comes last, and wins over what applies to all.
     for key, value in sorted(read.items(), key=lambda item: item[0] in COMMANDS):
-        if key in COMMANDS and not isinstance(value, dict):
+        is_command = key in COMMANDS
+        if is_command and not isinstance(value, dict):
             hint = f"a table [{key}] with the options of that command"
             raise GenperfError(f"{key} is a command, and its value no table", where=str(file), hint=hint)
-        for name, setting in value.items() if key in COMMANDS else [(key, value)]:
-            having = [command for command in ([key] if key in COMMANDS else COMMANDS) if _key(name) in options[command]]
+        for name, setting in value.items() if is_command else [(key, value)]:
+            having = [command for command in ([key] if is_command else COMMANDS) if _key(name) in options[command]]
             if not having:
-                raise _unknown(name, setting, options, str(file), key if key in COMMANDS else None)
+                raise _unknown(name, setting, options, str(file), key if is_command else None)
             for command in having:
                 option = options[command][_key(name)]
                 defaults[command][str(option.name)] = _checked(option, setting, f"{file}: {_key(name)}")
@@ -106,7 +107,7 @@ def settings_of(path: str | None) -> Defaults:
 def _unknown(
     key: str, value: Any, options: Mapping[str, Mapping[str, click.Option]], file: str, command: str | None
 ) -> GenperfError:
-    """Return the error for a key that is no option of a command, of any command, or a table of no command."""
+    """Return the error for a key that is no option: of the command whose table it is in, or of any command."""
     if command is not None:
         hint = did_you_mean(_key(key), sorted(options[command])) or "see --help"
         return GenperfError("is no option of this command", where=f"{file}: [{command}] {key}", hint=hint)
@@ -179,7 +180,7 @@ def _checked(option: click.Option, value: Any, where: str) -> Any:
     """Return the value of an option; a list is written as on the command line, with commas."""
     import msgspec
 
-    kind, words = next((text for kind, text in _KINDS.items() if isinstance(option.type, kind)), _TEXT)
+    kind, words = next((expected for of, expected in _KINDS.items() if isinstance(option.type, of)), _TEXT)
     if option.multiple:
         kind, words = _TEXTS
     try:

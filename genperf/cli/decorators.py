@@ -95,16 +95,17 @@ def one_parameter(
 ) -> Callable[[F], F]:
     """Return a decorator that adds options under a title, and hands a command `make` of all their values.
 
-    The command has them as one `parameter`. An option of the command's own with the same name stays.
+    The command has them as one `parameter`, such as `roles`. An option of the command's own with the same name stays.
     """
 
     def decorate(function: F) -> F:
         first_added = len(getattr(function, "__click_params__", ()))
+        # click lists options from the last to the first, as decorators are applied.
         for add in reversed(options):
             add(function)
         declared: list[Any] = function.__click_params__  # type: ignore[attr-defined]
-        taken_names = {name for option in declared[:first_added] for name in option.opts} if parameter else set()
-        declared[first_added:] = [option for option in declared[first_added:] if taken_names.isdisjoint(option.opts)]
+        before = {name for option in declared[:first_added] for name in option.opts} if parameter else set()
+        declared[first_added:] = [option for option in declared[first_added:] if before.isdisjoint(option.opts)]
         for option in declared[first_added:]:
             option.title, option.part_of = title, (parameter, make)
         return function

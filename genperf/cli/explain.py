@@ -156,8 +156,9 @@ def explain(
         other_key, second = _other_group(fitted, key, compared)
         factors = {f.name: f for f in second.schema.factors if f.name not in second.schema.group}
         at_first = chosen.query(at_values).single("groups are compared at one configuration")
-        at_second = {name: v for name, v in at_first.items() if name in factors}
-        at_second = {name: v for name, v in at_second.items() if factors[name].numeric or v in factors[name].levels}
+        # The same configuration, as far as the other group has its factors and levels, with the changes.
+        shared_factors = {name: value for name, value in at_first.items() if name in factors}
+        at_second = {n: v for n, v in shared_factors.items() if factors[n].numeric or v in factors[n].levels}
         at_second |= {name: value for name, value in compared.items() if name in factors}
         names = ", ".join(key), ", ".join(other_key)
         comparison = attribution.compare(chosen, at_first, at_second, other=second, names=names, interval=interval)

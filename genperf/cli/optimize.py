@@ -124,11 +124,16 @@ def optimize(
         varied, conditions = proposed.over, proposed.where
         out.notes(proposed.notes)
     within, money = amount_of(deadline, "--deadline"), amount_of(budget, "--budget")
-    price_text, size = price if "/" in price else "", amount_of(samples, "--samples")
     job = search.Job(
-        count, per, per_second(price), size, price_text, work and with_amounts(work), training_of(tokens).tokens
+        steps=count,
+        per=per,
+        price=per_second(price),
+        samples=amount_of(samples, "--samples"),
+        price_text=price if "/" in price else "",
+        work=work and with_amounts(work),
+        tokens=training_of(tokens).tokens,
     )
-    goal = search.Goal(most, within, money, fits, trusted, limits)
+    goal = search.Goal(maximize=most, deadline=within, budget=money, fits=fits, trusted=trusted, capacity=limits)
     optimum = search.optimize(fitted, varied, conditions, least, goal=goal, interval=interval, job=job, top=top)
     if out.written(optimum, optimum.best):
         return

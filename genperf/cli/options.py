@@ -46,15 +46,14 @@ def pairs(texts: Sequence[str], option: str, names: Iterable[str] = ()) -> dict[
     """
     out: dict[str, str] = {}
     twice, names = set(), [*names]
-    known = "|".join(map(re.escape, names))
+    any_name = "|".join(map(re.escape, names))
     # No comma inside brackets, behind which one closes before another opens.
-    before_a_name = re.compile(rf",\s*(?=(?:{known})=)(?![^()]*\))")
-    parted = (before_a_name.split(text) if known and text.count("=") > 1 else [text] for text in texts)
+    before_a_name = re.compile(rf",\s*(?=(?:{any_name})=)(?![^()]*\))")
+    parted = (before_a_name.split(text) if any_name and text.count("=") > 1 else [text] for text in texts)
     for text in chain.from_iterable(parted):
-        # At the end of the longest name that is known, or else at the first equals sign.
-        name_text = max(
-            (name for name in names if text.startswith(f"{name}=")), key=len, default=text.partition("=")[0]
-        )
+        # The name ends at the equals sign behind the longest name that is known, or else at the first one.
+        begun = [name for name in names if text.startswith(f"{name}=")]
+        name_text = max(begun, key=len, default=text.partition("=")[0])
         name, value = name_text.strip(), text[len(name_text) + 1 :].strip()
         if not name or not value:
             raise click.BadParameter(f"'{text}' is not NAME=VALUE", param_hint=option)
@@ -119,9 +118,8 @@ def single(at: dict[str, str]) -> dict[str, str]:
     """Return a configuration of a command that answers for one, each of whose values has to be one."""
     for name, text in at.items():
         if SEVERAL.fullmatch(text):
-            what = (
-                f"{click.get_current_context().info_name} answers for one configuration, and {name}={text} is several"
-            )
+            command = click.get_current_context().info_name
+            what = f"{command} answers for one configuration, and {name}={text} is several"
             hint = f"one value, such as {name}={re.split('[,:]', text)[0]}; predict and optimize take several"
             raise GenperfError(what, hint=hint)
     return at
@@ -129,11 +127,10 @@ def single(at: dict[str, str]) -> dict[str, str]:
 
 def values_at(texts: Sequence[str], option: str, fitted: Fitted) -> tuple[Fitted, dict[str, list[str]]]:
     """Read as `configuration` does, into lists of values; ranges of numeric factors are written out."""
-    values, (fitted, texts_by_name) = {}, configuration(texts, option, fitted)
-    panel, levels_of_groups = (
-        fitted.first.panel,
-        dict(zip(fitted.group, zip(*fitted.results, strict=True), strict=True)),
-    )
+    fitted, texts_by_name = configuration(texts, option, fitted)
+    values, panel = {}, fitted.first.panel
+    # By column of the groups, the levels of all groups.
+    levels_of_groups = dict(zip(fitted.group, zip(*fitted.results, strict=True), strict=True))
     factors = {factor.name: factor for factor in panel.factors}
     for name, text in texts_by_name.items():
         factor = factors.get(panel.column(name))

@@ -81,11 +81,9 @@ def predict(
     training = training_of(tokens, peak)
     # A name alone is its own formula, and a price shows the cost of a step.
     typed = pairs(tuple(text if "=" in text else f"{text}={text}" for text in show), "--show")
-    shows = {
-        **training.shows(price is not None),
-        **typed,
-        **({} if price is None or "cost" in typed else {"cost": "cost"}),
-    }
+    shows = {**training.shows(price is not None), **typed}
+    if price is not None:
+        shows.setdefault("cost", "cost")
     shows |= {name: name for name in quantities_of(fitted.first.panel).reported("beside")}
     paid = paid_at(price, per)
     fitted, question = values_at(at, "--at", fitted)

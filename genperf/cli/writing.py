@@ -68,9 +68,9 @@ def refuse_overwriting(parameters: Mapping[str, Any]) -> None:
 
 def files_read(parameters: Mapping[str, Any]) -> Iterator[str]:
     """Yield the files that a command reads and that are there; a pattern is expanded."""
-    for name in _READ:
-        value = parameters.get(name)
-        for text in value if isinstance(value, tuple) else () if value is None else (str(value),):
+    values = [parameters[name] for name in _READ if parameters.get(name) is not None]
+    for value in values:
+        for text in value if isinstance(value, tuple) else (str(value),):
             path = os.path.expanduser(text)
             if "\0" not in path:
                 matched = glob.glob(path) if set(path) & set("*?[") else []

@@ -107,8 +107,8 @@ def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, AnyArray]) 
             rows = alike
             narrowed.append(name)
     per_doubling, doublings = steps["efficiency"][rows] ** (1.0 / steps["doublings"][rows]), step.doublings
-    _, members, repeats = np.unique(steps["series"][rows], return_inverse=True, return_counts=True)
-    weights = 1.0 / repeats[members] / len(repeats)
+    _, series_of_row, steps_of_series = np.unique(steps["series"][rows], return_inverse=True, return_counts=True)
+    weights = 1.0 / steps_of_series[series_of_row] / len(steps_of_series)
     of_step = step.efficiency ** (1.0 / doublings)
     below = 100.0 * float(weights @ (per_doubling < of_step) + 0.5 * (weights @ (per_doubling == of_step)))
     ends = quantiles(per_doubling, weights, np.array([LOW_END, 0.5, HIGH_END]))
@@ -116,8 +116,8 @@ def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, AnyArray]) 
     scale = 1.0 if step.kind == "beyond" else doublings
     low, median, high = (float(end**scale) for end in ends)
     clusters = len(np.unique(steps["cluster"][rows]))
-    normal_share = float(of_step**scale), below, median, low, high, len(repeats), clusters
-    return Normal(step, *normal_share, judged(below), tuple(narrowed))
+    value, series = float(of_step**scale), len(steps_of_series)
+    return Normal(step, value, below, median, low, high, series, clusters, judged(below), tuple(narrowed))
 
 
 @cache
@@ -162,8 +162,10 @@ class MeasuredRates(Struct, frozen=True, eq=False):
         """Return the longest step of each kind up to a count, the last one first."""
         axis = self.nodes if np.all(self.devices == self.devices[0]) else self.devices
         below = np.flatnonzero(axis <= target)[::-1]
-        ends = [step_to(self.devices, self.nodes, self.rates, int(at)) for at in below]
-        return list({step.kind: step for step in ends[::-1] if step is not None}.values())[::-1]
+        steps = [step_to(self.devices, self.nodes, self.rates, int(at)) for at in below]
+        # From the shortest on, the last of each kind stays.
+        longest = {step.kind: step for step in reversed(steps) if step is not None}
+        return [*reversed(longest.values())]
 
     @property
     def kept(self) -> dict[float, float]:

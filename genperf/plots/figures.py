@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -45,7 +46,6 @@ DASHES = ("-", "--")
 
 #: Kinds of files, and what of each tells the date or the writer.
 FORMATS = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
-
 
 # How much text a figure contains.
 #: A longer name is cut: 32 letters of the legend's size take a third of a figure of 7 inches.
@@ -112,12 +112,13 @@ def doubling_axis(ax: Axes, name: str, counts: Array) -> None:
 
 
 def ticks_between(lowest: float, highest: float) -> list[float]:
-    """Return ticks at powers of two, at most `MAX_TICKS` and one; with both ends where fewer than two lie inside."""
+    """Return ticks at powers of two, `MAX_TICKS` at most; where fewer than two lie inside, with both ends."""
     lowest_power, last = int(np.ceil(np.log2(lowest) - 1e-9)), int(np.floor(np.log2(highest) + 1e-9))
     powers = [2.0**k for k in range(lowest_power, last + 1)]
     if len(powers) < 2:
         return sorted({lowest, *powers, highest})
-    return powers[:: -(-len(powers) // MAX_TICKS)]
+    every = math.ceil(len(powers) / MAX_TICKS)
+    return powers[::every]
 
 
 def plain_numbers(ax: Axes, across: bool = False) -> None:
@@ -166,7 +167,6 @@ def save(figure: Figure, path: str | Path) -> None:
 
 _MARKERS = "osD^vPX*"
 _TITLES = {"inside": "inside a node", "second": "to the second node", "beyond": "beyond"}
-
 
 # How much a figure shows; more cannot be distinguished.
 #: Terms with their own colour; smaller ones are drawn together. One less than the palette has.
@@ -378,6 +378,7 @@ def terms(result: FitResult, answer: Scaling) -> Figure:
     result = answering(result, answer.at)
     split, x = term_contributions(result, answer.steps.columns, drawn=False), answer.steps.counts
     amounts = dict(zip(split.names, split.amounts, strict=True))
+    # Only parts above zero can be stacked; the line of the whole has what the others take off.
     positive = {name: part for name, part in amounts.items() if np.all(part >= 0.0) and name not in (HIDDEN, FORM)}
     hidden = sum((part for name, part in amounts.items() if name not in positive), np.zeros(len(split.central)))
     large = sorted(positive, key=lambda name: -float(positive[name].max()))

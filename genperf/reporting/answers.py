@@ -89,7 +89,7 @@ def summary(place: Place) -> dict[str, Any]:
 
 
 def glance(place: Place) -> dict[str, Any]:
-    """Return what the first screen shows: the decision, and the card of `ask` as texts."""
+    """Return what the first screen shows: what to decide in a sentence, and the card of `ask` as texts by name."""
     facts, answer = place.facts, place.answer
     target_row, *_ = rows = rows_of(answer)
     return {
@@ -168,8 +168,7 @@ def _band(place: Place, answer: Scaling) -> Section:
     # How often `auto` was right on published series that were predicted like this one.
     record, beyond_record = None if place.facts is None else place.facts.record, ratio > Record.longest
     if record is not None and beyond_record:
-        unknown = f"No prediction at {ratio:.3g} times the largest measured count was ever compared with a run."
-        sentences.append(unknown)
+        sentences.append(f"No prediction at {ratio:.3g} times the largest measured count was ever compared with a run.")
     sentences += [] if record is None else [record_sentence(record, shorter=beyond_record)]
     return Section(BAND, f"{efficiency_there.split(' (')[0]} at {place.shown}", tuple(sentences), verdict)
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
@@ -42,20 +41,19 @@ class PageFormula(Struct, frozen=True):
 
 
 def formula(node: Node, *names: Mapping[str, str]) -> PageFormula:
-    """Write a formula down; later mappings of names win."""
+    """Write a formula down, each name as one of the mappings has it, `workers` as `x[0]`; later mappings win."""
     return PageFormula(in_language(node, {k: v for values in names for k, v in values.items()}, JAVASCRIPT))
 
 
 def with_formulas(data: Any) -> tuple[str, str]:
     """Return the data of a page, which may hold arrays, as JSON, and the JavaScript of its formulas, each once."""
     numbers: dict[str, int] = {}
-    text = json.dumps(
-        data,
-        ensure_ascii=False,
-        allow_nan=False,
-        separators=(",", ":"),
-        default=lambda v: numbers.setdefault(v.script, len(numbers)) if isinstance(v, PageFormula) else v.tolist(),
-    )
+
+    def plain(value: Any) -> Any:
+        """Return an array as lists, and a formula as its number: the next one where it is new."""
+        return numbers.setdefault(value.script, len(numbers)) if isinstance(value, PageFormula) else value.tolist()
+
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain)
     return text, "const FORMULAS=[\n" + ",\n".join(f"(x,c,t)=>{script}" for script in numbers) + "];"
 
 
@@ -127,7 +125,7 @@ def judging(model: PageModel) -> dict[str, Any]:
         "unmeasured": [[name, formula(node, model.factors)] for name, node in basis.unmeasured.items()],
         "evidence": [[e.factor, e.held_out, e.error, e.last_point] for e in basis.evidence],
         # Ranges up to what was borrowed from other groups; nothing where the group was fitted by itself.
-        "borrowed": [{**msgspec.structs.asdict(f), "numeric": f.numeric} for f in basis.reach if basis.borrowed],
+        "borrowed": [{**asdict(f), "numeric": f.numeric} for f in basis.reach if basis.borrowed],
         # The corners that no run reaches, and the runs by which the nearest is named.
         "combinations": {
             "places": basis.places,
@@ -151,7 +149,7 @@ def rules() -> dict[str, Any]:
 
 
 def _member(member: Member, model: PageModel, discrepancies: Sequence[Discrepancy]) -> dict[str, Any]:
-    """Return a member as data."""
+    """Return a member as data, with the number of its discrepancy among those of all members."""
     expression = member.expression
     constants = {name: f"c[{j}]" for j, name in enumerate(expression.constant_names)}
     terms = {t.name: f"t[{j}]" for j, t in enumerate(expression.terms)}
@@ -170,11 +168,15 @@ def _member(member: Member, model: PageModel, discrepancies: Sequence[Discrepanc
 
 
 def _discrepancy(discrepancy: Discrepancy, model: PageModel) -> dict[str, Any]:
-    """Return a discrepancy as data, with the whitened directions of its anchors, which the page need not compute."""
+    """Return a discrepancy as data, with the whitened directions of its anchors, which the page need not compute.
+
+    Arrays with a number a draw are encoded; those with one or more an anchor, which are few, stay as they are.
+    """
     walk, extrapolation = discrepancy.kernel, discrepancy.extrapolation
+    # The directions, the variance along each and a level of one along each: see `Discrepancy.geometry`.
     whiten, whitened_variances, whitened_ones = discrepancy.geometry
     return {
-        "kernel": {**msgspec.structs.asdict(walk), "axes": [model.formula(axis) for axis in walk.axes]},
+        "kernel": {**asdict(walk), "axes": [model.formula(axis) for axis in walk.axes]},
         "anchors": _anchors(discrepancy.anchors, model),
         "noise": discrepancy.noise,
         "scales": encoded(discrepancy.scales),
@@ -198,7 +200,7 @@ def _stack(stack: Stack | None, model: PageModel) -> dict[str, Any] | None:
     if stack is None:
         return None
     axes = [
-        [{**msgspec.structs.asdict(axis), "formula": model.formula(axis.formula)} for axis in process.kernel.axes]
+        [{**asdict(axis), "formula": model.formula(axis.formula)} for axis in process.kernel.axes]
         for process in stack.parts
     ]
     return {

@@ -267,8 +267,7 @@ def _measures(model: PageModel, group: Mapping[str, str], question: Question) ->
     is_priced = question.price is not None or question.per is not None
     if panel.target is not None and panel.target.is_time and (is_priced or panel.counted_node is not None):
         paid = paid_for(panel, question.per, question.price)[1]
-    known_work = panel.step
-    work = None if known_work.known == "assumed" else known_work.proportional
+    work = None if panel.step.known == "assumed" else panel.step.proportional
     formulas: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
     if work is not None:
         formulas["steps"] = call("divide", Name("samples"), work)
@@ -283,7 +282,7 @@ def _measures(model: PageModel, group: Mapping[str, str], question: Question) ->
 
     share = model.result.schema.share_of_peak
     of_samples = _rate_unit(model.result) == "samples/s"
-    name = "" if paid is None else render(paid).replace("`", "")
+    paid_name = "" if paid is None else render(paid).replace("`", "")
     return {
         "throughput": written("throughput", over=ONE if share is None else share[-1]),
         "tokens": written("tokens_per_s") if of_samples else None,
@@ -291,8 +290,8 @@ def _measures(model: PageModel, group: Mapping[str, str], question: Question) ->
         "duration": written("total"),
         "beside": {name: written(name, ONE) for name in REPORTED_BESIDE},
         "paid": written("machines", ONE),
-        "paidName": name,
-        "paidUnit": price_text("1/h", name).removeprefix("1"),
+        "paidName": paid_name,
+        "paidUnit": price_text("1/h", paid_name).removeprefix("1"),
     }
 
 
@@ -505,15 +504,17 @@ def _groups(
         key, group = next(iter(groups.items()))
         raise GenperfError(f"none of {len(groups)} groups can be shown; {', '.join(key)}: {group['failed']}")
 
-    def place(key: tuple[str, ...]) -> tuple[bool, bool, float]:
+    def rank(key: tuple[str, ...]) -> tuple[bool, bool, float]:
         """Order groups by efficiency; those without one follow, the most measured first."""
         efficiency = summaries[key]["efficiency"]
         last = -fitted.results[key].schema.configurations if efficiency is None else efficiency
         return key != first, efficiency is None, last
 
-    order = [*sorted(summaries, key=place), *(key for key in groups if key not in summaries)]
+    order = [*sorted(summaries, key=rank), *(key for key in groups if key not in summaries)]
     if not all_whole:
-        room = max(1, bisect(list(accumulate(sizes[key] for key in order if key in summaries)), MAX_DRAW_BYTES))
+        # How many of the first fit into the page together.
+        sizes_together = list(accumulate(sizes[key] for key in order if key in summaries))
+        room = max(1, bisect(sizes_together, MAX_DRAW_BYTES))
         groups |= contents_of({key: fitted.results[key] for key in order[:room]}, True)
     differs = [len(levels) > 1 for levels in map(set, zip(*groups, strict=True))]
 
@@ -570,7 +571,7 @@ def _title(result: FitResult, groups: list[dict[str, Any]], names: Sequence[str]
 
 
 def scheme_of(table: Table, along: str | None = None) -> str:
-    """Choose how to hold configurations out: the largest scale where there are enough of them, else folds."""
+    """Choose how to hold configurations out: `extrapolate:gpus:32` of 16, 32 and 64 with more, else `kfold:5`."""
     panel = table.panel
     named = [f for f in table.numeric if along and f.name in (along, panel.mapping.get(along))]
     for factor in named or panel.counts:
@@ -593,6 +594,7 @@ def held_out(
     """Return the errors of a model beside those of the baselines; or why there are none."""
     table = table.mapped(options.pop("mapping", None) or {})
     if scheme is not None:
+        # One that was given is refused where it does not suit the table.
         split(table, scheme, seed)
     chosen = scheme or scheme_of(table, along)
     try:
@@ -606,10 +608,7 @@ def _validation_of_page(validation: Validation | str | None) -> dict[str, Any] |
     if not isinstance(validation, Validation):
         return {"why": validation} if validation else None
     rows = [
-        [
-            *(m.model, *(None if v is None else short(v, 4) for v in (m.median_ape, m.mape, m.coverage, m.width))),
-            *(m.predicted, m.failed or ""),
-        ]
+        [m.model, *map(_finite, (m.median_ape, m.mape, m.coverage, m.width)), m.predicted, m.failed or ""]
         for m in validation.models
     ]
     return {

@@ -70,7 +70,7 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
 
 
 def _requested(result: FitResult) -> dict[str, str]:
-    """Return the options of a fit by name, as `FitOptions.request` writes them."""
+    """Return the options of a fit by name, which a text such as `structure=auto hints={latency: 1us}` holds."""
     return dict(re.findall(r"(\w+)=(\{[^}]*\}|\S+)", str(result.options.get("request", ""))))
 
 
@@ -86,13 +86,8 @@ def _changed_options(requested: Mapping[str, str]) -> list[str]:
     return words
 
 
-def hints_of(result: FitResult) -> dict[str, str]:
-    """Return the hints that a model was fitted with."""
-    return _pairs(_requested(result).get("hints", ""))
-
-
 def _pairs(text: str) -> dict[str, str]:
-    """Return the pairs of an option of several values."""
+    """Return the pairs in a text such as `{bandwidth: 25Gbit/s, latency: 20us}`, or in an empty one."""
     return dict(pair.split(": ", 1) for pair in filter(None, text.strip("{}").split(", ")))
 
 
@@ -120,7 +115,6 @@ SLIDER_STEPS = 8
 WHOLE_STOPS = 16
 #: Rows of a proposal: more do not print on two pages.
 PROPOSAL_ROWS = 20
-
 
 ONE = "a report is about one target"
 
@@ -158,7 +152,8 @@ class View(Struct, frozen=True, dict=True):
 
     def about(self, result: FitResult, group: Mapping[str, str]) -> Question:
         """Return the question about the model of a group, with the hints that it was fitted with."""
-        return replace(self.question, hints=hints_of(result)).about(result, group)
+        hints = _pairs(_requested(result).get("hints", ""))
+        return replace(self.question, hints=hints).about(result, group)
 
 
 class Place(Struct, frozen=True, eq=False, dict=True):
@@ -267,9 +262,9 @@ def place_of(
     answered, work, plan = answering(result, at), work_of(result, question), None
 
     def steps_to(at: Mapping[str, Any]) -> Ladder:
-        return steps_along_workers(
-            answered, at, name, max(float(at[name]), EVALUATED_MULTIPLE * factor.upper), work=work
-        )
+        """Return the counts up to that of a configuration, and as far as efficiency and knee are looked for."""
+        upto = max(float(at[name]), EVALUATED_MULTIPLE * factor.upper)
+        return steps_along_workers(answered, at, name, upto, work=work)
 
     steps = steps_to(at)
     if question.plan is not None and result.schema.target.is_time and steps.kind != "unknown":
@@ -287,12 +282,12 @@ def place_of(
 
 
 def thinned(counts: Array, steps: int, keep: Array) -> Index:
-    """Return the places of about so many counts per doubling, with both ends and those to keep."""
-    octaves = np.log2(counts / counts[0])
-    wanted = np.arange(0.0, octaves[-1] + 1e-9, 1.0 / steps)
-    near = np.abs(octaves[:, None] - wanted).argmin(axis=0)
+    """Return the places of about so many counts per doubling, with both ends and the nearest to those to keep."""
+    doublings = np.log2(counts / counts[0])
+    evenly_spaced = np.arange(0.0, doublings[-1] + 1e-9, 1.0 / steps)
+    nearest = np.abs(doublings[:, None] - evenly_spaced).argmin(axis=0)
     required = [int(np.argmin(np.abs(counts - k))) for k in keep if counts[0] <= k <= counts[-1]]
-    return np.unique([*near, *required, len(counts) - 1]).astype(int)
+    return np.unique([*nearest, *required, len(counts) - 1]).astype(int)
 
 
 def slider(counts: Array) -> Index:
@@ -306,8 +301,10 @@ def ladder_places(steps: Ladder, upto: float, further: float, most: int) -> Inde
     beyond = largest * 2.0 ** np.arange(1.0, np.floor(np.log2(max(upto / largest, 1.0)) + 1e-9) + 1.0)
     named = np.unique([steps.nearest(count) for count in (counts[0], largest, further)])
     others = np.setdiff1d([*steps.measured[0], *map(steps.nearest, beyond)], named)
-    left = np.unique(np.linspace(0, len(others) - 1, max(min(most - len(named), len(others)), 0)).round().astype(int))
-    return np.union1d(named, others[left]).astype(np.int64)
+    # As many of the others, evenly among them, as there is room for.
+    room = max(min(most - len(named), len(others)), 0)
+    chosen = np.unique(np.linspace(0, len(others) - 1, room).round().astype(int))
+    return np.union1d(named, others[chosen]).astype(np.int64)
 
 
 def page_ladder(count: float, steps: Ladder) -> Index:
@@ -383,6 +380,7 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
     else:
         answer_columns = {f"{target.name} ({target.unit})": seconds, "lower": lower, "upper": upper}
     frame = frame.assign(**answer_columns)
+    # Both are the efficiency times a factor; what was measured lies inside its interval.
     for quantity, factor in (("speedup", counts / counts[0]), ("efficiency", 1.0)):
         frame[quantity] = efficiency * factor
         for end, bound in (("lower", np.minimum), ("upper", np.maximum)):
@@ -392,10 +390,8 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
     if question.plan is not None:
         if work.total is None:
             raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
-        planned = {"steps": call("divide", question.plan.samples, work.total)}
-        hours = quantities_of(result.panel, planned, per=per).intervals(
-            ["total", "machine_hours"], columns, [value, lower, upper]
-        )
+        quantities = quantities_of(result.panel, {"steps": call("divide", question.plan.samples, work.total)}, per=per)
+        hours = quantities.intervals(["total", "machine_hours"], columns, [value, lower, upper])
         frame = frame.assign(**{
             name.replace("total", "hours"): v / 3600.0 if name.startswith("total") else v for name, v in hours.items()
         })  # fmt: skip

@@ -50,7 +50,6 @@ CHANGE, NOTHING = "change", "as it is"
 #: What it is called in a sentence.
 UNCHANGED = "the given configuration"
 
-
 #: The probability of being the best below which the first two are not told apart.
 LEAST_LIKELY = 0.6
 #: Relative difference of the work of a step below which steps do the same: of rounding.

@@ -204,7 +204,6 @@ Group = Mapping[str, str]
 #: Fields of a job that may be formulas.
 FORMULAS = ("steps", "per", "price", "work")
 
-
 # How much of the best configurations is looked at and shown, and how groups are compared.
 #: Configurations whose intervals are computed, at most, to keep a deadline: a second or two.
 MAX_INTERVALS = 20_000
@@ -461,7 +460,8 @@ def _notes_of(search: Search, evaluation: Evaluation) -> list[tuple[str, str]]:
     if space.taken:
         notes.append(("taken", f"not given, and taken at: {join_values(space.taken)}; --over varies them"))
     if search.by_default and not target.throughput:
-        notes.append(("most_throughput", _MOST_THROUGHPUT))
+        text = "the aim is the most throughput, as steps differ in their work; --minimize time is for the shortest step"
+        notes.append(("most_throughput", text))
     if step.assumption and by_work:
         notes.append(("work_assumed", f"{step.assumption}; --work says otherwise"))
     if evaluation.unfit:
@@ -476,14 +476,9 @@ def _notes_of(search: Search, evaluation: Evaluation) -> list[tuple[str, str]]:
         text = f"the {aim} is that of a step, and steps of different numbers of samples are compared; "
         notes.append(("per_step", f"{text}for the {aim} of N samples: --samples N"))
     if evaluation.not_finite:
-        notes.append(("not_finite", f"{evaluation.not_finite:,} {_NOT_FINITE}"))
+        text = f"{evaluation.not_finite:,} configurations have no finite prediction or objective and are left out"
+        notes.append(("not_finite", text))
     return notes
-
-
-_MOST_THROUGHPUT = (
-    "the aim is the most throughput, as steps differ in their work; --minimize time is for the shortest step"
-)
-_NOT_FINITE = "configurations have no finite prediction or objective and are left out"
 
 
 def _check_limits(target: Target, goal: Goal, job: Job) -> None:
@@ -545,9 +540,9 @@ def _front(search: Search, evaluation: Evaluation, best: Index) -> tuple[pd.Data
     note = f"the Pareto front has {positions.size:,} configurations; {along_front.size} along it are shown"
     frame = search.answers(along_front).drop(columns="objective")
     if search.goal.deadline is not None:
-        frame.insert(
-            len(frame.columns) - 2, "keeps_deadline", search.latest(frame, along_front) <= search.goal.deadline
-        )
+        # Before the verdict and its reason.
+        in_time = search.latest(frame, along_front) <= search.goal.deadline
+        frame.insert(len(frame.columns) - 2, "keeps_deadline", in_time)
     return frame, note if along_front.size < positions.size else ""
 
 

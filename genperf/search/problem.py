@@ -323,7 +323,6 @@ def capacity_constraints(capacity: Mapping[str, float], schema: Schema, further:
 #: The names of the limits that intervals and verdicts decide.
 DEADLINE, BUDGET, CAPACITY, VERDICT = "the deadline", "the budget", "the capacity", "the verdict"
 
-
 # How much is evaluated at once, and in all.
 #: Configurations evaluated at once: 65,536 rows of a dozen columns stay in the processor's cache.
 BLOCK_ROWS = 1 << 16
@@ -335,7 +334,6 @@ LEAST_BLOCK_ROWS = 256
 TIED_DIGITS = 9
 #: More are refused where a central value needs all draws: 10,000 take 13 seconds (experiments/results/optimize.md).
 MAX_DRAWN_CONFIGURATIONS = 100_000
-
 
 #: The cost where no machines are counted.
 ZERO = Formula("0", Number(0.0))

@@ -25,7 +25,6 @@ from genperf.vocabulary.names import WAYS
 
 Columns = dict[str, AnyArray]
 
-
 #: Conditions over canonical names; one is left out where the model lacks a name.
 CONDITIONS: tuple[str, ...] = (
     "heads % tensor_parallel == 0",
@@ -43,7 +42,6 @@ MAX_CONFIGURATIONS = 20_000_000
 RELATIVE_SLACK = 1e-9
 #: A range of more values is refused without their count: a number of hundreds of digits tells nobody anything.
 COUNTABLE_VALUES = 1e18
-
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"^({_NUMBER})\s*:\s*({_NUMBER})(?:\s*:\s*(\*?)\s*({_NUMBER}))?$")

@@ -48,7 +48,6 @@ from genperf.words.numbers import rate_unit
 NEW_REGIME = 0.1
 REGIME_JUMP = 0.7
 
-
 #: Share of the runs from which the variance of residuals is estimated at least.
 LEAST_ERROR_FREEDOM = 0.2
 

@@ -267,6 +267,7 @@ def _nearest(train: Table, panel: Panel, data: pd.DataFrame, apart: bool) -> Int
         logarithms["batch" if f.name in batches else f.role].append((read(f, data), read(f, train.frame)))
     levels = [(data[f.name].to_numpy(), train.frame[f.name].to_numpy()) for f in train.categorical]
     nearest, none, tolerance = np.empty(len(data), dtype=np.int64), np.zeros(len(train)), NEAREST_TOLERANCE
+    # Of each row the distances to all training rows, one kind after the other: what is not nearest by one is left out.
     for row in range(len(data)):
         distances = [sum((wanted[row] != measured for wanted, measured in levels), none)]
         for of_kind in logarithms.values():

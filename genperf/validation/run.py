@@ -397,7 +397,7 @@ def predicted(task: Task) -> Outcome:
 
 
 def _refusal(data: pd.DataFrame, error: GenperfError) -> Outcome:
-    """Return the outcome of a task that predicts nothing, with the reason."""
+    """Return the outcome of a task that predicts nothing: the error's message is the reason at each row."""
     return Outcome(np.array([[None] * len(data)] * 4 + [[error.message] * len(data)], dtype=object), error)
 
 
@@ -407,14 +407,14 @@ def _by_group(task: Task) -> Outcome:
     if not len(task.data):
         return Outcome(answers)
     predict = (_learner if task.model in LEARNERS else _model)(task)
-    rows_of = rows_by_group({name: labels(task.data[name]) for name in task.train.group}, len(task.data))
-    for key, rows in rows_of.items():
+    rows_of_group = rows_by_group({name: labels(task.data[name]) for name in task.train.group}, len(task.data))
+    for key, rows in rows_of_group.items():
         try:
             answers[:, rows] = predict(key, task.data.iloc[rows].reset_index(drop=True))
         except GenperfError as error:
             errors.append(error)
             answers[4, rows] = error.message
-    if len(errors) == len(rows_of):
+    if len(errors) == len(rows_of_group):
         raise errors[0]
     return Outcome(answers)
 
@@ -522,7 +522,8 @@ def _mean_errors(
     model: str, table: Table, splits: Sequence[Split], factors: Sequence[str], repeats: int, seed: int
 ) -> Array:
     """Return the mean |ln(predicted/measured)| plain, then with each factor shuffled, shape (1 + factors, repeats)."""
-    medians, (errors, counts) = table.medians(), np.zeros((2, 1 + len(factors), repeats))
+    medians = table.medians()
+    errors, counts = np.zeros((2, 1 + len(factors), repeats))
     for number, fold in enumerate(splits):
         held, rng = medians.take(np.unique(table.configuration[fold.test])), np.random.default_rng([seed, number])
         # The rows, then copies of them with each factor shuffled in turn.
@@ -537,7 +538,7 @@ def _mean_errors(
             raise outcome.error
         with np.errstate(all="ignore"):
             logarithms = np.log(outcome.answers[0].astype(float).reshape(-1, len(held)) / held.measured)
-        # The plain rows are predicted once, the others `repeats` times.
+        # The plain rows are predicted once, and stand for each of the repeats.
         of_copies = np.abs(np.vstack([logarithms[:1].repeat(repeats, axis=0), logarithms[1:]]))
         of_copies = of_copies.reshape(-1, repeats, len(held))
         usable = np.isfinite(of_copies)

@@ -155,10 +155,11 @@ def next_line(facts: Facts) -> str:
         count_text(float(place[name]), name) if {*place} == {name} else join_values(place)
         for place in run.differing(facts.at, name).places
     )
+    # What the run narrows, where its ends are printed otherwise: the efficiency, else what is reported.
     quantities = [(*_reported(facts, facts.expected.value), three_digits)]
     if facts.column is None and efficiency is not None:
         quantities = [("efficiency", efficiency, "%", whole_percent), *quantities]
-    for what, value, unit, digits in () if run.little else quantities:
+    for what, value, unit, digits in [] if run.little else quantities:
         texts = ([digits(end) for end in ends[1:]] for ends in (value.ends, run.narrowed(value).ends))
         now, then = (ends_text(lower, upper, " – ") for lower, upper in texts)
         if now != then:
@@ -183,9 +184,8 @@ def decision_sentence(
         run = None if facts is None else facts.advice()[0]
         place = run.places[0] if run is not None and run.places and not run.little else {}
         along = "" if facts is None else facts.growth.name
-        return capitalised(
-            f"{text}: measure {count_text(float(place[along]), along)} first" if along in place else text
-        )
+        first = f": measure {count_text(float(place[along]), along)} first" if along in place else ""
+        return capitalised(text + first)
     there = value if name == "throughput" else f"{with_article(name)} of {value}"
     there += f" instead of {beside}" if beside else ""
     if growth is None or not judged or growth.marginal is None:
@@ -211,11 +211,13 @@ def _plan_decision(planned: Planned) -> str:
 
 
 def first_of_groups(efficiencies: dict[str, tuple[float, float, str]]) -> str:
-    """Return which of several series to look at first: the least efficient, where it is clearly below half of them."""
+    """Return which of several series to look at first: the least efficient, where it is clearly below half of them.
+
+    Of each by name its efficiency, the upper end of that, both in per cent, and the configuration.
+    """
     name, (value, upper, at) = min(efficiencies.items(), key=lambda series: series[1][0])
     middle = sorted(efficiency for efficiency, _, _ in efficiencies.values())[len(efficiencies) // 2]
     if upper < middle:
-        return (
-            f"Look at {name} first: its efficiency at {at} is {value:.0f} %; half of the series reach {middle:.0f} %."
-        )
+        reached = f"its efficiency at {at} is {value:.0f} %; half of the series reach {middle:.0f} %"
+        return f"Look at {name} first: {reached}."
     return f"No series is clearly less efficient than the others; the least is {name} with {value:.0f} % at {at}."

@@ -46,31 +46,32 @@ BEYOND = {"efficiency": "at", "efficiency of the best": "at", "slower": "beyond"
 
 
 def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, further: Sequence[str] = ()) -> str:
-    """Return the prediction: a throughput where the work of a step is known, with speed-up and efficiency."""
+    """Return the prediction: a throughput where the work of a step is known, with speed-up and efficiency.
+
+    A time without a work is that of a step, with the request for the work; what is `further` predicted follows.
+    """
     middle = expected.value.value
     plain = " ".join(texts_in_unit(middle)) if expected.is_time else with_unit(three_digits(middle), expected.unit)
     if not expected.is_time:
         return prose(f"expect {with_article(expected.name)} of {plain} at {places}", *further)
     efficiency = efficiency_text(growth, expected)
     if growth.target.rate is None:
+        step = f"expect a step of {plain} at {places}"
         question = f"the work of a step: --work '32*{quote_name(growth.name)}' or --work 1024"
         if growth.target.efficiency is None:
-            request = f"throughput and efficiency need {question}"
-            return prose(f"expect a step of {plain} at {places}", *further, request)
-        efficiencies = growth.assumption, efficiency
-        return prose(
-            f"expect a step of {plain} at {places}", *efficiencies, *further, f"the throughput needs {question}"
-        )
+            return prose(step, *further, f"throughput and efficiency need {question}")
+        return prose(step, growth.assumption, efficiency, *further, f"the throughput needs {question}")
     smallest = count_text(growth.smallest.count, growth.name)
     grows = growth.target.count > growth.smallest.count
     speedup = three_digits(growth.speedup or 1.0)
     if growth.whole:
         text = f"expect {with_article(growth.sample)} of {plain} at {places}"
-        return prose(text + (f": {speedup} x as fast as on {smallest}" if grows else ""), efficiency * grows, *further)
+        text += f": {speedup} x as fast as on {smallest}" if grows else ""
+        return prose(text, efficiency if grows else "", *further)
     text = f"expect {three_digits(growth.target.rate)} {rate_unit(growth.sample)} at {places}"
     text += f": {speedup} x that of {smallest}" if grows else ""
     step = f"a step takes {plain}" if growth.of_steps else ""
-    return prose(text, "; ".join(filter(None, (efficiency * grows, step))), *further)
+    return prose(text, "; ".join(filter(None, (efficiency if grows else "", step))), *further)
 
 
 def efficiency_text(growth: GrowthCounts, expected: Expectation) -> str:
@@ -92,20 +93,21 @@ def doubted_efficiency(growth: GrowthCounts) -> str:
 
 def percent_text(share: Interval, interval: float) -> str:
     """Return a share in per cent with its interval."""
-    middle, low, high = (
-        f"{100 * v:.0f}" if v >= 0.01 else f"{100 * v:.1g}" for v in (share.value, share.lower, share.upper)
-    )
+    middle, low, high = (f"{100 * end:.0f}" if end >= 0.01 else f"{100 * end:.1g}" for end in share.ends)
     return f"{middle} %{interval_note(interval, low, high, middle, '%')}"
 
 
 def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") -> str:
     """Return how sure a prediction is: the interval of a new run, what was held out, the verdict, others' worth."""
-    verdict, *reasons = expected.reason.split("; ")
+    # Reasons are one text: the first belongs to the verdict, the others are sentences.
+    verdict_reason, *reasons = expected.reason.split("; ")
     rate = growth.throughput(expected.value)
-    low, high = map(three_digits, (expected.value if rate is None else rate).ends[1:])
-    unit = expected.unit if rate is None else rate_unit(growth.sample)
-    if rate is None and expected.is_time:
+    if rate is not None:
+        _, low, high, unit = *map(three_digits, rate.ends), rate_unit(growth.sample)
+    elif expected.is_time:
         _, low, high, unit = texts_in_unit(*expected.value.ends)
+    else:
+        _, low, high, unit = *map(three_digits, expected.value.ends), expected.unit
     held_out = "nothing could be held out to test it"
     if expected.held_out is not None:
         held_out = f"the held-out error is {expected.held_out:.1f} % ({expected.held_out_of})"
@@ -113,14 +115,14 @@ def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") 
         fits_text(expected.fits),
         f"a new run lies between {low} and {with_unit(high, unit)} ({100 * expected.interval:g} % interval)",
         held_out,
-        trust_text(expected.verdict, verdict),
+        trust_text(expected.verdict, verdict_reason),
         *reasons,
         worth,
     )
 
 
 def price_text(price: str, name: str) -> str:
-    """Return a price with its unit."""
+    """Return a price with its unit: `2 per gpu-hour` of `2/h` and gpus, `2/h for each of 8*nodes` of a formula."""
     number, _, time = price.partition("/")
     if time not in HOURS or not (name.isidentifier() or counted_by(name)):
         return f"{price} for each of {name}"
@@ -128,7 +130,7 @@ def price_text(price: str, name: str) -> str:
 
 
 def pays_judged(growth: GrowthCounts, interval: float) -> str:
-    """Return whether growing pays, as far as the data decide it."""
+    """Return whether growing pays, as far as the data decide it: `pays`, `likely pays`, `undecided`, …."""
     marginal = growth.marginal
     if marginal is None:
         return "is not known to pay"
@@ -142,7 +144,7 @@ def pays_judged(growth: GrowthCounts, interval: float) -> str:
 
 
 def pays_text(growth: GrowthCounts, interval: float) -> str:
-    """Return from where to where growing pays, with its chance where the data do not decide it."""
+    """Return whether growing pays: `growing from 8 to 64 gpus likely pays (a chance of 80 % that it pays)`."""
     start, target = (count_text(stage.count, growth.name) for stage in (growth.start, growth.target))
     if "=" not in target:
         start = f"{growth.start.count:g}"
@@ -227,7 +229,7 @@ def _amount(value: float) -> str:
 
 
 def _ratio_note(value: Interval, interval: float) -> str:
-    """Return the interval of a ratio, whose upper end may be infinite."""
+    """Return the interval of a ratio in brackets: ` (90 %: 1.2 to no end)` where its upper end is infinite."""
     low, high = (three_digits(v) if v != float("inf") else "no end" for v in (value.lower, value.upper))
     return interval_note(interval, low, high, three_digits(value.value))
 
@@ -277,9 +279,8 @@ def plan_sentence(planned: Planned) -> str:
     work_text = f"for {three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
     aim = " ".join((work_text, " and ".join(limits))).strip()
     if planned.best is None:
-        return prose(
-            *at_named, f"{aim}, no count of {smallest:g} to {last:g} {noun_of(name)} is enough", *_why_none(planned)
-        )
+        text = f"{aim}, no count of {smallest:g} to {last:g} {noun_of(name)} is enough"
+        return prose(*at_named, text, *_why_none(planned))
     keep = " that keeps " + ("both" if len(limits) > 1 else "it") if limits else ""
     texts = [
         *at_named,
@@ -332,9 +333,8 @@ def _why_none(planned: Planned) -> list[str]:
         texts.append(f"the fastest, {planned.fastest.count:g}, takes {middle} {unit} and up to {most}")
     if planned.dear:
         least, _, most = map(three_digits, planned.cheapest.cost.ends)
-        texts.append(
-            f"the cheapest, {planned.cheapest.count:g}, costs {with_unit(least, cost_unit(planned))} and up to {most}"
-        )
+        cost = with_unit(least, cost_unit(planned))
+        texts.append(f"the cheapest, {planned.cheapest.count:g}, costs {cost} and up to {most}")
     return texts or ["none keeps both limits at once"]
 
 
@@ -361,10 +361,8 @@ def next_sentence(run: NextRun, unit: str, reported: Interval | None = None) -> 
     text = f"the interval at {where} then narrows from {_range_text(now)} to {_range_text(narrowed, unit)}{unknown}"
     if run.within is None:
         return prose(f"measure {places}", text)
-    enough = (
-        "that is enough" if run.after <= run.within else f"a half width of {100 * run.within:.3g} % needs more runs"
-    )
-    return prose(f"measure {places}", text, enough)
+    more = f"a half width of {100 * run.within:.3g} % needs more runs"
+    return prose(f"measure {places}", text, "that is enough" if run.after <= run.within else more)
 
 
 def _range_text(value: Interval, unit: str = "") -> str:

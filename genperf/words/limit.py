@@ -29,10 +29,14 @@ def sum_of_terms(labels: Sequence[str]) -> str:
 
 
 def in_words(label: str, terms: Sequence[str], counts_nodes: bool, worker: str) -> str:
-    """Return what a term is, or several of one shape; without nodes, a worker counts as one."""
+    """Return what a term is, or several of one label, in plain words; without nodes, a worker counts as one.
+
+    The label is that of `Part`: a term's name, one of `LABELS`, or a sum, `a + b, together`.
+    """
     several = worker.lower().endswith("s")
     words = PLAIN if counts_nodes or several else PLAIN | {name: text.format(worker) for name, text in ALONG.items()}
     if label.endswith(TOGETHER):
+        # Within a sum the label of several terms is a part for each of its nouns.
         parts = label.removesuffix(TOGETHER).replace(SAME_WITH_COMPUTATION, f"computation + {SAME}").split(" + ")
         named = [SHORT.get(part, part) for part in parts]
         if len(named) > MOST_NAMED:

@@ -21,7 +21,6 @@ WORDS_LEAST_SHARE = 0.005
 #: A share from which it is written as a factor: 12.8 times, and not 1280 %.
 LEAST_FACTOR = 10.0
 
-
 #: A chance between it and the rest of one is called undecided. A convention: one in four.
 LEAST_DECIDED = 0.25
 
@@ -36,7 +35,7 @@ def count_text(count: float, name: str, least: float | None = None) -> str:
 
 
 def singular(name: str) -> str:
-    """Return what one of a count is."""
+    """Return the noun for one of a count: `gpu` of gpus, `process` of processes."""
     noun = noun_of(name)
     return noun.removesuffix("es") if noun.lower().endswith("sses") else noun.removesuffix("s")
 
@@ -71,7 +70,7 @@ def taken_text(taken: Mapping[str, Sequence[Any]]) -> str:
 
 
 def join_values(values: Mapping[str, Any]) -> str:
-    """Return a configuration as text."""
+    """Return a configuration as text: `gpus=64, batch=32`."""
     return ", ".join(f"{k}={setting_text(v)}" for k, v in values.items())
 
 
@@ -182,11 +181,7 @@ def heading(target: Target) -> str:
 
 def further_words(units: Mapping[str, str], row: Any) -> list[str]:
     """Return a row's further quantities, `memory 31.7 GB (29 to 34)`; nothing of one that is unknown there."""
-    texts = list[str]()
-    for name, unit in units.items():
-        value, lower, upper = map(three_digits, Interval.named(row, name).ends)
-        texts += [f"{name} {with_unit(value, unit)} ({lower} to {upper})"] if not np.isnan(row[name]) else []
-    return texts
+    return [f"{name} {with_interval(row, name, unit)}" for name, unit in units.items() if not np.isnan(row[name])]
 
 
 def with_interval(row: Any, name: str, unit: str) -> str:

@@ -141,9 +141,8 @@ def causes_heading(causes: Sequence[Cause], sound: float, sound_runs: bool) -> s
     if causes and causes[0].probability > sound:
         likely = "the likeliest cause is" if causes[0].probability > 0.5 else "the cause is undecided:"
         return f"{likely} {cause_named(causes[0])}"
-    return (
-        f"nothing in these runs differs from {'the sound runs' if sound_runs else 'a sound step'} ({_percent(sound)})"
-    )
+    like = "the sound runs" if sound_runs else "a sound step"
+    return f"nothing in these runs differs from {like} ({_percent(sound)})"
 
 
 def causes_sentence(causes: Sequence[Cause], sound: float) -> str:
