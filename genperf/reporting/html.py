@@ -571,7 +571,7 @@ def _title(result: FitResult, groups: list[dict[str, Any]], names: Sequence[str]
 
 
 def scheme_of(table: Table, along: str | None = None) -> str:
-    """Choose how to hold configurations out: `extrapolate:gpus:32` of 16, 32 and 64 with more, else `kfold:5`."""
+    """Choose how to hold configurations out: of at least four counts the largest, `extrapolate:gpus:8`, else folds."""
     panel = table.panel
     named = [f for f in table.numeric if along and f.name in (along, panel.mapping.get(along))]
     for factor in named or panel.counts:
