@@ -126,10 +126,8 @@ def affordable(
     ordered, measured = sorted(expressions, key=lambda e: e.freedom), counted(configurations, "configuration")
     fewest = len(ordered[0].constants)
     if fewest > configurations:
-        raise FitError(
-            f"{measured} cannot determine the {fewest} constants of '{ordered[0].family}'",
-            hint=f"measure at least {fewest} configurations, or name fewer factors",
-        )
+        what = f"{measured} cannot determine the {fewest} constants of '{ordered[0].family}'"
+        raise FitError(what, hint=f"measure at least {fewest} configurations, or name fewer factors")
     if len(ordered) == 1:
         return ordered, []
     by_rows = int(configurations * CONSTANTS_PER_ROW) if choice == "search" else configurations - 1

@@ -217,10 +217,10 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
         ends = [end for end in (*(phase.solution for phase in self.parts), self.solution) if end is not None]
         cost = float(self.problem.cost(self.constants[None, :])[0])
         last = self.solution
-        searches = (1, 1, 0) if last is None else (last.restarts, last.agreed, last.population)
-        evolved = (MUTATION, CROSSOVER) if searches[2] else ()
-        evaluations = sum(end.evaluations for end in ends)
-        return Status(solver, cost, all(end.converged for end in ends), evaluations, *searches, *evolved)
+        restarts, agreed, population = (1, 1, 0) if last is None else (last.restarts, last.agreed, last.population)
+        mutation, crossover = (MUTATION, CROSSOVER) if population else (None, None)
+        evaluations, converged = sum(end.evaluations for end in ends), all(end.converged for end in ends)
+        return Status(solver, cost, converged, evaluations, restarts, agreed, population, mutation, crossover)
 
 
 def of_one(member: Member, spread: Spread, looks: Sequence[Evidence], options: FitOptions, strength: float) -> Ensemble:

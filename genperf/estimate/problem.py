@@ -115,7 +115,7 @@ def continued_starts(
     # are in no other term. A single constant, a coefficient, says nothing of a likeness.
     terms_with = Counter(name for term in larger.terms for name in term.names)
     by_term = [[n for n in in_larger if n in term.names and terms_with[n] == 1] for term in larger.terms]
-    like = [names for names in by_term if {*names} <= in_smaller.keys() and len(names) == len(new) > 1]
+    like = [names for names in by_term if len(new) > 1 and len(names) == len(new) and {*names} <= in_smaller.keys()]
     folds, n, places = len(constants), problem.start.size, [in_larger[name] for name in in_smaller]
     count, drawn = (CONTINUED_STARTS, CONTINUED_STARTS * DRAWN_STARTS) if new else (1, 1)
     continued = np.zeros(n, bool)

@@ -119,11 +119,14 @@ class _Reader:
         if len(self.text) > longest:
             fault = f"the formula has {len(self.text)} characters; at most {longest} are read"
             raise FormulaError(fault, text=self.text, column=longest)
-        # Deep nesting is refused before Python's parser reads it.
+        # Deep nesting is refused before Python's parser reads it: of brackets, and of signs, also with blanks between.
         depth = signs_in_a_row = 0
         for column, character in enumerate(self.text):
             depth += (character in "([{") - (character in ")]}")
-            signs_in_a_row = signs_in_a_row + 1 if character in "+-~" else (signs_in_a_row if character == " " else 0)
+            if character in "+-~":
+                signs_in_a_row += 1
+            elif character != " ":
+                signs_in_a_row = 0
             if max(depth, signs_in_a_row) > MAX_DEPTH:
                 raise FormulaError(f"nested more than {MAX_DEPTH} deep", text=self.text, column=column)
         self.source = self.unquote()

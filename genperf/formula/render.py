@@ -137,7 +137,8 @@ def _written(node: Node, language: Language, number: Callable[[float], _Part], n
         case Call(function, arguments):
             written = [_written(argument, language, number, name) for argument in arguments]
             compared = any(isinstance(argument, Text) for argument in arguments)
-            form = (compared and language.forms.get(f"{function} text")) or language.forms.get(function)
+            of_numbers = language.forms.get(function)
+            form = language.forms.get(f"{function} text", of_numbers) if compared else of_numbers
             if form is None:
                 return language.call.format(function, language.between.join(text for text, _ in written)), _TIGHTEST
             form = FunctionForm(form) if isinstance(form, str) else form

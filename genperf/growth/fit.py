@@ -59,9 +59,9 @@ def _look_back(series: MeasuredSeries, cluster: Cluster | None) -> tuple[Evidenc
     works = [series.values(work.formula) / series.values(work.divides) for work in series.works]
     work = works[0] if all(np.allclose(works[0], other) for other in works) else np.ones(len(scale))
     last = smaller.logarithms[-1] + np.log(work[scale == scales[-1]] / work[scale < scales[-1]][-1])
-    errors = [float(np.mean(np.abs(forecasts - largest.logarithms))) for forecasts in (np.log(central), last)]
+    error, naive_error = (float(np.mean(np.abs(log - largest.logarithms))) for log in (np.log(central), last))
     doublings = float(np.log2(scales[-1] / scales[-2]))
-    return (Evidence(series.column, float(scales[-1]), doublings, *errors),)
+    return (Evidence(series.column, float(scales[-1]), doublings, error, naive_error),)
 
 
 def _drawn_constants(one: Weighed, places: Sequence[int], level: Array) -> Array:

@@ -142,7 +142,8 @@ def _logarithms(workers: float, nodes: float, work: float, constant: bool) -> Ar
 @lru_cache(maxsize=KEPT_LAYOUTS)
 def _layout(key: tuple[tuple[float, float, float], ...], variances: tuple[float, ...]) -> Layout:
     """Return a layout; the last ones are kept, which groups of a table share."""
-    return Layout(Counts(*np.array(key).T), np.array(variances))
+    workers, nodes, work = np.array(key).T
+    return Layout(Counts(workers, nodes, work), np.array(variances))
 
 
 class Posterior(Struct, frozen=True, eq=False):
@@ -230,4 +231,5 @@ def posterior_of(counts: Counts, logarithms: Array, variances: Array, tilt: Arra
     # In steps of √2, which changes no interval by its digits: series then have equal layouts.
     variances = 2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(variances, LEAST_POSTERIOR_VARIANCE))))
     layout = _layout(counts.key, tuple(variances.tolist()))
-    return Posterior(logarithms, layout, *layout.weights(logarithms, tilt))
+    weights, log_evidence = layout.weights(logarithms, tilt)
+    return Posterior(logarithms, layout, weights, log_evidence)

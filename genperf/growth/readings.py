@@ -74,7 +74,8 @@ def readings_of(series: MeasuredSeries) -> list[CountReading]:
     out = []
     for work, from_table, divides in series.works:
         varies = bool(np.ptp(np.log(series.values(work))) > 1e-9)
-        share = 1.0 if len(series.works) == 1 else SHARED_WORK if varies else 1.0 - SHARED_WORK
+        share_of_two = SHARED_WORK if varies else 1.0 - SHARED_WORK
+        share = 1.0 if len(series.works) == 1 else share_of_two
         unlimited = share * (1.0 - sum(chance for *_, chance in waits))
         free_constant = from_table and not varies
         for nodes, likely in sizes:

@@ -101,10 +101,8 @@ class Family(Struct, frozen=True):
             columns = ", ".join(f.name for f in panel.factors if f.numeric) or "none"
             fault = f"family '{self.name}' needs {names}, and none of the factors ({columns}) is named so"
             also = ", ".join(ALIASES[missing_factor][:4])
-            raise ModelError(
-                fault,
-                hint=f"--map {missing_factor}=COLUMN, name a column {also}, or derive it: --let '{missing_factor}=…'",
-            )
+            hint = f"--map {missing_factor}=COLUMN, name a column {also}, or derive it: --let '{missing_factor}=…'"
+            raise ModelError(fault, hint=hint)
         built = self.build(replace(panel, phases=frozenset(phases)))
         return [built] if isinstance(built, Expression) else list(built)
 

@@ -102,17 +102,14 @@ def generic(factors: Sequence[Factor], structure: Structure = SEPARABLE, followi
     if not varying:
         raise ModelError("no factor varies, so there is nothing to fit", hint="name more columns, or measure more")
     if len(varying) > MAX_FACTORS:
-        raise ModelError(
-            f"{len(varying)} factors vary; at most {MAX_FACTORS} are fitted together",
-            hint="name those that may matter; --let joins several into one, and --group fits a model for each value",
-        )
+        hint = "name those that may matter; --let joins several into one, and --group fits a model for each value"
+        raise ModelError(f"{len(varying)} factors vary; at most {MAX_FACTORS} are fitted together", hint=hint)
     levels = sum(len(f.levels) for f in varying)
     if levels > MAX_TERM_LEVELS:
         largest = max(varying, key=lambda f: len(f.levels))
-        raise ModelError(
-            f"the categorical factors have {levels} levels; at most {MAX_TERM_LEVELS} are fitted together",
-            hint=f"--group {shlex.quote(largest.name)} fits one model for each of its {len(largest.levels)} levels",
-        )
+        what = f"the categorical factors have {levels} levels; at most {MAX_TERM_LEVELS} are fitted together"
+        hint = f"--group {shlex.quote(largest.name)} fits one model for each of its {len(largest.levels)} levels"
+        raise ModelError(what, hint=hint)
     return _Writer(varying, structure, following).write()
 
 
@@ -305,7 +302,7 @@ def interactions(
         measured = _distinct(combination, columns)
         # In the order of the factors' levels, and not of their names. Of two the first has the shared constants.
         levels = [level for level in product(*(f.levels for f in combination)) if level in measured]
-        levels = levels if len(combination) > 1 or len(levels) > 2 else levels[1:]
+        levels = levels[1:] if len(combination) == 1 and len(levels) <= 2 else levels
         level_itself = [Effect("d", Number(1.0), ConstantMeaning("level"))] if len(combination) > 1 else []
         candidates += [_at_levels(level, combination, levels) for level in (*level_itself, *effects_offered)]
     # Without columns that are constant, or repeat one before.

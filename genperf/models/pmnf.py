@@ -123,9 +123,8 @@ def _raised(base: str, power: Fraction | int) -> str:
 
 def _text(factor: Factor, block: Exponents) -> str:
     """Return the block as the name of a term shows it: `n^3/2·log2(n)^2`."""
-    power = "" if block.i == 0 else factor.name if block.i == 1 else f"{factor.name}^{block.i}"
-    logarithm = "" if block.j == 0 else f"log2({factor.name})" + ("" if block.j == 1 else f"^{block.j}")
-    return "·".join(text for text in (power, logarithm) if text)
+    powers = ((factor.name, block.i), (f"log2({factor.name})", block.j))
+    return "·".join(base if power == 1 else f"{base}^{power}" for base, power in powers if power != 0)
 
 
 FAMILY = Family(

@@ -46,10 +46,8 @@ class Words(Struct, frozen=True, dict=True):
         word = _word(level)
         if word in self.values:
             return self.values[word]
-        raise ModelError(
-            f"column '{column}': '{level}' is no {self.meaning} that is known",
-            hint=did_you_mean(word, self.values) or f"one of {', '.join(self.values)}; or leave the column out",
-        )
+        hint = did_you_mean(word, self.values) or f"one of {', '.join(self.values)}; or leave the column out"
+        raise ModelError(f"column '{column}': '{level}' is no {self.meaning} that is known", hint=hint)
 
 
 def _word(level: str) -> str:

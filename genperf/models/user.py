@@ -132,8 +132,11 @@ def degree(node: Node, names: frozenset[str]) -> Node | None:
         case Call("negative", (inner,)):
             return degree(inner, names)
         case Call("multiply", (first, second)):
-            degrees = (degree(first, names), degree(second, names))
-            return degrees[0] if degrees[1] == NONE else degrees[1] if degrees[0] == NONE else None
+            # A product is linear in names that are in one of its factors alone.
+            of_first, of_second = degree(first, names), degree(second, names)
+            if of_second == NONE:
+                return of_first
+            return of_second if of_first == NONE else None
         case Call("divide", (above, below)):
             return degree(above, names) if degree(below, names) == NONE else None
         case Call("power", (base, power)):

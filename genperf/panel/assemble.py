@@ -169,11 +169,9 @@ class Columns:
         fault = self.source.rejection(first_filled, name, cells[first_filled], reasons[first_filled])
         advice = f"name another column, or --categorical {shlex.quote(name)} if it names kinds of runs"
         hints = {**_HINTS, "time of day": _DURATION_HINT} if durations else _HINTS
-        raise TableError(
-            f"no cell of the column is a number; the first, '{fault.shown}', {fault.reason}",
-            hint=next((text for word, text in hints.items() if word in fault.reason), advice),
-            where=f"{self.source.name}: {fault.place}",
-        )
+        hint = next((text for word, text in hints.items() if word in fault.reason), advice)
+        what = f"no cell of the column is a number; the first, '{fault.shown}', {fault.reason}"
+        raise TableError(what, hint=hint, where=f"{self.source.name}: {fault.place}")
 
 
 def assemble(
@@ -365,15 +363,20 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[s
             named |= {canonical: column} if mostly_numbers(columns.source.columns[column].tolist()) else {}
     ways = [named[way] for way in WAYS if way in named]
     if named.keys() >= {"workers", *WAYS[:3]} and {*ways} & {f.name for f in roles.factors}:
-        # Read without a check: a cell of a column in no role may be empty.
-        devices, values = named["workers"], {name: numbers(columns.source.columns[name])[0] for name in named.values()}
-        product, contradictions = np.prod([values[name] for name in ways], axis=0), dict[int, str]()
-        wrong = np.isfinite(product) & np.isfinite(values[devices]) & (product != values[devices])
-        for row in np.flatnonzero(wrong).tolist():
-            product_text = " × ".join(f"{values[name][row]:g}" for name in ways)
-            contradictions[row] = f"is not {' × '.join(ways)} = {product_text} = {product[row]:g}"
-        columns.reject(devices, contradictions)
+        columns.reject(named["workers"], _contradicted(columns, named["workers"], ways))
     return frame
+
+
+def _contradicted(columns: Columns, devices: str, ways: Sequence[str]) -> Reasons:
+    """Return the rows in which the ways do not multiply to the devices, with their product as the reason."""
+    # Read without a check: a cell of a column in no role may be empty.
+    values = {name: numbers(columns.source.columns[name])[0] for name in (devices, *ways)}
+    product, reasons = np.prod([values[name] for name in ways], axis=0), dict[int, str]()
+    wrong = np.isfinite(product) & np.isfinite(values[devices]) & (product != values[devices])
+    for row in np.flatnonzero(wrong).tolist():
+        product_text = " × ".join(f"{values[name][row]:g}" for name in ways)
+        reasons[row] = f"is not {' × '.join(ways)} = {product_text} = {product[row]:g}"
+    return reasons
 
 
 def _bad_rows(rejected: Sequence[Rejection], total: int, source: Source) -> TableError:
@@ -445,10 +448,15 @@ def with_job(table: Table, of_all: bool = False) -> Table:
     if not several.any() or np.median((slow / fast)[several]) < LEAST_FALL:
         return table
     widest = int(np.argmax(np.where(several, many / few, 0.0)))
-    slowest, fastest = (f"{t:,.0f}" if t >= 1000.0 else f"{t:.3g}" for t in (slow[widest], fast[widest]))
     scales = f"{few[widest]:g} to {many[widest]:g} {noun_of(workers)}"
-    text = f"the time falls from {slowest} to {fastest} s from {scales}: too much for a batch each"
-    if (batch := column_of("batch", names)) is None:
-        return table.noted(Note(f"{text}; --scaling job for work that all share", "job_likely"))
+    return table.noted(_note_of_fall(slow[widest], fast[widest], scales, column_of("batch", names)))
+
+
+def _note_of_fall(slowest: float, fastest: float, scales: str, batch: str | None) -> Note:
+    """Return the note that times fall from the slowest to the fastest, "1 to 8 gpus", as those of jobs do."""
+    slow, fast = (f"{t:,.0f}" if t >= 1000.0 else f"{t:.3g}" for t in (slowest, fastest))
+    text = f"the time falls from {slow} to {fast} s from {scales}: too much for a batch each"
+    if batch is None:
+        return Note(f"{text}; --scaling job for work that all share", "job_likely")
     remedy = f"--scaling job for an epoch, --map global_batch={batch} for a batch of all"
-    return table.noted(Note(f"at the same {batch} {text}; {remedy}", "job_likely"))
+    return Note(f"at the same {batch} {text}; {remedy}", "job_likely")

@@ -30,7 +30,7 @@ MOST_ALIKE = 1e-9
 
 
 def medians_along(panel: Panel, along: str, rows: Columns, table: Table | None = None) -> list[Median]:
-    """Return the measured configurations that agree with a curve in all that is constant along it."""
+    """Return the measured configurations with all that is constant in the rows of a curve `along` a factor, sorted."""
     names = [f.name for f in (panel if table is None else table).factors]
     medians = panel.medians if table is None else table.median_runs(len(table))
     columns = {name: np.asarray(rows[name]) for name in names if name in rows and name != along}
@@ -222,12 +222,17 @@ def kept_beside(
     """
 
     def part(name: str) -> str:
-        return panel.machine.part_of.get(column := panel.meant(name), column)
+        """Return the part of the machine that a name means, or else its column."""
+        column = panel.meant(name)
+        return panel.machine.part_of.get(column, column)
 
-    changed = {*map(part, change)}
-    free = {*LEVELS, "devices_per_node", "data_parallel"} if not changed.isdisjoint({*PLACES} - {*SPLITS}) else set()
-    free |= {"data_parallel"} if not changed.isdisjoint(SPLITS) else set()
-    free |= {"batch", "global_batch", "micro_batches"} if not changed.isdisjoint(BATCHES) else set()
+    changed, settled_anew = {*map(part, change)}, set[str]()
+    if not changed.isdisjoint({*PLACES} - {*SPLITS}):
+        settled_anew |= {*LEVELS, "devices_per_node", "data_parallel"}
+    if not changed.isdisjoint(SPLITS):
+        settled_anew |= {"data_parallel"}
+    if not changed.isdisjoint(BATCHES):
+        settled_anew |= {"batch", "global_batch", "micro_batches"}
     levels = {panel.meant(name): level for name, level in change.items() if isinstance(level, str)}
     alike = [run for run in panel.runs if all(run.get(name, level) == level for name, level in levels.items())]
     kept = {
@@ -237,7 +242,7 @@ def kept_beside(
         and (changed.isdisjoint(PARTS) or name not in panel.machine.part_of)
         and (not isinstance(value, str) or any(run[name] == value for run in alike))
     }
-    return kept | {name: value for name, value in at.items() if part(name) not in free}
+    return kept | {name: value for name, value in at.items() if part(name) not in settled_anew}
 
 
 def _runs_of(
@@ -324,7 +329,10 @@ def left_open(panel: Panel, target: Mapping[str, Any], given: Collection[str]) -
 def moved(
     panel: Panel, columns: Columns, changes: Mapping[str, AnyArray], size: Any = None, growth: Growth | None = None
 ) -> dict[str, AnyArray]:
-    """Return complete configurations with some columns changed, and what follows from these in a machine."""
+    """Return complete configurations with some columns changed, and what follows from these in a machine.
+
+    A full node has `size` devices and the samples of a step go on with the `growth`, or both as in the runs.
+    """
     machine = panel.machine
     changed_parts = parts_given(panel, changes)
     out = {**columns, **changes}
@@ -349,7 +357,9 @@ def at_scale(
         name: np.full(len(counts), value, dtype=object if isinstance(value, str) else float)
         for name, value in at.items()
     }
-    growth: Growth | None = None if kind is None or KINDS[kind].whole else "strong" if KINDS[kind].shared else "weak"
+    growth: Growth | None = None
+    if kind is not None and not KINDS[kind].whole:
+        growth = "strong" if KINDS[kind].shared else "weak"
     changes = {count.name: np.asarray(counts, float)}
     work = panel.find("work")
     if growth == "strong" and work is not None:

@@ -189,7 +189,12 @@ def column_from(
     finite_values, plain = values[np.isfinite(values)], plain_name(name)
     *words, last = re.split(r"[_./]", plain)
     column = TableColumn(
-        *(name, texts, values, finite_values, mostly_numbers(list(texts)), levels),
+        name,
+        texts,
+        values=values,
+        known=finite_values,
+        numeric=mostly_numbers(list(texts)),
+        levels=levels,
         varies=len(levels) > 1,
         header=described(name, unit, names),
         canonical=canonical_of(name),
@@ -296,6 +301,7 @@ def _proportional_to(target: Array, others: Mapping[str, Array], series: Index, 
         choices = np.array([*choose(range(len(names)), len(powers))], dtype=int)
         if not len(choices):
             continue
+        # A row for each choice of columns: what it leaves of ln y, and how far that is from its mean in each series.
         with np.errstate(invalid="ignore"):
             residuals = np.asarray(target - sum(power * matrix[choices[:, k]] for k, power in enumerate(powers)))
         finite = np.isfinite(residuals)
@@ -442,7 +448,7 @@ def described(name: str, unit: str, names: Collection[str] = ()) -> Header:
     if not in_cells.kind:
         return header
     # A unit such as `/s` names nothing that is counted.
-    counted = (not unit.startswith("/") and in_cells.counted) or header.counted
+    counted = header.counted if unit.startswith("/") or not in_cells.counted else in_cells.counted
     shared, of = header.shared or in_cells.shared, in_cells.of or header.of
     return replace(header, kind=in_cells.kind, unit=in_cells.unit, counted=counted, shared=shared, of=of)
 
@@ -485,9 +491,9 @@ def measurement_of_column(
         # `GPU-hours` are over the GPUs, the time of 100 steps over 100.
         unit = {} if header.unit == "s" else {"unit": header.unit}
         made = f"{'job' if of_all else 'step'}_time_{header.unit}"
-        together = f"({of_all})" if of_all else f"{header.steps}" if header.steps > 1 else ""
-        if not together:
+        if not of_all and header.steps == 1:
             return {"time": name, **unit}, {}
+        together = f"({of_all})" if of_all else f"{header.steps}"
         return {"time": made, **unit}, {made: f"{quote_name(name)}/{together}"}
     of_layout = _step_of_layout(name, header, names, of_all)
     if of_layout:

@@ -86,9 +86,10 @@ def legend_of_factors(factors: Collection[Factor], groups: Collection[str], syno
     for f in factors:
         levels = f.levels or ((label(f.lower),) if f.distinct == 1 else ())
         columns[f.name] = NamedColumn(f.numeric, levels, f.distinct, (f.lower, f.upper) if f.numeric else ())
-    of_synonyms = dict(synonyms or {})
-    columns |= {
-        name: NamedColumn(all(map(is_number, cells)), (*cells,), len(cells)) for name, cells in of_synonyms.items()
-    }
-    varied = {name: cells for name, cells in of_synonyms.items() if len(cells) > 1}
+    varied = {}
+    for name, cells in (synonyms or {}).items():
+        columns[name] = NamedColumn(all(map(is_number, cells)), (*cells,), len(cells))
+        if len(cells) > 1:
+            varied[name] = cells
+    # As of two rows, so that groups and factors may vary.
     return Legend(columns, rows=2, synonyms=varied)

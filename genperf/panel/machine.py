@@ -169,7 +169,8 @@ class Machine(Struct, frozen=True, dict=True):
                 # All equal but for rounding errors: the samples of a step, or those of a device.
                 of_one = samples / counts[rows]
                 stays, grows = (np.ptp(amounts) <= SAME * np.max(amounts) for amounts in (samples, of_one))
-                growths[key] = "strong" if stays else "weak" if grows else None
+                changes: Growth | None = "weak" if grows else None
+                growths[key] = "strong" if stays else changes
         return names, growths
 
     @cached_property
@@ -189,7 +190,8 @@ class Machine(Struct, frozen=True, dict=True):
         if not growths_shown:
             return None
         keys = zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
-        usual = growths_shown.pop() if len(growths_shown) == 1 else "weak" if "batch" in self.columns else "strong"
+        by_columns = "weak" if "batch" in self.columns else "strong"
+        usual = growths_shown.pop() if len(growths_shown) == 1 else by_columns
         kinds = [growths.get(tuple(map(str, key))) or usual for key in keys]
         return np.array([kind == "weak" for kind in kinds])
 

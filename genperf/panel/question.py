@@ -121,10 +121,10 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
             if entry.numeric and not is_number(cell) and cell not in entry.levels:
                 cell = number_text(cell, entry.ends)
             is_list = SEVERAL.fullmatch(cell) is not None and cell not in entry.levels
-            is_constant = entry.distinct == 1 < legend.rows and canonical_of(cell_column) is None
+            is_constant = entry.distinct == 1 and legend.rows > 1 and canonical_of(cell_column) is None
             # Nearly each row has a name of its own, beside settings that say which is meant.
-            names_runs = entry.distinct > NAMES_OF_RUNS * legend.rows > 2 and not entry.numeric
-            names_runs = names_runs and cell_column not in legend.names
+            most = NAMES_OF_RUNS * legend.rows
+            names_runs = most > 2 and entry.distinct > most and not entry.numeric and cell_column not in legend.names
             if not is_list and is_constant and is_number(cell):
                 constant_notes += _differing(cell_column, cell, entry)
             elif not is_list and len(at) > 1 and names_runs and cell not in entry.levels:

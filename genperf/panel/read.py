@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -176,20 +176,21 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def reading(self) -> Reading:
-        """What each column is."""
+        """What each column is; of a question of tokens with their rate as the quantity, where it was measured."""
         columns = Columns(self.source, Roles(derived=self.given.derived))
         further = {measured.column for measured in self.given.further.values()}
         cells = {**self.source.columns, **{name: columns.number(name) for name in columns.derived}}
         cells = {name: values for name, values in cells.items() if name not in further}
         names = {column: taken.made for column, taken in self.source.names.items()}
-        of_table = self.source.units, self.alone, names
-        reading = read_columns(cells, self.given, self.mapping, self.at, self.want, *of_table)
+        units, alone = self.source.units, self.alone
+        read = partial(read_columns, cells, self.given, self.mapping, self.at, units=units, alone=alone, names=names)
+        reading = read(want=self.want)
         measured = (reading.columns[name] for name in reading.quantities if name in reading.columns)
         rate = next((column.name for column in measured if column.header.counted.endswith("tokens")), None)
         if not self.tokens or self.want is not None or rate in (None, *reading.quantities[:1]):
             return reading
         # Where tokens were measured, how long many of them take follows from these and no length of a sequence.
-        return read_columns(cells, self.given, self.mapping, self.at, rate, *of_table)
+        return read(want=rate)
 
     @property
     def line(self) -> str:
@@ -203,6 +204,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
             """Return how many of the names and texts a table has, in its columns or in its title."""
             columns, wanted = source.columns, header_of(want or "").kind
             of_at = [(column_named(name, columns), text, re.split("[,:]", text)[0]) for name, text in at.items()]
+            # Columns that a name means and that hold its text, or the first of a list; columns by name; texts in the
+            # title; what is wanted by its kind, and by its words.
             matches = [
                 c is not None and (is_number(first) or not {text, first}.isdisjoint(labels(columns[c]).tolist()))
                 for c, text, first in of_at

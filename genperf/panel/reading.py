@@ -493,7 +493,7 @@ def _settle_labels(reading: Reading, requested: set[str]) -> None:
     counts = [c for c in reading.with_role("setting") if c.canonical in LEVELS]
     runs_differ = not counts or any(len(c.levels) == len(c.texts) for c in counts)
     settled = requested | {*reading.roles.by_column} | {c.name for c in reading.columns.values() if WANTED in c.reasons}
-    for column in reading.with_role("measured", *(() if runs_differ else ("setting",))):
+    for column in reading.with_role("measured") if runs_differ else reading.with_role("measured", "setting"):
         values, rows = np.unique(column.known), len(column.texts)
         unknown = not column.kind and column.meant is None and column.name not in settled and not column.is_statistic
         numbers_runs = rows >= LEAST_NUMBERED and len(values) == rows and np.all(values % 1.0 == 0.0)

@@ -141,8 +141,8 @@ class Table(Struct, frozen=True, eq=False, dict=True):
             work = render(node) if names_in(node) <= factors else ""
         target = msgspec.structs.replace(self.target, work=work)
         derived = {name: text for name, text in self.derived.items() if name in {f.name for f in self.factors}}
-        about = self.factors, self.mapping, self.group, self.scaling
-        return panel_of(*about, target, derived, self.median_runs(), self.legend)
+        medians = self.median_runs()
+        return panel_of(self.factors, self.mapping, self.group, self.scaling, target, derived, medians, self.legend)
 
     def mapped(self, mapping: Mapping[str, str]) -> Table:
         """Return the table in which further columns are the field's factors; its panel refuses those it lacks."""
@@ -428,9 +428,8 @@ def _parted(table: Table, number: Integers) -> Iterator[tuple[pd.DataFrame, Inte
     """Yield for each number its rows as a frame, their places, and the columns that a table of them would compute."""
     order = np.argsort(number, kind="stable")
     frame, group_ends = table.frame.iloc[order], np.cumsum(np.bincount(number)).tolist()
-    columns, grouped = (
-        {name: values[order] for name, values in source.items()} for source in (table.columns, table.grouped)
-    )
+    columns = {name: values[order] for name, values in table.columns.items()}
+    grouped = {name: values[order] for name, values in table.grouped.items()}
     measured = table.measured[order]
     for start, end in zip([0, *group_ends], group_ends, strict=False):
         rows, of_group = frame.iloc[start:end], slice(start, end)

@@ -203,7 +203,7 @@ def record_of(result: FitResult) -> layout.ModelRecord:
         levels_text = ", ".join(f"{name}={levels[0]}" for name, levels in result.schema.substituted.items())
         raise ModelError(f"a model that answers for {levels_text} is not written", hint="write the fitted model")
     discrepancies = discrepancies_of(result.members)
-    place_of = {id(discrepancy): name for name, discrepancy in enumerate(discrepancies)}
+    place_of = {id(discrepancy): place for place, discrepancy in enumerate(discrepancies)}
     # What a discrepancy has as the one before it is left out.
     records: list[layout.DiscrepancyRecord] = []
     previous: dict[str, Any] = {}

@@ -255,8 +255,7 @@ def _of_anchors(place: str, anchors: Columns, factors: tuple[Factor, ...], *othe
 def _of_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> _Rules:
     """Yield whether the discrepancy of a series breaks a rule, with what is wrong then."""
     count, anchors, scales = discrepancy.logarithms.size, discrepancy.anchors, discrepancy.scales
-    measured = discrepancy.logarithms, discrepancy.variances
-    yield from _of_anchors("discrepancies.anchors", anchors, factors, *measured)
+    yield from _of_anchors("discrepancies.anchors", anchors, factors, discrepancy.logarithms, discrepancy.variances)
     extreme = np.any(np.abs(discrepancy.logarithms) > LARGEST_LOGARITHM)
     yield extreme, "discrepancies.logarithms: one is not a logarithm of what was measured"
     deviations = np.append(scales, discrepancy.noise)

@@ -272,8 +272,8 @@ def solution_of(optima: Optima, population: int = 0) -> Solution:
     """Return the optimum of least cost as a solution, with the size of a search's population, 0 where none evolved."""
     best = int(optima.cost.argmin())
     cost, converged = float(optima.cost[best]), bool(optima.converged[best])
-    counts = optima.evaluations, optima.searches, optima.agreed
-    return Solution(optima.constants[best], cost, converged, *counts, population)
+    restarts, agreed = optima.searches, optima.agreed
+    return Solution(optima.constants[best], cost, converged, optima.evaluations, restarts, agreed, population)
 
 
 def no_values() -> FitError:

@@ -142,11 +142,8 @@ def linear(rows: _Rows) -> Sequence[Array]:
 
     count, coefficients = rows.x.shape
     if count < coefficients:
-        raise FitError(
-            f"linear regression has {coefficients} coefficients, and there are {count} configurations",
-            hint="fewer factors, or more measurements",
-            where=rows.source,
-        )
+        what = f"linear regression has {coefficients} coefficients, and there are {count} configurations"
+        raise FitError(what, hint="fewer factors, or more measurements", where=rows.source)
     with warnings.catch_warnings():
         # Factors that follow from each other share their effect: no news to the reader of a baseline.
         warnings.simplefilter("ignore")

@@ -71,8 +71,8 @@ class ModelScore:
         if len(points):
             values |= fit_errors(points["predicted"], points["measured"])
         if len(bands):
-            ends = bands["lower"], bands["upper"], bands["measured"]
-            values |= {"coverage": coverage(*ends), "width": relative_width(*ends)}
+            lower, upper, measured = bands["lower"], bands["upper"], bands["measured"]
+            values |= {"coverage": coverage(lower, upper, measured), "width": relative_width(lower, upper, measured)}
         for name, value in values.items():
             object.__setattr__(self, name, value if math.isfinite(value) else None)
 

@@ -57,9 +57,8 @@ def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
     forms = {s.partition(":")[0]: s for s in SCHEMES}
     near = f"did you mean '{forms[kind]}'?" if kind in forms else did_you_mean(kind, forms)
     schemes_text = "one of " + ", ".join(SCHEMES)
-    raise TableError(
-        f"'{scheme}' is not a scheme of validation", hint=f"{near}; {schemes_text}" if near else schemes_text
-    )
+    hint = f"{near}; {schemes_text}" if near else schemes_text
+    raise TableError(f"'{scheme}' is not a scheme of validation", hint=hint)
 
 
 def _kfold(table: Table, text: str, seed: int) -> tuple[Split, ...]:
@@ -69,11 +68,8 @@ def _kfold(table: Table, text: str, seed: int) -> tuple[Split, ...]:
     count = _configurations(table)
     folds = int(text)
     if folds > count:
-        raise TableError(
-            f"{folds} folds need at least {folds} configurations, and there are {count}",
-            hint="leave-one-out, or fewer folds",
-            where=table.source,
-        )
+        what = f"{folds} folds need at least {folds} configurations, and there are {count}"
+        raise TableError(what, hint="leave-one-out, or fewer folds", where=table.source)
     order = np.random.default_rng(seed).permutation(count)
     if table.group:
         _, first_row = np.unique(table.configuration, return_index=True)
@@ -101,11 +97,8 @@ def _leave_group_out(table: Table, column: str) -> tuple[Split, ...]:
     texts = _same_within_configurations(table, column)
     names = sorted({*texts} - {""}, key=float if pd.api.types.is_numeric_dtype(values) else str)
     if len(names) < 2:
-        raise TableError(
-            f"column '{column}' has {'one value' if names else 'no value'}: no group can be left out",
-            hint="kfold:5, or another column",
-            where=table.source,
-        )
+        what = f"column '{column}' has {'one value' if names else 'no value'}: no group can be left out"
+        raise TableError(what, hint="kfold:5, or another column", where=table.source)
     return _held_out_each(texts, names, f"{column} = ")
 
 
@@ -124,11 +117,8 @@ def _extrapolate(table: Table, text: str) -> tuple[Split, ...]:
     values = pd.to_numeric(_column(table, column), errors="coerce").to_numpy(dtype=float)
     if not (finite := np.isfinite(values)).all():
         cell_text = label(table.frame[column].iloc[int(finite.argmin())]) or "an empty cell"
-        raise TableError(
-            f"column '{column}' has no order to extrapolate along: '{cell_text}' is not a number",
-            hint=f"leave-group-out:{column}",
-            where=table.source,
-        )
+        what = f"column '{column}' has no order to extrapolate along: '{cell_text}' is not a number"
+        raise TableError(what, hint=f"leave-group-out:{column}", where=table.source)
     _same_within_configurations(table, column)
     if limit is not None:
         limits, at, name = np.full(len(table), limit), f" {limit:g}", f"{column} > {limit:g}"
@@ -140,11 +130,9 @@ def _extrapolate(table: Table, text: str) -> tuple[Split, ...]:
     train, test = values <= limits, values > limits
     if not test.any() or not train.any():
         measured = "one value" if values.min() == values.max() else f"{values.min():g} to {values.max():g}"
-        raise TableError(
-            f"no configuration has {column} {'up to' if test.any() else 'above'}{at}: the table has {measured}",
-            hint=f"extrapolate:{column}:LIMIT with measurements on both sides of the limit",
-            where=table.source,
-        )
+        what = f"no configuration has {column} {'up to' if test.any() else 'above'}{at}: the table has {measured}"
+        hint = f"extrapolate:{column}:LIMIT with measurements on both sides of the limit"
+        raise TableError(what, hint=hint, where=table.source)
     return (Split(name, train, test),)
 
 
@@ -159,11 +147,8 @@ def _same_within_configurations(table: Table, column: str) -> Objects:
     """Return a column as text; refuse one that would put repeats of one configuration on both sides."""
     texts = labels(table.frame[column])
     if len({*zip(table.configuration.tolist(), texts, strict=True)}) > _configurations(table):
-        raise TableError(
-            f"column '{column}' differs between repeats of one configuration, which would land on both sides",
-            hint=f"name '{column}' as a factor, or split by another column",
-            where=table.source,
-        )
+        what = f"column '{column}' differs between repeats of one configuration, which would land on both sides"
+        raise TableError(what, hint=f"name '{column}' as a factor, or split by another column", where=table.source)
     return texts
 
 

@@ -389,13 +389,14 @@ def _of(words: list[str]) -> Literal["step", "job", ""]:
 def _quantity(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     """Return the header of another quantity, memory, energy or power; None of another, also of memory that is given."""
     words = [word for unit_words in sides for word in unit_words]
-    end = unit[0][-1] if unit else words[-1] if len(words) > 1 else ""
+    # `peak memory (GB)`, `peak_gb`, `joules per step`.
+    last_word = words[-1] if len(words) > 1 else ""
+    unit_word = unit[0][-1] if unit else last_word
     if len(sides) == 2 and sides[0][-1] in _UNITS and sides[1][0] in STEP_WORDS | JOB_WORDS:
-        # Joules per step.
-        end = sides[0][-1]
-    if end in _UNITS:
-        is_amount = end in _MEMORY_UNITS and any(word in words_of("headers.given_amount") for word in words)
-        return None if is_amount and not _QUANTITIES & {*words} else Header("quantity", _UNITS[end])
+        unit_word = sides[0][-1]
+    if unit_word in _UNITS:
+        is_amount = unit_word in _MEMORY_UNITS and any(word in words_of("headers.given_amount") for word in words)
+        return None if is_amount and not _QUANTITIES & {*words} else Header("quantity", _UNITS[unit_word])
     return Header("quantity") if _QUANTITIES & {*words[:2]} else None
 
 
