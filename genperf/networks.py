@@ -25,7 +25,7 @@ class TrainedNetwork(Struct, frozen=True):
     hidden: float = 0.0
     embedding: float = 0.0  #: Words of the input embedding, which multiplies nothing; 0 where the output shares it.
     multiply_adds: float = 0.0  #: Of one image's forward pass, in a network for images.
-    published: float = 0.0  #: `active` as published, where the name is that of one network and not only a size.
+    published: bool = False  #: Whether the name is that of one network, and not only a size.
 
     @property
     def sample(self) -> str:
@@ -43,19 +43,7 @@ def networks() -> dict[str, TrainedNetwork]:
     """Return the published networks by the patterns of their names."""
     with Path(__file__).with_name("networks.csv").open(encoding="utf-8") as lines:
         rows = [{name: cell for name, cell in row.items() if cell} for row in DictReader(lines)]
-    return {row["pattern"]: convert(row | {"published": row["active"]}, TrainedNetwork, strict=False) for row in rows}
-
-
-def published_network(name: str) -> TrainedNetwork | None:
-    """Return the published network that a name means; None of any other.
-
-    Examples
-    --------
-    >>> [None if (one := published_network(name)) is None else one.name for name in ("Llama 3.1 8B", "resnet50", "8B")]
-    ['Llama 3 8B', 'ResNet-50', None]
-    """
-    plain = _plain(name)
-    return next((network for pattern, network in networks().items() if re.fullmatch(pattern, plain)), None)
+    return {row["pattern"]: convert(row | {"published": True}, TrainedNetwork, strict=False) for row in rows}
 
 
 def network_named(name: str) -> TrainedNetwork:
@@ -63,13 +51,16 @@ def network_named(name: str) -> TrainedNetwork:
 
     Examples
     --------
-    >>> network_named("my-net 30B-A3B").active, network_named("mixtral-8x7b").active
-    (3000000000.0, 12900000000.0)
+    >>> network_named("Llama 3.1 8B").name, network_named("my-net 30B-A3B").active, network_named("mixtral-8x7b").active
+    ('Llama 3 8B', 3000000000.0, 12900000000.0)
     """
-    if (published := published_network(name)) is not None:
-        return published
-    size = _SIZE.search(_plain(name))
-    if _EXPERTS.search(_plain(name)) and not (size and size[3]):
+    # Small letters with hyphens between the words.
+    plain = re.sub(r"[\s_/,()]+", "-", name.strip().lower()).strip("-")
+    published = [network for pattern, network in networks().items() if re.fullmatch(pattern, plain)]
+    if published:
+        return published[0]
+    size = _SIZE.search(plain)
+    if _EXPERTS.search(plain) and not (size and size[3]):
         what = f"'{name}' is a mixture of experts, and the parameters that a token uses are not known"
         raise GenperfError(what, hint="add active=12.9B")
     if size is None:
@@ -78,8 +69,3 @@ def network_named(name: str) -> TrainedNetwork:
         raise GenperfError(f"'{name}' is no network whose size is known", hint=near)
     parameters = float(size[1]) * MULTIPLES[size[2].upper()]
     return TrainedNetwork(name.strip(), parameters, float(size[3]) * 1e9 if size[3] else parameters)
-
-
-def _plain(name: str) -> str:
-    """Return a name in small letters with hyphens between its words."""
-    return re.sub(r"[\s_/,()]+", "-", name.strip().lower()).strip("-")

@@ -112,7 +112,7 @@ def peak_of(text: str) -> float:
     >>> peak_of("A100"), peak_of("250T")
     (312000000000000.0, 250000000000000.0)
     """
-    examples = "operations per second as 312T, or a device such as v100, a100, h100, mi300x, tpu-v5p"
+    examples = "a device such as v100, a100, h100, mi300x, tpu-v5p, or its operations per second: --peak 312T"
     device = device_in(text)
     if device is not None:
         return device.rates["16-bit"]

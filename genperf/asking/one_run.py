@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from msgspec import Struct, field, to_builtins
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from genperf.asking.ask import Question, expectation
 from genperf.attribution.answers import PrintedAnswer
 from genperf.attribution.derived import reported_of
-from genperf.errors import GenperfError, attempted, counted, did_you_mean
+from genperf.errors import GenperfError, attempted, counted
 from genperf.facts import ENDS, Interval, PublishedPlace
 from genperf.fitting import fit
 from genperf.formula import values_of
@@ -35,22 +35,22 @@ from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import ONE, several_nodes
 from genperf.panel.quantities import paid_for, quantities_of
 from genperf.panel.question import SCALE, in_columns
-from genperf.panel.read import Recognised, legend_of, read_table
+from genperf.panel.read import Recognised, legend_of
 from genperf.panel.words import RUN_WORDS, meaning_of, number_of, row_of_words
-from genperf.peaks import Device, device_in, device_of, devices, link_rate, precision_in
+from genperf.peaks import Device, device_in, device_of, link_rate, peak_of, precision_in
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_missing
 from genperf.table.opened import understood
-from genperf.vocabulary import any_of
+from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import STEP_WORDS, header_of
 from genperf.vocabulary.names import COUNTED, LEVELS, canonical_of, plain_name
 from genperf.words.growth import price_text
-from genperf.words.numbers import LEAST_FACTOR, texts_in_unit, three_digits
+from genperf.words.numbers import share_text, texts_in_unit, three_digits
 from genperf.words.published import place_text
 from genperf.words.verdict import BLIND
 
-#: Columns of a card and of its labels, and its lines.
-WIDTH, LABEL, MOST_LINES = 80, 10, 14
+#: Columns of a card and of its labels.
+WIDTH, LABEL = 80, 10
 #: A share of the link, or of published tests where it is not known, below which what usually explains less is named:
 #: rings reach 80 to 95 % of a link.
 LOW_BUS = 0.6
@@ -67,14 +67,12 @@ SIZE_LOW, SIZE_HIGH = 0.93, 1.09
 #: layers · hidden of a transformer of 6.74e9 parameters, how it grows with them (fitted to `networks.csv`), and the
 #: factor within which those of others lie about that.
 SHAPE_7B, SHAPE_EXPONENT, SHAPE_FACTOR = 32.0 * 4096.0, 0.70, 1.3
-#: Tokens of a sample where they are not known: most published runs have 2k to 8k.
-SEQUENCES = (2048.0, 4096.0, 8192.0)
-#: Operations a token and parameter where adapters are trained (no gradients of the weights), over those of all, and
-#: operations with activations computed again over those without.
-ADAPTERS, RECOMPUTED = 4.0 / 6.0, 4.0 / 3.0
-#: Conventions that are looked for by name; what a run states or prints has none.
-FULL, HARDWARE = "6·P + attention", "HFU: 4/3 of the operations, recomputation counted"
-ANY_LAYER = "72·layers·hidden² + attention and output"
+#: Tokens of a sample at most, where they are not known: most published runs have 2k to 8k.
+SEQUENCE = 8192.0
+#: Operations with activations computed again over those without.
+RECOMPUTED = 4.0 / 3.0
+#: The convention that others are variants of; what a run states or prints has none.
+FULL = "6·P + attention"
 PRINTED, STATED = "TFLOP/s as the run prints them", "as the run states it"
 #: A percentile below which what usually explains less is named.
 LOW = 100.0 / 3.0
@@ -88,12 +86,9 @@ class OneRun(PrintedAnswer, frozen=True, eq=False):
 
     @property
     def content(self) -> list[str]:
-        """The card: at most 14 lines of 80 columns."""
+        """The card, in lines of 80 columns."""
         heads = [(label.ljust(LABEL) if label else "", text) for label, text in self.rows if text]
-        wrapped = [(h, textwrap.wrap(h + text, WIDTH, subsequent_indent=" " * len(h))) for h, text in heads]
-        lines = [(head, line) for head, lines in wrapped for line in lines]
-        # A long card can do without what usually explains it.
-        return [line for head, line in lines if len(lines) <= MOST_LINES or " by " not in head][:MOST_LINES]
+        return [line for h, t in heads for line in textwrap.wrap(h + t, WIDTH, subsequent_indent=" " * len(h))]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -142,9 +137,7 @@ class TrainingRun(Struct, frozen=True):
     rate: float = 0.0  #: Samples (tokens or images) a second of all devices.
     step_seconds: float = 0.0
     #: Usual mistakes in the given rate, or else in what is claimed, and the factor that mends each.
-    mistakes: dict[str, float] = field(
-        default_factory=lambda: {"recomputation is counted in the MFU": 1.0 / RECOMPUTED}
-    )
+    mistakes: dict[str, float] = field(default_factory=lambda: {"recomputation is counted in the MFU": 0.75})
 
 
 def row_in(texts: Sequence[str]) -> dict[str, Any]:
@@ -164,12 +157,14 @@ def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | Ge
     """
     row = {name: column[0] for name, column in source.cells.items()} if len(source) == 1 else {}
     device = next((str(cell) for name, cell in row.items() if plain_name(name) in RUN_WORDS["device"]), "")
-    if not device or peak or device_in(device):
-        return row if device else None
+    if not device:
+        return None
+    known = peak or attempted(peak_of, device)
+    if isinstance(known, float):
+        return row
     # With a supposed peak the row is a run: only the device is at fault.
-    supposed, error = attempted(run_of_row, row, 1.0), attempted(run_of_row, row)
-    is_run = isinstance(supposed, TrainingRun) and supposed.rate
-    return error if is_run and isinstance(error, GenperfError) else None
+    supposed = attempted(run_of_row, row, 1.0)
+    return known if isinstance(supposed, TrainingRun) and supposed.rate else None
 
 
 def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
@@ -184,10 +179,7 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
             raise GenperfError(f"'{column}' of a run is {cell}", hint="a number above zero, or leave it out")
     precision, stated = precision_in(str(named.get("precision", ""))), numbers.get("mfu", 0.0)
     device = device_of(str(named.get("device", "")))
-    if not device.family and not peak:
-        hint = "a device such as a100, h100, mi300x, tpu-v5p, or its peak: --peak 312T"
-        what = f"'{device.name}' is no device whose peak is known" if device.name else "the device is not named"
-        raise GenperfError(what, hint=did_you_mean(device.name.lower(), [*devices()], otherwise=hint))
+    peak = peak or (0.0 if device.family else peak_of(device.name))
     count, nodes, per_node = (numbers.get(name, 0.0) for name in ("workers", "nodes", "devices_per_node"))
     count = count or nodes * per_node or 1.0
     if device.name == "mi250x" and per_node == 8.0:
@@ -204,9 +196,9 @@ def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:
     recomputed = "recomputation" in switched_on if "recomputation" in named else None
     adapters = "adapters" in switched_on or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower()))
     nodes = nodes or float(np.ceil(count / (per_node or USUAL_DEVICES)))
-    how_trained = precision, numbers.get("sequence", 0.0), recomputed, adapters
-    run = TrainingRun(device, dense_peak, count, nodes, _network(named, numbers), claims, *how_trained)
-    return _with_rate(run, cells) if run.network.parameters else run
+    network, sequence = _network(named, numbers), numbers.get("sequence", 0.0)
+    run = TrainingRun(device, dense_peak, count, nodes, network, claims, precision, sequence, recomputed, adapters)
+    return _with_rate(run, cells) if network.parameters else run
 
 
 def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedNetwork:
@@ -237,15 +229,13 @@ def _with_rate(run: TrainingRun, cells: Mapping[str, Any]) -> TrainingRun:
     row |= {"devices": run.devices, "nodes": run.nodes}
     headers = {n: header for n in row if (header := header_of(n)).kind in ("rate", "time") and header.of != "job"}
     of_no_step = {n for n, header in headers.items() if header.kind == "time" and header.of != "step"}
-    errors = []
-    for name in sorted(headers, key=lambda n: (headers[n].counted != run.network.sample, n in of_no_step)):
-        try:
-            return _rated(run, row, name)
-        except GenperfError as error:
-            errors.append(error)
-    if errors and not run.claims:
-        raise errors[0]
-    return run
+    usual_first = sorted(headers, key=lambda n: (headers[n].counted != run.network.sample, n in of_no_step))
+    tried = [attempted(_rated, run, row, name) for name in usual_first]
+    rated = next((one for one in tried if isinstance(one, TrainingRun)), None)
+    refused = next((one for one in tried if isinstance(one, GenperfError)), None)
+    if rated is None and refused is not None and not run.claims:
+        raise refused
+    return rated or run
 
 
 def _rated(run: TrainingRun, row: Mapping[str, float], name: str) -> TrainingRun:
@@ -260,7 +250,7 @@ def _rated(run: TrainingRun, row: Mapping[str, float], name: str) -> TrainingRun
     table = Recognised(source_of_columns(columns, "the run"), want=name, alone=True).table()
     batch, global_batch = table.panel.find("batch"), table.panel.find("global_batch")
     batched = batch.name if batch is not None and global_batch is None and run.devices > 1.0 else ""
-    is_open = plain_name(batched) in ("batch", "batch_size")
+    is_open = plain_name(batched) in words_of("columns.batch_of_any")
     if is_open and is_step:
         what = f"{batched}={row[batched]:g} may be of each device or of all"
         raise GenperfError(what, hint=f"gbs={row[batched]:g} of all, or batch_per_gpu={row[batched]:g} of each")
@@ -272,29 +262,17 @@ def _rated(run: TrainingRun, row: Mapping[str, float], name: str) -> TrainingRun
     rate = float(values_of(quantities.node("tokens_per_s"), {**table.columns, table.target.name: table.measured})[0])
     samples = None if is_open else table.panel.node("global_batch")
     of_a_step = 0.0 if samples is None else run.sequence * float(values_of(samples, table.columns)[0])
-    # Usual mistakes in the rate, or in the batch that a step's time is read by.
-    is_of_all, noun = (global_batch is not None, "batch") if is_step else (not header.shared, "rate")
-    unit, is_tokens = header.unit if header.kind == "time" else "", header.counted == "tokens"
-    length, sharing = run.sequence or 1.0, run.nodes if header.level == "nodes" else run.devices
+    # Usual mistakes in the rate, or in the batch that a step's time is read by, each with the factor that mends it.
+    noun, is_of_all = ("batch", global_batch is not None) if is_step else ("rate", not header.shared)
+    sharing, is_tokens = run.nodes if header.level == "nodes" else run.devices, counted == "tokens"
     factors = {
         f"the {noun} is of each device, and not of all": run.devices if is_of_all else 1.0,
         f"the {noun} is of all devices, and not of each": 1.0 if is_of_all else 1.0 / sharing,
-        "the time is in seconds, and not in milliseconds": 1e-3 if unit == "ms" else 1.0,
-        "the time is in milliseconds, and not in seconds": 1e3 if unit == "s" else 1.0,
-        "the rate is of sequences, and not of tokens": length if is_tokens else 1.0,
-        "the rate is of tokens, and not of sequences": 1.0 if is_tokens or is_step else 1.0 / length,
+        "the time is in seconds, and not in milliseconds": 1e-3 if header.unit == "ms" else 1.0,
+        "the rate is of tokens, and not of sequences": 1.0 if is_step or is_tokens else 1.0 / (run.sequence or 1.0),
     }
     mistakes = {text: factor for text, factor in factors.items() if factor != 1.0}
     return replace(run, rate=rate, step_seconds=of_a_step / rate, mistakes=mistakes)
-
-
-def share_text(share: float, of: str = "", decimals: int = 0) -> str:
-    """Return a share in per cent, or how many times the whole it is: `40 % of 25Gbit/s`, `408 times the peak`."""
-    if share >= LEAST_FACTOR:
-        return f"{three_digits(share)} times {of or 'the peak'}"
-    text = f"{100.0 * share:.{decimals}f}"
-    # Two digits, where it would be written as zero.
-    return f"{text if float(text) else f'{100.0 * share:.2g}'} %{' of ' if of else ''}{of}"
 
 
 class Utilisation(Struct, frozen=True):
@@ -344,16 +322,13 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
         notes.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
     if run.precision == "fp32" and "fp32" not in run.device.rates:
         notes.append(f"the fp32 peak of {run.device.label} is not known: that of 16 bits is taken")
-    convention, hfu = next(iter(utilisations), ""), utilisations.get(HARDWARE) if run.recomputed else None
+    convention = next(iter(utilisations), "")
     if claim := next((share for how, share in run.claims.items() if how not in utilisations), 0.0):
         nearest, share = min(utilisations.items(), key=lambda of: abs(of[1] / claim - 1.0))
-        if abs(share / claim - 1.0) > SAME:
-            notes.append(_mistake(run, utilisations, claim))
-        elif nearest == HARDWARE:
-            hfu = share
-            notes.append(f"what the run states ({share_text(claim)}) is HFU: recomputation is counted in it")
-        else:
+        if abs(share / claim - 1.0) <= SAME:
             convention = nearest
+        else:
+            notes.append(_mistake(run, utilisations, claim))
     if run.recomputed and not computed:
         notes.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
     value, place = utilisations.get(convention), None
@@ -369,6 +344,7 @@ def utilisation_of(run: TrainingRun, is_planned: bool = False) -> Utilisation:
     # What a run states or prints counts recomputation or does not.
     _, low, high = conventions.get(convention, (0.0, 1.0 / RECOMPUTED if run.recomputed else 1.0, 1.0))
     ends = value, low * value, min(high * value, 1.0)
+    hfu = RECOMPUTED * value if run.recomputed and computed else None
     return Utilisation(*ends, convention, computed, hfu, run.dense_peak, tuple(notes), place, less, more)
 
 
@@ -405,8 +381,9 @@ def _mistake(run: TrainingRun, utilisations: Mapping[str, float], claim: float) 
     sparse = (f"is of the sparse peak ({peak} TFLOP/s): training uses the dense one", 1.0 / run.device.sparse)
     rate = run.device.rates["16-bit"]
     of_16_bit = f"is of the 16-bit peak ({three_digits(rate / 1e12)} TFLOP/s)", run.dense_peak / rate
+    hardware = "is HFU: recomputation is counted in it", RECOMPUTED
     usual = [sparse, of_16_bit, *((f"fits where {text}", factor) for text, factor in run.mistakes.items())]
-    for mistakes in (*combinations(usual, 1), *combinations(usual, 2)):
+    for mistakes in ([hardware], *combinations(usual, 1), *combinations(usual, 2)):
         factor = np.prod([factor for _, factor in mistakes])
         if factor != 1.0 and min(abs(value * factor / claim - 1.0) for value in utilisations.values()) <= SAME:
             return f"the stated {share_text(claim)} {'; and it '.join(text for text, _ in mistakes)}"
@@ -417,38 +394,40 @@ def _mistake(run: TrainingRun, utilisations: Mapping[str, float], claim: float) 
 def conventions_of(run: TrainingRun) -> dict[str, tuple[float, float, float]]:
     """Return operations of a sample by each convention for which enough is known, the usual one first, and the ends."""
     network = run.network
-    if network.multiply_adds or not network.parameters:
-        images = {"6 x multiply-adds an image": (6.0 * network.multiply_adds, 1.0, 1.0)}
-        return images if network.multiply_adds else {}
+    if network.multiply_adds:
+        return {"6 x multiply-adds an image": (6.0 * network.multiply_adds, 1.0, 1.0)}
+    if not network.parameters:
+        return {}
     low, high = (1.0, 1.0) if network.published else (SIZE_LOW, SIZE_HIGH)
-    plain, embedded = 6.0 * network.active, 6.0 * (network.published or network.active)
-    output, shape = 6.0 * network.embedding * network.hidden, network.layers * network.hidden
-    products = embedded - output
+    plain, output = 6.0 * network.active, 6.0 * network.embedding * network.hidden
+    products, shape = plain - output, network.layers * network.hidden
     a_token = 12.0 * (shape or SHAPE_7B * (network.active / 6.74e9) ** SHAPE_EXPONENT)
     attention = a_token * run.sequence
+    upper = high + a_token * (1.0 if shape else SHAPE_FACTOR) * (run.sequence or SEQUENCE) / plain
+    usual = {"6·P": (plain, low, upper)}
+    if run.adapters:
+        # No gradients of the weights: four of six operations.
+        return {"4·P: adapters only": (4.0 / 6.0 * products, low, high), **usual}
+    if network.embedding:
+        usual["6·P without the input embedding"] = products, low, upper
+    if not shape and attention:
+        usual[f"{FULL} of a usual shape"] = plain + attention, low, high
+    if shape and not attention and STATED in run.claims:
+        # What is stated may show the length of its samples.
+        usual[f"{FULL} at {SEQUENCE:,g} tokens"] = products + a_token * SEQUENCE, low, high
+    if not shape or not attention:
+        return usual
     full, causal = products + attention, products + 0.5 * attention
-    of_layers = 72.0 * shape * network.hidden + attention + output
-    upper = high + a_token * (1.0 if shape else SHAPE_FACTOR) * (run.sequence or SEQUENCES[-1]) / plain
-    # Of what the layers do not hold, half may be an input embedding that is looked up.
+    # A causal mask needs half of the attention, and half of what no layer holds may be an embedding that is looked up.
     outside = 0.0 if network.published or network.is_mixture else network.active - 12.0 * shape * network.hidden
-    # A causal mask needs half of the attention.
-    half, every = low * (causal - 3.0 * max(outside, 0.0)) / full, not run.adapters
-    is_full = every and shape and attention
-    # What is stated may show the length of its samples.
-    is_length = every and shape and not attention and STATED in run.claims
-    rows = (
-        ("4·P: adapters only", run.adapters, ADAPTERS * products, low, high),
-        (FULL, is_full, full, half, high),
-        ("6·P", True, plain, low, upper),
-        ("6·P without the input embedding", every and network.embedding, products, low, upper),
-        ("6·P + causal attention", is_full, causal, low, high),
-        (f"{FULL}, input embedding counted", is_full and network.embedding, embedded + attention, half, high),
-        (ANY_LAYER, is_full and output and not network.is_mixture, of_layers, low, high),
-        (f"{FULL} of a usual shape", every and attention and not shape, plain + attention, low, high),
-        *((f"{FULL} at {tokens:,g} tokens", is_length, products + a_token * tokens, low, high) for tokens in SEQUENCES),
-        (HARDWARE, every, RECOMPUTED * (full if is_full else plain), low, high),
-    )
-    return {name: (operations, lower, upper) for name, holds, operations, lower, upper in rows if holds}
+    half = low * (causal - 3.0 * max(outside, 0.0)) / full
+    usual = {FULL: (full, half, high), **usual, "6·P + causal attention": (causal, low, high)}
+    if network.embedding:
+        usual[f"{FULL}, input embedding counted"] = plain + attention, half, high
+    if network.embedding and not network.is_mixture:
+        of_layers = 72.0 * shape * network.hidden + attention + output
+        usual["72·layers·hidden² + attention and output"] = of_layers, low, high
+    return usual
 
 
 def _trained(
@@ -464,14 +443,15 @@ def _trained(
         hint = "the samples of a step of all, and their length: gbs=256 seq=2048"
         hint = hint if run.rate else f"a run, such as 76800tok/s, with {hint}"
         raise GenperfError("a hinted network needs the time of a step", hint=hint)
-    rate, step, length = _rate_of(run, used), run.step_seconds or 1.0, run.sequence or 1.0
-    of_device = {"batch_per_device": rate.value * step / run.devices / length, "seq_length": length}
-    row = {"device": run.device.label, "devices": run.devices, "nodes": run.nodes, **of_device, "step_s": step}
-    frame = pd.DataFrame([row])
-    table = read_table(frame, time="step_s", intrinsic=[*of_device], extrinsic="devices,nodes", scaling="weak")
-    message = {} if MESSAGE in hints else {PARAMETERS: f"{network.parameters:g}"}
-    fitted = fit(table, hints={**message, **hints} if hints else {}).first
-    query = fitted.query(_machine(run, in_columns(legend_of(understood(frame[["device", "devices", "nodes"]])), at).at))
+    rate, step = _rate_of(run, used), run.step_seconds or 1.0
+    machine = pd.DataFrame([{"device": run.device.label, "devices": run.devices, "nodes": run.nodes}])
+    # The samples of a step are its tokens.
+    frame = machine.assign(batch_per_device=rate.value * step / run.devices, seq_length=1.0, step_s=step)
+    of_device, counts = "batch_per_device,seq_length", "devices,nodes"
+    if hints and MESSAGE not in hints:
+        hints = {PARAMETERS: f"{network.parameters:g}", **hints}
+    fitted = fit(frame, time="step_s", intrinsic=of_device, extrinsic=counts, scaling="weak", hints=hints).first
+    query = fitted.query(_machine(run, in_columns(legend_of(understood(machine)), at).at))
     devices, nodes = (float(query.columns[name][0]) for name in ("devices", "nodes"))
     expected, _ = expectation(fitted, query, question.interval)
     # Published runs were made at such counts: their range holds what other counts cost.
@@ -559,4 +539,4 @@ def _about_test(test: Mapping[str, Any], hinted: str) -> OneRun:
     )
     numbers = {"collective": test["collective"], "devices": count or None, "nodes": nodes or None, "busbw": speed}
     numbers |= {"link": link, "link_rate": rate or None, "share": speed / rate if rate else None}
-    return OneRun(rows, {**numbers, "normal": published and asdict(published)})
+    return OneRun(rows, {**numbers, "normal": to_builtins(published)})

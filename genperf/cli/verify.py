@@ -7,8 +7,9 @@ import click
 
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
-from genperf.cli.output import Output, tell, tell_all
+from genperf.cli.output import Output, tell_all
 from genperf.cli.writing import write_whole
+from genperf.errors import GenperfError
 from genperf.metrics import coverage_text
 
 
@@ -45,10 +46,8 @@ def verify(model: str, sources: tuple[str, ...], junit: str | None, github: bool
         annotations += [("warning", "slower", line) for _, line, slow in findings[:-1] if slow]
         annotations += [("warning", "not compared", text) for text in answer.not_compared]
         tell_all(f"::{kind} file={sources[0]},title={title}::{text}" for kind, title, text in annotations)
-    if raised and is_written:
-        tell(f"error: {judged}", err=True)
     if raised:
-        raise click.exceptions.Exit(1)
+        raise GenperfError(judged) if is_written else click.exceptions.Exit(1)
 
 
 def junit_report(findings: list[tuple[str, str, bool]]) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.errors import FitError, Note, did_you_mean
+from genperf.errors import FitError, Note, attempted, did_you_mean
 from genperf.formula import Name, Node, Number, evaluate, names_in, values_of
 from genperf.formula.amounts import amount
-from genperf.networks import published_network
+from genperf.networks import TrainedNetwork, network_named
 from genperf.panel import Panel, Table
 from genperf.panel.panel import several_nodes
 from genperf.peaks import link_rate
@@ -134,10 +134,10 @@ def network_of(hints: Mapping[str, str]) -> Network | None:
         raise FitError(f"'{MESSAGE}' and '{PARAMETERS}' are both hinted", hint="give one of them")
     for name, bytes_of_one in ((MESSAGE, 1.0), (PARAMETERS, GRADIENT_BYTES)):
         if name in hints:
-            count = amount(hints[name])
-            # `llama3-8b` has the parameters that are published of it.
-            if name == PARAMETERS and (published := published_network(hints[name])) is not None:
-                count = published.parameters
+            count, network = amount(hints[name]), attempted(network_named, hints[name])
+            if name == PARAMETERS and isinstance(network, TrainedNetwork) and network.published:
+                # `llama3-8b` has the parameters that are published of it.
+                count = network.parameters
             if count is not None and not 0.0 < count < math.inf:
                 raise _refused(hints, name, f"number of {name}", "100M")
             # A text that is no number is a column's name.

@@ -140,6 +140,15 @@ def whole_percent(value: float) -> str:
     return f"{100 * value:.0f}"
 
 
+def share_text(share: float, of: str = "", decimals: int = 0) -> str:
+    """Return a share in per cent, or how many times the whole it is: `40 % of 25Gbit/s`, `408 times the peak`."""
+    if share >= LEAST_FACTOR:
+        return f"{three_digits(share)} times {of or 'the peak'}"
+    text = f"{100.0 * share:.{decimals}f}"
+    # Two digits, where it would be written as zero.
+    return f"{text if float(text) else f'{100.0 * share:.2g}'} %{' of ' if of else ''}{of}"
+
+
 def with_unit(number: str, unit: str) -> str:
     """Return a written number with its unit."""
     return f"{number} {unit}".strip()
