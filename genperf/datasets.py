@@ -124,7 +124,7 @@ def collectives() -> pd.DataFrame:
 
 
 def _published(source: str) -> pd.DataFrame:
-    """Return the series of a source: `place` separates its clusters."""
+    """Return the series of a source, a row a count; the column `place` tells its clusters apart."""
     file = _folder() / "published" / f"{source}.csv"
     if file.is_file():
         return pd.read_csv(file).rename(columns={"cluster": "place"}).drop(columns=["source", "path", "line"])

@@ -168,7 +168,7 @@ def _distributed(
 
 
 def _alone(guarded: Callable[[T], R | _Raised], task: T, workers: Workers) -> R | Lost | _Raised:
-    """Do one task on new workers."""
+    """Do one task by itself on new workers; it is lost where its worker dies again."""
     try:
         outcome: R | _Raised = workers.executor().submit(guarded, task).result()
     except Exception as error:

@@ -207,14 +207,14 @@ class Training(Struct, frozen=True):
     peak: float | None = None
 
     def shows(self, priced: bool) -> dict[str, str]:
-        """Return the quantities that answer it, each as the formula of its own name that `derived_columns` takes."""
+        """Return the quantities that are asked about, each as the formula of its own name: see `derived_columns`."""
         tokens, peak = self.tokens is not None, self.peak is not None
         answering = {"tokens_per_s": tokens or peak, "days": tokens, "training_cost": tokens and priced, "mfu": peak}
         return {name: name for name, is_answer in answering.items() if is_answer}
 
     @property
     def given(self) -> dict[str, float]:
-        """What formulas read of it."""
+        """The tokens and the peak by name, as formulas read them, where they are given."""
         return {name: value for name, value in (("tokens", self.tokens), ("peak", self.peak)) if value is not None}
 
 
@@ -325,7 +325,7 @@ class NextRun(Struct, frozen=True):
         return replace(self, places=tuple(places))
 
     def narrowed(self, value: Interval) -> Interval:
-        """Return an interval of what follows from the prediction as it is expected afterwards, over the logarithm."""
+        """Return an interval as it is expected after the runs: ln of its ends over its value narrows in one ratio."""
         ratio = math.asinh(self.after) / math.asinh(self.width) if self.width > 0.0 else 1.0
         ends = (value.value * (end / value.value) ** ratio for end in (value.lower, value.upper))
         return Interval(value.value, *ends)
@@ -505,7 +505,7 @@ class Published(Struct, frozen=True):
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """What is known, by name."""
+        """What is known, as the JSON names it: `normal`, `exchange`, `utilisation`, `causes`."""
         placed = None if self.normal is None else self.normal.placed
         numbers: dict[str, Any] = {"normal": placed.to_dict()} if isinstance(placed, Normal) else {}
         numbers |= {} if self.exchange is None else {"exchange": self.exchange.to_dict()}

@@ -86,7 +86,7 @@ class Value(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def sentences(self) -> dict[str, str]:
-        """What is known of it, in words."""
+        """What is known of the value in words, by what a sentence is about: `expect`, `sure`, …."""
         of_facts = {} if self.facts is None else sentences_of(self.facts)
         return {**self.texts, **{key: text for key, text in of_facts.items() if not self.only or key in self.only}}
 
@@ -142,12 +142,12 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def verdict(self) -> str:
-        """Of the first prediction: ok, caution, extrapolating-blind."""
+        """The verdict of the first prediction: ok, caution or extrapolating-blind."""
         return self.answers[0].verdict
 
     @property
     def reason(self) -> str:
-        """Of the verdict."""
+        """The reason of the first prediction's verdict."""
         return self.answers[0].reason
 
     @property
@@ -368,7 +368,7 @@ def _header(answer: Answer, width: int) -> Text:
 
 
 def heads_of(facts: Facts | None) -> tuple[str, str]:
-    """Return the heads of the columns of the interval and of the value beside."""
+    """Return the heads of the columns of the interval and of the value beside: `90 % interval`, `at 8`."""
     if facts is None:
         return "interval", ""
     beside = f"at {facts.growth.start.count:g}" if facts.growth.grows else ""
@@ -376,7 +376,7 @@ def heads_of(facts: Facts | None) -> tuple[str, str]:
 
 
 def _row(row: Row) -> Text:
-    """Return a row of the table."""
+    """Return a row as a line: its name, the value in bold, the interval, and the value beside."""
     # A line has no room for `million`.
     value, interval, beside = (_MULTIPLE.sub(lambda m: f" {m[1].upper()}", t) for t in row[1:])
     # A column of a nested object is called by its whole path: its end says what it is.

@@ -468,7 +468,7 @@ def only_run(opened: Recognised) -> Reading | None:
 
 
 def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
-    """Return which rows have what is asked; a count that was not measured is refused."""
+    """Return which rows have the values `at` of columns, shape (rows,); what no run has is refused."""
     rows = np.ones(len(next(iter(reading.columns.values())).texts), dtype=bool)
     for name, text in at.items():
         column = reading.scale if name == "count" else column_named(name, reading.columns)
@@ -487,7 +487,7 @@ def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
 
 
 def measured(source: Source, reading: Reading, name: str, rows: Mask) -> Measured | None:
-    """Return what some rows measured of a column; None where they did not."""
+    """Return the median of some rows in a column, with its ends and how it is known; None where none has a value."""
     values = reading.columns[name].values
     rows = rows & np.isfinite(values)
     if not rows.any():

@@ -213,7 +213,7 @@ def value_at(model: FitResult, configuration: Mapping[str, Any], interval: float
 def _predicted_at(
     model: FitResult, configuration: Mapping[str, Any], interval: float
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a complete configuration, and what is predicted there."""
+    """Return a complete configuration, and of each column of `predict` the cell there."""
     query = model.query(configuration)
     predicted = model.predict_columns(source_of_columns(query.columns), interval)
     return query.single(ONE), {name: cells[0] for name, cells in predicted.items()}
@@ -227,7 +227,7 @@ def _as_measured(
     header: Header | None = None,
     unit: str | None = None,
 ) -> tuple[Value, float]:
-    """Return a prediction as a value of the measured column, in its unit, and its part of the fitted one.
+    """Return a prediction as a value of the measured column, in its unit, and the factor between both columns.
 
     The fitted column is made of it by a factor c: as c·value, or of seconds from a rate as c/value. `column` is its
     name and the formula of the fitted column over it: `("images_per_s", 32/images_per_s)`.
@@ -256,7 +256,7 @@ def _as_measured(
 
 
 def with_share(answer: Answer, schema: Schema) -> Answer:
-    """Return an answer of a throughput that was made of shares of the devices with the share; any other as it is."""
+    """Return an answer with the share that each device reaches, where a throughput was made of such; else as it is."""
     if schema.share_of_peak is None or answer.facts is None:
         return answer
     (name, unit, of_all), first = schema.share_of_peak, answer.answers[0]
@@ -267,7 +267,7 @@ def with_share(answer: Answer, schema: Schema) -> Answer:
 
 
 def _of_column(value: Value, at: Mapping[str, Any], factor: float) -> Value:
-    """Return a value of a column that is no total with its sentences; a throughput over the factor is the value."""
+    """Return a value that is no total but the throughput over a factor, such as a share, with its sentences."""
     worded = _in_plain_words(value, at)
     if worded.facts is None or worded.facts.column is not None:
         # Of the facts of a time of no step the next run is told.
@@ -343,7 +343,7 @@ def _left_out(table: Table) -> str:
 
 
 def _resolved(opened: Recognised) -> dict[str, str]:
-    """Return the question of a table whose columns have roles; what no run has is refused."""
+    """Return the values that a question asks for by column; a column or a level that no run has is refused."""
     reading, wanted = opened.reading, dict[str, str]()
     for name, text in in_columns(opened.legend, opened.at).at.items():
         if name not in reading.columns:
@@ -603,7 +603,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         return notes
 
     def _measured(self, name: str, at: Mapping[str, str]) -> str:
-        """Return what the runs measured where it is requested; empty where there is none."""
+        """Return the sentence of what the runs of the series measured at a configuration; empty where none was made."""
         requested = {n: text for n, text in at.items() if n in self.reading.columns}
         if self.reading.scale not in requested:
             return ""
@@ -657,10 +657,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         return fit_group(table, key, self.seed, self.question.hints).blind_by(self.opened.notes), table
 
     def _question_of(self, model: FitResult, at: Mapping[str, str]) -> tuple[FitResult, dict[str, Any]]:
-        """Return the question over the factors of a model, and the model as it answers it.
-
-        It is blind to what it has no factor for.
-        """
+        """Return a model, blind to what it has no factor for, and the question as values of its factors."""
         of_runs = Requested({name: text for name, text in at.items() if name not in self.series.levels})
         requested = in_factors(model.schema.panel, of_runs)
         out: dict[str, Any] = dict(requested.at)
@@ -704,7 +701,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         return _of_column(value, {**configuration, **levels}, factor)
 
     def _column_of_no_step(self, name: str, model: FitResult) -> tuple[str, str, float] | None:
-        """Return the name, the unit and a second of what is no step of workers; None of one.
+        """Return the name and the unit of what is no step of workers, and how much of it a second is; None of a step.
 
         That is a latency of users, a time by a size, or whatever was measured along a column with a unit.
         """
@@ -755,7 +752,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
 
 def unit_of_column(name: str, header: Header, unit: str) -> str:
-    """Return the unit of a column, as an answer writes it; that of a time is known."""
+    """Return the unit of a column as an answer writes it: the given one of a time, `tokens/s/gpu` of a rate."""
     if header.kind == "time":
         return "x" if is_relative(name) else unit or SECONDS
     if header.kind == "quantity" or header.unit == "%":
@@ -769,7 +766,7 @@ def unit_of_column(name: str, header: Header, unit: str) -> str:
 
 
 def _in_plain_words(value: Value, configuration: Mapping[str, Any]) -> Value:
-    """Return a value with what to expect of it at a configuration, and how sure that is."""
+    """Return a value with two sentences: what to expect of it at a configuration, and how sure that is."""
     middle, lower, upper = map(three_digits, (value.value, value.lower, value.upper))
     expect = f"Expect {value.quantity} of {with_unit(middle, value.unit)} at {join_values(configuration)}."
     trust = trust_text(value.verdict, value.reason)

@@ -33,7 +33,7 @@ from genperf.words.verdict import TRUST, trust_text
 
 
 def described(target: Target) -> dict[str, str]:
-    """Return the predicted quantity as plain values, for JSON."""
+    """Return the predicted quantity for JSON: `{"name": "time", "unit": "s"}`."""
     return {"name": target.name, "unit": target.unit}
 
 
@@ -121,7 +121,7 @@ class PrintedAnswer(Struct, frozen=True, eq=False):
         return next(value for value in asdict(self).values() if isinstance(value, pd.DataFrame))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON: the fields by name, frames as rows, the answers beside it by theirs."""
+        """Return the fields by name as plain values, for JSON: frames as rows, an answer inside as its own fields."""
         plain: dict[str, Any] = {}
         for name, value in asdict(self).items():
             if isinstance(value, Target):
@@ -231,7 +231,7 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
         yield from dict.fromkeys(self.crossover_sentences)
 
     def turn(self, what: str) -> Turn | None:
-        """Return one of the points; None where there is none."""
+        """Return the point of a kind, such as `slower`; None where there is none."""
         return next((turn for turn in self.turns if turn.what == what), None)
 
     @cached_property
@@ -248,7 +248,7 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
 
     @property
     def crossover_sentences(self) -> list[str]:
-        """Where the largest term changes, of each label where labels differ."""
+        """The sentences of where the largest term changes, each after its label where these differ."""
         rows = self.crossovers.to_dict("records")
         texts = [self.crossover(row) for row in rows]
         several = len({row["member"] for row in rows}) > 1 and len({*texts}) > 1
@@ -414,7 +414,7 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
         return tuple(dict.fromkeys(self.together["terms"])) if len(self.together) else ()
 
     def _terms_with_sums(self, settings: list[str]) -> pd.DataFrame:
-        """Return the terms, those of which only the sum is known as one row."""
+        """Return the table of terms, in which those of which only the sum is known are one row."""
         terms = self.terms
         for row in self.together.to_dict("records"):
             summed = terms["term"].isin(row["terms"])

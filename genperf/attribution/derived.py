@@ -50,7 +50,7 @@ def derived_columns(
     interval: float = 0.9,
     training: Mapping[str, float] | None = None,
 ) -> dict[str, Array]:
-    """Return what follows from a prediction: of every name the central value, `NAME_lower` and `NAME_upper`."""
+    """Return the formulas that `shows` names, over a prediction: of each its value, `NAME_lower` and `NAME_upper`."""
     factors = {f.name for f in result.schema.factors}
     inputs = {name for text in result.schema.derived.values() for name in parse(text).names}
     # What was predicted is not read as a factor.
@@ -246,7 +246,7 @@ def growth_of(
 
 
 def _stage(curve: Scaling, place: int, follow: Mapping[str, Array]) -> Stage:
-    """Return what is predicted at one count of a curve."""
+    """Return what is predicted at one count of a curve, and what follows from it there, by name."""
     rate, cost = (float(follow[name][place]) if name in follow else None for name in ("throughput", "cost"))
     value, machines = float(curve.curve[curve.quantity.name].iloc[place]), float(follow["machines"][place])
     row = curve.curve.iloc[place]

@@ -253,7 +253,7 @@ def thinned(members: Sequence[Member], max_draws: int) -> tuple[Member, ...]:
 def interval_about(
     value: Array, drawn: Array, weights: Array, levels: Sequence[float], of_sums: bool | Mask = False
 ) -> Array:
-    """Return values and the ends of their intervals over draws, which hold them as in `predict`, shape (3, …).
+    """Return values and the ends of their intervals over draws, which hold the value as in `predict`, shape (3, …).
 
     That of a sum of terms reaches at least half its width to either side: terms that are zero at least err one way in
     all draws, and so did the value. Of the fresh laws of `experiments/accuracy/factors_told.py` 85 % of the sums are

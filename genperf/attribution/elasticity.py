@@ -86,7 +86,7 @@ def factors_read(result: FitResult) -> set[str]:
 
 
 def _steps(node: Node, name: str) -> bool:
-    """Tell whether a function that jumps reads a factor."""
+    """Tell whether a function that jumps reads a factor, as `ceil(workers/8)` does."""
     return any(node_called.function in STEPS and name in names_in(node_called) for node_called in calls_in(node))
 
 

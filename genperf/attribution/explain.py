@@ -216,7 +216,7 @@ class _Side(Struct, frozen=True, eq=False):
     drawn: Array
 
     def by_term(self, terms: list[str]) -> list[Array]:
-        """Return the parts, and those of every draw, of some terms; zero for those that the side lacks."""
+        """Return the parts of some terms, (terms,), and in each pair, (pairs, terms); zero where the side lacks one."""
         places, out = [terms.index(name) for name in self.split.names], []
         for values in (self.split.amounts[:, self.row], self.drawn):
             out.append(np.zeros((*values.shape[:-1], len(terms))))

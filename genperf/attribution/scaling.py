@@ -163,7 +163,7 @@ def _turns(steps: Ladder, curves: Array) -> Array:
 
 
 def _ends(counts: Array, weights: Array, levels: tuple[float, float]) -> dict[str, float]:
-    """Return a count, the first of some, with its interval over those of the draws, and the share that reaches it."""
+    """Return the first of some counts with its interval over the others, the draws', and their share that is finite."""
     count, drawn = float(counts[0]), counts[1:]
     # Some may be infinite: nothing is interpolated.
     lower, upper = np.quantile(drawn, np.array(levels) - 1e-12, weights=weights, method="inverted_cdf").tolist()
@@ -266,7 +266,7 @@ def changes(result: FitResult, steps: Ladder, interval: float) -> Iterator[dict[
 
 
 def _overtakes(counts: Array, lead: Array, step: int, integer: bool) -> Array:
-    """Return the count at which each row's lead turns positive; infinite where it never does."""
+    """Return the count at which each row's lead turns positive, nearest to a step; infinite where it never does."""
     ahead, rows = lead > 0.0, np.arange(len(lead))
     turns = ahead[:, 1:] & ~ahead[:, :-1]
     # The turn that is nearest to that of the central values, which are the first row.

@@ -181,6 +181,7 @@ def term_tables(
 
     def table(split: TermParts, **member: Any) -> pd.DataFrame:
         """Return a row per configuration and term; each of `member` is a further column, with one value."""
+        # All terms of a configuration, then those of the next one.
         rows, amounts = np.repeat(np.arange(query.rows), len(split.names)), split.amounts
         columns = {"term": np.tile(np.array(split.names, dtype=object), query.rows)}
         # The amount and its two ends, each of shape (terms, configurations).
@@ -197,7 +198,7 @@ def term_tables(
     sums = []
     # The draws of one generic structure do not contain what another structure would make of a sum.
     of_one_structure = any(member.expression.family == "generic" for member in members)
-    for row in () if of_one_structure else range(query.rows):
+    for row in [] if of_one_structure else range(query.rows):
         configuration = {n: query.columns[n][row] for n in factors}
         for terms, is_added in split.inseparable(row):
             amount = is_added @ split.amounts[:, row]

@@ -39,7 +39,7 @@ class Runs(Struct, frozen=True, eq=False):
 
     @property
     def reference(self) -> float:
-        """The middle of the batches."""
+        """The median of the batches of one device."""
         return float(np.median(self.batch))
 
 

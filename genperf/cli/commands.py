@@ -149,7 +149,7 @@ def init() -> None:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """Return the file's tables and values."""
+    """Return the tables and values of a settings file."""
     # Where there is no settings file, help need not wait for this import.
     import tomllib
 
@@ -166,7 +166,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _options(command: click.Command) -> Mapping[str, click.Option]:
-    """Return a command's options by their keys in the file."""
+    """Return a command's options by their keys in the file: `also_model` of `--also-model`."""
     options = [p for p in command.params if isinstance(p, click.Option)]
     named = {_key(name): option for option in options for name in option.opts if name.startswith("--")}
     return {**{str(option.name): option for option in options}, **named}

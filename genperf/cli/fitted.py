@@ -133,7 +133,7 @@ def group_notes(result: GroupedResult) -> list[str]:
 
 
 def _model_text(result: FitResult) -> str:
-    """Return what a model is, in a few words."""
+    """Return what a model is: `auto, 12 expressions averaged`, the name of a family, or `your formula`."""
     if result.model == "auto":
         # An expression may be there twice, as it is and flat beyond the largest count.
         count = len({m.expression.constant_names + tuple(m.constants) for m in result.members})

@@ -143,7 +143,7 @@ def optimize(
 
 
 def in_formulas(result: FitResult, given: Mapping[str, str], formulas: Iterable[str]) -> dict[str, str]:
-    """Return what is given of names that are no factors, and that a formula reads."""
+    """Return the given values of names that are no factors, and that a formula reads."""
     from genperf.errors import FormulaError
     from genperf.formula import parse
 

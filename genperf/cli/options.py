@@ -33,7 +33,7 @@ ROLES = (*MEASURED, "extrinsic", "intrinsic", "categorical")
 
 
 def names_of(fitted: Fitted) -> list[str]:
-    """Return the names that a model knows, which options give values."""
+    """Return the names that options may give values: of the factors, the groups, and the columns of the table."""
     panel = fitted.first.panel
     return [*(f.name for f in panel.factors), *panel.group, *(panel.legend.columns if panel.legend else ())]
 
@@ -88,7 +88,7 @@ def amount_of(text: str | None, option: str) -> float | None:
 
 
 def with_scale(texts: Sequence[str]) -> list[str]:
-    """Return `name=value` options, of which a value alone is the count."""
+    """Return `name=value` options, in which a number alone is the count: `64` becomes `count=64`."""
     return [text if "=" in text or not text[:1].isdigit() else f"{SCALE}={text}" for text in texts]
 
 

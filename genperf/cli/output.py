@@ -195,7 +195,7 @@ def _numeric(text: str) -> bool:
 
 
 def cell(value: Any) -> str:
-    """Write one value for a person."""
+    """Write one value for a person: `64`, `0.2917`, and `–` where there is none."""
     if value is None or (isinstance(value, float) and value != value):
         return "–"
     if isinstance(value, float):

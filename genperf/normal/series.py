@@ -253,7 +253,7 @@ def among_published(series: MeasuredRates, target: float, words: Iterable[str]) 
 
 
 def judged(percentile: float) -> str:
-    """Return what a percentile means, in a word or three."""
+    """Return what a percentile means: `low`, `in the lowest quarter`, `usual`, …."""
     if not 100.0 * LOW_END <= percentile <= 100.0 * HIGH_END:
         return "low" if percentile < 50.0 else "high"
     if not 100.0 * QUARTER <= percentile <= 100.0 * (1.0 - QUARTER):

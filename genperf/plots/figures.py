@@ -81,7 +81,7 @@ def shown(name: object, letters: int = NAME_LETTERS) -> str:
 
 
 def cut(text: str, names: float) -> str:
-    """Cut a text that is longer than so many names."""
+    """Cut a text that is longer than so many names of `NAME_LETTERS`."""
     letters = round(names * NAME_LETTERS)
     return text if len(text) <= letters else text[: letters - 1] + "…"
 
@@ -258,7 +258,7 @@ def scaling(
 
 
 def _drawn(answers: Sequence[Scaling]) -> tuple[str, str, str]:
-    """Return the columns of curves; of a measured throughput the time is that of one unit of the work."""
+    """Return the columns of curves that are drawn, a value and its ends: the throughput where all measured one."""
     target = answers[0].quantity
     rates = bool(target.throughput) and all(THROUGHPUT[0] in answer.curve for answer in answers)
     return THROUGHPUT if rates else (target.name, "lower", "upper")
@@ -369,7 +369,7 @@ def speedup(answer: Scaling, rows: pd.DataFrame, limit: float) -> Figure:
 
 
 def _highest(percent: Array) -> float:
-    """Return the end of an axis of efficiencies."""
+    """Return where an axis of efficiencies ends: 105 per cent, or as far above as `HIGHEST_EFFICIENCY`."""
     return max(105.0, min(HIGHEST_EFFICIENCY, 1.05 * float(np.nanmax(percent))))
 
 

@@ -108,7 +108,7 @@ def glance(place: Place) -> dict[str, Any]:
 
 
 def ladder(place: Place) -> list[Any]:
-    """Return the measured counts and those beyond, side by side; nothing without efficiencies."""
+    """Return the head and the rows of the table of measured counts and those beyond; empty without efficiencies."""
     scaling = place.scaling
     if scaling is None or scaling.refusal or scaling.steps.work is None:
         return []

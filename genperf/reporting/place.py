@@ -75,7 +75,7 @@ def _requested(result: FitResult) -> dict[str, str]:
 
 
 def _changed_options(requested: Mapping[str, str]) -> list[str]:
-    """Return the options that differ from the defaults."""
+    """Return the options that differ from the defaults, as words of the command line."""
     words = ["--quick"] if requested.get("draws") == str(QUICK_DRAWS) else []
     for name, usual in _USUAL.items():
         value = requested.get(name, usual)
@@ -97,7 +97,7 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def measured_text(schema: Schema) -> str:
-    """Return what was measured, and in which column."""
+    """Return what was measured, and where: `the time of a step (column step_s)`."""
     target = schema.target
     if schema.share_of_peak is not None:
         return f"what each device reaches (column {schema.share_of_peak[0]})"
@@ -151,7 +151,7 @@ class View(Struct, frozen=True, dict=True):
 
     @cached_property
     def question(self) -> Question:
-        """What is asked beside the configuration, read."""
+        """What is asked beside the configuration, read from the texts of the view."""
         names = ("price", "per", "samples", "deadline", "budget", "tokens")
         return replace(question_of(**{name: getattr(self, name) for name in names}), interval=self.interval)
 
@@ -214,7 +214,7 @@ class Place(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def expected(self) -> Expectation:
-        """The prediction there."""
+        """The prediction at the configuration."""
         if self.facts is not None:
             return self.facts.expected
         return expectation(self.result, self.query, self.question.interval)[0]
@@ -300,7 +300,7 @@ def slider(counts: Array) -> Index:
 
 
 def ladder_places(steps: Ladder, upto: float, further: float, most: int) -> Index:
-    """Return steps of measured counts, of doublings beyond them up to a count, and of the ends and a further count."""
+    """Return `most` steps at most: both ends of the runs, a `further` count, then other runs and doublings `upto`."""
     counts, largest = steps.counts, steps.along.upper
     beyond = largest * 2.0 ** np.arange(1.0, np.floor(np.log2(max(upto / largest, 1.0)) + 1e-9) + 1.0)
     named = np.unique([steps.nearest(count) for count in (counts[0], largest, further)])
@@ -352,7 +352,7 @@ def ladder_table(rows: pd.DataFrame, hours: str, interval: float) -> tuple[list[
 
 
 def with_ends(row: Mapping[Any, Any], name: str, written: Callable[[float], str], unit: str = "") -> str:
-    """Return a value with the ends of its interval."""
+    """Return a value of a row with the ends of its interval: `62 % (51 to 70)`."""
     middle, low, high = map(written, Interval.named(row, name).ends)
     return f"{middle}{unit}" + ("" if low == middle == high else f" ({low} to {high})")
 

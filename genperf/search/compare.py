@@ -450,7 +450,7 @@ def _sentence(
 
 
 def _called(values: Sequence[object]) -> str:
-    """Return what a sentence calls an alternative."""
+    """Return what a sentence calls the alternative of some names: `jax, 64`, or `the given configuration`."""
     text = ", ".join(map(str, values))
     return UNCHANGED if text == NOTHING else text
 

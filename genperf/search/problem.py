@@ -54,7 +54,7 @@ class Job(Struct, frozen=True):
 
     @property
     def formulas(self) -> list[str]:
-        """The formulas there are."""
+        """The formulas that are given, that of the price among them."""
         return [str(self.price), *(text for text in (self.per, self.steps, self.work) if text is not None)]
 
 
@@ -133,7 +133,7 @@ class SearchProblem(Struct, frozen=True):
         return f"{self.predicted}_1"
 
     def reads(self, name: str) -> bool:
-        """Tell whether a predicted value decides on the answer."""
+        """Tell whether the objective or a condition reads a predicted value."""
         return any(name in formula.names for formula in (self.objective, *self.further))
 
 

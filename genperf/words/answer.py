@@ -124,7 +124,7 @@ def _next(facts: Facts) -> str:
 
 
 def verdict_line(reason: str) -> str:
-    """Return the first of some reasons."""
+    """Return the first of the reasons of a verdict, which semicolons part."""
     return reason.partition(";")[0].strip()
 
 
@@ -142,7 +142,7 @@ def record_line(facts: Facts) -> str:
 
 
 def next_line(facts: Facts) -> str:
-    """Return what to measure next, and how what is asked about narrows by it."""
+    """Return what to measure next: `measure 32 gpus: narrows efficiency to 57 – 66 %`; empty where nothing is."""
     run, _ = facts.advice()
     if facts.unmeasured:
         return f"measure a run with {join_values(facts.unmeasured)}: no measured run shows it"

@@ -92,7 +92,7 @@ def doubted_efficiency(growth: GrowthCounts) -> str:
 
 
 def percent_text(share: Interval, interval: float) -> str:
-    """Return a share in per cent with its interval."""
+    """Return a share in per cent with its interval: `62 % (90 %: 51 to 70 %)`."""
     middle, low, high = (f"{100 * end:.0f}" if end >= 0.01 else f"{100 * end:.1g}" for end in share.ends)
     return f"{middle} %{interval_note(interval, low, high, middle, '%')}"
 
@@ -253,7 +253,7 @@ def turn_sentence(turn: Turn) -> str:
 
 
 def crossover_sentence(before: str, after: str, turn: Turn) -> str:
-    """Return where the largest term changes, or that it does not."""
+    """Return where the largest term changes from one to another, or that it does not where both are the same."""
     first, second = map(term_in_words, (before, after))
     if before == after:
         return f"{first} stays the largest term up to {count_text(turn.upto, turn.along)}"
@@ -267,7 +267,7 @@ def count_with_note(count: Interval, turn: Turn) -> str:
 
 
 def limits_text(plan: Plan) -> list[str]:
-    """Return the limits of a plan as text."""
+    """Return the limits of a plan as text: `within 5 d`, `for 2,000 at most`."""
     limits = [] if plan.deadline is None else [" ".join(("within", *texts_in_unit(plan.deadline)))]
     return limits + ([] if plan.budget is None else [f"for {three_digits(plan.budget)} at most"])
 

@@ -52,7 +52,7 @@ def range_text(lower: float, upper: float, last: float) -> str:
 
 
 def interval_note(level: float, lower: str, upper: str, middle: str, unit: str = "") -> str:
-    """Return an interval of a nominal coverage in brackets behind its central value; nothing where all read alike."""
+    """Return an interval in brackets behind its central value, ` (90 %: 51 to 70 %)`; nothing where all read alike."""
     ends = list(dict.fromkeys([lower, upper]))
     if ends == [middle]:
         return ""
@@ -64,7 +64,7 @@ LETTERS = ((1e12, "T"), (1e9, "B"), (1e6, "M"))
 
 
 def taken_text(taken: Mapping[str, Sequence[Any]]) -> str:
-    """Return what a question left open, with the values that stand for it."""
+    """Return what a question left open: `not given, and taken at: batch=32; --at sets them`."""
     values = {name: " or ".join(dict.fromkeys(map(setting_text, cells))) for name, cells in taken.items()}
     return f"not given, and taken at: {join_values(values)}; --at sets them"
 
@@ -101,7 +101,7 @@ DURATIONS = (
 
 
 def duration_text(seconds: float) -> str:
-    """Return a duration as people write it, with three significant digits."""
+    """Return a duration as people write it, with three significant digits: `1.5 h`."""
     return " ".join(texts_in_unit(seconds))
 
 
@@ -112,7 +112,7 @@ def texts_in_unit(reference: float, *others: float, unit: str = SECONDS) -> tupl
 
 
 def unit_of_duration(seconds: float) -> tuple[float, str]:
-    """Return the seconds of the unit that suits a duration, and its name."""
+    """Return the seconds of the unit that suits a duration, and its name: 60 and `min` of 600."""
     _, size, name = DURATIONS[bisect_right(DURATIONS, (seconds, np.inf, "")) - 1]
     return size, name
 
@@ -160,7 +160,7 @@ def rate_unit(counted: str) -> str:
 
 
 def with_article(noun: str) -> str:
-    """Return a noun with its article."""
+    """Return a noun with its article: `a step`, `an MPI rank`."""
     # Letters of a short form that are said by their names, as in MPI, begin with a vowel.
     is_vowel = noun[0] in "aeioAEIO" or re.match("[FHLMNRSX][B-DF-HJ-NP-TV-Z]", noun)
     return f"{'an' if is_vowel else 'a'} {noun}"

@@ -46,7 +46,7 @@ def normal_sentence(compared: AmongPublished) -> str:
 
 
 def judged_text(place: PublishedPlace) -> str:
-    """Return what the percentile of a value among published ones means; empty without a value."""
+    """Return what the percentile of a value means, such as `in the lower third`; empty without a value."""
     if place.percentile is None:
         return ""
     if not 5.0 <= place.percentile <= 95.0:
@@ -132,7 +132,7 @@ def _cost_of_exchange(exchange: Exchange, seconds: float) -> list[str]:
 
 
 def cause_named(cause: Cause) -> str:
-    """Return a cause with its probability."""
+    """Return a cause with its probability: `slow link (72 %)`."""
     return f"{cause.cause} ({_percent(cause.probability)})"
 
 

@@ -65,7 +65,7 @@ def _worded(about: str, values: Mapping[str, Any]) -> str:
 
 
 def trust_text(verdict: str, why: str = "") -> str:
-    """Return what a verdict means, with its reason."""
+    """Return what a verdict means, its name, and its reason where one is given."""
     why = why.strip().rstrip(".")
     return f"{TRUST[verdict]} ({verdict}){f': {why}' if why else ''}"
 
