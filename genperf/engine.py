@@ -69,9 +69,8 @@ def _connected(engine: Engine, stack: ExitStack) -> Workers:
         raise GenperfError("the Dask engine is not installed", hint='pip install "genperf[dask]"') from None
     scheduler: Any = engine.address
     if scheduler is None:
-        scheduler = stack.enter_context(
-            LocalCluster(n_workers=local_workers, threads_per_worker=1, processes=True, dashboard_address=None)
-        )
+        cluster = LocalCluster(n_workers=local_workers, threads_per_worker=1, processes=True, dashboard_address=None)
+        scheduler = stack.enter_context(cluster)
     try:
         # Clusters start slowly, and a user waits.
         client = stack.enter_context(Client(scheduler, timeout="20 s"))

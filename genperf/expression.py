@@ -207,10 +207,7 @@ class Expression(Struct, frozen=True, dict=True):
     def gradient(
         self, columns: Mapping[str, Any], constants: Mapping[str, Any], by: Sequence[str]
     ) -> tuple[Array, dict[str, Array]]:
-        """Return the values of the total and their exact derivatives.
-
-        By factors or constants, shaped as `evaluate` does.
-        """
+        """Return the values of the total, shaped as `evaluate` does, and their exact derivatives by some names."""
         values = {**columns, **constants}
         total, slopes = evaluate_with_gradient(self.node, values, by)
         value_and_slopes = (total, *(slopes.get(name, 0.0) for name in by))

@@ -483,8 +483,9 @@ def _interval_row(name: str, ends: Interval, unit: str, beside: float | None = N
     _, blank, multiple = upper.partition(" ")
     # `2.5 – 8.4 million`: a multiple of both ends stands once.
     between = f"{lower.removesuffix(blank + multiple)} – {upper}" if lower != upper else ""
-    before_text = " ".join([*before, written_unit] if before and unit == SECONDS else before)
-    return Row(name, with_unit(middle, written_unit), between, before_text)
+    # Only a duration has its unit beside as well.
+    beside_text = " ".join([*before, written_unit] if before and unit == SECONDS else before)
+    return Row(name, with_unit(middle, written_unit), between, beside_text)
 
 
 def _money(facts: Facts) -> Iterator[Row]:

@@ -338,6 +338,7 @@ def _drawn(
 ) -> Curve:
     """Return the curve from the smallest count to the configuration's, as throughputs where samples are known."""
     steps = curve.steps
+    # But for rounding, up to the configuration or the largest run.
     places = np.flatnonzero(steps.counts <= max(growth.target.count, steps.largest) * 1.0001)
     forecast = curve.forecast.at(places)
     value, (lower, upper) = forecast.central(), forecast.band(interval, "prediction", floor)

@@ -633,8 +633,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             return self, []
         column, paid = hourly[0], hourly[0].values[self.series.rows]
         of_one = next((p for p in (paid, paid / self._counts) if np.ptp(p) <= SAME_PRICE * np.max(p)), None)
-        counted = meant_by(self.reading.scale or "") in LEVELS and len(np.unique(self._counts)) > 1
-        if not counted or of_one is None:
+        several_counts = meant_by(self.reading.scale or "") in LEVELS and len(np.unique(self._counts)) > 1
+        if not several_counts or of_one is None:
             return self, []
         sign = re.search(r"[$€£¥]", f"{column.name} {self.opened.source.units.get(column.name, '')}")
         price = f"{float(np.median(of_one)):.6g}{sign[0] if sign else ''}/{column.header.unit}"

@@ -360,7 +360,7 @@ def _domain(factor: Factor, values: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _over(factor: Factor, values: tuple[Any, ...], u: Array) -> AnyArray:
-    """Return a factor's values over its domain at points between 0 and 1."""
+    """Return a factor's values at points u between 0 and 1: low·(high/low)^u, or low + (high − low)·u; or levels."""
     if not factor.numeric:
         return np.asarray(np.array(values, dtype=object)[np.minimum((u * len(values)).astype(int), len(values) - 1)])
     low, high = values

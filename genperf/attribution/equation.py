@@ -195,10 +195,7 @@ Style = Literal["markdown", "csv", "latex"]
 
 
 def _digits(value: float, half_width: float, least: int, otherwise: int) -> str:
-    """Return a value down to the second digit of its interval's half width: `0.123` of 0.12345 and 0.02.
-
-    It has at least so many digits, and `otherwise` where no interval is known.
-    """
+    """Return a value to the second digit of its half width: 0.123 of 0.12345 ± 0.02; without one with `otherwise`."""
     if not half_width > 0.0 or value == 0.0:
         return f"{value:.{otherwise}g}"
     digits = 2 + math.floor(math.log10(abs(value))) - math.floor(math.log10(half_width))

@@ -98,9 +98,8 @@ def explain(
         (*term_tables(result, block, varying, levels), elasticity_table(result, block, varying, levels))
         for block in map(query.take, blocks)
     ]
-    terms, sums, members, elasticities = (
-        pd.concat(tables, ignore_index=True) for tables in zip(*tables_of_blocks, strict=True)
-    )
+    of_each_kind = zip(*tables_of_blocks, strict=True)
+    terms, sums, members, elasticities = (pd.concat(tables, ignore_index=True) for tables in of_each_kind)
     for name, option, kind in (("knee", knee, Knee), ("sobol", sobol, Sobol)):
         if not isinstance(option, bool | kind):
             raise GenperfError(f"{name} is True or a {kind.__name__}, and not {option!r}")
@@ -162,7 +161,7 @@ def compare(
     network; or one configuration under two models of the same quantity, such as two groups of a fit (`other` is that of
     B). Under one model, the A of a draw is compared with its B; under two, draws are paired at random in a fixed order.
     """
-    models = (answering(result, a, b),) * 2 if other is None else (answering(result, a), answering(other, b))
+    models = [answering(result, a, b)] * 2 if other is None else [answering(result, a), answering(other, b)]
     targets = [model.schema.target for model in models]
     if len({(target.name, target.unit) for target in targets}) > 1:
         text = f"two models predict different quantities: {targets[0]} and {targets[1]}"

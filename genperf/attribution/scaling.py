@@ -86,11 +86,14 @@ def scaling_along(
     forecast = forecast_of(result.members, result.spread, steps.columns, far, predictions)
     curves = curves_of(result, steps.columns, predictions=predictions)
     values: dict[str, Any] = {name: counts}
+    usable = False
     if places is not None:
-        values[target.name] = forecast.central()
+        values[target.name] = central = forecast.central()
         with np.errstate(all="ignore"):
-            forecast = replace(forecast, centre=np.log(values[target.name]))
-    if places is None or not np.all((values[target.name] > 0.0) & np.isfinite(values[target.name])):
+            forecast = replace(forecast, centre=np.log(central))
+        usable = bool(np.all((central > 0.0) & np.isfinite(central)))
+    if not usable:
+        # All that `predict` says; it refuses values that are none.
         predicted = result.predict_columns(steps.source, interval, "confidence")
         reported = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
         values |= {**{n: np.asarray(predicted[n], float) for n in reported}, "verdict": predicted["verdict"]}
@@ -273,4 +276,6 @@ def _overtakes(counts: Array, lead: Array, step: int, integer: bool) -> Array:
     at = 1 + np.where(turns, np.abs(np.arange(1, len(counts)) - step), np.inf).argmin(axis=1)
     at[0] = step
     place = _crossing(counts, lead, at, integer)
-    return np.where(turns.any(axis=1) | (rows == 0), place, np.where(ahead[:, 0], counts[0], np.inf))
+    # One that never turns is ahead from the first count on, or nowhere.
+    without_turn = np.where(ahead[:, 0], counts[0], np.inf)
+    return np.where(turns.any(axis=1) | (rows == 0), place, without_turn)

@@ -137,8 +137,9 @@ def why(
         raise GenperfError("one configuration shows no cause", hint="runs at two counts, or with two batches")
     evidence = [form_evidence for form in FORMS if (form_evidence := _evidence(chosen, form)) is not None]
     causes = [form_evidence.form.cause for form_evidence in evidence]
-    share = (1.0 - NOTHING_WRONG) / (len({*causes}) - 1)
-    priors = [NOTHING_WRONG if cause == NONE else share / causes.count(cause) for cause in causes]
+    # All causes are alike before the runs, and the forms of one cause share its probability.
+    prior_of_cause = (1.0 - NOTHING_WRONG) / (len({*causes}) - 1)
+    priors = [NOTHING_WRONG if cause == NONE else prior_of_cause / causes.count(cause) for cause in causes]
     shares = softmax(np.array([form_evidence.logarithm for form_evidence in evidence]) + np.log(priors))
     chances, best = dict.fromkeys(causes, 0.0), {}
     for place in np.argsort(shares).tolist():

@@ -96,10 +96,9 @@ def ask(
         fitted = load_model(table[0])
         _show(ask_fitted(fitted, _configuration(at, names_of(fitted)), question), out, full, topics)
         return
-    what: Any = {}
-    if not (at and Path(table[0]).is_file()):
-        what = source_of_words(table) or row_in(table)
-    what = what or _source(table, roles["delimiter"])
+    # A file of that name is asked about, even if it is called `8xh100`.
+    in_words: Any = {} if at and Path(table[0]).is_file() else source_of_words(table) or row_in(table)
+    what = in_words or _source(table, roles["delimiter"])
     run = row_of_run(what, question.training.peak) if isinstance(what, Source) else what
     if isinstance(run, GenperfError):
         out.note(f"note: {run}")

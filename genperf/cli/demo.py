@@ -92,9 +92,8 @@ def _beside_last_point(predicted: pd.DataFrame, rows: pd.DataFrame, measured: Ta
     last = measured.medians().frame.sort_values("devices", kind="stable").groupby(keys)[measured.target.column].last()
     columns = [*keys, "framework", "devices", measured.target.name, "lower", "upper", "verdict", "reason"]
     groups = pd.MultiIndex.from_frame(rows[keys])
-    return predicted[columns].assign(
-        measured=rows[measured.target.column].to_numpy(), last_point=last.loc[groups].to_numpy()
-    )
+    times, last_times = rows[measured.target.column].to_numpy(), last.loc[groups].to_numpy()
+    return predicted[columns].assign(measured=times, last_point=last_times)
 
 
 def _errors(predicted: pd.DataFrame) -> pd.DataFrame:

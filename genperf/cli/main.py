@@ -70,7 +70,9 @@ def drop_output() -> None:
 def fault(error: BaseException) -> tuple[str, int]:
     """Return a line about an error that no message was written for, with a number for its place, and the status."""
     kind = type(error).__name__
-    text = " ".join(str(error.args[-1] if isinstance(error, OverflowError) and error.args else error).split())[:200]
+    # An overflow may have a number before its text.
+    message = error.args[-1] if isinstance(error, OverflowError) and error.args else error
+    text = " ".join(str(message).split())[:200]
     # The innermost line of genperf that the error passed.
     home = str(Path(genperf.__file__).parent)
     inner = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(home)]
@@ -82,7 +84,8 @@ def fault(error: BaseException) -> tuple[str, int]:
         hint = "  try: ask nearer to the data, or fit the model again; its file may have been changed"
         return f"{before}error: nothing can be computed with these numbers: {text} (number {number})\n{hint}", 1
     report = f"please report it as number {number} of version {genperf.__version__} with the command"
-    return f"{before}error: a fault of genperf, not of your data: {kind}{text and ': '}{text}; {report}", FAULT_STATUS
+    what = f"{kind}: {text}" if text else kind
+    return f"{before}error: a fault of genperf, not of your data: {what}; {report}", FAULT_STATUS
 
 
 class _Commands(click.Group):

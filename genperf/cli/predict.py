@@ -136,9 +136,9 @@ def with_derived(
     shows: Mapping[str, str],
     price: Paid | None,
     interval: float,
-    constants: Mapping[str, float],
+    training: Mapping[str, float],
 ) -> dict[str, Cells]:
-    """Return a prediction with the columns that follow from it behind its value and interval."""
+    """Return a prediction with the columns `shows` that follow from it, before its verdict and reason."""
     if not shows:
         return dict(predicted)
     import numpy as np
@@ -151,7 +151,7 @@ def with_derived(
     count = len(predicted["verdict"])
     for key, rows in rows_by_group({g: labels(predicted[g]) for g in fitted.group}, count).items():
         block = {name: np.asarray(values)[rows] for name, values in predicted.items()}
-        for name, values in derived_columns(fitted.results[key], block, shows, price, interval, constants).items():
+        for name, values in derived_columns(fitted.results[key], block, shows, price, interval, training).items():
             columns.setdefault(name, np.full(count, np.nan))[rows] = values
     words = {name: predicted[name] for name in ("verdict", "reason")}
     return {**{name: v for name, v in predicted.items() if name not in words}, **columns, **words}

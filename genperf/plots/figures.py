@@ -487,9 +487,8 @@ def constants(result: FitResult, interval: float = 0.9) -> Figure:
     groups = {title: table[coefficients], "exponents, levels and shapes": table[~coefficients]}
     groups = {title: rows.head(MAX_DRAWN_CONSTANTS) for title, rows in groups.items() if len(rows)}
     heights = [len(rows) for rows in groups.values()]
-    figure, axes = new_figure(
-        7.2, 1.4 + 0.3 * sum(heights), nrows=len(groups), height_ratios=heights or [1], squeeze=False
-    )
+    height = 1.4 + 0.3 * sum(heights)
+    figure, axes = new_figure(7.2, height, nrows=len(groups), height_ratios=heights or [1], squeeze=False)
     for ax, (title, rows) in zip(axes[:, 0], groups.items(), strict=True):
         at, (value, *ends) = np.arange(len(rows))[::-1], _arrays(rows, "value", "lower", "upper")
         bars, undetermined = around(value, *ends), rows["state"].to_numpy(str) != ""

@@ -91,12 +91,11 @@ def summary(place: Place) -> dict[str, Any]:
 def glance(place: Place) -> dict[str, Any]:
     """Return what the first screen shows: what to decide in a sentence, and the card of `ask` as texts by name."""
     facts, answer = place.facts, place.answer
-    target_row, *_ = rows = rows_of(answer)
+    rows = rows_of(answer)
+    name, value, _, beside = rows[0]
     return {
         "taken": f"of {join_values(place.taken)}" if place.taken else "",
-        "decision": decision_sentence(
-            place.expected, facts, place.shown, target_row.name, target_row.value, target_row.beside
-        ),
+        "decision": decision_sentence(place.expected, facts, place.shown, name, value, beside),
         "fits": fits_text(place.expected.fits),
         "heads": heads_of(facts),
         "rows": [[*row] for row in rows],

@@ -132,6 +132,7 @@ def sheet(place: Place) -> dict[str, Any]:
 def quantity_of(result: FitResult) -> dict[str, Any]:
     """Return what the page needs of the predicted quantity: of a measured throughput, that it comes first."""
     target, share = result.schema.target, result.schema.share_of_peak
+    share_name = "" if share is None else share[0]
     return {
         "name": target.name,
         "unit": target.unit,
@@ -139,8 +140,8 @@ def quantity_of(result: FitResult) -> dict[str, Any]:
         "isTime": target.is_time,
         "ofSteps": result.schema.of_steps,
         "rate": _rate_unit(result),
-        "column": share[0] if share is not None else target.throughput or target.column,
-        "called": "throughput" if share is None else share[0],
+        "column": share_name or target.throughput or target.column,
+        "called": share_name or "throughput",
         "first": "throughput" if target.work else "value",
         "beside": {name: [QUANTITIES[name].label, QUANTITIES[name].unit] for name in REPORTED_BESIDE},
     }

@@ -251,6 +251,7 @@ def place_of(
     except GenperfError as error:
         if along is not None:
             raise
+        # One configuration may have a count that does not vary.
         only_count, reason = None if result.schema.varying else result.panel.axis.factor, error.message
         if only_count is not None:
             configuration.setdefault(only_count.name, NEXT_DOUBLING * only_count.upper)
@@ -260,8 +261,8 @@ def place_of(
         taken = {name: value for name, value in values.items() if name not in configuration}
         return Place(result, question, values, why_not=reason, only=only_count, taken=taken)
     name = factor.name
-    counted = name in configuration or any(part_given(result.panel, given) in PLACES for given in configuration)
-    configuration = configuration if counted else forecast_at(result.panel, configuration, name)
+    count_given = name in configuration or any(part_given(result.panel, given) in PLACES for given in configuration)
+    configuration = configuration if count_given else forecast_at(result.panel, configuration, name)
     at = result.query(configuration).single(ONE)
     answered, work, plan = answering(result, at), work_of(result, question), None
 
@@ -272,8 +273,8 @@ def place_of(
 
     steps = steps_to(at)
     if question.plan is not None and result.schema.target.is_time and steps.kind != "unknown":
-        plan = planned(answered, at, question, {name: float(at[name])} if counted else None)
-        if not counted and plan.count != at[name]:
+        plan = planned(answered, at, question, {name: float(at[name])} if count_given else None)
+        if not count_given and plan.count != at[name]:
             at = result.query({**configuration, name: plan.count}).single(ONE)
             steps = steps_to(at)
     count = float(at[name])
@@ -282,7 +283,7 @@ def place_of(
     row = curve.steps.nearest(count)
     values = {name: column[row] for name, column in curve.steps.columns.items()}
     taken = left_open(result.panel, values, {*configuration, name})
-    return Place(result, question, values, curve, target_given=counted, plan=plan, taken=taken)
+    return Place(result, question, values, curve, target_given=count_given, plan=plan, taken=taken)
 
 
 def thinned(counts: Array, steps: int, keep: Array) -> Index:

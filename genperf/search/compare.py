@@ -250,14 +250,11 @@ class _Outcome(Struct, frozen=True, eq=False):
         return None if self.step.proportional is None else values_of(self.step.proportional, self.columns)
 
     def cost(self, price: Paid | None) -> Array | None:
-        """Return what the time of a step is multiplied by to be the cost of a million samples, shape (rows,).
-
-        The cost is money with a price, else machine-hours, and where all steps do the same unknown work that of a step.
-        None where no time is predicted, or where neither a price nor a column says what is paid for.
-        """
+        """Return what the seconds of a step are multiplied by to be the cost of a million samples; None if unknown."""
         panel, work = self.result.panel, self.step.proportional or self.step.total
         if work is None or not self.result.schema.target.is_time or (price is None and panel.counted_node is None):
             return None
+        # Where all steps do the same work, which nothing tells, it is the cost of one.
         steps = call("divide", 1.0 if work == ONE else 1e6, work)
         name = "machine_hours" if price is None else "cost"
         values = quantities_of(panel, {"value": ONE, "steps": steps}, price).values([name], self.columns)[name]

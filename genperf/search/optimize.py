@@ -317,10 +317,7 @@ class _Solved(Struct, frozen=True, eq=False):
 
 
 def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -> Optimum:
-    """Return the best of what models answer, each with the share of joint draws in which it is the best.
-
-    The notes are those on models that do not answer.
-    """
+    """Return the best of what models answer, each with the share of joint draws in which it is the best."""
     search = solved[0].search
     goal, target = search.goal, search.result.schema.target
     # Of each answer the place of its model, and its row among that model's answers.

@@ -85,7 +85,7 @@ def _axis(name: str, values: Any) -> AnyArray:
 def _values(name: str, item: Any) -> Array | str:
     """Read one item of an axis: a number or a range, else a text."""
     if isinstance(item, str):
-        text = item = item.strip()
+        text = item.strip()
         if not text:
             raise GenperfError(f"a value of '{name}' is empty", hint=f"--over {name}=1,2,4")
         if "_" in text or not text.isascii():
@@ -108,15 +108,15 @@ def _values(name: str, item: Any) -> Array | str:
 def _range(name: str, match: re.Match[str]) -> Array:
     """Return the values of a range `first:last`, `first:last:step` or `first:last:*factor`."""
     start, last, star, by = match.groups()
-    low, high, step, power = float(start), float(last), float(by or 1.0), star == "*"
+    low, high, step, is_geometric = float(start), float(last), float(by or 1.0), star == "*"
     range_ = f"the range {match.string} of '{name}'"
     if high < low:
         raise GenperfError(f"{range_} runs downwards", hint=f"{name}={last}:{start}")
-    if power and (low <= 0 or step <= 1):
+    if is_geometric and (low <= 0 or step <= 1):
         raise GenperfError(f"{range_} needs a start above 0 and a factor above 1", hint=f"{name}=1:256:*2")
     if step <= 0:
         raise GenperfError(f"{range_} needs a step above 0", hint=f"{name}={start}:{last}:1")
-    steps = (math.log(high / low) / math.log(step) if power else (high - low) / step) + RELATIVE_SLACK
+    steps = (math.log(high / low) / math.log(step) if is_geometric else (high - low) / step) + RELATIVE_SLACK
     if not steps < COUNTABLE_VALUES:
         most = f"at most {MAX_CONFIGURATIONS:,} are evaluated"
         raise GenperfError(f"{range_} holds too many values: {most}", hint=f"{name}={start}:{last}:*2")
@@ -124,7 +124,7 @@ def _range(name: str, match: re.Match[str]) -> Array:
     if count > MAX_CONFIGURATIONS:
         _refuse_size({name: count}, name, low, high)
     counted = np.arange(count, dtype=float)
-    return low * step**counted if power else low + step * counted
+    return low * step**counted if is_geometric else low + step * counted
 
 
 def _refuse_size(counts: Mapping[str, int], longest: str, low: float, high: float) -> NoReturn:

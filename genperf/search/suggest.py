@@ -302,6 +302,7 @@ def suggest(
     step = result.panel.work_of_step(work, result.schema.target.samples)
     has_throughput = work is not None or step.known == "measured"
     values = {name: cells[0] for name, cells in query.columns.items()}
+    # What of the target the question named.
     target_columns = {result.panel.meant(str(name)) for name in target}
     named_values = {name: value for name, value in values.items() if name in target_columns} or values
     quantity, width = result.schema.target, (interval_now.upper - interval_now.lower) / (2.0 * interval_now.value)
@@ -311,12 +312,13 @@ def suggest(
         chosen = ranked = pd.DataFrame(columns=names)
     else:
         candidate_query = _candidates(result, query, candidates)
-        # The candidates, then the target.
+        # One row per candidate, and the target last.
         all_columns = {n: np.concatenate([candidate_query.columns[n], query.columns[n]]) for n in query.columns}
         predictions = forecasts(result.members, all_columns)
         central = central_times(result.members, all_columns, predictions)[:-1]
         prices = _costs(result, candidate_query, central, cost, work)
         start = knowledge(result, all_columns, predictions)
+        # The noise of a new run at the target, which no measurement takes away.
         run_variance = float(start.noise[-1]) if band == "prediction" else 0.0
         samples = step.at(candidate_query.columns) if has_throughput else None
         rates = {} if samples is None else {"throughput": samples / central}

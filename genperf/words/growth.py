@@ -46,10 +46,7 @@ BEYOND = {"efficiency": "at", "efficiency of the best": "at", "slower": "beyond"
 
 
 def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, further: Sequence[str] = ()) -> str:
-    """Return the prediction: a throughput where the work of a step is known, with speed-up and efficiency.
-
-    A time without a work is that of a step, with the request for the work; what is `further` predicted follows.
-    """
+    """Return the prediction: a throughput where the work of a step is known, with speed-up and efficiency."""
     middle = expected.value.value
     plain = " ".join(texts_in_unit(middle)) if expected.is_time else with_unit(three_digits(middle), expected.unit)
     if not expected.is_time:

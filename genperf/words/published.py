@@ -14,7 +14,10 @@ SUREST = 0.99
 
 
 def normal_sentence(compared: AmongPublished) -> str:
-    """Return where the efficiency of a series lies among published ones, or why that is not known."""
+    """Return where the efficiency of a series lies: `At 2 nodes the efficiency is 80 %, which is usual. …`; or why not.
+
+    A step beyond the first nodes is told by what each doubling keeps.
+    """
     placed, step = compared.placed, compared.placed.step
     several = f"{step.after[1]:g} nodes"
     devices = several if step.before[0] == step.after[0] else count_text(step.after[0], compared.count)

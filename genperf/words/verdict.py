@@ -32,12 +32,13 @@ class Mark(NamedTuple):
 
 def reasons(marks: Sequence[Mark], rows: int) -> list[str]:
     """Return the reasons of every row, each once, those first that give the worst grade."""
-    levels: list[dict[str, int]] = [{} for _ in range(rows)]
+    # Of each row the texts, with the worst grade that each gives.
+    graded: list[dict[str, int]] = [{} for _ in range(rows)]
     for mark in marks:
         grades = np.broadcast_to(mark.level, mark.rows.shape).tolist()
         for row, text, grade in zip(mark.rows.tolist(), _texts(mark), grades, strict=False):
-            levels[row][text] = max(grade, levels[row].get(text, 0))
-    return ["; ".join(sorted(shares, key=lambda text: -shares[text])) or REASONS["inside"] for shares in levels]
+            graded[row][text] = max(grade, graded[row].get(text, 0))
+    return ["; ".join(sorted(texts, key=lambda text: -texts[text])) or REASONS["inside"] for texts in graded]
 
 
 def _texts(mark: Mark) -> Iterable[str]:
