@@ -90,7 +90,6 @@ class FormulaError(GenperfError):
 
     def __str__(self) -> str:
         line = self.text.replace("\n", " ").replace("\t", " ")
-        # Of a long formula a part that holds the place.
         start = 0 if self.column < 70 else self.column - 30
         excerpt = line[start : start + 100]
         room = max(1, min(self.width, len(excerpt) - (self.column - start)))

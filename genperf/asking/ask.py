@@ -258,7 +258,6 @@ def facts_of(
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, question.steps)
     steps, (measured, logarithms) = curve.steps, curve.steps.measured
     samples = work.at(steps.columns) if growth.rated else None
-    # What was measured there: throughputs where these are known, else times.
     reported = np.exp(logarithms) if samples is None else samples[measured] / np.exp(logarithms)
     runs_along = tuple(zip(steps.counts[measured].tolist(), reported.tolist(), strict=True))
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}

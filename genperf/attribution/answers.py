@@ -133,7 +133,6 @@ class PrintedAnswer(Struct, frozen=True, eq=False):
             elif isinstance(value, PrintedAnswer):
                 plain[name] = value.to_dict()
             elif not isinstance(value, (Curves, MixtureForecast, Ladder)):
-                # These are what the numbers were computed from.
                 plain[name] = value
         return plain
 

@@ -53,7 +53,6 @@ def derived_columns(
     """Return the formulas that `shows` names, over a prediction: of each its value, `NAME_lower` and `NAME_upper`."""
     factors = {f.name for f in result.schema.factors}
     inputs = {name for text in result.schema.derived.values() for name in parse(text).names}
-    # What was predicted is not read as a factor.
     cells = {name: values for name, values in predicted.items() if name in factors | inputs}
     query = read_query(source_of_columns(cells, "predictions"), result.schema)
     quantities = quantities_of(result.panel, training, price)

@@ -179,9 +179,9 @@ def _ends(counts: Array, weights: Array, levels: tuple[float, float]) -> dict[st
 
 
 def _efficiencies(steps: Ladder, values: Array, ratios: Array) -> dict[str, Array]:
-    """Return the speed-up and the efficiency with its interval, by the ends of the ratios of values to the first.
+    """Return the speed-up and the efficiency W·T₀/T of values T, with its interval by the ends of the ratios T/T₀.
 
-    They are relative to what was measured at the first count, where it was: that is no prediction.
+    T₀ is what was measured at the first count, where it was; W is the work relative to that count.
     """
     places, logarithms = steps.measured
     first = float(np.exp(logarithms[0])) if len(places) and places[0] == 0 else values[0]

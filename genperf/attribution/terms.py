@@ -181,7 +181,6 @@ def term_tables(
 
     def table(split: TermParts, **member: Any) -> pd.DataFrame:
         """Return a row per configuration and term; each of `member` is a further column, with one value."""
-        # All terms of a configuration, then those of the next one.
         rows, amounts = np.repeat(np.arange(query.rows), len(split.names)), split.amounts
         columns = {"term": np.tile(np.array(split.names, dtype=object), query.rows)}
         # The amount and its two ends, each of shape (terms, configurations).

@@ -129,7 +129,6 @@ def values_at(texts: Sequence[str], option: str, fitted: Fitted) -> tuple[Fitted
     """Read as `configuration` does, into lists of values; ranges of numeric factors are written out."""
     fitted, texts_by_name = configuration(texts, option, fitted)
     values, panel = {}, fitted.first.panel
-    # By column of the groups, the levels of all groups.
     levels_of_groups = dict(zip(fitted.group, zip(*fitted.results, strict=True), strict=True))
     factors = {factor.name: factor for factor in panel.factors}
     for name, text in texts_by_name.items():

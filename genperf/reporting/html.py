@@ -40,6 +40,8 @@ from genperf.reporting.place import (
     DRAWN_MULTIPLE,
     DRAWN_STEPS,
     EVALUATED_MULTIPLE,
+    SLIDER_STEPS,
+    WHOLE_STOPS,
     Place,
     View,
     command_of,
@@ -47,7 +49,6 @@ from genperf.reporting.place import (
     place_of,
     short,
     shorts,
-    slider,
     thinned,
 )
 from genperf.reporting.proposal import asset, filled
@@ -180,7 +181,8 @@ def _predicting(result: FitResult, interval: float) -> dict[str, Any]:
 
 def _path(path: Ladder, names: list[str]) -> dict[str, Any]:
     """Return the counts at which the slider stops, and the factors that follow them."""
-    rows = slider(path.counts)
+    # The slider stops at so many counts a doubling, and at every small whole one.
+    rows = thinned(path.counts, SLIDER_STEPS, np.arange(1.0, WHOLE_STOPS + 1.0))
     counts = path.counts[rows]
     drawn = thinned(counts, DRAWN_STEPS, np.array([path.along.upper]))
     return {
@@ -513,7 +515,6 @@ def _groups(
 
     order = [*sorted(summaries, key=rank), *(key for key in groups if key not in summaries)]
     if not all_whole:
-        # How many of the first fit into the page together.
         sizes_together = list(accumulate(sizes[key] for key in order if key in summaries))
         room = max(1, bisect(sizes_together, MAX_DRAW_BYTES))
         groups |= contents_of({key: fitted.results[key] for key in order[:room]}, True)

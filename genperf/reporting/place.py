@@ -295,11 +295,6 @@ def thinned(counts: Array, steps: int, keep: Array) -> Index:
     return np.unique([*nearest, *required, len(counts) - 1]).astype(int)
 
 
-def slider(counts: Array) -> Index:
-    """Return the places of the counts at which the slider stops."""
-    return thinned(counts, SLIDER_STEPS, np.arange(1.0, WHOLE_STOPS + 1.0))
-
-
 def ladder_places(steps: Ladder, upto: float, further: float, most: int) -> Index:
     """Return `most` steps at most: both ends of the runs, a `further` count, then other runs and doublings `upto`."""
     counts, largest = steps.counts, steps.along.upper

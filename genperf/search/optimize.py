@@ -537,7 +537,6 @@ def _front(search: Search, evaluation: Evaluation, best: Index) -> tuple[pd.Data
     note = f"the Pareto front has {positions.size:,} configurations; {along_front.size} along it are shown"
     frame = search.answers(along_front).drop(columns="objective")
     if search.goal.deadline is not None:
-        # Before the verdict and its reason.
         in_time = search.latest(frame, along_front) <= search.goal.deadline
         frame.insert(len(frame.columns) - 2, "keeps_deadline", in_time)
     return frame, note if along_front.size < positions.size else ""

@@ -302,7 +302,6 @@ def suggest(
     step = result.panel.work_of_step(work, result.schema.target.samples)
     has_throughput = work is not None or step.known == "measured"
     values = {name: cells[0] for name, cells in query.columns.items()}
-    # What of the target the question named.
     target_columns = {result.panel.meant(str(name)) for name in target}
     named_values = {name: value for name, value in values.items() if name in target_columns} or values
     quantity, width = result.schema.target, (interval_now.upper - interval_now.lower) / (2.0 * interval_now.value)
@@ -318,7 +317,6 @@ def suggest(
         central = central_times(result.members, all_columns, predictions)[:-1]
         prices = _costs(result, candidate_query, central, cost, work)
         start = knowledge(result, all_columns, predictions)
-        # The noise of a new run at the target, which no measurement takes away.
         run_variance = float(start.noise[-1]) if band == "prediction" else 0.0
         samples = step.at(candidate_query.columns) if has_throughput else None
         rates = {} if samples is None else {"throughput": samples / central}

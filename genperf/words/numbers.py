@@ -123,7 +123,7 @@ def three_digits(value: float) -> str:
 
 
 def digits_text(value: float, digits: int) -> str:
-    """Return a number with so many significant digits, without an exponent where it can be read."""
+    """Return a number with so many significant digits, without an exponent where it can be read: `1.5 million`."""
     if not np.isfinite(value) or value == 0.0:
         return f"{value:g}"
     rounded = float(f"{value:.{digits}g}")
