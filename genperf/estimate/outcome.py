@@ -322,13 +322,18 @@ def _redrawn(problem: Problem, sets: Array, held: Mask | bool = False, form: Arr
         # The residuals are less than the errors: the constants were fitted to what neighbours have in common.
         noise += rng.standard_normal((count, form.shape[1])) @ form.T
     noise[:, rows] += sd * rng.standard_normal((count, len(rows))) / np.sqrt(weight[rows])
-    # Standard normal centres, in pairs and turned, of which every weighted sum has its mean and its variance.
-    half = np.random.default_rng([CONTENT_SEED, 7]).standard_normal(((count + 1) // 2, n))
-    if len(half) > n:
-        half = np.linalg.solve(np.linalg.cholesky(half.T @ half / len(half)), half.T).T
-    centre = np.vstack([half, -half])[:count]
+    centre = _drawn_centres(count, n)
     centre = np.where(problem.coefficient & (problem.lower >= 0.0), np.abs(centre), centre)
     return polish(problem, sets, None, BOOTSTRAP, held, drawn=(problem.measured * np.exp(noise), centre)).constants
+
+
+def _drawn_centres(count: int, n: int) -> Array:
+    """Return standard normal numbers, (count, n), in pairs ±z, with a covariance of exactly I where they are enough."""
+    half = np.random.default_rng([CONTENT_SEED, 7]).standard_normal(((count + 1) // 2, n))
+    if len(half) > n:
+        # z ← L⁻¹·z, with L·L' the covariance of what was drawn.
+        half = np.linalg.solve(np.linalg.cholesky(half.T @ half / len(half)), half.T).T
+    return np.vstack([half, -half])[:count]
 
 
 def held_out_misfit(problem: Problem, constants: Array, counts: Array) -> float:

@@ -307,7 +307,8 @@ class _Reader:
         function = FUNCTIONS[word]
         if not function.least <= len(node.args) <= function.most:
             wanted = str(function.least) if function.least == function.most else f"{function.least} to {function.most}"
-            self.refuse(node, f"{word} takes {wanted} argument{'s' * (wanted != '1')}, not {len(node.args)}")
+            noun = "argument" if wanted == "1" else "arguments"
+            self.refuse(node, f"{word} takes {wanted} {noun}, not {len(node.args)}")
         return word
 
 

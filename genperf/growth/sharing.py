@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
-from genperf.errors import GenperfError, Note
+from genperf.errors import GenperfError, Note, counted
 from genperf.gaussian import normal_quantiles
 from genperf.growth.alike import CHANGES, DonorChange, shown_by_donors
 from genperf.growth.cluster import Cluster, combined, shown
@@ -141,9 +141,9 @@ class Shared(Struct, frozen=True, eq=False, dict=True):
             )
             notes.append(Note(text, "pooled"))
         if self.beyond and series.on_one_node:
+            others = counted(self.beyond, "other group")
             text = (
-                f"{name}: no run goes beyond one node; what {self.beyond} other "
-                f"group{'s' * (self.beyond != 1)} of the table showed there is part of the interval"
+                f"{name}: no run goes beyond one node; what {others} of the table showed there is part of the interval"
             )
             notes.append(Note(text, "table_prior"))
         return options, notes

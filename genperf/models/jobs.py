@@ -114,7 +114,7 @@ def adam(factors: Panel) -> Expression:
     contended, parted = factors.varies("threads"), factors.varies("partitions")
     # Each term, and whether the runs can show it.
     terms = (
-        ("compute", f"a*samples{work}/workers/partitions" + "/threads**eta" * contended, True),
+        ("compute", f"a*samples{work}/workers/partitions" + ("/threads**eta" if contended else ""), True),
         ("memory contention", f"kappa*threads*samples{work}/workers/partitions", contended),
         ("activations", "beta_a*activations*samples/workers*(1 - 1/partitions)", parted and factors.has("activations")),
         ("cuts", "alpha_a*samples/workers*(partitions - 1)", parted),

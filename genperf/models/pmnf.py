@@ -78,11 +78,12 @@ def _several(factors: Sequence[Factor]) -> Iterator[Terms]:
     if len(factors) == 2:
         groups = [[f] for f in factors]
         yield from ([[(factor, block)]] for factor in factors for block in _usable(SEVERAL, factor))
-    powers = []
+    # For both groups the choices of a block, each as the powers of its factors; an empty group has one, of no power.
+    choices = []
     for group in groups:
         blocks = [block for block in SEVERAL if all(block in _usable(SEVERAL, factor) for factor in group)]
-        powers.append([[(factor, block) for factor in group] for block in blocks] if group else [[]])
-    pairs = list(product(*powers))
+        choices.append([[(factor, block) for factor in group] for block in blocks] if group else [[]])
+    pairs = list(product(*choices))
     yield from ([intrinsic + extrinsic] for intrinsic, extrinsic in pairs)
     if len(factors) > 2 and all(groups):
         yield from ([[power, *extrinsic] for power in intrinsic] for intrinsic, extrinsic in pairs)

@@ -138,7 +138,7 @@ def _reading(factors: Panel, work: Share, overlap: Overlap) -> dict[str, str]:
     """Return the terms of reading the input and of its transfer, as far as measurements separate them."""
     measured, nodes = factors.phases, factors.has("nodes")
     # The devices of a node share its storage.
-    terms = {"input": work.of("i") + "*(workers/nodes)" * nodes, "transfer": work.of("h")}
+    terms = {"input": work.of("i") + ("*(workers/nodes)" if nodes else ""), "transfer": work.of("h")}
     inseparable = set[str]()
     if not nodes and measured.isdisjoint(READING):
         # Both are in proportion to the work of one worker: the transfer stands for both.

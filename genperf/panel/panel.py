@@ -820,8 +820,8 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
         return ()
     measured = np.unique(counts)
     doublings = np.log2(measured / measured[0])
-    _, apart = np.unique(np.floor(doublings[:-1] / LIMIT_STEP), return_index=True)
-    inside = doublings[apart]
+    _, first_of_step = np.unique(np.floor(doublings[:-1] / LIMIT_STEP), return_index=True)
+    inside = doublings[first_of_step]
     beyond = doublings[-1] + np.array(LIMIT_DOUBLINGS)
     no_limit = (1.0 - LIMIT_CHANCE) ** np.concatenate([inside, beyond])
     # Within the measured range a limit lies at a count, beyond it in the middle between two numbers of doublings.

@@ -208,6 +208,7 @@ def price_of(text: str, per: str | None = None) -> Paid:
         raise GenperfError(f"'{text}' is not a price", hint="--price 2/h: a number for a time")
     *paid, unit = re.split(r"[\s-]+", "-".join(units))
     unit, levels = canonical_time(unit) or unit, [canonical_of(f"{word}s") for word in paid]
+    # A time such as `30min` or `8h` as well, but no bare number.
     seconds = DURATIONS.get(unit, amount(unit) if unit[-1:] in "sdhn" else None)
     if not seconds or seconds <= 0.0 or len(levels) > 1 or not {*levels} <= {*LEVELS}:
         examples = ", ".join(f"{number}/{name}" for name in ("h", "d", "s"))

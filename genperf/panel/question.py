@@ -140,9 +140,8 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
         refused = unknown
     absent = [name for name in absent if name not in refused]
     notes = [f"asked, and found nowhere in the runs: {listed(absent)}"] if absent and not refused else []
-    return Requested(
-        {**settings.at, **{name: at[name] for name in refused}}, (*notes, *constant_notes), wanted, settings.names
-    )
+    in_question = settings.at | {name: at[name] for name in refused}
+    return Requested(in_question, (*notes, *constant_notes), wanted, settings.names)
 
 
 def _share_batch(legend: Legend, settings: _Cells, whole: str) -> None:

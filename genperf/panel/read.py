@@ -218,10 +218,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
 
         further = [understood(table, named=self.given.columns) for table in self.source.tables]
         # A table that became long has results without names.
-        tables = [
-            self.source,
-            *(t for t in further if t.headers or any(is_result(n, t.units.get(n, "")) for n in t.columns)),
-        ]
+        of_runs = [t for t in further if t.headers or any(is_result(n, t.units.get(n, "")) for n in t.columns)]
+        tables = [self.source, *of_runs]
         source = max(tables, key=named)
         if source is self.source:
             return self
@@ -398,6 +396,5 @@ def table_of(source: Table | str | Path | pd.DataFrame, at: Mapping[str, Any] | 
     """Return a table as it is, or read with its columns recognised; rows that cannot be read are left out."""
     if isinstance(source, Table):
         return source
-    return recognised(
-        source, {"skip_bad_rows": True}, at={name: str(value) for name, value in (at or {}).items()}
-    ).table()
+    texts = {name: str(value) for name, value in (at or {}).items()}
+    return recognised(source, {"skip_bad_rows": True}, at=texts).table()

@@ -454,6 +454,7 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
         if free and len(free) < len(settings):
             likeliest = min(free, key=lambda c: c.score()[0])
             likeliest.becomes("measured", "no other column can be what was measured")
+    # The unit in the cells, or a header of one word: a bandwidth is no throughput, and `s` a time.
     for column in reading.with_role("measured", "ratio"):
         unit = units.get(column.name, "")
         if column.kind and not (unit and column.kind == "rate"):

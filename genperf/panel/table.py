@@ -416,6 +416,7 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
         further_of_group = {name: groups[key] for name, groups in further.items() if key in groups}
         kind = table.kind_by_times(median_frame) if table.scaled_by_group else table.scaling
         changes = {"notes": notes, "failures": failures, "scaling": kind, "scaled_by_group": False}
+        # What was computed for the whole table is put where the properties of a group's table keep their values.
         medians = replace(table, frame=median_frame, factors=factors, further={}, **changes)
         medians.__dict__.update(known_medians, _named_phases=table._named_phases)
         group = replace(medians, frame=frame, further=further_of_group)

@@ -57,7 +57,8 @@ def machine_in(text: str) -> tuple[dict[str, Any], str]:
         return {}, text
     nodes, count, by, device, named, times_by, times = match.groups()
     # `8 h100` and `h100:8` are one where the device is known; `resnet50` behind a number is none.
-    if not (times_by in ("x", "×", "*") if named else by.strip()) and device_in(device or named) is None:
+    has_times_sign = times_by in ("x", "×", "*") if named else by.strip() != ""
+    if not has_times_sign and device_in(device or named) is None:
         return {}, text
     machine = {"device": device or named, "devices": float(count or times) * float(nodes or 1.0)}
     return machine | ({"nodes": float(nodes)} if nodes else {}), text[match.end() :]

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from genperf.arrays import AnyArray, Array, Integers, Objects
 from genperf.attribution.answers import Importance, Line, PrintedAnswer
 from genperf.engine import Engine, Lost, run
-from genperf.errors import LISTED, FitError, GenperfError, ModelError, Note, did_you_mean
+from genperf.errors import LISTED, FitError, GenperfError, ModelError, Note, counted, did_you_mean
 from genperf.facts import check_interval
 from genperf.fitting import fit
 from genperf.fitting.auto import AUTO
@@ -151,7 +151,7 @@ class Validation(PrintedAnswer, frozen=True, eq=False):
     def _held_out(self, score: ModelScore) -> pd.DataFrame:
         """Return the held-out configurations beside a model's predictions of them."""
         results = score.predictions.rename(columns={"predicted": self.target.name})
-        values = self.configurations.rename(columns=lambda name: name + "_" * (name in results))
+        values = self.configurations.rename(columns=lambda name: f"{name}_" if name in results else name)
         return values.join(results, how="inner")
 
     @property
@@ -166,10 +166,8 @@ class Validation(PrintedAnswer, frozen=True, eq=False):
     def headline(self) -> str:
         """The scheme, the target and the number of held-out configurations, in a line."""
         held_out = max((len(m.predictions) for m in self.models), default=0)
-        return (
-            f"{self.scheme}, {self.target.name} of {held_out} held-out configuration{'s' * (held_out != 1)}; "
-            f"errors in %, intervals of {100 * self.interval:g} %"
-        )
+        of_what = f"{self.scheme}, {self.target.name} of {counted(held_out, 'held-out configuration')}"
+        return f"{of_what}; errors in %, intervals of {100 * self.interval:g} %"
 
     def summary(self) -> pd.DataFrame:
         """Return a row per model with rounded numbers as text, the root mean squared error with the target's unit."""
