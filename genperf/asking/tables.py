@@ -457,7 +457,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         answers, notes = self._with_others(others, at, {name: likeliest}, one_curve)
         place = {} if facts is None else dict(facts.at)
         in_others = [self._in_another_series(name, at, place, levels) for levels in self.series.others]
-        count_is_open = reading.scale not in at and {meant_by(setting) for setting in at}.isdisjoint(PLACES)
+        count_is_open = reading.scale not in (None, *at) and {*map(meant_by, at)}.isdisjoint(PLACES)
         beyond = ""
         if one_curve and count_is_open:
             farthest = {reading.scale or "": float(FARTHEST_MULTIPLE * np.nanmax(self._counts))}
@@ -619,8 +619,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
 
     @property
     def _counts(self) -> Array:
-        """The counts of the scale in the series."""
-        return self.reading.columns[self.reading.scale or ""].values[self.series.rows]
+        """The counts of the scale in the series; ones where nothing is scaled."""
+        rows, scale = self.series.rows, self.reading.scale
+        return np.ones(int(rows.sum())) if scale is None else self.reading.columns[scale].values[rows]
 
     def priced(self) -> tuple[Self, list[str]]:
         """Return the answers at the price that a column of money per hour gives, with a note; as they are without one.

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 #: Times the largest measured count that a forecast is of which names none: the nearest question there is.
 NEXT_DOUBLING = 2.0
-#: The distance of a run from the given numbers, in parts of the measured ranges, below which it has them.
-MOST_ALIKE = 1e-9
 
 
 def medians_along(panel: Panel, along: str, rows: Columns, table: Table | None = None) -> list[Median]:
@@ -64,6 +62,12 @@ def forecast_at(panel: Panel, at: Mapping[str, Any], along: str | None = None) -
     if count is None or count.distinct < 2:
         # Nothing shows how it goes on.
         return dict(at)
+    if count.role == "intrinsic" and at:
+        # Of levels that were measured at one size alone no larger one is asked about.
+        texts = {name: str(level) for name, level in at.items() if name in factors and not factors[name].numeric}
+        of_levels = [run for run in panel.runs if all(str(run[name]) == level for name, level in texts.items())]
+        if len({run[count.name] for run in of_levels}) == 1:
+            return dict(at)
     # What a count is computed from says it.
     stated = not panel.inputs.get(count.name, frozenset()).isdisjoint(at)
     return dict(at) if stated else {**at, count.name: NEXT_DOUBLING * count.upper}
@@ -142,7 +146,7 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
         total = from_given if factor.name in given else from_centre
         total += np.abs(measured - wanted) / (width or 1.0)
     nearest = alike[int(np.lexsort((from_centre.round(9), from_given.round(9)))[0])]
-    is_measured = not given_sizes or np.min(from_given) < MOST_ALIKE
+    is_measured = not given_sizes or any(run | given_sizes == run for run in alike)
     return nearest if is_measured else nearest | _sizes_beside(panel, given_sizes)
 
 

@@ -236,6 +236,11 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_
     counted: str = ""
 
     @property
+    def is_rate(self) -> bool:
+        """Whether it is a rate that is predicted as it was measured, with no work of a step: more of it is better."""
+        return not self.is_time and header_of(self.column).kind == "rate"
+
+    @property
     def samples(self) -> str:
         """What the throughput counts, in the plural; the unit of a share, and `samples` where nothing tells it."""
         relative = relative_unit(self.throughput) if is_relative(self.throughput) else ""

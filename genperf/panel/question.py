@@ -175,7 +175,7 @@ def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
             if (of_level := level_counted(text)) is not None:
                 number, level = of_level
                 at = {**without_scale, level: number}
-        if _cell_with(legend, text)[0]:
+        if _cell_with(legend, text)[0] or (name in legend.names and legend.cells_of_name(name, text)):
             continue
         if (grid := _GRID.fullmatch(text)) is not None:
             at = {**at, "nodes": grid[1], name: str(int(grid[1]) * int(grid[2]))}

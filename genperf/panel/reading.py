@@ -146,6 +146,8 @@ class Reading(Struct, eq=False, dict=True):
     ranked: tuple[str, ...] = ()
     #: The column that counts the workers, or else the nodes; or whatever the runs are scaled by.
     scale: str | None = None
+    #: Whether names of kinds vary alone, and no number does.
+    kinds_alone: bool = False
     #: Columns to derive for `read_table`: the throughput of all workers from that of one, the time of a step from
     #: steps per second.
     derived: dict[str, str] = field(default_factory=dict)
@@ -944,13 +946,13 @@ def measured_roles(
         at_last = growth_along(counts[larger], values[larger])
         growth_of_rate = at_last if at_last > MOST_GROWTH else growth_of_rate
     roles, derived = measurement_of_column(name, names, scale, growth_of_rate, header, reading.mapping)
-    sized = scale is not None and is_size(scale)
+    sized = reading.kinds_alone or (scale is not None and is_size(scale))
     batches = [c for c in reading.with_role("setting") if "batch" in str(c.canonical)]
     states_work = sized or header_of(name).of == "job" or given.scaling or given.work
-    if "throughput" in roles and scale is not None and sized:
+    if "throughput" in roles and sized:
         # A step does a batch; another size shows nothing of the samples of a step.
-        work = "batch" in str(canonical_of(scale))
-        roles |= {"work": quote_name(scale)} if work else {"quantity": roles.pop("throughput")}
+        work = scale is not None and "batch" in str(canonical_of(scale))
+        roles |= {"work": quote_name(str(scale))} if work else {"quantity": roles.pop("throughput")}
     if "throughput" in roles and not (batches or states_work):
         roles |= _work_of_times(reading, name, scale)
     # The time of a step falls as the steps per second rise.
@@ -1019,6 +1021,8 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
     ways = [n for n, canonical in execution.items() if canonical in WAYS]
     counted = not {*LEVELS}.isdisjoint({*execution.values(), *reading.mapping}) or DEVICES in columns
     scaled_by_ways = len(ways) > 1 and not counted
+    if reading.scale is None and not roles.extrinsic and not single:
+        reading.kinds_alone = not any(c.varies for c in settings) and any(c.varies for c in reading.with_role("kind"))
     if roles.measured_column is None:
         scale = None if scaled_by_ways else reading.scale
         measured, derived = measured_roles(reading, reading.quantities[0], scale, given)
@@ -1032,7 +1036,7 @@ def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], g
     if scaled_by_ways:
         reading.scale = _devices_of_ways(reading, [columns[n] for n in ways])
         execution[DEVICES], settings = "workers", [columns[DEVICES], *settings]
-    if reading.scale is None and not roles.extrinsic and not single:
+    if reading.scale is None and not roles.extrinsic and not single and not reading.kinds_alone:
         varied = [c.name for c in settings if c.varies and is_size(c.name)]
         if len(varied) < len([c for c in settings if c.varies]) or not varied:
             raise _nothing_scaled(reading, [c.name for c in settings])
@@ -1065,6 +1069,9 @@ def _nothing_scaled(reading: Reading, numeric: Sequence[str]) -> TableError:
     texts = reading.with_role("kind", "label", "constant")
     hint = f"name the one that does: --extrinsic {shlex.quote(numeric[0]) if numeric else 'COLUMN'}"
     hint += "; or say that all ran on one: --let devices=1" if numeric else ""
+    named = next((c for c in texts if len(c.levels) > 1), None)
+    if named is not None and not numeric:
+        hint = f"ask about one of the runs: --at {shlex.quote(f'{named.name}={named.levels[0]}')}"
     worded_counts = next((c.name for c in texts if c.levels and all(map(COUNTED.match, c.levels))), None)
     if worded_counts is not None:
         hint = f"'{worded_counts}' tells counts among words: write them as numbers in another column, such as gpus"
@@ -1100,7 +1107,7 @@ def _with_series(
     batches = [c.name for c in free if c.name == of_a_worker or c.canonical in _BATCHES]
     series: dict[str, Any] = {}
     only_scale_varies = not any(c.varies for c in free if c.name not in batches)
-    if texts and only_scale_varies and not roles.categorical and not roles.group:
+    if texts and only_scale_varies and not reading.kinds_alone and not roles.categorical and not roles.group:
         # Nothing but the scale varies within these names: each combination is a series.
         per_worker = [n for n in batches if columns[n].canonical != "global_batch" and columns[n].varies]
         per_worker = [n for n in per_worker if n not in roles.intrinsic]

@@ -184,6 +184,7 @@ def compare(
     fitted = model_of(source, {**({factor: ""} if factor else {}), **at})
     models, levels = models_of(fitted, at)
     groups = fitted.group
+    maximize |= models[0][1].schema.target.is_rate
     column = CHANGE if changes else _over(answering(models[0][1], levels), factor, levels, groups)
     compared = _changed(fitted, models, changes)
     # What changes leave open is as in the runs of the first model.

@@ -13,7 +13,7 @@ from genperf.attribution.answers import Line, PrintedAnswer
 from genperf.attribution.draws import shares
 from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
-from genperf.formula import names_in
+from genperf.formula import names_in, quote_name
 from genperf.panel.panel import Target
 from genperf.panel.quantities import REPORTED_BESIDE, paid_for
 from genperf.prediction.predict import THROUGHPUT
@@ -438,13 +438,15 @@ def _search_of(result: FitResult, task: _Task, group: Group) -> Search:
     by_default = work_may_vary and not aims and not job.sized and goal.deadline is None
     if by_default:
         goal = replace(goal, maximize="throughput")
+    elif schema.target.is_rate and not aims:
+        goal = replace(goal, maximize=quote_name(schema.target.name))
     if goal.maximize is not None:
         minimize = f"-({goal.maximize})"
     aim = schema.target.name if minimize is None else in_model_names(minimize, schema)
     by_work = bool(schema.target.throughput) or "throughput" in aim
     per_unit = not job.sized and by_work and work is not None
     problem = read_problem(result, space, step, constraints, aim, job, per_unit=per_unit)
-    what = goal.maximize or task.minimize or schema.target.name
+    what = (goal.maximize if aims or by_default else None) or task.minimize or schema.target.name
     return Search(result, space, problem, task.interval, goal, task.job, step, what, by_default)
 
 

@@ -64,6 +64,8 @@ _AMOUNTS = frozenset(
 SLOW = 2.0
 #: Devices of a node, at most, where only their name says what a product counts.
 MOST_OF_A_NODE = 16
+#: Digits behind a flag of one letter; more are those of a job, as in `sacct -j 12345671`. A guess.
+MOST_OF_A_FLAG = 6
 #: Seconds since 1970 of the years 2001 to 2100: a time of day, and none that was measured.
 CALENDAR = (1e9, 4.1e9)
 #: The share of the first values of a run that warm up.
@@ -71,7 +73,7 @@ WARM_UP = 0.1
 
 _KEY = (
     r"[^\W\d_][\w\-/.%#]*(?: ?\([\w/ %]{1,12}\)| ?\[[^\W\d_][\w/%]{0,8}\])?"
-    r"(?: [\w#][\w\-/.%#]*(?: ?\([\w/ %:]{1,20}\))?){0,5}"
+    r"(?: [\w#][\w\-/.%#]*(?: ?\([\w/ %:]{1,20}\))?){0,6}"
 )
 _DIGITS = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d+(?:[eE][-+]?\d+)?"
 _CLOCK = rf"\d+:[0-5]\d:(?:[0-5]\d(?:\.\d+)?|\d\.\d+)|\d+:[0-5]\d\.\d+|{DURATION}"
@@ -112,6 +114,8 @@ _COUNTED = re.compile(
     rf"(?:graphics )?"
     rf"(?P<key>[^\W\d_]{{3,}}(?: per {any_of('headers.node')})?)(?:\(s\))?(?!\w)(?!(?<!s) \d)(?! ?per[ -])"
 )
+#: `tensor([0.72], device='cuda:0')`
+_TENSOR = re.compile(rf"tensor\(\[*(?P<value>{_DIGITS})\]*(?:, [^()]*(?:\(\))?)?\)")
 #: `2 nodes with 4 GPUs each` are 8 GPUs.
 _OF_EACH = re.compile(
     rf"(?<![\w.])(?P<nodes>\d+) (?P<node>{any_of('headers.node')}s?)\W+(?:with |of )?"
@@ -360,6 +364,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
         line = _APART.sub("/", line)
     if _LETTER.search(line):
         line = _in_digits(line)
+    if "tensor(" in line:
+        line = _TENSOR.sub(r"\g<value>", line)
     if " each" in line:
         line = _OF_EACH.sub(lambda m: f"{m['nodes']} {m['node']} {int(m['nodes']) * int(m['value'])} {m['key']}", line)
     if " = " in line:
@@ -417,6 +423,8 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
     counts = not {plain_name(key), f"{plain_name(key)}s"}.isdisjoint(_COUNT_WORDS) or (" per " in key and _counts(key))
     key_as_written = match.groupdict().get("key") or ""
     if value in ("nan", "inf") or (pattern in (_COUNTED, _IN_PATH) and not counts):
+        return True
+    if pattern is _FLAG and len(key) == 1 and len(value) > MOST_OF_A_FLAG:
         return True
     if unit and _kind_of(unit) and (counts or ("/" in unit and _COUNTED.search(key_as_written))):
         return True  # `4 GPUs: 385 img/s`, `on 4 GPUs: 385 img/s`: the count is the fact
@@ -555,7 +563,9 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
     runs = [Run()]
     # `rank: 0`: what begins at zero numbers devices, and counts none.
     from_zero = {match["key"] for match in _FROM_ZERO.finditer(text)}
-    numbered = {key for key in from_zero if meant_by(key) in _COUNTED_IN_RUNS}
+    numbered = {
+        k for k in from_zero if meant_by(k) in _COUNTED_IN_RUNS or plain_name(k) in words_of("headers.number_of_one")
+    }
     lines = text.replace("\r", "\n").split("\n")
     for number, (line, names_a_run) in enumerate(_with_names(lines), 1):
         if not line:
@@ -574,16 +584,19 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
         # What a clause measured belongs to the count in it, wherever that stands.
         clauses = [sorted(facts_of(clause), key=lambda fact: not _counts(fact[0])) for clause in _clauses(line)]
         counts: set[str] = set()
-        for key, value, unit in chain.from_iterable(clauses):
+        facts = [*chain.from_iterable(clauses)]
+        # `batch: 4, seq_len: 256`: what the results below were measured with.
+        of_settings = len(facts) > 1 and all(canonical_of(key) and not is_result(key, unit) for key, _, unit in facts)
+        for key, value, unit in facts:
             # `8 GPUs are as slow as 4 GPUs` is about 8.
             second_count = _counts(key) and _same(key) in counts and len(clauses) == 1
             if key in numbered or second_count or _says_again(run, key, value):
                 continue
             counts |= {_same(key)}
             before = run.values.get(run.spelled.get(_same(key), key))
-            changed = not by_heading and before and value != before[-1]
+            changed = (not by_heading or of_settings) and before and value != before[-1]
             of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
-            chosen = isinstance(value, float) and (key == size or of_a_row)
+            chosen = isinstance(value, float) and (key == size or of_a_row or of_settings)
             if changed and (_counts(key) or chosen) and run.measured:
                 runs.append(run := run.following(number))
             run.add(key, value, unit, tested)

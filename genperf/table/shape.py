@@ -58,9 +58,10 @@ _PAIR = re.compile(r"(?<![\w.])(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+
 #: What says that a number before it is of each device.
 _EACH = re.compile(r"(?<=\d)\s+(?:each|per\s+[^\W\d_]+)(?![^\W_])", re.IGNORECASE)
 _FLAG = re.compile(r"(?<!\S)--?(?P<word>[^\W\d_][\w\-]*)[ =](?P<number>\d+)(?!\S)")
-#: `8x A100`, `llama_8xA100`, `8h100`, `A100 x 8`, `A100 (8x)`.
+_KIND = rf"(?={any_of('cells.kinds_of_devices')}s?(?![^\W_]))"
+#: `8x A100`, `llama_8xA100`, `8h100`, `A100 x 8`, `A100 (8x)`; before a blank only at the start: `8 P100s`.
 _MULTIPLE = re.compile(
-    rf"(?:^|(?<=[\s(_\-]))(\d+)(?:\s*[x×]\s*(?=[^\W\d_])|(?={any_of('cells.kinds_of_devices')}(?![^\W_])))"
+    rf"(?:^|(?<=[\s(_\-]))(\d+)(?:\s*[x×]\s*(?=[^\W\d_])|{_KIND})|^(\d+)\s{_KIND}"
     r"|(?<=\w)\s+[x×]\s?(\d+)(?!\w)|\((\d+) ?[x×]\)",
     re.IGNORECASE,
 )
@@ -738,7 +739,8 @@ def _of_all_kinds(name: str) -> Taken | None:
             word = match["word"] if pattern is not _MULTIPLE else "devices"
             if word in values:
                 return None
-            values[word] = float(match["number"] if pattern is not _MULTIPLE else match[1] or match[2] or match[3])
+            number = match["number"] if pattern is not _MULTIPLE else "".join(filter(None, match.groups()))
+            values[word] = float(number)
         left = pattern.sub(" ", left)
     return (values, _left(left)) if values else None
 

@@ -285,7 +285,7 @@ def _with_one_header(records: Sequence[Record]) -> list[Record]:
     named = [f"{n} {b}".strip() if n in over_several else b or n for n, b in zip(above, lower, strict=True)]
     under = [k for k, name in enumerate(above) if name in over_several]
     beside = [name for k, name in enumerate(named) if k not in under]
-    counts = bool(beside) and all(_is_number(lower[k]) for k in under)
+    counts = bool(beside) and all(lower[k].isdecimal() for k in under)
     values = any(_is_number(rows[0][1][k]) for k in under if k < len(rows[0][1]))
     names = values and not any(_is_number(lower[k]) for k in under)
     if not under or not (counts or names) or any(map(_is_number, beside)):
@@ -402,9 +402,11 @@ def _at_headers(
         gap_below = line_below > line + 1 + (line + 1 in rules)
         table = tables[-1][1] if tables else []
         header = table[0][1] if table else []
-        # A name over the second column or a later one is a header of several.
+        # The upper line of a header may have a rule below it.
+        is_upper = len(table) == 1 and len({*header}) < len(header)
+        # A name over the second column or a later one is a header of several, and so is one over several columns.
         may_be_title = (len(filled) == 1 and (record[0] != "" or len(record) < 3)) or (
-            gap_below and bool(filled) and not any(map(parts_of, filled))
+            gap_below and len({*filled}) == len(filled) > 0 and not any(map(parts_of, filled))
         )
         if may_be_title and below and (line_below in header_lines or _begins(below[0], below[1:], header, True)):
             title, section = _TITLE_MARKS.sub("", " ".join(filled)), ""
@@ -418,7 +420,7 @@ def _at_headers(
         elif (
             not table
             or (line in header_lines and record != header)
-            or _begins(record, below[:2], header, gap_above or bool(title), len(table) == 1)
+            or _begins(record, below[:2], header, (gap_above and not is_upper) or bool(title), len(table) == 1)
         ):
             if len(table) == 1 and _is_title(header, record):
                 title = ", ".join(tables.pop()[1][0][1])
@@ -782,7 +784,7 @@ def _drawn(text: str) -> Iterator[Record]:
             lines[k] = ""
             lines[k - 1] = f"|{'|'.join(f'{a.strip()} {b.strip()}' for a, b in zip(upper, lower, strict=False))}|"
     for number, line in enumerate(lines, 1):
-        if number in rules or not line or line.startswith("```"):
+        if number in rules or not line or line.startswith("```") or _TAG.fullmatch(line):
             inside = inside and number in rules
         elif "|" not in line or not (inside or {number - 1, number + 1} & rules):
             title, inside = (number, line), False

@@ -281,7 +281,9 @@ def _is_unit(text: str) -> bool:
 
 def _sides_of_ratio(text: str) -> list[list[str]]:
     """Return the words of a header on each side of `/` or `per`: `step_time ms/epoch` → [[step, time, ms], [epoch]]."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", text).lower()
+    # `ViT-B/16` is a network, and no ratio.
+    named = re.sub(r"(?<=-[A-Z])/(?=\d)", "-", text)
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", named).lower()
     # A speed-up is no speed.
     spaced = re.sub(r"speed[\s_\-]+up(?![a-z])", "speedup", spaced)
     sides = [re.split(r"[\s_\-.,:()\[\]]+", side) for side in _PER.split(spaced)]
@@ -366,12 +368,13 @@ def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     # A header names what stands before a preposition, and not what it is with, without or for.
     behind = {*words_of("headers.preposition"), *words_of("headers.spent")}
     words = words[: next((place for place, word in enumerate(words) if place and word in behind), len(words))]
-    if not _LEFT.isdisjoint(words):
+    if not _LEFT.isdisjoint(words) or words[0] in words_of("headers.share"):
         return None
     # `t_step` was measured, where a `time step` is that of a simulation.
     by_letter = len(words) > 1 and words[0] in words_of("headers.time_letter")
     chosen = {*words} & (_CHOSEN_TIME - STEP_WORDS if by_letter else _CHOSEN_TIME)
-    if unit_of_time is None and (words[-1] in _TIMES or ((words[0] in _TIMES or by_letter) and not chosen)):
+    first = words[1] if len(words) > 1 and words[0] in {*STATISTICS, "total"} else words[0]
+    if unit_of_time is None and (words[-1] in _TIMES or ((first in _TIMES or by_letter) and not chosen)):
         unit_of_time = "s"
     # `time for 100 steps` is of all of them, and `mean time of 100 steps` of one.
     together = _OF_STEPS.search(" ".join(numerator)) if {*numerator}.isdisjoint(STATISTICS) else None

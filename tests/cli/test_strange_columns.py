@@ -196,6 +196,15 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
         ("workers=16",), (" samples/s at workers=16",), ("rate/s", "left out because"),
     ),
     # Phases without their step: it is their sum.
+    # No number varies: a kind is answered as it was measured, and the most of a rate is the best.
+    "kinds": (
+        csv_of("net,set-up,img/s,mem", (("a", f"{k} or {k}", n, 9) for k, n in (("x", 100), ("y", 210), ("z", 150)))),
+        ("set-up=y or y",), ("--quantity img/s --categorical set-up", "Expect img/s of 2"), ("devices", "efficiency"),
+    ),
+    "one size": (
+        csv_of("way,batch,img/s", (("a", 8, 99), ("a", 16, 180), ("b", 4, 30), ("c", 8, 90), ("c", 16, 150))),
+        ("way=b",), ("Expect img/s of 3", "at way=b."), ("batch=32",),
+    ),
     "phases": (
         csv_of("nodes,forward (s),backward (s),backward wait (s),reduce (s)", ((n, 0.1, 2, 1, n / 9) for n in COUNTS)),
         ("nodes=16",), ("--time step_s", "Expect a step of 3."), (),

@@ -233,6 +233,16 @@ FILES: Mapping[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], d
          "job-1.err": "warning: none\n", "job-16.out": "SLURM_NTASKS=16\n", "job-16.err": CRASH},
         {"SLURM_NTASKS": [1, 16, 2, 4, 8], "status": ["", "out of memory", "", "", ""]}, {}, 0,
     ),
+    "lines of settings begin runs, also below a heading": (
+        {"run.md": "".join(
+            f"## bs {b}\n" + "".join(f"bs: {b}, seq_len: {n}\ntotal time train: tensor([{b * n}.])\n" for n in (8, 16))
+            for b in (1, 2))},
+        {"seq_len": [8, 16, 8, 16], "total time train": [8, 16, 16, 32]}, {}, 0,
+    ),
+    "ranks that number themselves are none of a run": (
+        many("n{n}.out", lambda n: f"[rank=0] world_size={n}\n" + steps(lambda i: f"[rank={n - 1}] {rate(n)} img/s")),
+        {"rank": None, "img/s": [rate(n) for n in COUNTS]}, {}, 0,
+    ),
     "errors that are no text lose no run": (
         {**many("job-{n}.out", lambda n: f"gpus: {n}\n" + steps(lambda i: f"step {i} images/sec: {rate(n)}")),
          **many("job-{n}.err", lambda n: b"\x00\xff\xfe" * 9)},
@@ -336,6 +346,7 @@ OF_ONE_MECHANISM = {
     ),
     "printed dictionaries": "".join(f"{ {'gpus': n, 'img/s': round(rate(n), 1)} }\n" for n in COUNTS),
     "double bars": "||GPUs||img/s||\n" + "".join(f"|{n}|{rate(n):.1f}|\n" for n in COUNTS),
+    "devices by their kind": "devices,img/s\n" + "".join(f"{n} P100s,{rate(n):.1f}\n" for n in COUNTS),
     "a word with a digit before the count": "gpus of,img/s\n" + "".join(f"v5p-{n},{rate(n):.1f}\n" for n in COUNTS),
 }
 
