@@ -34,9 +34,8 @@ class Engine(Struct, frozen=True):
         if self.name == "local" and self.address is not None:
             raise GenperfError(f"the local engine has no address ('{self.address}')", hint="--engine dask with it")
         if not isinstance(self.workers, int) or self.workers == 0 or self.workers < -1:
-            raise GenperfError(
-                f"{self.workers} is not a number of worker processes", hint="1 or more, or -1 for one per core"
-            )
+            what = f"{self.workers} is not a number of worker processes"
+            raise GenperfError(what, hint="1 or more, or -1 for one per core")
 
     @property
     def in_process(self) -> bool:
@@ -79,9 +78,8 @@ def _connected(engine: Engine, stack: ExitStack) -> Workers:
         raise GenperfError(text, hint="check --address, and that the cluster is running") from None
     threads = int(sum(client.nthreads().values()))
     if not threads:
-        raise GenperfError(
-            f"the Dask cluster at '{engine.address}' has no workers", hint="start some: dask worker ADDRESS"
-        )
+        text = f"the Dask cluster at '{engine.address}' has no workers"
+        raise GenperfError(text, hint="start some: dask worker ADDRESS")
     executor = stack.enter_context(client.get_executor(pure=False))
     return Workers(lambda: executor, threads, here=False)
 

@@ -172,10 +172,10 @@ class Expression(Struct, frozen=True, dict=True):
         """Return a sum without the terms that are zero and the constants of these; any other total as it is."""
         coefficients = {c.name: constants[c.name] for c in self.constants if c.kind == "coefficient"}
         of_terms = [[value for name, value in coefficients.items() if name in t.names] for t in self.terms]
-        kept = tuple(any(of_term) or not of_term for of_term in of_terms)
-        if not (self.is_sum and any(kept)):
+        stays = tuple(any(of_term) or not of_term for of_term in of_terms)
+        if not (self.is_sum and any(stays)):
             return self
-        terms = tuple(compress(self.terms, kept))
+        terms = tuple(compress(self.terms, stays))
         read = {name for term in terms for name in term.names}
         return replace(self, terms=terms, constants=tuple(c for c in self.constants if c.name in read))
 

@@ -201,8 +201,8 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     @property
     def read_as(self) -> str:
         """How the table was read, as options that can be copied; empty of a model."""
-        left = f"; left out: {listed(self.left_out)}" if self.left_out else ""
-        return "" if self.reading is None else f"read as: {self.reading.options}{left}"
+        left_out = f"; left out: {listed(self.left_out)}" if self.left_out else ""
+        return "" if self.reading is None else f"read as: {self.reading.options}{left_out}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -272,6 +272,7 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
     facts, likeliest, plain = answer.facts, answer.answers[0], plain_name(want)
     if facts is None:
         return None
+    # What the wanted name means, and what the first quantity's does.
     growth, expected, wanted, measured = facts.growth, facts.expected, header_of(want), header_of(likeliest.quantity)
     names = [n for n, q in QUANTITIES.items() if plain in (n, plain_name(q.label)) and n in facts.quantities]
     name, unit = "", ""
@@ -284,6 +285,7 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
     elif wanted.kind == "rate" and (wanted.counted or plain in words_of("headers.rate")):
         name, interval, unit = "throughput", growth.throughput(expected.value), rate_unit(growth.sample)
     elif wanted.kind == "time" and {wanted.of, measured.of} == {"step", "job"}:
+        # How many steps a job has is not known.
         return None
     elif wanted.kind == "time" and measured.counted in STEP_WORDS:
         name, interval, unit = "step", likeliest.expected.dividing(1.0), SECONDS
@@ -363,8 +365,8 @@ def _header(answer: Answer, width: int) -> Text:
         # What is asked stands whole beside a long name of a file.
         room = max(width - len(question) - len(runs) - 2, LEAST_NAME)
         source = (facts.source if len(facts.source) <= room else f"{facts.source[: room - 1]}…") + runs
-    left = Text(source, style="bold") if source else Text()
-    return Text.assemble(left, " " * max(2, width - len(source) - len(question)), (question, "bold"))
+    source_text = Text(source, style="bold") if source else Text()
+    return Text.assemble(source_text, " " * max(2, width - len(source) - len(question)), (question, "bold"))
 
 
 def heads_of(facts: Facts | None) -> tuple[str, str]:

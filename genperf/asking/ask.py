@@ -474,9 +474,8 @@ def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
         column = reading.scale if name == "count" else column_named(name, reading.columns)
         if column is None:
             what = f"the runs are of one configuration, and no column is '{name}'"
-            raise TableError(
-                what, hint=f"measure a second scale and name both: genperf ask RUN1 RUN2 --at {name}={text}"
-            )
+            hint = f"measure a second scale and name both: genperf ask RUN1 RUN2 --at {name}={text}"
+            raise TableError(what, hint=hint)
         same = reading.columns[column].rows_with(text, EXACTLY)
         if not same.any():
             levels = ", ".join(reading.columns[column].levels[:4]) or "nothing"

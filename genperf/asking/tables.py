@@ -357,8 +357,8 @@ def _resolved(opened: Recognised) -> dict[str, str]:
         value, rows = amount(text) if evidence.numeric else None, evidence.rows_with(text)
         # Of a factor the measured levels answer for one that no run has; several are no configuration.
         one_level = not any(evidence.rows_with(level.strip()).any() for level in text.split(","))
-        known = value is not None or rows.any() or (name in reading.roles.categorical and one_level)
-        if not known or (name == reading.scale and (value or 0.0) <= 0.0):
+        is_known = value is not None or rows.any() or (name in reading.roles.categorical and one_level)
+        if not is_known or (name == reading.scale and (value or 0.0) <= 0.0):
             raise _no_level(name, text, evidence)
         wanted[name] = text if evidence.numeric or not rows.any() else str(evidence.texts[rows][0])
     return wanted
@@ -404,8 +404,8 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
             rows &= reading.columns[name].rows_with(at[name])
     matching = sorted({keys[row] for row in np.flatnonzero(rows)})
     if not matching:
-        some = "; ".join(", ".join(key) for key in list(dict.fromkeys(keys))[:4])
-        raise TableError(f"no run has {join_values({n: at[n] for n in names if n in at})}", hint=f"one of {some}")
+        examples = "; ".join(", ".join(key) for key in list(dict.fromkeys(keys))[:4])
+        raise TableError(f"no run has {join_values({n: at[n] for n in names if n in at})}", hint=f"one of {examples}")
     # By series its rows, and how many counts it has with the largest of them.
     rows_of = {key: np.array([run_key == key for run_key in keys]) for key in matching}
     counts = np.zeros(count) if reading.scale is None else reading.columns[reading.scale].values
@@ -487,8 +487,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         with suppress(GenperfError):
             model, _ = another.fitted(name)
             factors = {f.name for f in model.schema.factors}
-            kept = kept_beside(model.panel, at, {n: value for n, value in place.items() if n in factors}, levels)
-            value = another._value(name, *another._question_of(model, {n: label(v) for n, v in kept.items()}), None)
+            start = {n: value for n, value in place.items() if n in factors}
+            requested = {n: label(value) for n, value in kept_beside(model.panel, at, start, levels).items()}
+            value = another._value(name, *another._question_of(model, requested), None)
             scale = self.reading.scale or ""
             count = value.at.get(scale, np.max(another._counts, initial=0.0))
             elsewhere = f", at {join_values({scale: count})}" if scale in place and place[scale] != count else ""
@@ -691,8 +692,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         unit = self._unit(name)
         target, lets = model.schema.target, self.opened.roles(name).derived
         fitted = target.throughput or target.column
-        made = parse(lets[fitted]).node if fitted in lets and fitted != name else None
-        value, factor = _as_measured((name, made), model.schema, at, row, header, unit)
+        formula = parse(lets[fitted]).node if fitted in lets and fitted != name else None
+        value, factor = _as_measured((name, formula), model.schema, at, row, header, unit)
         value = replace(value, facts=facts)
         # A share of each device, as of the peak, or a time over another; of an efficiency the speed-up is told.
         relative = unit in ("%", "x") and (header.shared or header.kind == "time") and not is_efficiency(name)

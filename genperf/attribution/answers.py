@@ -218,10 +218,10 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
         if self.steps.assumption:
             yield capitalised(self.steps.assumption)
         # The efficiency relative to its largest repeats that relative to the first count, where that is its largest.
-        again = {"efficiency of the best"} if self.best == self.reference else set()
+        repeated = {"efficiency of the best"} if self.best == self.reference else set()
         # With work that grows with the workers every step gets longer.
-        untold = {*again, "slower"} if self.kind == "weak" else again
-        yield from (turn_sentence(turn) for turn in self.turns if turn.what not in untold)
+        left_out = {*repeated, "slower"} if self.kind == "weak" else repeated
+        yield from (turn_sentence(turn) for turn in self.turns if turn.what not in left_out)
         blind = self.curve["verdict"] == VERDICTS[-1]
         if blind.any():
             largest = self.curve.loc[~blind, self.along].max()

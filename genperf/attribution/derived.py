@@ -130,9 +130,8 @@ class _Paths:
             self.columns[name] = self._efficiency() if efficient else evaluate(self.quantities.node(name), self.columns)
         values = np.asarray(evaluate(formula.node, self.columns), float)
         if not np.all(np.isfinite(values)):
-            raise GenperfError(
-                f"{formula.text} is not finite everywhere that is asked for", hint="other values for --at"
-            )
+            text = f"{formula.text} is not finite everywhere that is asked for"
+            raise GenperfError(text, hint="other values for --at")
         return np.array(np.broadcast_to(values, (1 + INTERVAL_POINTS * len(self.copies), self.query.rows)))
 
     def _efficiency(self) -> Array:

@@ -210,6 +210,7 @@ def form_error(result: FitResult, member: Member, columns: Mapping[str, Any]) ->
     with np.errstate(all="ignore"):
         fitted, slopes = member.expression.gradient(measured, member.values, free)
         log_moves = np.nan_to_num(member.log_draws(measured) - np.log(fitted))
+        # The derivatives of ln m by the constants, each of length one; a column of zeros stands where none is free.
         J = np.nan_to_num(np.column_stack([np.zeros(len(fitted)), *slopes.values()]) / fitted[:, None])
     J = J / np.maximum(np.linalg.norm(J, axis=0), 1e-300)
     basis, size, _ = np.linalg.svd(J, full_matrices=False)

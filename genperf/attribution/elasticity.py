@@ -117,13 +117,13 @@ def _log_ratios(
     smooth: bool = False,
 ) -> list[Array]:
     """Return ln(predicted value with the columns `moved` / without) of each row, and the ends of its interval."""
-    both = {name: np.concatenate([cells, moved.get(name, cells)]) for name, cells in columns.items()}
+    before_then_after = {name: np.concatenate([cells, moved.get(name, cells)]) for name, cells in columns.items()}
     with np.errstate(all="ignore"):
-        before, after = np.split(np.log(central_times(result.members, both)), 2)
+        before, after = np.split(np.log(central_times(result.members, before_then_after)), 2)
         rows = np.arange(len(before))
         return [
             after - before,
-            *curves_of(result, both, smooth=smooth).ratios(rows + len(rows), rows).quantiles(levels),
+            *curves_of(result, before_then_after, smooth=smooth).ratios(rows + len(rows), rows).quantiles(levels),
         ]
 
 

@@ -207,8 +207,8 @@ def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> 
         raise GenperfError(scaling_question(steps.along.name))
     values = central_times(result.members, steps.columns)
     ratios = curves_of(result, steps.columns).to_first(ends_of(interval))
-    both = _efficiencies(steps, values, ratios)
-    middle, lower, upper = (float(both[f"efficiency{end}"][1]) for end in ("", "_lower", "_upper"))
+    columns = _efficiencies(steps, values, ratios)
+    middle, lower, upper = (float(columns[f"efficiency{end}"][1]) for end in ("", "_lower", "_upper"))
     return middle, lower, upper
 
 

@@ -270,8 +270,8 @@ def _density(runs: Runs, form: Form, values: Mapping[str, Array]) -> Array:
     noise = np.sqrt(values["misfit"] ** 2 + np.nan_to_num(runs.scatter) ** 2)
     density = _log_normal(runs.seconds, seconds_of_parts["total"], noise).sum(axis=1)
     for name, seconds in runs.phases.items():
-        there = np.isfinite(seconds) & (seconds > 0.0)
-        density += _log_normal(seconds[there], seconds_of_parts[name][:, there], PHASE_MISFIT).sum(axis=1)
+        is_measured = np.isfinite(seconds) & (seconds > 0.0)
+        density += _log_normal(seconds[is_measured], seconds_of_parts[name][:, is_measured], PHASE_MISFIT).sum(axis=1)
     if runs.exchange is not None:
         nominal, spread = NOMINAL_EXCHANGE
         # Only a slow link makes an exchange longer than its message and the network do.

@@ -152,9 +152,8 @@ def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
         runs = [text.split(":") for text in table]
         return source_of("runs", ("workers", "throughput"), runs, range(1, len(runs) + 1), "run")
     if len(files) < len(table):
-        raise GenperfError(
-            f"'{files[0]}' is not a run", hint="files of one TABLE, or runs as count:throughput: 1:410 2:792 4:1530"
-        )
+        hint = "files of one TABLE, or runs as count:throughput: 1:410 2:792 4:1530"
+        raise GenperfError(f"'{files[0]}' is not a run", hint=hint)
     return open_files(files, delimiter, lambda text: tell(text, err=True))
 
 

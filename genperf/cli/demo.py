@@ -105,10 +105,10 @@ def _errors(predicted: pd.DataFrame) -> pd.DataFrame:
 
     rows, framework = [], predicted["framework"].map(FRAMEWORKS)
     for name in (*dict.fromkeys(FRAMEWORKS.values()), "all"):
-        some = predicted if name == "all" else predicted[framework == name]
+        runs = predicted if name == "all" else predicted[framework == name]
         columns = {"genperf": TIME, "last point": "last_point"}
-        scores = {model: ModelScore(model, some.assign(predicted=some[column])) for model, column in columns.items()}
+        scores = {model: ModelScore(model, runs.assign(predicted=runs[column])) for model, column in columns.items()}
         errors = {model: f"{score.median_ape:.1f} ({score.mape:.1f}) %" for model, score in scores.items()}
         covered = f"{scores['genperf'].coverage:.0f} %"
-        rows.append({"framework": name, "series": len(some), **errors, "90 % interval covers": covered})
+        rows.append({"framework": name, "series": len(runs), **errors, "90 % interval covers": covered})
     return pd.DataFrame(rows)

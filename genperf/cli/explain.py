@@ -266,5 +266,5 @@ def _figure(explanation: Explanation, result: FitResult, at: Mapping[str, Any] |
     if explanation.scaling is not None:
         return plots.efficiency(explanation.scaling)
     result = answering(result, at)
-    here = {name: cells[0] for name, cells in result.query(at).columns.items()}
-    return plots.terms(result, scaling(result, here, interval=interval))
+    configuration = {name: cells[0] for name, cells in result.query(at).columns.items()}
+    return plots.terms(result, scaling(result, configuration, interval=interval))

@@ -92,13 +92,13 @@ def trust_lines(result: FitResult) -> list[str]:
     run, derived = typical_run(result.panel, {}), result.schema.derived
     # A factor that is derived from columns which are no factors stays as it was measured.
     fixed = {n: run[n] for n, text in derived.items() if n in run and not set(parse(text).names) <= set(run)}
-    there = f"at twice the largest scale ({count.name}={2.0 * count.upper:g})"
+    place = f"at twice the largest scale ({count.name}={2.0 * count.upper:g})"
     try:
         predicted = result.predict(result.completed({**fixed, count.name: 2.0 * count.upper})).iloc[0]
     except GenperfError as error:
-        return [f"{there}: {error.message}"]
+        return [f"{place}: {error.message}"]
     reason = f": {predicted['reason']}" if predicted["reason"] else ""
-    return [f"{there}: {predicted['verdict']}{reason}"]
+    return [f"{place}: {predicted['verdict']}{reason}"]
 
 
 def formula_lines(result: FitResult) -> list[str]:

@@ -222,14 +222,15 @@ def one_group(
     if group is None and at is not None:
         from genperf.search.problem import models_of, most_measured_group
 
-        left, _ = models_of(fitted, at)
-        chosen, result = most_measured_group(left)
-        if len(left) > 1:
-            tell(f"of {join_values(chosen)}, the most measured of {len(left)} groups; --group names another", err=True)
+        groups, _ = models_of(fitted, at)
+        chosen, result = most_measured_group(groups)
+        if len(groups) > 1:
+            text = f"of {join_values(chosen)}, the most measured of {len(groups)} groups; --group names another"
+            tell(text, err=True)
         return tuple(chosen.values()), result
     if group is None:
-        some = "; ".join(",".join(key) for key in list(fitted.results)[:3])
-        raise ModelError("holds several groups", where=model, hint=f"{option} VALUES, for example {some}")
+        examples = "; ".join(",".join(key) for key in list(fitted.results)[:3])
+        raise ModelError("holds several groups", where=model, hint=f"{option} VALUES, for example {examples}")
     key = group_key(group, fitted.results)
     return key, fitted[key]  # type: ignore[index]
 

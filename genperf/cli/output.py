@@ -262,10 +262,10 @@ def _one_line() -> Iterator[Callable[[str, int, int], None]]:
         # Before two seconds the estimate is poor.
         if announced or elapsed < UNSEEN_S or done <= done_before:
             return
-        left = elapsed / (done - done_before) * (total - done)
+        seconds_left = elapsed / (done - done_before) * (total - done)
         # For less, people keep their attention without a word (Nielsen, "Usability Engineering", 1993).
-        if left >= 10.0:
+        if seconds_left >= 10.0:
             announced = True
-            click.echo(f"{phase}: {done:,} of {total:,} done, about {left:.0f} s left", err=True)
+            click.echo(f"{phase}: {done:,} of {total:,} done, about {seconds_left:.0f} s left", err=True)
 
     yield show

@@ -119,8 +119,8 @@ def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], inte
     rows, result = frame_of(predicted), fitted.first
     groups = rows[list(fitted.group)].drop_duplicates()
     if fitted.group and len(groups) != 1:
-        some = " ".join(f"--at {k}={v}" for k, v in groups.iloc[0].items())
-        raise GenperfError(f"a figure shows one group, and {len(groups)} are predicted", hint=some)
+        example = " ".join(f"--at {k}={v}" for k, v in groups.iloc[0].items())
+        raise GenperfError(f"a figure shows one group, and {len(groups)} are predicted", hint=example)
     if fitted.group:
         result = fitted.results[tuple(str(v) for v in groups.iloc[0])]
     first_row = rows[[f.name for f in result.schema.factors if f.name in rows]].head(1).reset_index(drop=True)

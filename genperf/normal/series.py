@@ -228,8 +228,8 @@ def series_of(
     rates = (workers if work is None else work) / values
     is_shared = work is not None and len(work) > 1 and np.ptp(work) <= 0.01 * work[0] and not panel.of_jobs
     devices, nodes, assumed = devices_and_nodes(panel, columns)
-    known = "assumed" if work is None else "total" if is_shared else ""
-    return MeasuredRates(count.name, devices, nodes, rates, assumed, known)
+    of_work = "assumed" if work is None else "total" if is_shared else ""
+    return MeasuredRates(count.name, devices, nodes, rates, assumed, of_work)
 
 
 def among_published(series: MeasuredRates, target: float, words: Iterable[str]) -> AmongPublished | None:

@@ -154,9 +154,8 @@ def kind_of(path: str | Path) -> str:
     """Return the kind of figure of a path's ending."""
     kind = Path(path).suffix.lower().removeprefix(".")
     if kind not in FORMATS:
-        raise GenperfError(
-            f"cannot write a figure to '{path}'", hint=f"end it in {', '.join('.' + f for f in FORMATS)}"
-        )
+        endings = ", ".join(f".{ending}" for ending in FORMATS)
+        raise GenperfError(f"cannot write a figure to '{path}'", hint=f"end it in {endings}")
     return kind
 
 
@@ -316,9 +315,8 @@ def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
 def efficiency(answer: Scaling) -> Figure:
     """Draw the scaling efficiency with its band, and where it falls below a level."""
     if not answer.quantity.is_time:
-        raise GenperfError(
-            only_for_times("figures of the efficiency", answer.quantity), hint="explain --plot without --knee"
-        )
+        text = only_for_times("figures of the efficiency", answer.quantity)
+        raise GenperfError(text, hint="explain --plot without --knee")
     if answer.refusal:
         raise GenperfError(answer.refusal)
     names = ("efficiency", "efficiency_lower", "efficiency_upper")

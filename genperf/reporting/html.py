@@ -321,9 +321,8 @@ def capacity_of(result: FitResult, capacity: Mapping[str, float]) -> dict[str, f
     target = result.schema.target
     bounded = [name for name in (target.name, *result.further) if name != target.name or not target.is_time]
     if unbounded := [name for name in capacity if name not in bounded]:
-        raise GenperfError(
-            f"a page compares no {unbounded[0]} with a capacity", hint="--capacity memory=80, of a further quantity"
-        )
+        what = f"a page compares no {unbounded[0]} with a capacity"
+        raise GenperfError(what, hint="--capacity memory=80, of a further quantity")
     return {name: float(capacity[name]) if name in capacity else None for name in bounded}
 
 
@@ -427,9 +426,8 @@ def page(
     try:
         text, formulas = with_formulas(data)
     except ValueError:
-        raise GenperfError(
-            "the model gives values that are not finite: no page can show them", hint="fit it again"
-        ) from None
+        text = "the model gives values that are not finite: no page can show them"
+        raise GenperfError(text, hint="fit it again") from None
     style, scripts = asset("page.css"), ['"use strict";', JAVASCRIPT.prelude, formulas, kernel_script()]
     script = "\n".join([*scripts, *(asset(f"{name}.js") for name in _SCRIPTS)])
     rejected = [str(r) for r in table.rejected] if table is not None else []

@@ -310,9 +310,8 @@ def capacity_constraints(capacity: Mapping[str, float], schema: Schema, further:
         if name == target.name or name in further:
             continue
         if schema.panel.column(name) in {f.name for f in schema.factors}:
-            raise GenperfError(
-                f"'{name}' is a factor of the model and not what it predicts", hint=f"--where '{name} <= {value:g}'"
-            )
+            what = f"'{name}' is a factor of the model and not what it predicts"
+            raise GenperfError(what, hint=f"--where '{name} <= {value:g}'")
         raise GenperfError(
             f"a capacity of '{name}' needs a model of it, and this one predicts {heading(target)}",
             hint=f"genperf fit TABLE … --also {name}=COLUMN:UNIT fits it beside; or a model of --quantity {name}:UNIT",

@@ -73,17 +73,17 @@ class Knowledge(Struct, frozen=True, eq=False):
         subtracted.
         """
         variance = np.diag(self.covariance)
-        there = self.covariance[target]
+        with_target = self.covariance[target]
         with np.errstate(all="ignore"):
-            share = there**2 / ((variance + self.noise) * variance[target])
+            share = with_target**2 / ((variance + self.noise) * variance[target])
         return np.asarray(np.clip(np.nan_to_num(share) - self.chance, 0.0, 1.0))
 
     def after(self, row: int) -> Knowledge:
         """Return the uncertainty once a row c is measured: Cov − Cov(·, c)·Cov(c, ·)/(Var(c) + Var(ε))."""
-        along = self.covariance[row]
-        total = along[row] + self.noise[row]
-        left = self.covariance - np.outer(along, along) / total if total > 0.0 else self.covariance
-        return replace(self, covariance=left)
+        with_row = self.covariance[row]
+        total = with_row[row] + self.noise[row]
+        covariance = self.covariance - np.outer(with_row, with_row) / total if total > 0.0 else self.covariance
+        return replace(self, covariance=covariance)
 
 
 class StackKnowledge(Struct, frozen=True, eq=False):
@@ -109,8 +109,8 @@ class StackKnowledge(Struct, frozen=True, eq=False):
     def gains(self, target: int) -> Array:
         """Return the share of the target's variance that one measurement at each row takes away."""
         now = float(self.covariance[target, target])
-        left = [float(self.after(row).covariance[target, target]) for row in range(self.curves.shape[1])]
-        return np.clip(1.0 - np.array(left) / max(now, np.finfo(float).tiny), 0.0, 1.0)
+        variances_after = [float(self.after(row).covariance[target, target]) for row in range(self.curves.shape[1])]
+        return np.clip(1.0 - np.array(variances_after) / max(now, np.finfo(float).tiny), 0.0, 1.0)
 
     def after(self, row: int) -> StackKnowledge:
         """Return the uncertainty once a row is measured: it is the first anchor of every process, with one run's noise.

@@ -186,13 +186,13 @@ def decision_sentence(
         along = "" if facts is None else facts.growth.name
         first = f": measure {count_text(float(place[along]), along)} first" if along in place else ""
         return capitalised(text + first)
-    there = value if name == "throughput" else f"{with_article(name)} of {value}"
-    there += f" instead of {beside}" if beside else ""
+    prediction = value if name == "throughput" else f"{with_article(name)} of {value}"
+    prediction += f" instead of {beside}" if beside else ""
     if growth is None or not judged or growth.marginal is None:
-        return capitalised(f"at {where} expect {there}")
+        return capitalised(f"at {where} expect {prediction}")
     if judged == "undecided":
-        return capitalised(f"whether growing to {where} pays is undecided: expect {there}")
-    return capitalised(f"growing to {where} {judged}: expect {there}")
+        return capitalised(f"whether growing to {where} pays is undecided: expect {prediction}")
+    return capitalised(f"growing to {where} {judged}: expect {prediction}")
 
 
 def _plan_decision(planned: Planned) -> str:

@@ -190,16 +190,16 @@ def money_text(growth: GrowthCounts, expected: Expectation) -> str:
         return ""
     if growth.costs is None:
         return "what it costs needs the work of a step (--work)"
-    here, there = growth.costs
-    low, high = (three_digits(there * end / target.value) for end in (expected.value.lower, expected.value.upper))
-    note = interval_note(expected.interval, low, high, three_digits(there))
+    cost_at_start, cost = growth.costs
+    low, high = (three_digits(cost * end / target.value) for end in (expected.value.lower, expected.value.upper))
+    note = interval_note(expected.interval, low, high, three_digits(cost))
     what = f"{with_article(growth.sample)} costs" if growth.whole else f"a million {growth.sample} cost"
-    large, there_text = count_text(target.count, growth.name), with_unit(three_digits(there), price.currency)
+    large, cost_text = count_text(target.count, growth.name), with_unit(three_digits(cost), price.currency)
     if growth.grows:
-        small = f"{three_digits(here)} at {count_text(start.count, growth.name)}"
-        text = f"{what} {small} and {there_text} at {target.count:g}{note}"
+        small = f"{three_digits(cost_at_start)} at {count_text(start.count, growth.name)}"
+        text = f"{what} {small} and {cost_text} at {target.count:g}{note}"
     else:
-        text = f"{what} {there_text} at {large}{note}"
+        text = f"{what} {cost_text} at {large}{note}"
     return prose(text, f"the price is {price_text(price.text, growth.paid_name)}")
 
 
@@ -296,11 +296,11 @@ def plan_sentence(planned: Planned) -> str:
 
 def _named_text(planned: Planned, one: Choice) -> str:
     """Return what the work takes on the machine that the question names, and whether that keeps the plan."""
-    many = f"{three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
+    work_text = f"{three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
     limits = limits_text(planned.plan)
     keeps = f"it keeps {'both limits' if len(limits) > 1 else 'the limit'}" if limits else ""
     return prose(
-        f"{many} take {_choice_text(planned, one, notes=True)} at {join_values(dict(planned.named_at))}",
+        f"{work_text} take {_choice_text(planned, one, notes=True)} at {join_values(dict(planned.named_at))}",
         *_blind_text(one),
         " and ".join(BREAKS.get(limit, limit) for limit in planned.breaks) or keeps,
     )
