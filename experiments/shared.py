@@ -117,18 +117,6 @@ def rows_of_page(name: str) -> list[dict[str, str]]:
     return [dict(zip(t.head, (cell.strip(" *") for cell in row), strict=False)) for t in first for row in t.rows]
 
 
-PageRow = dict[str, str]
-
-
-def beside_page(made: Iterable[PageRow], name: str, keys: Sequence[str]) -> dict[tuple[str, ...], PageRow]:
-    """Return rows by some of their cells: those of a page, with the cells that are made now in the place of its own."""
-    known = {tuple(row[key] for key in keys): row for row in rows_of_page(name)}
-    for row in made:
-        at = tuple(row[key] for key in keys)
-        known[at] = known.get(at, {}) | row
-    return known
-
-
 def command_line(*words: str) -> tuple[int, str, str]:
     """Run a command of genperf in this process, and return its status, its output and its errors."""
     from genperf.cli.main import run

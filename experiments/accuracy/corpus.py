@@ -341,8 +341,8 @@ def hidden_page(listed: Sequence[Case], frames: dict[str, pd.DataFrame]) -> str:
     return f"\n{title}\n\n{markdown(['auto', *CRITERION], lines)}\n"
 
 
-def run(extra_p: bool = False, hidden: bool = False, outside: Path | None = None, rows: Path | None = None) -> str:
-    """Judge `auto` beside simpler models, and Extra-P; `rows` is a CSV of every prediction."""
+def run(extra_p: bool = False, hidden: bool = False, outside: Path | None = None) -> str:
+    """Judge `auto` beside simpler models, and Extra-P."""
     frames = sources(outside)
     listed = cases(frames)
     judged = beside_hands(listed, by_hand)
@@ -358,8 +358,6 @@ def run(extra_p: bool = False, hidden: bool = False, outside: Path | None = None
     flags += " --outside FOLDER" * (outside is not None)
     farther = beside_hands(cases(frames, farther=True), lambda case: by_hand_of(case.train, case.asked))
     write_record(pd.concat([judged, farther]), COMMAND + flags)
-    if rows:
-        judged.to_csv(rows, index=False)
     lines = [summary("series of a table share", judged)]
     lines += [summary(f"half {k} of the sources", half) for k, half in enumerate(halves(judged), 1)]
     return page(

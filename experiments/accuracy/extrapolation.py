@@ -270,18 +270,15 @@ def beyond(
     return row.assign(measured=points.measured), fitted, asked
 
 
-def run(protocols: str | None = None, extra_p: bool = False, sizes: bool = False) -> dict[str, str]:
-    """Judge the protocols; all, and P3 and P4, where none is named. P1 and P2 draw docs/images/extrapolation.png."""
+def run(extra_p: bool = False, sizes: bool = False) -> dict[str, str]:
+    """Judge the protocols, and P3 and P4. P1 and P2 draw docs/images/extrapolation.png."""
     if sizes:
         return {"far-sizes": far_sizes()}
-    names = protocols.split(",") if protocols else list(PROTOCOLS)
     python = extra_p_python() if extra_p else None
     asked = " --extra-p" if extra_p else ""
-    text = []
-    judged = []
-    panels = {}
-    for name in names:
-        protocol = PROTOCOLS[name]()
+    text, judged, panels = [], [], {}
+    for name, protocol_of in PROTOCOLS.items():
+        protocol = protocol_of()
         found = joined(protocol, auto(protocol))
         others = {b: joined(protocol, baseline(protocol, b)) for b in BASELINES}
         if python:
@@ -294,10 +291,8 @@ def run(protocols: str | None = None, extra_p: bool = False, sizes: bool = False
             panels[title] = {m: series_errors(rows) for m, rows in {"auto": found, **others}.items()}
         judged.append(found)
     dlperf_rows = [rows for rows in judged if rows.protocol.iloc[0] in ("P1", "P2")]
-    if dlperf_rows:
-        text.append("## Verdicts of P1 and P2\n\n" + by_verdict(pd.concat(dlperf_rows)) + "\n")
+    text.append("## Verdicts of P1 and P2\n\n" + by_verdict(pd.concat(dlperf_rows)) + "\n")
     text.append("## Verdicts of all protocols above\n\n" + by_verdict(pd.concat(judged)) + "\n")
-    if panels:
-        draw_error_curves(panels, IMAGES / "extrapolation.png")
-    whole = page("extrapolation", command=COMMAND + asked, sections="\n".join(text), drawn=panels, all=not protocols)
-    return {"extrapolation": whole} | ({} if protocols else {"pooling": pooling.run()})
+    draw_error_curves(panels, IMAGES / "extrapolation.png")
+    whole = page("extrapolation", command=COMMAND + asked, sections="\n".join(text))
+    return {"extrapolation": whole, "pooling": pooling.run()}

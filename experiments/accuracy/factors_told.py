@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -451,33 +450,11 @@ def page_of(rows: pd.DataFrame) -> str:
     )
 
 
-def run(
-    fast: bool = False,
-    half: str | None = None,
-    models: str = ",".join(MODELS),
-    laws: str | None = None,
-    csv: Path | None = None,
-    read: str | None = None,
-) -> str:
-    """Draw the worlds and ask; `csv` keeps the answers in a file, `read` takes those of files instead of asking."""
+def run(models: str = ",".join(MODELS)) -> str:
+    """Draw the worlds, and ask the models about each."""
     warnings.simplefilter("ignore")
     rows: list[dict[str, Any]] = []
-    halves = [half] if half else ["tuning"] if fast else list(LAWS)
-    worlds = 2 if fast else WORLDS
-    wanted = laws.split(",") if laws else None
-    places = [(half, kind) for half in halves for kind in LAWS[half] if wanted is None or kind in wanted]
-    # A part of the worlds is a part of every law and design.
-    for number, (half, kind) in product(range(0 if read else worlds), places):
-        for design in DESIGNS:
-            rows += rows_of(half, kind, design, number, models.split(","))
-        if csv:
-            pd.DataFrame(rows).to_csv(csv, index=False)
-    return page_of(_read(read.split(",")) if read else pd.DataFrame(rows))
-
-
-def _read(names: Sequence[str]) -> pd.DataFrame:
-    """Return the answers of files, each once: that of a world's first, second, … such question in the first file."""
-    place = ["half", "law", "design", "world", "model", "question"]
-    files = [pd.read_csv(name) for name in names]
-    numbered = [answers.assign(number=answers.groupby(place).cumcount()) for answers in files]
-    return pd.concat(numbered).drop_duplicates([*place, "number"], ignore_index=True).drop(columns="number")
+    places = [(half, kind) for half, laws in LAWS.items() for kind in laws]
+    for number, (half, kind), design in product(range(WORLDS), places, DESIGNS):
+        rows += rows_of(half, kind, design, number, models.split(","))
+    return page_of(pd.DataFrame(rows))

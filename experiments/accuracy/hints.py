@@ -99,10 +99,9 @@ def table(results: dict[str, pd.DataFrame], protocol: str) -> str:
     return markdown(["source", "series", "hint", "error, %", "covers, %", "width, %", "score"], lines)
 
 
-def run(outside: Path | None = None, every: int = 1) -> str:
-    """Fit with and without a hint; `every` takes one of so many series."""
+def run(outside: Path | None = None) -> str:
+    """Fit with and without a hint."""
     listed = list(cases(sources(outside)))
-    listed = [pair for i, pair in enumerate(listed) if (i // 2) % every == 0]
     results = {
         "none": answers(listed, None),
         "nominal": answers(listed, 1.0),

@@ -1,6 +1,6 @@
 """`auto` on tables of many factors: the process against the averaged expressions before it, on the same folds.
 
-Without a word: every row. A row is a table, a scheme of `gp.validate` and what `auto` erred by before
+A row is a table, a scheme of `gp.validate` and what `auto` erred by before
 (`process_before.csv`, of commit 8dbf9a2). Prints the rows and the
 geometric means of the error ratios.
 """
@@ -21,7 +21,7 @@ import genperf as gp
 from experiments.accuracy import three_frameworks, transformers
 from experiments.accuracy.generic_model import LARGEST, OTHERS, TABLES, load
 from experiments.accuracy.scores import error, inside, width
-from experiments.shared import ROOT, markdown, page, rows_of_page
+from experiments.shared import ROOT, markdown, page
 
 BEFORE = Path(__file__).with_name("process_before.csv")
 #: Tables of series, read as one table whose series are levels of a factor, and the count beyond which it is predicted.
@@ -96,13 +96,10 @@ def measured(row: Row, workers: int) -> dict[str, str | float]:
 def table_of(frame: pd.DataFrame) -> str:
     """Return the rows of the page."""
     head = ["table", "configurations", "predicted", "before", "process", "ratio", "covers %", "width %"]
-    lines = []
-    for r in frame.to_dict("records"):
-        old = "crash" if math.isnan(r["before"]) else f"{r['before']:.2f}"
-        ratio = "" if math.isnan(r["ratio"]) else f"{r['ratio']:.2f}"
-        names = (r["table"], r["configurations"], r["predicted"])
-        lines.append([*names, old, f"{r['error']:.2f}", ratio, f"{r['covers']:.0f}", f"{r['width']:.0f}"])
-    return markdown(head, lines)
+    digits = {"before": ".2f", "error": ".2f", "ratio": ".2f", "covers": ".0f", "width": ".0f"}
+    texts = frame.assign(**{name: frame[name].map(f"{{:{digit}}}".format) for name, digit in digits.items()})
+    texts = texts.replace({"before": {"nan": "crash"}, "ratio": {"nan": ""}})
+    return markdown(head, texts[[*head[:3], *("before", "error", "ratio", "covers", "width")]].values)
 
 
 def summary(frame: pd.DataFrame) -> str:
@@ -120,31 +117,13 @@ def summary(frame: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def earlier_rows(made: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the page that were not made now."""
-    earlier = pd.DataFrame(rows_of_page("process")).replace({"before": {"crash": "nan"}, "ratio": {"": "nan"}})
-    earlier = earlier.rename(columns={"process": "error", "covers %": "covers", "width %": "width"})
-    made_rows = set(zip(made["table"], made["predicted"], strict=True))
-    earlier = earlier[[pair not in made_rows for pair in zip(earlier["table"], earlier["predicted"], strict=True)]]
-    return earlier.astype(dict.fromkeys(("before", "error", "ratio", "covers", "width"), float))
-
-
-def run(*words: str, workers: int = 1) -> str:
-    """Judge the rows that have one of the words, or all; the page keeps the rows that are not made."""
-    chosen = [r for r in rows() if not words or any(w in f"{r.name} {r.scheme}" for w in words)]
+def run(workers: int = 1) -> str:
+    """Judge the rows."""
     before = pd.read_csv(BEFORE).set_index(["table", "predicted"])["error"]
     found = []
-    for row in chosen:
+    for row in rows():
         one, old = measured(row, workers), float(before.get((row.name, row.scheme), math.nan))
         found.append({**one, "before": old, "ratio": float(one["error"]) / old})
         print(" ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{v}," for k, v in found[-1].items()), flush=True)
     frame = pd.DataFrame(found)
-    if not words:
-        return page("process", made="", summary=summary(frame), table=table_of(frame))
-    order = {(row.name, row.scheme): k for k, row in enumerate(rows())}
-    made = (
-        f" Of the last run are the {len(frame)} rows that name {' or '.join(words)}; the others are of the run before."
-    )
-    frame = pd.concat([frame, earlier_rows(frame)], ignore_index=True)
-    frame = frame.iloc[[*frame[["table", "predicted"]].apply(tuple, axis=1).map(order).argsort()]]
-    return page("process", made=made, summary=summary(frame), table=table_of(frame))
+    return page("process", summary=summary(frame), table=table_of(frame))

@@ -2,7 +2,6 @@
 
     python -m experiments settings --tables FOLDER
     python -m experiments settings --only solver
-    python -m experiments settings --tables FOLDER --new
 
 A setting is a number in `genperf/` with a comment `#:` that calls it a guess, or that names the page which this script
 writes. A share above one half keeps its distance to 1 halved and doubled, a range its width. Settings of rooms that
@@ -314,11 +313,11 @@ def change(before: Answers, after: Answers) -> Change:
     return Change(centre, ends, words, len(before))
 
 
-def run(only: str = "", new: bool = False, tables: Path | None = None) -> str:
-    """Try the settings whose text contains `only`, or those that the page has no row of; it keeps the others' rows."""
+def run(only: str = "", tables: Path | None = None) -> str:
+    """Try the settings whose text contains `only`; the page keeps the rows of the others."""
     found = list(settings())
     kept = PAGE.read_text() if PAGE.exists() else ""
-    chosen = [s for s in found if only in s.text and not (new and f"| {s.text} |" in kept)]
+    chosen = [s for s in found if only in s.text]
     further = sorted(tables.glob("*.csv")) if tables else []
     questions = tables / "cases.json" if tables else None
     with tempfile.TemporaryDirectory() as folder:

@@ -1,20 +1,19 @@
 """The core experiment: `generic`, `auto` and five learners on sampled networks in PyTorch, TensorFlow and MXNet.
 
 The protocol is experiments/protocols/core-experiment.md. With `--only` some rows are made anew (those whose
-framework or question has one of the words, between semicolons), and the page keeps the others. With
-`--models` so are the columns of these models alone.
+framework or question has one of the words, between semicolons), and the page keeps the others.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
 import genperf as gp
 from experiments.accuracy.scores import error, inside
-from experiments.shared import RESULTS, ROOT, beside_page, markdown, page
+from experiments.shared import RESULTS, ROOT, markdown, page, rows_of_page
 
 sys.path.append(str(ROOT / "experiments" / "measure"))
 from campaigns import EXTRINSIC, INTRINSIC
@@ -82,9 +81,9 @@ def table_of(frameworks: str) -> gp.Table:
     return gp.read_table(frame, **roles)
 
 
-def rows_of(question: Question, models: Sequence[str] = MODELS) -> list[dict[str, str]]:
-    """Return the errors of models: a row of the table's, and of each framework where there are three."""
-    held_out = gp.validate(table_of(question.frameworks), models, question.scheme, seed=question.seed)
+def rows_of(question: Question) -> list[dict[str, str]]:
+    """Return the errors of the models: a row of the table's, and of each framework where there are three."""
+    held_out = gp.validate(table_of(question.frameworks), MODELS, question.scheme, seed=question.seed)
     rows = []
     for name, framework in question.rows.items():
         row = {"rows": name, "predicted": question.words}
@@ -141,14 +140,13 @@ def page_of(rows: list[dict[str, str]]) -> str:
     return page("three-frameworks", configurations=configurations, verdicts=lines, table=table(rows))
 
 
-def run(only: str = "", models: str = ",".join(MODELS)) -> str:
+def run(only: str = "") -> str:
     """Make the rows anew that have one of the words of `only`, between semicolons; the page keeps the others."""
     wanted = [q for q in questions() if any(word in f"{q.frameworks}: {q.words}" for word in only.split(";"))]
-    names = models.split(",")
     made = []
     for question in wanted:
-        made += rows_of(question, names)
+        made += rows_of(question)
         print(question, flush=True)
-    rows = beside_page(made, "three-frameworks", ("rows", "predicted"))
+    rows = {(row["rows"], row["predicted"]): row for row in [*rows_of_page("three-frameworks"), *made]}
     order = [(name, question.words) for question in questions() for name in question.rows]
     return page_of([rows[key] for key in order if key in rows])

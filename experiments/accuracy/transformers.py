@@ -1,8 +1,4 @@
-"""Training of transformers: the errors of genperf's models and of the learners, in one run.
-
-Without a table: all of them; otherwise the page keeps the other rows. A table alone takes seconds to
-minutes: enough to see what a change does.
-"""
+"""Training of transformers: the errors of genperf's models and of the learners, in one run."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ import pandas as pd
 
 import genperf as gp
 from experiments.accuracy.bundled_cases import rows_of_list
-from experiments.shared import beside_page, markdown_of, page
+from experiments.shared import markdown_of, page
 
 MODELS = "auto,family,generic,gaussian-process,gradient-boosting,linear"
 
@@ -41,27 +37,23 @@ def table_of(case: Case) -> gp.Table:
     return gp.read_table(frame[frame[column].notna()].reset_index(drop=True), **{**roles, **options, "time": None})
 
 
-def rows_of(name: str, case: Case, models: str) -> list[dict[str, str]]:
+def rows_of(name: str, case: Case) -> list[dict[str, str]]:
     """Return a row for each split of a case: the error of each model, and how `auto` covers."""
     table, rows = table_of(case), []
     family = "transformer-memory" if "quantity" in case.options else "transformer"
     for scheme in ("kfold:5", *case.splits):
-        scores = gp.validate(table, models.replace("family", family), scheme, seed=0).frame(timing=False)
+        scores = gp.validate(table, MODELS.replace("family", family), scheme, seed=0).frame(timing=False)
         scores = scores.replace({"model": {family: "family"}}).set_index("model")
         row = {"table": name, "configurations": str(len(table.medians())), "predicted": scheme}
         row |= {m: f"{s['mape']:.1f} ({s['median_ape']:.1f})" for m, s in scores.iterrows()}
-        row |= {"covers %": f"{scores.loc['auto', 'coverage']:.0f}"} if "auto" in scores.index else {}
-        rows.append(row)
+        rows.append(row | {"covers %": f"{scores.loc['auto', 'coverage']:.0f}"})
     return rows
 
 
-def run(*tables: str, models: str = MODELS) -> str:
-    """Judge the tables whose names begin so, or all; the page keeps the rows and columns that are not made."""
+def run() -> str:
+    """Judge the tables."""
     rows: list[dict[str, str]] = []
     for name, case in CASES.items():
-        if not tables or any(name.startswith(t) for t in tables):
-            rows += rows_of(name, case, models)
-            print(markdown_of(pd.DataFrame(rows[-1 - len(case.splits) :])), flush=True)
-    known = beside_page(rows, "transformers", ("table", "predicted"))
-    ordered = sorted(known.values(), key=lambda row: list(CASES).index(row["table"]))
-    return page("transformers", table=pd.DataFrame(ordered))
+        rows += rows_of(name, case)
+        print(markdown_of(pd.DataFrame(rows[-1 - len(case.splits) :])), flush=True)
+    return page("transformers", table=pd.DataFrame(rows))

@@ -1,7 +1,6 @@
 """Which layouts of a transformer run out of memory: outcomes of held-out runs, on tables with emulated failures.
 
-Without a table: all of them; otherwise the page keeps the other rows. Runs whose measured memory is above a
-capacity are declared failed.
+Runs whose measured memory is above a capacity are declared failed.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import pandas as pd
 
 import genperf as gp
 from experiments.accuracy.transformers import CASES, table_of
-from experiments.shared import beside_page, markdown_of, page
+from experiments.shared import page
 from genperf.arrays import AnyArray as Array
 
 TABLES = ("bigscience, memory", "GPT, memory")
@@ -87,11 +86,6 @@ def kept_by_capacity(name: str) -> list[dict[str, str]]:
     return rows
 
 
-def run(*tables: str) -> str:
-    """Judge some tables, or all; the page keeps the rows of the others."""
-    made: list[dict[str, str]] = []
-    for name in TABLES:
-        if not tables or name in tables:
-            made += rows_of(name)
-            print(markdown_of(pd.DataFrame(made)), flush=True)
-    return page("transformers-fits", table=pd.DataFrame(beside_page(made, "transformers-fits", COLUMNS[:3]).values()))
+def run() -> str:
+    """Judge the tables."""
+    return page("transformers-fits", table=pd.DataFrame(row for name in TABLES for row in rows_of(name)))

@@ -12,11 +12,10 @@ import json
 import re
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -385,44 +384,26 @@ def judged(
         yield {**row, "held": held, "ratio": reply["value"] / truth, "verdict": reply["verdict"]}
 
 
-def judged_alone(seed: int, form: str | None = None) -> list[dict[str, Any]]:
+def judged_alone(seed: int) -> list[dict[str, Any]]:
     """Return the rows of one table, whose files lie in a folder of their own."""
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
-        return [*judged(seed, Path(folder), form)]
+        return [*judged(seed, Path(folder))]
 
 
-def run(
-    tables: int = 1000,
-    first: int = 0,
-    form: str | None = None,
-    workers: int = 1,
-    rows_to: Path | None = None,
-    verbose: bool = False,
-) -> str:
-    """Judge tables, and print the faults by form, by door and by wording; `rows_to` is a CSV of every answer."""
-    rows, began = list[dict[str, Any]](), time.monotonic()
+def run(tables: int = 1000, first: int = 0, workers: int = 1) -> str:
+    """Judge tables, and print each fault."""
+    rows = list[dict[str, Any]]()
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        seeds = range(first, first + tables)
-        for done, table in enumerate(pool.map(partial(judged_alone, form=form), seeds), 1):
+        for table in pool.map(judged_alone, range(first, first + tables)):
             rows += table
-            for row in (row for row in table if row.get("fault") and verbose):
-                law = "shared" if row["shared"] else "weak"
-                said = [row["seed"], row["form"], law, row["door"], row["wording"], row["fault"][:150]]
-                print(*said, sep=" | ", flush=True)
-            if done % 50 == 0:
-                print(f"{done} tables, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+            for row in (row for row in table if row.get("fault")):
+                said = (row[name] for name in ("seed", "form", "shared", "door", "wording", "fault"))
+                print(*said, sep=" | ", file=sys.stderr, flush=True)
     frame = pd.DataFrame(rows)
-    if rows_to:
-        frame.to_csv(rows_to, index=False)
     answers = frame[frame["door"].notna()]
     answers = answers.assign(right=answers["fault"] == "")
     whole = answers.groupby(["form", "seed"])["right"].all()
     summary = _summary(whole, answers, frame[frame["door"].isna()])
-    print(f"{summary}\n\n{time.monotonic() - began:.0f} s\n\nright, by form, by door and by wording")
-    for by in (whole.groupby("form"), *(answers.groupby(name)["right"] for name in ("door", "wording"))):
-        print(by.agg(["sum", "size"]).to_string())
-    kinds = answers[~answers["right"]].assign(kind=lambda rows: rows["fault"].str.replace(r"[\d.]+", "#", regex=True))
-    print("the most frequent faults", kinds.value_counts(["form", "door", "kind"]).head(30).to_string(), sep="\n")
     command = f"python -m experiments one_answer --tables {tables}"
     return page("one-answer", globals(), command=command, summary=summary)
 

@@ -1,12 +1,10 @@
 """Test the claims of the papers that genperf stands on, and write experiments/papers.md.
 
     python -m experiments paper_claims [NAME ...]
-    python -m experiments paper_claims --page-only
-    python -m experiments paper_claims --check
 
 Without names all papers are tried; with names, those, and the page is put together with the kept results of the
-others in experiments/results/papers/. With --page-only none is tried. With --check the claims that take seconds are
-tried again, and it fails where the kept results or the page say otherwise.
+others in experiments/results/papers/. With --check the claims that take seconds are tried again, and it fails where the
+kept results or the page say otherwise.
 """
 
 from __future__ import annotations
@@ -34,12 +32,12 @@ WIDTH = 160
 _CODE, _GLUE = re.compile(r"`[^`]*`"), "\0"
 
 
-def run(*names: str, check: bool = False, page_only: bool = False) -> None:
+def run(*names: str, check: bool = False) -> None:
     """Test the claims of some papers, or all, and write the page."""
     if check:
         problems = disagreements()
         sys.exit("\n".join(problems) if problems else 0)
-    for name in () if page_only else names or PAPERS:
+    for name in names or PAPERS:
         start = time.perf_counter()
         save(name, [tried(name, claim) for claim in WORDS[name]])
         print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)

@@ -1,10 +1,9 @@
 """How fast the engine is, beside what one would use instead.
 
-    python -m experiments benchmark_engine [--quick] [--only NAME,…]
+    python -m experiments benchmark_engine [--only NAME,…]
 
 Every figure is a ratio of two times measured in one run, each the median of several. Extra-P pins an old numpy and is
-measured in an environment of its own, which is made for it. One thread of linear algebra throughout. `--quick` is for
-trying the script out: fewer repeats and smaller sizes, and nothing is written.
+measured in an environment of its own, which is made for it. One thread of linear algebra throughout.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
@@ -23,16 +23,17 @@ from experiments.speed.benchmark_search import replicates, search
 from experiments.speed.benchmarking import (
     COUNTS,
     OUT,
-    QUICK,
+    PEER_REPEATS,
+    REPEATS,
+    ROWS,
     Row,
-    Sizes,
     log_of,
     median_time,
     series_of,
     show,
     timed,
     updated,
-)
+)  # fmt: skip
 from genperf.estimate import FitOptions, estimate_alike
 from genperf.models import family_named
 
@@ -42,44 +43,46 @@ MADE = (
     "is told in seconds of its work; workers, start-up and large tables in seconds of the clock. One thread of linear "
     "algebra."
 )
+#: Drawn series, those that Extra-P fits, and fits on two workers.
+SERIES, PEER_SERIES, FITS = 10_000, 1000, 2000
 HEAD = ["what", "genperf", "beside it", "ratio", "wanted", "met", "command"]
 
 
 # --- many series -----------------------------------------------------------------------------------------------------
 
 
-def extra_p(sizes: Sizes) -> tuple[float, str] | None:
+def extra_p() -> tuple[float, str] | None:
     """Return Extra-P's seconds a model, and its versions; None where it cannot be had."""
     python = extra_p_python()
     if python is None:
         return None
-    times = series_of(sizes.peer_series)["s"].to_numpy().reshape(-1, 5).tolist()
+    times = series_of(PEER_SERIES)["s"].to_numpy().reshape(-1, 5).tolist()
     series = [(COUNTS.tolist(), row, []) for row in times]
-    runs = [run for run in (fit_extra_p(python, series) for _ in range(sizes.peer_repeats)) if run]
+    runs = [run for run in (fit_extra_p(python, series) for _ in range(PEER_REPEATS)) if run]
     return (median(run.seconds for run in runs) / len(times), runs[0].versions) if runs else None
 
 
-def linear(sizes: Sizes) -> Iterator[Row]:
-    table = gp.read_table(series_of(sizes.series), time="s", extrinsic="workers", group="net")
+def linear() -> Iterator[Row]:
+    table = gp.read_table(series_of(SERIES), time="s", extrinsic="workers", group="net")
     parts = [part for _, part in table.groups()]
     (expression,) = family_named("ernest").expressions(parts[0].panel)
-    peer = extra_p(sizes)
+    peer = extra_p()
     asked = FitOptions(lam="cv", draws=1)
     few = parts[: min(1000, len(parts))]
     measured = (
         (
             "fit, λ by 5-fold cross-validation and the look back, in one batch",
-            median_time(lambda: estimate_alike(expression, parts, asked), sizes.repeats) / len(parts),
+            median_time(lambda: estimate_alike(expression, parts, asked), REPEATS) / len(parts),
             "≥ 50 ×",
         ),
         (
             "the same with 200 bootstrap replicates",
-            median_time(lambda: estimate_alike(expression, few, FitOptions(lam="cv")), sizes.repeats) / len(few),
+            median_time(lambda: estimate_alike(expression, few, FitOptions(lam="cv")), REPEATS) / len(few),
             "reported",
         ),
         (
             "`fit` as a whole: groups, hashes, the same without replicates, and a result object for each",
-            median_time(lambda: gp.fit(table, "ernest", lam="cv", draws=1), max(1, sizes.repeats // 2)) / len(parts),
+            median_time(lambda: gp.fit(table, "ernest", lam="cv", draws=1), max(1, REPEATS // 2)) / len(parts),
             "reported",
         ),
     )
@@ -87,7 +90,7 @@ def linear(sizes: Sizes) -> Iterator[Row]:
         ratio = peer[0] / ours if peer else float("nan")
         met = ratio >= 50 if peer and target.startswith("≥") else None
         faster = f"{ratio:.0f} × faster" if peer else ""
-        title = f"{sizes.series} series of five points, Ernest: {name}"
+        title = f"{SERIES} series of five points, Ernest: {name}"
         yield Row(title, f"{show(ours)} a model", beside(peer, " a model"), faster, target, met)
 
 
@@ -95,11 +98,11 @@ def beside(peer: tuple[float, str] | None, what: str = "") -> str:
     return f"{show(peer[0])}{what} ({peer[1]}, Basic modeler)" if peer else "Extra-P could not be had"
 
 
-def one_series(sizes: Sizes) -> Iterator[Row]:
+def one_series() -> Iterator[Row]:
     """Fit series by `auto`, each by itself as `gp.fit` does."""
-    peer = extra_p(sizes)
+    peer = extra_p()
     for name, nodes, target in (("workers only", 0.0, 0.02), ("4 workers a node", 4.0, 0.01)):
-        series = series_of(4 * sizes.repeats, nodes).groupby("net")
+        series = series_of(4 * REPEATS, nodes).groupby("net")
         counted = "workers,nodes" if nodes else "workers"
         tables = [gp.read_table(part.drop(columns="net"), time="s", extrinsic=counted) for _, part in series]
         gp.fit(tables[0])
@@ -114,19 +117,19 @@ def one_series(sizes: Sizes) -> Iterator[Row]:
         )
 
 
-def two_workers(sizes: Sizes) -> Iterator[Row]:
-    few, table = (gp.read_table(series_of(n), time="s", extrinsic="workers", group="net") for n in (4, sizes.fits))
+def two_workers() -> Iterator[Row]:
+    few, table = (gp.read_table(series_of(n), time="s", extrinsic="workers", group="net") for n in (4, FITS))
 
     def seconds(workers: int) -> float:
         return timed(lambda: gp.fit(table, "a/workers**p + c", draws=20, workers=workers), time.perf_counter)[0]
 
     gp.fit(few, "a/workers**p + c", workers=2)
-    pairs = [(seconds(1), seconds(2)) for _ in range(max(1, sizes.repeats // 2))]
+    pairs = [(seconds(1), seconds(2)) for _ in range(max(1, REPEATS // 2))]
     one, two = (median(values) for values in zip(*pairs, strict=True))
     yield Row(
-        f"{sizes.fits} non-linear fits, 2 workers against 1",
-        f"{sizes.fits / two:.3g} fits/s",
-        f"{sizes.fits / one:.3g} fits/s",
+        f"{FITS} non-linear fits, 2 workers against 1",
+        f"{FITS / two:.3g} fits/s",
+        f"{FITS / one:.3g} fits/s",
         f"{one / two:.2f} × the throughput",
         "≥ 1.8 ×",
         one / two >= 1.8,
@@ -173,15 +176,15 @@ def watched(code: str, path: Path, repeats: int) -> tuple[float, float]:
     return median(r[0] for r in runs), max(r[1] for r in runs)
 
 
-def large(sizes: Sizes) -> Iterator[Row]:
-    repeats = min(3, sizes.repeats)
+def large() -> Iterator[Row]:
+    repeats = min(3, REPEATS)
     with tempfile.TemporaryDirectory() as folder:
         ours: dict[int, tuple[float, float]] = {}
-        for rows in sizes.rows:
+        for rows in ROWS:
             path = Path(folder) / f"{rows}.parquet"
             log_of(rows, path, networks=True)
             ours[rows] = watched(READ["genperf"], path, repeats)
-        most = sizes.rows[-1]
+        most = ROWS[-1]
         theirs = watched(READ["pandas"], Path(folder) / f"{most}.parquet", repeats)
         yield Row(
             f"{most:.0e} rows of Parquet summarised and fitted, against pandas' read and groupby alone",
@@ -191,11 +194,11 @@ def large(sizes: Sizes) -> Iterator[Row]:
             "≤ 0.33, < 1 GB",
             ours[most][0] / theirs[0] <= 1 / 3 and ours[most][1] < 1.0,
         )
-        first = sizes.rows[0]
-        marginal = [(ours[b][0] - ours[a][0]) / (b - a) for a, b in zip(sizes.rows, sizes.rows[1:], strict=False)]
+        first = ROWS[0]
+        marginal = [(ours[b][0] - ours[a][0]) / (b - a) for a, b in pairwise(ROWS)]
         yield Row(
             "the same from " + " to ".join(f"{rows:.0e}" for rows in (first, most)) + " rows",
-            ", ".join(f"{rows:.0e}: {show(ours[rows][0])}, {ours[rows][1]:.2f} GB" for rows in sizes.rows),
+            ", ".join(f"{rows:.0e}: {show(ours[rows][0])}, {ours[rows][1]:.2f} GB" for rows in ROWS),
             "seconds for each further million rows: " + ", ".join(f"{1e6 * m:.2f}" for m in marginal),
             f"{marginal[-1] / marginal[0]:.1f} × a row's time between the sizes",
             "linear",
@@ -206,7 +209,7 @@ def large(sizes: Sizes) -> Iterator[Row]:
 # --- start-up --------------------------------------------------------------------------------------------------------
 
 
-def start_up(sizes: Sizes) -> Iterator[Row]:
+def start_up() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "model.json"
         part = gp.read_table(series_of(1).drop(columns="net"), time="s", extrinsic="workers")
@@ -220,7 +223,7 @@ def start_up(sizes: Sizes) -> Iterator[Row]:
         for command in commands.values():
             subprocess.run(command, capture_output=True, check=True)
         runs: dict[str, list[float]] = {name: [] for name in commands}
-        for _ in range(4 * sizes.repeats):
+        for _ in range(4 * REPEATS):
             for name, command in commands.items():
                 run = lambda c=command: subprocess.run(c, capture_output=True, check=True)  # noqa: E731
                 runs[name].append(timed(run, time.perf_counter)[0])
@@ -234,7 +237,7 @@ def start_up(sizes: Sizes) -> Iterator[Row]:
         yield Row(shown, show(took[name]), other, f"{ratio:.2f} ×", f"≤ {target:g} ×", ratio <= target)
 
 
-PARTS: dict[str, Callable[[Sizes], Iterator[Row]]] = {
+PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "search": search,
     "replicates": replicates,
     "linear": linear,
@@ -245,14 +248,12 @@ PARTS: dict[str, Callable[[Sizes], Iterator[Row]]] = {
 }
 
 
-def run(quick: bool = False, only: str = ",".join(PARTS)) -> None:
-    """Measure some parts, or all; the rows, but not those of `quick`, are written to experiments/performance.md."""
-    sizes = QUICK if quick else Sizes()
+def run(only: str = ",".join(PARTS)) -> None:
+    """Measure some parts, or all; the rows are written to experiments/performance.md."""
     rows = []
     for name in only.split(","):
-        for row in PARTS[name](sizes):
+        for row in PARTS[name]():
             print(" | ".join(row.cells), file=sys.stderr, flush=True)
             rows.append([*row.cells, f"`--only {name}`"])
-    if not quick:
-        first, load, rest = OUT.read_text(encoding="utf-8").partition("\n## Load\n")
-        OUT.write_text(updated(first, MADE, HEAD, rows) + load + rest, encoding="utf-8")
+    first, load, rest = OUT.read_text(encoding="utf-8").partition("\n## Load\n")
+    OUT.write_text(updated(first, MADE, HEAD, rows) + load + rest, encoding="utf-8")

@@ -17,7 +17,7 @@ from msgspec.structs import fields
 from scipy.optimize import Bounds, OptimizeResult, differential_evolution
 
 import genperf as gp
-from experiments.speed.benchmarking import Row, Sizes, median_time, show, timed
+from experiments.speed.benchmarking import PEER_REPEATS, REPEATS, Row, median_time, show, timed
 from genperf.estimate import FitOptions
 from genperf.estimate.outcome import Fitted, resampled
 from genperf.estimate.problem import problem_of
@@ -29,8 +29,9 @@ from genperf.solver.search import RESTARTS
 STRUCTURES = ("separable", "per-term")
 #: Where a search has no bound of its own, plain differential evolution is given that of `solver="de"`.
 REACH = 10.0
-#: How near the best known cost is near enough.
-NEAR = 1e-3
+#: How near the best known cost is near enough; starts of the search for that, and generations of plain evolution.
+NEAR, STARTS, GENERATIONS = 1e-3, 15, 1000
+REPLICATES = 1000
 
 
 def cpu_problem(structure: str) -> tuple[Expression, Problem]:
@@ -115,17 +116,17 @@ def watched(problem: Problem, seed: int, restarts: int) -> Run:
     return Run(seconds, found.cost, tuple((at - start, cost) for at, cost in of_search.seen))
 
 
-def search(sizes: Sizes) -> Iterator[Row]:
+def search() -> Iterator[Row]:
     for structure in STRUCTURES:
         (_, problem), cost = cpu_problem(structure), plain_objective(structure)
-        best = solve(problem, seed=100, restarts=sizes.starts).cost
+        best = solve(problem, seed=100, restarts=STARTS).cost
         runs = {
             restarts: [watched(problem, seed, restarts) for seed in range(n)]
-            for restarts, n in ((1, 4 * sizes.repeats), (RESTARTS, 4 * sizes.repeats))
+            for restarts, n in ((1, 4 * REPEATS), (RESTARTS, 4 * REPEATS))
         }
         best = min([best, *(run.cost for some in runs.values() for run in some)])
-        most, goal = sizes.peer_generations, (1.0 + NEAR) * best
-        peers = [plain_evolution(problem, cost, goal, seed, most) for seed in range(sizes.peer_repeats)]
+        most, goal = GENERATIONS, (1.0 + NEAR) * best
+        peers = [plain_evolution(problem, cost, goal, seed, most) for seed in range(PEER_REPEATS)]
         theirs = median(t for t, _, _ in peers)
         reached = sum(done for *_, done in peers)
         off = median(value for _, value, _ in peers) / best - 1.0
@@ -147,15 +148,15 @@ def search(sizes: Sizes) -> Iterator[Row]:
                 )
 
 
-def replicates(sizes: Sizes) -> Iterator[Row]:
+def replicates() -> Iterator[Row]:
     for structure in STRUCTURES:
         expression, problem = cpu_problem(structure)
         one, found = timed(lambda p=problem: solve(p))
-        one = median([one, *(timed(lambda p=problem: solve(p))[0] for _ in range(sizes.repeats - 1))])
-        fitted, counts = Fitted(expression, problem, found), resampled(problem.measured.size, sizes.replicates)
-        many = median_time(lambda f=fitted, c=counts: f.refit(c), sizes.repeats)
+        one = median([one, *(timed(lambda p=problem: solve(p))[0] for _ in range(REPEATS - 1))])
+        fitted, counts = Fitted(expression, problem, found), resampled(problem.measured.size, REPLICATES)
+        many = median_time(lambda f=fitted, c=counts: f.refit(c), REPEATS)
         yield Row(
-            f"{sizes.replicates} bootstrap replicates of the {structure} fit, against one fit",
+            f"{REPLICATES} bootstrap replicates of the {structure} fit, against one fit",
             show(many),
             show(one),
             f"{many / one:.1f} × one fit",

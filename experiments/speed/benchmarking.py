@@ -21,26 +21,10 @@ from experiments.shared import ROOT, markdown, tables
 OUT = ROOT / "experiments" / "performance.md"
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """How much is measured: of everything the figures speak of, or enough to see that the script runs."""
-
-    repeats: int = 5
-    peer_repeats: int = 3
-    peer_generations: int = 1000
-    replicates: int = 1000
-    series: int = 10_000
-    peer_series: int = 1000
-    fits: int = 2000
-    rows: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)
-    starts: int = 15
-    predicted: int = 1_000_000
-    groups: int = 5000
-    page: int = 500
-    distinct: int = 100_000
-
-
-QUICK = Sizes(1, 1, 20, 100, 500, 50, 40, (1000, 10_000, 100_000), 3, 10_000, 20, 20, 1000)
+#: Runs of a measurement, and of that of another tool.
+REPEATS, PEER_REPEATS = 5, 3
+#: Rows of the large tables.
+ROWS = (100_000, 1_000_000, 10_000_000)
 #: Counts of the drawn series.
 COUNTS = np.array([1.0, 2, 4, 8, 16])
 

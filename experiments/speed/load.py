@@ -2,7 +2,7 @@
 
 Each is a command line in a process of its own: seconds of the clock, seconds of work (user and system together) and the
 largest resident memory, as the system counts them. The rows of a run replace those of the same name in the page's
-section Load. The tables and models are made first, outside the time; `--quick` makes small ones and writes nothing.
+section Load. The tables and models are made first, outside the time.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ import numpy as np
 import pandas as pd
 
 from experiments.shared import DATA, chromium
-from experiments.speed.benchmarking import OUT, QUICK, Sizes, log_of, series_of, updated
+from experiments.speed.benchmarking import OUT, ROWS, log_of, series_of, updated
 
 MADE = "\nMade by `python -m experiments load`, each row once, in a process of its own."
 HEAD = ("what", "clock", "work", "peak memory", "command")
+#: Rows that are predicted, rows that all differ, groups that are fitted, and groups of a page.
+PREDICTED, DISTINCT, GROUPS, PAGE = 1_000_000, 100_000, 5000, 500
 ROLES = ("--time", "s", "--extrinsic", "workers")
 #: One thread, and modules that are compiled once, as an installation does.
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
@@ -99,8 +101,8 @@ def measured(folder: Path, name: str, *call: str) -> Row:
     return name, genperf(folder, *call), " ".join(call)
 
 
-def rows(folder: Path, sizes: Sizes) -> Iterator[Row]:
-    most = sizes.rows[-1]
+def rows(folder: Path) -> Iterator[Row]:
+    most = ROWS[-1]
     for kind, name in (("csv", "CSV"), ("parquet", "Parquet")):
         path = once(folder / f"log{most}.{kind}", lambda p: log_of(most, p))
         fit = ("fit", path.name, *BATCH, "--model", "generic", "-q", "-o", f"{kind}.json")
@@ -108,18 +110,18 @@ def rows(folder: Path, sizes: Sizes) -> Iterator[Row]:
         yield measured(folder, f"{most:.0e} rows of {name} ({size}) read, summarised and fitted", *fit)
 
 
-def grid(folder: Path, sizes: Sizes) -> Iterator[Row]:
+def grid(folder: Path) -> Iterator[Row]:
     once(folder / "few.csv", lambda p: log_of(2000, p))
     once(
         folder / "few.json", lambda _: genperf(folder, "fit", "few.csv", *BATCH, "--model", "generic", "-o", "few.json")
     )
-    call = ("optimize", "few.json", "--over", f"workers=1:{sizes.rows[-1] // 100}", "--over", "batch=1:100")
-    yield measured(folder, f"`optimize` over {sizes.rows[-1]:.0e} configurations", *call)
+    call = ("optimize", "few.json", "--over", f"workers=1:{ROWS[-1] // 100}", "--over", "batch=1:100")
+    yield measured(folder, f"`optimize` over {ROWS[-1]:.0e} configurations", *call)
 
 
-def families(folder: Path, sizes: Sizes) -> Iterator[Row]:
+def families(folder: Path) -> Iterator[Row]:
     once(folder / "few.csv", lambda p: log_of(2000, p))
-    n, side = sizes.predicted, 100
+    n, side = PREDICTED, 100
     counts = pd.DataFrame({"workers": 1 + np.arange(n)})
     different = pd.DataFrame({"workers": 1 + np.arange(n) // side, "batch": 1 + np.arange(n) % side})
     model = ("few.csv", *ROLES, "--model", "amdahl")
@@ -128,9 +130,9 @@ def families(folder: Path, sizes: Sizes) -> Iterator[Row]:
     yield predicted(folder, f"{n:.0e} different configurations, `generic`", model, different)
 
 
-def series(folder: Path, sizes: Sizes) -> Iterator[Row]:
+def series(folder: Path) -> Iterator[Row]:
     once(folder / "series.csv", lambda p: series_of(1).to_csv(p, index=False))
-    n, model = sizes.predicted, ("series.csv", *ROLES)
+    n, model = PREDICTED, ("series.csv", *ROLES)
     repeated = pd.DataFrame({"workers": 1 + np.arange(n) % 1000})
     yield predicted(folder, f"{n:.0e} rows of 1,000 counts, a series of `auto`", model, repeated)
     for rows in (n // 10, n):
@@ -146,14 +148,14 @@ def predicted(folder: Path, name: str, fit: tuple[str, ...], asked: pd.DataFrame
     return measured(folder, f"`predict` of {name}", *call)
 
 
-def fits(folder: Path, sizes: Sizes) -> Iterator[Row]:
+def fits(folder: Path) -> Iterator[Row]:
     cpu = ("pytorch_cpu.csv", "--time", "step_time_s", *CPU_FACTORS, "--repeat", "repeat")
     four = ("--intrinsic", "batch,layers,hidden")
-    distinct = once(folder / f"distinct{sizes.distinct}.csv", lambda p: distinct_rows(sizes.distinct, p)).name
+    distinct = once(folder / f"distinct{DISTINCT}.csv", lambda p: distinct_rows(DISTINCT, p)).name
     calls = {
         "`generic` on `pytorch_cpu.csv`": (*cpu, "--model", "generic"),
         "`auto` on `pytorch_cpu.csv`": cpu,
-        f"`auto` on {sizes.distinct:.0e} distinct rows of four factors": (distinct, *ROLES, *four),
+        f"`auto` on {DISTINCT:.0e} distinct rows of four factors": (distinct, *ROLES, *four),
     }
     for factors in (20, 40):
         wide = once(folder / f"wide{factors}.csv", lambda p, k=factors: wide_rows(k, p)).name
@@ -165,7 +167,7 @@ def fits(folder: Path, sizes: Sizes) -> Iterator[Row]:
         yield name, used, re.sub(r"f0,\S+", "f0,…", " ".join(("fit", *call)))
 
 
-def answers(folder: Path, sizes: Sizes) -> Iterator[Row]:
+def answers(folder: Path) -> Iterator[Row]:
     once(folder / "series.csv", lambda p: series_of(1).to_csv(p, index=False))
     once(folder / "rubick.csv", lambda p: shutil.copy(DATA / p.name, p))
     series = ("ask", "series.csv", *ROLES[:2], "--at", "workers=64")
@@ -175,15 +177,15 @@ def answers(folder: Path, sizes: Sizes) -> Iterator[Row]:
     yield measured(folder, "`demo`", "demo", "demo", "-q")
 
 
-def page(folder: Path, sizes: Sizes) -> Iterator[Row]:
-    once(folder / f"groups{sizes.page}.csv", lambda p: series_of(sizes.page).to_csv(p, index=False))
-    model = f"groups{sizes.page}.json"
-    fit = ("fit", f"groups{sizes.page}.csv", *ROLES, "--group", "net", "-q", "-o", model)
+def page(folder: Path) -> Iterator[Row]:
+    once(folder / f"groups{PAGE}.csv", lambda p: series_of(PAGE).to_csv(p, index=False))
+    model = f"groups{PAGE}.json"
+    fit = ("fit", f"groups{PAGE}.csv", *ROLES, "--group", "net", "-q", "-o", model)
     once(folder / model, lambda _: genperf(folder, *fit))
     call = ("report", model, "-q", "-o", "page.html")
     used = genperf(folder, *call)
     size = (folder / "page.html").stat().st_size / 1e6
-    yield f"the page of {sizes.page} groups ({size:.1f} MB) written", used, " ".join(call)
+    yield f"the page of {PAGE} groups ({size:.1f} MB) written", used, " ".join(call)
     seconds = opened(folder / "page.html")
     if seconds is not None:
         yield "that page opened in Chromium until it is ready, the median of three", f"{seconds:.1f} s", "page.html"
@@ -206,18 +208,18 @@ def opened(path: Path) -> float | None:
     return median(times)
 
 
-def groups(folder: Path, sizes: Sizes) -> Iterator[Row]:
-    for count in (sizes.page, sizes.groups):
+def groups(folder: Path) -> Iterator[Row]:
+    for count in (PAGE, GROUPS):
         once(folder / f"groups{count}.csv", lambda p, n=count: series_of(n).to_csv(p, index=False))
         fit = ("fit", f"groups{count}.csv", *ROLES, "--group", "net", "-q", "--workers", "2", "-o", "groups.json")
         yield measured(folder, f"`auto` on {count:,} groups of five counts, 2 workers", *fit)
 
 
-def alike(folder: Path, sizes: Sizes) -> Iterator[Row]:
+def alike(folder: Path) -> Iterator[Row]:
     """Measure what one group more takes of equal counts: the work of many groups less that of a tenth of them."""
     for kind, model, groups in (
-        ("series of one layout, `auto`", "auto", sizes.page),
-        ("linear series", "ernest", sizes.groups),
+        ("series of one layout, `auto`", "auto", PAGE),
+        ("linear series", "ernest", GROUPS),
     ):
         work = []
         for count in (groups // 10, groups):
@@ -229,7 +231,7 @@ def alike(folder: Path, sizes: Sizes) -> Iterator[Row]:
         yield f"a {kind}, five counts with their nodes: work of one among {groups:,}", f"{each:.2g} ms", " ".join(fit)
 
 
-PARTS: dict[str, Callable[[Path, Sizes], Iterator[Row]]] = {
+PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
     part.__name__: part for part in (rows, grid, families, series, fits, answers, page, groups, alike)
 }
 
@@ -248,14 +250,11 @@ def powers(text: str) -> str:
     return re.sub(r"1e\+0?(\d+)", lambda m: "10" + m[1].translate(raised), text)
 
 
-def run(quick: bool = False, only: str = ",".join(PARTS), folder: Path | None = None) -> None:
-    """Measure some parts, or all; `folder` keeps the tables and models for another run."""
-    with tempfile.TemporaryDirectory() as temporary:
-        place = folder or Path(temporary)
-        place.mkdir(parents=True, exist_ok=True)
+def run(only: str = ",".join(PARTS)) -> None:
+    """Measure some parts, or all."""
+    with tempfile.TemporaryDirectory() as folder:
         for name in only.split(","):
-            for row in PARTS[name](place, QUICK if quick else Sizes()):
+            for row in PARTS[name](Path(folder)):
                 print(*cells(row), sep=" | ", flush=True)
-                if not quick:
-                    first, load, rest = OUT.read_text(encoding="utf-8").partition("\n## Load\n")
-                    OUT.write_text(first + load + updated(rest, MADE, HEAD, [cells(row)]), encoding="utf-8")
+                first, load, rest = OUT.read_text(encoding="utf-8").partition("\n## Load\n")
+                OUT.write_text(first + load + updated(rest, MADE, HEAD, [cells(row)]), encoding="utf-8")
