@@ -463,7 +463,10 @@ def _with_bounds(fitted: Feasibility, runs: _Outcomes) -> Feasibility:
 
 
 def _certain(demanded: Array, good: Mask) -> float:
-    """Return how often measured outcomes follow from those of others that demand no less, or no more."""
+    """Return how often measured outcomes follow from those of others that demand no less, or no more: 0.5 to CERTAINTY.
+
+    A run fits where one that demands no less did; it fails where one that demands no more did.
+    """
     right = wrong = 0
     for row, outcome in enumerate(good):
         other_rows = np.arange(len(good)) != row

@@ -193,9 +193,8 @@ class GrowthProblem(Struct, frozen=True, eq=False, dict=True):
         """Return the expression with a fold's interactions; all constants have their learned sizes."""
         enlarged = with_interactions(self.base, [self.offered[k] for k in fold.interactions])
         sizes = self.scales(np.array([c.size for c in self.base.constants]), fold.interactions, fold.sizes)
-        return replace(
-            enlarged, constants=tuple(replace(c, size=float(s)) for c, s in zip(enlarged.constants, sizes, strict=True))
-        )
+        sized = [replace(c, size=float(size)) for c, size in zip(enlarged.constants, sizes, strict=True)]
+        return replace(enlarged, constants=tuple(sized))
 
 
 class GrownFold(Struct, frozen=True, eq=False):

@@ -28,7 +28,7 @@ Written = tuple[Sequence[Expression], list[Note]]
 
 
 def refuse_one_value(table: Table) -> None:
-    """Refuse a table in which nothing varies: which measurement to add."""
+    """Raise a `FitError` where no factor varies; its hint is which runs to add: `workers=8 and 16`."""
     if any(f.distinct > 1 for f in table.factors):
         return
     scale = table.panel.counted or next(iter(table.numeric), None)
@@ -208,7 +208,7 @@ class FamilyModel(ExpressionModel):
         return expressions, [Note(text, "left_out")] if left_out else []
 
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
-        """Fit one table."""
+        """Fit one table: its phases where columns of them were read, else its total."""
         # The candidates of a family are laws of a few constants: choosing one is no reason to choose λ as well.
         options = self.options
         if options.lam is None:

@@ -108,7 +108,6 @@ def combined(others: Sequence[Cluster]) -> Cluster | None:
         return None
     scale = min(1.0, MOST_CLUSTER_SERIES / len(others))
     # In order of size, so that no sum depends on the order of the series.
-    step, strength, walks = (
-        scale * np.sort(np.stack(sums), axis=0).sum(axis=0) for sums in zip(*(c.sums for c in others), strict=True)
-    )
+    by_kind = zip(*(c.sums for c in others), strict=True)
+    step, strength, walks = (scale * np.sort(np.stack(sums), axis=0).sum(axis=0) for sums in by_kind)
     return Cluster((step, strength, walks), scale * len(others))

@@ -124,7 +124,7 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
 def _offsets(anchors: Anchors, draws: int, run: float) -> Array:
     """Return what is added to ln T of anchors in each draw, (draws, anchors): quantiles of it, the lowest first.
 
-    `run` is the variance of a run, which the anchors hold and a draw adds later: without it their spread is narrower.
+    `run` is the variance of a run, which a draw adds later: without it deviations are less by √(1 − run/variance).
     """
     assert anchors.points is not None
     count = anchors.points.shape[1]

@@ -130,11 +130,12 @@ class Layout:
 
 @lru_cache(maxsize=KEPT_COUNTS)
 def _logarithms(workers: float, nodes: float, work: float, constant: bool) -> Array:
-    """Return ln(work + overheads) of every curve at one count, with a constant overhead or without, shape (curves,)."""
+    """Return ln(work + Σ size·value) over the overheads, with a constant one or without, of each curve at one count."""
     constants, drawn, total = prior(), bank(), np.full(len(bank().step), work)
     for place in range(CONSTANT + constant):
         shape = drawn.shapes[:, constants.shaped.index(place)] if place in constants.shaped else 1.0
-        if np.any(values := constants.values(place, workers, nodes, shape)):
+        values = constants.values(place, workers, nodes, shape)
+        if np.any(values):
             total += drawn.sizes[:, place] * values
     return np.asarray(np.log(total))
 
@@ -212,13 +213,15 @@ def forecast(
     parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts], steps: Sequence[Array] | None = None
 ) -> MixtureForecast:
     """Return the mixture of what readings forecast, by their shares, each at its counts and with `steps` in ln T."""
-    forecasts = [component.forecast(at) for component, at in zip(parts, counts, strict=True)]
+    forecasts = [part.forecast(at) for part, at in zip(parts, counts, strict=True)]
     means, variances, totals = zip(*forecasts, strict=True)
     if steps is not None:
         means = tuple(mean + more for mean, more in zip(means, steps, strict=True))
     mean, variance, total = map(np.concatenate, (means, variances, totals))
+    # For the central value a curve has another weight than for the interval: `central` is their ratio.
     weights = [np.full(len(p.curve), s / len(p.curve)) for p, s in zip(parts, shares, strict=True)]
-    central = [w * (c := bank().central[p.curve]) / c.mean() for p, w in zip(parts, weights, strict=True)]
+    of_curves = [bank().central[p.curve] for p in parts]
+    central = [weight * c / c.mean() for weight, c in zip(weights, of_curves, strict=True)]
     return MixtureForecast(mean, np.concatenate(weights), variance, total, None, np.concatenate(central))
 
 

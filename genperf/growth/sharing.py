@@ -142,9 +142,8 @@ class Shared(Struct, frozen=True, eq=False, dict=True):
             notes.append(Note(text, "pooled"))
         if self.beyond and series.on_one_node:
             others = counted(self.beyond, "other group")
-            text = (
-                f"{name}: no run goes beyond one node; what {others} of the table showed there is part of the interval"
-            )
+            shown_there = f"what {others} of the table showed there is part of the interval"
+            text = f"{name}: no run goes beyond one node; {shown_there}"
             notes.append(Note(text, "table_prior"))
         return options, notes
 

@@ -186,6 +186,7 @@ def _without(node: Node, dropped: Collection[str]) -> Node | None:
             left = [reduced for a in arguments if (reduced := _without(a, dropped)) is not None]
             if len(left) == len(arguments):
                 return Call(function, tuple(left))
-            return left[0] if left and function in ("add", "max") and len(left) == 1 else None
+            # What is left alone of a sum or a maximum stands for it; of any other function nothing is left.
+            return left[0] if function in ("add", "max") and len(left) == 1 else None
         case _:
             return node

@@ -127,7 +127,7 @@ class _Writer:
         self.constants: dict[str, Constant] = {}
 
     def write(self) -> Expression:
-        """Return the expression of the structure."""
+        """Return the structure's expression: C, and a term for each product or intrinsic factor, or else `work`."""
         terms = [Term(CONSTANT_TERM, self.constant(coefficient("C")))]
         if self.structure.name == "product":
             products = range(1, self.structure.products + 1)
@@ -292,8 +292,8 @@ def interactions(
     """
     varying = [f for f in factors if f.distinct > 1]
     categorical = [f for f in varying if not f.numeric]
-    effects_offered = [_power(f) for f in varying if f.numeric and f.name not in following]
-    effects_offered += [
+    offered = [_power(f) for f in varying if f.numeric and f.name not in following]
+    offered += [
         Effect(f"d_{f.name}", together(f), ConstantMeaning("step", f.name)) for f in steps_of(varying, following)
     ]
     following_counts = [f for f in varying if f.name in following] if categorical else []
@@ -304,7 +304,7 @@ def interactions(
         levels = [level for level in product(*(f.levels for f in combination)) if level in measured]
         levels = levels[1:] if len(combination) == 1 and len(levels) <= 2 else levels
         level_itself = [Effect("d", Number(1.0), ConstantMeaning("level"))] if len(combination) > 1 else []
-        candidates += [_at_levels(level, combination, levels) for level in (*level_itself, *effects_offered)]
+        candidates += [_at_levels(level, combination, levels) for level in (*level_itself, *offered)]
     # Without columns that are constant, or repeat one before.
     column_bytes: set[bytes] = set()
     accepted: list[Interaction] = []
@@ -357,7 +357,7 @@ def with_interactions(expression: Expression, offered: Sequence[Interaction]) ->
 
 
 def _separating(categorical: Sequence[Factor], columns: Mapping[str, Any]) -> list[list[Factor]]:
-    """Return as few factors as separate the measured combinations of levels; none where one does, or few rows do."""
+    """Return [the fewest factors that tell the measured combinations apart]; [] where one does, or rows are few."""
     separating, combinations = list(categorical), len(_distinct(categorical, columns))
     for factor in reversed(categorical):
         fewer = [f for f in separating if f is not factor]

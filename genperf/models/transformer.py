@@ -98,11 +98,8 @@ def _passes(layout: TransformerLayout) -> Iterator[tuple[str, bool, str]]:
     yield "recomputation", "recomputed" in switches, f"r*{_MATRIX}/3*recomputed"
     yield "tensor", tensor, f"beta_t*{layers_of_stage}*{TOKENS}*hidden*(1 - 1/tensor_parallel)"
     yield "tensor latency", tensor, f"alpha_t*{layers_of_stage}*(tensor_parallel - 1)"
-    yield (
-        "tensor between nodes",
-        tensor and layout.split("nodes"),
-        f"beta_tn*{layers_of_stage}*{TOKENS}*hidden*{beyond}",
-    )
+    between = tensor and layout.split("nodes")
+    yield "tensor between nodes", between, f"beta_tn*{layers_of_stage}*{TOKENS}*hidden*{beyond}"
     yield "experts", experts, f"beta_x*{layers_of_stage}*{TOKENS}*hidden*(1 - 1/expert_parallel)"
     yield "experts latency", experts, f"alpha_x*{layers_of_stage}*(expert_parallel - 1)"
     yield "pipeline", pipeline, f"beta_p*{TOKENS}*hidden*min(pipeline_parallel - 1, 1)"

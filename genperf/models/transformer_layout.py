@@ -148,9 +148,8 @@ class TransformerLayout:
         effects = [call("multiply", Name(level.name), indicator) for level, indicator in levels.items()]
         scale = [call("exp", chain("add", effects))] if effects else []
         nodes = {name: Name(c.name) for name, c in named.items()}
-        terms = tuple(
-            Term(name, chain("multiply", [self.over_columns(text, nodes), *scale])) for name, text in formulas.items()
-        )
+        scaled = {name: chain("multiply", [self.over_columns(text, nodes), *scale]) for name, text in formulas.items()}
+        terms = tuple(Term(name, node) for name, node in scaled.items())
         used = frozenset().union(*(term.names for term in terms))
         constants_used = tuple(c for c in dict.fromkeys((*named.values(), *levels)) if c.name in used)
         return Expression(family, terms, constants_used, total)

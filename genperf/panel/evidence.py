@@ -515,10 +515,8 @@ def _units_of_rate(
     column of them, or devices over those of a node, rounded up. Another unit of scale, such as threads, is for both.
     """
     candidates = [n for n in names if n != name and n not in mapping.values()]
-    columns = {
-        c: quote_name(n) for c in (*LEVELS, "devices_per_node", *WAYS) if (n := column_of(c, candidates)) is not None
-    }
-    columns |= {c: quote_name(n) for c, n in mapping.items()}
+    named = {c: column_of(c, candidates) for c in (*LEVELS, "devices_per_node", *WAYS)} | {**mapping}
+    columns = {c: quote_name(n) for c, n in named.items() if n is not None}
     if scale is not None and meant_by(scale) not in (*LEVELS, *WAYS) and columns.keys().isdisjoint(LEVELS):
         return quote_name(scale)
     ways = [columns[way] for way in WAYS if way in columns]

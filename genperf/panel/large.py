@@ -284,6 +284,7 @@ def read_large(large: LargeSource, roles: Roles) -> AggregatedTable:
     notes = (Note(text, "aggregated"), *(note for note in checked.notes if note.kind != "configuration_mixed"))
     lacked = any(lacks_memory(f"{name} {text}") for name, texts in aggregation.failing.items() for text in texts)
     changed = {"frame": frame, "unused": tuple(unused), "notes": notes, "lacked_memory": lacked}
+    # The checked table with its own rows' frame: every field as it is, but those changed.
     return AggregatedTable(**{**{f.name: getattr(checked, f.name) for f in fields(Table)}, **changed})
 
 
@@ -310,9 +311,8 @@ def _aggregation(large: LargeSource, roles: Roles) -> tuple[Aggregation, list[st
         texts = np.array(large.texts(name, numbers=name != value), dtype=object)
         failing[name] = texts[rule.says(name, texts, large.name)].tolist()
     inverse = measurement.kind == "throughput"
-    return Aggregation(keys, value, inverse, roles.weight or None, failing), [
-        c for c in sample.cells if c not in in_role
-    ]
+    unused = [c for c in sample.cells if c not in in_role]
+    return Aggregation(keys, value, inverse, roles.weight or None, failing), unused
 
 
 def _cells_of_summary(name: str, summary: pd.DataFrame, aggregation: Aggregation) -> Source:

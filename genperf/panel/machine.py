@@ -197,9 +197,9 @@ class Machine(Struct, frozen=True, dict=True):
 
     @cached_property
     def samples_of_one(self) -> tuple[Array, Array] | None:
-        """The counts of the runs, and the samples of a device at each, where a batch of all grew almost in proportion.
+        """The counts of the runs, rising, and global_batch/count at each, where a batch of all grew almost with them.
 
-        It was one batch a count that never fell. None elsewhere, and where it grew in proportion.
+        None where it fell, differed at one count, grew in just their proportion, or by a power of them far below it.
         """
         runs = self.measured
         count, work = runs.get("workers", runs.get("nodes")), runs.get("global_batch")
@@ -271,8 +271,8 @@ class Machine(Struct, frozen=True, dict=True):
         out = {**base, **given}
         if not out:
             return out
-        held = given.get("devices_per_node", self.size() if size is None else size)
-        self._place(out, base, given, held)
+        node_size = given.get("devices_per_node", self.size() if size is None else size)
+        self._place(out, base, given, node_size)
         self._divide_work(out, base, given, growth)
         return out
 

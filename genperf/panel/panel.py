@@ -640,7 +640,7 @@ class Panel(Struct, frozen=True, dict=True):
 
     @property
     def keep_batch(self) -> bool | None:
-        """Whether each worker of a job keeps its batch; None where nothing of a training or an epoch shows it."""
+        """Whether a worker keeps its batch as more join; None where no batch shows it, nor the header of the time."""
         batch, batch_of_all = self.find("batch"), self.find("global_batch")
         is_open = batch is None or plain_name(batch.name) in words_of("columns.batch_of_any")
         is_kept = batch is None or (batch.distinct == 1 and not self.batch_is_of_a_pass)

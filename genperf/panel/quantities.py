@@ -118,7 +118,7 @@ def quantities_of(
     price: Paid | None = None,
     per: str | None = None,
 ) -> Quantities:
-    """Return the quantities that the columns of a model give."""
+    """Return the quantities that the columns of a model give, `given` formulas and a price `per` something."""
     target = panel.target
     formulas: dict[str, Node | float | None] = {name: panel.node(name) for name in read_columns()}
     work = panel.step

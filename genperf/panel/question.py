@@ -332,9 +332,8 @@ def legend_in(panel: Panel, groups: Mapping[str, Collection[str]]) -> Legend:
     legend = panel.legend or of_factors
     of_groups = {name: NamedColumn(levels=tuple(levels), distinct=len(levels)) for name, levels in groups.items()}
     mapped = {canonical: column for canonical, column in panel.mapping.items() if column not in legend.headers}
-    return replace(
-        legend, columns={**of_factors.columns, **legend.columns, **of_groups}, aliases={**legend.aliases, **mapped}
-    )
+    columns = {**of_factors.columns, **legend.columns, **of_groups}
+    return replace(legend, columns=columns, aliases={**legend.aliases, **mapped})
 
 
 def in_factors(panel: Panel, requested: Requested, legend: Legend | None = None) -> Requested:

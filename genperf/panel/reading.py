@@ -725,9 +725,8 @@ def _batch_of_all(reading: Reading, scale: str) -> str | None:
             falls.append(float(np.median(times[n == n.min()]) / np.median(times[n == n.max()])))
     if shorter or (falls and not counts_passes and float(np.median(falls)) >= LEAST_FALL):
         return batch.name
-    seconds = [
-        TIME_UNITS[c.header.unit][0] / TIME_UNITS[c.header.unit][1] * c.values for c in measured if c.kind == "time"
-    ]
+    times = [c for c in measured if c.kind == "time"]
+    seconds = [TIME_UNITS[c.header.unit][0] / TIME_UNITS[c.header.unit][1] * c.values for c in times]
     rates = [c.values for c in measured if c.kind == "rate" and not c.header.shared and c.header.counted != "tokens"]
     with np.errstate(all="ignore"):
         products = [rate * time / batch.values for rate, time in itertools.product(rates, seconds)]
@@ -874,9 +873,8 @@ def _take_relative(reading: Reading) -> None:
 
     A bandwidth stays one.
     """
-    ratios = [
-        c for c in reading.with_role("ratio") if (is_relative(c.name) or c.kind) and len(c.known) and min(c.known) > 0.0
-    ]
+    ratios = [c for c in reading.with_role("ratio") if is_relative(c.name) or c.kind]
+    ratios = [c for c in ratios if len(c.known) and min(c.known) > 0.0]
     if not ratios or reading.scale is None:
         return
     column = max(ratios, key=lambda c: reading.growth(c.name))

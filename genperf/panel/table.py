@@ -286,8 +286,9 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         every = len(middle) <= most
         rows = slice(None) if every else np.unique(np.linspace(0, len(middle) - 1, most).round().astype(int))
         values = zip(*(middle.columns[f.name][rows].tolist() for f in self.factors), strict=True)
+        # In the order of the fields of a `Median`: its values, value, lowest, highest and repeats.
         numbers = (column[rows].tolist() for column in (middle.measured, lowest, highest, self.repeats))
-        return tuple(Median(*cells) for cells in zip(values, *numbers, strict=True))
+        return tuple(Median(*fields) for fields in zip(values, *numbers, strict=True))
 
     def noise(self) -> float:
         """Return the relative standard deviation of repeats around their configuration's mean.
@@ -553,9 +554,8 @@ def _at_one_level(medians: Table) -> Iterator[str]:
 def _together(medians: Table) -> Iterator[str]:
     """Name pairs of numbers whose logarithms are correlated nearly fully; workers and the nodes they fill are none."""
     values = {factor.name: medians.columns[factor.name] for factor in medians.numeric if factor.distinct > 1}
-    columns = pd.DataFrame(
-        {name: np.log(cells) if medians.factor(name).positive else cells for name, cells in values.items()}
-    )
+    scaled = {name: np.log(cells) if medians.factor(name).positive else cells for name, cells in values.items()}
+    columns = pd.DataFrame(scaled)
     pairs = [pair for pair in itertools.combinations(values, 2) if len({*map(counted_by, pair)} & {*LEVELS}) < 2]
     correlations = [(first, second, columns[first].corr(columns[second])) for first, second in pairs]
     correlated = [pair for pair in correlations if abs(pair[2]) >= COLLINEAR]

@@ -89,9 +89,8 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
         what, number = "could be tokens or samples a second, of all devices or of each", bare.removesuffix("/s")
         raise GenperfError(f"'{bare}' {what}", hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
     if alone := next((word for word in rest.split() if canonical_of(word) in COUNTED), ""):
-        raise GenperfError(
-            f"'{alone}' stands without its number", hint=f"2 {alone}; behind an option in quotes: --at '2 {alone}'"
-        )
+        hint = f"2 {alone}; behind an option in quotes: --at '2 {alone}'"
+        raise GenperfError(f"'{alone}' stands without its number", hint=hint)
     if "collective" in row and count < 2.0:
         what = f"a collective of one {device.upper()} uses no link"
         raise GenperfError(what, hint="8xh100 all_reduce 470GB/s")
@@ -121,7 +120,7 @@ def source_of_words(texts: Sequence[str]) -> Source | None:
 
 
 def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) -> str:
-    """Put what words say into a row, where their column means something; return what stays of them."""
+    """Put a cell, `4` of `micro_batch 4`, into a row where its column means something; return what stays of it."""
     name, value = re.sub(" ?/ ?| per ", "/", match.expand(column)), match.expand(cell)
     meaning, header, is_set = meaning_of(name), header_of(name), "=" in match[0]
     if is_set and meaning is None and not header.kind:
@@ -130,9 +129,12 @@ def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) ->
         raise GenperfError(f"'{name}' is no setting of a run", hint=hint)
     if is_set and meaning not in NAMES and number_of(value) is None:
         raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
-    is_time, is_unit = canonical_time(name) in ("s", "ms"), match[0][0].isdigit()
-    # `micro_batch 4 seq 4096`: behind a number stands its unit, or what it counts.
-    is_named = meaning in COUNTED or header.counted if is_unit else meaning not in (None, *NAMES) or header.kind
+    if match[0][0].isdigit():
+        # `micro_batch 4 seq 4096`: behind a number stands its unit, or what it counts.
+        is_named = bool(header.counted) or meaning in COUNTED
+    else:
+        is_named = bool(header.kind) or meaning not in (None, *NAMES)
+    is_time = canonical_time(name) in ("s", "ms")
     if is_set or is_named or is_time or column.isalpha():
         row[f"{canonical_time(name)}/step" if is_time else name] = value
         return " "

@@ -245,9 +245,10 @@ def _of_member(member: MemberRecord, schema: Schema, discrepancies: Sequence[Dis
 
 def _of_anchors(place: str, anchors: Columns, factors: tuple[Factor, ...], *others: Array) -> _Rules:
     """Yield whether anchors, columns by factor, and what is known of each are of one length, and of the factors."""
-    count, numeric = next(iter(anchors.values()), np.empty(0)).size, {f.name: f.numeric for f in factors}
+    numeric = {f.name: f.numeric for f in factors}
+    count = next(iter(anchors.values()), np.empty(0)).size
     lengths = {values.shape for values in (*anchors.values(), *others)}
-    yield not count or lengths != {(count,)}, f"{place}: they are not of one length"
+    yield count == 0 or lengths != {(count,)}, f"{place}: they are not of one length"
     mismatched = any(numeric.get(name) is not (values.dtype != object) for name, values in anchors.items())
     yield mismatched, f"{place}: they do not match the factors"
 

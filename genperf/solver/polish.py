@@ -172,7 +172,10 @@ def _polish_block(
 def _steps(
     problem: Problem, x: Array, gradient: Array, normal: Array, secant: Array, damping: Array, held: Mask | bool
 ) -> tuple[Array, Array]:
-    """Return where the two damped steps lead, (2, sets, n), and the decrease of the cost that the first promises."""
+    """Return where two damped steps lead, (2, sets, n), and the decrease of the cost that the first promises.
+
+    The first is by the curvature `normal`; the second, of the constants free in the first, by `normal` + `secant`.
+    """
     curvature = diagonal(normal)
     floor = RELATIVE_FLOOR * np.maximum(curvature.max(axis=1, keepdims=True), 1e-30)
     H = normal.copy()

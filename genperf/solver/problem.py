@@ -208,11 +208,9 @@ class Problem(Struct, frozen=True, dict=True):
         with np.errstate(all="ignore"):
             omega = conditions.shares * self.loss.curvature(predicted, self.measured, conditions.mean)
             moment, gram = _moments(basis, omega, self.measured - offset)
-        bounds = self.lower[which], self.upper[which]
+        bounds, scale, penalised = (self.lower[which], self.upper[which]), self.scale[which], self.penalised[which]
         out = constants.copy()
-        out[:, which] = penalised_least_squares(
-            gram, moment, self.penalty, self.scale[which], self.penalised[which], bounds
-        )
+        out[:, which] = penalised_least_squares(gram, moment, self.penalty, scale, penalised, bounds)
         return out
 
 

@@ -418,7 +418,7 @@ def _by_group(task: Task) -> Outcome:
 
 
 def _model(task: Task) -> Callable[[Key, pd.DataFrame], Any]:
-    """Fit a model to every group, and return what predicts rows of one."""
+    """Fit a model to every group; return (key, rows) → predicted, lower, upper, verdict and reason, of each row."""
     options = dict(task.options)
     if task.model != AUTO and options.get("hints"):
         # Every model reads how many devices a node has; hints of the network are for `auto` alone.

@@ -452,9 +452,8 @@ def unit_of(text: str) -> tuple[str, float, float]:
     prefixed = _PREFIXED.fullmatch(text)
     if prefixed is not None:
         prefix, base, rate = prefixed.groups(default="")
-        base = {"o": "B", "byte": "B", "bytes": "B", "bits": "bit", "b": "bit", "FLOP": "FLOPS", "Flops": "FLOPS"}.get(
-            base, base
-        )
+        usual = {"o": "B", "byte": "B", "bytes": "B", "bits": "bit", "b": "bit", "FLOP": "FLOPS", "Flops": "FLOPS"}
+        base = usual.get(base, base)
         rated = f"{base}/s" if rate and base != "FLOPS" else base
         return rated, _PREFIXES[prefix], 1.0
     return re.sub(r"/(?:sec|second|seg|segundo|sekunde|seconde)s?\b", "/s", re.sub(r"\s*/\s*", "/", text)), 1.0, 1.0
