@@ -98,22 +98,25 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
         offsets = _offsets(series.anchors, len(level), float(np.mean((prior_constants.noise * steps) ** 2)) + noise**2)
         variances = np.r_[variances[: -offsets.shape[1]], np.zeros(offsets.shape[1])]
     slope = SLOPE_SD * step
+    beyond = Extrapolation(form.axes, form.work, slope, form.nodes, quietest=LEAST_SLOPE / slope, mean=MEAN_SLOPE)
     discrepancy = Discrepancy(
-        walk_from(form.axes, step, series.columns),
-        series.columns,
-        series.logarithms,
-        variances,
-        float(prior_constants.noise) * step,
-        steps / step,
-        Extrapolation(form.axes, form.work, slope, form.nodes, LEAST_SLOPE / slope, MEAN_SLOPE),
-        offsets,
+        kernel=walk_from(form.axes, step, series.columns),
+        anchors=series.columns,
+        logarithms=series.logarithms,
+        variances=variances,
+        noise=float(prior_constants.noise) * step,
+        scales=steps / step,
+        extrapolation=beyond,
+        offsets=offsets,
     )
+    cost, curves = -chosen.posterior.log_evidence, len(layout.order)
+    status = Status("reweighted", cost, settled=True, evaluations=curves, restarts=1, agreed=1)
     return Member(
-        expression,
-        np.average(constants[inner], axis=0, weights=central[inner]),
-        constants,
-        chosen.share,
-        Status("reweighted", -chosen.posterior.log_evidence, True, len(layout.order), 1, 1),
+        expression=expression,
+        constants=np.average(constants[inner], axis=0, weights=central[inner]),
+        draws=constants,
+        weight=chosen.share,
+        status=status,
         unidentified=expression.constant_names[:2] if reading.free_constant else (),
         label=_label(series, reading) if several else "overheads",
         discrepancy=discrepancy,

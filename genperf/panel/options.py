@@ -251,7 +251,7 @@ def says_failed(text: str) -> bool:
 
 
 def parse_failure_rule(status: str | None, failed: Mapping[str, Names] | Names | None) -> FailureRule:
-    """Return the rule of a column of endings, and of `COLUMN=VALUE,…`, several of such, or values by column."""
+    """Return the rule of `status`, a column of endings, and `failed`: `state=OOM,killed`, or {"state": ["OOM"]}."""
     name = (status or "").strip() or None
     if isinstance(failed, Mapping):
         pairs = {str(c).strip(): (v,) if isinstance(v, str) else tuple(map(str, v)) for c, v in failed.items()}

@@ -390,7 +390,7 @@ def _of(words: list[str]) -> Literal["step", "job", ""]:
 
 
 def _quantity(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
-    """Return the header of another quantity, memory, energy or power; None of another, also of memory that is given."""
+    """Return the header of a memory, energy or power; None of anything else, as of a size given: `message_size MB`."""
     words = [word for unit_words in sides for word in unit_words]
     # `peak memory (GB)`, `peak_gb`, `joules per step`.
     last_word = words[-1] if len(words) > 1 else ""

@@ -260,12 +260,8 @@ def counts_devices(column: str) -> bool:
 
 def counts_cores(column: str) -> bool:
     """Tell whether a name counts threads, cores or processes, which the cores of one machine bound."""
-    words = {
-        *words_of("headers.processes"),
-        *words_of("headers.cores"),
-        *words_of("headers.on_cores"),
-        *ALIASES["threads"],
-    }
+    words = {*words_of("headers.processes"), *words_of("headers.cores"), *words_of("headers.on_cores")}
+    words |= {*ALIASES["threads"]}
     return not _spelled((column, f"{column}s")).isdisjoint(words)
 
 
