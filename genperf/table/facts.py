@@ -356,7 +356,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     ([('Loop time', 61.5, ''), ('procs', 4.0, '')], [('time elapsed', 3.12, 's')])
     >>> list(facts_of("time (ms) | forward: 43.4 | backward: 90.7")), list(facts_of("22.39 ms per sample on 16 procs"))
     ([('forward', 43.4, 'ms'), ('backward', 90.7, 'ms')], [('ms per sample', 22.39, ''), ('procs', 16.0, '')])
-    >>> list(facts_of("two nodes with 2 GPUs each: 220 img/s a node = 440 img/s")), list(facts_of("max_mem: 3961M"))
+    >>> list(facts_of("two node with 2 GPUs each: 220 img/s a node = 440 img/s")), list(facts_of("max_mem: 3961M"))
     ([('img/s', 440.0, ''), ('nodes', 2.0, ''), ('GPUs', 4.0, '')], [('max_mem', 3961.0, 'MB')])
     """
     line = line[:LONGEST_LINE]
@@ -367,7 +367,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     if "tensor(" in line:
         line = _TENSOR.sub(r"\g<value>", line)
     if " each" in line:
-        line = _OF_EACH.sub(lambda m: f"{m['nodes']} {m['node']} {int(m['nodes']) * int(m['value'])} {m['key']}", line)
+        line = _OF_EACH.sub(lambda m: f"{m['nodes']} {m['node']}, {int(m['nodes']) * int(m['value'])} {m['key']}", line)
     if " = " in line:
         line = _COMES_TO.sub(r"\g<value> \g<unit>", line)
     of_line = _UNIT_OF_LINE.search(line)
