@@ -151,10 +151,7 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sizes_beside(panel: Panel, given_sizes: Mapping[str, float]) -> dict[str, Any]:
-    """Return the other sizes that most runs of all levels have beside given ones: the layers of a `30M` network.
-
-    Nothing where fewer than two runs show the same ones.
-    """
+    """Return the sizes that most runs of all levels, two at least, have beside given ones: the layers of a network."""
     others = [f.name for f in panel.factors if f.numeric and f.role == "intrinsic" and f.name not in given_sizes]
     with_sizes = [run for run in panel.runs if all(run[name] == size for name, size in given_sizes.items())]
     beside = Counter(tuple(run[name] for name in others) for run in with_sizes)

@@ -1067,7 +1067,8 @@ def _nothing_scaled(reading: Reading, numeric: Sequence[str]) -> TableError:
     texts = reading.with_role("kind", "label", "constant")
     hint = f"name the one that does: --extrinsic {shlex.quote(numeric[0]) if numeric else 'COLUMN'}"
     hint += "; or say that all ran on one: --let devices=1" if numeric else ""
-    named = next((c for c in texts if len(c.levels) > 1), None)
+    # A header that begins with a number is none.
+    named = next((c for c in texts if len(c.levels) > 1 and not c.name[0].isdigit()), None)
     if named is not None and not numeric:
         hint = f"ask about one of the runs: --at {shlex.quote(f'{named.name}={named.levels[0]}')}"
     worded_counts = next((c.name for c in texts if c.levels and all(map(COUNTED.match, c.levels))), None)

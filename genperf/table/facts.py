@@ -559,7 +559,11 @@ def _chosen_size(run: Run) -> str | None:
 
 
 def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
-    """Return the runs of a text, in order; those without a measurement belong to the one before."""
+    """Return the runs of a text, in order; those without a measurement belong to the one before.
+
+    A run ends where something was measured and another one is announced: by a heading if `by_heading`, else by another
+    count or another number of the chosen `size`; and by a line of settings alone, one of which changed.
+    """
     runs = [Run()]
     # `rank: 0`: what begins at zero numbers devices, and counts none.
     from_zero = {match["key"] for match in _FROM_ZERO.finditer(text)}
@@ -585,24 +589,32 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
         clauses = [sorted(facts_of(clause), key=lambda fact: not _counts(fact[0])) for clause in _clauses(line)]
         counts: set[str] = set()
         facts = [*chain.from_iterable(clauses)]
-        # `batch: 4, seq_len: 256`: what the results below were measured with.
-        of_settings = len(facts) > 1 and all(canonical_of(key) and not is_result(key, unit) for key, _, unit in facts)
+        of_settings = _are_settings(facts)
         for key, value, unit in facts:
             # `8 GPUs are as slow as 4 GPUs` is about 8.
             second_count = _counts(key) and _same(key) in counts and len(clauses) == 1
             if key in numbered or second_count or _says_again(run, key, value):
                 continue
             counts |= {_same(key)}
-            before = run.values.get(run.spelled.get(_same(key), key))
-            changed = (not by_heading or of_settings) and before and value != before[-1]
             of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
-            chosen = isinstance(value, float) and (key == size or of_a_row or of_settings)
-            if changed and (_counts(key) or chosen) and run.measured:
+            names_next = of_settings or (not by_heading and (_counts(key) or key == size or of_a_row))
+            if names_next and _changes(run, key, value) and run.measured:
                 runs.append(run := run.following(number))
             run.add(key, value, unit, tested)
     if len(runs) > 1 and not runs[-1].measured and not runs[-1].failure:
         runs.pop()
     return _without_setup(runs)
+
+
+def _are_settings(facts: Sequence[tuple[str, Any, str]]) -> bool:
+    """Tell whether a line holds settings alone, `batch: 4, seq_len: 256`: what is measured below has them."""
+    return len(facts) > 1 and all(canonical_of(key) and not is_result(key, unit) for key, _, unit in facts)
+
+
+def _changes(run: Run, key: str, value: Any) -> bool:
+    """Tell whether a fact is another number, or another list of devices, than the run has under the key."""
+    before = run.values.get(run.spelled.get(_same(key), key), [])
+    return value not in before[-1:] and bool(before) and (isinstance(value, float) or _counts(key))
 
 
 def _without_setup(runs: Sequence[Run]) -> list[Run]:

@@ -654,7 +654,7 @@ def _grid_of(column: str) -> Callable[[str], Taken | None]:
     inside = re.sub(r".*[(\[](.*)[)\]]\s*$", r"\1", column)
     # `1 : 8` is a clock, but for one below `PS : Worker`.
     words = [word for word in re.split(r"\s*[×*:]\s*|\s+(?:x|by)\s+", inside) if word]
-    times = ":" if ":" in inside and any(map(meant_by, words)) else "x×*"
+    sign = ":" if ":" in inside and any(map(meant_by, words)) else "x"
     # `TP/PP/DP`
     ways = inside.split("/") if {*map(canonical_of, inside.split("/"))} <= {*WAYS} else []
     nodes_by_devices = [*map(meant_by, words)] in (["nodes", "workers"], ["workers"], ["nodes"])
@@ -667,7 +667,7 @@ def _grid_of(column: str) -> Callable[[str], Taken | None]:
 
     def read(name: str) -> Taken | None:
         """Return the two numbers of `2x4` by what the header says of each; None of another name."""
-        match = _GRID.fullmatch(name.strip().replace(times[0], "x"))
+        match = _GRID.fullmatch(name.strip().replace(sign, "x"))
         if match is None:
             return read_ways(name)
         first, second, device = float(match[1]), float(match[2]), match[3] or ""
