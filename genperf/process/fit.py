@@ -105,6 +105,9 @@ def _fitted(table: Table, noise: float) -> Members:
     weights = prior / prior.sum() if single_changes else weights_of([folds], [1.0], prior)
     # Nor can they show how wide two forms lie apart elsewhere.
     width = max(folds.width(weights, INSIDE_QUANTILE), NORMAL if single_changes else 0.0)
+    # The sizes that predict held-out rows were learned from them too, one of each axis at least: the variance of new
+    # rows is 1 + 2p/N times theirs (Akaike 1970, final prediction error).
+    width *= float(np.sqrt(1.0 + 2.0 * len(candidates[0].fit.kernel.axes) / len(rows)))
     order = sorted(range(len(weights)), key=lambda place: -weights[place])
     return Members(table, candidates, growth, folds, prior, weights, width, order, single_changes)
 

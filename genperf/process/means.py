@@ -464,22 +464,24 @@ def _scaled(node: Node, table: Table) -> Node:
 def _sum(kind: str, label: str, table: Table) -> Mean | None:
     """Return a sum of a constant and of products of sizes and of functions of counts; None of the constant alone.
 
-    The levels multiply the sum. Those of `terms`, which has powers, multiply each term: it has all columns once for
-    all levels and once for each, and None is returned where these are too many.
+    Sizes have powers, but not where a row varies one factor alone: a product of powers is then as near as a sum. The
+    levels multiply the sum. Those of `terms`, whose counts have powers too, multiply each term: it has all columns once
+    for all levels and once for each, and None is returned where these are too many.
     """
-    factors = [f for f in table.numeric if f.distinct > 1 and f.lower >= 0.0]
+    factors, apart = [f for f in table.numeric if f.distinct > 1 and f.lower >= 0.0], one_at_a_time(table)
     levels = tuple((f, level) for f in table.categorical if f.distinct > 1 for level in f.levels)
     choices, powers, power_of = [_choices(f, kind) for f in factors], list[tuple[str, Node]](), dict[str, int]()
-    for functions, factor in zip(choices, factors, strict=True) if kind == "terms" else ():
-        if factor.distinct >= VALUES_OF_A_POWER:
-            # The last function, x or n, is raised: to p_x of a size, to q_n of a count.
-            name, node, way = functions[-1]
+    for functions, factor in zip(choices, factors, strict=True):
+        # The last function, x or n, is raised: to p_x of a size, to q_n of a count.
+        name, node, way = functions[-1]
+        is_raised = kind == "terms" or (kind == "sum" and not way and not apart)
+        if is_raised and factor.distinct >= VALUES_OF_A_POWER:
             power = unused_name(f"{'q' if way else 'p'}_{factor.name}", {f.name for f in table.factors})
             power_of[name] = len(powers)
             powers.append((power, node))
             functions[-1] = FactorFunction(name, call("power", node, Name(power)), way)
     products = list(islice(_products(choices), MOST_COLUMNS))
-    if kind != "terms" and one_at_a_time(table):
+    if kind != "terms" and apart:
         # Other products of two factors would be a share of several forms; the process about a constant multiplies.
         products = [chosen for chosen in products if _of_one_form(kind, [function.way for function in chosen])]
     copies = [[], *([at_level(*level)] for level in levels)] if kind == "terms" else [[]]
