@@ -275,14 +275,16 @@ def _opened(model: Model | Table | str | Path | pd.DataFrame) -> Model | Table:
         return model_or_table(model)
     cells = open_source(model)
     roles = {"repeat": session_column(cells.cells), "skip_bad_rows": True}
-    try:
-        return recognised(cells, roles).table()
-    except GenperfError:
-        # Benchmarks may have names alone; of another table the first error tells what is wrong.
-        named = attempted(lambda: recognised(cells, {**roles, "let": "workers=1"}).table())
-        if isinstance(named, Table):
-            return named
-        raise
+    table = attempted(lambda: recognised(cells, roles).table())
+    if isinstance(table, Table) and table.numeric:
+        return table
+    # Benchmarks may have names alone, each compared with itself; of another table the first error tells what is wrong.
+    named = attempted(lambda: recognised(cells, {**roles, "let": "workers=1"}).table())
+    if isinstance(named, Table):
+        return named
+    if isinstance(table, GenperfError):
+        raise table
+    return table
 
 
 def _new_runs(sources: Sequence[str | Path | pd.DataFrame], schema: Schema) -> Table:

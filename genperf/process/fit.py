@@ -103,11 +103,11 @@ def _fitted(table: Table, noise: float) -> Members:
         prior[sums] = prior[~sums].sum()
     # Held-out rows of such a table cannot tell effects that add up from those that multiply.
     weights = prior / prior.sum() if single_changes else weights_of([folds], [1.0], prior)
-    # Nor can they show how wide two forms lie apart elsewhere.
-    width = max(folds.width(weights, INSIDE_QUANTILE), NORMAL if single_changes else 0.0)
     # The sizes that predict held-out rows were learned from them too, one of each axis at least: the variance of new
     # rows is 1 + 2p/N times theirs (Akaike 1970, final prediction error).
-    width *= float(np.sqrt(1.0 + 2.0 * len(candidates[0].fit.kernel.axes) / len(rows)))
+    widening = np.sqrt(1.0 + 2.0 * len(candidates[0].fit.kernel.axes) / len(rows))
+    # Nor can they show how wide two forms lie apart elsewhere.
+    width = max(float(widening) * folds.width(weights, INSIDE_QUANTILE), NORMAL if single_changes else 0.0)
     order = sorted(range(len(weights)), key=lambda place: -weights[place])
     return Members(table, candidates, growth, folds, prior, weights, width, order, single_changes)
 
