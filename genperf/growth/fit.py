@@ -167,11 +167,12 @@ class WrittenReading(NamedTuple):
 
 
 def _form(series: MeasuredSeries, reading: CountReading, beside: Sequence[str]) -> WrittenReading:
-    """Write a reading over the columns of a series, whose walk has some axes beside the scale."""
+    """Write a reading over the columns of a series; fields of it named `beside` are axes of the walk with the scale."""
     axes = tuple(dict.fromkeys((series.scale, *(getattr(reading, name) for name in beside))))
     texts = (*axes, reading.workers, reading.nodes, reading.work, reading.divides)
     names = {name for text in texts for name in parse(text).names}
     nodes = tuple((name, node) for name in sorted(names) if (node := series.factors.node(name)) is not None)
+    # Beside work that never varies only the prior tells a constant from it.
     varies = bool(np.ptp(np.log(series.values(reading.work))) > 1e-9)
     columns = tuple(f.name for f in series.factors.factors)
     return _form_over(reading, varies or reading.free_constant, axes, nodes, columns)

@@ -36,7 +36,8 @@ def cntk(factors: Panel, server: Server = "queue", job: bool = True, on_one_work
     t_w + s. S servers share the load, n/S each; with fewer workers than servers the workers' links carry it. Unless it
     is used `on_one_worker`, a single worker has no server term.
     """
-    K = "iterations*" if job and factors.has("iterations") else ""
+    iterations = "iterations" if job and factors.has("iterations") else ""
+    K = f"{iterations}*" if iterations else ""
     load = "max(workers/servers, 1)" if factors.has("servers") else "workers"
     served = f"{K}s*{load}"
     start = {"initialisation": "i0", "reading": "i1*samples*workers**q"} if job else {}
@@ -51,12 +52,13 @@ def cntk(factors: Panel, server: Server = "queue", job: bool = True, on_one_work
     elif server == "queue":
         total = " + ".join([*start, "max(compute + overhead, server)"])
     else:
-        # The terms contain K, so that k/K of the iterations are in step.
-        share_in_step = f"min({IN_STEP.name}/{K.rstrip('*')}, 1)"
+        # The terms contain K, so that k/K of the iterations are in step; only jobs with iterations have this server.
+        share_in_step = f"min({IN_STEP.name}/{iterations}, 1)"
         queue = f"max(compute + overhead + server/{load}, server)"
         in_step, queued = f"{share_in_step}*(compute + overhead + server)", f"(1 - {share_in_step})*{queue}"
         total = " + ".join([*start, in_step, queued])
-    # A constant overhead cannot be told from a job's initialisation, nor from an iteration's constant computation.
+    # A constant overhead cannot be told from a job's initialisation, nor from an iteration's constant computation: it
+    # is left out where the term beside its name here, of a job itself, is constant over the rows.
     spare = {"overhead": "overhead" if job else "compute"}
     return compose("cntk", terms, factors, total, [CONTENTION, IN_STEP], spare)
 

@@ -150,8 +150,12 @@ def degree(node: Node, names: frozenset[str]) -> Node | None:
 
 
 def _together(nodes: Sequence[Node], names: frozenset[str], affine: bool) -> Node | None:
-    """Return the degree of several nodes together: of a sum, a maximum, or the branches of a condition."""
-    degrees = {degree(p, names) for p in nodes if p != NONE}
+    """Return the degree of several nodes together: of a sum, a maximum, or the branches of a condition.
+
+    A zero among them is of every degree, as in `where(n > 1, b, 0)`. With `affine`, addends of degree one and none make
+    an affine sum.
+    """
+    degrees = {degree(node, names) for node in nodes if node != Number(0.0)}
     if len(degrees) == 1:
         return degrees.pop()
     return AFFINE if affine and degrees <= {NONE, ONE, AFFINE} else None

@@ -334,9 +334,15 @@ class Machine(Struct, frozen=True, dict=True):
             parts["data_parallel"] = np.maximum(1.0, devices / _product(parts, SPLITS))
 
     def _divide_work(self, parts: dict[str, Array], base: Parts, given: Parts, growth: Growth | Mask | None) -> None:
-        """Set the samples of a step, by the first part that is given or as they go on; then a device's and a pass's."""
+        """Set the samples of a step where they are not given, and from them a device's and the passes.
+
+        The samples are, by the first that holds: given; a device's batch times the devices; the passes times the
+        samples of one; those of `base` as they go on along the devices by `growth`: a kind of all configurations, a
+        mask of those that grow, or None as in the runs. Nothing is set where none holds.
+        """
         count, before = (of_parts.get("workers", of_parts.get("nodes")) for of_parts in (parts, base))
         passes, one = self.columns.get("micro_batches"), np.ones(1)
+        # The samples of one pass on all ways of data; NaN where nothing gives a micro-batch.
         at_once = parts.get("data_parallel", one) * parts.get("micro_batch", np.nan * one)
         always_the_same = passes is not None and passes.distinct == 1 and "global_batch" not in self.columns
         work = None

@@ -235,11 +235,14 @@ def _column_of(legend: Legend, name: str, text: str) -> str | None:
 
 
 def column_by_name(legend: Legend, name: str, columns: Collection[str]) -> str | None:
-    """Return which of some columns a name means: by the column's name, an alias, or its words."""
+    """Return which of some columns a name means: by the column's name, an alias, or its words; None where none.
+
+    A count of devices that was the same in all runs, as `n_gpu`, always 1, gives way to the only one that varied.
+    """
     named = column_named(name, columns)
+    # Of one run nothing varies: every column counts as varied.
     varied = [n for n, entry in legend.columns.items() if entry.distinct > 1 or legend.rows < 2]
     if named is not None:
-        # `n_gpu` was 1 in every run; what varied counts the same.
         spelled = {**{column: column for column in columns}, **legend.aliases} if named not in varied else {}
         counts = {column for text, column in spelled.items() if meant_by(text) == meant_by(name) == "workers"}
         counting = [column for column in varied if column in counts]
@@ -247,7 +250,7 @@ def column_by_name(legend: Legend, name: str, columns: Collection[str]) -> str |
     for alias, column in legend.aliases.items():
         if column in columns and column_named(name, [alias]) is not None:
             return column
-    # The devices are no devices of a node, however alike the words.
+    # `devices` alone is never found inside `devices_per_node`.
     return None if is_a_part(name, columns) else named_in_part(name, columns, further=True)
 
 

@@ -153,8 +153,9 @@ class _Mixture:
         return out
 
     def _search(self, level: float) -> tuple[Array, Array]:
-        """Return a value x near a quantile of each row and how far from x the quantile lies at most, shape (rows,).
+        """Return a value x near a quantile of each row and how far from x it should lie at most, shape (rows,).
 
+        Where it lies farther, `_interpolated` has no value, and `quantile` puts all points in order.
         Secants between bounds solve F(x) = level, F being the share of the row's points below x:
 
             x ← x + (level − F(x))/f,   f = ΔF/Δx      until |level − F(x)| ≤ near
@@ -170,6 +171,7 @@ class _Mixture:
         for _ in range(SEARCH_STEPS):
             below = _BELOW.take((x * per_cell + origin).astype(np.intp), mode="clip")
             missing = level - self.shares @ below / POINTS
+            # The first step has no secant (NaN) and takes the normal density; a slope changes by eight times at most.
             slope = (missing_before - missing) / (x - x_before)
             density = np.where(np.isnan(slope), density, np.clip(slope, 0.125 * density, 8.0 * density))
             lower, upper = np.where(missing > 0.0, x, lower), np.where(missing > 0.0, upper, x)

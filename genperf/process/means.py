@@ -172,8 +172,12 @@ class SumBasis(Struct, frozen=True, eq=False):
         return np.asarray(np.hstack([terms, by_powers]) / np.maximum(terms.sum(axis=1), 1e-300)[:, None])
 
     def fitted(self, y: Array, start: Coefficients | None = None) -> Coefficients:
-        """Return the constants nearest to ln T, from those of a fit to more rows where they are given."""
+        """Return the constants nearest to ln T by Gauss–Newton, from those of a fit to more rows where they are given.
+
+        Each step solves the levels first and then the sum. Powers bend the sum: three times the steps.
+        """
         if start is None:
+            # Relative errors: columns over T against one.
             steps, columns = GAUSS_NEWTON_STEPS, np.exp(-y)[:, None] * self.at(self.centre)
             c = self._solved(columns, np.ones(len(y)), np.zeros(columns.shape[1]))
             now = Coefficients(c, np.zeros(self.levels.shape[1]), self.centre)
@@ -184,6 +188,7 @@ class SumBasis(Struct, frozen=True, eq=False):
         for _ in range(3 * steps if len(self.centre) else steps):
             log = np.log(np.maximum(columns @ now.columns, 1e-300))
             now = now._replace(levels=np.asarray(np.linalg.solve(shrunk, L.T @ (y - log))))
+            # ln m ≈ ln m₀ + A·c − 1 with A = φ/m₀: A·c is to be the rest of ln T and one.
             wanted = self._step(y - L @ now.levels - log + 1.0, columns / np.exp(log)[:, None], now)
             error = self._loss(now, columns, y)
             for share in STEP_SHARES:
@@ -193,6 +198,7 @@ class SumBasis(Struct, frozen=True, eq=False):
                 if after < error:
                     break
             else:
+                # No share of the step lowers the error.
                 return now
             now = tried
             if error - after < LEAST_GAIN * error:

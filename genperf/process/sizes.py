@@ -92,8 +92,9 @@ def deviations_of(axis: KernelAxis) -> dict[str, float]:
 class _Density:
     """The log-posterior of all sizes together, and its gradient, on some rows.
 
-    With C = s²·P + l²·E + ν²·F and W = (C⁻¹y)(C⁻¹y)ᵀ − C⁻¹, the derivative by a size is ½·Σ W∘∂C. Those of an
-    axis need W∘P/(1 + V/s²) only summed over its distinct values. Of symmetric matrices the lower half is computed.
+    With C = s²·P + l²·E + ν²·F, P = Π_j r_j, r_j = 1 + V_j/s² (`Product`) and W = (C⁻¹y)(C⁻¹y)ᵀ − C⁻¹, the derivative
+    by a size is ½·Σ W∘∂C. Those of an axis need W∘P/r_j only summed over its distinct values. Of symmetric matrices the
+    lower half is computed.
     """
 
     def __init__(self, prior: Product, x: Sequence[AnyArray], y: Array, factors: Array) -> None:
@@ -146,6 +147,7 @@ class _Density:
         try:
             factor = cho_factor(covariance, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
+            # No covariance at these sizes: the search steps back from so poor a value.
             return 1e12, np.zeros_like(theta)
         alpha = cho_solve(factor, self.y, check_finite=False)
         away = (theta - self.median) / self.width
@@ -155,6 +157,7 @@ class _Density:
         weighted, nearby = W * product, W * near
         farther = self.distances @ nearby
         slopes = []
+        # ∂(s²P)/∂ln s = 2·s²·(P − Σ_j (P/r_j)·(r_j − 1)); W∘P/r_j is gathered over pairs of rows alike along axis j.
         by_size = weighted.sum()
         for j, axis in enumerate(kernel.axes):
             ratio, x = ratios[j], self.values[j]

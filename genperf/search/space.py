@@ -222,7 +222,9 @@ def checked_space(
 ) -> Space:
     """Return the configurations of a grid, checked against the factors of the model; others are as `ask` takes them.
 
-    Names that neither the model nor one of the formulas reads are refused.
+    Names that neither the model nor one of the formulas reads are refused. What nobody gave is taken once, of the last
+    configuration, and held. Every value of every axis is checked, and of the parts of a machine each least and largest
+    with each. `group` holds the levels of the model's group.
     """
     following = inputs_of(schema.panel, {*axes})
     factors = [f.name for f in schema.factors]

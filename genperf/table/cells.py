@@ -98,6 +98,7 @@ def _texts(cells: Cells, raw: bool) -> list[str]:
 
 
 def _quoted(text: str, raw: bool) -> str:
+    """Return a text as a cell of CSV, in quotes where needed; unless `raw` no spreadsheet runs it as a formula."""
     text = text if raw else neutral(text)
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 

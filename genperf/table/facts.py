@@ -959,15 +959,17 @@ def read_back(source: Source) -> Source:
         return source
     of_files = source.unit == "file"
     texts = [f"{counted(len(source), 'file')}, a run each" if of_files else counted(len(source), "run")]
-    named = {n: column for column, taken in source.names.items() if column in PATHS for n in taken.columns.values()}
-    if made := [n for n in named if n in source.read]:
+    of_paths = (taken.columns.values() for column, taken in source.names.items() if column in PATHS)
+    if made := [name for names in of_paths for name in names if name in source.read]:
         texts.append(f"{listed(made, 3)} from their names")
     failed = [text for text in source.columns.get("status", ()) if text in FAILURES]
     if failed:
         texts.append(f"{len(failed)} without a result ({', '.join(dict.fromkeys(failed))})")
     measured = [n for n in source.steady if n in source.columns and is_result(n, source.units.get(n, ""))]
     if measured:
-        counts, slow = source.steady[measured[0]][:, 0], int(source.steady[measured[0]][:, 3].sum())
+        # A log's columns are measured in the same steps: those of the first are counted.
+        counts, _, _, slow_steps = source.steady[measured[0]].T
+        slow = int(slow_steps.sum())
         least, most = int(min(counts[counts > 0])), int(max(counts))
         steps = counted(most, "step") if least == most else f"{least} to {most} steps"
         texts += [f"{listed(measured, 3)}: median of {steps}"] if most > 1 else []

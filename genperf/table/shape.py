@@ -406,7 +406,12 @@ def _count_up(numbers: Sequence[int]) -> bool:
 
 
 def _are_counts(kind: str, stem: str, numbers: Sequence[int]) -> bool:
-    """Tell whether the numbers of some headers are counts of one thing: each a multiple of the first, and no years."""
+    """Tell whether the numbers of some headers of one kind (`_reading`) are counts of one thing, and no years.
+
+    Numbers alone are counts where they are more than two and multiples of the smallest. Behind a word they also leave
+    some out, as 1, 2, 4 does and 1, 2, 3 does not, unless the word is a way of a layout. Before the counted word, as
+    `4 GPUs | 6 GPUs`, any numbers are, and before a single letter multiples. Ordinals are none.
+    """
     (low, high), smallest = YEARS, min(numbers)
     if smallest < 1 or all(low <= n <= high for n in numbers):
         return False
