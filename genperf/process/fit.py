@@ -123,6 +123,9 @@ def _candidates(table: Table, apart: bool) -> list[StackCandidate]:
     for mean in means_of(table):
         basis = mean.basis(table.columns)
         constants = basis.without_traces(basis.fitted(y), y)
+        if not np.all(basis.at(constants.powers) @ constants.columns > 0.0):
+            # Each row has a level of its own, which makes up for terms that are zero on one worker.
+            continue
         residual = y - basis.log_sum(constants)
         first_fit = candidates[0].fit if candidates else None
         # A sum that fits such runs knows no more of two factors together than their product does.

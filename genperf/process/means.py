@@ -53,6 +53,8 @@ GAUSS_NEWTON_STEPS, REFIT_STEPS = 6, 3
 STEP_SHARES, LEAST_GAIN = (1.0, 0.5, 0.25, 0.125, 0.0625), 1e-4
 #: Rows that a level's effect is shrunk by.
 LEVEL_RIDGE = 1.0
+#: Seconds in the place of a sum that is zero: its inverse has a square.
+LEAST_SUM = 1e-100
 #: Share of the time below which, in every row, a term is left out.
 TRACE_SHARE = 0.005
 #: Of the terms' constants.
@@ -140,8 +142,8 @@ class SumBasis(Struct, frozen=True, eq=False):
         return np.where(fitted, self.variance / np.where(fitted, self.deviation, 1.0) ** 2, FIXED)
 
     def log_sum(self, constants: Coefficients) -> Array:
-        """Return ln m; where all is zero, that of the smallest number."""
-        total = np.maximum(self.at(constants.powers) @ constants.columns, 1e-300)
+        """Return ln m; where all is zero, ln of `LEAST_SUM`."""
+        total = np.maximum(self.at(constants.powers) @ constants.columns, LEAST_SUM)
         return np.asarray(np.log(total) + self.levels @ constants.levels)
 
     def at(self, powers: Array) -> Array:
@@ -169,7 +171,7 @@ class SumBasis(Struct, frozen=True, eq=False):
         is_power = np.equal.outer(np.arange(len(constants.powers)), power).astype(float).T
         by_powers = self.logarithms * (terms @ self.raised.T + at_one @ is_power)
         by_powers -= (terms[:, growth] / _power(constants.powers, power)) @ is_power
-        return np.asarray(np.hstack([terms, by_powers]) / np.maximum(terms.sum(axis=1), 1e-300)[:, None])
+        return np.asarray(np.hstack([terms, by_powers]) / np.maximum(terms.sum(axis=1), LEAST_SUM)[:, None])
 
     def fitted(self, y: Array, start: Coefficients | None = None) -> Coefficients:
         """Return the constants nearest to ln T by Gauss–Newton, from those of a fit to more rows where they are given.
@@ -186,7 +188,7 @@ class SumBasis(Struct, frozen=True, eq=False):
         L, columns = self.levels, self.at(now.powers)
         shrunk = L.T @ L + LEVEL_RIDGE * np.eye(L.shape[1])
         for _ in range(3 * steps if len(self.centre) else steps):
-            log = np.log(np.maximum(columns @ now.columns, 1e-300))
+            log = np.log(np.maximum(columns @ now.columns, LEAST_SUM))
             now = now._replace(levels=np.asarray(np.linalg.solve(shrunk, L.T @ (y - log))))
             # ln m ≈ ln m₀ + A·c − 1 with A = φ/m₀: A·c is to be the rest of ln T and one.
             wanted = self._step(y - L @ now.levels - log + 1.0, columns / np.exp(log)[:, None], now)
@@ -253,7 +255,7 @@ class SumBasis(Struct, frozen=True, eq=False):
         c, levels, powers = constants
         used = np.flatnonzero(c)
         terms = columns[:, used] * c[used]
-        total = np.maximum(terms.sum(axis=1), 1e-300)
+        total = np.maximum(terms.sum(axis=1), LEAST_SUM)
         share = np.sum((terms / total[:, None]) ** 2, axis=0)
         away = y - np.log(total) - self.levels @ levels
         return float(away @ away + self.ridge[used] @ share + self.stiffness @ (powers - self.centre) ** 2)

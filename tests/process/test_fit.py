@@ -126,6 +126,17 @@ def test_noise_of_a_fitted_mean_widens_by_the_residuals_that_its_constants_took(
     assert _noise_widening(0.5, 40) == pytest.approx(student_widening(1.0))
 
 
+def test_a_sum_that_is_zero_at_a_row_is_no_mean() -> None:
+    # Nearly each row has a level of its own: terms that are zero on one worker, times a level of e³⁰⁰, fit as well.
+    counts = [(1, 1), (3, 1), (2, 1), (16, 4), (8, 2), (4, 1), (32, 8), (2, 1), (8, 2), (2, 1), (8, 2), (32, 8)]
+    seconds = [2.090537, 1.262271, 0.032371, 1.163486, 0.459051, 0.296628, 0.072343, 0.607404, 0.624367, 0.610856]
+    frame = pd.DataFrame(counts, columns=["devices", "nodes"]).assign(net=list("abcdefghhijk"))
+    frame["s"] = [*seconds, 0.717176, 0.768433]
+    answers = gp.fit(frame, time="s", extrinsic="devices,nodes", categorical="net").predict(frame)
+    assert np.all(answers.lower <= frame.s)
+    assert np.all(frame.s <= answers.upper)
+
+
 def test_small_and_constant_tables_and_factors_at_zero_or_below() -> None:
     two = runs().iloc[[0, 3]]
     assert gp.fit(two, **ROLES).predict(two.drop(columns="s")).time.to_numpy() == pytest.approx(two.s, rel=0.5)

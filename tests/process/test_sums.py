@@ -31,6 +31,18 @@ def test_a_share_of_the_constant_holds_it_where_sizes_have_powers() -> None:
     assert constant["upper"] - constant["lower"] < 0.3
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_sizes_that_grow_together_are_carried_on_by_their_powers(seed: int) -> None:
+    # T = 0.02 + 1e-8·batch·filters²·image^1.6, 2 % noise, asked at twice the largest of each: with powers of one alone
+    # the upper end is 2.7 to 4.5 times the lower.
+    law = lambda f: 0.02 + 1e-8 * f.batch * f.filters**2 * f.image**1.6  # noqa: E731
+    sizes = {"batch": (8, 16, 32), "filters": (16, 32, 64), "image": (16, 32, 64)}
+    table = read_table(runs_of(law, sizes, noise=0.02, seed=seed), time="s", intrinsic="batch,filters,image")
+    beyond = pd.DataFrame({"batch": [64.0], "filters": [128.0], "image": [128.0]})
+    answer = gp.fit(table).predict(beyond).iloc[0]
+    assert answer.lower < law(beyond).iloc[0] < answer.upper < 2.0 * answer.lower
+
+
 @pytest.mark.parametrize("power", [0.3, 0.6, 0.9])
 def test_the_power_of_a_count_is_found_beside_a_constant(power: float) -> None:
     # T = 0.3 + 0.02·batch/n + 0.2·n^q: from a wrong power only small steps lead along the valley to the right one.
