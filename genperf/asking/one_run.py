@@ -49,8 +49,8 @@ from genperf.words.numbers import share_text, texts_in_unit, three_digits
 from genperf.words.published import place_text
 from genperf.words.verdict import BLIND
 
-#: Columns of a card and of its labels.
-WIDTH, LABEL = 80, 10
+#: Columns of a card and of its labels, and its lines.
+WIDTH, LABEL, MOST_LINES = 80, 10, 14
 #: A share of the link, or of published tests where it is not known, below which what usually explains less is named:
 #: rings reach 80 to 95 % of a link.
 LOW_BUS = 0.6
@@ -86,9 +86,12 @@ class OneRun(PrintedAnswer, frozen=True, eq=False):
 
     @property
     def content(self) -> list[str]:
-        """The card, in lines of 80 columns."""
+        """The card: at most 14 lines of 80 columns."""
         heads = [(label.ljust(LABEL) if label else "", text) for label, text in self.rows if text]
-        return [line for h, t in heads for line in textwrap.wrap(h + t, WIDTH, subsequent_indent=" " * len(h))]
+        wrapped = [(h, textwrap.wrap(h + text, WIDTH, subsequent_indent=" " * len(h))) for h, text in heads]
+        lines = [(head, line) for head, lines in wrapped for line in lines]
+        # A long card can do without what usually explains it.
+        return [line for head, line in lines if len(lines) <= MOST_LINES or " by " not in head][:MOST_LINES]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -137,7 +140,9 @@ class TrainingRun(Struct, frozen=True):
     rate: float = 0.0  #: Samples (tokens or images) a second of all devices.
     step_seconds: float = 0.0
     #: Usual mistakes in the given rate, or else in what is claimed, and the factor that mends each.
-    mistakes: dict[str, float] = field(default_factory=lambda: {"recomputation is counted in the MFU": 0.75})
+    mistakes: dict[str, float] = field(
+        default_factory=lambda: {"recomputation is counted in the MFU": 1.0 / RECOMPUTED}
+    )
 
 
 def row_in(texts: Sequence[str]) -> dict[str, Any]:

@@ -101,6 +101,15 @@ def test_what_cannot_be_answered_says_what_to_try(shell: Shell, words: str, mess
     assert message in refusal(shell, "ask", *words.split())
 
 
+def test_a_long_card_has_fourteen_lines_and_does_without_causes() -> None:
+    run = "16xh100 mixtral-8x7b 9000tok/s mfu=85% recompute=full nodes=2 seq=4096 gbs=64"
+    lines = str(gp.ask(run, tokens="1T", at={"devices": "640"}, price="2/h")).splitlines()
+    assert len(lines) <= 14
+    assert max(map(len, lines)) <= 80
+    assert not any(line.startswith("less by") for line in lines)
+    assert lines[-1].startswith("→ next")
+
+
 def test_python_and_a_table_of_one_row_answer_alike(tmp_path: Path, shell: Shell) -> None:
     spoken = gp.ask("8xh100", model="7B", tokens_per_s=76800, precision="bf16", tokens="1T", at={"gpus": 64})
     row = {"gpu": "NVIDIA H100 80GB", "gpus": 8, "model": "7B", "dtype": "bf16", "tokens_per_s": 76800}
