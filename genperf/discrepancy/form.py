@@ -29,7 +29,11 @@ FEATURES = 128
 
 
 def positions(factors: Sequence[Factor], columns: Columns) -> Array:
-    """Return where configurations lie, shape (rows, axes), so that κ/f² = exp(−½·distance²)."""
+    """Return where configurations lie, shape (rows, axes), so that κ/f² = exp(−½·distance²).
+
+    A number has the axis ln x/ℓ, a factor of labels an axis √(−ln ρ)·1[x = level] for each level.
+    """
+    # Without a factor that varies all lie at one place.
     axes = [np.zeros(len(next(iter(columns.values()))))]
     for factor in (f for f in factors if f.distinct > 1):
         if factor.numeric:
@@ -41,15 +45,19 @@ def positions(factors: Sequence[Factor], columns: Columns) -> Array:
 
 
 def covariance(places: Array) -> Array:
-    """Return κ/f² between configurations."""
+    """Return κ/f² between configurations at some `positions`, (rows, axes) → (rows, rows)."""
     square = np.sum(places**2, axis=1)
+    # |x − z|² = x² + z² − 2·x·z, which rounding alone takes below zero.
     return np.asarray(np.exp(-0.5 * np.maximum(square[:, None] + square - 2.0 * places @ places.T, 0.0)))
 
 
 def features(places: Array) -> Array:
-    """Return Φ of shape (rows, k) with Φ·Φᵀ = κ/f², of many rows by random features (Rahimi & Recht 2007)."""
+    """Return Φ of shape (rows, k) with Φ·Φᵀ = κ/f², of `positions`.
+
+    Of many rows by random features (Rahimi & Recht 2007): (cos ω·x, sin ω·x)/√m with m directions ω ~ N(0, I).
+    """
     if len(places) <= MOST_ROWS:
-        # Exact, and whatever the order of levels.
+        # Exact, and whatever the order of levels; the small diagonal makes it positive definite.
         return np.asarray(np.linalg.cholesky(covariance(places) + 1e-8 * np.eye(len(places))), float)
     rng = np.random.default_rng(0)
     directions = rng.standard_normal((places.shape[1], FEATURES // 2))
@@ -58,7 +66,12 @@ def features(places: Array) -> Array:
 
 
 def left_by(observed: Array, noise: float, values: Array) -> tuple[Array, Array]:
-    """Return the mean of ω ~ N(0, 1) for each row of values of observed·ω + noise·ε, and a root of its covariance."""
+    """Return what is known of ω ~ N(0, I) by values v = A·ω + noise·ε, A being `observed`: its mean and a root.
+
+        E[ω] = Gᵀ·v,   cov(ω) = I − Aᵀ·G = R·Rᵀ,   G = (A·Aᵀ + noise²·I)⁻¹·A
+
+    The values are of shape (draws, numbers), A of (numbers, k), the means of (draws, k), and R of (k, k).
+    """
     gain = np.linalg.solve(observed @ observed.T + (noise**2 + 1e-12) * np.eye(len(observed)), observed)
     sizes, vectors = np.linalg.eigh(np.eye(observed.shape[1]) - observed.T @ gain)
     return values @ gain, vectors * np.sqrt(np.maximum(sizes, 0.0))
@@ -67,15 +80,19 @@ def left_by(observed: Array, noise: float, values: Array) -> tuple[Array, Array]
 def deviation(residuals: Array, slopes: Array, places: Array) -> float:
     """Return f from the residuals of a fit in ln T, by restricted maximum likelihood (Patterson & Thompson 1971).
 
-    The sizes are weighed by their likelihood, of the contrasts that no change of the constants moves; `slopes` are
-    those of ln T by the constants, shape (rows, n).
+        f² = Σ_ρ ρ·σ²_ρ·L_ρ / Σ_ρ L_ρ,   L_ρ the likelihood of Cᵀ·residuals ~ N(0, σ²_ρ·(I + ρ·Cᵀ·(κ/f²)·C))
+
+    over the sizes ρ of `RATIOS`, σ²_ρ the likeliest variance of independent errors. The contrasts C are what no change
+    of the constants moves; `slopes` are those of ln T by the constants, shape (rows, n), `places` the `positions`.
     """
     rows = np.random.default_rng(0).permutation(len(residuals))[:MOST_ROWS]
     left, singular, _ = np.linalg.svd(slopes[rows], full_matrices=True)
     contrasts = left[:, int(np.sum(singular > 1e-8 * singular.max(initial=0.0))) :]
     freedom = contrasts.shape[1]
     if not freedom:
+        # As many constants as rows: nothing tells an error of the form from noise.
         return float(np.sqrt(np.mean(residuals**2)))
+    # In these directions the contrasts are independent.
     sizes, directions = np.linalg.eigh(contrasts.T @ covariance(places[rows]) @ contrasts)
     squares = (directions.T @ (contrasts.T @ residuals[rows])) ** 2
     spread = 1.0 + np.array(RATIOS)[:, None] * np.maximum(sizes, 0.0)

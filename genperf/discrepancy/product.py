@@ -59,6 +59,7 @@ class KernelAxis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
         if self.scale == "level":
             return {"linear": self.linear**2 * (x == z)}
         sizes = ((name, getattr(self, name), SIZES[name].part) for name in SIZES)
+        # The linear part is there even at size zero: V needs a shape.
         return {n: kernel(size**2, x, z, self) for n, size, kernel in sizes if kernel and (size or n == "linear")}
 
     def distance(self, x: AnyArray, z: AnyArray) -> Array:
@@ -110,7 +111,7 @@ def usual_sizes(kind: str) -> dict[str, float]:
 
 
 def kernel_script() -> str:
-    """Return the parts of V as functions of the page's script."""
+    """Return the parts of V in JavaScript: `const PARTS = {linear: (v, x, z, axis) => v * x * z, …};`."""
     lines = (f"  {name}: (v, x, z, axis) => {size.script},\n" for name, size in SIZES.items() if size.part)
     return f"const PARTS = {{\n{''.join(lines)}}};"
 
@@ -149,10 +150,14 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
         return self.between([(axis.coordinates(a), axis.coordinates(b)) for axis in self.axes])
 
     def between(self, pairs: list[tuple[AnyArray, AnyArray]]) -> Array:
-        """Return the covariance between two lists of points, given by the coordinates of both along each axis."""
+        """Return κ between two lists of points, shape (first, second), by the coordinates (x, z) of both on each axis.
+
+        `product` is Π_j (1 + V_j/s²), `far` is Σ_j rate_j·d_j.
+        """
         shape = len(pairs[0][0]), len(pairs[0][1])
         product, far = np.ones(shape), np.zeros(shape)
         for axis, (x, z) in zip(self.axes, pairs, strict=True):
+            # V and d of the distinct values alone, then of each pair of points: rows share most of their values.
             (xs, row), (zs, column) = (np.unique(points, return_inverse=True) for points in (x, z))
             ratio = np.asarray(1.0 + sum(axis.parts(xs[:, None], zs).values()) / self.size**2)
             product *= ratio[row].take(column, axis=1)
@@ -160,7 +165,7 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
         return np.asarray(self.size**2 * product + self.local**2 * np.exp(-far))
 
     def variance(self, columns: Mapping[str, Any]) -> Array:
-        """Return the diagonal of the covariance, shape (rows,)."""
+        """Return κ(x, x) of each row, shape (rows,)."""
         product = np.ones(len(next(iter(columns.values()))))
         for axis in self.axes:
             x = axis.coordinates(columns)

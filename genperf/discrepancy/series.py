@@ -137,11 +137,14 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     def forecast(self, columns: Columns, at_anchors: Array, curve: Array) -> tuple[Array, Array]:
         """Return the mean and variance of ln T for each draw, without the noise of a new run; shape (draws, rows).
 
+            mean = f(x) + θ + kᵀ·G·Q·(y − f − θ) + mean slope,   θ the weighted mean of y − f at the anchors
+            variance = s²·(κ − kᵀ·G·k) + m²/precision + slope²        (`covariance`, `geometry`)
+
         f is given at the anchors, shape (draws, anchors), and as `curve` at the rows, shape (draws, rows).
         """
         there, (whiten, _, row_sums) = self._at(columns), self.geometry
         total, near, gain, mean_weight, precision = self._solved(there, self.scales)
-        # The logarithms at the anchors, shape (anchors,), or (draws, anchors) where some are borrowed.
+        # What a draw adds to ln T at its borrowed anchors, (draws, anchors): nothing at the measured ones before.
         borrowed = 0.0 if self.offsets is None else np.pad(self.offsets, ((0, 0), (self._measured, 0)))
         # A curve that is zero at an anchor has no level: NaN.
         with np.errstate(invalid="ignore"):
@@ -155,7 +158,10 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         return mean, np.maximum(variance, 0.0) + self._slope(there.beyond, self.scales) ** 2
 
     def limited(self, columns: Columns, at_anchors: Array, curve: Array) -> Array:
-        """Return the curves at some rows, which grow no more than in proportion to the scale; see `Extrapolation`."""
+        """Return `curve` at some rows, (draws, rows), growing no more than in proportion to the scale: `Extrapolation`.
+
+        `at_anchors` has the same curves at the anchors, shape (draws, anchors).
+        """
         there = self._at(columns)
         largest = at_anchors[:, there.largest, None]
         # A draw whose curve is zero at the anchors (-inf) is limited nowhere, also where growth is not (inf).
@@ -200,10 +206,11 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
     @property
     def geometry(self) -> tuple[Array, Array, Array]:
-        """Whitened directions Q, in which the process and the anchors' own variances are both diagonal.
+        """Q, the diagonal of Q·V·Qᵀ, and Q·1: directions in which both parts of the anchors' covariance are diagonal.
 
-        They are of shape (anchors, anchors). Beside them the own variances in these directions, in units of s², and a
-        level of 1 at every anchor, both of shape (anchors,).
+            Q·(K + ν²·I)·Qᵀ = I,   cov(y) = s²·(K + ν²·I) + V,   V = diag(variances)
+
+        The directions are of shape (anchors, anchors), the others of (anchors,).
         """
         return _geometry(*self._layout, self.variances.tobytes(), self.noise, self._measured)
 
@@ -217,9 +224,11 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         return _rows(*self._layout, self.extrapolation, _cells(columns, self.anchors))
 
     def _solved(self, there: PlacedRows, scales: Array) -> tuple[Array, Array, Array, Array, Array]:
-        """Return variances of whitened residuals, covariances with the rows, gains, what a level keeps, its precision.
+        """Return what `forecast` and `covariance` have in common, at some scales s.
 
-        Of shapes (scales, anchors), (anchors, rows), (scales, anchors), (scales, rows) and (scales,).
+        - s² + V, the variances of the whitened residuals, (scales, anchors)
+        - k = Q·K(anchors, rows), (anchors, rows), and the gains G = s²/(s² + V), (scales, anchors)
+        - m = 1 − kᵀ·G·Q·1, what a row keeps of the level's error, (scales, rows), and the level's precision, (scales,)
         """
         whiten, variances, row_sums = self.geometry
         total = scales[:, None] ** 2 + variances
@@ -256,7 +265,7 @@ def _cells(columns: Columns, anchors: Columns) -> Cells:
 def _rows(kernel: RandomWalk, at_anchors: Cells, extrapolation: Extrapolation, at_rows: Cells) -> PlacedRows:
     """Return how far rows lie from the anchors of a series; the columns of both are given by their bytes.
 
-    The positions are log₂ of the axes and of the work.
+    `at_runs` and `positions` are log₂ of the axes, the scale first, and of the work, which is last.
     """
     anchors, rows = ({name: np.frombuffer(cells) for name, cells in at} for at in (at_anchors, at_rows))
     formulas = (*extrapolation.axes, extrapolation.work, extrapolation.nodes)
@@ -266,10 +275,12 @@ def _rows(kernel: RandomWalk, at_anchors: Cells, extrapolation: Extrapolation, a
     )
     ahead = np.maximum(positions - at_runs.max(axis=0), 0.0)
     beyond = np.maximum(ahead, at_runs.min(axis=0) - positions).max(axis=1)
+    # The last key is the first to sort by: the scale, then the work.
     largest = int(np.lexsort((at_runs[:, -1], at_runs[:, 0]))[-1])
     from_largest = (positions - at_runs[largest]) * np.log(2.0)
     leaves_node = ~np.any(runs_on_nodes) & rows_on_nodes
     bounded = (from_largest[:, 0] > 0.0) & ~leaves_node
+    # ln of the growth of the scale times that of the work, which bounds nothing where it falls.
     growth = np.where(bounded, from_largest[:, 0] + np.maximum(from_largest[:, -1], 0.0), np.inf)
     near = kernel.covariance(anchors, rows)
     return PlacedRows(near, kernel.variance(rows), beyond, ahead.max(axis=1), largest, growth)
@@ -279,14 +290,15 @@ def _rows(kernel: RandomWalk, at_anchors: Cells, extrapolation: Extrapolation, a
 def _geometry(
     kernel: RandomWalk, at_anchors: Cells, variances: bytes, noise: float, measured: int
 ) -> tuple[Array, Array, Array]:
-    """Return W, the diagonal of W·V·Wᵀ, and W·1, where W·K·Wᵀ = I (`Discrepancy.geometry`).
+    """Return Q, the diagonal of Q·V·Qᵀ, and Q·1: see `Discrepancy.geometry`.
 
-    K is the covariance of the anchors, with ν² for each of the first ones, which were `measured`. V = diag(variances).
+    ν² is that of the first anchors, which were `measured`; draws pass through the borrowed ones behind. With the
+    Cholesky factor C of the covariance, Q = Uᵀ·C⁻¹ has the eigenvectors U of C⁻¹·V·C⁻ᵀ.
     """
     anchors, at_variances = {name: np.frombuffer(cells) for name, cells in at_anchors}, np.frombuffer(variances)
-    exact = np.where(np.arange(len(at_variances)) < measured, 1.0, EXACT)
-    covariance = kernel.covariance(anchors, anchors) + np.diag(noise**2 * exact)
+    share = np.where(np.arange(len(at_variances)) < measured, 1.0, EXACT)
+    covariance = kernel.covariance(anchors, anchors) + np.diag(noise**2 * share)
     lower = np.linalg.inv(np.linalg.cholesky(covariance))
-    sizes, Q = np.linalg.eigh(lower @ (at_variances[:, None] * lower.T))
-    whiten = Q.T @ lower
+    sizes, U = np.linalg.eigh(lower @ (at_variances[:, None] * lower.T))
+    whiten = U.T @ lower
     return whiten, np.maximum(sizes, 0.0), whiten.sum(axis=1)

@@ -95,6 +95,7 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
 
     def forecast(self, columns: Columns) -> tuple[Array, Array]:
         """Return the mean and variance of each part's process, each of shape (parts, rows)."""
+        # k' = κ(x, anchors): the mean is k'·(κ + noise)⁻¹·residuals, the variance κ(x, x) − k'·(κ + noise)⁻¹·k.
         mean, variance = np.empty((2, len(self.parts), len(next(iter(columns.values())))))
         for k, (process, (anchors, whiten, dual)) in enumerate(zip(self.parts, self._solved, strict=True)):
             across = process.kernel.covariance(anchors, columns)
@@ -106,7 +107,10 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         return mean, variance
 
     def covariance(self, columns: Columns, place: int, smooth: bool = False) -> Array:
-        """Return the covariance of a part's process between rows, given the anchors; perhaps of its smooth part."""
+        """Return the covariance of a part's process between rows, given the anchors; perhaps of its smooth part.
+
+        Rows of one level that no anchor has share what is not known of it.
+        """
         process, (anchors, whiten, _) = self.parts[place], self._solved[place]
         kernel = process.kernel.smooth if smooth else process.kernel
         whitened = whiten @ kernel.covariance(anchors, columns)
@@ -117,7 +121,7 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         return np.asarray(covariance)
 
     def noise_root(self, columns: Columns, place: int) -> Array:
-        """Return R of shape (anchors, rows) with Rᵀ·R what a part's covariance has from the anchors' noise."""
+        """Return R = ν·√F·(κ + noise)⁻¹·κ(anchors, x), (anchors, rows): Rᵀ·R is what the anchors' noise adds to cov."""
         process, (anchors, whiten, _) = self.parts[place], self._solved[place]
         weights = whiten.T @ (whiten @ process.kernel.covariance(anchors, columns))
         return np.asarray(process.noise * np.sqrt(process.factors)[:, None] * weights)
@@ -127,15 +131,18 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         return ~np.isin(np.asarray(columns[name]).astype(str), self.anchors[name].astype(str))
 
     def weights(self, columns: Columns) -> tuple[Array, Array, Array]:
-        """Return w of each part, the width and the common share of errors at each row; w of shape (parts, rows)."""
+        """Return w of each part, the width and the common share of errors at each row; w of shape (parts, rows).
+
+        Over the first doubling beyond the range they go from those inside to those beyond, the weights in logarithms.
+        """
         with np.errstate(all="ignore"):
             ratios = [evaluate(parse(beyond.factor).node, columns) / beyond.upper for beyond in self.beyond]
             doublings = [np.zeros(len(next(iter(columns.values())))), *(np.nan_to_num(np.log2(r)) for r in ratios)]
         # Of several factors the one that is exceeded most decides.
         far, most = np.clip(doublings, 0.0, 1.0).max(axis=0), np.clip(doublings, 0.0, 1.0).argmax(axis=0)
-        rows = [(*(process.weight for process in self.parts), self.width, 1.0)]
-        rows += [(*beyond.weights, beyond.width, beyond.common) for beyond in self.beyond]
-        table = np.array(rows).T
+        # A column for the inside and one for each factor, in the order of `doublings`.
+        inside = (*(process.weight for process in self.parts), self.width, 1.0)
+        table = np.array([inside, *((*b.weights, b.width, b.common) for b in self.beyond)]).T
         table[:-2] = np.log(np.maximum(table[:-2], 1e-12))
         *logarithms, width, common = (1.0 - far) * table[:, :1] + far * table[:, most]
         weights = np.exp(logarithms)
@@ -144,7 +151,8 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
     def pooled(self, curves: Array, columns: Columns, places: Sequence[int]) -> tuple[Array, Array, Array]:
         """Return ln T of the pool of the parts at some places, and the variances of its mean and of a new run.
 
-        Each is of shape (rows,). `curves` has ln f of all parts, shape (parts, rows).
+        Each is of shape (rows,). `curves` has ln f of all parts, shape (parts, rows); the symbols are those of
+        `together`, whose diagonal is the variance of the mean: that of a new run has the noise beside it.
         """
         rows, step, blocks = curves.shape[1], BLOCK // len(next(iter(self.anchors.values()))) + 1, []
         for block in (slice(start, start + step) for start in range(0, rows, step)):
@@ -182,10 +190,12 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         return np.asarray(covariance * np.where(alike, 1.0, np.outer(common, common)))
 
     def _pool(self, curves: Array, columns: Columns, places: Sequence[int]) -> tuple[Array, ...]:
-        """Return the centre, of the parts that count δ, a, variance and noise, and what the variances grow by.
+        """Return the pool of the parts at some places, what is of each part of shape (places, rows) or (places, 1).
 
-        Last is what the variance from the anchors' noise grows by beside: held-out rows that the process predicts
-        better than it says do not show that the runs have less noise.
+        - the centre, δ, a, and variance and noise of ln T by each part
+        - what the variances grow by: (width/`NORMAL`)², as held-out rows show the width
+        - what the variance from the anchors' noise grows by beside: held-out rows that the process predicts better than
+          it says do not show that the runs have less noise; 0 where it is little
         """
         chosen = list(places)
         process, variance = (values[chosen] for values in self.forecast(columns))

@@ -45,9 +45,8 @@ FIT_DIGITS = 6
 #: Paired standard errors by which a simpler expression may err more than the best one
 #: (`experiments/decisions/choice-by-folds.md`).
 STANDARD_ERRORS = 0.5
-#: The same where a fold has fewer configurations than there are constants: one, as Breiman et al. have it. With
-#: half, one in seven labelled pairs of `experiments/papers.md` was explained by an overlap that five runs cannot
-#: show.
+#: The same where a fold has fewer configurations than there are constants: one, as Breiman et al. have it. With half,
+#: one in seven labelled pairs of `experiments/papers.md` was explained by an overlap that five runs cannot show.
 UNDETERMINED_ERRORS = 1.0
 # The search; `experiments/decisions/halving.md` has the figures.
 #: Starts from which every part is fitted with the weakest penalty, where no smaller expression is continued.

@@ -41,7 +41,6 @@ FREE = (-np.inf, np.inf)
 #: Units of a measured quantity that is memory.
 MEMORY_UNITS = ("B", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "bytes")
 
-
 # How the probability of fitting is estimated; `experiments/accuracy/transformers_fits.py` set the priors of a need.
 #: Strengths λ of the probit's penalty ½λ‖β‖², per square of a slope, the strongest first. The first is taken with
 #: which every measured configuration gets its outcome with probability `CERTAINTY`; where none does, that with the
@@ -49,8 +48,7 @@ MEMORY_UNITS = ("B", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "
 PROBIT_STRENGTHS: tuple[float, ...] = tuple(10.0 ** (-k / 4) for k in range(33))
 #: Standard deviation of ln of a part's bytes about the known ones, where the network's shape is known.
 PART_SD = 1.0
-#: The same of parts in proportion to tokens where it is supposed of the
-#: parameters, and the tokens of a sample.
+#: The same of parts in proportion to tokens where it is supposed of the parameters, and the tokens of a sample.
 SUPPOSED_PART_SD = 1.5
 SUPPOSED_SEQUENCE = 2048.0
 #: The same of parts that some programs do without.
@@ -59,8 +57,7 @@ OPTIONAL_PART_SD = 3.0
 UNKNOWN_PART_SD = 2.0
 #: Of the power β of a factor beside the parts, and of the levels of a switch, whose meaning the parts have.
 FACTOR_SD = 0.1
-#: Of the logarithms by which a level changes the capacity, and the need: devices of 16
-#: and of 80 GB lie 1.6 apart.
+#: Of the logarithms by which a level changes the capacity, and the need: devices of 16 and of 80 GB lie 1.6 apart.
 LEVEL_SD = 1.0
 NEED_LEVEL_SD = 0.5
 #: 1/s: how far ln of the need lies from the capacity's before a run is sure; and the

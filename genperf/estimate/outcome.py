@@ -30,12 +30,10 @@ from genperf.solver.search import CROSSOVER, LEAST_COEFFICIENT, MUTATION
 UNKNOWN_MISFIT = 0.1
 #: Root mean square over mean absolute value of normal errors, about √(π/2).
 RMS_OVER_MEAN = 1.25
-#: Singular value over the largest one below which a direction is not determined: the predictions move so little
-#: along it. It is well above rounding; half changes no answer, double errs as much
-#: (experiments/results/settings.md).
+#: Singular value over the largest one below which a direction is not determined: the predictions move so little along
+#: it. It is well above rounding; half changes no answer, double errs as much (settings.md).
 FLAT_RATIO = 1e-5
-#: Share of such a direction from which a constant takes part in it. Half and double change no answer
-#: (experiments/results/settings.md).
+#: Share of such a direction from which a constant takes part in it. Half and double change no answer (settings.md).
 MIN_PART = 0.05
 #: Resampled tables from which the error of a row that was not fitted is estimated.
 RESAMPLES = 50

@@ -40,7 +40,6 @@ _OPERATORS = {
     _operator(f"a {f.symbol} b" if f.least == 2 else f"{f.symbol} a"): name for name, f in FUNCTIONS.items() if f.symbol
 }
 
-
 #: What the value of a formula may be; `any` is also a text.
 Value = Literal["any", "number", "number or comparison"]
 

@@ -62,10 +62,11 @@ CHANGES = (
 
 
 class DonorProcess:
-    """The process over donors, at its largest posterior density.
+    """The process over donors, at its largest posterior density, in units of sp: (v − μ₀)/sp ~ N(0, K).
 
-    `distances` are d_c between the donors, shape (columns, donors, donors), `middle` and `spread` μ₀ and sp, and `size`
-    is r·l of each donor: zero where a change does not go with the time.
+    `distances` are d_c between the donors, shape (columns, donors, donors), `values` v, `middle` and `spread` μ₀ and
+    sp, and `size` is r·l of each donor: zero where a change does not go with the time. `logarithms` are those of
+    c₀, s², σ² and w, `inverse` is K⁻¹ and `dual` K⁻¹·(v − μ₀)/sp.
     """
 
     def __init__(self, distances: Array, values: Array, middle: float, spread: float, size: Array) -> None:
@@ -85,14 +86,14 @@ class DonorProcess:
         self.dual = self.inverse @ self.away
 
     def _covariance(self, logarithms: Array) -> tuple[Array, Array]:
-        """Return the covariance of the donors in units of sp, and its part by likeness."""
+        """Return K = c₀ + A + r²·l·l′/sp² + σ²·I, and its part A = s²·exp(−Σ_c w_c·d_c)."""
         level, likeness, noise = np.exp(logarithms[:3])
         alike = likeness * np.exp(-np.tensordot(np.exp(logarithms[3:]), self.distances, 1))
         total = level + alike + np.outer(self.size, self.size) / self.spread**2
         return np.asarray(total + (noise + 1e-9) * np.eye(len(alike))), np.asarray(alike)
 
     def _cost(self, logarithms: Array) -> tuple[float, Array]:
-        """Return −ln of the posterior density of the parameters, and its gradient."""
+        """Return ½·y′·K⁻¹·y + ½·ln|K| + ½·Σ z² of the parameters, z by their prior, and its gradient."""
         total, alike = self._covariance(logarithms)
         lower = np.linalg.cholesky(total)
         inverse = np.linalg.inv(total)
@@ -108,9 +109,11 @@ class DonorProcess:
         return cost, gradient + z / self._sd
 
     def predict(self, distances: Array, size: Array) -> tuple[Array, Array, Array]:
-        """Return the mean and standard deviation of the change of other series, and that before any donor is known.
+        """Return the mean and standard deviation of other series' changes v, and that before any donor is known.
 
-        `distances` has the shape (columns, series, donors).
+            mean = μ₀ + sp·k′·K⁻¹·(v_donors − μ₀)/sp,   sd² = sp²·(κ − k′·K⁻¹·k),   before² = sp²·κ
+
+        `distances` has the shape (columns, series, donors), `size` is r·l of the series.
         """
         level, likeness, noise = np.exp(self.logarithms[:3])
         far = np.tensordot(np.exp(self.logarithms[3:]), distances, 1)
@@ -168,8 +171,10 @@ def shown_by_donors(
     among_donors, to_donors = np.split(distances, [len(donor_start)], axis=1)
     blocks = len(np.unique(block))
     power = ERROR_POWER * min(1.0, blocks / ENOUGH_BLOCKS)
-    answers, weights = [], []
+    # Of each way to count, its weight, and mean, sd, middle and prior_sd of each series' change.
+    weights, answers = [], []
     for change, (middle, spread) in zip(CHANGES, predicted, strict=True):
+        # r·l, where r is zero but for a way that goes with the time.
         size_power = TIME_POWER if change.sized else 0.0
         donor_sizes, series_sizes = (
             size_power * (np.log(start) - np.log(donor_start).mean()) for start in (donor_start, series_start)
@@ -183,10 +188,7 @@ def shown_by_donors(
         misfit = float(np.quantile(np.abs(values - mean) / sd, 0.9)) / 1.645
         widening = max(misfit, 1.0) ** (blocks / (blocks + CALIBRATING_BLOCKS))
         mean, sd, prior_sd = process.predict(to_donors, series_sizes)
-        answers.append((mean, sd * widening, np.full(len(series_start), middle), prior_sd))
-    shares = np.array(weights) / sum(weights)
-    terms = [
-        [DonorChange(k, share, *map(float, row)) for row in zip(*answer, strict=True)]
-        for k, (share, answer) in enumerate(zip(shares.tolist(), answers, strict=True))
-    ]
-    return [list(term) for term in zip(*terms, strict=True)]
+        answers.append(np.array([mean, sd * widening, np.full(len(series_start), middle), prior_sd]))
+    shares = (np.array(weights) / sum(weights)).tolist()
+    of_series = np.array(answers).transpose(2, 0, 1).tolist()
+    return [[DonorChange(k, shares[k], *numbers) for k, numbers in enumerate(ways)] for ways in of_series]

@@ -92,12 +92,15 @@ class Prior(Struct, frozen=True, eq=False, dict=True):
 
 @cache
 def prior() -> Prior:
-    """Return the prior that is shipped; an overhead that it does not name has the mean of those in its place."""
+    """Return the prior that is shipped: the overheads of the file, others of the families, and the constant last.
+
+    An overhead that the file does not name has the mean of the numbers of those in its place (`Overhead.place`).
+    """
     plain = json.loads(Path(__file__).with_name("prior.json").read_text(encoding="utf-8"))
     registered = {o.name: o for family in MODELS.values() for o in family.overheads}
-    *named, constant = (registered[name] for name in plain["overheads"])
-    overheads = (*named, *(o for o in registered.values() if o not in (*named, constant)), constant)
-    in_file, classes, walks = (*named, constant), plain["classes"].values(), plain["walks"]
+    *named, constant = in_file = [registered[name] for name in plain["overheads"]]
+    overheads = (*named, *(o for o in registered.values() if o not in in_file), constant)
+    classes, walks = plain["classes"].values(), plain["walks"]
     # For each overhead the mask of those in the file whose mean it has: itself, or all in its place.
     stand_ins = [[o is one or (one not in named and o.place == one.place) for o in in_file] for one in overheads]
 
@@ -143,7 +146,10 @@ class Bank(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def central(self) -> Array:
-        """Return the ratio of a curve's weight for the central value to that for the interval, shape (curves,)."""
+        """Return the ratio of a curve's weight for the central value to that for the interval, shape (curves,).
+
+        The share of unseen networks over that in the interval, times `CENTRAL_ABSENT` for each overhead that is absent.
+        """
         usual = (1.0 - CENTRAL_UNSEEN) / (1.0 - UNSEEN_NETWORKS)
         by_network = np.where(self.unseen, CENTRAL_UNSEEN / UNSEEN_NETWORKS, usual)
         # Without a step to the second node a curve is of no network.
@@ -168,12 +174,14 @@ def bank(curves: int = BANK_CURVES) -> Bank:
     unseen = points[:, count + 2] < UNSEEN_DRAWN
     present = points[:, count + 3 : 2 * count + 3] < constants.present[which]
     low, high = np.log(constants.shape[constants.shaped]).T
-    # The sizes of overheads that do not arise are never used.
+    # Quantiles take most of the time: those of sizes that are never used, of overheads that do not arise, are left out.
+    # The step is used by `Bank.step` in every curve, and so is the strength, the last column.
     used = np.column_stack([present, np.ones(curves, bool)])
     used[:, STEP] = True
     normal = np.zeros(used.shape)
     normal[used] = normal_quantiles(points[:, : count + 1][used])
     samples = normal[:, :count]
+    # u_k = μ_k + σ_k·e_k + λ_k·strength; that of an unseen network's step is by itself.
     logarithms = np.log(constants.median) + constants.spread * samples
     logarithms += COMMON_STRENGTH_SD * normal[:, count, None] * constants.strength
     heavy = UNSEEN_MEDIAN + UNSEEN_SPREAD * samples[:, STEP]

@@ -41,7 +41,10 @@ class Kinds(NamedTuple):
 
 @cache
 def step_kinds() -> Kinds:
-    """Return the kinds of step to the second node: plain ones first, then those of unseen networks."""
+    """Return the kinds of step to the second node: plain ones first, then those of unseen networks.
+
+    A curve is of a usual network or of an unseen one, whose kinds alone have a density there.
+    """
     drawn, beliefs = bank(), prior()
     spread = float(np.hypot(beliefs.spread[STEP], COMMON_STRENGTH_SD * beliefs.strength[STEP]))
     plain = _kinds(drawn.step - np.log(beliefs.median[STEP]), spread, STEP_SHARE, CLUSTER_KINDS)
@@ -61,9 +64,10 @@ def strength_kinds() -> Kinds:
 
 
 def _kinds(values: Array, spread: float, share: float, count: int) -> Kinds:
-    """Part a normal distribution into equally spaced narrower ones, whose mixture it nearly is within their reach.
+    """Part N(0, s²), s the `spread`, into `count` equally spaced narrower ones, whose mixture it nearly is.
 
-    Of N(0, s²) a share ρ of the variance is between them: kind k is N(s·√ρ·z_k, (1 − ρ)·s²), with z_k its `middle`.
+    A `share` ρ of the variance is between them: kind k is N(s·√ρ·z_k, (1 − ρ)·s²), with z_k its `middle`. Its ratio is
+    its density over that of N(0, s²) at each of the values.
     """
     middle = np.linspace(-CLUSTER_REACH, CLUSTER_REACH, count)
     weight = np.exp(-0.5 * middle**2)
@@ -94,7 +98,10 @@ class Cluster(Struct, frozen=True, eq=False, dict=True):
 
 
 def shown(weights: Array, beyond: bool) -> Cluster:
-    """Return what one series shows by its posterior weights, shape (walks, curves); the step only beyond one node."""
+    """Return what one series shows by its posterior weights, shape (walks, curves); the step only beyond one node.
+
+    The likelihood of a kind is the mean of its density ratio over the curves by their weights.
+    """
     walks = weights.sum(axis=1) / weights.sum()
     curve, step = weights.sum(axis=0) / weights.sum(), step_kinds()
     ratios = step.ratio @ curve if beyond else np.ones(len(step.share))

@@ -54,6 +54,7 @@ def _look_back(series: MeasuredSeries, cluster: Cluster | None) -> tuple[Evidenc
         return ()
     smaller, largest = series.take(scale < scales[-1]), series.take(scale == scales[-1])
     forecast = forecast_of(weighed(smaller, cluster), largest)
+    # The median of a run, not of the mean of runs.
     central = replace(forecast, variance=forecast.total).central()
     # Without overheads the time is in proportion to the work, if that is one and the same by all readings.
     works = [series.values(work.formula) / series.values(work.divides) for work in series.works]
@@ -65,7 +66,11 @@ def _look_back(series: MeasuredSeries, cluster: Cluster | None) -> tuple[Evidenc
 
 
 def _drawn_constants(one: Weighed, places: Sequence[int], level: Array) -> Array:
-    """Return the constants of every draw of a reading: the coefficients, then exponents and limits."""
+    """Return the constants of every draw of a reading, shape (draws, constants): coefficients, exponents and limits.
+
+    The coefficient of the work is e^level over the work of one worker at the largest count, to which the overheads at
+    `places` are relative: e^level times the sizes of the draw's curve.
+    """
     reading, curve, shaped = one.reading, one.draws.curve, prior().shaped
     sizes = bank().sizes[curve]
     if reading.nodes == reading.workers:
@@ -80,7 +85,11 @@ def _drawn_constants(one: Weighed, places: Sequence[int], level: Array) -> Array
 
 
 def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, several: bool, noise: float) -> Member:
-    """Return the draws of a reading, each a curve with its walk, as a member."""
+    """Return the draws of a reading, each a curve with its walk, as a member.
+
+    `central_share` is the reading's share of the central value, that of the interval is `chosen.share`; `several` tells
+    whether there are other readings, and `noise` is the standard deviation of ln T among repeats.
+    """
     drawn, prior_constants = chosen.draws, prior()
     reading, layout = chosen.reading, chosen.posterior.layout
     form = _form(series, reading, layout.beside)
@@ -88,9 +97,11 @@ def _member(series: MeasuredSeries, chosen: Weighed, central_share: float, sever
     mean, sd = drawn.level
     level = np.exp(mean + sd * _normal()[: len(mean)])
     constants = _drawn_constants(chosen, places, level)
+    # What is shown is the mean of the middle draws, which are ordered from the flattest curve to the steepest.
     tail = round(0.5 * (1.0 - SHOWN_SHARE) * len(level))
     inner = slice(tail, len(level) - tail)
     central = bank().central[drawn.curve]
+    # The kernel has the smallest step of the prior's walks, and each draw its own over that as its scale.
     step, steps = float(prior_constants.walk_step.min()), prior_constants.walk_step[drawn.walk]
     variances, offsets = layout.variances, None
     if series.anchors is not None:
@@ -138,10 +149,11 @@ def _offsets(anchors: Anchors, draws: int, run: float) -> Array:
 
 
 def _label(series: MeasuredSeries, reading: CountReading) -> str:
-    """Say how the counts of a reading are meant, where there are several."""
+    """Name one of several readings by what differs between them: `overheads, shared work, eight a node`."""
     words = ["overheads"]
     if len(series.works) > 1:
         words.append("constant work" if reading.work == "1" else "shared work")
+    # The nodes are those of `readings.NODE_SIZES`: `max(workers/8, 1)`.
     if reading.nodes.startswith("max("):
         words.append("four a node" if "/4," in reading.nodes else "eight a node")
     return ", ".join([*words, "one node"] if reading.nodes == "1" else words)
@@ -150,6 +162,7 @@ def _label(series: MeasuredSeries, reading: CountReading) -> str:
 @cache
 def _normal() -> Array:
     """Return evenly spread normal numbers in an order that goes with nothing else (a Kronecker sequence)."""
+    # 1/ρ of the plastic number ρ³ = ρ + 1, whose multiples spread most evenly beside another sequence.
     return normal_quantiles((0.5 + 0.7548776662466927 * np.arange(1, POSTERIOR_DRAWS + 1)) % 1.0)
 
 
@@ -188,33 +201,36 @@ def _form_over(
 ) -> WrittenReading:
     """Write T = (a·work + Σ overheads)/divides over the columns, by what names of counts and work stand for.
 
-    Only overheads that the reading can have are written; groups of a table share one form.
+    `meant` has their formulas over the columns. Only overheads that the reading can have are written: without nodes
+    none between them, and with a worker each none inside. Groups of a table share one form.
     """
     counts = (*axes, reading.workers, reading.nodes, reading.divides)
     over_columns = {text: substitute(parse(text).node, dict(meant)) for text in counts}
     work, several_a_node, beyond_node = parse(reading.work), reading.nodes != reading.workers, reading.nodes != "1"
     possible = {"constant": has_constant, "inside": several_a_node, "doubling": several_a_node}
-    chosen = tuple(overhead for overhead in prior().overheads if possible.get(overhead.place, beyond_node))
+    chosen = [overhead for overhead in prior().overheads if possible.get(overhead.place, beyond_node)]
     # The constant beside the computation, as the two are told apart.
-    chosen = tuple(sorted(chosen, key=lambda overhead: overhead.place != "constant"))
+    chosen.sort(key=lambda overhead: overhead.place != "constant")
+    # `a/workers`, and not `a*1/workers`.
     formula = "a" if reading.work == "1" else f"a*{reading.work}".replace("a*1/", "a/")
     computation, used, terms = Overhead("computation", "a", formula, "constant"), {*columns}, list[Term]()
     coefficients, shapes = list[Constant](), list[Constant]()
     for overhead in (computation, *chosen):
-        # The work is that of one worker, also where the smallest count is the unit of the exchange.
-        nodes = {"workers": over_columns[reading.workers], "nodes": over_columns[reading.nodes]}
+        # What stands for each name of the formula: of its counts, and then a constant of a name that nothing has yet.
+        meaning = {"workers": over_columns[reading.workers], "nodes": over_columns[reading.nodes]}
         if overhead is computation:
-            nodes = {name: node for name, node in meant if name in work.names}
+            # The work is that of one worker, also where the smallest count is the unit of the exchange.
+            meaning = {name: node for name, node in meant if name in work.names}
         for constant in filter(None, (overhead.constant, overhead.shape)):
             name = unused_name(constant, used)
             used.add(name)
-            nodes[constant] = Name(name)
+            meaning[constant] = Name(name)
             if constant == overhead.constant:
                 coefficients.append(coefficient(name))
             else:
                 low, high = prior().shape[prior().overheads.index(overhead)].tolist()
                 shapes.append(exponent(name, low, high, low))
-        term = substitute(parse(overhead.formula).node, nodes)
+        term = substitute(parse(overhead.formula).node, meaning)
         if reading.divides != "1":
             term = call("divide", term, over_columns[reading.divides])
         terms.append(Term(overhead.name, term))

@@ -72,14 +72,16 @@ def hint_notes(series: MeasuredSeries) -> tuple[Note, ...]:
 
 
 def _compared(series: MeasuredSeries, exchange: float, nodes: Array) -> tuple[Note, ...]:
-    """Compare the measured step to the second count of nodes with the hinted exchange."""
-    inside = np.flatnonzero(nodes == nodes.min())[-1]
-    beyond_node = np.flatnonzero(nodes > nodes.min())[:1]
-    if np.all(several_nodes(nodes)) or not beyond_node.size:
+    """Compare the measured step from one node to the next count of nodes with the hinted exchange; none without such.
+
+    The step is the time there less that of the largest run on one node, in proportion to one worker's work.
+    """
+    if np.all(several_nodes(nodes)) or np.ptp(nodes) == 0.0:
         return ()
+    inside, there = np.flatnonzero(nodes == nodes.min())[-1], np.flatnonzero(nodes > nodes.min())[0]
     worker_batch = series.values(series.works[0][0])
     seconds = np.exp(series.logarithms)
-    step = float(seconds[beyond_node[0]] - seconds[inside] * worker_batch[beyond_node[0]] / worker_batch[inside])
+    step = float(seconds[there] - seconds[inside] * worker_batch[there] / worker_batch[inside])
     factor = HINT.contradiction
     if exchange / factor <= step <= exchange * factor:
         text = f"runs on several nodes agree with the hint within a factor of {factor:g}: it changes nothing"
@@ -88,6 +90,6 @@ def _compared(series: MeasuredSeries, exchange: float, nodes: Array) -> tuple[No
     much = f"{step / exchange:.2g} times as much" if step > exchange else less
     text = (
         f"the hint says that two nodes exchange the message in {exchange:.3g} s; the step to "
-        f"nodes={nodes[beyond_node[0]]:g} was measured as {max(step, 0.0):.3g} s, {much}: the measured times count"
+        f"nodes={nodes[there]:g} was measured as {max(step, 0.0):.3g} s, {much}: the measured times count"
     )
     return (Note(text, "hint_contradicted"),)

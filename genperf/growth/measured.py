@@ -24,14 +24,12 @@ from genperf.vocabulary.names import LEVELS, canonical_of
 MOST_CONFIGURATIONS = 256
 #: A run so many standard deviations from its configuration's median is named: five, as in physics.
 OUTLYING_DEVIATIONS = 5.0
-#: And so far as a share, so that very quiet series name nothing. Half and double change no answer
-#: (experiments/results/settings.md).
+#: And so far as a share, so that very quiet series name nothing. Half and double change no answer (settings.md).
 OUTLYING_SHARE = 0.2
 #: Variance of the median of three and more normal runs over that of their mean: π/2 for many runs.
 MEDIAN_VARIANCE = np.pi / 2.0
 #: Deviations count up to so many robust standard deviations, so that one bad run does not make a series noisy.
 CLIPPED_DEVIATIONS = 3.0
-
 
 _COUNTS = (*LEVELS, "devices_per_node")
 _SCALES = (*_COUNTS, "batch", "global_batch")
@@ -120,12 +118,12 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
     """Read a table as a series, if all that varies in it is how far it is scaled; None for other tables.
 
     None also where only the batch varies, where a count is below one (a share of a worker exchanges nothing), and of
-    more than `MOST_CONFIGURATIONS`.
-    Where it is `single`, one scale is enough: similar series show how it grows.
+    more than `MOST_CONFIGURATIONS`. Where it is `single`, one scale is enough: similar series show how it grows.
     """
     axis, panel = table.panel.axis, table.panel.with_axis
     column = None if axis.factor is None else axis.factor.name
     varying = {f.name for f in table.factors if f.distinct > 1}
+    # What may vary in a series: the scale, counts of its machine, and batches.
     sizes = {f.name for f in (panel.find(name) for name in _SCALES) if f is not None} | {column}
     if column is None or axis.counts_other or not (column in varying or single) or not varying <= sizes:
         return None
@@ -156,7 +154,10 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
 
 
 def repeat_noise(table: Table) -> tuple[float, Array]:
-    """Return the variance of ln T among repeats, robustly, and each run's distance from its configuration's median."""
+    """Return the variance of ln T among repeats, Σ min(d², (3·s)²)/freedom, and each run's distance d, shape (runs,).
+
+    d is from the configuration's median, and s the robust standard deviation of these; 3 is `CLIPPED_DEVIATIONS`.
+    """
     medians = table.medians().measured
     away = np.log(table.measured / medians[table.configuration])
     repeats = np.bincount(table.configuration)
@@ -167,6 +168,7 @@ def repeat_noise(table: Table) -> tuple[float, Array]:
         return float(np.nan_to_num(table.noise()) ** 2), away
     # Of each configuration one run is (nearly) the median itself and says nothing: the smallest distances are left out.
     size = np.sort(np.abs(away[several]))[max(0, int(several.sum() - freedom)) :]
+    # The median of |d| of a normal distribution is 1/1.4826 standard deviations.
     usual = 1.4826 * float(np.median(size))
     return float(np.sum(np.minimum(away**2, (CLIPPED_DEVIATIONS * usual) ** 2)) / freedom), away
 

@@ -58,7 +58,9 @@ class Layout:
 
         ln p(y | walk, curve f) = −½(y − f)'·M·(y − f) − ½ln|K| − ½ln(1'K⁻¹1),   M = K⁻¹ − K⁻¹11'K⁻¹/(1'K⁻¹1)
 
-    of the walk's covariance K, the level integrated out.
+    of the walk's covariance K, the level integrated out. ln p is a sum of products, of the parts of y and of f:
+
+        ln p = (M·y)'·f + [−½·f'·M·f − ½·ln|K| − ½·ln(1'K⁻¹1)] − ½·y'·M·y
 
     The largest count is the last; `variances` are those of ln T at each, as repeats show them.
     """
@@ -86,13 +88,15 @@ class Layout:
         )
         # W with W·K·W' = diag(step² + noise), the noise in each whitened direction, and W·1.
         whiten, noise, row_sums = self.process.geometry
-        #: Shape (walks, counts). Of the whitened ln T.
+        # Shape (walks, counts). Of the whitened ln T.
         total_variance = constants.walk_step[:, None] ** 2 + noise
-        #: The precision of the level (walks,), and its weights (walks, counts).
+        #: The precision of the level, 1'K⁻¹1, (walks,), and its weights, 1'K⁻¹/(1'K⁻¹1), (walks, counts).
         self.precision = (1.0 / total_variance) @ row_sums**2
         self.level = (row_sums / total_variance) @ whiten / self.precision[:, None]
         inverse = (whiten.T / total_variance[:, None, :]) @ whiten
+        #: Shape (walks, counts, counts). M.
         self._projected = inverse - self.precision[:, None, None] * self.level[:, :, None] * self.level[:, None, :]
+        # ln|K|, of each walk, and ln p without f and y, with the prior share of the walk.
         determinant = np.log(total_variance).sum(axis=1) - 2.0 * np.linalg.slogdet(whiten)[1]
         constant = np.log(constants.walk_share) - 0.5 * (determinant + np.log(self.precision))
         squares = [np.einsum("ac,ac->c", projected @ curves, curves) for projected in self._projected]
@@ -102,7 +106,7 @@ class Layout:
         #: Shape (counts, curves).
         self.curves = self._sums[: len(curves)]
         # As they grow to twice the workers on twice the nodes.
-        workers, nodes, work = (np.asarray(projected[-1:]) for projected in (counts.workers, counts.nodes, counts.work))
+        workers, nodes, work = (column[-1:] for column in (counts.workers, counts.nodes, counts.work))
         doubled = self.logarithms(Counts(2.0 * workers, 2.0 * nodes, work))
         #: Shape (curves,). The curves from the flattest to the steepest.
         self.order = np.argsort(doubled[0] - self.curves[-1], kind="stable")
@@ -117,8 +121,8 @@ class Layout:
         The weights are of shape (walks, curves), and relative to the largest.
         """
         pulled = self._projected @ logarithms
-        # ln p = (M·y)'·f + what is left without y − ½·y'·M·y, as one product of matrices: passes over all walks and
-        # curves take the time of a series.
+        # One product of matrices, (walks, counts + walks + 1)·(counts + walks + 1, curves): passes over all walks and
+        # curves take the time of a series. The walk's own row of the middle is taken by the identity.
         log = np.hstack([pulled, np.eye(len(pulled)), -0.5 * (pulled @ logarithms)[:, None]]) @ self._sums
         if tilt is not None:
             log += tilt
@@ -170,6 +174,7 @@ class Posterior(Struct, frozen=True, eq=False):
         target = (np.arange(count) + 0.5) / count * reached[-1]
         place = np.searchsorted(reached, target)
         curve = self.layout.order[place]
+        # How far into the curve's own weight each lies: the walks' weights of the curve add up to it.
         inside = (target - np.where(place > 0, reached[place - 1], 0.0)) / curves[curve]
         walk, quieter = np.zeros(count, np.intp), np.zeros(count)
         for share, weights in zip(walks[:-1], self.weights[:-1], strict=True):

@@ -66,7 +66,11 @@ class CountReading(Struct, frozen=True):
 
 
 def readings_of(series: MeasuredSeries) -> list[CountReading]:
-    """Return the ways in which the counts of a series may be meant, each with its prior probability."""
+    """Return the ways in which the counts of a series may be meant, each with its prior probability.
+
+    One for each way in which a worker's work may change and each number of nodes, and for each count beyond which more
+    workers may only wait: of a work of two (constant or shared) each has its share, of the waits each its chance.
+    """
     workers, sizes, is_unknown = _nodes_of(series)
     count = series.factors.counted_as or "nodes"
     # Where growth may end, how fast the time rises beyond, and the probability of both.
@@ -77,6 +81,7 @@ def readings_of(series: MeasuredSeries) -> list[CountReading]:
         share_of_two = SHARED_WORK if varies else 1.0 - SHARED_WORK
         share = 1.0 if len(series.works) == 1 else share_of_two
         unlimited = share * (1.0 - sum(chance for *_, chance in waits))
+        # Work of the table that did not vary leaves a constant free; supposed work has none.
         free_constant = from_table and not varies
         for nodes, likely in sizes:
             one_node = is_unknown and nodes.startswith("max(") and not np.any(several_nodes(series.values(nodes)))
@@ -160,7 +165,9 @@ def forecast_of(readings: Sequence[Weighed], there: MeasuredSeries) -> MixtureFo
     """Return what the readings of a series forecast at the counts of another, whose times are not looked at."""
     counts = []
     for candidate in readings:
+        # The work there is relative to that at the last measured count.
         at, unit = candidate.reading.counts(there)
         counts.append(replace(at, work=at.work * unit / candidate.unit))
+    # ln of a job from ln of its steps.
     steps = [-np.log(there.values(candidate.reading.divides)) for candidate in readings]
     return forecast([r.draws for r in readings], [r.share for r in readings], counts, steps)

@@ -30,7 +30,6 @@ T = TypeVar("T")
 #: The scale and the nodes of a row; no nodes (0) where they are not known.
 Count = tuple[float, float]
 
-
 # Of which series a series learns.
 #: Series that are weighed for the cluster, those of the largest scales first, of which no more than 15 count, and
 #: donors whose growth the bank predicts, to know what it says before any donor is known.
@@ -103,7 +102,10 @@ class Shared(Struct, frozen=True, eq=False, dict=True):
     donors: int = 0
 
     def beside(self, series: MeasuredSeries) -> MeasuredSeries:
-        """Return the series with ln T at larger counts: its own forecast, weighed by what similar series show."""
+        """Return the series with ln T at larger counts: its own forecast, weighed by what similar series show.
+
+        p(x) is Σ_k share_k·p_alone(x)·p_k(x | donors)/p_k(x) over the ways k to count a change, each of mass share_k.
+        """
         if not self.changes:
             return series
         readings = weighed(series)
@@ -111,8 +113,8 @@ class Shared(Struct, frozen=True, eq=False, dict=True):
         columns = {name: self.columns[name] for name in series.columns}
         alone = forecast_of(readings, replace(series, columns=columns, logarithms=np.zeros(len(self.changes))))
         points = []
-        # At each larger count x are values of ln T by the runs alone, equally likely within a draw. They are weighed by
-        # each way to count a change, and their mixture is kept by its quantiles.
+        # At each larger count x are values of ln T by the runs alone, equally likely within a draw. Each way weighs
+        # them, and their mixture is kept by its quantiles.
         for mean, variance, listed in zip(alone.mean.T, alone.total.T, self.changes, strict=True):
             x = (mean[:, None] + np.sqrt(variance)[:, None] * normal_quantiles(levels)).ravel()
             share = np.zeros(len(x))
@@ -169,9 +171,10 @@ def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
     beyond = {k for k in chosen if curves[k].series.nodes is not None and not curves[k].series.on_one_node}
     clusters = {}
     for k in chosen:
+        # The weights of walks and curves by all readings, each by its share.
         readings = [(reading.share, reading.posterior.weights) for reading in weighed(curves[k].series)]
-        of_curves = np.sum([share / weights.sum() * weights for share, weights in readings], axis=0)
-        clusters[k] = shown(of_curves, k in beyond)
+        of_all = np.sum([share / weights.sum() * weights for share, weights in readings], axis=0)
+        clusters[k] = shown(of_all, k in beyond)
 
     def shown_without(place: int | None) -> Shared:
         """Return what all series but one show."""
@@ -180,6 +183,7 @@ def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
 
     by_all = shown_without(None)
     shares = {k: shown_without(k) for k in clusters}
+    # What similar series show takes the place of the cluster.
     shares |= {k: replace(one, beyond=shares.get(k, by_all).beyond) for k, one in _similar(curves).items()}
     return [*(shares.get(k, by_all) for k in range(len(curves))), by_all]
 
@@ -199,13 +203,15 @@ class TableShares(Struct, frozen=True):
 
 
 def table_shares(table: Table, hints: Mapping[str, str]) -> TableShares:
-    """Return what the groups of a table show each other; nothing without groups."""
+    """Return what the groups of a table show each other; nothing without groups, or with fewer than two series."""
     if not table.group:
         return TableShares()
     try:
         chosen = table.take(_looked_at(table))
     except GenperfError:
+        # Of a table that cannot be fitted the fit says why.
         return TableShares()
+    # Group columns of numbers above zero tell groups apart by their logarithm, the others by name.
     values = {name: pd.to_numeric(table.frame[name], errors="coerce") for name in table.group}
     numeric = {name for name, numbers in values.items() if ((numbers > 0.0) & (numbers < np.inf)).all()}
     curves = []
@@ -262,13 +268,16 @@ def _similar(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
     out: dict[int, Shared] = {}
     for (base, unlike, work), places in places_by_base.items():
         donors = [c for c in curves if c.last[0] > base[0] and c.work == work and base in c.rows]
-        # None of them where too few donors reach any further count.
+        # `_of_donors` is empty where too few donors reach any further count.
         out |= dict(zip(places, _of_donors([curves[k] for k in places], donors, base, unlike), strict=False))
     return out
 
 
 def _of_donors(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], base: Count, unlike: bool) -> list[Shared]:
-    """Return what donors show of series that end at one count, at each count that enough donors reach."""
+    """Return what donors show of series that end at one count, at each count that enough donors reach; [] without such.
+
+    Donors of the same names are judged together, held out as one, where the series have `unlike` names.
+    """
     donors_at = Counter(count for curve in donors for count in curve.rows if count[0] > base[0])
     # One number of nodes for each scale: the usual one.
     usual = {count[0]: count for count, _ in reversed(donors_at.most_common())}
@@ -305,7 +314,11 @@ def _some(listed: Sequence[T], most: int) -> list[T]:
 
 
 def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> list[tuple[float, float]]:
-    """Return for each of `CHANGES` the median and spread of donors' changes, as the bank predicts them from `base`."""
+    """Return for each of `CHANGES` the median and spread of donors' changes, as the bank predicts them from `base`.
+
+    Of some donors 15 quantiles of ln T at the larger count are taken, by the runs up to `base`. The spread is half the
+    range from 16 to 84 %: of a normal distribution its standard deviation.
+    """
     some = _some(donors, MOST_WEIGHED_SERIES)
     levels = np.array([(k + 0.5) / 15.0 for k in range(15)])
     last = []
@@ -323,9 +336,10 @@ def _distances(donors: Sequence[NamedSeries], listed: Sequence[NamedSeries], bas
     """Return how far donors and series are from donors, by each name and number, shape (columns, all, donors).
 
     Names are 0 or 1 apart, standardised logarithms of numbers by their squared difference; columns that part the
-    series alike count once.
+    series alike count once. The numbers are the time at `base`, and the columns and group numbers that all have.
     """
     curves = [*donors, *listed]
+    # By which series have equal names, as bytes.
     names: dict[bytes, Array] = {}
     for name in sorted({name for curve in curves for name in curve.labels}):
         places = pd.factorize(np.array([curve.labels.get(name, "") for curve in curves], object))[0]
@@ -339,6 +353,7 @@ def _distances(donors: Sequence[NamedSeries], listed: Sequence[NamedSeries], bas
         if spread <= SAME_STANDARDISED:
             continue
         scaled = (logarithms - logarithms.mean()) / spread
+        # A correlation of ±1 is the same column but for unit and sign.
         correlations = [abs(float(scaled @ other)) / len(other) for other in numbers]
         if all(abs(correlation - 1.0) > SAME_STANDARDISED for correlation in correlations):
             numbers.append(scaled)

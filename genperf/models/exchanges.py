@@ -142,11 +142,10 @@ def goodput(factors: Panel, growing: bool = True, overlapping: bool = True) -> E
         T_grad = c + a·w
         T_sync = 0 for n = 1, α_r + β_r·(n−2) inside one node, α_n + β_n·(n−2) across nodes
 
-    Qiao et al. (2021), "Pollux: co-adaptive cluster scheduling for goodput-optimized deep learning", section 3.2;
-    w is one worker's work. Without nodes there is one T_sync for all n > 1; β_n is left out where the nodes have two
-    values. Few configurations do not determine all constants, so that the authors fit all batches of a job at once:
-    without `growing` β is 0, as theirs is until a job was run on more than two devices, and without `overlapping` γ
-    is 1.
+    Qiao et al. (2021), "Pollux: co-adaptive cluster scheduling for goodput-optimized deep learning", section 3.2; w is
+    one worker's work. Without nodes there is one T_sync for all n > 1; β_n is left out where the nodes have two values.
+    Few configurations do not determine all constants, so that the authors fit all batches of a job at once: without
+    `growing` β is 0, as theirs is until a job was run on more than two devices, and without `overlapping` γ is 1.
     """
     per_worker = {name: f" + beta_{name}*(workers - 2)" if growing else "" for name in "rn"}
     sync = {"synchronisation": f"where(workers > 1, alpha_n{per_worker['n']}, 0)"}

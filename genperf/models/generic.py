@@ -19,41 +19,37 @@ from genperf.table import Factor
 StructureName = Literal["separable", "per-term", "product", "grown"]
 STRUCTURES: tuple[StructureName, ...] = ("separable", "per-term", "product", "grown")
 
-
 #: Name of the term that no factor changes.
 CONSTANT_TERM = "constant"
 
-
 # Bounds and limits of the generic expression.
-#: Lower and upper bound of p: the operations of a convolution grow with the square of its width and of its kernel;
-#: 4 leaves room above. Half and double the range err 3 % less (experiments/results/settings.md).
+#: Lower and upper bound of p: the operations of a convolution grow with the square of its width and of its kernel; 4
+#: leaves room above. Half and double the range err 3 % less (settings.md).
 INTRINSIC_EXPONENTS: tuple[float, float] = (-2.0, 4.0)
 #: Lower and upper bound of q: the time grows at most in proportion to a count (a single serial resource is the
 #: worst case) and falls at most in inverse proportion (the work perfectly shared).
 EXTRINSIC_EXPONENTS: tuple[float, float] = (-1.0, 1.0)
 #: Lower and upper bound of d, in logarithms: a level of a categorical factor, or several workers instead of one,
-#: changes a term by at most exp(3) = 20 times. Half errs 5 % more, double as much
-#: (experiments/results/settings.md).
+#: changes a term by at most exp(3) = 20 times. Half errs 5 % more, double as much (settings.md).
 LEVEL_BOUNDS: tuple[float, float] = (-3.0, 3.0)
-#: The least size of an exponent by which a factor gives its product a name, and
-#: how many do: a doubling changes the term by 3.5 %. Half and double change no answer
-#: (experiments/results/settings.md).
+#: The least size of an exponent by which a factor gives its product a name, and how many do: a doubling changes the
+#: term by 3.5 %. Half and double change no answer (settings.md).
 NAMED_EXPONENT = 0.05
 NAMED_FACTORS = 3
-#: Largest number of product terms that is tried: with more, every constant has too few rows. Three err 3 %
-#: less, twelve as much (experiments/results/settings.md).
+#: Largest number of product terms that is tried: with more, every constant has too few rows. Three err 3 % less, twelve
+#: as much (settings.md).
 MAX_PRODUCTS = 6
-#: Largest number of levels of all categorical factors together: each is a constant of every term. Half and
-#: double change no answer (experiments/results/settings.md).
+#: Largest number of levels of all categorical factors together: each is a constant of every term. Half and double
+#: change no answer (settings.md).
 MAX_TERM_LEVELS = 200
 #: Largest number of terms of a `grown` structure: with interactions a third lowers no error
 #: (`experiments/decisions/learned-sizes.md`).
 MAX_GROWN = 2
-#: Combinations of levels for each configuration, at most, where combinations may differ: three configurations of
-#: each. Half and double change no answer (experiments/results/settings.md).
+#: Combinations of levels for each configuration, at most, where combinations may differ: three configurations of each.
+#: Half and double change no answer (settings.md).
 COMBINED_SHARE = 1.0 / 3.0
 #: Constants of all interactions that are offered together: learning their sizes takes the cube of this. 170 of the
-#: largest bundled table take 0.2 s. Half and double change no answer (experiments/results/settings.md).
+#: largest bundled table take 0.2 s. Half and double change no answer (settings.md).
 MAX_EFFECTS = 300
 #: Largest number of factors that vary. 100 factors took 5 s; 200 took 10 to 100 s, and expressions of 400 are
 #: nested deeper than they can be read (300 and 900 configurations, one shared core, experiments/reliability.md).
@@ -83,13 +79,12 @@ def generic(factors: Sequence[Factor], structure: Structure = SEPARABLE, followi
 
         T = C + Σ_i a_i · I_i^p_i · Π_j E_j^q_ij · Π_c exp(d_ic[level])
 
-    after Kavarakuntla et al. (2023), "A generic performance model for deep learning in a distributed environment";
-    the formula is our derivation from its abstract (see `experiments/papers.md`). Each factor is divided by its
-    geometric mean, rounded to three digits, so that coefficients are seconds at the centre of the data. A factor with
-    values of zero enters as `1 + x/centre`. In the `product` structure an extrinsic count that was measured at 1 and
-    at two or more larger values has, in each term, besides its power, a step exp(d) between alone and together:
-    communication begins with the second worker. A `grown` structure is written as `product`: its interactions are
-    added by a fit.
+    after Kavarakuntla et al. (2023), "A generic performance model for deep learning in a distributed environment"; the
+    formula is our derivation from its abstract (see `experiments/papers.md`). Each factor is divided by its geometric
+    mean, rounded to three digits, so that coefficients are seconds at the centre of the data. A factor with values of
+    zero enters as `1 + x/centre`. In the `product` structure an extrinsic count that was measured at 1 and at two or
+    more larger values has, in each term, besides its power, a step exp(d) between alone and together: communication
+    begins with the second worker. A `grown` structure is written as `product`: its interactions are added by a fit.
 
     Examples
     --------

@@ -96,8 +96,7 @@ LOGARITHMIC = Family(
 )
 
 
-#: Steeper than n² or 1/n² is no scaling that training shows. Half and double err as much
-#: (experiments/results/settings.md).
+#: Steeper than n² or 1/n² is no scaling that training shows. Half and double err as much (settings.md).
 EXPONENT = exponent("q", -2.0, 2.0, start=0.5)
 # T = c + a·w + b·n^q, with a·w where the table shows the work of one worker. Negative q is strong scaling (a fixed
 # amount of work is shared), positive q a growing cost of working together.

@@ -32,7 +32,6 @@ _SPANNED = "max(1, data_parallel*tensor_parallel*context_parallel*nodes/workers)
 _SHARED = f"{HELD}*min(tensor_parallel*context_parallel, workers/nodes)"
 _BETWEEN = f"{_SHARED}*(1 - 1/{_SPANNED})"
 
-
 #: Seconds that a message may take whatever its size. Networks of accelerators take some 10⁻⁵ s; processes that share a
 #: core, as on the emulated cluster of `experiments/protocols/partitioned.md`, 8·10⁻³. Without a bound a latency of
 #: seconds takes the place of what a table of long steps does not determine

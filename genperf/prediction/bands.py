@@ -21,7 +21,6 @@ LARGEST = 690.0
 POINTS = 31
 _NORMAL = np.array([NormalDist().inv_cdf((i + 0.5) / POINTS) for i in range(POINTS)])
 
-
 # How the quantiles of many rows are searched at once; the values depend on these settings by rounding errors alone.
 #: Draws times rows of one block: 1 MB an array, which a core's cache holds.
 BLOCK_DRAWS = 131_072
@@ -34,7 +33,6 @@ NEAR_POINTS = 4
 SEARCH_STEPS = 40
 #: Of more points than so many around the place, and where the quantile lies beyond these, all of a row are ordered.
 MOST_ORDERED = 2048
-
 
 #: The cells reach from one end to the other of the normal distribution's points.
 _REACH = 1.01 * _NORMAL[-1]

@@ -39,7 +39,6 @@ from genperf.words.verdict import reasons as worded
 #: By factor: levels that were not measured.
 Levels = Mapping[str, tuple[str, ...]]
 
-
 # How a level that was not measured is answered for.
 #: Ways to put measured levels in the place of new ones, at most: each is a prediction. Half and double
 #: change no answer (experiments/results/settings.md).
@@ -49,7 +48,6 @@ SHOWN_STAND_INS = 4
 #: Draws of a copy of a member at least: one lies beyond each end of a 90 % interval. Together the copies keep as
 #: many as the members have, if that leaves each so many.
 LEAST_DRAWS_OF_A_WAY = 20
-
 
 #: How far a prediction can be trusted, and the probability that a run does not fail.
 JUDGED = ("verdict", "reason", "fits")

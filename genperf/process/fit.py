@@ -85,7 +85,10 @@ def _kept(medians: Table) -> tuple[Table, list[Note]]:
 
 
 def _fitted(table: Table, noise: float) -> Members:
-    """Fit every mean with its process to all rows, and weigh them by rows that were held out."""
+    """Fit every mean with its process to all rows, and weigh them by rows that were held out.
+
+    Where the bank forecasts series of the table, one more candidate has the first mean with these forecasts as rows.
+    """
     single_changes, rows = one_at_a_time(table), np.arange(len(table))
     candidates = _candidates(table, single_changes)
     kinds = [candidate.mean.kind for candidate in candidates]
@@ -113,7 +116,10 @@ def _fitted(table: Table, noise: float) -> Members:
 
 
 def _candidates(table: Table, apart: bool) -> list[StackCandidate]:
-    """Return every mean with its process about the residuals; the first's sizes are where the others' begin."""
+    """Return every mean with its process about the residuals; the first's sizes are where the others' begin.
+
+    `apart` tells that no run varies two factors together.
+    """
     y, axes = np.log(table.measured), axes_of(table)
     x = [axis.coordinates(table.columns) for axis in axes]
     if apart:
@@ -145,6 +151,7 @@ def _written(fitted: Members) -> Iterator[tuple[MeanProcess, Member]]:
         weighted.append((replace(first_candidate, mean=terms, basis=terms.basis(table.columns)), 0.0))
     for candidate, weight in weighted:
         constants = candidate.constants
+        # Only these means are read as terms; the constants of the others have no draws that differ.
         shows_terms = candidate.mean.kind in ("physics", "terms")
         fits: list[Coefficients] = []
         if shows_terms:
@@ -158,6 +165,7 @@ def _written(fitted: Members) -> Iterator[tuple[MeanProcess, Member]]:
         unseen = {name: float(np.var(e, ddof=1) * widening[name]) for name, e in effects.items()}
         expression, count, values, drawn = candidate.mean.expression(constants, columns, fits)
         draws = drawn if shows_terms else np.tile(values, (TERM_DRAWS, 1))
+        # The level is in the coefficients, which are the first `count` constants.
         scale = np.where(np.arange(len(values)) < count, np.exp(level), 1.0)
         status = Status("process", float(np.var(residual[: len(candidate.y)])), True, 0, 1, 1)
         kernel, used = candidate.fit.kernel, int(np.count_nonzero(values))

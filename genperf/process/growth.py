@@ -40,11 +40,16 @@ class FactorSeries(Struct, frozen=True, eq=False):
         return bool({*names} & {*self.scaled, *(f.name for f in self.rows.factors.counts)})
 
     def anchors(self, rows: Index, most: int = MOST_SERIES) -> Anchors | None:
-        """Return forecasts at twice the largest count of some rows and beyond, from some series among them."""
+        """Return forecasts of ln T at `FORECAST_MULTIPLES` of the largest count of some rows; None without series.
+
+        They are of `most` series among the rows at most, each with the variance of its 90 % interval.
+        """
         workers = self.rows.values(self.rows.scale)
+        # The rows of each series, the smallest count first; series of one count are left out.
         ordered = rows[np.lexsort((workers[rows], self.series[rows]))]
         series_rows = np.split(ordered, np.flatnonzero(np.diff(self.series[ordered])) + 1)
         series_rows = [run for run in series_rows if len(np.unique(workers[run])) > 1]
+        # Those of the largest counts, then of most rows, then at random.
         mixed = np.random.default_rng([CONTENT_SEED, 5]).permutation(len(series_rows))
         series_rows = sorted((series_rows[k] for k in mixed), key=lambda run: (-workers[run[-1]], -len(run)))[:most]
         if not series_rows:
@@ -63,7 +68,8 @@ class FactorSeries(Struct, frozen=True, eq=False):
             configurations.append(beyond)
             forecasts.append((np.log(central), (np.log(upper / lower) / (2.0 * NORMAL)) ** 2))
         columns = {name: np.concatenate([of[name] for of in configurations]) for name in configurations[0]}
-        return Anchors(columns, *(np.concatenate(values) for values in zip(*forecasts, strict=True)))
+        centre, variance = (np.concatenate(values) for values in zip(*forecasts, strict=True))
+        return Anchors(columns, centre, variance)
 
     def _beyond(self, row: int, largest: float) -> dict[str, AnyArray]:
         """Return a row's configuration at larger counts: its nodes follow, and all else stays."""
@@ -75,9 +81,15 @@ class FactorSeries(Struct, frozen=True, eq=False):
 
 
 def growth_of(table: Table, noise: float) -> FactorSeries | None:
-    """Return the series of a table whose repeats have some standard deviation of ln T; None where no count varies."""
+    """Return the series of a table, `noise` being the standard deviation of ln T among repeats.
+
+    None where the target is no time, no count of workers varies, one is below 1, or a formula of the work is not above
+    zero. A series is rows alike in all but what is scaled and the parts of the machine that follow.
+    """
     counts_other, panel = table.panel.axis.counts_other, table.panel.with_axis
+    # A global batch grows with the workers where the batch of one is a factor too.
     global_batch = panel.find("global_batch") if panel.find("batch") or panel.find("micro_batch") else None
+    # Of a split the ways of data grow, and the devices with them.
     ways = panel.find("data_parallel")
     scaled = [f for f in (panel.workers if ways else panel.counted, ways) if f is not None]
     machine_factors = [f for f in (panel.nodes, panel.find("devices_per_node")) if f is not None]

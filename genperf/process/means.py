@@ -164,10 +164,13 @@ class SumBasis(Struct, frozen=True, eq=False):
         return columns, at_one
 
     def slopes(self, constants: Coefficients) -> Array:
-        """Return the derivatives of ln m by ln c of the columns, and behind them by the powers."""
+        """Return the derivatives of ln m by ln c and by the powers, t_j/Σt and Σ_j (∂t_j/∂p)/Σt, (rows, c and powers).
+
+        ∂t/∂p is t·ln x of t = c·φ·x^(p − 1), and ln n·(t + c·φ/p) − t/p of a growth t = c·φ·(nᵖ − 1)/p.
+        """
         (growth, _, power), (columns, at_one) = self.growths.T, self._raised(constants.powers)
         terms, at_one = columns * constants.columns, at_one * constants.columns[growth]
-        # d/dp of φ·(nᵖ − 1)/p is ln n·(φ·(nᵖ − 1)/p + φ/p) less its own part of 1/p.
+        # Shape (growths, powers): one where a growth has the power.
         is_power = np.equal.outer(np.arange(len(constants.powers)), power).astype(float).T
         by_powers = self.logarithms * (terms @ self.raised.T + at_one @ is_power)
         by_powers -= (terms[:, growth] / _power(constants.powers, power)) @ is_power
@@ -186,6 +189,7 @@ class SumBasis(Struct, frozen=True, eq=False):
         else:
             steps, now = REFIT_STEPS, start
         L, columns = self.levels, self.at(now.powers)
+        # The levels are the means of what the sum leaves, shrunk to zero.
         shrunk = L.T @ L + LEVEL_RIDGE * np.eye(L.shape[1])
         for _ in range(3 * steps if len(self.centre) else steps):
             log = np.log(np.maximum(columns @ now.columns, LEAST_SUM))
@@ -229,12 +233,14 @@ class SumBasis(Struct, frozen=True, eq=False):
         return self.without(traces).fitted(y, start)
 
     def _solved(self, A: Array, target: Array, start: Array, stiffness: Array | tuple[()] = ()) -> Array:
-        """Return c ≥ 0 that minimises |A·c − target|², the ridge on columns of unit length; a few enter at a time.
+        """Return c ≥ 0 that minimises |A·c − target|² + Σ ridge_j·(|A_j|·c_j)²; a few columns enter at a time.
 
-        Columns of A behind those of the basis have a stiffness each.
+        Columns of A behind those of the basis have a stiffness each, Σ stiffness_j·c_j². The columns of `start` that
+        are above zero are solved first; then those along which the error falls most enter, until it falls along none.
         """
         length = np.linalg.norm(A, axis=0)
         length = np.where(length > 0.0, length, 1.0)
+        # All in units of the columns' lengths: x = c·length.
         ridge = np.concatenate([self.ridge, stiffness / length[len(self.ridge) :] ** 2])
         A, x, used = A / length, np.zeros(A.shape[1]), np.flatnonzero(start)
         while True:
@@ -251,7 +257,10 @@ class SumBasis(Struct, frozen=True, eq=False):
             used = np.append(np.flatnonzero(x), entering)
 
     def _loss(self, constants: Coefficients, columns: Array, y: Array) -> float:
-        """Return the squared error in ln T with the ridge, on coefficients as shares of the mean time."""
+        """Return what a fit minimises, Σ_i (ln T − ln m)² + Σ_j ridge_j·Σ_i share_ij² + Σ stiffness·(p − centre)².
+
+        The share of a column j in a row i is c_j·φ_ij over the sum; the columns are given at the powers.
+        """
         c, levels, powers = constants
         used = np.flatnonzero(c)
         terms = columns[:, used] * c[used]
@@ -300,10 +309,12 @@ class Mean(Struct, frozen=True, eq=False):
     def drawn(
         self, basis: SumBasis, y: Array, places: Array, one_at_a_time: bool = False
     ) -> tuple[Coefficients, list[Coefficients]]:
-        """Return the constants, and draws of them: fits to ln T with noise and with an error of the form.
+        """Return the constants, and `TERM_DRAWS` draws of them: fits to ln T with noise and with an error of the form.
 
-        Both have the sizes that the residuals show (`genperf.discrepancy.form`). Each form of the sum that fits as well
-        has draws, by Akaike's weights; that of the largest has the constants.
+            y_d = ln T + t·(√(v − f²)·z + f·R·z'),   z, z' ~ N(0, I),   R·Rᵀ the form's correlation between the rows
+
+        with v the variance of the residuals, f the form's standard deviation (`genperf.discrepancy.form`), and t
+        Student's widening. The forms of the sum have draws by their Akaike weights; the likeliest has the constants.
         """
         forms = self._forms(basis, one_at_a_time)
         fits = [form.without_traces(form.fitted(y), y) for form in forms]
@@ -311,6 +322,7 @@ class Mean(Struct, frozen=True, eq=False):
         ranks = np.array([constants.sum() for constants in is_used]) + basis.levels.shape[1]
         squares = np.array([np.sum((y - form.log_sum(fit)) ** 2) for form, fit in zip(forms, fits, strict=True)])
         freedom = np.maximum(len(y) - ranks, LEAST_FREEDOM * len(y))
+        # The form of least variance shows the sizes of the errors.
         best = int(np.argmin(squares / freedom))
         variance = float(squares[best] / freedom[best])
         slopes = np.hstack([forms[best].slopes(fits[best])[:, is_used[best]], basis.levels])
@@ -321,7 +333,6 @@ class Mean(Struct, frozen=True, eq=False):
         # Where no row tells a sum from a product, the fit does not count.
         shares = np.ones(len(forms)) if one_at_a_time else np.exp(criterion - criterion.max())
         shares[shares < LEAST_FORM * shares.max()] = 0.0
-        # Errors of noise and of the form, wider where few residuals show their standard deviation.
         generator, root = np.random.default_rng([CONTENT_SEED, 4]), features(places)
         normals = [generator.standard_normal((TERM_DRAWS, n)) for n in (len(y), root.shape[1], len(self.powers))]
         errors = np.sqrt(max(variance - form_sd**2, 0.0)) * normals[0] + form_sd * normals[1] @ root.T
@@ -329,6 +340,7 @@ class Mean(Struct, frozen=True, eq=False):
         form_of_draw = np.searchsorted(np.cumsum(shares / shares.sum()), (np.arange(TERM_DRAWS) + 0.5) / TERM_DRAWS)
         draws = []
         for place, error, deviations in zip(form_of_draw.tolist(), errors, normals[2], strict=True):
+            # Powers are drawn about their centres by their prior.
             centre = np.clip(forms[place].centre + forms[place].deviation * deviations, *POWER_BOUNDS)
             fit = replace(forms[place], centre=centre, variance=variance).fitted(y + error, fits[place])
             draws.append(self._with_constant(fit, forms[place]))
@@ -356,6 +368,7 @@ class Mean(Struct, frozen=True, eq=False):
         not change with one factor may change with another. A growth without its φ begins at no workers, φ·nᵖ/p.
         """
         factors, to_a_limit = np.array([(len(column.ways), "rises" in column.ways) for column in self.columns]).T
+        # The basis itself holds the powers of counts at 1, and has the growth to a limit.
         growths, of_count = [basis], basis.deviation == 0.0
         deviations = np.where(of_count, COUNT_DEVIATION, POWER_DEVIATION)
         for power in POWERS_OF_A_COUNT if of_count.any() else ():
@@ -364,11 +377,12 @@ class Mean(Struct, frozen=True, eq=False):
         left_out = [factors < 0]
         if np.any(factors > 1):
             left_out += [factors > 1, factors == 1, *([factors <= 1] if one_at_a_time else [])]
+        # Where φ is left out, the growth φ·(nᵖ − 1)/p has no φ to be taken off.
         at_one = basis.growths[:, 1]
         return [replace(s, at_one=s.at_one * ~drop[at_one]).without(drop) for drop in left_out for s in growths]
 
     def basis(self, table: Mapping[str, AnyArray]) -> SumBasis:
-        """Return the columns of the sum at the rows of a table."""
+        """Return the columns of the sum, with all powers at one, at the rows of a table."""
         rows, unit_powers = len(next(iter(table.values()))), {name: 1.0 for name, _ in self.powers}
         with np.errstate(all="ignore"):
             columns = np.column_stack([values_of(column.node, {**table, **unit_powers}) for column in self.columns])
@@ -391,7 +405,10 @@ class Mean(Struct, frozen=True, eq=False):
     ) -> tuple[Expression, int, Array, Array]:
         """Return the expression of the terms above zero, how many coefficients it has, its constants and draws.
 
+            Σ_terms Σ_j a_j·φ_j·exp(Σ_l d_l·1[level l])        the constants are a, d and the powers in φ, in this order
+
         What one worker has of a growing term and of its constant no run shows: every other draw counts it to either.
+        Columns of one name, which differ in their level, are one term.
         """
         coefficients = [self.plainest(drawn, number % 2 == 0) for number, drawn in enumerate((constants, *draws))]
         is_used = np.any([drawn.columns > 0.0 for drawn in coefficients], axis=0)
@@ -504,6 +521,7 @@ def _sum(kind: str, label: str, table: Table) -> Mean | None:
             ways = tuple(function.way for function in chosen)
             columns.append(SumColumn(_term_name(chosen), chain("multiply", [*nodes, *level]), ways))
     way_of = {function.name: function.way for functions in choices for function in functions}
+    # Columns of one copy that differ in a function alone: φ·(1 − 1/n) beside φ/n and φ, and φ·n beside φ.
     complements, growths = [], []
     for (copy, names), column in place_of.items():
         for name in names:
@@ -531,7 +549,10 @@ def _power(powers: Array, places: int | Index) -> Array:
 
 
 def _choices(factor: Factor, kind: str) -> list[FactorFunction]:
-    """Return the functions of a factor beside 1; what divides the work of a server does not rise to a limit."""
+    """Return the functions of a factor beside 1: of a count those of `WAYS`, of a size itself over its centre.
+
+    What divides the work of a server does not rise to a limit.
+    """
     name = quote_name(factor.name)
     if factor.role != "extrinsic" or factor.lower < 1.0:
         size = f"{name}/{float(f'{factor.centre:.3g}')}"
@@ -546,6 +567,7 @@ def _products(choices: Sequence[Sequence[FactorFunction]]) -> Iterator[tuple[Fac
         for of_factors in combinations(choices, count):
             for chosen in product(*of_factors):
                 ways = [function.way for function in chosen]
+                # One count divides, and one adds communication, at most.
                 if ways.count("falls") <= 1 and ways.count("grows") + ways.count("rises") <= 1:
                     yield chosen
 
@@ -573,6 +595,7 @@ def _physics(table: Table) -> list[Mean]:
     if family.missing(table.panel):
         return []
     try:
+        # The last of the sums has the most terms.
         expression = [e for e in family.expressions(table.panel) if e.is_sum][-1]
     except (ModelError, IndexError):
         return []

@@ -90,11 +90,13 @@ def deviations_of(axis: KernelAxis) -> dict[str, float]:
 
 
 class _Density:
-    """The log-posterior of all sizes together, and its gradient, on some rows.
+    """The negative log-posterior of all sizes together, and its gradient, on some rows.
 
-    With C = s²·P + l²·E + ν²·F, P = Π_j r_j, r_j = 1 + V_j/s² (`Product`) and W = (C⁻¹y)(C⁻¹y)ᵀ − C⁻¹, the derivative
-    by a size is ½·Σ W∘∂C. Those of an axis need W∘P/r_j only summed over its distinct values. Of symmetric matrices the
-    lower half is computed.
+        ½·yᵀ·C⁻¹·y + ½·ln|C| + ½·Σ ((θ − median)/width)²,   C = s²·P + l²·E + ν²·F
+        P = Π_j r_j,   r_j = 1 + V_j/s²,   E = exp(−Σ_j rate_j·d_j),   F = diag(factors)        (`Product`)
+
+    θ are the logarithms of s, l, the sizes of each axis and ν. The first two terms have the gradient −½·Σ W∘∂C/∂θ with
+    W = (C⁻¹y)(C⁻¹y)ᵀ − C⁻¹. Of symmetric matrices the lower half is computed, each pair of rows once.
     """
 
     def __init__(self, prior: Product, x: Sequence[AnyArray], y: Array, factors: Array) -> None:
@@ -135,17 +137,18 @@ class _Density:
         """Return the negative log-posterior and its gradient."""
         kernel, noise, n = self.kernel_at(theta), np.exp(2.0 * theta[-1]), len(self.y)
         square, local = kernel.size**2, kernel.local**2
+        # The parts of V_j, and r_j, between the distinct values of axis j.
         axis_parts = [a.parts(v[:, None], v) for a, v in zip(kernel.axes, self.values, strict=True)]
         ratios = [np.asarray(1.0 + sum(p.values()) / square) for p in axis_parts]
-        product = np.ones(len(self.half))
+        P = np.ones(len(self.half))
         for ratio, pairs in zip(ratios, self.pairs, strict=True):
-            product *= ratio.take(pairs)
-        near = np.exp(-np.array([a.rate for a in kernel.axes]) @ self.distances)
-        covariance = np.zeros((n, n))
-        np.put(covariance, self.half, square * product + local * near)
-        covariance[np.diag_indices(n)] += noise * self.factors
+            P *= ratio.take(pairs)
+        E = np.exp(-np.array([a.rate for a in kernel.axes]) @ self.distances)
+        C = np.zeros((n, n))
+        np.put(C, self.half, square * P + local * E)
+        C[np.diag_indices(n)] += noise * self.factors
         try:
-            factor = cho_factor(covariance, lower=True, check_finite=False)
+            factor = cho_factor(C, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
             # No covariance at these sizes: the search steps back from so poor a value.
             return 1e12, np.zeros_like(theta)
@@ -154,26 +157,35 @@ class _Density:
         value = 0.5 * float(self.y @ alpha) + float(np.log(np.diag(factor[0])).sum()) + 0.5 * float(away @ away)
         inverse, _ = dpotri(factor[0], lower=1)
         W = self.often * (np.outer(alpha, alpha) - inverse).take(self.half)
-        weighted, nearby = W * product, W * near
-        farther = self.distances @ nearby
-        slopes = []
-        # ∂(s²P)/∂ln s = 2·s²·(P − Σ_j (P/r_j)·(r_j − 1)); W∘P/r_j is gathered over pairs of rows alike along axis j.
-        by_size = weighted.sum()
+        by_size, *by_axes = self._slopes_of_product(kernel, W * P, W * E, axis_parts, ratios)
+        by_noise = noise * float((alpha**2 - np.diag(inverse)) @ self.factors)
+        gradient = np.array([square * by_size, local * (W * E).sum(), *by_axes, by_noise])
+        return value, away / self.width - gradient
+
+    def _slopes_of_product(
+        self, kernel: Product, WP: Array, WE: Array, axis_parts: Sequence[dict[str, Array]], ratios: Sequence[Array]
+    ) -> list[float]:
+        """Return ½·Σ W∘∂C by ln s, over s², and then by ln of the sizes of each axis; WP is W∘P, and WE is W∘E.
+
+            ½·∂C/∂ln s = s²·(P − Σ_j (P/r_j)·(r_j − 1)),   ½·∂C/∂ln v = (P/r_j)∘(the part of V_j with the size v)
+            ½·∂C/∂ln length = (P/r_j)∘(the smooth part)·½·((x − z)/length)²,   ½·∂C/∂ln rate_j = −½·l²·rate_j·d_j∘E
+
+        W∘P/r_j is summed over the pairs of rows that have the same two values of axis j.
+        """
+        slopes, farther = [WP.sum()], self.distances @ WE
         for j, axis in enumerate(kernel.axes):
             ratio, x = ratios[j], self.values[j]
-            gathered = np.bincount(self.pairs[j], weighted, ratio.size).reshape(ratio.shape) / ratio
-            by_size -= float(np.sum(gathered * (ratio - 1.0)))
+            summed = np.bincount(self.pairs[j], WP, ratio.size).reshape(ratio.shape) / ratio
+            slopes[0] -= float(np.sum(summed * (ratio - 1.0)))
             for name in self.deviations[j]:
                 if name == "rate":
-                    slopes.append(-0.5 * local * axis.rate * farther[j])
+                    slopes.append(-0.5 * kernel.local**2 * axis.rate * farther[j])
                 elif name == "length":
                     across = (x[:, None] - x) / axis.length
-                    slopes.append(0.5 * float(np.sum(gathered * axis_parts[j]["smooth"] * across**2)))
+                    slopes.append(0.5 * float(np.sum(summed * axis_parts[j]["smooth"] * across**2)))
                 else:
-                    slopes.append(float(np.sum(gathered * axis_parts[j][name])))
-        by_noise = noise * float((alpha**2 - np.diag(inverse)) @ self.factors)
-        gradient = np.array([square * by_size, local * nearby.sum(), *slopes, by_noise])
-        return value, away / self.width - gradient
+                    slopes.append(float(np.sum(summed * axis_parts[j][name])))
+        return slopes
 
 
 def fit_sizes(x: Sequence[AnyArray], y: Array, prior: Product, start: Fit | None = None) -> Fit:
@@ -210,7 +222,11 @@ def fit_sizes(x: Sequence[AnyArray], y: Array, prior: Product, start: Fit | None
 
 
 def _student(covariance: Array, noise: Array, y: Array, factors: Array) -> Array:
-    """Return each row's factor of the noise variance from its leave-one-out residual, (ν + z²)/(ν + 1)."""
+    """Return each row's factor of the noise variance from its leave-one-out residual, (ν + z²)/(ν + 1).
+
+    Without its row, y is forecast with the variance S = 1/(C⁻¹)_ii and the error (C⁻¹y)_i·S, C = `covariance` + noise.
+    z is the error over √S, with the usual noise in place of the row's own, which has the factor of before.
+    """
     inverse = np.linalg.inv(covariance + np.diag(noise))
     spread = 1.0 / np.diag(inverse)
     residual = (inverse @ y) * spread

@@ -62,7 +62,10 @@ class StackCandidate(Struct, frozen=True, eq=False):
     anchors: Anchors | None = None
 
     def residuals(self, rows: Index, constants: Coefficients, anchors: Anchors | None) -> tuple[float, Array, Array]:
-        """Return the level of ln T over the mean; residuals about it and noise variances of rows and of anchors."""
+        """Return the level, the mean of ln T − ln m at some rows, m being the mean of the process with these constants.
+
+        Beside it are the residuals ln T − ln m − level of the rows, then of the anchors, and their noise variances.
+        """
         residual = self.y[rows] - self.basis.take(rows).log_sum(constants)
         level, variance = float(residual.mean()), self.fit.noise**2 * self.fit.factors[rows]
         if anchors is not None:
@@ -87,6 +90,7 @@ class StackCandidate(Struct, frozen=True, eq=False):
             points = [np.concatenate([x[train], z]) for x, z in zip(self.x, ahead, strict=True)]
             K = kernel.between([(z, z) for z in points])
             k = kernel.between([(z, x[test]) for z, x in zip(points, self.x, strict=True)])
+        # With the Cholesky factor L of C, kᵀ·C⁻¹·r = (L⁻¹k)ᵀ·(L⁻¹r): L⁻¹r is the first column of `solved`, then L⁻¹k.
         lower = cholesky(K + np.diag(variance), lower=True, check_finite=False)
         solved = solve_triangular(lower, np.column_stack([residual, k]), lower=True, check_finite=False)
         mean = self.basis.take(test).log_sum(constants) + level + solved[:, 0] @ solved[:, 1:]
@@ -143,6 +147,7 @@ def weights_of(held_out: Sequence[HeldOut], part_weights: Sequence[float], prior
         maximise Σ ω·ln p(y) + Σ_k π_k·ln w_k,   p Student's about the pool's centre m with its variance q
 
     Written by θ = ln w, its gradient has ∂m/∂θ_k = a_k·δ_k and ∂q/∂θ_k = a_k·(sd_k² + δ_k² − q), a and δ of `pool`.
+    The prior π has pseudo-rows of each member; −ln p = ½·ln q + ½·(v + 1)·ln(1 + error²/(v·q)).
     """
     # It takes a tenth of a second to import, and a series does not need it.
     from scipy.optimize import minimize
@@ -196,11 +201,14 @@ def within_measured_nodes(back: HeldOut, cuts: Sequence[Split], several: Mask) -
 def common_error(back: HeldOut, weights: Array, table: Table) -> float:
     """Return the correlation of look-backs' errors between rows that differ in their levels alone, from 0 to 1.
 
-    r = 2·Σ z_i·z_j / Σ (z_i² + z_j²) over pairs of one look-back; pseudo-pairs have half an error in common
+        r = 2·Σ z_i·z_j / Σ (z_i² + z_j²)   over pairs of one look-back, z the errors over their standard deviations
+
+    `PSEUDO_LOOK_BACKS` pairs of the mean z² are added, which have half an error in common.
     """
     z = np.divide(*back.errors(weights))
     factors = ([f.name for f in factors_of_kind] for factors_of_kind in (table.categorical, table.numeric))
     levels, settings = (number_rows(table.frame, names)[back.rows] for names in factors)
+    # Each pair once, the smaller number of its levels first.
     same = (back.part[:, None] == back.part) & (settings[:, None] == settings) & (levels[:, None] < levels)
     i, j = np.nonzero(same)
     least = PSEUDO_LOOK_BACKS * float(np.mean(z**2))
@@ -238,7 +246,7 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
         grows = fitted.growth is not None and fitted.growth.along(parse(factor).names)
         back = predict_held_out(fitted.candidates, cuts, fitted.growth if grows else None)
         comparable = within_measured_nodes(back, cuts, over_nodes)
-        # All look-backs count as one, and the rows of the folds as one more.
+        # All look-backs count as the rows of one, and the rows of the folds together as much again.
         look_backs = len(np.unique(comparable.part))
         omega = [1.0 / look_backs, len(comparable.rows) / look_backs / len(fitted.folds.rows)]
         weights = fitted.weights if fitted.apart else weights_of([comparable, fitted.folds], omega, fitted.pseudo)
@@ -265,6 +273,7 @@ def _evidence(back: HeldOut, weights: Array, table: Table, factor: str) -> Evide
     """Return how the pool predicted the largest value of a factor from those before it."""
     values = np.asarray(table.columns[factor], float)
     before, largest = np.unique(values)[-2:]
+    # The first look-back is from all values but the largest; where none is beyond it in reach, all of its rows count.
     last = back.kept(back.part == 0)
     there = values[last.rows] == largest
     error = np.abs(last.errors(weights)[0])[there if there.any() else slice(None)]

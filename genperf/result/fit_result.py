@@ -365,8 +365,7 @@ class FitResult(Result, PredictedFrom):
         >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
         >>> result.constants()[["constant", "value", "unit"]].round(2)
           constant  value unit
-        0        c    1.0    s
-        1        a    8.0    s
+        0        c    1.0    s 1        a    8.0    s
         """
         import pandas as pd
 

@@ -11,7 +11,6 @@ from genperf.losses import Penalty
 #: Where a variable is: −1 at its lower bound, 0 between both, 1 at the upper.
 Sides = npt.NDArray[np.int8]
 
-
 # Block principal pivoting.
 #: Added to the unit diagonal of the scaled normal equations, so that collinear columns can be solved. Far above the
 #: rounding of doubles (2e-16), far below any penalty in use (1e-4).

@@ -42,7 +42,6 @@ POLISH = PolishSettings()
 #: Where a choice is made between fits, and not yet a fit: what is left to gain changes no choice.
 ROUGHLY = PolishSettings(max_steps=60, relative_tolerance=1e-5)
 
-
 #: Stands in the place of a search's number where the set was polished from a given start.
 FROM_START = -1
 

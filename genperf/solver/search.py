@@ -11,10 +11,9 @@ from genperf.errors import FitError, known_name
 from genperf.solver.polish import Optima, PolishSettings, polish
 from genperf.solver.problem import IMPOSSIBLE_COST, Problem
 
-# Searches of the non-linear constants (projected), and of all (direct), by scipy's differential evolution.
-# The numbers of members meet the limits of `experiments/performance.md`: the least cost within 0.1 % of the best
-# known, at least 50 times faster than plain differential evolution. Where a population has converged is scipy's
-# decision.
+# Searches of the non-linear constants (projected), and of all (direct), by scipy's differential evolution. The numbers
+# of members meet the limits of `experiments/performance.md`: the least cost within 0.1 % of the best known, at least 50
+# times faster than plain differential evolution. Where a population has converged is scipy's decision.
 #: Population size divided by the number of constants that are searched.
 PROJECTED_MEMBERS = 4
 #: Members of the first population that are polished roughly; a population has at least twice as many.
