@@ -55,6 +55,17 @@ def few_trees_and_draws() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def names_of_examples(doctest_namespace: dict[str, Any]) -> None:
+    """Give the examples of docstrings `gp`, `np` and `pd`, as the documentation of pandas has its own."""
+    import numpy as np
+    import pandas as pd
+
+    import genperf as gp
+
+    doctest_namespace.update(gp=gp, np=np, pd=pd)
+
+
 @pytest.fixture
 def all_trees_and_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give forests the trees, and sums the draws, that users get."""

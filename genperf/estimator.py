@@ -198,9 +198,7 @@ class ScaleSplit(BaseCrossValidator):  # type: ignore[misc]
         values = np.asarray(X[self.column]) if isinstance(X, pd.DataFrame) else np.asarray(X)[:, int(self.column)]
         counts = np.unique(values)
         if not 1 <= self.n_splits < len(counts):
-            raise GenperfError(
-                f"{self.n_splits} splits need {self.n_splits + 1} counts of '{self.column}', "
-                f"and there are {len(counts)}"
-            )
+            needed = f"{self.n_splits} splits need {self.n_splits + 1} counts of '{self.column}'"
+            raise GenperfError(f"{needed}, and there are {len(counts)}")
         for count in counts[::-1][: self.n_splits]:
             yield np.flatnonzero(values < count), np.flatnonzero(values == count)

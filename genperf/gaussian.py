@@ -14,7 +14,6 @@ def normal_quantiles(levels: AnyArray) -> Array:
 
     Examples
     --------
-    >>> import numpy as np
     >>> normal_quantiles(np.array([0.5, 0.95])).round(3).tolist()
     [0.0, 1.645]
     """
@@ -26,7 +25,6 @@ def normal_probabilities(values: Array) -> Array:
 
     Examples
     --------
-    >>> import numpy as np
     >>> normal_probabilities(np.array([0.0, 1.645])).round(3).tolist()
     [0.5, 0.95]
     """

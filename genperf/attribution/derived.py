@@ -122,10 +122,8 @@ class _Paths:
         for name in [n for n in FOLLOWING if n in formula.names and n not in self.columns]:
             target = self.result.schema.target
             if not target.is_time:
-                raise GenperfError(
-                    f"'{name}' needs a model of a time, and this one predicts {heading(target)}",
-                    hint=f"a formula over the factors and {target.name}",
-                )
+                fault = f"'{name}' needs a model of a time, and this one predicts {heading(target)}"
+                raise GenperfError(fault, hint=f"a formula over the factors and {target.name}")
             efficient = name == "efficiency"
             self.columns[name] = self._efficiency() if efficient else evaluate(self.quantities.node(name), self.columns)
         values = np.asarray(evaluate(formula.node, self.columns), float)
@@ -141,18 +139,13 @@ class _Paths:
         """
         factor, columns = self.result.panel.along(), self.query.columns
         if np.any(np.asarray(columns[factor.name], float) < factor.lower):
-            raise GenperfError(
-                f"the efficiency is relative to {factor.name}={factor.lower:g}, the smallest measured count",
-                hint=f"--at {factor.name}={factor.lower:g} or more",
-            )
+            fault = f"the efficiency is relative to {factor.name}={factor.lower:g}, the smallest measured count"
+            raise GenperfError(fault, hint=f"--at {factor.name}={factor.lower:g} or more")
         rows = list(zip(*(cells.tolist() for cells in columns.values()), strict=True))
         distinct = dict.fromkeys(rows)
         if len(distinct) > MOST_EFFICIENCIES:
-            raise GenperfError(
-                f"the efficiency of {counted(len(distinct), 'configuration')} is asked for; "
-                f"at most {MOST_EFFICIENCIES} are computed",
-                hint="ask for fewer values",
-            )
+            asked_for = f"the efficiency of {counted(len(distinct), 'configuration')} is asked for"
+            raise GenperfError(f"{asked_for}; at most {MOST_EFFICIENCIES} are computed", hint="ask for fewer values")
         efficiencies = {
             row: efficiency_at(self.result, dict(zip(columns, row, strict=True)), self.interval) for row in distinct
         }

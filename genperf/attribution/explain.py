@@ -78,7 +78,6 @@ def explain(
 
     Examples
     --------
-    >>> import genperf as gp
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
     >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
     >>> gp.explain(result, {"workers": 8}).terms[["term", "share"]].round(2)

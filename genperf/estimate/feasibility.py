@@ -90,7 +90,6 @@ def feasibility_of(table: Table) -> Feasibility | None:
 
     Examples
     --------
-    >>> import pandas as pd
     >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"batch": [1, 2, 4, 8], "seconds": [1.0, 1.9, 3.8, "OOM"]})
     >>> fits = feasibility_of(read_table(runs, time="seconds", intrinsic="batch"))

@@ -66,7 +66,6 @@ def fewer_factors(
 
     Examples
     --------
-    >>> import pandas as pd
     >>> from genperf.models.generic import generic
     >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"n": [1, 2, 4, 8], "b": [8, 9, 8, 9], "t": [8.0, 4.0, 2.0, 1.0]})

@@ -109,8 +109,6 @@ def fit(
 
     Examples
     --------
-    >>> import genperf as gp
-    >>> import pandas as pd
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
     >>> result = gp.fit(runs, "amdahl", time="seconds", extrinsic="workers")
     >>> result.best.values["a"].__round__(2)

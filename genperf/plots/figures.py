@@ -292,10 +292,8 @@ def _families(ax: Any, result: FitResult, answer: Scaling, work: Array | None) -
 def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
     """Draw what `explain(…, knee=True)` predicts for groups along the workers; a throughput where measured."""
     if not 0 < len(answers) <= MAX_GROUPS:
-        raise GenperfError(
-            f"a figure holds up to {MAX_GROUPS} groups, and these are {counted(len(answers), 'group')}",
-            hint="result[GROUP].plot()",
-        )
+        fault = f"a figure holds up to {MAX_GROUPS} groups, and these are {counted(len(answers), 'group')}"
+        raise GenperfError(fault, hint="result[GROUP].plot()")
     any_answer = next(iter(answers.values()))
     columns = _drawn([*answers.values()])
     figure, ax = new_figure()

@@ -67,11 +67,9 @@ def _kept(medians: Table) -> tuple[Table, list[Note]]:
     notes, configurations = [], len(medians)
     varying = [f for f in medians.factors if f.distinct > 1]
     if configurations < 2 or not varying:
-        raise FitError(
-            f"{configurations} configurations cannot determine how several factors matter",
-            where=medians.source,
-            hint="measure at least two configurations that differ in a factor",
-        )
+        fault = f"{configurations} configurations cannot determine how several factors matter"
+        hint = "measure at least two configurations that differ in a factor"
+        raise FitError(fault, where=medians.source, hint=hint)
     # A level for each configuration: nothing of it is known at the next one.
     labels = [f.name for f in varying if not f.numeric and f.distinct == configurations]
     if 0 < len(labels) < len(varying):

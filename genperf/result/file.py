@@ -139,8 +139,6 @@ def save_model(result: FitResult | GroupedResult, path: str | Path) -> None:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> import genperf as gp
-    >>> import pandas as pd
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
     >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.json"

@@ -99,8 +99,6 @@ class Result:
 
         Examples
         --------
-        >>> import genperf as gp
-        >>> import pandas as pd
         >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
         >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
         >>> result.predict_columns({"workers": [8, 16]})["time"].round(3)
@@ -204,8 +202,6 @@ class FitResult(Result, PredictedFrom):
 
     Examples
     --------
-    >>> import genperf as gp
-    >>> import pandas as pd
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
     >>> table = gp.read_table(runs, time="seconds", extrinsic="workers")
     >>> result = gp.fit(table, model="amdahl")
@@ -281,8 +277,6 @@ class FitResult(Result, PredictedFrom):
 
         Examples
         --------
-        >>> import genperf as gp
-        >>> import pandas as pd
         >>> runs = pd.DataFrame({"gpus": [1, 8, 16, 32], "nodes": [1, 1, 2, 4], "t": [2.0, 1.1, 1.06, 1.03]})
         >>> result = gp.fit(gp.read_table(runs, time="t", extrinsic="gpus,nodes"), model="a/gpus + c")
         >>> result.completed({"gpus": [8, 64]})["nodes"].tolist(), result.completed({"nodes": [8]})["gpus"].tolist()
@@ -322,8 +316,6 @@ class FitResult(Result, PredictedFrom):
 
         Examples
         --------
-        >>> import genperf as gp
-        >>> import pandas as pd
         >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
         >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
         >>> print(result.summary().as_text().strip().splitlines()[0].strip())
@@ -359,13 +351,12 @@ class FitResult(Result, PredictedFrom):
 
         Examples
         --------
-        >>> import genperf as gp
-        >>> import pandas as pd
         >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
         >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
         >>> result.constants()[["constant", "value", "unit"]].round(2)
           constant  value unit
-        0        c    1.0    s 1        a    8.0    s
+        0        c    1.0    s
+        1        a    8.0    s
         """
         import pandas as pd
 
