@@ -144,8 +144,8 @@ class _Paths:
         rows = list(zip(*(cells.tolist() for cells in columns.values()), strict=True))
         distinct = dict.fromkeys(rows)
         if len(distinct) > MOST_EFFICIENCIES:
-            asked_for = f"the efficiency of {counted(len(distinct), 'configuration')} is asked for"
-            raise GenperfError(f"{asked_for}; at most {MOST_EFFICIENCIES} are computed", hint="ask for fewer values")
+            requested = f"the efficiency of {counted(len(distinct), 'configuration')} is asked for"
+            raise GenperfError(f"{requested}; at most {MOST_EFFICIENCIES} are computed", hint="ask for fewer values")
         efficiencies = {
             row: efficiency_at(self.result, dict(zip(columns, row, strict=True)), self.interval) for row in distinct
         }
