@@ -24,6 +24,7 @@ from genperf.panel.panel import SECONDS
 from genperf.panel.quantities import QUANTITIES
 from genperf.panel.reading import Reading
 from genperf.prediction.predict import THROUGHPUT
+from genperf.table.clean import label
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, bare, header_of, time_called
 from genperf.vocabulary.names import is_efficiency, is_relative, plain_name
@@ -134,6 +135,9 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     measured: str = ""
     #: Columns that no part of the answer reads.
     left_out: tuple[str, ...] = ()
+    #: Where the runs are from, and how many they are; of a model its facts have both.
+    source: str = ""
+    runs: int = 0
 
     @property
     def sentences(self) -> dict[str, str]:
@@ -352,19 +356,25 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
 def _header(answer: Answer, width: int) -> Text:
     """Return what was asked, and of what: where the runs are from, how many they are, and what they reach."""
     facts = answer.facts
+    name, runs = (answer.source, answer.runs) if facts is None else (facts.source, facts.runs)
+    reach = ""
     if facts is None:
-        question, source = join_values(answer.answers[0].at), ""
+        # What was the same in every run, and is asked as it was, tells the question from no other.
+        columns = {} if answer.reading is None else answer.reading.columns
+        at = answer.answers[0].at
+        constants = [n for n, c in columns.items() if n in at and not c.varies and c.rows_with(label(at[n])).any()]
+        question = join_values({n: value for n, value in at.items() if n not in constants})
     else:
-        name, others = facts.growth.name, {n: v for n, v in facts.place.items() if n not in facts.series}
-        others.pop(name, None)
-        question = ", ".join(filter(None, (count_text(facts.growth.target.count, name), join_values(others))))
+        counted_column, target = facts.growth.name, facts.growth.target.count
+        others = {n: v for n, v in facts.place.items() if n not in facts.series and n != counted_column}
+        question = ", ".join(filter(None, (count_text(target, counted_column), join_values(others))))
         measured = {count for count, _ in facts.runs_along}
         # One run, or none, of what is asked shows no range.
-        reach = f", {count_text(max(measured), name, min(measured))}" if len(measured) > 1 else ""
-        runs = f" · {counted(facts.runs, 'run')}{reach}"
-        # What is asked stands whole beside a long name of a file.
-        room = max(width - len(question) - len(runs) - 2, LEAST_NAME)
-        source = (facts.source if len(facts.source) <= room else f"{facts.source[: room - 1]}…") + runs
+        reach = f", {count_text(max(measured), counted_column, min(measured))}" if len(measured) > 1 else ""
+    counts = f" · {counted(runs, 'run')}{reach}" if runs else ""
+    # What is asked stands whole beside a long name of a file.
+    room = max(width - len(question) - len(counts) - 2, LEAST_NAME)
+    source = (name if len(name) <= room else f"{name[: room - 1]}…") + counts
     source_text = Text(source, style="bold") if source else Text()
     return Text.assemble(source_text, " " * max(2, width - len(source) - len(question)), (question, "bold"))
 

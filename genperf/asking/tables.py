@@ -328,7 +328,8 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
     if not answers:
         raise TableError("no run has what is asked", hint="genperf check shows the runs", where=source.name)
     notes = *(step.text for step in source.steps), *map(str, earlier_predictions(source.columns, names[0]))
-    return Answer(tuple(answers), None, reading, notes, read_back=_read_back(source))
+    read_back = _read_back(source)
+    return Answer(tuple(answers), None, reading, notes, read_back=read_back, source=source.name, runs=len(source))
 
 
 def _read_back(source: Source, table: Table | None = None) -> str:
@@ -474,6 +475,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             read_back=_read_back(source, table),
             measured=sentence,
             left_out=tuple(column for column in reading.left_out if column not in answers),
+            source=source.name,
+            runs=int(self.series.rows.sum()),
         )
 
     def _in_another_series(

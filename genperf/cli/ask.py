@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: A run without a file: the count and the throughput.
 _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
+#: Words behind a table that ask for a configuration (`64 GPUs`, `gpus=64`, `4*8`): a digit, and no path of a file.
+_CONFIGURATION = re.compile(r"(?!.*(/|\\|\.[a-z]|[*?]$|\*\D))(?=.*\d).+", re.IGNORECASE)
 
 
 def _question(hints: tuple[str, ...], **texts: str | None) -> Question:
@@ -81,6 +83,7 @@ def ask(
     TABLE may be several files, or a pattern in quotes (`"logs/*.csv"`), of the same columns.
     It may be runs themselves, as count:throughput: `genperf ask 1:410 2:792 4:1530 --at 64`; or one run in words, whose
     utilisation is answered: `genperf ask 8xh100 7B 76800tok/s bf16 seq=2048`; of several each is in quotes.
+    Words behind a table are its configuration: `genperf ask runs.csv 64 GPUs` asks as `--at "64 GPUs"` does.
     A role that is given as an option is not guessed. Without --at: a plan's count, or twice the largest.
     """
     from genperf.asking.one_run import about, row_in, row_of_run
@@ -90,6 +93,8 @@ def ask(
     from genperf.result import load_model
     from genperf.table.cells import Source
 
+    if len(table) > 1:
+        table, at = _table_and_configuration(table, at)
     wanted_topics = [keys for keys, wanted in ((WHY, why), (NORMAL, normal), (COST, cost)) if wanted]
     topics = dict.fromkeys(key for keys in wanted_topics for key in keys)
     if len(table) == 1 and is_model_file(table[0]):
@@ -140,6 +145,16 @@ def _show(answer: Answer, out: Output, full: bool, topics: Collection[str]) -> N
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
     letters = (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16")
     out.styled(card(answer, width, letters, footer=not out.quiet))
+
+
+def _table_and_configuration(table: tuple[str, ...], at: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the files or runs that are named, and `--at` with the words behind them, where these are no file."""
+    count = max((n for n, text in enumerate(table, 1) if Path(text).exists() or _RUN.fullmatch(text)), default=0)
+    words = " ".join(table[count:])
+    if not count or not _CONFIGURATION.fullmatch(words):
+        return table, at
+    settings = table[count:] if "=" in words else (words,)
+    return table[:count], (*at, *settings)
 
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:

@@ -250,8 +250,8 @@ def column_by_name(legend: Legend, name: str, columns: Collection[str]) -> str |
     for alias, column in legend.aliases.items():
         if column in columns and column_named(name, [alias]) is not None:
             return column
-    # `devices` alone is never found inside `devices_per_node`.
-    return None if is_a_part(name, columns) else named_in_part(name, columns, further=True)
+    # `devices` alone is never found inside `devices_per_node`, and a number alone, the scale, not in `param_count`.
+    return None if name == SCALE or is_a_part(name, columns) else named_in_part(name, columns, further=True)
 
 
 def column_named(name: str, columns: Collection[str]) -> str | None:

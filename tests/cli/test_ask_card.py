@@ -133,6 +133,10 @@ CARDS: dict[str, tuple[dict[str, Any], dict[str, float], list[str]]] = {
     "a rate of steps with a batch counts samples": (
         {"gpus": [1, 2, 4], "batch": 12, "it/s": [3.95, 2.9, 2.7]}, {"gpus": 8}, [r"throughput +[\d.]+ samples/s"],
     ),
+    "what was the same in every run is in no head, and a number alone is no param_count": (
+        {"param_count": 0, "gpus": 8, "batch": [16, 32, 64], "step_s": [0.5, 0.9, 1.7]}, {"count": 128},
+        [r"^DataFrame · 3 runs +batch=32, gpus=128\n"],
+    ),
 }  # fmt: skip
 
 

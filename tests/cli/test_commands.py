@@ -132,7 +132,9 @@ def test_a_file_or_runs_alone_are_asked_about(shell: Shell) -> None:
     named, alone = shell("ask", "runs.csv", "--at", "64"), shell("runs.csv", "--at", "64")
     assert alone == named
     assert alone[0] == 0
-    assert shell("1:410", "2:792", "4:1530", "--at", "64") == shell("ask", "1:410", "2:792", "4:1530", "--at", "64")
+    assert shell("1:410", "2:792", "4:1530", "64") == shell("ask", "1:410", "2:792", "4:1530", "--at", "64")
+    assert shell("runs.csv", "64", "workers") == shell("runs.csv", "workers=64") == alone
+    assert shell("runs.csv", "64.csv")[2] == "error: 64.csv: no such file\n"
 
 
 def test_former_names_go_on_with_a_note(shell: Shell) -> None:
