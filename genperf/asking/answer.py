@@ -273,37 +273,37 @@ def wanted_of(answer: Answer, want: str) -> Value | None:
     The names are those of a rate, a time, a speed-up, an efficiency, a cost, and those of `QUANTITIES`: from a measured
     step time `throughput`, `efficiency` and `mfu` follow.
     """
-    facts, likeliest, plain = answer.facts, answer.answers[0], plain_name(want)
-    if facts is None:
+    if answer.facts is None:
         return None
-    # What the wanted name means, and what the first quantity's does.
-    growth, expected, wanted, measured = facts.growth, facts.expected, header_of(want), header_of(likeliest.quantity)
-    names = [n for n, q in QUANTITIES.items() if plain in (n, plain_name(q.label)) and n in facts.quantities]
-    name, unit = "", ""
-    interval: Interval | None = None
-    if names:
-        quantity = QUANTITIES[names[0]]
-        name, interval, unit = quantity.label, Interval.named(facts.quantities, names[0]), quantity.unit
-    elif plain == _COST:
-        name, (interval, unit) = _COST, _cost(growth, expected.value) or (None, "")
-    elif wanted.kind == "rate" and (wanted.counted or plain in words_of("headers.rate")):
-        name, interval, unit = "throughput", growth.throughput(expected.value), rate_unit(growth.sample)
-    elif wanted.kind == "time" and {wanted.of, measured.of} == {"step", "job"}:
-        # How many steps a job has is not known.
-        return None
-    elif wanted.kind == "time" and measured.counted in STEP_WORDS:
-        name, interval, unit = "step", likeliest.expected.dividing(1.0), SECONDS
-    elif wanted.kind == "time" and expected.is_time and (growth.whole or growth.of_steps):
-        name, interval, unit = "step" if growth.of_steps else growth.sample, expected.value, expected.unit
-    elif is_relative(want) and growth.target.efficiency is not None and "speed" in plain:
-        times = growth.target.count / growth.smallest.count
-        name, interval, unit = _SPEEDUP, Interval(*(times * end for end in growth.target.efficiency.ends)), "x"
-    elif is_relative(want) and "eff" in plain:
-        name, interval = "efficiency", growth.target.efficiency
+    name, unit, interval = _following(answer.facts, answer.answers[0], want)
     if interval is None:
         return None
     low, high = sorted(interval.ends[1:])
-    return replace(likeliest, quantity=name, unit=unit, value=interval.value, lower=low, upper=high)
+    return replace(answer.answers[0], quantity=name, unit=unit, value=interval.value, lower=low, upper=high)
+
+
+def _following(facts: Facts, likeliest: Value, want: str) -> tuple[str, str, Interval | None]:
+    """Return the name, the unit and the value of what is wanted and follows from facts; None where none follows."""
+    growth, expected, plain = facts.growth, facts.expected, plain_name(want)
+    wanted, measured, efficiency = header_of(want), header_of(likeliest.quantity), growth.target.efficiency
+    for key, quantity in QUANTITIES.items():
+        if plain in (key, plain_name(quantity.label)) and key in facts.quantities:
+            return quantity.label, quantity.unit, Interval.named(facts.quantities, key)
+    if plain == _COST:
+        cost, unit = _cost(growth, expected.value) or (None, "")
+        return _COST, unit, cost
+    if wanted.kind == "rate" and (wanted.counted or plain in words_of("headers.rate")):
+        return "throughput", rate_unit(growth.sample), growth.throughput(expected.value)
+    # How many steps a job has is not known.
+    if wanted.kind == "time" and {wanted.of, measured.of} != {"step", "job"}:
+        if measured.counted in STEP_WORDS:
+            return "step", SECONDS, likeliest.expected.dividing(1.0)
+        if expected.is_time and (growth.whole or growth.of_steps):
+            return "step" if growth.of_steps else growth.sample, expected.unit, expected.value
+    if is_relative(want) and "speed" in plain and efficiency is not None:
+        times = growth.target.count / growth.smallest.count
+        return _SPEEDUP, "x", Interval(*(times * end for end in efficiency.ends))
+    return "efficiency", "", efficiency if is_relative(want) and "eff" in plain else None
 
 
 # --- the card ---------------------------------------------------------------------------------------------------------
@@ -416,13 +416,14 @@ def rows_of(answer: Answer) -> list[Row]:
 
 
 def _known_rows(answer: Answer) -> Iterator[Row]:
-    """Yield a row of each quantity that is known: throughput or time of a step, efficiency, cost, the other columns.
+    """Yield a row of each quantity that is known, in this order.
 
-    A column is left out that measures again what a row before it shows.
+    What follows by arithmetic alone; the column that was measured by its own name, where it is no rate or time of a
+    step; the throughput; the time of a step; the efficiency; what follows from these; the other columns, but for one
+    that measures again what a row before it shows.
     """
     facts, (likeliest, *others) = answer.facts, answer.answers
     if facts is None or likeliest.facts is None:
-        # What follows from the facts by arithmetic comes before them.
         yield from map(_value_row, answer.answers)
     if facts is None:
         return
@@ -430,30 +431,28 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
     rate, samples_per_s = growth.throughput(expected.value), rate_unit(growth.sample)
     relative = rate is not None and growth.sample == RELATIVE and likeliest.unit in ("x", "%")
     summed = expected.is_time and likeliest.facts is not None and header_of(likeliest.quantity).shared
-    #: The values of a step by unit, of which a column beside it measures one again.
-    values_by_unit = dict[str, float]()
     if facts.column is not None:
-        of_a_second, at_start = facts.column[-1], None
-        if start is not None:
-            at_start = of_a_second * start.value if rate is None else start.rate
-        yield _value_row(likeliest, at_start)
+        _, _, of_a_second = facts.column
+        value_at_start = None if start is None else of_a_second * start.value
+        yield _value_row(likeliest, value_at_start if rate is None or start is None else start.rate)
     if (relative and likeliest.quantity.lower() != "efficiency") or summed or likeliest.quantity == _SPEEDUP:
-        # A speed-up, a share of the peak, or the hours of all devices, by its own name.
+        # A speed-up, a share of the peak, or the hours of all devices.
         yield _value_row(likeliest)
+    # Unit → the value in it that a row shows.
+    shown = dict[str, float]()
     if facts.column is None and rate is not None and not relative:
         # Of several rates of one kind each has the name of its column.
         same_unit = likeliest.unit == samples_per_s and samples_per_s in [other.unit for other in others]
         name = likeliest.quantity if same_unit else "throughput"
         yield _interval_row(name, rate, samples_per_s, start.rate if start else None)
-        values_by_unit[samples_per_s] = rate.value
+        shown[samples_per_s] = rate.value
     if facts.column is None and (rate is None or growth.of_steps):
         column, usual = "" if likeliest.facts is None else likeliest.quantity, growth.sample if growth.whole else "step"
         name = time_called(column, usual) if expected.is_time else expected.name
         yield _interval_row(name, expected.value, expected.unit, start.value if start else None)
-        if expected.is_time:
-            step = expected.value.value
-            values_by_unit |= {unit: step * below / above for unit, (above, below) in TIME_UNITS.items()}
-    others = [v for v in others[:MOST_FURTHER] if abs(v.value / values_by_unit.get(v.unit, np.inf) - 1.0) > SAME]
+        seconds = expected.value.value
+        shown |= {u: seconds * below / above for u, (above, below) in TIME_UNITS.items()} if expected.is_time else {}
+    others = [v for v in others[:MOST_FURTHER] if abs(v.value / shown.get(v.unit, np.inf) - 1.0) > SAME]
     if facts.column is None and (efficiency := growth.target.efficiency) is not None:
         # A measured column such as `Efficiency (%)` is the scaling efficiency, by its name and value.
         def shows_efficiency(column: Value) -> bool:
@@ -467,18 +466,7 @@ def _known_rows(answer: Answer) -> Iterator[Row]:
             middle, lower, upper = (f"{100 * end:.0f}" for end in efficiency.ends)
             before = f"{100 * start.efficiency.value:.0f} %" if start and start.efficiency else ""
             yield Row(name, f"{middle} %", f"{lower} – {upper}" if lower != upper else "", before)
-    for name, quantity in QUANTITIES.items():
-        # A throughput in tokens stands above.
-        if quantity.label and name in facts.quantities and not (name == "tokens_per_s" and growth.sample == "tokens"):
-            ends, unit = Interval.named(facts.quantities, name), quantity.unit
-            if unit == "d":
-                # A short training is told in minutes.
-                ends, unit = Interval(*(DURATIONS[unit] * end for end in ends.ends)), SECONDS
-            yield _interval_row(quantity.label, ends, unit)
-    yield from _money(facts)
-    for name, unit in facts.further.items():
-        if np.isfinite(facts.predicted[name]):
-            yield _interval_row(name, Interval.named(facts.predicted, name), unit)
+    yield from _following_rows(facts)
     yield from map(_value_row, others)
 
 
@@ -500,9 +488,17 @@ def _interval_row(name: str, ends: Interval, unit: str, beside: float | None = N
     return Row(name, with_unit(middle, written_unit), between, beside_text)
 
 
-def _money(facts: Facts) -> Iterator[Row]:
-    """Yield what a million samples or a job cost, and how long the plan takes."""
+def _following_rows(facts: Facts) -> Iterator[Row]:
+    """Yield `QUANTITIES` with a label, what a million samples or a job cost, the plan, and what is fitted beside."""
     growth, value = facts.growth, facts.expected.value
+    for name, quantity in QUANTITIES.items():
+        # A throughput in tokens has a row of its own.
+        if quantity.label and name in facts.quantities and not (name == "tokens_per_s" and growth.sample == "tokens"):
+            ends, unit = Interval.named(facts.quantities, name), quantity.unit
+            if unit == "d":
+                # A short training is told in minutes.
+                ends, unit = Interval(*(DURATIONS[unit] * end for end in ends.ends)), SECONDS
+            yield _interval_row(quantity.label, ends, unit)
     if (cost := _cost(growth, value)) is not None and growth.costs is not None:
         yield _interval_row(_COST, *cost, growth.costs[0] if growth.grows else None)
     if facts.plan is not None:
@@ -512,6 +508,9 @@ def _money(facts: Facts) -> Iterator[Row]:
         yield Row(_JOB[0], with_unit(middle, unit), f"{lower} – {upper}", f"at {chosen.count:g}")
         row = _interval_row(_JOB[1], chosen.cost, cost_unit(facts.plan))
         yield row._replace(beside="" if paid is None else f"at {paid.text}"[: COLUMNS[3] - 1])
+    for name, unit in facts.further.items():
+        if np.isfinite(facts.predicted[name]):
+            yield _interval_row(name, Interval.named(facts.predicted, name), unit)
 
 
 def _cost(growth: GrowthCounts, value: Interval) -> tuple[Interval, str] | None:

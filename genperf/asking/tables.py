@@ -706,7 +706,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         return _of_column(value, {**configuration, **levels}, factor)
 
     def _column_of_no_step(self, name: str, model: FitResult) -> tuple[str, str, float] | None:
-        """Return the name and the unit of what is no step of workers, and how much of it a second is; None of a step.
+        """Return a column that holds no time of a step, with its unit, and what a second is in it; None of a step.
 
         That is a latency of users, a time by a size, or whatever was measured along a column with a unit.
         """
@@ -714,8 +714,9 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         by_batch = "global_batch" in self.reading.mapping
         work_known = self.question.work or model.schema.scaling or target.throughput or by_batch
         of_devices = counts_devices(scale) or canonical_of(scale) == "data_parallel"
-        of_a_step = work_known or not target.is_time or of_devices
-        if of_a_step and not (scale in columns and columns[scale].kind):
+        is_step = work_known or not target.is_time or of_devices
+        scale_has_unit = scale in columns and columns[scale].kind != ""
+        if is_step and not scale_has_unit:
             return None
         unit = self.opened.roles(name).measured.get("unit", "s")
         numerator, denominator = TIME_UNITS[unit] if columns[name].kind == "time" else (1, 1)

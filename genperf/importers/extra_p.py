@@ -30,8 +30,6 @@ _POINT = r"\(((?:[^()]|\([^()]*\))*)\)"
 def read(text: str, name: str) -> Imported:
     r"""Read measurements.
 
-    Examples
-    --------
     >>> runs = "PARAMETER workers\nPOINTS 2 4\nREGION main\nMETRIC time\nDATA 5.0 5.1\nDATA 3.0\n"
     >>> for row in read(runs, "runs.txt").rows:
     ...     print(row)

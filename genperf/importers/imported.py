@@ -89,10 +89,7 @@ def joined(parts: Sequence[Imported]) -> Imported:
 
 
 def csv_lines(table: Imported, raw: bool = False) -> Iterator[str]:
-    """Yield the text of a CSV that reads back exactly: floats in the fewest digits that give the same number again.
-
-    Unless `raw`, an apostrophe is put before a text that a spreadsheet would take for a formula.
-    """
+    """Yield the text of a CSV that reads back exactly, floats in the fewest digits that do; `raw`: see `csv_pieces`."""
     columns = {name: [row.get(name) for row in table.rows] for name in table.columns}
     written = {n: [plain(cell) if isinstance(cell, str) else cell for cell in cells] for n, cells in columns.items()}
     return csv_pieces({plain(name): np.array(cells, dtype=object) for name, cells in written.items()}, raw)

@@ -227,8 +227,6 @@ def read(text: str, name: str) -> Imported:
     `distributedInfo` gives the count of workers (`world_size`) and the rank, `deviceProperties` the device, as far as
     the trace has them. The time of a profiled step includes what recording it took.
 
-    Examples
-    --------
     >>> step = {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "ts": 0, "dur": 5000}
     >>> update = {"ph": "X", "cat": "user_annotation", "name": "Optimizer.step#SGD.step", "ts": 4000, "dur": 500}
     >>> import json

@@ -18,8 +18,8 @@ from genperf.panel.legend import Legend
 from genperf.panel.options import Measurement, Roles, refuse_only_failures
 from genperf.panel.panel import LEAST_FALL, TIME, checked_scaling, kind_of_work, samples_of
 from genperf.panel.table import Table, constant_notes, failure_notes, group_keys, measure_factors, with_repeat_notes
-from genperf.scaling import BY_GROUP, KINDS
-from genperf.table.cells import Source
+from genperf.scaling import BY_GROUP, KINDS, Scaling
+from genperf.table.cells import Factor, Source
 from genperf.table.clean import Reasons, Rejection, faults_of, labels, mostly_numbers, numbers, rows_of, seconds_of
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of
@@ -223,19 +223,8 @@ def assemble(
     notes = [*opened.steps, *measurement.notes(), *(_rejected_notes(rejected) if rejected else ())]
     if failed.any():
         notes += failure_notes(opened.count(lost), opened.count(keep & stopped))
-        measured_groups, groups = {*group_keys(frame, roles.group)}, dict.fromkeys(group_keys(failures, roles.group))
-        if groups_lost := [", ".join(key) for key in groups if key not in measured_groups]:
-            text = f"every run failed of {counted(len(groups_lost), 'group')}, left out: {listed(groups_lost)}"
-            notes.append(Note(text, "groups_failed"))
-    notes += constant_notes(factors)
-    for f in (f for f in factors if f.numeric and f.lower <= 0.0 and counted_by(f.name) in LEVELS):
-        text = f"'{f.name}' goes down to {f.lower:g}: what divides by the {counted_by(f.name)} is left out"
-        notes.append(Note(f"{text}; --where '{quote_name(f.name)} > 0' leaves these rows out instead", "count_zero"))
-    follows = "" if kind is None else f", which is {kind} scaling"
-    if work and not roles.work:
-        notes.append(Note(f"the work of a step is taken as {work}{follows}; --work FORMULA says otherwise", "work"))
-    elif work and kind is not None and KINDS[kind].shared:
-        notes.append(Note(f"the work of a step, {work}, is the same at every count of workers{follows}", "work"))
+        notes += _groups_lost(group_keys(frame, roles.group), group_keys(failures, roles.group))
+    notes += [*constant_notes(factors), *_notes_of_work(factors, work, bool(roles.work), kind)]
     notes += earlier_predictions(opened.columns, measurement.column)
 
     read = {*read_by_filter, *columns.origins(columns.derived), *roles.failures.columns}
@@ -260,6 +249,28 @@ def assemble(
     )
     _ = table.weights  # that all are zero is an error of the file, and is raised now
     return with_repeat_notes(with_job(table, "global_batch" in (mapping or {})))
+
+
+def _groups_lost(measured: Sequence[tuple[str, ...]], failed: Sequence[tuple[str, ...]]) -> list[Note]:
+    """Return a note of the groups of which every run failed, by the groups of the runs; none where there is none."""
+    with_value = {*measured}
+    lost = [", ".join(key) for key in dict.fromkeys(failed) if key not in with_value]
+    text = f"every run failed of {counted(len(lost), 'group')}, left out: {listed(lost)}"
+    return [Note(text, "groups_failed")] if lost else []
+
+
+def _notes_of_work(factors: Sequence[Factor], work: str, is_given: bool, kind: Scaling | None) -> list[Note]:
+    """Return notes of counts that go down to zero, and of the work of a step: as it is taken, or that all share it."""
+    notes = []
+    for f in (f for f in factors if f.numeric and f.lower <= 0.0 and counted_by(f.name) in LEVELS):
+        text = f"'{f.name}' goes down to {f.lower:g}: what divides by the {counted_by(f.name)} is left out"
+        notes.append(Note(f"{text}; --where '{quote_name(f.name)} > 0' leaves these rows out instead", "count_zero"))
+    follows = "" if kind is None else f", which is {kind} scaling"
+    if work and not is_given:
+        notes.append(Note(f"the work of a step is taken as {work}{follows}; --work FORMULA says otherwise", "work"))
+    elif work and kind is not None and KINDS[kind].shared:
+        notes.append(Note(f"the work of a step, {work}, is the same at every count of workers{follows}", "work"))
+    return notes
 
 
 def _rejected_notes(rejected: Sequence[Rejection]) -> list[Note]:

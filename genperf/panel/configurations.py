@@ -374,9 +374,7 @@ def at_scale(
 def relative_work(
     panel: Panel, columns: Columns, counts: Array, kind: Scaling | None, given: Node | None = None
 ) -> tuple[Array | None, str]:
-    """Return one worker's work W(n)/W(n₀), relative to that at the first count, and the kind of scaling that it is.
-
-    None where nothing shows it.
+    """Return one worker's work W(n)/W(n₀), relative to the first count, None if unknown, and the kind of its scaling.
 
     W is the work of a step that is given or was divided by a throughput, over n. Without one it is `samples/workers`
     for times of whole jobs, then the operations or the samples of one worker's step (`share`). Where no column shows

@@ -43,8 +43,8 @@ Role = Literal[
     "measured", "spread", "ratio", "consequence", "ending", "phase", "made",
 ]  # fmt: skip
 
-
-# When cells look chosen, when a column adds to the others, and when arithmetic is no chance.
+# When cells look chosen, when a column adds to the others, and when arithmetic is no chance. Smaller and larger numbers
+# in the place of those with (*) answer as many questions (experiments/results/settings.md).
 #: The exponent from which on what grows is no throughput of workers, who do not gain from each other.
 MOST_GROWTH = 1.2
 #: Different texts per row: a column with more of them numbers or describes the runs. A kind that can be compared
@@ -55,16 +55,13 @@ MAX_KIND_LEVELS = 0.5
 MAX_COMBINATIONS = 0.75
 #: Counts of workers in the series of the median run below which the series are rows of one table.
 READING_LEAST_COUNTS = 3.0
-#: Binary digits of a whole number that is still round: 96 = 11₂·32, 288 = 1001₂·32, 60 = 1111₂·4. Half and
-#: double answer as many questions (experiments/results/settings.md).
+#: Binary digits of a whole number that is still round: 96 = 11₂·32, 288 = 1001₂·32, 60 = 1111₂·4 (*).
 CHOSEN_BITS = 4
-#: Significant digits of a number that is chosen, from `HUNDRED_LOG_ODDS` on, and of one that was measured.
-#: One digit and four answer as many questions (experiments/results/settings.md).
+#: Significant digits of a number that is chosen, from `HUNDRED_LOG_ODDS` on, and of one that was measured (*).
 CHOSEN_DIGITS = 2
 HUNDRED_LOG_ODDS = 100.0
 MEASURED_DIGITS = 4
-#: The share of cells that must be round, equal to another one, or explained by a formula, to be evidence.
-#: 0.4 and 0.85 answer as many questions (experiments/results/settings.md).
+#: The share of cells that must be round, equal to another one, or explained by a formula, to be evidence (*).
 CELL_SHARE = 0.7
 #: Half a unit of the last digit that is written, as a share: what rounding may change. Cells of three digits.
 CELL_ROUNDING = 0.006
@@ -72,8 +69,7 @@ CELL_ROUNDING = 0.006
 LEAST_CHANGE = 0.1
 #: The same of a share by its name, such as MFU. A guess: several times the rounding of cells.
 LEAST_CHANGE_OF_RATIO = 0.025
-#: Rows beyond the first from which it is no chance that a formula with a free constant holds, or that no two cells
-#: are equal. One row and four answer as many questions (experiments/results/settings.md).
+#: Rows beyond the first from which it is no chance that a formula with a free constant holds, or all cells differ (*).
 MORE_ROWS = 2
 #: Relative difference up to which a number is the level that is requested: 30B for 29.97B. A guess.
 SAME_LEVEL = 0.05
@@ -342,13 +338,11 @@ _STEP = "step_time_s"
 _AMOUNTS = ("tokens", "samples", "sequences")
 _OF_A_STEP = ("global_batch", "micro_batch", "micro_batches", "sequence", *WAYS)
 
-
 #: `time` with its `unit`, `throughput`, or `quantity`; and a column that is derived and measured in its place.
 Measured = tuple[dict[str, str], dict[str, str]]
 
 #: Factors of how a run is executed; the field's other names are those of the program.
 EXTRINSIC = (*(*COUNTED, "partitions", "threads"), *(*WAYS, "expert_parallel", "virtual_stages"))
-
 
 _PROVENANCE = frozenset(words_of("columns.provenance"))
 _ENDINGS, _FAILED, _SUCCEEDED = (
@@ -362,8 +356,6 @@ def role_by_words(name: str, names: Collection[str] = ()) -> tuple[Literal["spre
 
     Among `names`, `time_std` is no deviation beside `time_opt` alone: `std` is a variant, of which the time was taken.
 
-    Examples
-    --------
     >>> names = ("hMFU", "TFLOPs/GPU", "AllReduce (GB/s)", "link (GB/s)", "zero_stage", "speed up vs 1 GPU")
     >>> [name for name in names if role_by_words(name)]
     ['hMFU', 'TFLOPs/GPU', 'AllReduce (GB/s)', 'speed up vs 1 GPU']
@@ -399,38 +391,31 @@ def role_by_words(name: str, names: Collection[str] = ()) -> tuple[Literal["spre
 def ranked(measured: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
     """Return measured columns, the likeliest to be what is meant first, beside others of some names.
 
-    That is the time of a step where the batch is known; else a throughput, of all workers rather than one; else the
-    only time of a whole. Statistics of one measurement come in the order median, mean, …, percentiles last. Of columns
-    that are alike, the one with the fewest empty cells comes first.
+    One after the other decide: a percentile comes last; a speed before what is none; among phases a time of a whole
+    before these; the only time of a step or a job, where the batch is known, or else a rate; no rate of steps; what is
+    of all workers; of a whole; of a step or a job; no statistic, or median, mean, …; the fewest empty cells.
     """
     batched = any(column_of(name, names) for name in ("batch", "global_batch", "micro_batch"))
-    times = [c for c in measured if c.kind == "time"]
-    whole_times = [
-        c.name
-        for c in times
-        if c.header.of or (_WHOLE.search(plain_name(c.name)) and not _PHASE.search(plain_name(c.name)))
-    ]
-    stated_count = sum(bool(c.header.of) for c in times)
-    one_time = len(times) == 1 or stated_count == 1
-    # Beside phases whatever is none of a whole is one.
-    plain_names = [plain_name(c.name) for c in times]
-    has_phases = sum(bool(_PHASE.search(name)) and not _WHOLE.search(name) for name in plain_names) > 1
-    preferred = "time" if batched and one_time and stated_count else "rate"
-    kinds = (preferred, "rate" if preferred == "time" else "time", "", "quantity")
+    times = {c.name: plain_name(c.name) for c in measured if c.kind == "time"}
+    of_stated = {c.name for c in measured if c.kind == "time" and c.header.of}
+    whole_times = of_stated | {n for n, plain in times.items() if _WHOLE.search(plain) and not _PHASE.search(plain)}
+    has_phases = sum(bool(_PHASE.search(plain)) and not _WHOLE.search(plain) for plain in times.values()) > 1
+    prefers_time = batched and bool(of_stated) and 1 in (len(times), len(of_stated))
+    kinds = ("time", "rate", "", "quantity") if prefers_time else ("rate", "time", "", "quantity")
 
     def key(column: TableColumn) -> tuple[float, ...]:
         """Return the order of a column: what is least likely to be meant has the largest numbers."""
         header, name = column.header, column.name
         words = plain_name(re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", name))
         statistic = next((k for k, word in enumerate(_RANKED, 1) if re.search(rf"(^|_){word}(_|$)", words)), 0)
-        tail = bool(re.search(r"(^|_)p\d\d", words))
-        steps = header.kind == "rate" and header.counted in STEP_WORDS
+        is_percentile = bool(re.search(r"(^|_)p\d\d", words))
+        counts_steps = header.kind == "rate" and header.counted in STEP_WORDS
         of_a_part = header.kind == "time" and name not in whole_times
-        # A speed, or the time of a sample, tells more than a phase, and that more than a memory.
+        # The time of a sample, `s/image`, is a speed as well.
         is_speed = header.kind in ("time", "rate") or header.unit.partition("/")[0] in TIME_UNITS
-        empty = len(column.texts) - len(column.known)
-        kind = (not is_speed, of_a_part and has_phases, kinds.index(header.kind))
-        return (tail, *kind, steps, header.shared, of_a_part, not header.of, statistic, empty)
+        kind = (not is_speed, of_a_part and has_phases, kinds.index(header.kind), counts_steps)
+        empty_cells = len(column.texts) - len(column.known)
+        return (is_percentile, *kind, header.shared, of_a_part, not header.of, statistic, empty_cells)
 
     return [column.name for column in sorted(measured, key=key)]
 
@@ -463,8 +448,6 @@ def measurement_of_column(
 ) -> Measured:
     """Return the roles of a measured column for `read_table`, and what is derived from it and measured in its place.
 
-    Examples
-    --------
     >>> measurement_of_column("Time per epoch (min)", [], "gpus")[0]
     {'time': 'Time per epoch (min)', 'unit': 'min'}
     >>> measurement_of_column("GPU-hours", [], "gpus")
@@ -536,14 +519,16 @@ def _units_of_rate(
 
 
 def _step_of_layout(name: str, header: Header, names: Sequence[str], of_all: str) -> str:
-    """Return the time of a step that tokens or samples per second show of a transformer's layout; empty without one."""
+    """Return the time of a step as a formula: the tokens or samples of a transformer's layout over a rate of them.
+
+    Empty without the columns of a layout, and where a global batch is the work of a step.
+    """
     candidates = [n for n in names if n != name]
     columns = {c: quote_name(n) for c in _OF_A_STEP if (n := column_of(c, candidates)) is not None}
     tokens = header.counted == "tokens"
     batch = ["global_batch"] if "global_batch" in columns else ["data_parallel", "micro_batch", "micro_batches"]
     factors = [*batch, "sequence"] if tokens else batch
     of_seconds = header.counted in _AMOUNTS and TIME_UNITS[header.unit] == (1.0, 1.0)
-    # Of samples the global batch is the work of a step.
     is_work = "global_batch" in columns and not tokens
     if not of_seconds or is_work or not {"data_parallel", *factors} <= {*columns}:
         return ""

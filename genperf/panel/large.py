@@ -49,7 +49,6 @@ MEMORY_LIMIT = "1GB"
 #: sixteenth digit on.
 SIGNIFICANT_DIGITS = 12
 
-
 #: What is known of the values of a configuration beside their median, with the power of their unit in each.
 STATISTICS = {"_mean": 1, "_variance": 2, "_shortest": 1, "_longest": 1}
 #: The cell of a configuration's failed runs, and the column with the place of a configuration in DuckDB's summary.
@@ -273,6 +272,7 @@ def read_large(large: LargeSource, roles: Roles) -> AggregatedTable:
     """Summarise the rows of each combination of settings, and check these as the rows of a small table are checked."""
     aggregation, unused = _aggregation(large, roles)
     summary = large.summarise(aggregation)
+    # Repeats are counted in the summary, and in place of a failed run's cells stands one word.
     summarised = replace(roles, repeat="", failures=FailureRule())
     checked = assemble(_cells_of_summary(large.name, summary, aggregation), summarised)
     frame = _one_row_each(large, aggregation, summary, checked)
@@ -284,8 +284,8 @@ def read_large(large: LargeSource, roles: Roles) -> AggregatedTable:
     notes = (Note(text, "aggregated"), *(note for note in checked.notes if note.kind != "configuration_mixed"))
     lacked = any(lacks_memory(f"{name} {text}") for name, texts in aggregation.failing.items() for text in texts)
     changed = {"frame": frame, "unused": tuple(unused), "notes": notes, "lacked_memory": lacked}
-    # The checked table with its own rows' frame: every field as it is, but those changed.
-    return AggregatedTable(**{**{f.name: getattr(checked, f.name) for f in fields(Table)}, **changed})
+    as_checked = {f.name: getattr(checked, f.name) for f in fields(Table)}
+    return AggregatedTable(**as_checked | changed)
 
 
 def _aggregation(large: LargeSource, roles: Roles) -> tuple[Aggregation, list[str]]:

@@ -245,13 +245,14 @@ class Machine(Struct, frozen=True, dict=True):
     @cached_property
     def fills_nodes(self) -> bool:
         """Whether the devices settle the nodes: more of them were on as many nodes or more, which are filled."""
-        runs, held = self.measured, self.size()
-        if held is None or "nodes" not in runs:
-            return held is not None and not runs
+        runs, node_size = self.measured, self.size()
+        if node_size is None or "nodes" not in runs:
+            # Where no runs are known, nothing speaks against it.
+            return node_size is not None and not runs
         if "workers" in self.columns and "devices_per_node" not in self.columns:
             return rises_with(runs["nodes"], runs["workers"])
         several = runs["nodes"] > 1.0
-        return bool(np.all(np.ceil(runs["workers"] / held - SAME)[several] == runs["nodes"][several]))
+        return bool(np.all(np.ceil(runs["workers"] / node_size - SAME)[several] == runs["nodes"][several]))
 
     @property
     def fewest_nodes(self) -> float:
@@ -354,16 +355,18 @@ class Machine(Struct, frozen=True, dict=True):
             work = parts["micro_batches"] * at_once if "micro_batches" in parts else None
         elif "global_batch" in base and count is not None and before is not None:
             kind = self.growth if growth is None else growth
-            # Where nothing shows how they go on, a table with the batch of a device has them grow.
-            grows = kind if isinstance(kind, np.ndarray) else kind == "weak" or (not kind and "batch" in self.columns)
-            work = np.where(grows, base["global_batch"] * count / before, base["global_batch"])
+            # Where nothing shows how they go on, the column that shows the work stays: passes, or a device's batch.
+            if kind is None and passes is not None and {"global_batch", "batch"}.isdisjoint(self.columns):
+                going_on = parts["micro_batches"] * at_once
+            else:
+                usual = "weak" if "batch" in self.columns else "strong"
+                grows = kind if isinstance(kind, np.ndarray) else (kind or usual) == "weak"
+                going_on = np.where(grows, base["global_batch"] * count / before, base["global_batch"])
             if growth is None and self.samples_of_one is not None:
                 # As measured within the runs, and in proportion beyond them.
-                work = work * np.interp(count, *self.samples_of_one) / np.interp(before, *self.samples_of_one)
-            if kind is None and passes is not None and {"global_batch", "batch"}.isdisjoint(self.columns):
-                work = parts["micro_batches"] * at_once
+                going_on = going_on * np.interp(count, *self.samples_of_one) / np.interp(before, *self.samples_of_one)
             # A step has one pass at least.
-            work = np.fmax(work, at_once)
+            work = np.fmax(going_on, at_once)
         if work is None:
             return
         parts["global_batch"] = np.asarray(work, float)
@@ -387,8 +390,13 @@ class Machine(Struct, frozen=True, dict=True):
             raise TableError(what, hint=f"--at devices_per_node=8 beside the {called}, or a column of that name")
 
     def settled(self, given: Collection[str]) -> frozenset[str]:
-        """Return the parts that given ones settle: constants, devices, what follows from these; the rest is open."""
+        """Return the parts that given ones settle, these among them; the rest is open.
+
+        Settled are, in this order: what was the same in every run; the devices; the nodes, the devices of each and the
+        data-parallel ways by them; the samples of a step, a device's and the passes.
+        """
         settled, constant = {*given}, {name for name, f in self.columns.items() if f.distinct == 1}
+        # A count of which all runs had one number is still open: more of it may be asked about.
         settled |= {name for name in constant if name not in LEVELS and name != "data_parallel"}
         ways = settled >= {*self.splits}
         per_node, fills_nodes = self.columns.get("devices_per_node"), self.fills_nodes or "devices_per_node" in given
@@ -417,8 +425,7 @@ class Machine(Struct, frozen=True, dict=True):
 
             nodes = ⌈devices/devices in each⌉,    devices = product of the ways,    global batch = batch·devices
 
-        Devices may be spread over more nodes than they fill. Without data-parallel ways, which make up the rest, the
-        others have to divide the devices.
+        These are looked at in this order. `parts` are all parts of the machines; messages name the place `where`.
         """
         hint = "give one of them, or numbers that agree"
 
@@ -431,18 +438,20 @@ class Machine(Struct, frozen=True, dict=True):
         if {"workers", "nodes"} <= {*given} and size is not None:
             devices, nodes, sizes = given["workers"], given["nodes"], np.broadcast_to(size, given["nodes"].shape)
             full = np.ceil(devices / sizes - SAME)
-            spread = (full <= nodes) & (nodes <= np.maximum(devices, self.fewest_nodes))
-            spread &= "devices_per_node" not in given
-            for row in _unequal(nodes, np.where(spread, nodes, np.maximum(full, self.fewest_nodes))):
+            # Devices may be spread over more nodes than they fill, up to one on each, if no size of a node is given.
+            spread = np.clip(nodes, full, np.maximum(devices, self.fewest_nodes))
+            for row in _unequal(nodes, np.maximum(full, self.fewest_nodes) if "devices_per_node" in given else spread):
                 what = f"{' and '.join(shown(row, 'nodes', 'workers'))} are no machine: {nodes[row]:g} nodes of"
                 hold = f"{sizes[row]:g} hold {nodes[row] * sizes[row]:g}, and {devices[row]:g} fill {full[row]:g}"
                 raise TableError(f"{what} {hold}", where=where, hint=hint)
-        ways = [name for name in WAYS if name in parts and (name in given or name in self.splits)]
         if "workers" in parts and not {*WAYS}.isdisjoint(given):
-            product, devices = _product(parts, ways if "data_parallel" in ways else self.splits), parts["workers"]
-            for row in _unequal(devices, product if "data_parallel" in ways else np.floor(devices / product) * product):
+            devices, ways = parts["workers"], [n for n in WAYS if n in parts and (n in given or n in self.splits)]
+            product = _product(parts, ways)
+            # Data-parallel ways that are not given make up the rest: the other ways have to divide the devices.
+            made = product if "data_parallel" in ways else np.floor(devices / product) * product
+            for row in _unequal(devices, made):
                 what = f"{' x '.join(shown(row, *ways))} do not make {shown(row, 'workers')[0]}"
-                raise TableError(f"{what}: their product is {_product(parts, ways)[row]:g}", where=where, hint=hint)
+                raise TableError(f"{what}: their product is {product[row]:g}", where=where, hint=hint)
         count = parts.get("workers", parts.get("nodes"))
         if {"batch", "global_batch"} <= {*given} and count is not None:
             for row in _unequal(given["global_batch"], samples := given["batch"] * count):

@@ -31,7 +31,6 @@ _ALIASES = {"\N{MICRO SIGN}s": "us", "\N{GREEK SMALL LETTER MU}s": "us"}
 #: Columns that a prediction writes beside the quantity.
 PREDICTION_COLUMNS = ("lower", "upper", "fits", "verdict", "reason")
 
-
 #: The ending of a phase's column is its unit, seconds: a column `forward` may hold anything.
 UNITS = ("s", "seconds")
 _SPELLED = [(phase, f"{word}_{unit}") for phase, words in PHASES.items() for word in words for unit in UNITS]
@@ -74,10 +73,7 @@ class Measurement(Struct, frozen=True):
     name: str = ""
 
     def target(self, work: str = "") -> Target:
-        """Return what a model of this measurement predicts.
-
-        The column of a throughput's time is named `time`; it keeps the work of a step.
-        """
+        """Return what a model of it predicts; the time of a throughput is in a column `time`, and keeps the work."""
         if self.kind == "quantity":
             return Target(self.column, self.name or self.column, self.unit)
         if self.kind == "throughput":
@@ -161,10 +157,7 @@ def phase_columns(names: Collection[str]) -> dict[str, str]:
 
 
 def phase_seconds(cells: pd.Series[Any]) -> tuple[Array, Reasons]:
-    """Return a phase's times, NaN where it has no usable one, and why cells cannot be used.
-
-    An empty cell is no fault: the phase was not measured in that row. A cell that is no time is one.
-    """
+    """Return a phase's times, NaN where it has none, and why cells cannot be used; an empty cell is no fault."""
     seconds, reasons = numbers(cells)
     is_filled = filled(cells)
     faults = faults_of(seconds, count="a time")

@@ -59,7 +59,6 @@ from genperf.vocabulary.names import (
 #: The name and the unit of the default target.
 TIME, SECONDS = "time", "s"
 
-
 #: What a factor is counted in; the others are numbers.
 UNITS = {factor: unit for unit, factors in section("units").items() for factor in factors}
 #: Canonical names of amounts: a column of such a name never counts the workers.
@@ -70,7 +69,6 @@ COUNTS = frozenset({*WAYS, *words_of("columns.divisor")})
 #: The exponent with the count from which on a time falls, or a throughput grows: 13 % less per doubling. Of work
 #: of each worker a time does not fall; of work that all share it may fall by as little near the last that helps.
 LEAST_GROWTH = 0.2
-
 
 #: The ways of a transformer beside data, as products, those of most ways first.
 _SPLITS = (
@@ -103,8 +101,7 @@ DERIVED: dict[str, tuple[str, ...]] = {
 KEPT_COLUMNS = 1024
 
 #: The median of T(fewest workers)/T(most workers), at the same batch, from which on all share one amount of work.
-#: Weak scaling has at most 1, but for noise and caches. Half and double answer as many questions
-#: (experiments/results/settings.md).
+#: Weak scaling has at most 1, but for noise and caches. Half, double: experiments/results/settings.md.
 LEAST_FALL = 1.5
 ONE = Number(1.0)
 
@@ -119,7 +116,6 @@ LIMIT_STEP = 0.5
 #: only wait, and in the second they hinder each other, so that the work in a second falls. Chosen for drawn loads
 #: that turn beyond the data (`experiments/accuracy/turning.py`): with no second power 78 % are covered, with half 93 %.
 LIMIT_POWERS: tuple[tuple[float, float], ...] = ((1.0, 0.7), (2.0, 0.3))
-
 
 _SERVED = frozenset(words_of("headers.served"))
 
@@ -137,11 +133,8 @@ class Axis(Struct, frozen=True):
     #: Whether the factor counts the workers only because no other extrinsic factor does: neither its name nor the
     #: mapping says so.
     assumed: bool = False
-
-    @property
-    def counts_other(self) -> bool:
-        """Whether the factor counts servers, threads or devices of a node by its name, and nothing counts workers."""
-        return self.assumed and self.factor is not None and canonical_of(self.factor.name) in GENERAL
+    #: Whether its name then says that it counts servers, threads or the devices of a node.
+    counts_other: bool = False
 
 
 def several_nodes(nodes: npt.ArrayLike) -> Mask:
@@ -189,16 +182,16 @@ def axis_of(factors: Sequence[Factor], mapping: Mapping[str, str] | None = None)
     free = [f for f in above_zero if canonical_of(f.name) not in AMOUNTS and f.name not in mapping.values()]
     counts = [] if "workers" in mapping else free
     # The only one that varies, or else the only one at all: of those without another meaning, and of all counts.
-    alone = list[Factor | None]()
+    only_ones = list[Factor | None]()
     for candidates in ([f for f in counts if canonical_of(f.name) not in GENERAL], counts):
         changing = [f for f in candidates if f.distinct != 1]
-        alone.append(next((choice[0] for choice in (changing, candidates) if len(choice) == 1), None))
-    unnamed, only = alone
-    factor = next((f for f in (*levels, unnamed) if f is not None and f.distinct != 1), None)
-    factor = factor or next(iter(levels), None) or only or unnamed
+        only_ones.append(next((choice[0] for choice in (changing, candidates) if len(choice) == 1), None))
+    unnamed, only = only_ones
+    varying = next((f for f in (*levels, unnamed) if f is not None and f.distinct != 1), None)
+    factor = varying or next(iter(levels), None) or only or unnamed
     if factor is None or factor in levels:
         return Axis(factor, "workers" if factor is None else levels[factor])
-    return Axis(factor, assumed=True)
+    return Axis(factor, assumed=True, counts_other=canonical_of(factor.name) in GENERAL)
 
 
 def growth_along(counts: Array, values: Array) -> float:
@@ -403,7 +396,10 @@ class Panel(Struct, frozen=True, dict=True):
         return axis_of(self.factors, self.mapping)
 
     def along(self, name: str | None = None) -> Factor:
-        """Return the factor of a name as the count of workers; without a name, the axis where it varies."""
+        """Return the factor of a name as the count of workers, without one the axis; refuse one that cannot be it.
+
+        That is an axis that does not vary, a name of no number, and a factor that goes down to zero.
+        """
         numeric = {f.name: f for f in self.factors if f.numeric}
         if name is None:
             factor = self.axis.factor
@@ -453,7 +449,8 @@ class Panel(Struct, frozen=True, dict=True):
     def meant(self, name: str, in_table: bool = False) -> str:
         """Return the column that a name stands for, or the part of the machine that the columns show without one.
 
-        A question may have a part of a factor's words, `threads` of `OpenMP Threads`; a column in a table may not.
+        A question may have a part of a factor's words, `threads` of `OpenMP Threads`; a column `in_table` may not. A
+        name that stands for none of these is returned as it is.
         """
         column, meaning, names = self.column(name), meant_by(name), [*(f.name for f in self.factors), *self.group]
         is_column = column != name or column in {*names, *self.derived}
@@ -527,28 +524,33 @@ class Panel(Struct, frozen=True, dict=True):
 
     @cached_property
     def one_machine(self) -> Factor | None:
-        """The count of threads or processes that may all lie on one machine, if its last measured step still gained."""
+        """The count of threads or processes that may all lie on one machine, if its last measured step still gained.
+
+        None of devices, of more than `MOST_CORES`, of several nodes, or of a trainer, whose processes are one a GPU.
+        """
         factor = self.axis.factor
         if factor is None or not counts_cores(factor.name) or factor.upper > MOST_CORES:
             return None
-        if (self.nodes is not None and self.only_node is None) or self.target is None:
+        on_nodes = self.nodes is not None and self.only_node is None
+        if on_nodes or self.target is None or not self.target.is_time:
             return None
-        trained = {canonical_of(f.name) for f in self.factors} & {*words_of("columns.training")}
-        trained |= {self.counted_by_throughput} & {*section("counted")}
-        if trained and counted_noun(factor.name) in words_of("headers.processes"):
-            # The processes of a trainer are one a GPU.
+        of_training = {canonical_of(f.name) for f in self.factors}.intersection(words_of("columns.training"))
+        is_trained = of_training or self.counted_by_throughput in section("counted")
+        if is_trained and counted_noun(factor.name) in words_of("headers.processes"):
             return None
-        place = self.factors.index(factor)
-        series: dict[tuple[Any, ...], list[tuple[float, float]]] = {}
+        gains = self._last_gains(factor)
+        return factor if gains and float(np.median(gains)) > LEAST_GAIN else None
+
+    def _last_gains(self, count: Factor) -> list[float]:
+        """Return the exponent of the speed over the last two values of a count, in each series of other settings."""
+        place, series = self.factors.index(count), dict[tuple[Any, ...], list[tuple[float, float]]]()
         for run in self.medians:
-            further_values = (*run.values[:place], *run.values[place + 1 :])
-            series.setdefault(further_values, []).append((float(run.values[place]), run.value))
-        # Of each series the exponent of the time over its last two counts. That of the speed is the exponent of the
-        # work, 1 where it grows with the count, less that.
-        last_steps = [sorted(points)[-2:] for points in series.values() if len({count for count, _ in points}) > 1]
-        slopes = [np.log(t / s) / np.log(n / m) for (m, s), (n, t) in last_steps if n > m]
-        gains = (0.0 if self.of_jobs or self.kind == "strong" else 1.0) - np.array(slopes)
-        return factor if slopes and self.target.is_time and float(np.median(gains)) > LEAST_GAIN else None
+            settings = (*run.values[:place], *run.values[place + 1 :])
+            series.setdefault(settings, []).append((float(run.values[place]), run.value))
+        # The speed is the work of a step, which grows in proportion or is shared, over its time.
+        of_work = 0.0 if self.of_jobs or self.kind == "strong" else 1.0
+        last_two = [sorted(points)[-2:] for points in series.values() if len(points) > 1]
+        return [of_work - np.log(t / t_before) / np.log(n / m) for (m, t_before), (n, t) in last_two if n > m]
 
     @property
     def kind(self) -> Scaling | None:
@@ -642,13 +644,14 @@ class Panel(Struct, frozen=True, dict=True):
     def keep_batch(self) -> bool | None:
         """Whether a worker keeps its batch as more join; None where no batch shows it, nor the header of the time."""
         batch, batch_of_all = self.find("batch"), self.find("global_batch")
+        # A column `batch` may be that of one or of all.
         is_open = batch is None or plain_name(batch.name) in words_of("columns.batch_of_any")
-        is_kept = batch is None or (batch.distinct == 1 and not self.batch_is_of_a_pass)
-        if (is_kept and not is_open) or (batch_of_all is not None and self.machine.growth == "weak"):
+        is_same = batch is None or (batch.distinct == 1 and not self.batch_is_of_a_pass)
+        if (is_same and not is_open) or (batch_of_all is not None and self.machine.growth == "weak"):
             return True
-        if not (is_open and is_kept) or batch_of_all is not None:
+        if not (is_open and is_same) or batch_of_all is not None:
             return False
-        # An epoch has steps; a job may have none.
+        # An epoch or a training has steps, each of a batch; another job may have none.
         words = words_in("" if self.target is None else self.target.column)
         return False if words.isdisjoint((*words_of("headers.epoch"), *words_of("headers.trained"))) else None
 

@@ -93,8 +93,6 @@ def question(panel: Panel, at: Mapping[str, str], groups: Mapping[str, Collectio
 def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     """Return a question under the columns of a table: settings by column, notes on what no run has, what is wanted.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> from genperf.panel.read import legend_of
     >>> from genperf.table.opened import understood
@@ -118,19 +116,19 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
             continue
         for cell_column, cell in _cells_meant(legend, column, text, at) if column in legend.names else [(column, text)]:
             entry = legend.columns.get(cell_column, NamedColumn())
-            if entry.numeric and not is_number(cell) and cell not in entry.levels:
-                cell = number_text(cell, entry.ends)
-            is_list = SEVERAL.fullmatch(cell) is not None and cell not in entry.levels
+            is_amount = entry.numeric and not is_number(cell) and cell not in entry.levels
+            plain = number_text(cell, entry.ends) if is_amount else cell
+            is_list = SEVERAL.fullmatch(plain) is not None and plain not in entry.levels
             is_constant = entry.distinct == 1 and legend.rows > 1 and canonical_of(cell_column) is None
-            # Nearly each row has a name of its own, beside settings that say which is meant.
-            most = NAMES_OF_RUNS * legend.rows
-            names_runs = most > 2 and entry.distinct > most and not entry.numeric and cell_column not in legend.names
-            if not is_list and is_constant and is_number(cell):
-                constant_notes += _differing(cell_column, cell, entry)
-            elif not is_list and len(at) > 1 and names_runs and cell not in entry.levels:
-                absent.append(f"{name}={cell}")
+            # Of three rows or more nearly each has a name of its own, beside settings that say which is meant.
+            is_name = not entry.numeric and cell_column not in legend.names
+            names_runs = is_name and legend.rows > 2 and entry.distinct > NAMES_OF_RUNS * legend.rows
+            if not is_list and is_constant and is_number(plain):
+                constant_notes += _differing(cell_column, plain, entry)
+            elif not is_list and len(at) > 1 and names_runs and plain not in entry.levels:
+                absent.append(f"{name}={plain}")
             else:
-                settings.add(cell_column, cell, name)
+                settings.add(cell_column, plain, name)
     for name in [name for name in settings.at if meant_by(name) == "global_batch"]:
         _share_batch(legend, settings, name)
     unknown = [name for name in absent if name in at]
@@ -144,62 +142,73 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     return Requested(in_question, (*notes, *constant_notes), wanted, settings.names)
 
 
-def _share_batch(legend: Legend, settings: _Cells, whole: str) -> None:
-    """Take the batch of all by the devices as that of one, where it may have been measured and name a series."""
+def _share_batch(legend: Legend, settings: _Cells, global_batch: str) -> None:
+    """Ask for the batch of one device in place of that of all, where so small or large ones were measured.
+
+    The batch of one may name a series. Where passes are counted, the samples of a device do not show its batch.
+    """
     batch, count = column_of("batch", legend.columns), column_of("workers", settings.at)
     passes = column_of("micro_batches", legend.columns)
     if batch is None or batch in settings.at or count is None or passes is not None:
         return
-    samples, devices = amount(settings.at[whole]), amount(settings.at[count])
+    samples, devices = amount(settings.at[global_batch]), amount(settings.at[count])
     of_one = samples / devices if samples and devices else math.nan
-    # The groups of a model have texts.
-    known = legend.columns[batch].ends or [amount(level) or 0.0 for level in legend.columns[batch].levels]
-    if min(known, default=math.inf) <= of_one <= max(known, default=0.0):
-        del settings.at[whole]
-        settings.add(batch, label(of_one), settings.names[whole])
+    # A column that names groups has levels in place of ends.
+    measured = legend.columns[batch].ends or [amount(level) or 0.0 for level in legend.columns[batch].levels]
+    if min(measured, default=math.inf) <= of_one <= max(measured, default=0.0):
+        del settings.at[global_batch]
+        settings.add(batch, label(of_one), settings.names[global_batch])
 
 
 def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:
-    """Return a question whose machines, `2x8xh100`, are counts and the cell of a device; and the devices of no run."""
-    absent = list[str]()
+    """Return a question with its machines apart, and the devices that no run has.
+
+    `gpus=2x8xh100` becomes nodes=2, gpus=16 and the cell of the device; `gpus=2x8` nodes=2 and gpus=16; `64gpus`, a
+    text without a name, gpus=64; `32n8g` the cell of a column of such names. What is a cell of the table stays.
+    """
+    settings, absent = dict(at), list[str]()
     for name, text in at.items():
         if is_number(text) or (name != SCALE and meant_by(name) != "workers"):
             continue
         machine, remainder = machine_in(text)
-        if name == SCALE and not machine:
-            without_scale = {column: value for column, value in at.items() if column != SCALE}
-            if called := [n for n in legend.names if legend.cells_of_name(n, text)]:
-                # `32n8g`, where the runs are called `1n8g` and the like.
-                at = {**without_scale, called[0]: text}
-                continue
-            if (of_level := level_counted(text)) is not None:
-                number, level = of_level
-                at = {**without_scale, level: number}
-        if _cell_with(legend, text)[0] or (name in legend.names and legend.cells_of_name(name, text)):
+        names_of_runs = [n for n in legend.names if legend.cells_of_name(n, text)]
+        counted = {names_of_runs[0]: text} if names_of_runs else level_counted(text)
+        if name == SCALE and not machine and counted:
+            del settings[SCALE]
+            settings |= counted
+        elif _cell_with(legend, text)[0] or (name in legend.names and legend.cells_of_name(name, text)):
             continue
-        if (grid := _GRID.fullmatch(text)) is not None:
-            at = {**at, "nodes": grid[1], name: str(int(grid[1]) * int(grid[2]))}
-        if not machine or remainder:
-            continue
-        (column, cell), of_all = _cell_with(legend, machine["device"]), False
-        if not column:
-            # A device of no run, beside others that are named, is refused as `gpu=b200` is.
-            texts = {n: entry.levels for n, entry in legend.columns.items() if not entry.numeric and entry.levels}
-            column = next((n for n, levels in texts.items() if all(map(device_in, levels))), "")
-            cell = machine["device"]
-            # All runs are of `8x V100` and the like.
-            of_all = column in legend.names and all(device_in(text) == device_in(cell) for text in texts[column])
-        absent += [] if column else [machine["device"]]
-        counts = {"nodes": f"{machine['nodes']:g}"} if "nodes" in machine else {}
-        cells = {column: cell} if column and not of_all else {}
-        at = {**at, **counts, name: f"{machine['devices']:g}", **cells}
-    return at, absent
+        elif (grid := _GRID.fullmatch(text)) is not None:
+            settings |= {"nodes": grid[1], name: str(int(grid[1]) * int(grid[2]))}
+        elif machine and not remainder:
+            of_device = _cell_of_device(legend, machine["device"])
+            absent += [machine["device"]] if of_device is None else []
+            settings |= {"nodes": f"{machine['nodes']:g}"} if "nodes" in machine else {}
+            settings |= {name: f"{machine['devices']:g}", **(of_device or {})}
+    return settings, absent
+
+
+def _cell_of_device(legend: Legend, device: str) -> dict[str, str] | None:
+    """Return {column: cell} of a device; {} where all runs are of it, `8x V100`; None where no column names devices.
+
+    One that no run has becomes a cell beside the others, and is refused as `gpu=b200` is.
+    """
+    column, cell = _cell_with(legend, device)
+    if column:
+        return {column: cell}
+    texts = {n: entry.levels for n, entry in legend.columns.items() if not entry.numeric and entry.levels}
+    column = next((n for n, levels in texts.items() if all(map(device_in, levels))), "")
+    if not column:
+        return None
+    of_all_runs = column in legend.names and {*map(device_in, texts[column])} == {device_in(device)}
+    return {} if of_all_runs else {column: device}
 
 
 def _meant(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
-    """Return the column of a name with its value, and the measured column that the value is a word of.
+    """Return the column that a setting of a question means, its value, and the measured column that its value names.
 
-    The name itself is the column of a part of the machine that has none; None of what nothing in the table is.
+    That is the column of the name; of a word, as in `gpu=h100`, the one that holds it; of a count the scale, where its
+    header says nothing; of a part of the machine without a column its name. None where the table has none of these.
     """
     entry, measured = legend.columns.get(name, NamedColumn()), ""
     column = name if entry.numeric and entry.distinct > 1 else _column_of(legend, name, text)
@@ -224,11 +233,12 @@ def _meant(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
 
 
 def _column_of(legend: Legend, name: str, text: str) -> str | None:
-    """Return the column that a name means with its value: of a count not one of names, `gpus=32` beside `GPU`."""
+    """Return the column that a name means with its value: with a number, `gpus=32`, one of texts, `GPU`, comes last."""
     columns = legend.columns
     if name in columns and text in columns[name].levels:
         return name
     column = column_by_name(legend, name, columns)
+    # A list, `8,16` or `8:64:*2`, begins with a number.
     if column not in legend.of_names or text in columns[column].levels or amount(re.split("[,:]", text)[0]) is None:
         return column
     return column_by_name(legend, name, [n for n in columns if n not in legend.of_names]) or column
@@ -263,10 +273,11 @@ def column_named(name: str, columns: Collection[str]) -> str | None:
         *(plain_name, lambda n: counted_noun(n).removesuffix("s"), canonical_of, canonical_of_singular),
         lambda n: cores[0] if counted_noun(n) in cores else None,
     )
-    meant = dict.fromkeys(spelled(name) for spelled in spellings)
+    names = dict.fromkeys(spelled(name) for spelled in spellings)
     for spelled in spellings:
+        # Of several columns that are spelled alike the first.
         by_spelling = {spelled(column): column for column in reversed(list(columns))}
-        matched = next((by_spelling[key] for key in meant if key is not None and key in by_spelling), None)
+        matched = next((by_spelling[key] for key in names if key is not None and key in by_spelling), None)
         if matched is not None:
             return matched
     return None
@@ -415,10 +426,7 @@ def _setting_of(panel: Panel, legend: Legend, column: str, text: str) -> str | N
 
 
 def _level_of(text: str, levels: Collection[str]) -> str:
-    """Return a level, or several with commas between, as the runs write them: `TF` is `tf`; others as they are.
-
-    Whole words of one name alone mean it.
-    """
+    """Return levels between commas as the runs write them, `TF` as `tf`, or by their words; others as they are."""
     texts = [text] if text in levels else [value.strip() for value in text.split(",")]
     matched, names = [], [level for level in levels if amount(level) is None]
     for value in texts:
@@ -463,8 +471,6 @@ def number_text(text: str, measured: Collection[float] = ()) -> str:
 
     A multiple, `13B`, is written out or not as the values that were measured are.
 
-    Examples
-    --------
     >>> number_text("13B", [7.0, 70.0]), number_text("~13b", [7e9, 70e9]), number_text("80 GB", [16.0, 32.0])
     ('13', '13000000000', '80')
     >>> number_text("7B,13B", [7.0]), number_text("1,024 MB"), number_text("8:64:*2"), number_text("13B")

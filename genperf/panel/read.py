@@ -34,11 +34,10 @@ def legend_of(
     derived: Collection[str] = (),
     mapping: Mapping[str, str] | None = None,
     kept: Collection[str] | None = None,
-    **further: Any,
 ) -> Legend:
     """Return the legend of a table whose names were taken apart, with columns that are derived and what is mapped.
 
-    A model keeps the cells of the `kept` columns, of names and of what never changes; `further` is what the roles show.
+    A model keeps the cells of the `kept` columns, of names and of what never changes.
     """
     columns = {name: _of_cells(labels(cells).tolist()) for name, cells in source.columns.items()}
     columns |= {name: NamedColumn(numeric=True) for name in derived if name not in columns}
@@ -52,7 +51,7 @@ def legend_of(
     names = {column: {**taken.columns, "": taken.kind_column} for column, taken in source.names.items()}
     mapped = {canonical: column for canonical, column in (mapping or {}).items() if column in columns}
     aliases = {**source.aliases, **mapped}
-    return Legend(columns, len(source), aliases, tuple(source.headers), names, title=source.caption, **further)
+    return Legend(columns, len(source), aliases, tuple(source.headers), names, title=source.caption)
 
 
 def _of_cells(texts: list[str]) -> NamedColumn:
@@ -253,13 +252,13 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def legend(self) -> Legend:
-        """What a question may name, with the roles of the columns."""
-        reading, used = self.reading, self.reading.roles.columns
-        # What has no role says what others do, or the same in every run.
+        """What a question may name: the columns, with the scale, those that repeat others, and names for a level."""
+        reading, used, synonyms = self.reading, self.reading.roles.columns, self.reading.synonyms
+        # A setting in no role says what others do, or the same in every run.
         repeating = [n for n in reading.of("setting", "kind", "consequence", "constant", "made") if n not in used]
-        shown: Any = {"scale": reading.scale or "", "repeating": tuple(repeating), "synonyms": reading.synonyms}
-        derived = [*self.given.derived, *reading.derived]
-        return legend_of(self.source, derived, self.mapping, {*used, *repeating, *reading.synonyms}, **shown)
+        derived, kept = [*self.given.derived, *reading.derived], {*used, *repeating, *synonyms}
+        legend = legend_of(self.source, derived, self.mapping, kept)
+        return replace(legend, scale=reading.scale or "", repeating=tuple(repeating), synonyms=synonyms)
 
     def table(self) -> Table:
         """Return the checked table."""
@@ -288,11 +287,7 @@ def recognised(
     at: Mapping[str, str] | None = None,
     tokens: bool = False,
 ) -> Recognised:
-    """Read the cells of a table of any shape, whose columns are to be recognised; given options win.
-
-    The columns that a question `at` names are settings, whatever else they could be. Of a question of `tokens` their
-    rate is the quantity, where it was measured.
-    """
+    """Read the cells of a table of any shape, whose columns are to be recognised for a question; given options win."""
     options = given or {}
     roles, delimiter, aggregate = Roles.of(options), options.get("delimiter") or None, options.get("aggregate")
     path = str(table) if isinstance(table, str | Path) and str(table) != "-" else ""

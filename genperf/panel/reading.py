@@ -10,7 +10,6 @@ from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -45,7 +44,6 @@ from genperf.panel.machine import PARTS
 from genperf.panel.options import MEASURED, FailureRule, Roles, phase_columns
 from genperf.panel.panel import LEAST_FALL, LEAST_GROWTH, growth_along
 from genperf.panel.question import column_named
-from genperf.panel.table import number_rows
 from genperf.scaling import BY_GROUP
 from genperf.table.cells import Cells
 from genperf.table.clean import label
@@ -88,8 +86,7 @@ MAX_COLUMNS = 1000
 NAMED_LOG_ODDS = 4.0
 #: Rows of a column that numbers them: fewer are consecutive by chance. A guess.
 LEAST_NUMBERED = 4
-#: The share of empty cells above which a column is of no use: its rows would be lost. Half and double
-#: answer as many questions (experiments/results/settings.md).
+#: Share of empty cells above which a column is of no use. Half, double: experiments/results/settings.md.
 MAX_EMPTY_CELLS = 0.2
 #: Devices of the largest servers that are common: a column of so few, the same on every count of nodes, is of one node.
 MOST_DEVICES = 16
@@ -444,30 +441,28 @@ def _settle_names(reading: Reading, requested: set[str], names: Mapping[str, Seq
 
 
 def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, str]) -> None:
-    """Settle what was measured, in which unit, where headers alone do not say it: `bw` in GB/s is a bandwidth.
+    """Settle what was measured, in which unit, where headers alone do not say it.
 
-    Shares, in `%` or `x`, are ratios beside another measurement, and rates where nothing else was measured.
+    One after another: where nothing seems measured, it is the setting most like a measurement; `bw` in GB/s is a
+    bandwidth, and `s` a time; shares, in `%` or `x`, are ratios beside another measurement, else `2.4x` is a speed-up;
+    numbers too large for seconds are those of a clock in nanoseconds; and some columns are labels.
     """
     settings = reading.with_role("setting")
     if not reading.with_role("measured", "ratio"):
-        # A table of runs has a measurement: the numbers that are most like one.
         free = [c for c in settings if c.name not in requested and c.varies and c.meant is None]
         free = [c for c in free if not is_size(c.name)] or free
+        # One setting at least is left.
         if free and len(free) < len(settings):
             likeliest = min(free, key=lambda c: c.score()[0])
             likeliest.becomes("measured", "no other column can be what was measured")
-    # The unit in the cells, or a header of one word: a bandwidth is no throughput, and `s` a time.
     for column in reading.with_role("measured", "ratio"):
-        unit = units.get(column.name, "")
-        if column.kind and not (unit and column.kind == "rate"):
-            continue
-        plain, bandwidth = plain_name(column.name), bandwidth_of(column.name, unit)
-        if column.kind and not bandwidth:
-            continue
-        if column.role == "measured" and plain in TIME_HEADERS:
+        unit, plain = units.get(column.name, ""), plain_name(column.name)
+        if not column.kind and column.role == "measured" and plain in TIME_HEADERS:
             column.header = replace(column.header, kind="time", unit=TIME_HEADERS[plain])
-        elif bandwidth:
-            column.header = Header("quantity", bandwidth)
+        elif not column.kind or (unit and column.kind == "rate"):
+            # A bandwidth is no throughput, though it is an amount per second.
+            bandwidth = bandwidth_of(column.name, unit)
+            column.header = Header("quantity", bandwidth) if bandwidth else column.header
     shares = [c for c in reading.with_role("measured") if not c.kind and units.get(c.name) in ("%", "x")]
     if any(is_relative(c.name) or c.kind for c in reading.with_role("measured", "ratio") if c not in shares):
         for column in shares:
@@ -476,7 +471,6 @@ def _settle_measured(reading: Reading, requested: set[str], units: Mapping[str, 
     else:
         for column in shares:
             if units[column.name] == "x":
-                # `2.4x` alone is a speed-up.
                 column.header = Header("rate", "s", RELATIVE)
     if not any(c.kind for c in reading.with_role("measured")):
         return
@@ -550,12 +544,13 @@ def _settle_functions(varied: Sequence[TableColumn], named: set[str]) -> None:
         is_taken = not column.numeric or column.name in named
         if is_taken or column.canonical not in (None, "parameters") or not _give(others, column):
             continue
+        # The fewest that still give it: each is left out that is not needed beside those that are left.
         givers = others
         for other in others:
             fewer = [c for c in givers if c is not other]
             givers = fewer if _give(fewer, column) else givers
-        combinations = math.prod(len(c.levels) for c in givers)
-        is_crossed = len(_distinct(givers)) >= MOST_COMBINATIONS * combinations
+        possible_combinations = math.prod(len(c.levels) for c in givers)
+        is_crossed = _combinations(givers) >= MOST_COMBINATIONS * possible_combinations
         of_network = column.canonical == "parameters" and {"layers", "hidden"} <= {c.canonical for c in givers}
         has_more_values = len(column.levels) > max((len(c.levels) for c in givers), default=0)
         if has_more_values and (is_crossed or of_network) and not any(_give([c], column) for c in others):
@@ -563,23 +558,22 @@ def _settle_functions(varied: Sequence[TableColumn], named: set[str]) -> None:
             free.remove(column)
 
 
-def _distinct(columns: Sequence[TableColumn]) -> Index:
-    """Return the first row of each combination of some columns' texts."""
-    frame = pd.DataFrame({c.name: c.texts for c in columns})
-    return np.unique(number_rows(frame, [*frame.columns]), return_index=True)[1]
+def _combinations(columns: Sequence[TableColumn]) -> int:
+    """Return how many different combinations the rows have in some columns."""
+    return len({*zip(*(c.texts.tolist() for c in columns), strict=True)})
 
 
 def _give(columns: Sequence[TableColumn], column: TableColumn) -> bool:
     """Tell whether rows that are equal in some columns are equal in another one."""
-    return bool(columns) and len(_distinct([*columns, column])) == len(_distinct(columns))
+    return bool(columns) and _combinations([*columns, column]) == _combinations(columns)
 
 
 def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     """Find the column by which the runs are scaled: workers, nodes, or what the question goes beyond.
 
-    It becomes `reading.scale`, and `reading.mapping` says what it counts where its name does not.
+    It becomes `reading.scale`, and `reading.mapping` says what it counts where its name does not. Columns of the same
+    counts become its consequences; then what follows from it, such as a rate, and the batch of all are found.
     """
-    # The scale is found; its twins follow it; what it counts is mapped; then what follows from it, a rate or a batch.
     columns, settings, mapped = reading.columns, reading.with_role("made", "setting"), reading.mapping
     # Column → the field's name for it; a count in the singular, such as `gpu`, is mapped as its plural.
     names = {c.name: c.canonical for c in settings if c.canonical is not None}
@@ -587,22 +581,20 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
         singular = {c.name: level for c in settings if (level := canonical_of_singular(c.name)) in LEVELS}
         mapped |= {level: name for name, level in singular.items() if columns[name].canonical is None}
         names |= singular
-    values = {column_named(key, columns): amount(text) for key, text in at.items()}
-    requested = [c for name in values for c in settings if c.name == name]
-    outside = [
-        c.name
-        for c in requested
-        if len(c.known) and (value := values[c.name]) is not None and not min(c.known) <= value <= max(c.known)
-    ]
+    requested_values = {column_named(key, columns): amount(text) for key, text in at.items()}
+    requested = [c for name in requested_values for c in settings if c.name == name]
+    with_value = [(c, value) for c in requested if len(c.known) and (value := requested_values[c.name]) is not None]
+    outside = [c.name for c, value in with_value if not min(c.known) <= value <= max(c.known)]
     scale = _scale_of(reading, names, requested, outside, at)
     if scale is None:
         return
     # Of two columns of one count, `world_size` and `gpus`, the devices or else the first is read, whichever is asked.
     level = names.get(scale)
-    counts = [c for c in settings if level in LEVELS and names.get(c.name) == level]
-    counts.sort(key=lambda c: counts_cores(c.name))
-    counts = [c for c in counts if np.array_equal(c.values, columns[scale].values)]
-    first, *same_counts = [c for c in counts if c.name not in reading.roles.columns] or [columns[scale]]
+    of_level = sorted(
+        (c for c in settings if level in LEVELS and names.get(c.name) == level), key=lambda c: counts_cores(c.name)
+    )
+    same_values = [c for c in of_level if np.array_equal(c.values, columns[scale].values)]
+    first, *same_counts = [c for c in same_values if c.name not in reading.roles.columns] or [columns[scale]]
     reading.scale = scale = first.name
     for column in same_counts:
         column.role, column.follows = "consequence", Consequence({scale: 1})
@@ -611,8 +603,8 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
     times = [c.name for c in reading.with_role("measured") if c.kind == "time"]
     without_unit = scale.partition(" (")[0]
     counts_nothing = noun_of(without_unit) == without_unit and not any(map(meant_by, words_in(without_unit)))
-    unnamed_size = nameless and counts_nothing and bool(times)
-    sized = is_size(scale) or (unnamed_size and all(reading.growth(n) > SIZE_GROWTH for n in times))
+    times_grow = bool(times) and all(reading.growth(n) > SIZE_GROWTH for n in times)
+    sized = is_size(scale) or (nameless and counts_nothing and times_grow)
     if level not in LEVELS and not sized and "workers" not in mapped:
         mapped["workers"] = scale
     if level in LEVELS and scale not in mapped.values() and column_of(str(level), [c.name for c in settings]) != scale:
@@ -626,7 +618,7 @@ def _find_scale(reading: Reading, at: Mapping[str, str]) -> None:
         # A time of one amount over what grows with the count: `Perf`, in cells per second, was measured as well.
         over = [n for n, power in (column.follows.factors if column.follows else {}).items() if power == -1]
         rate = columns[over[0]] if len(over) == 1 and column.kind == "time" else column
-        unnamed = rate.role == "setting" and rate.meant is None and rate.name not in (scale, *values)
+        unnamed = rate.role == "setting" and rate.meant is None and rate.name not in (scale, *requested_values)
         if unnamed and reading.growth(rate.name) > SIZE_GROWTH:
             rate.role, rate.follows, column.follows = "consequence", Consequence({column.name: -1}), None
     of_all = None if sized or "global_batch" in mapped else _batch_of_all(reading, scale)
@@ -643,8 +635,10 @@ def _scale_of(
 ) -> str | None:
     """Return the likeliest scale of settings that have `names` of the field; None where nothing shows which it is.
 
-    The question names the `requested` columns, and of these some with a value `outside` of their runs. The first choice
-    is a count that the question goes beyond, then a count that varies.
+    The question names the `requested` columns, and of these some with a value `outside` of their runs. The first that
+    there is: a count outside, a count that varies, any count of a question inside, the only way of a split; else a
+    setting without a name of a count (`choices` has their order). Few devices beside several counts of nodes are
+    mapped as the devices of a node.
     """
     columns, mapped, settings = reading.columns, reading.mapping, reading.with_role("made", "setting")
     counts = [mapped[level] for level in LEVELS if mapped.get(level) in columns]
@@ -667,7 +661,7 @@ def _scale_of(
     elif not any(choices):
         varying = [c.name for c in settings if c.varies]
         extrinsic = [n for n in reading.roles.extrinsic if n in {c.name for c in settings}]
-        # Cores come first; of two letters `N` and `P` the first one is a size.
+        # Cores come first, then the letter of workers: of `N` and `P` the first one is a size.
         letter, *_ = words_of("headers.letter_of_workers")
 
         def likelihood(name: str) -> tuple[bool, bool]:
@@ -686,6 +680,7 @@ def _scale_of(
         only_one = next((group for group in (unnamed, varying, loads) if len(group) == 1), [])
         nameless = [n for n in unnamed if re.fullmatch(any_of("headers.nameless"), plain_name(n))]
         only_nameless = nameless if len(nameless) == 1 else []
+        # Counts that do not vary come last.
         choices = [letters, outside, extrinsic, requested_varying, only_one, only_nameless, counts]
     return next((candidates[0] for candidates in choices if candidates), None)
 
@@ -693,48 +688,58 @@ def _scale_of(
 def _batch_of_all(reading: Reading, scale: str) -> str | None:
     """Return the batch that is that of all workers, though its name leaves it open; None where nothing shows it.
 
-    It is where it grew in proportion to the count in some series, and in proportion or not at all in the others; where
-    a throughput of all times the time of a step makes it; or where it stayed in some runs, and the steps took shorter.
+    Shown is it where the steps of one batch take shorter on more workers; where a throughput of all times the time of a
+    step makes it; or where it grew in proportion to the count in some series, and so or not at all in the others.
+    A batch that is of one worker by its name, and one number although the steps take shorter, becomes a `constant`.
     """
     counts = reading.columns[scale].values
     batches = [c for c in reading.with_role("setting") if c.canonical in _BATCHES]
+    open_names = words_of("columns.batch_of_any")
     if len(batches) > 1 and all(c.canonical != "global_batch" for c in batches):
         # Beside the batch of each device another one may be that of all.
-        batches = [c for c in batches if plain_name(c.name) in words_of("columns.batch_of_any")]
+        batches = [c for c in batches if plain_name(c.name) in open_names]
     if len(batches) != 1 or np.nanmax(counts) < 2.0 * np.nanmin(counts):
         return None
     (batch,), measured = batches, reading.with_role("measured")
-    steps = [c.name for c in measured if c.kind == "time" and c.header.of == "step"]
+    steps = [c for c in measured if c.kind == "time" and c.header.of == "step"]
     # For each row the number of its series and its batch together.
     of_one_batch = np.unique(np.stack([reading.series, batch.values]), axis=1, return_inverse=True)[1].ravel()
-    growths = [g for name in steps for g in reading.growths(name, of_one_batch)]
+    growths = [growth for step in steps for growth in reading.growths(step.name, of_one_batch)]
     # Where passes are counted, fewer of them make a step shorter.
     counts_passes = any(c.canonical == "micro_batches" for c in reading.with_role("setting"))
-    shorter = len(growths) > 0 and bool(np.median(growths) < -SIZE_GROWTH) and not counts_passes
-    if plain_name(batch.name) not in words_of("columns.batch_of_any"):
-        if shorter and not batch.varies and batch.canonical != "global_batch":
+    takes_shorter = len(growths) > 0 and bool(np.median(growths) < -SIZE_GROWTH) and not counts_passes
+    if plain_name(batch.name) not in open_names:
+        if takes_shorter and not batch.varies and batch.canonical != "global_batch":
             # A step has fewer passes of it on more workers: it says nothing of the work of a step.
-            batch.role, batch.reasons = "constant", ("one number, though the steps take shorter",)
+            batch.becomes("constant", "one number, though the steps take shorter")
         return None
-    # How many times as fast the most workers are as the fewest, in each series of one batch.
-    falls = []
-    for name, number in itertools.product(steps, np.unique(of_one_batch)):
-        rows = of_one_batch == number
-        n, times = counts[rows], reading.columns[name].values[rows]
-        if n.max() > n.min():
-            falls.append(float(np.median(times[n == n.min()]) / np.median(times[n == n.max()])))
-    if shorter or (falls and not counts_passes and float(np.median(falls)) >= LEAST_FALL):
+    # By the exponent up to the median count, or from the fewest to the most workers.
+    falls = [fall for step in steps for fall in _falls(step.values, counts, of_one_batch)]
+    if takes_shorter or (falls and not counts_passes and float(np.median(falls)) >= LEAST_FALL):
         return batch.name
     times = [c for c in measured if c.kind == "time"]
-    seconds = [TIME_UNITS[c.header.unit][0] / TIME_UNITS[c.header.unit][1] * c.values for c in times]
-    rates = [c.values for c in measured if c.kind == "rate" and not c.header.shared and c.header.counted != "tokens"]
+    rates = [c for c in measured if c.kind == "rate" and not c.header.shared and c.header.counted != "tokens"]
     with np.errstate(all="ignore"):
-        products = [rate * time / batch.values for rate, time in itertools.product(rates, seconds)]
+        # Samples/s times the seconds of a step, over the batch.
+        products = [
+            rate.values * np.divide(*TIME_UNITS[time.header.unit]) * time.values / batch.values
+            for rate, time in itertools.product(rates, times)
+        ]
         is_product = any(np.all(np.abs(np.log(product)) < LEAST_CHANGE) for product in products)
         series = [reading.series == number for number in np.unique(reading.series)]
         grows = np.array([np.ptp(np.log(batch.values[rows] / counts[rows])) < CELL_ROUNDING for rows in series])
         stays = np.array([np.ptp(np.log(batch.values[rows])) < CELL_ROUNDING for rows in series])
     return batch.name if is_product or (np.any(grows & ~stays) and np.all(grows | stays)) else None
+
+
+def _falls(times: Array, counts: Array, series: Index) -> list[float]:
+    """Return T(fewest workers)/T(most workers) of each series in which the counts vary."""
+    falls = []
+    for number in np.unique(series):
+        n, t = counts[series == number], times[series == number]
+        if n.max() > n.min():
+            falls.append(float(np.median(t[n == n.min()]) / np.median(t[n == n.max()])))
+    return falls
 
 
 def _order_quantities(reading: Reading, want: str | None) -> None:
@@ -840,9 +845,12 @@ def _sum_of_phases(reading: Reading, measured: Sequence[TableColumn]) -> str | N
 
 
 def _settle_rates_of_a_single(reading: Reading, rates: Sequence[TableColumn]) -> None:
-    """Settle what throughputs on one device say of runs on more: with a speed-up or an efficiency beside one, theirs.
+    """Settle throughputs whose header says that they are of one device, `img/s (1 GPU)`, beside runs on more.
 
-    What changes along the scale is that of each device.
+    What changes along the scale is the rate of each device. What does not was measured on one: with a speed-up or an
+    efficiency beside it, where no other time or rate was measured, the throughput of all is derived,
+
+        rate·speed-up,   or   rate·efficiency·devices
     """
     speeds = [c for c in reading.with_role("measured") if c.kind in ("time", "rate")]
     for rate in rates:
@@ -850,42 +858,41 @@ def _settle_rates_of_a_single(reading: Reading, rates: Sequence[TableColumn]) ->
             rate.header = replace(rate.header, shared=True)
             continue
         rate.becomes("constant", "it was measured on one device, and is the same on more")
-        ratios = [c for c in reading.with_role("measured", "ratio") if is_relative(c.name) and len(c.known)]
-        if not ratios or len(speeds) > 1:
+        ratio = next((c for c in reading.with_role("measured", "ratio") if is_relative(c.name) and len(c.known)), None)
+        if ratio is None or len(speeds) > 1:
             continue
-        of_one, in_percent = _share_of(reading, ratios[0])
-        parts = {rate.name: rate.values, ratios[0].name: ratios[0].values / (100.0 if in_percent else 1.0)}
-        parts |= {str(reading.scale): reading.columns[str(reading.scale)].values} if of_one else {}
+        is_efficiency, in_percent = _efficiency(reading, ratio)
+        factors = [rate, ratio, *([reading.columns[str(reading.scale)]] if is_efficiency else [])]
+        values = np.prod([c.values for c in factors], axis=0) / (100.0 if in_percent else 1.0)
         name = f"{rate.header.counted or 'samples'} per {rate.header.unit}"
-        made = reading.columns[name] = column_from(name, np.prod([*parts.values()], axis=0).tolist())
-        made.becomes("measured", f"the rate of one device makes it with '{ratios[0].name}'")
-        reading.derived[name] = "*".join(map(quote_name, parts)) + ("/100" if in_percent else "")
+        reading.columns[name] = column_from(name, values.tolist())
+        reading.columns[name].becomes("measured", f"the rate of one device makes it with '{ratio.name}'")
+        reading.derived[name] = "*".join(quote_name(c.name) for c in factors) + ("/100" if in_percent else "")
 
 
-def _share_of(reading: Reading, column: TableColumn) -> tuple[bool, bool]:
-    """Return whether a throughput over a constant is that of one device, an efficiency, and whether in percent."""
-    of_one = reading.growth(column.name) <= LEAST_GROWTH
-    return of_one, of_one and relative_unit(column.name) == RELATIVE and bool(np.max(column.known) > MOST_EFFICIENT)
+def _efficiency(reading: Reading, ratio: TableColumn) -> tuple[bool, bool]:
+    """Return whether a throughput over that of one device is an efficiency, which does not grow, and if in percent."""
+    of_one = reading.growth(ratio.name) <= LEAST_GROWTH
+    return of_one, of_one and relative_unit(ratio.name) == RELATIVE and bool(np.max(ratio.known) > MOST_EFFICIENT)
 
 
 def _take_relative(reading: Reading) -> None:
-    """Take a speed-up or an efficiency for a throughput, of all devices or of one, where no other speed was measured.
-
-    A bandwidth stays one.
-    """
+    """Take a speed-up or an efficiency, but no bandwidth, for a throughput where no other speed was measured."""
     ratios = [c for c in reading.with_role("ratio") if is_relative(c.name) or c.kind]
     ratios = [c for c in ratios if len(c.known) and min(c.known) > 0.0]
     if not ratios or reading.scale is None:
         return
+    # A speed-up rather than an efficiency.
     column = max(ratios, key=lambda c: reading.growth(c.name))
     column.becomes("measured", "nothing else was measured")
     if column.kind and (column.kind != "rate" or column.header.counted or bandwidth_of(column.name)):
         return
+    # As a rate, `efficiency per GPU` is one of each device.
     per_device = header_of(f"{column.name}/s")
     by_scale: Literal["workers", "nodes"] = "nodes" if meant_by(reading.scale) == "nodes" else "workers"
-    of_one, in_percent = _share_of(reading, column)
+    is_efficiency, in_percent = _efficiency(reading, column)
     level, counted = per_device.level if per_device.shared else by_scale, relative_unit(column.name)
-    column.header = Header("rate", "%" if in_percent else "s", counted, shared=of_one, level=level)
+    column.header = Header("rate", "%" if in_percent else "s", counted, shared=is_efficiency, level=level)
 
 
 def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
@@ -931,9 +938,14 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
 def measured_roles(
     reading: Reading, name: str, scale: str | None, given: Roles
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the roles of a measured column, its work and its scaling, and what is derived for them."""
+    """Return the options of `read_table` for a measured column, and the columns to derive for them, with formulas.
+
+    The options are `time` with its `unit`, `throughput` or `quantity`, and where cells or headers show them the `work`
+    of a step and the `scaling`. A user gives some of these, `given`.
+    """
     header, growth = reading.columns[name].header, reading.growth(name)
-    # Beside a time or a rate a number without a unit is no rate, though it grows; steps of a batch of all are no more.
+    # Beside a time or a rate a number without a unit is no rate, though it grows. Steps per second of a batch of all
+    # are a time, though more of them are done on more workers.
     beside = {c.kind for c in reading.with_role("measured") if not header.kind} & {"time", "rate"}
     of_all = header.counted in STEP_WORDS and column_of("global_batch", reading.columns) is not None
     names, growth_of_rate = list(reading.meanings), 0.0 if beside or of_all else growth
@@ -996,22 +1008,24 @@ def by_group(reading: Reading, roles: Roles, name: str) -> Roles:
 
 
 def _assign_roles(reading: Reading, requested: set[str], unmeasured: set[str], given: Roles, single: bool) -> None:
-    """Give the columns the roles of `read_table` for the first quantity.
+    """Give the columns the roles of `read_table` for the first quantity; refuse a table in which nothing is scaled.
 
-    The only column of batches is a factor, and names no series, where a value of it that is `unmeasured` is requested.
+    One after another: the repeats, the settings, what was measured, the scale, the extrinsic factors, the series. The
+    table of a `single` run needs no scale. The only column of batches is a factor, and names no series, where a value
+    of it that is `unmeasured` is requested.
     """
-    columns, roles, of_machine = reading.columns, reading.roles, tuple[str, ...]()
-    # One after another: the repeats, the settings, what was measured, the scale, the extrinsic factors, the series.
-    roles = replace(roles, repeat=roles.repeat or next(iter(reading.of("repeat")), ""))
+    columns = reading.columns
+    roles = replace(reading.roles, repeat=reading.roles.repeat or next(iter(reading.of("repeat")), ""))
     # Constant counts of the machine are no settings: the nodes, where the devices of each are scaled; all counts of
     # nodes and devices, where threads or the like are.
-    canonical_scale = None if reading.scale is None else canonical_of(reading.scale)
-    if canonical_scale == "devices_per_node":
-        of_machine = ("nodes",)
+    canonical_scale, of_machine = None if reading.scale is None else canonical_of(reading.scale), tuple[str, ...]()
     if reading.scale is not None and reading.mapping.get("workers") == reading.scale and canonical_scale not in LEVELS:
         of_machine = (*LEVELS, "devices_per_node")
-    named, settings = {*requested, *roles.extrinsic, reading.scale}, reading.with_role("made", "setting")
-    settings = [c for c in settings if c.varies or c.name in named or c.canonical not in of_machine]
+    elif canonical_scale == "devices_per_node":
+        of_machine = ("nodes",)
+    stated = {*requested, *roles.extrinsic, reading.scale}
+    all_settings = reading.with_role("made", "setting")
+    settings = [c for c in all_settings if c.varies or c.name in stated or c.canonical not in of_machine]
     names = [*roles.extrinsic, *(c.name for c in settings)]
     # Column → the factor of how a run is executed that it is, by its name or by the mapping.
     execution = {n: c for n in names if (c := canonical_of(n)) in EXTRINSIC}
@@ -1094,7 +1108,11 @@ def _product_of_settings(reading: Reading, column: TableColumn, follows: Consequ
 def _with_series(
     reading: Reading, roles: Roles, settings: Sequence[TableColumn], requested: set[str], unmeasured: set[str]
 ) -> Roles:
-    """Return roles with the group columns, whose combinations are series, or else the levels; the rest is intrinsic."""
+    """Return roles with the group columns, whose combinations are series, or else the levels; the rest is intrinsic.
+
+    Names of kinds are series where nothing but the scale varies within them, and each has several counts; with them a
+    batch of each worker, unless it is the only batch and a value is requested that is `unmeasured`.
+    """
     columns, scale = reading.columns, reading.scale
     # The texts that name kinds, then the numbers that are free to be factors, and the batches among these.
     kinds = [c for c in reading.with_role("kind") if c.name not in roles.group]
@@ -1107,7 +1125,6 @@ def _with_series(
     series: dict[str, Any] = {}
     only_scale_varies = not any(c.varies for c in free if c.name not in batches)
     if texts and only_scale_varies and not reading.kinds_alone and not roles.categorical and not roles.group:
-        # Nothing but the scale varies within these names: each combination is a series.
         per_worker = [n for n in batches if columns[n].canonical != "global_batch" and columns[n].varies]
         per_worker = [n for n in per_worker if n not in roles.intrinsic]
         per_worker = [n for n in per_worker if n not in unmeasured or len(batches) > 1]
@@ -1131,15 +1148,14 @@ def _with_series(
 
 
 def _is_of_all(reading: Reading, batch: TableColumn, scale: TableColumn) -> bool:
-    """Tell whether a batch is that of a worker times the count, or where passes are counted that of all of them."""
+    """Tell whether a batch is what other columns make: batch·workers, or micro-batch·passes·data-parallel ways."""
     settings = [c.name for c in reading.with_role("setting", "consequence") if c.numeric and c is not batch]
     parts = {name: column_of(name, settings) for name in PARTS}
     known = {name: reading.columns[column].values for name, column in parts.items() if column is not None}
     if "micro_batches" not in known:
         factors = {} if batch.follows is None else batch.follows.factors
-        if any(canonical_of(name) == "batch" for name in factors):
-            return True
-        return np.allclose(batch.values, known.get("batch", np.nan) * scale.values)
+        follows_batch = any(canonical_of(name) == "batch" for name in factors)
+        return follows_batch or np.allclose(batch.values, known.get("batch", np.nan) * scale.values)
     if "micro_batch" not in known:
         return False
     # The data-parallel ways are the devices over those that split one network.
@@ -1151,7 +1167,9 @@ def _is_of_all(reading: Reading, batch: TableColumn, scale: TableColumn) -> bool
 def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str]) -> bool:
     """Tell whether a setting says nothing beside the scale and the batch of a worker.
 
-    It changes with the scale alone, or it is the batch of all, by its name or its values, where that of one is there.
+    It has one value at each count, or it is the batch of all, by its name or its values, where that of one is there. A
+    requested one with a name of the field is none; without one it is where the scale is a multiple of it, or it
+    follows from the scale.
     """
     if reading.scale is None:
         return False
@@ -1165,7 +1183,6 @@ def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str
         return False
     if column.canonical not in (None, "bytes") or not column.varies:
         return False
-    pairs = {*zip(scale.texts.tolist(), column.texts.tolist(), strict=True)}
     if column.name in requested:
         return scale.name in factors or reading.multiple_of(column) is not None
-    return len(pairs) == len({*scale.texts.tolist()})
+    return _combinations([scale, column]) == _combinations([scale])

@@ -41,7 +41,6 @@ _SHOWN: dict[str, Any] = {"index": False, "float_format": "{:g}".format, "na_rep
 #: Kinds of notes that are about a whole table, and not about each of its groups.
 WHOLE_TABLE = ("factor_constant", "runs_failed", "groups_failed", "further_measured")
 
-
 # When a note is worth reading, and when rows with equal factors are hardly repeats.
 #: Of the logarithms of two factors, from which on they count as one: a condition index of 45. Above 30 collinearity
 #: is strong (Belsley, Kuh and Welsch, Regression Diagnostics, 1980).
@@ -49,8 +48,7 @@ COLLINEAR = 0.999
 #: Levels and pairs that are named at most.
 SHOWN_LEVELS = 3
 #: A column in no role with more values than this is taken for a measurement, and not for a setting of the run that
-#: was forgotten: settings have few values, measurements as many as rows. Half and double answer as many questions
-#: (experiments/results/settings.md).
+#: was forgotten: settings have few values, measurements as many as rows. Half, double: experiments/results/settings.md.
 MAX_SETTING_VALUES = 20
 #: The largest of a configuration's values over the smallest, in the median of the configurations, from which on
 #: something else than noise parts them. 1 and 4 answer as many questions (experiments/results/settings.md).
@@ -470,8 +468,9 @@ def failure_notes(count: int, stopped: int = 0) -> tuple[Note, ...]:
 
 
 def group_keys(frame: pd.DataFrame, group: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the values of the group columns in each row as texts, [("bert", "8"), …]; [] without group columns."""
-    return list(zip(*(labels(frame[name].tolist()) for name in group), strict=True)) if len(frame) else []
+    """Return the values of the group columns in each row as texts, [("bert", "8"), …]; () without group columns."""
+    texts = [labels(frame[name]) for name in group] if len(frame) else []
+    return list(zip(*texts, strict=True)) if texts else [()] * len(frame)
 
 
 def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> Integers:
@@ -517,10 +516,7 @@ def _no_joint_run(medians: Table) -> Iterator[str]:
 
 
 def one_at_a_time(medians: Table) -> bool:
-    """Tell whether no configuration varies two factors together: all differ from one in a single factor.
-
-    Such runs fit a sum of the factors' effects as well as their product.
-    """
+    """Tell whether all configurations differ from one in a single factor: a sum of effects then fits like a product."""
     columns = [np.asarray(medians.columns[f.name]).astype(str) for f in varying_apart(medians)]
     if len(columns) < 2:
         return False

@@ -51,29 +51,35 @@ _BARE = re.compile(rf"\d[\d,]+(\.\d+)?k?|{_N}(k|[kM]?/s)")
 
 
 def machine_in(text: str) -> tuple[dict[str, Any], str]:
-    """Return the device, the devices and the nodes that a text begins with, `2x8xh100`, and what follows."""
+    """Return the machine that a text begins with, and what follows; {} and the text where it begins with none.
+
+    Of `2x8xh100 7B` the machine is {"device": "h100", "devices": 16.0, "nodes": 2.0}; without nodes it has two entries.
+    """
     match = _MACHINE.match(text)
     if match is None:
         return {}, text
-    nodes, count, by, device, named, times_by, times = match.groups()
-    # `8 h100` and `h100:8` are one where the device is known; `resnet50` behind a number is none.
-    has_times_sign = times_by in ("x", "×", "*") if named else by.strip() != ""
-    if not has_times_sign and device_in(device or named) is None:
+    # Either the count stands before the device, or behind it.
+    nodes, count, sign, device, device_first, sign_behind, count_behind = match.groups()
+    # `8 h100` and `h100:8` are machines where the device is known; `8 resnet50` is none, and `8xresnet50` is.
+    has_times_sign = sign_behind in ("x", "×", "*") if device_first else sign.strip() != ""
+    device = device or device_first
+    if not has_times_sign and device_in(device) is None:
         return {}, text
-    machine = {"device": device or named, "devices": float(count or times) * float(nodes or 1.0)}
+    machine = {"device": device, "devices": float(count or count_behind) * float(nodes or 1.0)}
     return machine | ({"nodes": float(nodes)} if nodes else {}), text[match.end() :]
 
 
-def level_counted(text: str) -> tuple[str, str] | None:
-    """Return the number and what it counts of a text such as `64gpus` or `16 nodes`; None of any other."""
+def level_counted(text: str) -> dict[str, str]:
+    """Return {what is counted: number} of a text such as `64gpus` or `16 nodes`; nothing of any other."""
     match = re.fullmatch(r"(\d[\d,]*)[ _-]?([^\W\d_]+)", text)
-    return (match[1], match[2]) if match is not None and meant_by(match[2]) in LEVELS else None
+    return {match[2]: match[1]} if match is not None and meant_by(match[2]) in LEVELS else {}
 
 
 def row_of_words(words: Sequence[str]) -> dict[str, Any]:
-    """Return the cells of a row that words describe, by their columns; nothing where no machine begins.
+    """Return the cells of a row that words describe, by their columns; {} where they begin with no machine.
 
-    What may be two things is asked back.
+    What `_PHRASES` do not take is the model's name. Refused are a rate whose unit may be two, a count without its
+    number, a collective of one device, and nodes times so few devices that these may be those of all nodes.
     """
     text = " ".join(re.sub(r",(?!\S)", " ", " ".join(words)).split())
     row, rest = machine_in(text)
@@ -82,6 +88,7 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
         row, rest = machine_in(f"1x{text}")
         if not rest or device_in(row.get("device", "")) is None:
             return {}
+    # Nodes that a later word names, `8xh100 … nodes=2`, leave open whether the devices are those of one node.
     device, count, is_open = row["device"], row["devices"], "nodes" not in row
     for pattern, column, cell in _PHRASES:
         rest = pattern.sub(partial(_taken, row, column, cell), rest)
@@ -105,8 +112,6 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
 def source_of_words(texts: Sequence[str]) -> Source | None:
     """Return several runs in words as a table, a row each; None where a text begins with no machine.
 
-    Examples
-    --------
     >>> runs = source_of_words(("8xh100 7B 76800tok/s", "16xh100 7B 140k tok/s"))
     >>> {name: cells.tolist() for name, cells in runs.cells.items()}
     {'device': ['h100', 'h100'], 'devices': [8.0, 16.0], 'tok/s': ['76800', '140k'], 'model': ['7B', '7B']}
@@ -120,7 +125,10 @@ def source_of_words(texts: Sequence[str]) -> Source | None:
 
 
 def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) -> str:
-    """Put a cell, `4` of `micro_batch 4`, into a row where its column means something; return what stays of it."""
+    """Put a cell, `4` of `micro_batch 4`, into a row where its column means something; return what stays of it.
+
+    `column` and `cell` are templates of the match. An empty column stands for words that say nothing of a run.
+    """
     name, value = re.sub(" ?/ ?| per ", "/", match.expand(column)), match.expand(cell)
     meaning, header, is_set = meaning_of(name), header_of(name), "=" in match[0]
     if is_set and meaning is None and not header.kind:
@@ -135,6 +143,7 @@ def _taken(row: dict[str, Any], column: str, cell: str, match: re.Match[str]) ->
     else:
         is_named = bool(header.kind) or meaning not in (None, *NAMES)
     is_time = canonical_time(name) in ("s", "ms")
+    # A column of letters is a name, and no template.
     if is_set or is_named or is_time or column.isalpha():
         row[f"{canonical_time(name)}/step" if is_time else name] = value
         return " "

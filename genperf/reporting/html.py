@@ -406,23 +406,8 @@ def page(
         question_group = tuple(most_measured_group(groups_meant)[0].values())
         what = replace(what, results={tuple(group.values()): result for group, result in groups_meant})
     result, groups = what.first, _groups(what, view, workers, question_group)
-    quantity, paid, plan = quantity_of(result), view.question.price, view.question.plan
-    # Tokens without a limit are the work in all where the throughput counts them.
-    tokens = view.question.training.tokens if _rate_unit(result) == "tokens/s" else None
-    work = tokens if plan is None else plan.samples
-    data = {
-        "rules": rules(),
-        "interval": view.interval,
-        "beside": [HIDDEN, FORM],
-        "quantity": quantity,
-        "job": {"price": paid and paid.per_second * 3600.0, "size": work},
-        "currency": "" if paid is None else paid.currency,
-        "capacity": capacity_of(result, view.capacity),
-        "likelyToFit": LIKELY_TO_FIT,
-        "groups": groups,
-        "groupColumns": list(what.group),
-        "validation": _validation_of_page(validation),
-    }
+    data = {**_question_of_page(result, view), "groups": groups, "groupColumns": list(what.group)}
+    data["validation"] = _validation_of_page(validation)
     try:
         text, formulas = with_formulas(data)
     except ValueError:
@@ -431,13 +416,6 @@ def page(
     style, scripts = asset("page.css"), ['"use strict";', JAVASCRIPT.prelude, formulas, kernel_script()]
     script = "\n".join([*scripts, *(asset(f"{name}.js") for name in _SCRIPTS)])
     rejected = [str(r) for r in table.rejected] if table is not None else []
-    # Which group to look at first, of those with an efficiency.
-    summaries = {group["name"]: group["sheet"]["summary"] for group in groups if "sheet" in group}
-    efficiencies = {
-        name: (summary["efficiency"], summary["efficiencyUpper"], summary["at"])
-        for name, summary in summaries.items()
-        if summary["efficiency"] is not None
-    }
     packages = {name: version(name) for name in ("numpy", "scipy", "pandas", "scikit-learn")}
     versions = {"genperf": __version__, "Python": platform.python_version(), **packages}
     hashes = (b64encode(hashlib.sha256(content.encode()).digest()).decode() for content in (style, script))
@@ -445,9 +423,9 @@ def page(
         "page.html",
         policy=_POLICY.format(*hashes),
         title=view.title or _title(result, groups, what.group),
-        look=first_of_groups(efficiencies) if len(efficiencies) > 1 else "",
+        look=_first_look(groups),
         lead=_lead(what),
-        quantity=quantity,
+        quantity=data["quantity"],
         style=style,
         script=script,
         # Nothing in it can end the script or begin a comment.
@@ -465,6 +443,34 @@ def page(
         command=command_of(result, pooled=any("pooled_share" in r.options for r in what.results.values())),
         versions=", ".join(f"{name} {number}" for name, number in versions.items()),
     )
+
+
+def _question_of_page(result: FitResult, view: View) -> dict[str, Any]:
+    """Return what a page is asked: the quantity, the price, the work in all, the capacity, and how it judges."""
+    paid, plan = view.question.price, view.question.plan
+    # Tokens without a limit are the work in all where the throughput counts them.
+    tokens = view.question.training.tokens if _rate_unit(result) == "tokens/s" else None
+    return {
+        "rules": rules(),
+        "interval": view.interval,
+        "beside": [HIDDEN, FORM],
+        "quantity": quantity_of(result),
+        "job": {"price": paid and paid.per_second * 3600.0, "size": tokens if plan is None else plan.samples},
+        "currency": "" if paid is None else paid.currency,
+        "capacity": capacity_of(result, view.capacity),
+        "likelyToFit": LIKELY_TO_FIT,
+    }
+
+
+def _first_look(groups: Sequence[Mapping[str, Any]]) -> str:
+    """Return which group to look at first, of several with an efficiency; empty of fewer."""
+    summaries = {group["name"]: group["sheet"]["summary"] for group in groups if "sheet" in group}
+    efficiencies = {
+        name: (summary["efficiency"], summary["efficiencyUpper"], summary["at"])
+        for name, summary in summaries.items()
+        if summary["efficiency"] is not None
+    }
+    return first_of_groups(efficiencies) if len(efficiencies) > 1 else ""
 
 
 def _lead(what: FitResult | GroupedResult) -> str:

@@ -20,7 +20,7 @@ from genperf.attribution.ladder import Ladder, steps_along_workers
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError, counted
 from genperf.estimate.options import QUICK_DRAWS
-from genperf.facts import Expectation, Facts, Interval, Planned
+from genperf.facts import ENDS, Expectation, Facts, Interval, Planned
 from genperf.formula import call
 from genperf.panel.configurations import NEXT_DOUBLING, forecast_at, left_open, part_given
 from genperf.panel.machine import PLACES
@@ -357,7 +357,8 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
     """Return what a machine is called, as `node`, and a table with a row for each of some counts.
 
     Its columns are the count, `kind`, `runs`, the measured or else predicted value with its band, `speedup`,
-    `efficiency`, `verdict`, the hours of a plan, and further quantities. `places` are those of the counts on the curve.
+    `efficiency`, `verdict`, the hours of a plan, and further quantities. `places` are those of the counts on the curve,
+    the first of them the reference of speed-up and efficiency.
     """
     steps, target, work = answer.steps, answer.quantity, work_of(result, question)
     columns = {name: cells[places] for name, cells in steps.columns.items()}
@@ -367,7 +368,7 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
     measured_runs = result.panel.runs_at(columns)
     seconds = np.array([v if run is None else run.value for run, v in zip(measured_runs, value, strict=True)])
     assert steps.work is not None
-    # The measured speed-up where it was measured, against the measured reference.
+    # E(n) = (n₀/n)·R(n)/R(n₀), of measured times where there are such: the work of one worker over its time.
     efficiency = steps.work[places] * seconds[0] / seconds
     frame = pd.DataFrame({
         answer.along: counts,
@@ -380,21 +381,21 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
     else:
         answer_columns = {f"{target.name} ({target.unit})": seconds, "lower": lower, "upper": upper}
     frame = frame.assign(**answer_columns)
-    # Both are the efficiency times a factor; what was measured lies inside its interval.
+    # Ends of the interval of a mean are moved so that what was measured lies between them.
+    at_least = np.minimum(curve["efficiency_lower"].to_numpy(float), efficiency)
+    at_most = np.maximum(curve["efficiency_upper"].to_numpy(float), efficiency)
     for quantity, factor in (("speedup", counts / counts[0]), ("efficiency", 1.0)):
-        frame[quantity] = efficiency * factor
-        for end, bound in (("lower", np.minimum), ("upper", np.maximum)):
-            frame[f"{quantity}_{end}"] = bound(curve[f"efficiency_{end}"].to_numpy(float), efficiency) * factor
+        ends = dict(zip(ENDS, (efficiency, at_least, at_most), strict=True))
+        frame = frame.assign(**{f"{quantity}{end}": values * factor for end, values in ends.items()})
     frame["verdict"] = predicted["verdict"].to_numpy()
     per = question.per or ("nodes" if result.panel.nodes is not None else None)
     if question.plan is not None:
         if work.total is None:
             raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
         quantities = quantities_of(result.panel, {"steps": call("divide", question.plan.samples, work.total)}, per=per)
-        hours = quantities.intervals(["total", "machine_hours"], columns, [value, lower, upper])
-        frame = frame.assign(**{
-            name.replace("total", "hours"): v / 3600.0 if name.startswith("total") else v for name, v in hours.items()
-        })  # fmt: skip
+        spent = quantities.intervals(["total", "machine_hours"], columns, [value, lower, upper])
+        hours = {f"hours{end}": spent[f"total{end}"] / 3600.0 for end in ENDS}
+        frame = frame.assign(**hours, **{f"machine_hours{end}": spent[f"machine_hours{end}"] for end in ENDS})
     frame = frame.assign(**beside(result.panel, columns, [seconds, lower, upper]))
     # Where nothing counts what is paid for, what is scaled stands for it.
     uncounted = per is None and result.panel.counted_node is None

@@ -20,7 +20,7 @@ from genperf.errors import suggest as similar
 from genperf.facts import Interval, NextRun
 from genperf.formula import evaluate, names_in, parse, substitute, values_of
 from genperf.panel.configurations import at_scale, divisible
-from genperf.panel.panel import Target, several_nodes
+from genperf.panel.panel import StepWork, Target, several_nodes
 from genperf.panel.quantities import QUANTITIES, quantities_of
 from genperf.prediction import (
     Band,
@@ -50,6 +50,8 @@ REGIME_JUMP = 0.7
 
 #: Share of the runs from which the variance of residuals is estimated at least.
 LEAST_ERROR_FREEDOM = 0.2
+#: Candidates are powers of two below 2 to this.
+MOST_POWER = 64.0
 
 
 class Knowledge(Struct, frozen=True, eq=False):
@@ -299,31 +301,20 @@ def suggest(
     else:
         query, interval_now, blind = prediction
         expected = interval_now
-    step = result.panel.work_of_step(work, result.schema.target.samples)
-    has_throughput = work is not None or step.known == "measured"
+    quantity, step = result.schema.target, result.panel.work_of_step(work, result.schema.target.samples)
+    rated_step = step if work is not None or step.known == "measured" else None
     values = {name: cells[0] for name, cells in query.columns.items()}
     target_columns = {result.panel.meant(str(name)) for name in target}
     named_values = {name: value for name, value in values.items() if name in target_columns} or values
-    quantity, width = result.schema.target, (interval_now.upper - interval_now.lower) / (2.0 * interval_now.value)
+    width = (interval_now.upper - interval_now.lower) / (2.0 * interval_now.value)
     is_met = within is not None and width <= within and not blind
     if is_met:
         names = [*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"]
         chosen = ranked = pd.DataFrame(columns=names)
     else:
         candidate_query = _candidates(result, query, candidates)
-        # One row per candidate, and the target last.
-        all_columns = {n: np.concatenate([candidate_query.columns[n], query.columns[n]]) for n in query.columns}
-        predictions = forecasts(result.members, all_columns)
-        central = central_times(result.members, all_columns, predictions)[:-1]
-        prices = _costs(result, candidate_query, central, cost, work)
-        start = knowledge(result, all_columns, predictions)
-        run_variance = float(start.noise[-1]) if band == "prediction" else 0.0
-        samples = step.at(candidate_query.columns) if has_throughput else None
-        rates = {} if samples is None else {"throughput": samples / central}
-        options = pd.DataFrame({**candidate_query.columns, quantity.name: central, **rates, "cost": prices})
-        contained = _contained(start, result)
-        ranking = _Ranking(options, start, contained, width, run_variance)
-        ranked = ranking.of(start, contained)
+        ranking = _ranking_of(result, candidate_query, query, width, cost, work, band, rated_step)
+        ranked = ranking.of(ranking.start, ranking.contained)
         chosen = ranking.batch(ranked, k, within)
     beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
     after = width if chosen.empty else float(chosen["width"].iloc[-1])
@@ -331,9 +322,8 @@ def suggest(
     # What is narrow enough is the interval that a run narrows; else it is shown as every answer shows it.
     shown = interval_now if is_met else expected
     following_run = NextRun(named_values, places, shown, width, after, within, is_met, beyond)
-    rate = None
-    if has_throughput and (samples := step.at(query.columns)) is not None:
-        rate = shown.dividing(float(samples[0]))
+    samples = None if rated_step is None else rated_step.at(query.columns)
+    rate = None if samples is None else shown.dividing(float(samples[0]))
     return Suggestions(
         target=values,
         value=expected.value,
@@ -418,6 +408,33 @@ class _Ranking(Struct, frozen=True, eq=False):
         return pd.concat(rows, ignore_index=True) if rows else ranked.iloc[:0]
 
 
+def _ranking_of(
+    result: FitResult,
+    candidates: Query,
+    target: Query,
+    width: float,
+    cost: str,
+    work: str | None,
+    band: Band,
+    rated_step: StepWork | None,
+) -> _Ranking:
+    """Return the candidates with their predictions and costs, and what is known of them and of the target.
+
+    With the work of a rated step they have a throughput.
+    """
+    # One row per candidate, and the target last.
+    columns = {n: np.concatenate([candidates.columns[n], target.columns[n]]) for n in target.columns}
+    predictions = forecasts(result.members, columns)
+    central = central_times(result.members, columns, predictions)[:-1]
+    prices = _costs(result, candidates, central, cost, work)
+    start = knowledge(result, columns, predictions)
+    run_variance = float(start.noise[-1]) if band == "prediction" else 0.0
+    samples = None if rated_step is None else rated_step.at(candidates.columns)
+    rates = {} if samples is None else {"throughput": samples / central}
+    options = pd.DataFrame({**candidates.columns, result.schema.target.name: central, **rates, "cost": prices})
+    return _Ranking(options, start, _contained(start, result), width, run_variance)
+
+
 def places_of(target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.DataFrame) -> tuple[dict[str, Any], ...]:
     """Return the configurations to measure by what differs from the target, such as `{"workers": 16}`.
 
@@ -446,14 +463,14 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
     target_count = float(target.columns[factor.name][0])
     panel, at = result.panel.scaled_along(factor), {name: cells[0] for name, cells in target.columns.items()}
     over_nodes = panel.nodes is not None and panel.nodes != factor and bool(several_nodes(at[panel.nodes.name]))
-    per_node = panel.machine.size(at, as_it_is=True) if over_nodes else None
-    doublings = 2.0 ** np.arange(np.ceil(np.log2(factor.lower) - 1e-9), 64.0)
-    if per_node is not None:
-        doublings = np.concatenate([doublings[doublings < per_node], per_node * 2.0 ** np.arange(64.0)])
+    node_size = panel.machine.size(at, as_it_is=True)
+    # Powers of two from the smallest count on, but for rounding, up to more than any cluster has; then whole nodes.
+    doublings = 2.0 ** np.arange(np.ceil(np.log2(factor.lower) - 1e-9), MOST_POWER)
+    if over_nodes and node_size is not None:
+        doublings = np.concatenate([doublings[doublings < node_size], node_size * 2.0 ** np.arange(MOST_POWER)])
     counts = np.append(doublings[(doublings >= factor.lower) & (doublings < target_count)], target_count)
-    columns = at_scale(panel, factor, counts, at, None, panel.machine.size(at, as_it_is=True))
-    divides = divisible(result.panel, columns)
-    feasibility = result.feasibility
+    columns = at_scale(panel, factor, counts, at, None, node_size)
+    divides, feasibility = divisible(result.panel, columns), result.feasibility
     fails = np.zeros(len(counts), bool) if feasibility is None else feasibility.known_to_fail(columns)
     measured = np.array([run is not None for run in result.panel.runs_at(columns)])
     possible = np.flatnonzero(divides & ~fails & ~measured)

@@ -125,10 +125,7 @@ def faults_of(values: Array, positive: str = "", count: str = "") -> Reasons:
 
 
 def numbers(cells: Iterable[Any]) -> tuple[Array, Reasons]:
-    """Read cells as numbers, correctly rounded.
-
-    Where a cell is not a finite number, the value is NaN and the reasons have its position with why.
-    """
+    """Read cells as numbers, correctly rounded; NaN where one is not finite, with the reason by its position."""
     cells = list(cells)
     values = text_numbers(cells)
     if values is None:
@@ -149,8 +146,6 @@ def seconds_of(cells: Iterable[Any]) -> list[Any]:
 
     A number with one unit stays: that belongs to the header, or to `--unit`. Beside others `28m` are minutes.
 
-    Examples
-    --------
     >>> seconds_of(["00:01:30", "1-02:00:00", "2:03:04.5", "0:00:1.39", "3:04.5", "12:30", 7.5])
     [90.0, 93600.0, 7384.5, 1.39, 184.5, '12:30', 7.5]
     >>> seconds_of(["8h20m", "1 d 2 h", "3min 20.5s", "6 hrs and 12 minutes", "28m", "5 s", "3 epochs", ""])

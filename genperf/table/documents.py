@@ -93,7 +93,6 @@ def _on_one_line(pieces: Sequence[str]) -> str:
 #: A table of HTML in a text, without another one in it.
 _HTML_TABLE = re.compile(r"<table\b(?:(?!<table\b).)*?</table>", re.DOTALL | re.IGNORECASE)
 
-
 #: `.. list-table:: Speed` of reStructuredText, with what is indented below it.
 _LIST_TABLE = re.compile(r"^([ \t]*)\.\. list-table::(.*)\n((?:[ \t]*\n|\1[ \t]+\S.*(?:\n|$))+)", re.MULTILINE)
 
@@ -107,12 +106,8 @@ def _as_html(table: re.Match[str]) -> str:
 
 
 def with_drawn_tables(text: str) -> str:
-    r"""Return a text whose tables of HTML and lists of reStructuredText are drawn as in Markdown.
+    r"""Return a text with its tables of HTML and lists of reStructuredText drawn as in Markdown, in as many lines.
 
-    What stands below them keeps its lines.
-
-    Examples
-    --------
     >>> with_drawn_tables("# Speed\n<table>\n<tr><td>GPUs</td><td>s</td></tr>\n<tr><td>1</td><td>9</td></tr>\n</table>")
     '# Speed\n| GPUs | s |\n| --- | --- |\n| 1 | 9 |\n'
     >>> with_drawn_tables(".. list-table::\n\n   * - GPUs\n     - s\n   * - 1\n     - 9\n")
@@ -163,8 +158,6 @@ _LONGEST_LITERAL = 1_000_000
 def of_literals(text: str) -> str | None:
     r"""Return what Python prints or has in its source as CSV or JSON: rows of tuples, lists by name, one literal.
 
-    Examples
-    --------
     >>> of_literals("('gpus', 'img/s')\n(1, 410.2)\n(2, 792.5)"), of_literals("(1) gpus\n(2) nodes")
     ('"gpus", "img/s"\n1, 410.2\n2, 792.5', None)
     >>> of_literals("gpus = [1, 2]\nrate = [410, 790]  # img/s"), of_literals("{1: 410.2, 2: 792.5}")
@@ -238,8 +231,6 @@ def of_exposition(text: str) -> str | None:
 
     The records are those of the names of labels beside which a time, a rate or another quantity stands.
 
-    Examples
-    --------
     >>> of_exposition('# TYPE rate gauge\nrate{gpus="8"} 3.5\nrate{gpus="16"} 6.9\nup 1\n')
     '[{"gpus": "8", "rate": "3.5"}, {"gpus": "16", "rate": "6.9"}]'
     """
@@ -270,8 +261,6 @@ _LONGEST_OUTLINE = 8_000
 def of_outline(text: str) -> str | None:
     r"""Return keys with blocks below them, or a list of such, as YAML has them, as JSON; None of another text.
 
-    Examples
-    --------
     >>> of_outline("runs:\n  - gpus: 8\n    step: 0.2 # s\n  - gpus: 16"), of_outline("gpus: 8\nstep: 0.2")
     ('{"runs": [{"gpus": 8, "step": "0.2 s"}, {"gpus": 16}]}', None)
     """
@@ -388,8 +377,6 @@ def of_events(text: str) -> str | None:
     An epoch, or else a block, has its throughput as well where none is logged and its samples are known: without the
     evaluations in it.
 
-    Examples
-    --------
     >>> event = ':::MLLOG {{"key": "{}", "time_ms": {}, "value": {}}}'.format
     >>> lines = event("train_samples", 0, 80), event("epoch_start", 0, "null"), event("epoch_stop", 5000, "null")
     >>> print(of_events("\n".join(lines)))

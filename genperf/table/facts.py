@@ -344,8 +344,6 @@ def _number(text: str, multiple: str = "") -> float:
 def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     r"""Yield the facts of a line: key, value, unit.
 
-    Examples
-    --------
     >>> list(facts_of("Epoch[0] Batch [100] Speed: 326.36 samples/sec accuracy=0.76"))
     [('Speed', 326.36, 'samples/sec'), ('accuracy', 0.76, '')]
     >>> list(facts_of("{'loss': 3.2, 'tokens_per_second': 17975}")), list(facts_of("Time  0.26 ( 0.31)"))
@@ -654,8 +652,6 @@ def _with_names(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
 def _under_heads(above: str, line: str) -> str:
     r"""Return a line of numbers, below the line of their names, as `name: value | name: value`; another line as it is.
 
-    Examples
-    --------
     >>> _under_heads("      Wall t (s)    (%)", "Time:   700.1   98.2")
     'Wall t (s): 700.1'
     >>> _under_heads("    (ns/day)   (hour/ns)", "Performance:  12.3  1.9")

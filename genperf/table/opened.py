@@ -382,7 +382,6 @@ _FRAMES = (
     | dict.fromkeys(map(ord, "│┃║"), "|")
 )
 
-
 #: Lines without a blank one between them: a header and two rows at least.
 _PARAGRAPH = re.compile(r"(?:^.*\S.*\n?){3,}", re.MULTILINE)
 
@@ -565,8 +564,6 @@ def understood(
     Wide columns among the `named` ones, which the user named, stay columns. `units` are those of time that the user
     gave for columns: cells with units are converted to them.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> runs = pd.DataFrame({"run": ["baseline", "pipe-2", "pipe-4"], "Time": ["8 s", "5 s", "3000 ms"]})
     >>> source = understood(runs)

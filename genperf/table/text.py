@@ -63,8 +63,7 @@ FIRST_ROWS = 200
 LEAST_AGREEMENT = 0.5
 #: Characters of a cell, as many as the longest argument of a command on Linux: a longer one is a quote left open.
 _MAX_CELL = csv.field_size_limit()
-#: Objects of JSON inside objects that are flattened; what is deeper is left out. Settings are nested thrice; half
-#: and double change no answer (experiments/results/settings.md).
+#: Objects in JSON objects that are flattened: settings nest thrice. Half, double: experiments/results/settings.md.
 MAX_DEPTH = 8
 #: Signs of Markdown and HTML, and pictures beside numbers.
 _PICTURE = r"[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]"
@@ -95,8 +94,6 @@ def unmarked(cell: str) -> str:
 def _rows_of_breaks(record: Sequence[str]) -> list[list[str]]:
     """Return the rows that cells of several lines hold, numbers among them: `V100 | 1<br>2 | 122<br>178`.
 
-    Examples
-    --------
     >>> _rows_of_breaks(["V100", "1<br>2", "122<br>178"]), _rows_of_breaks(["GPU<br>type", "n"])
     ([['V100', '1', '122'], ['V100', '2', '178']], [['GPU<br>type', 'n']])
     """
@@ -108,7 +105,13 @@ def _rows_of_breaks(record: Sequence[str]) -> list[list[str]]:
 
 
 def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
-    """Read a delimited text, a drawn one, or one in LaTeX, of several tables the likeliest with the others beside."""
+    """Read a delimited text, a drawn one, or one in LaTeX, of several tables the likeliest with the others beside.
+
+    One after another: a header in double bars, as in Jira, is drawn with single ones; a first line `sep=;` names the
+    delimiter; the text is cut into records; breaks inside cells, and blanks below a header that another sign parts, cut
+    further; of tables side by side the fullest is taken; a header is looked for in the comments above; the records are
+    cut before each header into tables.
+    """
     if not text.strip():
         raise TableError("the file is empty", hint="a header line and a line per run are needed", where=name)
     if delimiter is None and "\\begin{" in text and (tabulars := tabulars_of(text)):
@@ -119,10 +122,9 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         return _likeliest_source(_tables(records, headers), name, "\t", [])
     if "||" in text:
         text = _DOUBLE_BARS.sub(lambda header: header[0].replace("||", "|"), text)
-    marked = _NAMED_DELIMITER.match(text)
-    if marked:
+    if (named := _NAMED_DELIMITER.match(text)) is not None:
         # As a comment it keeps its line, which messages count.
-        text, delimiter = f"#{text}", delimiter or marked[1]
+        text, delimiter = f"#{text}", delimiter or named[1]
     drawn = delimiter in (None, "|", "pipe") and "|" in text and bool(_rules(text))
     if delimiter is None:
         delimiter = "|" if drawn else guess_delimiter(text)
@@ -140,15 +142,9 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     if width > 1 and {len(row) for _, row in apart} == {width}:
         # The rows are parted by blanks, and the header is not.
         records = [records[0], *apart]
-    records, several_blocks = _fullest_block(records)
-    header, steps = (None, []) if drawn else _commented_header(text, records[0], separator)
-    if header is not None:
-        records = _under_comments(text, header, records)
-    elif not drawn and len(records[0][1]) > 1 and all(map(_is_number, records[0][1])):
-        unnamed = [f"column{i}" for i in range(1, len(records[0][1]) + 1)]
-        blocks_of_rows = _under_comments(text, (records[0][0], unnamed), records)
-        records = blocks_of_rows if len(blocks_of_rows) > len(records) + 1 else records
-    tables = _tables(records, drawn=text if drawn else "")
+    fullest, several_blocks = _fullest_block(records)
+    below_header, steps = (fullest, []) if drawn else _with_header(text, fullest, separator)
+    tables = _tables(below_header, drawn=text if drawn else "")
     return _likeliest_source(tables, name, separator, [*steps, *several_blocks], drawn)
 
 
@@ -206,7 +202,12 @@ def plain_table(text: str, head: Source) -> Source | None:
 
 
 def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note], drawn: bool) -> Source:
-    """Return the cells of a table below its header; rows of another width are kept apart."""
+    """Return the cells of a table below its header; rows of another width are kept apart, and a log is refused.
+
+    One after another: columns are numbered where no row names them; a comma between thousands and a blank in two known
+    words part no names of the header; rows that all end early are filled up; remarks behind the last column and numbers
+    of the rows before the first one are left out.
+    """
     records, steps_to_table, title = table
     (line, head), *body = records
     if _is_header(head, [row for _, row in body[:FIRST_ROWS]]):
@@ -249,7 +250,6 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
         rows = {k: row[1:] for k, row in rows.items()}
     ragged = {k: row for k, row in rows.items() if len(row) != width}
     rows = {k: row for k, row in rows.items() if len(row) == width}
-    # A log or a text: most lines have another number of fields than the first, or are sentences.
     prose = ""
     if len(ragged) > max(len(rows), 2):
         prose = f"{len(ragged)} of its {count} lines have another number of fields than the first"
@@ -271,28 +271,31 @@ def _source_of_table(table: Titled, name: str, separator: str, steps: list[Note]
 
 
 def _with_one_header(records: Sequence[Record]) -> list[Record]:
-    """Return records whose header names every column once: a name over several columns stands before theirs."""
+    """Return records whose header of two lines is one: a name over several columns stands before theirs.
+
+    Below such names stand counts, or other names with values below them, and the header names every column once. What
+    has no header of two lines stays as it is.
+    """
     if len(records) < 3 or len(records[0][1]) != len(records[1][1]):
         return list(records)
     (_, upper), (line, lower), *rows = records
     if all(bool(above) != bool(below) for above, below in zip(upper, lower, strict=True)):
         # Names of values stand above those of the settings.
         return [(line, [above or below for above, below in zip(upper, lower, strict=True)]), *rows]
+    # A name over several columns stands in the first of them; the others are empty above.
     above: list[str] = []
     for name, below in zip(upper, lower, strict=True):
         above.append(name or (above[-1] if above and below else ""))
     over_several = {name for name, count in Counter(above).items() if name and count > 1}
-    named = [f"{n} {b}".strip() if n in over_several else b or n for n, b in zip(above, lower, strict=True)]
+    header = [f"{n} {b}".strip() if n in over_several else b or n for n, b in zip(above, lower, strict=True)]
     under = [k for k, name in enumerate(above) if name in over_several]
-    beside = [name for k, name in enumerate(named) if k not in under]
-    counts = bool(beside) and all(lower[k].isdecimal() for k in under)
-    values = any(_is_number(rows[0][1][k]) for k in under if k < len(rows[0][1]))
-    names = values and not any(_is_number(lower[k]) for k in under)
-    if not under or not (counts or names) or any(map(_is_number, beside)):
-        return list(records)
-    if len({*named}) < len(named) or not all(named[1:]):
-        return list(records)
-    return [(line, named), *rows]
+    beside = [name for k, name in enumerate(header) if k not in under]
+    counts_below = bool(beside) and all(lower[k].isdecimal() for k in under)
+    values_below = any(_is_number(rows[0][1][k]) for k in under if k < len(rows[0][1]))
+    names_below = values_below and not any(_is_number(lower[k]) for k in under)
+    is_header = under and (counts_below or names_below) and not any(map(_is_number, beside))
+    each_once = len({*header}) == len(header) and all(header[1:])
+    return [(line, header), *rows] if is_header and each_once else list(records)
 
 
 def _fullest_block(records: list[Record]) -> tuple[list[Record], list[Note]]:
@@ -345,19 +348,22 @@ def _spans(used: Sequence[bool]) -> list[tuple[int, int]]:
 
 
 def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn: str = "") -> list[Titled]:
-    """Return the tables of a text, each header first, with those of the same columns; their steps and titles.
+    """Return the tables of a text, the likeliest first (`_likeliest`); tables of the same columns are one.
 
-    First is one that shows a scale, with a result by its name or without one; then one of a result.
-
-    A text with `drawn` tables has rules below their headers, and headings above their titles.
+    Headers are known to stand in some lines, or else recognised. A text with `drawn` tables has rules below their
+    headers, and headings above their titles.
     """
     rows, lines, rules = [row for _, row in records], {line for line, _ in records}, set[int]()
     if drawn:
         # Below a header of Markdown stands a rule with rows below, and above it none.
         rules = _rules(drawn)
         header_lines = {line - 1 for line in rules if line - 2 not in rules and line + 1 in lines}
-    start = next((k for k, row in enumerate(rows[:FIRST_ROWS]) if sum(map(bool, row)) > 1), 0)
-    start = start if start > 1 and _begins(rows[start], rows[start + 1 : start + 4], [], True) else 0
+    # Lines of one cell above a header are left out; one alone is its title.
+    several_cells = next((k for k, row in enumerate(rows[:FIRST_ROWS]) if sum(map(bool, row)) > 1), 0)
+    is_header = several_cells > 1 and _begins(
+        rows[several_cells], rows[several_cells + 1 : several_cells + 4], [], True
+    )
+    start = several_cells if is_header else 0
     remaining = []
     for title, table in _at_headers(records, start, header_lines, rules):
         bare = _without_notes(table)
@@ -402,12 +408,11 @@ def _at_headers(
         gap_below = line_below > line + 1 + (line + 1 in rules)
         table = tables[-1][1] if tables else []
         header = table[0][1] if table else []
-        # The upper line of a header may have a rule below it.
+        # The upper line of a header of two, with names over several columns, may have a rule below it.
         is_upper = len(table) == 1 and len({*header}) < len(header)
-        # A name over the second column or a later one is a header of several, and so is one over several columns.
-        may_be_title = (len(filled) == 1 and (record[0] != "" or len(record) < 3)) or (
-            gap_below and len({*filled}) == len(filled) > 0 and not any(map(parts_of, filled))
-        )
+        # A title is one text at the left, or names with a blank line below; one further right is part of a header.
+        is_text_apart = gap_below and len({*filled}) == len(filled) > 0 and not any(map(parts_of, filled))
+        may_be_title = (len(filled) == 1 and (record[0] != "" or len(record) < 3)) or is_text_apart
         if may_be_title and below and (line_below in header_lines or _begins(below[0], below[1:], header, True)):
             title, section = _TITLE_MARKS.sub("", " ".join(filled)), ""
         elif header and len(filled) == 1 and record[0] and below and _is_section(record[0], below[0], first_names):
@@ -417,12 +422,12 @@ def _at_headers(
             section = record[0]
         elif section and not record[0] and filled:
             table.append((line, [section, *record[1:]]))
-        elif (
-            not table
-            or (line in header_lines and record != header)
+        elif not table or (
+            (line in header_lines and record != header)
             or _begins(record, below[:2], header, (gap_above and not is_upper) or bool(title), len(table) == 1)
         ):
             if len(table) == 1 and _is_title(header, record):
+                # What seemed the header was the title.
                 title = ", ".join(tables.pop()[1][0][1])
             tables.append((title, [(line, record)]))
             title = ""
@@ -497,10 +502,7 @@ def _is_title(head: Sequence[str], below: Sequence[str]) -> bool:
 
 
 def _is_section(name: str, below: Sequence[str], first_names: Mapping[str, int]) -> bool:
-    """Tell whether the only cell of a row names the rows below: they leave its place empty, or begin with a number.
-
-    Or they begin with a name that rows below another such cell begin with.
-    """
+    """Tell whether the only cell of a row names those below: they begin empty, with a number, or as other sections."""
     begins = not below[0] or _is_number(below[0]) or first_names[below[0]] > 1
     return parts_of(name) is None and begins and sum(map(bool, below)) > 1
 
@@ -527,8 +529,6 @@ def counts_vary(cells: Mapping[str, Any], named: bool = True) -> bool:
 def titled_numbers(text: str) -> str | None:
     r"""Return numbers below titles as rows, each with its title, between tabs; None of another text.
 
-    Examples
-    --------
     >>> titled_numbers("--- Threads = 1 ---\n\n1345\n--- Threads = 2 ---\n\n695")
     'table\tcolumn1\nThreads = 1\t1345\nThreads = 2\t695'
     """
@@ -548,8 +548,6 @@ def titled_numbers(text: str) -> str | None:
 def keyed_lines(text: str) -> str | None:
     r"""Return lines of a name with several numbers as columns between tabs, those of a count first; None of others.
 
-    Examples
-    --------
     >>> keyed_lines("Our runs\n\ntime (s):  9.5  5.1  2.9\nGPUs:      1    2    4")
     'GPUs\ttime (s)\n1\t9.5\n2\t5.1\n4\t2.9'
     """
@@ -574,8 +572,6 @@ _RULED = re.compile(r"^[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+[ \t]*$", 
 def ruled_table(text: str) -> str | None:
     r"""Return a table whose columns are as wide as the rules below their names, between tabs; None of another text.
 
-    Examples
-    --------
     >>> ruled_table("  JobID NNodes    Elapsed\n------- ------ ----------\n12           2   01:10:00\n13 \n")
     'JobID\tNNodes\tElapsed\n12\t2\t01:10:00\n13\t\t'
     """
@@ -620,16 +616,19 @@ def cut_table(text: str, above: int = 3) -> str | None:
 def _begins(
     record: Sequence[str], below: Sequence[Sequence[str]], head: Sequence[str], apart: bool, alone: bool = False
 ) -> bool:
-    """Tell whether a record is the header of a table: names without a number, and below them a number."""
+    """Tell whether a record is the header of a table: names without a number, and below them a number.
+
+    Another one than the `head` so far also stands `apart` from the rows, and beside the same columns has a known name;
+    where that head is `alone`, it may be a title.
+    """
     if len(record) < 2 or any(map(_is_number, record)) or not any(parts_of(cell) for row in below for cell in row):
         return False
     if alike(record, below[0]):
         return False
-    shape_differs = not head or len(head) != len(record)
-    names_known = shape_differs or any(header_of(name).kind or canonical_of(name) for name in record if name)
-    # The header so far stands alone: it may be a title.
-    apart = apart or (alone and _is_title(head, record))
-    return record == head or (len(below[0]) == len(record) and apart and names_known)
+    same_width = len(head) == len(record)
+    names_known = not same_width or any(header_of(name).kind or canonical_of(name) for name in record if name)
+    stands_apart = apart or (alone and _is_title(head, record))
+    return record == head or (len(below[0]) == len(record) and stands_apart and names_known)
 
 
 def alike(one: Sequence[str], other: Sequence[str]) -> bool:
@@ -668,13 +667,34 @@ def _is_header(head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     return all(c.is_integer() for c in counts) and all(a < b for a, b in itertools.pairwise(counts))
 
 
+def _with_header(text: str, records: list[Record], delimiter: str) -> tuple[list[Record], list[Note]]:
+    """Return records whose first row holds values below the header in a comment above, as `numpy.savetxt` writes it.
+
+    Without one the rows of numbers stay, unless comments between blocks of them are titles: then the columns are
+    numbered below each.
+    """
+    line, cells = records[0]
+    with_value = sum(parts_of(cell.strip().strip('"')) is not None for cell in cells)
+    if len(cells) < 2 or 2 * with_value < len(cells):
+        return records, []
+    header, steps = _commented_header(text, records[0], delimiter)
+    if header is not None:
+        return _under_comments(text, header, records), steps
+    if not all(map(_is_number, cells)):
+        return records, []
+    in_blocks = _under_comments(text, (line, [f"column{i}" for i in range(1, len(cells) + 1)]), records)
+    return (in_blocks if len(in_blocks) > len(records) + 1 else records), []
+
+
 def _commented_header(text: str, first: Record, delimiter: str) -> tuple[Record | None, list[Note]]:
-    """Return the header that is a comment above the first row, as `numpy.savetxt` writes it; none where none is."""
+    """Return the nearest comment above the first row that names as many columns, and a note on the rows behind `#`.
+
+    One in which a name is known is preferred. None without one.
+    """
     line, cells = first
-    if len(cells) < 2 or 2 * sum(parts_of(cell.strip().strip('"')) is not None for cell in cells) < len(cells):
-        return None, []
     above = [*enumerate(itertools.islice(io.StringIO(text, newline=""), line - 1), 1)]
     rows_behind, units, candidates = 0, "", list[tuple[Record | None, list[Note]]]()
+    # From the nearest line on.
     for place, comment in above[: -FIRST_ROWS - 1 : -1]:
         if _UNITS.fullmatch(comment):
             units = comment
@@ -687,7 +707,6 @@ def _commented_header(text: str, first: Record, delimiter: str) -> tuple[Record 
                 return candidates[-1]
         fields = _split(comment.lstrip("# \t"), delimiter)
         rows_behind += len(fields) == len(cells) and all(map(_is_number, fields))
-    # The nearest one; a title of as many words may stand between.
     return candidates[0] if candidates else (None, [])
 
 
@@ -699,14 +718,17 @@ def _below(header: str, line: str) -> list[str]:
 
 
 def _under_comments(text: str, header: Record, records: Sequence[Record]) -> list[Record]:
-    """Return records below their header; each block, as gnuplot parts them, below it and a title, a comment above."""
+    """Return records below their header; of several blocks, as gnuplot parts them, each below its title and the header.
+
+    A title is the last comment above a block that is not the header; a blank line stands above the comments.
+    """
     lines, names = text.splitlines(), header[1]
     titled: list[Record] = []
     for line, record in records:
-        above = [*itertools.takewhile(lambda text: text.lstrip().startswith("#"), reversed(lines[: line - 1]))]
-        titles = [c for c in (comment.strip("# \t") for comment in above) if c.split() != " ".join(names).split()]
-        blank = lines[line - 2 - len(above)].strip() == "" if line - 1 > len(above) else line > 1
-        if above and titles and blank:
+        comments = [*itertools.takewhile(lambda text: text.lstrip().startswith("#"), reversed(lines[: line - 1]))]
+        titles = [c for c in (comment.strip("# \t") for comment in comments) if c.split() != " ".join(names).split()]
+        begins_text = len(comments) == line - 1
+        if titles and (begins_text or not lines[line - 2 - len(comments)].strip()):
             titled += [(line - 2, [titles[0]]), (line - 1, names)]
         titled.append((line, record))
     return titled if sum(len(record) == 1 for _, record in titled) > 1 else [header, *records]
@@ -864,8 +886,6 @@ def guess_delimiter(text: str) -> str:
 
     `csv.Sniffer` is not used: it also takes letters and digits for delimiters.
 
-    Examples
-    --------
     >>> guess_delimiter("workers;time\n1;0,5\n2;0,7\n"), guess_delimiter("workers time\n1   0.5\n")
     (';', ' ')
     >>> guess_delimiter("workers  time per step\n1        0.5\n"), guess_delimiter("gpus    img/s\n1    1,180\n")
@@ -1075,8 +1095,6 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
 def _runs_within(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the runs in the lists of a record, alone or by name, with what stands around them; of others itself.
 
-    Examples
-    --------
     >>> _runs_within({"gpus": 8, "model": {"bert": [{"step_s": 9}], "vgg": [{"step_s": 5}]}})
     [{'gpus': 8, 'model': 'bert', 'step_s': 9}, {'gpus': 8, 'model': 'vgg', 'step_s': 5}]
     """
@@ -1122,7 +1140,7 @@ _COUNT = "count"
 
 
 def _rows_in(rows: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the records of an array: objects, or arrays below one of names."""
+    """Return the records of an array: objects, arrays below one of names, arrays of numbers alone; none of others."""
     if rows and all(isinstance(row, dict) for row in rows):
         return list(rows)
     if len(rows) < 2 or not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
@@ -1161,7 +1179,10 @@ def _are_numbers(item: Any) -> bool:
 
 
 def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Counter[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the scalars of a record, and lists of devices, under paths such as `memory.peak`; count other lists."""
+    """Yield the scalars of a record, under paths such as `memory.peak`, lists of devices and medians of listed times.
+
+    Other lists, and what is nested too deeply, are counted in `left_out`.
+    """
     codes = next((item for key, item in value.items() if key in words_of("log.exit_codes")), None)
     for key, item in value.items():
         path = f"{prefix}{' '.join(str(key).split())}"
@@ -1225,8 +1246,6 @@ _SIGNS = (
 def tabulars_of(text: str) -> list[list[Record]]:
     r"""Return the tables of a LaTeX text, the rows of each with their lines; a caption stands above as a single cell.
 
-    Examples
-    --------
     >>> text = r"\begin{tabular}{lr} \toprule GPUs & \textbf{time} \\ \midrule 1 & 1\,371~$\pm$~2 \\ \end{tabular}"
     >>> tabulars_of(text)
     [[(1, ['GPUs', 'time']), (1, ['1', '1 371 ± 2'])]]

@@ -31,8 +31,7 @@ FOREST_TREES = 300
 #: do not count. Half and double move its errors by 2 % (experiments/results/settings.md).
 SVR_COST = 10.0
 SVR_TOLERANCE = 0.05
-#: Where the fit of the Gaussian process's white noise begins, relative to the variance of the logarithms. Half
-#: and double change no error (experiments/results/settings.md).
+#: Where the fit of white noise begins, over the variance of ln T. Half, double: experiments/results/settings.md.
 NOISE_VARIANCE = 1e-2
 #: Folds of the training part whose residuals make an interval. Five, as most use.
 RESIDUAL_FOLDS = 5

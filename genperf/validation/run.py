@@ -25,6 +25,7 @@ from genperf.models import MODELS
 from genperf.models.network import DEVICES, checked_hints
 from genperf.panel import Table
 from genperf.panel.panel import TIME, Target
+from genperf.panel.table import group_keys
 from genperf.prediction import schema_of
 from genperf.prediction.predict import combined, new_levels, stand_ins
 from genperf.result import predicting_levels
@@ -90,8 +91,6 @@ class ModelScore:
 class Validation(PrintedAnswer, frozen=True, eq=False):
     """The scores of several models on the same held-out configurations.
 
-    Examples
-    --------
     >>> point = pd.DataFrame({"fold": "n > 4", "measured": [2.0], "predicted": 2.2, "lower": 1.9, "upper": 2.4})
     >>> score, held_out = ModelScore("ernest", point, seconds=0.1), pd.DataFrame({"n": [8.0]})
     >>> validation = Validation((score,), held_out, "extrapolate:n:4", target=Target("peak_gb", "memory", "GB"))
@@ -352,7 +351,7 @@ def _held_out(table: Table, medians: Table, part: Split, train: Table) -> pd.Dat
     """Return the `fold`, the `number` and, where no model can predict it, a `reason` of each held-out configuration."""
     numbers = np.unique(table.configuration[part.test])
     frame, reasons = medians.frame.iloc[numbers], np.full(len(numbers), None, dtype=object)
-    groups, groups_held_out = keys_of(train.frame, train.group), keys_of(frame, table.group)
+    groups, groups_held_out = group_keys(train.frame, train.group), group_keys(frame, table.group)
     trained = {*groups}
     for name in (f.name for f in train.categorical):
         levels = {group: set[str]() for group in trained.union(groups_held_out)}
@@ -456,11 +455,6 @@ def _learner(task: Task) -> Callable[[Key, pd.DataFrame], Any]:
         return [*answers, [None] * len(data), [None] * len(data)]
 
     return predict
-
-
-def keys_of(frame: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the values of some columns as text, a tuple per row."""
-    return list(zip(*(labels(frame[name]) for name in names), strict=True)) if names else [()] * len(frame)
 
 
 def _score(name: str, measured: pd.DataFrame, answers: Objects, seconds: float) -> ModelScore:

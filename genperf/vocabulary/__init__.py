@@ -23,8 +23,6 @@ def words_of(place: str) -> tuple[str, ...]:
 def any_of(*places: str) -> str:
     """Return a pattern of any word of one meaning, or of several.
 
-    Examples
-    --------
     >>> any_of("cells.on")
     '(?:1|true|yes|y)'
     """

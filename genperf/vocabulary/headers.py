@@ -107,8 +107,6 @@ _WORDS_BEHIND = re.compile(r"[^()\[\]]*\w[^()\[\]]*[(\[](?P<unit>[^()\[\]]+)[)\]
 def bare(column: str) -> str:
     """Return a header without its section and the unit in brackets at its end, and with a word for `#`.
 
-    Examples
-    --------
     >>> bare("Step time [ms]"), bare("# GPUs"), bare("peak memory (GB)"), bare("batch size (per GPU)")
     ('Step time', 'num GPUs', 'peak memory', 'batch size (per GPU)')
     >>> bare("config.world_size"), bare("Elapsed (hh:mm:ss)")
@@ -123,8 +121,6 @@ def bare(column: str) -> str:
 def header_of(column: str) -> Header:
     """Return what a header says of the numbers below it.
 
-    Examples
-    --------
     >>> header_of("step_ms")
     Header(kind='time', unit='ms', counted='', shared=False, of='step', level='workers', steps=1)
     >>> header_of("Time per epoch (s)").of, header_of("seconds per step").unit, header_of("s/it").of
@@ -206,8 +202,6 @@ def time_called(column: str, usual: str) -> str:
 def in_another_unit(column: str, others: Iterable[str]) -> str | None:
     """Return the one column that measures what a column does, spelt or in a unit of time otherwise; None of several.
 
-    Examples
-    --------
     >>> in_another_unit("step_s", ["gpus", "step_ms"]), in_another_unit("images/s", ["images_per_min", "tokens/min"])
     ('step_ms', 'images_per_min')
     >>> in_another_unit("tokens/s", ["gpus", "tok/s"])
@@ -228,8 +222,6 @@ def in_another_unit(column: str, others: Iterable[str]) -> str | None:
 def bandwidth_of(column: str, unit: str = "") -> str:
     """Return the unit of data per second that a header has, or the cells below it; empty where neither has one.
 
-    Examples
-    --------
     >>> bandwidth_of("AllReduce (GB/s)"), bandwidth_of("link_gbit_s"), bandwidth_of("busbw", "GB/s")
     ('GB/s', 'gbit/s', 'GB/s')
     >>> bandwidth_of("images/s"), bandwidth_of("algo throughput", "Gbps")
@@ -435,8 +427,6 @@ def in_multiples(counted: str) -> tuple[float, str]:
 def unit_of(text: str) -> tuple[str, float, float]:
     """Return what a unit measures, and its size as numerator and denominator; units of one kind convert into another.
 
-    Examples
-    --------
     >>> unit_of("microsegundos"), unit_of("GiB"), unit_of("kW"), unit_of("samples/sec"), unit_of("×")
     (('s', 1.0, 1000000.0), ('B', 1073741824.0, 1.0), ('W', 1000.0, 1.0), ('samples/s', 1.0, 1.0), ('x', 1.0, 1.0))
     """

@@ -28,8 +28,6 @@ TITLE_OF_SCALED = re.compile(any_of("cells.kind_in_a_title"))
 def plain_name(column: str) -> str:
     """Return a column's name as the lists of names spell it: an option of a launcher, a key of a settings file.
 
-    Examples
-    --------
     >>> plain_name("GPUs"), plain_name("--tensor-model-parallel-size"), plain_name("model.micro_batch_size")
     ('gpus', 'tensor_model_parallel_size', 'micro_batch_size')
     >>> plain_name("zero_optimization.stage"), plain_name("fp16.enabled")
@@ -53,8 +51,6 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
     pass is that of a worker, where no column shows several passes, of a batch of all, or of another split than that of
     the samples.
 
-    Examples
-    --------
     >>> column_of("workers", ["num_gpus", "batch"]), column_of("workers", ["num_workers", "GPUs"])
     ('num_gpus', 'GPUs')
     >>> column_of("nodes", ["node_count"]), column_of("nodes", ["colour"])
@@ -209,8 +205,6 @@ _SPELLINGS = (_as_it_is, _as_a_count, _in_other_words)
 def noun_of(column: str) -> str:
     """Return what a column counts, in the plural, as it stands in a sentence; `p` counts workers.
 
-    Examples
-    --------
     >>> noun_of("num_gpus"), noun_of("# GPUs"), noun_of("world_size"), noun_of("node_count"), noun_of("cores")
     ('gpus', 'GPUs', 'workers', 'nodes', 'cores')
     >>> noun_of("NTasks"), noun_of("config.num_gpus"), noun_of("concurrent_users"), noun_of("p"), noun_of("pipeline")

@@ -39,8 +39,7 @@ from genperf.words.verdict import BLIND, fits_text
 #: A verdict → its colour, and its mark where there is no colour.
 COLORS = {"ok": "green", "caution": "yellow", "extrapolating-blind": "red"}
 MARKS = {"ok": "✓", "caution": "⚠", "extrapolating-blind": "✗"}
-#: The chance that more workers do less, below which it is not reported: one in four. Half and double change no answer
-#: (experiments/results/settings.md).
+#: The chance that more workers do less, below which it is not reported. Half, double: experiments/results/settings.md.
 LEAST_CHANCE = 0.25
 
 

@@ -2,7 +2,8 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,7 @@ from genperf.vocabulary.headers import RELATIVE
 from genperf.vocabulary.names import noun_of
 
 # What is worth a word.
-#: Above it an efficiency is doubted: caches and batches give a tenth more than in proportion, not more. Half and
-#: double change no answer (experiments/results/settings.md).
+#: Above it an efficiency is doubted: caches give a tenth more. Half, double: experiments/results/settings.md.
 MOST_EFFICIENCY = 1.15
 #: A part of a smaller share is not named: it would be written as 0 %.
 WORDS_LEAST_SHARE = 0.005
@@ -77,8 +77,6 @@ def join_values(values: Mapping[str, Any]) -> str:
 def setting_text(value: Any) -> str:
     """Return a value of a factor as `--at` takes it: 8, 0.25, 175B.
 
-    Examples
-    --------
     >>> [setting_text(value) for value in (8.0, 0.25, 1.75e11, 4194304.0, "bf16")]
     ['8', '0.25', '175B', '4194304', 'bf16']
     """
@@ -117,11 +115,6 @@ def unit_of_duration(seconds: float) -> tuple[float, str]:
     return size, name
 
 
-def three_digits(value: float) -> str:
-    """Return a number with three significant digits, without an exponent where it can be read."""
-    return digits_text(value, 3)
-
-
 def digits_text(value: float, digits: int) -> str:
     """Return a number with so many significant digits, without an exponent where it can be read: `1.5 million`."""
     if not np.isfinite(value) or value == 0.0:
@@ -133,6 +126,10 @@ def digits_text(value: float, digits: int) -> str:
     if 1e-4 <= abs(rounded) < 1e6:
         return f"{rounded:,.10f}".rstrip("0").rstrip(".")
     return f"{rounded:.{digits}g}"
+
+
+#: A number with three significant digits.
+three_digits: Callable[[float], str] = partial(digits_text, digits=3)
 
 
 def whole_percent(value: float) -> str:
@@ -169,8 +166,6 @@ def with_article(noun: str) -> str:
 def capitalised(text: str) -> str:
     """Return a sentence that begins with a capital, or with a column as it is spelled, and ends with a full stop.
 
-    Examples
-    --------
     >>> capitalised("measure 8 nodes"), capitalised("procs=32 is far.")
     ('Measure 8 nodes.', 'procs=32 is far.')
     """
