@@ -18,7 +18,6 @@ from genperf.errors import FitError, known_name
 
 Scale: TypeAlias = float | Array
 
-# Where losses and penalties bend.
 #: Relative residual beyond which the Huber loss grows linearly. A guess: repeats of a run differ by less than 10 %,
 #: so larger residuals are outliers.
 HUBER_DELTA = 0.1

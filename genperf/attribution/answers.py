@@ -186,7 +186,6 @@ class Scaling(PrintedAnswer, frozen=True, eq=False, dict=True):
     #: A row per change of the largest term along the factor: `member, weight, before, after, count, lower, upper,
     #: reached`.
     crossovers: pd.DataFrame
-    #: What is predicted.
     quantity: Target
     #: The configurations of the curve.
     steps: Ladder
@@ -277,7 +276,6 @@ class Sensitivity(PrintedAnswer, frozen=True, eq=False):
     #: A row per factor: `factor, first, first_lower, first_upper, total, total_lower, total_upper, over`.
     indices: pd.DataFrame
     samples: int
-    #: What is predicted.
     quantity: Target
     notes: tuple[str, ...] = ()
 
@@ -331,7 +329,6 @@ class Comparison(PrintedAnswer, frozen=True, eq=False):
     upper: float
     #: The answer in words.
     sentence: str
-    #: What is predicted.
     quantity: Target
 
     def waterfall(self) -> pd.DataFrame:
@@ -370,7 +367,6 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
     """The parts of a predicted value, and how the factors move it."""
 
     model: str
-    #: What is predicted.
     quantity: Target
     #: A row per configuration and term: the factors, `term`, the term's part, `lower, upper, share`, all members by
     #: weight. The column of the part is `seconds` for a time, else the quantity's name.

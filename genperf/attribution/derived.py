@@ -31,7 +31,6 @@ from genperf.words.numbers import heading, only_for_times
 #: What a formula may read of a prediction, beside the predicted value itself.
 FOLLOWING = ("efficiency", *QUANTITIES)
 
-# How intervals of formulas are found, and when growing pays.
 #: Values between the ends of the predicted interval at which a formula is evaluated: its least and its largest
 #: value there are its bounds. A formula that only rises or falls with time has its bounds at the ends.
 INTERVAL_POINTS = 17

@@ -23,7 +23,6 @@ from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.table.clean import numbers
 
-# How finely the movement with the factors is looked at.
 #: Levels of a categorical factor, in the model's order. With more nobody reads the table; half and
 #: double change no answer (experiments/results/settings.md).
 MAX_MOVED_LEVELS = 30

@@ -16,7 +16,6 @@ from genperf.models.generic import CONSTANT_TERM
 from genperf.prediction import Member
 from genperf.result import FitResult
 
-# What is left out of a written expression.
 #: Significant digits of a number: the least, and the most where its interval leaves more.
 LEAST_DIGITS, MOST_DIGITS = 3, 5
 #: A power with a smaller exponent is left out, and a level or a step that changes the logarithm of a term by less:

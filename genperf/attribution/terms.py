@@ -26,7 +26,6 @@ from genperf.vocabulary.names import noun_of
 from genperf.words.limit import SAME, SAME_WITH_COMPUTATION, sum_of_terms
 from genperf.words.numbers import term_column
 
-# Which members an answer is about, and when the data cannot tell two terms apart.
 #: Share of the ensemble below which a member takes no part in crossovers: the tail of a 90 % interval, no end of which
 #: it moves by itself.
 LEAST_WEIGHT = 0.05

@@ -13,7 +13,6 @@ from genperf.models.generic import STRUCTURES
 from genperf.models.network import checked_hints
 from genperf.solver import solver_named
 
-# Options where the user gives none.
 #: λ. Just enough that constants which the data does not determine converge: a coefficient that explains the whole
 #: mean costs as much as an error of 0.7 %.
 DEFAULT_LAMBDA = 1e-4

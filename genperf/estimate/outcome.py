@@ -24,7 +24,6 @@ from genperf.result.arrays import in_single_precision
 from genperf.solver import POLISH, ROUGHLY, PolishSettings, Problem, Solution, blocks, polish
 from genperf.solver.search import CROSSOVER, LEAST_COEFFICIENT, MUTATION
 
-# How errors grow, and when a constant counts as held by a bound or as not determined.
 #: Misfit of ln T where too few configurations are measured to estimate it: 10 %, a usual error of a fit inside its
 #: range (`experiments/results/generic.md`).
 UNKNOWN_MISFIT = 0.1
@@ -364,11 +363,11 @@ def spread_of(table: Table, misfit: float, residuals: Array, constants: int, loo
     return Spread(noise=noise if np.isfinite(noise) else 0.0, misfit=misfit, per_doubling=per_doubling)
 
 
-def last_point_error(medians: Table, name: str, held: Mask) -> float:
+def last_point_error(medians: Table, name: str, held: Mask) -> float | None:
     """Return the error of the naive prediction over the held-out rows, mean |ln(partner/measured)|.
 
     A held-out row is predicted by its partner: the row at the largest smaller scale that agrees in every factor that
-    is not extrinsic. Of several at the same scale it is the last. NaN where no held-out row has a partner.
+    is not extrinsic. Of several at the same scale it is the last. None where no held-out row has a partner.
     """
     levels = [medians.columns[f.name].tolist() for f in medians.factors if f.name != name and f.role != "extrinsic"]
     keys = list(zip(*levels, strict=True)) if levels else [()] * len(held)
@@ -377,7 +376,7 @@ def last_point_error(medians: Table, name: str, held: Mask) -> float:
     pairs = [(partners[keys[row]], row) for row in np.flatnonzero(held).tolist() if keys[row] in partners]
     measured = medians.measured.tolist()
     errors = [abs(math.log(measured[partner] / measured[row])) for partner, row in pairs]
-    return sum(errors) / len(errors) if errors else math.nan
+    return sum(errors) / len(errors) if errors else None
 
 
 def look_back(medians: Sequence[Table], errors_of: Callable[[Index, Mask, Mask], Array]) -> list[list[Evidence]]:

@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from genperf.arrays import Array, Index
 
-# Priors of the process over series, and how the ways to count a change are weighed.
 #: Log-normal priors of c₀, s², σ² and w: median, and standard deviation of the logarithm.
 LEVEL_PRIOR: tuple[float, float] = (0.5, 1.0)
 LIKENESS_PRIOR: tuple[float, float] = (0.3, 1.4)

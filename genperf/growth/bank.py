@@ -19,7 +19,6 @@ from genperf.gaussian import normal_quantiles
 from genperf.models import MODELS, Overhead
 from genperf.sobol import sobol
 
-# How the bank is drawn, and the parts of the prior that are not in `prior.json`.
 #: 16k to 64k give the same figures; of 8k the mean error of P1 differs by 0.3 between seeds.
 BANK_CURVES = 16384
 #: Of the shift of the points around the cube.

@@ -14,7 +14,6 @@ from msgspec import Struct
 from genperf.arrays import Array
 from genperf.growth.bank import COMMON_STRENGTH_SD, STEP, UNSEEN_MEDIAN, UNSEEN_NETWORKS, UNSEEN_SPREAD, bank, prior
 
-# How much of what varies between series is their cluster's.
 #: Kinds of cluster that stand for a normal distribution, and how many standard deviations they reach.
 CLUSTER_KINDS = 15
 CLUSTER_REACH = 2.5

@@ -19,7 +19,6 @@ from genperf.panel.table import parting_notes
 from genperf.prediction.schema import schema_of
 from genperf.vocabulary.names import LEVELS, canonical_of
 
-# Which table is a series, and what repeats of one configuration say of its noise.
 #: Configurations of a series at most: its covariance is taken apart whole. A larger table has a process.
 MOST_CONFIGURATIONS = 256
 #: A run so many standard deviations from its configuration's median is named: five, as in physics.

@@ -15,7 +15,6 @@ from genperf.discrepancy.series import walk_from
 from genperf.growth.bank import CONSTANT, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
 from genperf.prediction.bands import MixtureForecast
 
-# How series are weighed.
 #: Draws of a posterior: the ends of its interval move by about 1 % with half as many.
 POSTERIOR_DRAWS = 800
 #: Share of the draws, in the middle of those along the growth, whose mean is the decomposition that is shown.
@@ -214,15 +213,10 @@ class Draws(Struct, frozen=True, eq=False):
         return mean, variance, variance + process.run_variance(0.0)
 
 
-def forecast(
-    parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts], steps: Sequence[Array] | None = None
-) -> MixtureForecast:
-    """Return the mixture of what readings forecast, by their shares, each at its counts and with `steps` in ln T."""
+def forecast(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts]) -> MixtureForecast:
+    """Return the mixture of what readings forecast, by their shares, each at its counts."""
     forecasts = [part.forecast(at) for part, at in zip(parts, counts, strict=True)]
-    means, variances, totals = zip(*forecasts, strict=True)
-    if steps is not None:
-        means = tuple(mean + more for mean, more in zip(means, steps, strict=True))
-    mean, variance, total = map(np.concatenate, (means, variances, totals))
+    mean, variance, total = map(np.concatenate, zip(*forecasts, strict=True))
     # For the central value a curve has another weight than for the interval: `central` is their ratio.
     weights = [np.full(len(p.curve), s / len(p.curve)) for p, s in zip(parts, shares, strict=True)]
     of_curves = [bank().central[p.curve] for p in parts]

@@ -17,7 +17,6 @@ from genperf.panel.panel import LIMIT_POWERS, several_nodes
 from genperf.prediction.bands import MixtureForecast
 from genperf.vocabulary.names import noun_of
 
-# How a series is read where its table is silent.
 #: Draws of a reading that counts at all.
 LEAST_POSTERIOR_DRAWS = 24
 #: Prior share of work that the workers share, where the table does not show how one worker's work changes.
@@ -168,6 +167,8 @@ def forecast_of(readings: Sequence[Weighed], there: MeasuredSeries) -> MixtureFo
         # The work there is relative to that at the last measured count.
         at, unit = candidate.reading.counts(there)
         counts.append(replace(at, work=at.work * unit / candidate.unit))
-    # ln of a job from ln of its steps.
-    steps = [-np.log(there.values(candidate.reading.divides)) for candidate in readings]
-    return forecast([r.draws for r in readings], [r.share for r in readings], counts, steps)
+    draws = [candidate.draws for candidate in readings]
+    of_steps = forecast(draws, [candidate.share for candidate in readings], counts)
+    # ln of a job from ln of its steps, shape (draws, counts).
+    divisors = [np.log(there.values(candidate.reading.divides)) for candidate in readings]
+    return replace(of_steps, mean=of_steps.mean - np.repeat(divisors, [len(d.curve) for d in draws], axis=0))

@@ -30,7 +30,6 @@ T = TypeVar("T")
 #: The scale and the nodes of a row; no nodes (0) where they are not known.
 Count = tuple[float, float]
 
-# Of which series a series learns.
 #: Series that are weighed for the cluster, those of the largest scales first, of which no more than 15 count, and
 #: donors whose growth the bank predicts, to know what it says before any donor is known.
 MOST_WEIGHED_SERIES = 24

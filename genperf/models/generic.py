@@ -22,7 +22,6 @@ STRUCTURES: tuple[StructureName, ...] = ("separable", "per-term", "product", "gr
 #: Name of the term that no factor changes.
 CONSTANT_TERM = "constant"
 
-# Bounds and limits of the generic expression.
 #: Lower and upper bound of p: the operations of a convolution grow with the square of its width and of its kernel; 4
 #: leaves room above. Half and double the range err 3 % less (settings.md).
 INTRINSIC_EXPONENTS: tuple[float, float] = (-2.0, 4.0)

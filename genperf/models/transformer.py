@@ -150,6 +150,9 @@ def _builds(factors: Panel) -> list[Expression]:
     return [e for k, e in enumerate(expressions) if e not in expressions[k + 1 :]]
 
 
+#: Factors of a network's shape, and those whose words are switches of its layout.
+_SHAPE, _SWITCHED = ("sequence", "layers", "hidden"), ("zero", "recomputation", "offload")
+
 FAMILY = Family(
     name="transformer",
     equation=(
@@ -159,14 +162,8 @@ FAMILY = Family(
     source="Narayanan et al. 2021",
     purpose="steps of a transformer split by data, tensor, pipeline and context parallelism",
     requires=("data_parallel", "global_batch"),
-    uses=(
-        *("parameters", "tensor_parallel", "pipeline_parallel", "micro_batch", "nodes"),
-        *("sequence", "layers", "hidden"),
-    ),
-    supposes=(
-        *("context_parallel", "expert_parallel", "virtual_stages", "micro_batches"),
-        *("zero", "recomputation", "offload"),
-    ),
+    uses=("parameters", "tensor_parallel", "pipeline_parallel", "micro_batch", "nodes", *_SHAPE),
+    supposes=("context_parallel", "expert_parallel", "virtual_stages", "micro_batches", *_SWITCHED),
     build=_builds,
 )
 
@@ -267,14 +264,8 @@ MEMORY = Family(
     source="Korthikanti et al. 2022, Rajbhandari et al. 2020",
     purpose="memory of a device that trains a transformer",
     requires=("data_parallel", "micro_batch"),
-    uses=(
-        *("parameters", "tensor_parallel", "pipeline_parallel", "global_batch"),
-        *("sequence", "layers", "hidden", "heads"),
-    ),
-    supposes=(
-        *("context_parallel", "expert_parallel", "micro_batches"),
-        *("vocabulary", "zero", "recomputation", "offload"),
-    ),
+    uses=("parameters", "tensor_parallel", "pipeline_parallel", "global_batch", *_SHAPE, "heads"),
+    supposes=("context_parallel", "expert_parallel", "micro_batches", "vocabulary", *_SWITCHED),
     build=build_memory,
     quantity="memory",
 )

@@ -13,7 +13,6 @@ from genperf.formula.nodes import Call, Name, Node, Number, added, calls_in, cha
 from genperf.panel import Panel
 from genperf.vocabulary.names import ALIASES
 
-# Bounds of a formula's constants, and the limit of the search for its coefficients.
 #: Of an exponent, and where a fit begins. Twice the exponent of n², the steepest growth of a family, and slow
 #: growth. Half and double the range err as much (experiments/results/settings.md).
 FORMULA_EXPONENTS: tuple[float, float] = (-4.0, 4.0)

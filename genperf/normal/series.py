@@ -26,7 +26,6 @@ FILE = Path(__file__).parent / "steps.json"
 #: Counts that make a series.
 LEAST_COUNTS = 2
 
-# Which published series an efficiency is compared with.
 #: Series and clusters below which nothing is compared: an end of "nine in ten" is the second of thirty.
 FEWEST_SERIES = 30
 FEWEST_CLUSTERS = 3

@@ -47,7 +47,6 @@ DASHES = ("-", "--")
 #: Kinds of files, and what of each tells the date or the writer.
 FORMATS = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
 
-# How much text a figure contains.
 #: A longer name is cut: 32 letters of the legend's size take a third of a figure of 7 inches.
 NAME_LETTERS = 32
 #: Counts written along an axis, at most.
@@ -167,7 +166,6 @@ def save(figure: Figure, path: str | Path) -> None:
 _MARKERS = "osD^vPX*"
 _TITLES = {"inside": "inside a node", "second": "to the second node", "beyond": "beyond"}
 
-# How much a figure shows; more cannot be distinguished.
 #: Terms with their own colour; smaller ones are drawn together. One less than the palette has.
 FIGURE_MAX_TERMS = len(PALETTE) - 1
 #: Groups in one figure: colours times dashes.

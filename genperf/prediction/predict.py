@@ -39,7 +39,6 @@ from genperf.words.verdict import reasons as worded
 #: By factor: levels that were not measured.
 Levels = Mapping[str, tuple[str, ...]]
 
-# How a level that was not measured is answered for.
 #: Ways to put measured levels in the place of new ones, at most: each is a prediction. Half and double
 #: change no answer (experiments/results/settings.md).
 MOST_STAND_INS = 300

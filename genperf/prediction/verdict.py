@@ -10,7 +10,6 @@ with s_f = ±1 and the positions x_f in doublings. It is zero where a run is at 
 everywhere inside a full factorial design.
 """
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import combinations, product
@@ -105,10 +104,6 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     error: Deviation
     #: The same for "it stays as it was at the largest scale before"; None where no rows can be compared.
     last_point: Deviation | None
-
-    def __post_init__(self) -> None:
-        if self.last_point is not None and not math.isfinite(self.last_point):
-            msgspec.structs.force_setattr(self, "last_point", None)
 
 
 class Corner(NamedTuple):

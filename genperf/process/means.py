@@ -24,7 +24,6 @@ from genperf.panel.table import one_at_a_time
 from genperf.solver.nonnegative import nonnegative_least_squares
 from genperf.table import Factor
 
-# How sums of products are fitted.
 #: Products that are tried; those of fewer factors come first.
 MOST_COLUMNS = 600
 #: Columns that enter the least squares together.

@@ -23,7 +23,6 @@ from genperf.process.growth import FactorSeries
 from genperf.process.means import Coefficients, Mean, SumBasis, derived
 from genperf.process.sizes import STUDENT_FREEDOM, Fit
 
-# How the members are weighed and the intervals widened.
 #: Of the rows inside the range.
 STACK_FOLDS = 5
 #: Look-backs along each factor: from the rows up to each of its largest values but the last.
@@ -277,5 +276,5 @@ def _evidence(back: HeldOut, weights: Array, table: Table, factor: str) -> Evide
     last = back.kept(back.part == 0)
     there = values[last.rows] == largest
     error = np.abs(last.errors(weights)[0])[there if there.any() else slice(None)]
-    reference = float(last_point_error(table, factor, values == largest))
-    return Evidence(factor, float(largest), float(np.log2(largest / before)), float(np.mean(error)), reference)
+    reference, doublings = last_point_error(table, factor, values == largest), float(np.log2(largest / before))
+    return Evidence(factor, float(largest), doublings, float(np.mean(error)), reference)

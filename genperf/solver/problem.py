@@ -16,7 +16,6 @@ from genperf.solver.nonnegative import diagonal, penalised_least_squares
 #: Cost of a set of constants whose predicted values are not finite.
 IMPOSSIBLE_COST = 1e30
 
-# How costs of many sets of constants are computed.
 #: Doubles in one block of an evaluation: 16 MB, whatever the population and the rows.
 BLOCK_NUMBERS = 2_000_000
 #: Reweighted least-squares passes for the coefficients inside the projection: the polish that follows does what is

@@ -226,29 +226,10 @@ class Solution(Struct, frozen=True):
 
 
 def solve(problem: Problem, solver: str = "projected", seed: int = 0, restarts: int = RESTARTS) -> Solution:
-    """Search the constants of least cost.
+    """Return the constants of least cost by a solver, one of `SOLVERS`; a `FitError` where no cost is finite.
 
-    Examples
-    --------
-    >>> x, measured = np.array([1.0, 2.0, 4.0]), np.array([3.0, 6.0, 12.0])
-    >>> from genperf.losses import Penalty, loss_named
-    >>> line = Problem(
-    ...     predict=lambda c: c * x,
-    ...     jacobian=lambda c: (c * x, np.tile(x[None, :, None], (len(c), 1, 1))),
-    ...     measured=measured,
-    ...     weights=np.ones(3),
-    ...     lower=np.zeros(1),
-    ...     upper=np.full(1, np.inf),
-    ...     scale=np.ones(1),
-    ...     penalised=np.array([False]),
-    ...     coefficient=np.array([True]),
-    ...     linear=True,
-    ...     start=np.ones(1),
-    ...     loss=loss_named("relative"),
-    ...     penalty=Penalty(),
-    ... )
-    >>> solve(line).constants.round(6)
-    array([3.])
+    So many searches are made as there are `restarts`, and as many again, up to `SEARCH_ROUNDS` times, while fewer than
+    two of them reached the least cost of all.
     """
     search = solver_named(solver)
     if solver == "projected" and problem.linear and not np.any(~problem.coefficient & (problem.lower < problem.upper)):
