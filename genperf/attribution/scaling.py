@@ -88,6 +88,7 @@ def scaling_along(
     values: dict[str, Any] = {name: counts}
     usable = False
     if places is not None:
+        # The central value of each step, which the forecast keeps: a median of all draws takes time.
         values[target.name] = central = forecast.central()
         with np.errstate(all="ignore"):
             forecast = replace(forecast, centre=np.log(central))
@@ -168,7 +169,7 @@ def _turns(steps: Ladder, curves: Array) -> Array:
 def _ends(counts: Array, weights: Array, levels: tuple[float, float]) -> dict[str, float]:
     """Return the first of some counts with its interval over the others, the draws', and their share that is finite."""
     count, drawn = float(counts[0]), counts[1:]
-    # Some may be infinite: nothing is interpolated.
+    # Some may be infinite: nothing is interpolated. Levels just below take no step more by the rounding of weights.
     lower, upper = np.quantile(drawn, np.array(levels) - 1e-12, weights=weights, method="inverted_cdf").tolist()
     return {
         "count": count if np.isfinite(count) else np.nan,

@@ -139,13 +139,14 @@ def term_contributions(
         curves = curves_of(result, columns, None if stacked else members, member_forecasts)
         # Every member of a stack has the pool's curves.
         paths = np.exp(curves.paths[: len(draw_shares)])
-    starts = np.cumsum([len(m.draws) for m in members])[:-1]
+    paths_of_members = np.split(paths, np.cumsum([len(m.draws) for m in members])[:-1])
     splits = [
         _split(member, columns, value, path if drawn else None, names)
-        for member, value, path in zip(members, of_members, np.split(paths, starts), strict=True)
+        for member, value, path in zip(members, of_members, paths_of_members, strict=True)
     ]
-    # The parts in the value that each member predicts come first.
+    # Of each member the parts in the value that it predicts come first, then those in its draws.
     best, draws = np.array([split[0] for split in splits]), np.concatenate([split[1:] for split in splits])
+    # Members weigh as they do in the central value.
     weights = np.array([m.weight * (1.0 if m.central is None else float(m.central.mean())) for m in members])
     weights = weights / weights.sum()
     return TermParts(names, best / of_members[:, None, :], draws, of_members, central, weights, draw_shares)

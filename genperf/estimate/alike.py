@@ -70,6 +70,7 @@ class Batch(Struct, frozen=True, eq=False):
         # The curvature of a quadratic loss is the same at every prediction.
         measured = np.broadcast_to(self.measured[:, None, :], weights.shape)
         omega = shares * self.loss.curvature(measured, measured, size)
+        # BᵀωB and Bᵀω(t − o) of every set; the products of two columns of B are the same for all sets of a series.
         with np.errstate(all="ignore"):
             squares = (self.basis[:, :, :, None] * self.basis[:, :, None, :]).reshape(series, -1, n * n)
             gram = (omega @ squares).reshape(series, sets, n, n)

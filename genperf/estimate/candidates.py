@@ -289,9 +289,9 @@ class _Parts(Struct, frozen=True, eq=False):
             growing = GrowthProblem(base, fit_of_base.problem, offered, self.table)
             grown = grow(growing, fit_of_base.sets[:, 0], self.rows)
             with np.errstate(all="ignore"):
-                predicted = np.vstack([tree.problem.predict(tree.constants[None, :]) for tree in grown])
-            tree_of_all_rows, sets = grown[0], grown[0].constants[None, None, :]
-            candidate = self._judged(growing.expression(tree_of_all_rows), tree_of_all_rows.problem, sets, predicted)
+                predicted = np.vstack([part.problem.predict(part.constants[None, :]) for part in grown])
+            of_all_rows, sets = grown[0], grown[0].constants[None, None, :]
+            candidate = self._judged(growing.expression(of_all_rows), of_all_rows.problem, sets, predicted)
             enlarged_by_base[id(base)] = replace(candidate, robust=True)
             if candidate.error > min(c.error for c in enlarged_by_base.values()) * (1.0 + WORSE_ERROR):
                 break

@@ -323,6 +323,7 @@ def _by_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | N
     formula = render(chain("add", parts))
     if len(formula) > MAX_CHARACTERS:
         return None
+    # What a demand and a level take off the margin: s·β, and s·(δ − γ).
     margin = sharpness * np.concatenate([c, beta, delta - gamma])
     return runs.feasibility(margin, Need(formula, _rounded(sharpness))), likelihood
 

@@ -94,8 +94,9 @@ def _compared(candidates: Sequence[Candidate]) -> str:
     for candidate in candidates:
         constants = [c.meaning for c in candidate.expression.constants if c.meaning is not None]
         products = products_of(candidate.expression)
-        shared = [m.factor for m in constants if m.part == "extrinsic"]
-        plain = "separable" if len(shared) == len({*shared}) else "per-term"
+        # A separable structure has one exponent of each extrinsic factor, others have one in each term.
+        scaled_by = [m.factor for m in constants if m.part == "extrinsic"]
+        plain = "separable" if len(scaled_by) == len({*scaled_by}) else "per-term"
         label = f"product {products}" if products else plain
         errors[label] = min(errors.get(label, np.inf), candidate.error)
     return ", ".join(f"{label} {100.0 * error:.1f} %" for label, error in errors.items())

@@ -296,7 +296,10 @@ def _with_the_constant(problem: Problem, sets: Array, place: int, misfit: float,
 
 
 def _redrawn(problem: Problem, sets: Array, held: Mask | bool = False, form: Array | None = None) -> Array:
-    """Return constants fitted to times with noise, about drawn centres of the penalty; see `Fitted.drawn`."""
+    """Return constants fitted to times with noise, from `sets`, (count, n), on: see `Fitted.drawn`.
+
+    `form` is R, a root of the covariance of the form's error, (rows, k); held constants stay.
+    """
     count, n = sets.shape
     rows = np.flatnonzero(problem.weights > 0.0)
     weight = problem.weights / problem.weights[rows].mean()

@@ -75,7 +75,10 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
         return self.table.medians()
 
     def parts(self, family: Family) -> tuple[list[Expression], list[FittedPhase], list[Note]]:
-        """Fit the phases to their columns, and write the family's expressions for these phases."""
+        """Return a family's expressions for the phases that their columns determine, the fits of these, and notes.
+
+        Of the expressions those are left that have the best law of every phase.
+        """
         columns, notes = self._columns([p for p in self.table.phases if p in family.phases])
         while True:
             measured = [column.phase for column in columns]

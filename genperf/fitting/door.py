@@ -193,6 +193,7 @@ def model_named(name: str, options: FitOptions, pool: bool = False) -> Model:
     if name == "generic":
         kind = GenericModel
     elif name not in MODELS and not name.replace("-", "").isalnum():
+        # A plain word is a family, whose error names those that there are.
         kind = FormulaModel
     return kind(name, options)
 

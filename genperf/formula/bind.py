@@ -93,6 +93,7 @@ def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
         if term.powers:
             by_powers.setdefault(term.same_powers, []).append(term)
     powered = [term for products in by_powers.values() for term in products]
+    # As many powers in each product as the longest has: further ones have the logarithm 0, whatever the exponent.
     shape = (len(by_powers), max((len(term.powers) for term in powered), default=0))
     exponent, logarithms = np.zeros(shape, np.intp), np.zeros((*shape, rows))
     for i, (any_term, *_) in enumerate(by_powers.values()):

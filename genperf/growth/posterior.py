@@ -133,7 +133,7 @@ class Layout:
 
 @lru_cache(maxsize=KEPT_COUNTS)
 def _logarithms(workers: float, nodes: float, work: float, constant: bool) -> Array:
-    """Return ln(work + Σ size·value) over the overheads, with a constant one or without, of each curve at one count."""
+    """Return ln(work + Σ size·value) over the overheads, with the constant (the last) or without, of each curve."""
     constants, drawn, total = prior(), bank(), np.full(len(bank().step), work)
     for place in range(CONSTANT + constant):
         shape = drawn.shapes[:, constants.shaped.index(place)] if place in constants.shaped else 1.0

@@ -190,6 +190,7 @@ def together(factor: Factor) -> Node:
 def structures(factors: Sequence[Factor]) -> list[Structure]:
     """Return the structures to try for some factors, simplest first; `grown` ones are grown from the products."""
     varying = [f for f in factors if f.distinct > 1]
+    # Of one factor or two, more products are more of the same.
     most_products = 2 if len(varying) < 3 else MAX_PRODUCTS
     products = [Structure("product", k) for k in range(1, most_products + 1)]
     if sum(f.role == "intrinsic" for f in varying) < 2:

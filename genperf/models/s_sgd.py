@@ -150,7 +150,10 @@ def _reading(factors: Panel, work: Share, overlap: Overlap) -> dict[str, str]:
 
 
 def _passes(factors: Panel, work: Share) -> dict[str, str]:
-    """Return the forward and the backward pass: one to two, unless one of them is measured."""
+    """Return the passes, a·w/3 forward and 2·a·w/3 backward; where one is measured, a_f·w + c_f and a_b·w + c_b.
+
+    Only a measured pass has a constant, and where w is not always the same.
+    """
     if not factors.phases & {"forward", "backward"}:
         return {"forward": f"{work.of('a')}/3", "backward": f"{work.of('2*a')}/3"}
     fixed = not factors.varies(work.per_worker if work.known else "workers")

@@ -97,6 +97,7 @@ def stand_ins(schema: Schema, columns: Columns, new: dict[str, Mask]) -> StandIn
     row = int(combinations.argmax())
     _refuse_many_stand_ins([name for name, where in new.items() if where[row]], int(combinations[row]))
     rows, columns_of_ways = np.arange(count), dict(columns)
+    # Factor by factor: a row becomes one for each level, whose numbers begin anew in each row.
     for name, where in new.items():
         times = np.where(where[rows], len(levels[name]), 1)
         level_number = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
@@ -132,6 +133,7 @@ def combined(stand_ins: StandIns, answers: Iterable[Array], interval: float) -> 
 
     is_stand_in = unknown[stand_ins.rows]
     value, lower, upper, *further_values = (answer[is_stand_in] for answer in answers_of_ways)
+    # Which unknown row each way is of, and how many ways each has.
     _, place, size = np.unique(stand_ins.rows[is_stand_in], return_inverse=True, return_counts=True)
 
     def mean(values: Array) -> Array:
@@ -319,7 +321,7 @@ def predicted_columns(
         out |= {name: work / out[end] for name, end in zip(THROUGHPUT, (target.name, "upper", "lower"), strict=True)}
     # 6. Further quantities; NaN where a level is unknown to them and was measured of the model itself.
     for name, further_model in model.further.items():
-        has_levels = known_rows(further_model, query.columns, query.rows, new_levels=schema)
+        has_levels = known_rows(further_model, query.columns, query.rows, main=schema)
         ends = {further_model.schema.target.name: name, "lower": f"{name}_lower", "upper": f"{name}_upper"}
         out |= {column: np.full(query.rows, np.nan) for column in ends.values()}
         if has_levels.any():
@@ -379,18 +381,19 @@ def central_values(model: PredictedFrom, columns: Columns, rows: int) -> dict[st
     return out
 
 
-def known_rows(model: PredictedFrom, columns: Columns, rows: int, new_levels: Schema | None = None) -> Mask:
+def known_rows(model: PredictedFrom, columns: Columns, rows: int, main: Schema | None = None) -> Mask:
     """Return the rows whose levels were all measured, or have measured ones that replace them, shape (rows,).
 
-    With the schema of another model, levels that are new to that model too are let through where this one can answer.
+    With the schema of the main model, levels that are new to both are let through where this one can answer.
     """
     measured_rows = np.ones(rows, dtype=bool)
-    elsewhere = {} if new_levels is None else {f.name: f.levels for f in new_levels.factors}
+    levels_of_main = {} if main is None else {f.name: f.levels for f in main.factors}
     for factor in model.schema.factors:
         if not factor.numeric and factor.name in columns:
             levels = columns[factor.name].astype(str)
             measured = np.isin(levels, [*factor.levels, *model.schema.substituted.get(factor.name, ())])
-            if factor.name in elsewhere and len(factor.levels) > 1:
-                measured |= ~np.isin(levels, elsewhere[factor.name])
+            # One level alone has no spread to answer with.
+            if factor.name in levels_of_main and len(factor.levels) > 1:
+                measured |= ~np.isin(levels, levels_of_main[factor.name])
             measured_rows &= measured
     return measured_rows

@@ -276,7 +276,10 @@ def model_names(names: Iterable[str], schema: Schema) -> dict[str, str]:
 
 
 def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    """Return values by the model's names."""
+    """Return values by the model's names: of factors, groups, inputs of derived factors, and parts of the machine.
+
+    A column that says in other words what a factor says (`Legend.synonyms`) stands for that. Other names are refused.
+    """
     factor_names = [f.name for f in schema.factors]
     for name in [n for n in values if not {schema.panel.meant(n)} & {*factor_names, *schema.group}]:
         if synonym := column_named(name, [] if schema.panel.legend is None else schema.panel.legend.synonyms):

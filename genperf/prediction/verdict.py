@@ -280,6 +280,7 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
     """
     schema, several, grades = basis.schema, basis.several_forms, _Grades(np.zeros(len(log_width), int))
     together = {*basis.followers, *basis.settled}
+    # How far each row lies outside each range, borrowed runs included, and all ranges; then whether outside the runs.
     far = doublings(basis.reach, columns)
     total = doublings_in_all(far, together, len(log_width))
     outside = doublings_in_all(doublings(schema.factors, columns), together, len(log_width)) > 0
@@ -330,6 +331,7 @@ def _by_range(
 ) -> None:
     """Judge by the range of each factor, and by how far a row lies outside the ranges of all `scales` together."""
     blind, borrowed = total > RULES.blind, bool(basis.borrowed)
+    # The interval of several forms contains their differences: being outside the range is named, and no caution.
     level = np.where(blind, 2, 0 if basis.several_forms and not borrowed else 1)
     known_range: tuple[str, dict[str, Any]] = ("known_borrowed" if borrowed else "known", {})
     for factor in (f for f in basis.reach if f.numeric):

@@ -122,7 +122,7 @@ def encoded(values: npt.NDArray[Any]) -> object:
         return values.tolist()
     matrix = values.reshape(len(values), -1)
     largest = _largest(matrix)
-    # Numbers of another precision show that in the first rows.
+    # Numbers of another precision show that in the first rows; then all are compared, and these `halves` are written.
     for rows in (matrix[:2], matrix):
         halves, rounded = _in_halves(rows, largest)
         if not np.array_equal(rounded, rows):

@@ -133,6 +133,7 @@ def _polish_block(
     slowly.
     """
     cost = problem.cost(x, conditions)
+    # Of every set g, H and the secant estimate; `active` are the places of those that have not converged.
     gradient, normal = problem.derivatives(x, conditions)
     secant = np.zeros_like(normal)
     damping = np.full(len(x), settings.damping)

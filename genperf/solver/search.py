@@ -68,6 +68,7 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> O
         """Return the cost of points of the searched space with their best coefficients, (points, d) → (points,)."""
         return problem.projected(space.sets(points))[1]
 
+    # Arrays have the shape (searches, members, n); a polish takes the members of all searches one after another.
     populations = _first_populations(space.box, rngs, PROJECTED_MEMBERS)
     first_sets, costs = problem.projected(space.sets(populations.reshape(-1, d)))
     costs = costs.reshape(searches, -1)
