@@ -73,6 +73,12 @@ def all_trees_and_draws(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def all_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give sums the draws that users get, and forests few trees."""
+    patch_counts(monkeypatch, {"TERM_DRAWS": ALL["TERM_DRAWS"]})
+
+
+@pytest.fixture
 def one_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search constants once, for tests that are not about how a search is repeated until two reach the least cost."""
     from genperf.estimate import fit, phases

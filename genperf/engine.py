@@ -4,10 +4,11 @@ loky's processes and Dask's workers are executors alike. Tasks are drawn as work
 loses no other tasks.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
@@ -94,10 +95,16 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
     The linear algebra of scipy can be limited only once it is loaded: what loads it afterwards enters anew.
     """
-    from threadpoolctl import threadpool_limits
-
-    limited: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
+    limited: AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
     return limited
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> Any:
+    """Return the loaded libraries of linear algebra, which are looked for again only once there are more modules."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 T = TypeVar("T")

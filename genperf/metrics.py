@@ -65,7 +65,14 @@ def coverage_text(inside: int, runs: int) -> str:
 
 
 def coverage_probability(inside: int, runs: int) -> float:
-    """Return the probability of a coverage as far from nominal, where the intervals hold: an exact binomial test."""
-    from scipy.stats import binomtest
+    """Return the probability of a coverage as far from nominal, where the intervals hold: an exact binomial test.
 
-    return float(binomtest(inside, runs, NOMINAL).pvalue)
+    It is that of all counts that are as improbable, up to rounding.
+    """
+    from scipy.special import betaln  # half a second less than `scipy.stats`
+
+    counts = np.arange(runs + 1.0)
+    ways = -betaln(counts + 1.0, runs - counts + 1.0) - np.log(runs + 1.0)
+    probabilities = np.exp(ways + counts * np.log(NOMINAL) + (runs - counts) * np.log1p(-NOMINAL))
+    as_improbable = probabilities <= probabilities[inside] * (1.0 + 1e-7)
+    return min(float(probabilities[as_improbable].sum()), 1.0)

@@ -23,8 +23,7 @@ import numpy as np
 import pandas as pd
 from msgspec import Struct
 from msgspec.structs import replace
-from scipy.stats import cauchy, false_discovery_control, norm
-from scipy.stats import t as student
+from scipy.special import ndtri, stdtr
 
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import PrintedAnswer
@@ -82,7 +81,7 @@ class History(Struct, frozen=True, eq=False, dict=True):
         """
         centre, variance, spread, weight = self.next_level
         scale = np.sqrt(variance * (spread + 1.0 / runs + np.maximum(configurations - 1.0 / self.runs.sum(), 0.0)))
-        return np.asarray(student.sf((values - centre) / scale, self.freedom).T @ weight)
+        return np.asarray(stdtr(self.freedom, (centre - values) / scale).T @ weight)
 
     @cached_property
     def next_level(self) -> tuple[Array, Array, Array, Array]:
@@ -139,20 +138,30 @@ def alarm_of(
     prediction and the standard deviation of a run about it.
     """
     measured = configuration >= 0
-    places, single = configuration[measured], student.sf((logarithms - predicted[0]) / predicted[1], history.freedom)
+    places = configuration[measured]
+    single = np.asarray(stdtr(history.freedom, (predicted[0] - logarithms) / predicted[1]), float)
     residuals, count = logarithms[measured] - history.means[places], len(places)
     if count:
         single[measured] = history.slower(residuals, 1, 1.0 / history.runs[places])
-    adjusted = false_discovery_control(single)
+    adjusted = _adjusted(single)
     tests = {"each": float(adjusted.min())}
     probability, weight = tests["each"], min(EACH * len(single), MOST_EACH)
     if count > 1:
         shares = np.bincount(places, minlength=len(history.runs)) / count
         of_mean = np.array([np.sum(shares**2 / history.runs)])
         tests = {"mean": float(history.slower(residuals.mean(keepdims=True), count, of_mean)[0]), **tests}
-        quantiles = cauchy.isf(np.minimum([*tests.values()], MOST_PROBABILITY))
-        probability = float(cauchy.sf(quantiles @ [1.0 - weight, weight]))
+        quantiles = 1.0 / np.tan(np.pi * np.minimum([*tests.values()], MOST_PROBABILITY))
+        probability = float(np.arctan2(1.0, quantiles @ [1.0 - weight, weight]) / np.pi)
     return Alarm(level, probability, tests, tuple(np.flatnonzero(adjusted <= level).tolist()), probability <= level)
+
+
+def _adjusted(probabilities: Array) -> Array:
+    """Return Benjamini and Hochberg's rates: the least n·p_k/k from each place k of the ascending p on, at most 1."""
+    order, count = np.argsort(probabilities), len(probabilities)
+    rates = np.empty(count)
+    scaled = probabilities[order] * (count / np.arange(1, count + 1))
+    rates[order] = np.minimum.accumulate(scaled[::-1])[::-1]
+    return np.minimum(rates, 1.0)
 
 
 class Verification(PrintedAnswer, frozen=True, eq=False):
@@ -241,7 +250,7 @@ def verify(
     configurations, shown = rows[names], [name for name in names if schema.derived.get(name) != "1"]
     predicted = fitted.predict_columns(configurations, NOMINAL)
     centre, upper = (np.log(np.asarray(predicted[name], float)) for name in (target.name, "upper"))
-    spread = (upper - centre) / float(norm.ppf(0.5 + 0.5 * NOMINAL))
+    spread = (upper - centre) / float(ndtri(0.5 + 0.5 * NOMINAL))
     history, configuration = _history(earlier, schema, configurations)
     raised = alarm_of(history, configuration, np.log(times), (centre, spread), alarm)
     # Answers are in what was measured.

@@ -21,7 +21,8 @@ def spread(value: Any, inputs: Iterable[Any]) -> AnyArray:
 
     A tree that reads few of the inputs it was evaluated from may give a smaller shape than theirs.
     """
-    return np.broadcast_to(value, np.broadcast_shapes(*{np.shape(array) for array in (value, *inputs)}))
+    shapes = {np.shape(array) for array in (value, *inputs)}
+    return np.asarray(value) if len(shapes) == 1 else np.broadcast_to(value, np.broadcast_shapes(*shapes))
 
 
 def evaluate(node: Node, values: Mapping[str, Any]) -> Any:

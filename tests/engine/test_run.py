@@ -112,7 +112,7 @@ def dask_address() -> Iterator[str]:
 
 
 def test_two_workers() -> None:
-    assert [dump_model(gp.fit(fleet(), model, draws=8, workers=2)) for model in MODELS] == [here(m) for m in MODELS]
+    assert dump_model(gp.fit(fleet(), "ernest", draws=8, workers=2)) == here("ernest")
 
 
 @pytest.mark.parametrize("model", MODELS)

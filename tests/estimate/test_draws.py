@@ -22,11 +22,11 @@ GRID = {"batch": (8.0, 16.0, 32.0, 64.0), "layers": (4.0, 8.0, 16.0), "workers":
 def test_intervals_of_constants_hold_those_that_made_the_table(lam: float | None, least: float) -> None:
     truth = {"p_batch": 0.8, "p_layers": 1.2, "q_workers": 0.3, "C": 0.1}
     held = []
-    for seed in range(8):
+    for seed in range(4):
         fitted = gp.fit(separable(GRID, seed, 0.03), "generic", structure="separable", lam=lam, draws=60).best
         ends = dict(zip(fitted.expression.constant_names, fitted.constant_interval(0.9), strict=True))
         held += [ends[name][0] <= value <= ends[name][1] for name, value in truth.items()]
-    # Of 32 nominal 90 % intervals. A penalty of 0.01 moves exponents by a quarter; a bootstrap of rows holds a quarter.
+    # Of 16 nominal 90 % intervals. A penalty of 0.01 moves exponents by a quarter; a bootstrap of rows holds a quarter.
     assert np.mean(held) >= least
 
 
@@ -39,11 +39,10 @@ def test_a_constant_that_the_law_lacks_has_an_interval_from_zero() -> None:
     assert constants.set_index("constant").loc["C", "lower"] == 0.0
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_a_product_that_can_stand_for_the_constant_leaves_it_wide(seed: int) -> None:
+def test_a_product_that_can_stand_for_the_constant_leaves_it_wide() -> None:
     # C + a·l·(b + k) + w·(n − 1)/n: of n = 1, 2, 4, 8 a power with a step makes C + w·(n − 1)/n by itself.
     law = lambda f: 0.2 + 0.001 * f.layers * (f.batch + 50.0) + 0.3 * (f.workers - 1.0) / f.workers  # noqa: E731
-    runs = runs_of(law, GRID, column="t", noise=0.015, seed=seed)
+    runs = runs_of(law, GRID, column="t", noise=0.015)
     result = gp.fit(gp.read_table(runs, time="t", intrinsic="batch,layers", extrinsic="workers"), "generic", draws=60)
     fitted = result.best
     assert fitted.values["C"] < 0.01
