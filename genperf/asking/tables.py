@@ -134,7 +134,6 @@ def ask(
 
     Examples
     --------
-    >>> import pandas as pd
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
     >>> answer = ask(runs, gpus=16)
     >>> answer.answers[0].quantity, answer.verdict, answer.value == answer.throughput
@@ -482,10 +481,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _in_another_series(
         self, name: str, at: dict[str, str], place: dict[str, Any], levels: dict[str, str]
     ) -> str | None:
-        """Return a line for another series that the question may mean, at the same place; None where it has no model.
-
-        The place is the configuration of the selected series, of which what is not given stays.
-        """
+        """Return a line for another series that may be meant, at the same configuration; None without a model."""
         another = replace(self, series=_series(self.reading, {**at, **levels}))
         with suppress(GenperfError):
             model, _ = another.fitted(name)
@@ -564,10 +560,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _with_others(
         self, others: list[str], at: dict[str, str], answers: dict[str, Value], one_curve: bool
     ) -> tuple[dict[str, Value], list[str]]:
-        """Return the answers with those of other quantities, in order, and notes on those that have none.
-
-        What follows from an answer by arithmetic is not fitted; a model of several factors takes seconds.
-        """
+        """Return the answers with those of other quantities, by arithmetic or fitted, and notes on the rest."""
         reading, notes = self.reading, list[str]()
         most_answers = MAX_QUANTITIES if one_curve else max(1, MOST_CELLS // len(self._counts))
         if self.opened.want is None:

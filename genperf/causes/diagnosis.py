@@ -122,8 +122,6 @@ def why(
     --------
     Steps that grow by the same 0.1 s at each batch, whatever there is to hide it behind:
 
-    >>> import genperf as gp
-    >>> import pandas as pd
     >>> cells = [(n, b, 0.01 * b + 0.1 * 2 * (n - 1) / n) for n in (1, 2, 4, 8) for b in (16, 64)]
     >>> table = gp.read_table(pd.DataFrame(cells, columns=["nodes", "batch", "step_s"]))
     >>> print(gp.why(table).causes[0].cause)
@@ -227,10 +225,7 @@ def _scaled(panel: Panel) -> list[str]:
 
 
 def _configurations_at(panel: Panel, at: dict[str, Any]) -> list[int]:
-    """Return the positions of the configurations at given levels, at most `MOST_RUNS` of them.
-
-    Of the factors left open, but those that are scaled, only the most frequent combination of levels is taken.
-    """
+    """Return the places of configurations at given levels, `MOST_RUNS` at most, of one combination of the open ones."""
     names = [f.name for f in panel.factors]
     requested: dict[str, Any] = {}
     for name, value in at.items():

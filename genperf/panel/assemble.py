@@ -89,10 +89,7 @@ class Columns:
         return values
 
     def filter(self, text: str | None) -> tuple[Mask, frozenset[str]]:
-        """Return which rows a comparison keeps, and the columns it depends on.
-
-        A row on which the comparison cannot be decided is kept, to be reported.
-        """
+        """Return which rows a comparison keeps, undecided ones for a report, and the columns it depends on."""
         if text is None:
             return np.ones(len(self.source), dtype=bool), frozenset()
         formula = self.parse(text)

@@ -519,10 +519,7 @@ def _units_of_rate(
 
 
 def _step_of_layout(name: str, header: Header, names: Sequence[str], of_all: str) -> str:
-    """Return the time of a step as a formula: the tokens or samples of a transformer's layout over a rate of them.
-
-    Empty without the columns of a layout, and where a global batch is the work of a step.
-    """
+    """Return the formula of a step's time: tokens or samples of a transformer's layout over a rate of them; else ""."""
     candidates = [n for n in names if n != name]
     columns = {c: quote_name(n) for c in _OF_A_STEP if (n := column_of(c, candidates)) is not None}
     tokens = header.counted == "tokens"

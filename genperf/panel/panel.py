@@ -396,10 +396,7 @@ class Panel(Struct, frozen=True, dict=True):
         return axis_of(self.factors, self.mapping)
 
     def along(self, name: str | None = None) -> Factor:
-        """Return the factor of a name as the count of workers, without one the axis; refuse one that cannot be it.
-
-        That is an axis that does not vary, a name of no number, and a factor that goes down to zero.
-        """
+        """Return the factor of a name as the count of workers, else the axis; refuse a constant, a text, a zero."""
         numeric = {f.name: f for f in self.factors if f.numeric}
         if name is None:
             factor = self.axis.factor
@@ -757,10 +754,7 @@ def _columns(factors: tuple[Factor, ...], mapping: tuple[tuple[str, str], ...]) 
 
 
 def samples_of(panel: Panel, values: Mapping[str, Node]) -> Node | None:
-    """Return the samples of a step over the columns; None where nothing shows them, and of a job.
-
-    The `values` are those of columns that are no factors, such as the batch of a group.
-    """
+    """Return the samples of a step over the columns, or constant `values` such as a group's batch; None if unknown."""
     global_batch, batch = panel.find("global_batch"), panel.find("batch")
     if panel.of_jobs:
         return None

@@ -167,10 +167,7 @@ def _without_ones(node: Node) -> Node:
 
 
 def paid_for(panel: Panel, per: str | None, price: Paid | None = None) -> tuple[str, Node]:
-    """Return what a price is for: its name and its count, a formula over the factors; a worker by default.
-
-    Users and connections are the load of one machine.
-    """
+    """Return the name and the count, over the factors, of what a price is for: a worker, or the machine of users."""
     per = price.per if per is None and price is not None else per
     factors = {f.name for f in panel.factors if f.numeric}
     if per is None or (per in LEVELS and panel.has(per)):

@@ -93,7 +93,6 @@ def question(panel: Panel, at: Mapping[str, str], groups: Mapping[str, Collectio
 def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
     """Return a question under the columns of a table: settings by column, notes on what no run has, what is wanted.
 
-    >>> import pandas as pd
     >>> from genperf.panel.read import legend_of
     >>> from genperf.table.opened import understood
     >>> runs = understood(pd.DataFrame({"run": ["pipe-1", "pipe-2", "pipe-4"], "lr": 8, "s": [9.1, 5.2, 3.3]}))

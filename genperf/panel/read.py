@@ -367,7 +367,6 @@ def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] 
 
     Examples
     --------
-    >>> import pandas as pd
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "images/s": [410.2, 792.5, 1530.0]})
     >>> read_table(runs)
     <Table DataFrame: 3 rows, 3 configurations; time 'time' 0.002438 to 0.002614 s>

@@ -1092,10 +1092,7 @@ def _nothing_scaled(reading: Reading, numeric: Sequence[str]) -> TableError:
 
 
 def _product_of_settings(reading: Reading, column: TableColumn, follows: Consequence) -> dict[str, str]:
-    """Return a count as the product of settings that it is, such as `processes*threads`; nothing of another one.
-
-    Nodes, their devices and the ways of a layout are completed by the machine instead.
-    """
+    """Return a count as the product of settings, `processes*threads`; nothing of others, or of parts of the machine."""
     factors = [reading.columns[n] for n in follows.factors]
     of_machine = any(c.canonical in (*LEVELS, *WAYS, "devices_per_node") for c in factors)
     are_settings = not of_machine and all(c.role == "setting" and c.numeric for c in factors)

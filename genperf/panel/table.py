@@ -62,10 +62,8 @@ class Table(Struct, frozen=True, eq=False, dict=True):
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"workers": [1, 1, 2, 2], "seconds": [1.0, 1.1, 1.2, 1.2], "run": [0, 1, 0, 1]})
-    >>> table = read_table(runs, time="seconds", extrinsic="workers", repeat="run")
+    >>> table = gp.read_table(runs, time="seconds", extrinsic="workers", repeat="run")
     >>> table.configuration
     array([0, 0, 1, 1])
     >>> table.medians().measured
@@ -119,10 +117,7 @@ class Table(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def panel(self) -> Panel:
-        """What the columns mean: which one counts the workers, what the work is, what follows what.
-
-        Its target has the work of a step as a formula over the factors alone, empty where these do not show it.
-        """
+        """What the columns mean; the work of a step is over the factors alone, empty where they lack it."""
         work, factors = self.target.work, {f.name for f in self.numeric}
         if work:
             # Derived columns are written out, and a column of one value becomes that number. A derived column is made

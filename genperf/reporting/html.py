@@ -367,8 +367,7 @@ def report(
 
     Examples
     --------
-    >>> import genperf as gp
-    >>> import pandas as pd, tempfile
+    >>> import tempfile
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8, 16], "seconds": [9.0, 5.0, 3.0, 2.0, 1.5]})
     >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
     >>> written = report(result, Path(tempfile.mkdtemp()) / "report.html", View({"workers": 64}))

@@ -169,7 +169,6 @@ def compare(
 
     Examples
     --------
-    >>> import genperf as gp
     >>> runs = pd.DataFrame([(f, n, s / n + 1) for f, s in (("jax", 8), ("mxnet", 9)) for n in (1, 2, 4, 8)],
     ...                     columns=["framework", "workers", "seconds"])
     >>> table = gp.read_table(runs, time="seconds", extrinsic="workers", group="framework")
@@ -420,10 +419,7 @@ def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tu
 def _sentence(
     ranked: pd.DataFrame, names: tuple[str, ...], quantity: Target, ends: tuple[float, float], interval: float
 ) -> str:
-    """Return the answer in words: `jax is faster: mxnet takes 8 % longer (90 %: 2 to 14 %). …`.
-
-    The ends are those of ln of the second alternative's value over the first's.
-    """
+    """Return the answer in words, `jax is faster: …`; the ends are of ln of the second alternative over the first."""
     winner, second = (_called(ranked[[*names]].iloc[row].tolist()) for row in (0, 1))
     by_work = THROUGHPUT[0] in ranked
     values = ranked[THROUGHPUT[0] if by_work else quantity.name].to_numpy()[:2]

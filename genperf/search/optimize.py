@@ -266,8 +266,6 @@ def optimize(
 
     Examples
     --------
-    >>> import genperf as gp
-    >>> import pandas as pd
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8, 16], "seconds": [9.0, 5.1, 3.2, 2.7, 3.4]})
     >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="ernest")
     >>> optimum = gp.optimize(result, {"workers": "1:64"}, where="workers % 2 == 0")

@@ -279,7 +279,6 @@ def suggest(
 
     Examples
     --------
-    >>> import genperf as gp
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.1, 4.9, 3.2, 2.1]})
     >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
     >>> advice = suggest(result, {"workers": 64})
@@ -418,10 +417,7 @@ def _ranking_of(
     band: Band,
     rated_step: StepWork | None,
 ) -> _Ranking:
-    """Return the candidates with their predictions and costs, and what is known of them and of the target.
-
-    With the work of a rated step they have a throughput.
-    """
+    """Return the candidates with predictions, costs and rates, and what is known of them and the target."""
     # One row per candidate, and the target last.
     columns = {n: np.concatenate([candidates.columns[n], target.columns[n]]) for n in target.columns}
     predictions = forecasts(result.members, columns)

@@ -465,10 +465,7 @@ def _table_within(text: str, name: str) -> Source | None:
 def open_files(
     sources: Sequence[str | Path], delimiter: str | None = None, tell: Callable[[str], None] | None = None
 ) -> Source:
-    """Read files, patterns of files and folders as one table: tables of the same columns, or a run a file.
-
-    `tell` is called with how far the reading of many files is.
-    """
+    """Read files, patterns and folders as one table, of the same columns or a run a file; `tell` reports how far."""
     files = [file for source in sources for file in files_of(source)]
     if len(files) == 1:
         return open_source(files[0], delimiter)
@@ -564,7 +561,6 @@ def understood(
     Wide columns among the `named` ones, which the user named, stay columns. `units` are those of time that the user
     gave for columns: cells with units are converted to them.
 
-    >>> import pandas as pd
     >>> runs = pd.DataFrame({"run": ["baseline", "pipe-2", "pipe-4"], "Time": ["8 s", "5 s", "3000 ms"]})
     >>> source = understood(runs)
     >>> list(source.columns), list(source.columns["Time"]), list(source.columns["pipe"])

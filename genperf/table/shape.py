@@ -684,10 +684,7 @@ def _grid_of(column: str) -> Callable[[str], Taken | None]:
 
 
 def _assigned_settings(names: Sequence[str]) -> Names | None:
-    """Read settings with three different values or more, as columns of their names; None where there are none.
-
-    Of `batch=64`, `batch=128`, `batch=256`, `lr=2` that is the batch.
-    """
+    """Read settings of three different values or more, as `batch=64`, `batch=128`, …, as columns; None without one."""
     settings = [match for name in names if (match := _PAIR.match(name)) is not None]
     different = dict.fromkeys((match["word"], match["number"]) for match in settings)
     varied = {word: word for word, count in Counter(word for word, _ in different).items() if count > 2}

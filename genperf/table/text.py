@@ -687,10 +687,7 @@ def _with_header(text: str, records: list[Record], delimiter: str) -> tuple[list
 
 
 def _commented_header(text: str, first: Record, delimiter: str) -> tuple[Record | None, list[Note]]:
-    """Return the nearest comment above the first row that names as many columns, and a note on the rows behind `#`.
-
-    One in which a name is known is preferred. None without one.
-    """
+    """Return the nearest comment above the rows with as many names, best known ones, and a note of rows behind `#`."""
     line, cells = first
     above = [*enumerate(itertools.islice(io.StringIO(text, newline=""), line - 1), 1)]
     rows_behind, units, candidates = 0, "", list[tuple[Record | None, list[Note]]]()
@@ -1005,10 +1002,7 @@ def _pairs(line: str) -> dict[str, str] | None:
 
 
 def json_values(text: str, name: str, hint: str | None = None) -> list[tuple[Any, int]]:
-    r"""Return the values of a JSON text, control characters in their strings included, each with its line.
-
-    The `hint` is what to try where the text is no JSON.
-    """
+    """Return the values of a JSON text, with control characters in strings, and their lines; else try the `hint`."""
     values, line, before, decoder = list[tuple[Any, int]](), 1, 0, json.JSONDecoder(strict=False)
     at = _after_blanks(text, 0)
     while at < len(text):

@@ -265,10 +265,8 @@ def validate(
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8, 16], "t": [1.0, 1.1, 1.2, 1.25, 1.3]})
-    >>> table = read_table(runs, time="t", extrinsic="workers")
+    >>> table = gp.read_table(runs, time="t", extrinsic="workers")
     >>> validate(table, "last-point,linear", "extrapolate:workers").frame().round(2)[["model", "mape"]]
             model  mape
     0  last-point  3.85

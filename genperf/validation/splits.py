@@ -37,9 +37,8 @@ class Split(Struct, frozen=True, eq=False):
 def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
     """Split a table's configurations into folds.
 
-    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"n": [1, 1, 2, 4, 8], "t": [8.0, 8.1, 4.2, 2.3, 1.4]})
-    >>> (fold,) = split(read_table(runs, time="t", extrinsic="n"), "extrapolate:n:2")
+    >>> (fold,) = split(gp.read_table(runs, time="t", extrinsic="n"), "extrapolate:n:2")
     >>> fold.name, fold.train, fold.test
     ('n > 2', array([ True, True, True, False, False]), array([False, False, False, True, True]))
     """
