@@ -158,18 +158,20 @@ def row_in(texts: Sequence[str]) -> dict[str, Any]:
 def row_of_run(source: Source, peak: float | None = None) -> dict[str, Any] | GenperfError | None:
     """Return the only row of a table whose column of devices names one with a known peak, or whose `peak` is given.
 
-    Where the row is a run but for its unknown device, the error that says so; None of any other table.
+    Where the row is a run but for its unknown device or network, the error that says so; None of any other table.
     """
     row = {name: column[0] for name, column in source.cells.items()} if len(source) == 1 else {}
     device = next((str(cell) for name, cell in row.items() if plain_name(name) in RUN_WORDS["device"]), "")
     if not device:
         return None
     known = peak or attempted(peak_of, device)
-    if isinstance(known, float):
-        return row
     # With a supposed peak the row is a run: only the device is at fault.
-    supposed = attempted(run_of_row, row, 1.0)
-    return known if isinstance(supposed, TrainingRun) and supposed.rate else None
+    run = attempted(run_of_row, row, known if isinstance(known, float) else 1.0)
+    if not isinstance(known, float):
+        return known if isinstance(run, TrainingRun) and run.rate else None
+    without_network = isinstance(run, TrainingRun) and not run.network.parameters and not peak
+    used = attempted(utilisation_of, run) if without_network else None
+    return used if isinstance(used, GenperfError) else row
 
 
 def run_of_row(cells: Mapping[str, Any], peak: float = 0.0) -> TrainingRun:

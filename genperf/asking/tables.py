@@ -442,7 +442,10 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             what = f"only {scale.name}={scale.upper:g} can be used: {_left_out(table)}"
             raise TableError(what, hint="mend these rows; genperf check shows them", where=source.name)
         model, configuration = self._question_of(model, at)
-        facts = self._facts(name, model, configuration, at)
+        count_is_open = reading.scale not in (None, *at) and {*map(meant_by, at)}.isdisjoint(PLACES)
+        # Of a count that may be zero nothing is known along it: a question about another factor has no curve.
+        is_about_sizes = bool(at) and count_is_open and model.panel.axis.factor is None
+        facts = None if is_about_sizes else self._facts(name, model, configuration, at)
         taken = {} if facts is None else facts.taken
         if facts is not None and self.question.plan is not None:
             # The count of a plan is that of the other quantities as well.
@@ -457,7 +460,6 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         answers, notes = self._with_others(others, at, {name: likeliest}, one_curve)
         place = {} if facts is None else dict(facts.at)
         in_others = [self._in_another_series(name, at, place, levels) for levels in self.series.others]
-        count_is_open = reading.scale not in (None, *at) and {*map(meant_by, at)}.isdisjoint(PLACES)
         beyond = ""
         if one_curve and count_is_open:
             farthest = {reading.scale or "": float(FARTHEST_MULTIPLE * np.nanmax(self._counts))}

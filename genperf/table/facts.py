@@ -116,10 +116,10 @@ _COUNTED = re.compile(
 )
 #: `tensor([0.72], device='cuda:0')`
 _TENSOR = re.compile(rf"tensor\(\[*(?P<value>{_DIGITS})\]*(?:, [^()]*(?:\(\))?)?\)")
-#: `2 nodes with 4 GPUs each` are 8 GPUs.
+#: `2 nodes with 4 GPUs each` and `2 nodes of 4 GPUs` are 8 GPUs.
 _OF_EACH = re.compile(
-    rf"(?<![\w.])(?P<nodes>\d+) (?P<node>{any_of('headers.node')}s?)\W+(?:with |of )?"
-    rf"(?P<value>\d+) (?P<key>(?:{_NOUNS})s?) each(?!\w)",
+    rf"(?<![\w.])(?P<nodes>\d+) (?P<node>{any_of('headers.node')}s?)\W+(?:with |(?P<of>of ))?"
+    rf"(?P<value>\d+) (?P<key>(?:{_NOUNS})s?)(?(of)| each)(?!\w)",
     re.IGNORECASE,
 )
 #: `220 img/s on each node = 440 img/s`: behind the sign is what it comes to.
@@ -226,8 +226,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 _DAY_AND_HOUR = re.compile(r"(?:^|[ \dT])\d\d$")
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
 _UNIT_OF_LINE = re.compile(rf"\(({'|'.join(TIME_WORDS)})\)\s*(?:\||:\s*(?![\s\d.]))")
-#: `## 8 nodes`, `[8gpu]`.
-_HEADING = re.compile(r"#{1,4} +(?P<text>\S.*)|\[(?P<section>[^\[\]=:,]+)\]\s*$")
+#: `## 8 nodes`, `**8 nodes**`, `[8gpu]`.
+_HEADING = re.compile(r"#{1,4} +\S|\*\*(?P<bold>[^*]+)\*\*:?\s*$|\[(?P<section>[^\[\]=:,]+)\]\s*$")
 #: A line of the program, which some runs print first: its numbers are defaults.
 _CODE = re.compile(
     r"\s*(?:def \w+\(|class [A-Z_]\w*\s*[:(]|import \w|from [\w.]+ import |self\.\w+|@\w+\.?\w*\s*$|print\(|f\.write\()"
@@ -256,6 +256,8 @@ class Run(Struct):
     #: Why the run ended without a result, as its log says.
     failure: str = ""
     line: int = 1
+    #: The numbers of each setting, in order: its value is the last one.
+    chosen: dict[str, list[Any]] = field(default_factory=dict)
 
     def add(self, key: str, value: Any, unit: str = "", tested: bool = False) -> None:
         """Add a fact."""
@@ -267,8 +269,8 @@ class Run(Struct):
         if tested:
             self.tested.setdefault(key, []).append(value)
         elif canonical_of(key) is not None and not is_result(key, unit) and plain_name(key) not in _COUNTERS:
-            # A setting that is said again is the last one.
             self.values[key] = [value]
+            self.chosen.setdefault(key, []).append(value)
         elif key in self.values or len(self.values) < MOST_NAMES // 4:
             self.values.setdefault(key, []).append(value)
 
@@ -364,7 +366,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
         line = _in_digits(line)
     if "tensor(" in line:
         line = _TENSOR.sub(r"\g<value>", line)
-    if " each" in line:
+    if " each" in line or " of " in line:
         line = _OF_EACH.sub(lambda m: f"{m['nodes']} {m['node']}, {int(m['nodes']) * int(m['value'])} {m['key']}", line)
     if " = " in line:
         line = _COMES_TO.sub(r"\g<value> \g<unit>", line)
@@ -392,8 +394,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
 def _in_digits(line: str) -> str:
     r"""Return a line whose counts in letters, and those before a kind of device, are in digits.
 
-    One is a count where it begins a line, or where a result is beside it; so is a number before a kind of device, which
-    may stand behind `using` as well: `Using 4 MPI processes`.
+    One is a count where it begins a line or a result is beside it, and where the line ends with a colon; so is a number
+    before a kind of device, which may stand behind `using` as well: `Using 4 MPI processes`.
     """
     line = _GLUED.sub(r"\1 ", line) if line.startswith("#") else line
     kind = _PRODUCT.search(line) or _KIND_BEFORE.search(line)
@@ -402,7 +404,7 @@ def _in_digits(line: str) -> str:
     line = _ONE.sub(r"\g<mark>1 ", line)
     plain = _PRODUCT.sub(r"\g<value> devices", _SPELLED.sub(lambda match: f"{_digits(match)} ", line))
     plain = _KIND_BEFORE.sub(r"\g<value> ", plain)
-    if _USES.match(line) or _has_result(plain):
+    if _USES.match(line) or line.rstrip(" \t\r*").endswith((":", "：")) or _has_result(plain):
         return plain
     return _SPELLED.sub(lambda match: match[0] if _digits(match) == "1" else f"{_digits(match)} ", line)
 
@@ -534,26 +536,32 @@ def _has_result(line: str) -> bool:
 
 
 def runs_of(text: str) -> list[Run]:
-    """Return the runs that a text tells of: under its headings, else from one count or chosen size to the next."""
-    by_heading = _runs(text, by_heading=True) if re.search(r"(?m)^(?:#{1,4} +\S|\[)", text) else []
-    if len(by_heading) > 1:
-        return by_heading
+    """Return the runs that a text tells of: from one count or chosen size to the next, or under headings if more."""
+    by_heading = _runs(text, by_heading=True) if re.search(r"(?m)^(?:#{1,4} +\S|\[|\*\*)", text) else []
     runs = _runs(text)
-    size = _chosen_size(runs[0]) if len(runs) == 1 else None
+    if len(by_heading) > max(1, len(runs)):
+        return by_heading
+    size = _chosen_size(runs)
     return runs if size is None else _runs(text, size=size)
 
 
-def _chosen_size(run: Run) -> str | None:
-    """Return the first key of a text where its number was chosen for each block of results: `size 64`, `size 1024`, ….
+def _chosen_size(runs: Sequence[Run]) -> str | None:
+    """Return the first key of each run, whose number was chosen for each block of results: `size 64`, `size 1024`, ….
 
     Each of its numbers is whole, another one, and stands before one value of every result; None of any other key.
     """
-    key, values = next(iter(run.values.items()), ("", []))
-    results = [len(v) for k, v in run.values.items() if is_result(k, run.units.get(k, ""))]
-    if len(values) < 3 or not _whole(values) or is_result(key) or len({*values}) < len(values):
-        return None
-    # Numbers at equal distances count the lines of a run.
-    return key if {*results} == {len(values)} and len({*np.diff(values).tolist()}) > 1 else None
+    keys = set[str]()
+    for run in runs:
+        numbers = {key: run.chosen.get(key, values) for key, values in run.values.items() if not _counts(key)}
+        key, values = next(iter(numbers.items()), ("", []))
+        results = [len(v) for k, v in run.values.items() if is_result(k, run.units.get(k, ""))]
+        if len(values) < 3 or not _whole(values) or is_result(key) or len({*values}) < len(values):
+            return None
+        # Numbers at equal distances count the lines of a run.
+        if {*results} != {len(values)} or len({*np.diff(values).tolist()}) == 1:
+            return None
+        keys |= {key}
+    return keys.pop() if len(keys) == 1 else None
 
 
 def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
@@ -576,10 +584,11 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
         if _CODE.match(line) or _PREPARED.match(line):
             continue
         heading = _HEADING.match(line) if by_heading else None
+        heading = None if heading and heading["bold"] and _has_result(line) else heading
         if heading and run.measured:
             runs.append(run := run.following(number))
-        if heading and heading["section"]:
-            run.values["section"] = [heading["section"].strip()]
+        if heading and (title := heading["section"] or heading["bold"]):
+            run.values["section"] = [title.strip()]
         if not run.failure:
             run.failure = failure_of(line)
         tested = _TESTED.search(line) is not None and _TRAINED.search(line) is _BOTH.search(line) is None

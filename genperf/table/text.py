@@ -872,10 +872,10 @@ def _empty_corner(text: str) -> str:
 
 
 def _holds_no_cell(line: str, delimiter: str) -> bool:
-    """Tell whether a line is empty, a comment, or between blanks a rule; `# of nodes` is a name."""
+    """Tell whether a line is empty, a comment or a rule, between blanks also one of a sign; `# of nodes` is a name."""
     if not line.strip() or re.match(r"\s*#(?!\s*of\s)", line):
         return True
-    return delimiter in (" ", RUNS) and _RULE.match(line.rstrip("\r\n").replace(" ", "")) is not None
+    return (delimiter in (" ", RUNS) or len(line) > 4) and _RULE.match(line.rstrip("\r\n").replace(" ", "")) is not None
 
 
 def guess_delimiter(text: str) -> str:

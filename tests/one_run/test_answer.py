@@ -227,6 +227,10 @@ def test_an_unknown_device_of_a_row_is_named_beside_the_tables_card(tmp_path: Pa
     # A row that is no run of a network needs no device.
     pd.DataFrame([{"gpu": "h10", "gpus": 8, "step_s": 2.0}]).to_csv(tmp_path / "one.csv", index=False)
     assert "no device" not in shell("ask", str(tmp_path / "one.csv"))[2]
+    # So is a row without its network, which has no utilisation.
+    pd.DataFrame([{"gpu": "V100", "gpus": 2, "images_per_s": 900}]).to_csv(tmp_path / "runs.csv", index=False)
+    status, out, err = shell("ask", str(tmp_path / "runs.csv"))
+    assert (status, "900 images/s" in out, "the network of the run is missing" in err) == (0, True, True)
 
 
 def test_several_runs_in_words_are_a_table(tmp_path: Path, shell: Shell) -> None:

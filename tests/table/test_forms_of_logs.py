@@ -192,6 +192,22 @@ FILES: Mapping[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], d
         {"run.md": "With (--gpus 1):\n**450ms/step 3803s/epoch**\nThen (--gpus 4):\n**2s/step 3471s/epoch**\n"},
         {"gpus": [1, 4], "ms/step": [450, 2000]}, {}, 0,
     ),
+    "bold titles are those of runs": (
+        {"run.md": "**DP**\n\ntrain_runtime: 110.6\n\n**DDP w/o link**\n\ntrain_runtime: 131.4\n"},
+        {"train_runtime": [110.6, 131.4], "section": ["DP", "DDP w/o link"]}, {}, 0,
+    ),
+    "each count has its sizes, and what introduces results may count in letters": (
+        {"notes.txt": "".join(
+            f"On **{text}** :\n" + "".join(f"- batch size = {n}, training time = {t * n}s\n" for n in (64, 128, 512))
+            for text, t in (("2 GPUs", 0.5), ("a single GPU", 0.25))
+        )},
+        {"GPUs": [2, 2, 2, 1, 1, 1], "batch size": [64, 128, 512] * 2, "training time": [32, 64, 256, 16, 32, 128]},
+        {}, 0,
+    ),
+    "a frame around a title is none of the table": (
+        {"run.txt": "=====\nTitle\n=====\nbench | n | perf\nfp16 | 4 | 276.4\nfp32 | 4 | nan\nbf16 | 4 | 282.4\n"},
+        {"bench": ["fp16", "fp32", "bf16"], "n": [4, 4, 4]}, {}, 0,
+    ),
     "a title over lines of results is no header": (
         {"notes.txt": "A network:\n" + "\n".join(f"{n} nodes give {2 * n + 1} tx/s" for n in (50, 100, 200))},
         {"nodes": [50, 100, 200]}, {}, 0,
