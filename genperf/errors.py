@@ -164,11 +164,13 @@ TYPING_ERROR = 0.8
 
 
 def misspelt(word: str, words: Collection[str]) -> bool:
-    """Tell whether a word is spelled so nearly as a known one that it may be a typing error.
+    """Tell whether a word is spelled so nearly as a known one, or of its letters, that it may be a typing error.
 
     Examples
     --------
-    >>> misspelt("pytorh", ["pytorch", "mxnet"]), misspelt("PyTorch", ["pytorch"]), misspelt("jax", ["pytorch"])
+    >>> misspelt("pytorh", ["pytorch", "mxnet"]), misspelt("gpsu", ["gpus"]), misspelt("jax", ["pytorch"])
     (True, True, False)
     """
-    return bool(did_you_mean(word, words, TYPING_ERROR))
+    in_order = "".join(sorted(word.casefold()))
+    of_its_letters = word.isalpha() and in_order in ("".join(sorted(str(known).casefold())) for known in words)
+    return of_its_letters or bool(did_you_mean(word, words, TYPING_ERROR))

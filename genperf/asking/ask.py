@@ -49,7 +49,7 @@ from genperf.normal.record import record_like
 from genperf.normal.runs import place_of_run
 from genperf.normal.series import among_published, series_of, trains_networks
 from genperf.panel.configurations import left_open, part_given
-from genperf.panel.machine import PLACES
+from genperf.panel.machine import PLACES, SPLITS, Growth
 from genperf.panel.panel import Panel, StepWork, several_nodes
 from genperf.panel.quantities import paid_for, price_of, quantities_of, training_of
 from genperf.panel.read import Recognised
@@ -228,9 +228,8 @@ def facts_at(result: FitResult, at: Mapping[str, Any], question: Question) -> Fa
     """Return the facts about one configuration as it is named, see `ask`."""
     result, plan = answering(result, at), None
     if question.plan is not None:
-        # A machine that the question names stays; else its count follows from the plan.
-        named = {name: value for name, value in at.items() if part_given(result.panel, name) in PLACES}
-        plan = planned(result, result.query(at).single(ONE), question, named)
+        named, kind = kept_by_plan(result.panel, at)
+        plan = planned(result, result.query(at).single(ONE), question, named, kind)
         at = at if named else {plan.name: plan.count, **at}
     query = result.query(at)
     curve = curve_of(result, query.single(ONE), work_of(result, question), question.interval)
@@ -374,8 +373,20 @@ def plan_of(samples: object, deadline: object, budget: object, tokens: object) -
     return None if size is None else Plan(size, **values, of_tokens=of_tokens)
 
 
+def kept_by_plan(panel: Panel, at: Mapping[str, Any]) -> tuple[dict[str, Any], Growth | None]:
+    """Return the machine that a question names and a plan keeps, and how the work of a step goes on along the counts.
+
+    Splits that settle no count leave it open. A batch of all that is named stays, and with one of a device it grows.
+    """
+    parts = {name: part_given(panel, name) for name in at}
+    named = {name: at[name] for name, part in parts.items() if part in PLACES}
+    is_open = {parts[name] for name in named} <= {*SPLITS} and "workers" not in panel.machine.settled(parts.values())
+    of_device: Growth | None = "weak" if "batch" in parts.values() else None
+    return {} if is_open else named, "strong" if "global_batch" in parts.values() else of_device
+
+
 def planned(
-    result: FitResult, at: Mapping[str, Any], question: Question, named: Mapping[str, Any] | None = None
+    result: FitResult, at: Mapping[str, Any], question: Question, named: Mapping[str, Any], kind: Growth | None
 ) -> Planned:
     """Return the cheapest count of workers that does the plan of a question in time and within the budget.
 
@@ -393,7 +404,7 @@ def planned(
     if plan.of_tokens and work.unit != "tokens":
         what = f"the runs count {work.unit}, and a deadline or a budget of tokens needs how many {work.unit} they are"
         raise GenperfError(what, hint="--samples 1.2B")
-    count, steps = result.panel.along(), steps_along_workers(result, at, full_nodes=True)
+    count, steps = result.panel.along(), steps_along_workers(result, at, kind=kind, full_nodes=True)
     # The machine of the question is the last row.
     columns = {n: np.append(c, np.array([at[n]], c.dtype)) if named else c for n, c in steps.columns.items()}
     counts, deadline, budget = columns[count.name], plan.deadline or np.inf, plan.budget or np.inf

@@ -94,7 +94,7 @@ def trust_lines(result: FitResult) -> list[str]:
     fixed = {n: run[n] for n, text in derived.items() if n in run and not set(parse(text).names) <= set(run)}
     place = f"at twice the largest scale ({count.name}={2.0 * count.upper:g})"
     try:
-        predicted = result.predict(result.completed({**fixed, count.name: 2.0 * count.upper})).iloc[0]
+        predicted = result.predict({**fixed, count.name: 2.0 * count.upper}).iloc[0]
     except GenperfError as error:
         return [f"{place}: {error.message}"]
     reason = f": {predicted['reason']}" if predicted["reason"] else ""

@@ -130,12 +130,9 @@ def in_columns(legend: Legend, at: Mapping[str, str]) -> Requested:
                 settings.add(cell_column, plain, name)
     for name in [name for name in settings.at if meant_by(name) == "global_batch"]:
         _share_batch(legend, settings, name)
-    unknown = [name for name in absent if name in at]
-    refused = [name for name in unknown if misspelt(name, legend.columns)]
-    if not settings.at and not constant_notes:
-        # Nothing of the question is known.
-        refused = unknown
-    absent = [name for name in absent if name not in refused]
+    spelled, is_known = {*legend.columns, *map(counted_noun, legend.columns)}, bool(settings.at or constant_notes)
+    # Where nothing of the question is known all is refused.
+    refused = [name for name in absent if name in at and not (is_known and not misspelt(name, spelled))]
     notes = [f"asked, and found nowhere in the runs: {listed(absent)}"] if absent and not refused else []
     in_question = settings.at | {name: at[name] for name in refused}
     return Requested(in_question, (*notes, *constant_notes), wanted, settings.names)
@@ -166,10 +163,14 @@ def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
     text without a name, gpus=64; `32n8g` the cell of a column of such names. What is a cell of the table stays.
     """
     settings, absent = dict(at), list[str]()
+    # Where no count of all devices varied, what did, such as the nodes, is none either.
+    devices = legend.columns.get(column_of("workers", legend.columns) or "", NamedColumn())
+    counts_others = devices.distinct < 2 and is_a_part("workers", legend.columns)
     for name, text in at.items():
         if is_number(text) or (name != SCALE and meant_by(name) != "workers"):
             continue
         machine, remainder = machine_in(text)
+        count = "workers" if name == SCALE and counts_others else name
         names_of_runs = [n for n in legend.names if legend.cells_of_name(n, text)]
         counted = {names_of_runs[0]: text} if names_of_runs else level_counted(text)
         if name == SCALE and not machine and counted:
@@ -178,12 +179,14 @@ def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
         elif _cell_with(legend, text)[0] or (name in legend.names and legend.cells_of_name(name, text)):
             continue
         elif (grid := _GRID.fullmatch(text)) is not None:
-            settings |= {"nodes": grid[1], name: str(int(grid[1]) * int(grid[2]))}
+            del settings[name]
+            settings |= {"nodes": grid[1], count: str(int(grid[1]) * int(grid[2]))}
         elif machine and not remainder:
             of_device = _cell_of_device(legend, machine["device"])
             absent += [machine["device"]] if of_device is None else []
             settings |= {"nodes": f"{machine['nodes']:g}"} if "nodes" in machine else {}
-            settings |= {name: f"{machine['devices']:g}", **(of_device or {})}
+            del settings[name]
+            settings |= {count: f"{machine['devices']:g}", **(of_device or {})}
     return settings, absent
 
 

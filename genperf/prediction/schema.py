@@ -280,13 +280,16 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 
     A column that says in other words what a factor says (`Legend.synonyms`) stands for that. Other names are refused.
     """
-    factor_names = [f.name for f in schema.factors]
+    factor_names, legend = [f.name for f in schema.factors], schema.panel.legend
     for name in [n for n in values if not {schema.panel.meant(n)} & {*factor_names, *schema.group}]:
-        if synonym := column_named(name, [] if schema.panel.legend is None else schema.panel.legend.synonyms):
-            cells = values[name] if _is_list(values[name]) else [values[name]]
-            rows = [question(schema.panel, {synonym: label(cell)}).at for cell in cells]
-            further: dict[str, Any] = {column: [row[column] for row in rows] for column in rows[0]}
-            further = further if _is_list(values[name]) else {column: cell for column, (cell,) in further.items()}
+        is_list = _is_list(values[name])
+        # A multiple of a factor, or one name that holds several: `2x8`.
+        stated = [] if legend is None else [*legend.synonyms, *([] if is_list else legend.names)]
+        if column := column_named(name, stated):
+            cells = values[name] if is_list else [values[name]]
+            rows = [question(schema.panel, {column: label(cell)}).at for cell in cells]
+            further: dict[str, Any] = {factor: [row[factor] for row in rows] for factor in rows[0]}
+            further = further if is_list else {factor: cell for factor, (cell,) in further.items()}
             values = {**{n: value for n, value in values.items() if n != name}, **further}
     inputs = {name for text in schema.derived.values() for name in parse(text).names}
     # Two names of one factor with one value mean it once: 64, "64" and 64.0 are alike.

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
 from genperf.asking.answer import Answer, answer_of
-from genperf.asking.ask import Question, expectation, facts_of, planned, question_of, work_of
+from genperf.asking.ask import Question, expectation, facts_of, kept_by_plan, planned, question_of, work_of
 from genperf.asking.tables import value_at, with_share
 from genperf.attribution import Scaling
 from genperf.attribution.ladder import Ladder, steps_along_workers
@@ -22,8 +22,7 @@ from genperf.errors import GenperfError, counted
 from genperf.estimate.options import QUICK_DRAWS
 from genperf.facts import ENDS, Expectation, Facts, Interval, Planned
 from genperf.formula import call
-from genperf.panel.configurations import NEXT_DOUBLING, forecast_at, left_open, part_given
-from genperf.panel.machine import PLACES
+from genperf.panel.configurations import NEXT_DOUBLING, forecast_at, left_open
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE, beside, paid_for, quantities_of
 from genperf.prediction import Query, Schema, read_query
 from genperf.prediction.schema import checked_values, roles_of
@@ -261,7 +260,8 @@ def place_of(
         taken = {name: value for name, value in values.items() if name not in configuration}
         return Place(result, question, values, why_not=reason, only=only_count, taken=taken)
     name = factor.name
-    count_given = name in configuration or any(part_given(result.panel, given) in PLACES for given in configuration)
+    named, kind = kept_by_plan(result.panel, configuration)
+    count_given = name in configuration or bool(named)
     configuration = configuration if count_given else forecast_at(result.panel, configuration, name)
     at = result.query(configuration).single(ONE)
     answered, work, plan = answering(result, at), work_of(result, question), None
@@ -273,7 +273,7 @@ def place_of(
 
     steps = steps_to(at)
     if question.plan is not None and result.schema.target.is_time and steps.kind != "unknown":
-        plan = planned(answered, at, question, {name: float(at[name])} if count_given else None)
+        plan = planned(answered, at, question, {name: float(at[name])} if count_given else {}, kind)
         if not count_given and plan.count != at[name]:
             at = result.query({**configuration, name: plan.count}).single(ONE)
             steps = steps_to(at)

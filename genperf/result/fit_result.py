@@ -270,7 +270,7 @@ class FitResult(Result, PredictedFrom):
         """What the factors mean: which one counts the workers, what the work is, what follows what."""
         return self.schema.panel
 
-    def completed(self, at: Mapping[str, Any] | pd.DataFrame | None = None) -> pd.DataFrame:
+    def query(self, at: Mapping[str, Any] | pd.DataFrame | None = None) -> Query:
         """Return configurations with values for the factors that were left out: see `genperf.panel.configurations`.
 
         Values by name are combined each with each; of none, it is one typical run.
@@ -279,13 +279,9 @@ class FitResult(Result, PredictedFrom):
         --------
         >>> runs = pd.DataFrame({"gpus": [1, 8, 16, 32], "nodes": [1, 1, 2, 4], "t": [2.0, 1.1, 1.06, 1.03]})
         >>> result = gp.fit(gp.read_table(runs, time="t", extrinsic="gpus,nodes"), model="a/gpus + c")
-        >>> result.completed({"gpus": [8, 64]})["nodes"].tolist(), result.completed({"nodes": [8]})["gpus"].tolist()
-        ([1.0, 8.0], [64.0])
+        >>> result.query({"gpus": [8, 64]}).columns["nodes"].tolist(), result.query({"nodes": [8]}).columns["gpus"]
+        ([1.0, 8.0], array([64.]))
         """
-        return frame_of(self.query(at).columns)
-
-    def query(self, at: Mapping[str, Any] | pd.DataFrame | None = None) -> Query:
-        """Return completed configurations (`completed`), checked against the measured factors."""
         if at is None or not len(at):
             at = {name: [value] for name, value in typical_run(self.panel, {}).items()}
         return query_of(cells_of(at, self.schema), self.schema, fill=True)

@@ -539,7 +539,7 @@ def _alternatives(
             )
         settings = {n: value for n, value in change.items() if n not in other_network}
         settings = {**kept_beside(result.panel, given, complete, settings), **settings}
-        rows.append(result.completed(settings))
+        rows.append(pd.DataFrame(result.query(settings).columns))
         rates.append(_rate(other_network or network) / _rate(network))
     return [*change_of], pd.concat(rows, ignore_index=True), np.array(rates)
 

@@ -217,7 +217,8 @@ def read_problem(
         further=tuple(c for c in constraints if not c.names.isdisjoint(predictions)),
         objective=written_out(objective),
         total=total,
-        throughput=known("throughput"),
+        # That of a supposed work only ranks.
+        throughput=known("throughput") if per_unit or step.known != "assumed" else None,
         cost=known("cost"),
         one_worker=one_worker,
     )

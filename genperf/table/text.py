@@ -647,10 +647,12 @@ def with_units(table: Sequence[Record]) -> list[Record]:
     units = [cell.strip("()[]") for cell in units_row]
     # Among several, any word in brackets is a unit.
     certain = len(head) > 1 and any(units) and all(map(_BRACKETED.fullmatch, filter(None, units_row)))
-    are_units = [bool(u) and not _is_number(u) and (certain or not is_other_word(u)) for u in units]
+    # What says that a column has no unit, or what it counts: a batch of samples.
+    unit_less = {"", "#", *MISSING, *words_of("headers.of_a_batch")}
+    are_units = [u not in unit_less and not _is_number(u) and (certain or not is_other_word(u)) for u in units]
     further_units = {unit for unit, is_unit in zip(units, are_units, strict=True) if not is_unit}
     below = [cell for cell, is_unit in zip(rows[0][1], are_units, strict=False) if is_unit]
-    if not below or not further_units <= {"", "#", *MISSING} or not (certain or all(map(_is_number, below))):
+    if not below or not further_units <= unit_less or not (certain or all(map(_is_number, below))):
         return list(table)
     return [(line, [f"{n} ({u})" if k else n for n, u, k in zip(head, units, are_units, strict=True)]), *rows]
 

@@ -36,12 +36,12 @@ def in_words(label: str, terms: Sequence[str], counts_nodes: bool, worker: str) 
     several = worker.lower().endswith("s")
     words = PLAIN if counts_nodes or several else PLAIN | {name: text.format(worker) for name, text in ALONG.items()}
     if label.endswith(TOGETHER):
-        # Within a sum the label of several terms is a part for each of its nouns.
+        # Within a sum the label of several terms is a part for each of its nouns, and fixed costs are named once.
         parts = label.removesuffix(TOGETHER).replace(SAME_WITH_COMPUTATION, f"computation + {SAME}").split(" + ")
-        named = [SHORT.get(part, part) for part in parts]
+        named = list(dict.fromkeys(SHORT.get(part, part) for part in parts))
         if len(named) > MOST_NAMED:
             named[MOST_NAMED - 1 :] = [f"{len(named) - MOST_NAMED + 1} more parts"]
-        text = f"{', '.join(named[:-1])} and {named[-1]}{TOGETHER}"
+        text = f"{', '.join(named[:-1])} and {named[-1]}{TOGETHER}" if len(named) > 1 else named[0]
     else:
         text = label if label in LABELS else " and ".join(words.get(term, term) for term in terms)
     return text if counts_nodes else text.replace("second node", f"second {singular(worker)}").replace("nodes", worker)

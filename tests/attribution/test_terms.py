@@ -24,7 +24,7 @@ from genperf.attribution.terms import HIDDEN, limit_of
 from genperf.discrepancy import KernelAxis
 from genperf.errors import GenperfError
 from genperf.panel.panel import Target
-from genperf.words.limit import limit_sentence, sum_of_terms
+from genperf.words.limit import SAME_WITH_COMPUTATION, limit_sentence, sum_of_terms
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
 
@@ -131,10 +131,13 @@ def test_a_limit_names_the_terms_of_one_share() -> None:
     assert limit.parts[0].terms == ("computation", "latency")
     assert limit.parts[0].share.value == pytest.approx(2.0 / 3.0)
     assert "computation and latency, together" in limit_sentence(limit, "4 workers")
-    # Of many the first two are named.
-    label = sum_of_terms(["matrix", "kernels", "tensor", "data", "update"])
-    many = replace(limit, parts=(replace(limit.parts[0], label=label),))
-    assert "is matrix multiplication, small products and 3 more parts, together" in limit_sentence(many, "4 workers")
+    # Of many the first two are named, and what has one name once.
+    for labels, text in (
+        (["matrix", "kernels", "tensor", "data", "update"], "matrix multiplication, small products and 3 more parts"),
+        ([SAME_WITH_COMPUTATION, "constant"], "computation and fixed costs"),
+    ):
+        many = replace(limit, parts=(replace(limit.parts[0], label=sum_of_terms(labels)),))
+        assert f"is {text}, together" in limit_sentence(many, "4 workers")
 
 
 def test_a_factor_may_be_called_like_a_column_of_the_table() -> None:

@@ -169,6 +169,8 @@ def test_what_is_asked_and_found_nowhere_stands_on_the_card() -> None:
     assert "✗ extrapolating-blind  asked, and found nowhere in the runs: colour" in lines
     assert len(lines) <= MOST_LINES
     assert not any("found nowhere" in line.plain for line in card(gp.ask(WEAK, gpus=64), 80))
+    with pytest.raises(gp.GenperfError, match="did you mean 'gpus'"):
+        gp.ask(WEAK, gpsu=64, batch_per_gpu=32)
 
 
 def test_a_long_reason_of_a_verdict_stands_whole_on_the_card() -> None:

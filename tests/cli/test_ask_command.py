@@ -836,6 +836,7 @@ def test_the_knee_takes_the_work_that_ask_takes(shell: Shell) -> None:
     assert "weak scaling along gpus" in out
     (row,) = reply(shell, "predict", "runs.csv", "--at", "gpus=64", "--show", "efficiency")["predictions"]
     assert row["efficiency"] == pytest.approx(answer.to_dict()["efficiency"], rel=1e-6)
+    assert "throughput" not in reply(shell, "optimize", "runs.csv", "--at", "gpus=64")["best"][0]
 
 
 #: A table, and questions that mean the same: the last is answered as the others.
@@ -860,7 +861,7 @@ ALIKE: dict[str, tuple[str, tuple[str, ...]]] = {
     "names with two counts": ("run,images/s\n1n8g,741\n2n8g,1379\n4n8g,2424\n", ("gpus=64", "8n8g", "8x8")),
     "what a library counts": ("MPI,Time(s)\n1,2.463\n2,1.278\n4,0.988\n8,0.671\n", ("processes=16", "MPI=16")),
     "devices of a node by a slash": (
-        "Nodes,GPUs/node,s/iter\n1,8,0.60\n2,8,0.62\n4,8,0.65\n", ("gpus=64", "nodes=8"),
+        "Nodes,GPUs/node,s/iter\n1,8,0.60\n2,8,0.62\n4,8,0.65\n", ("gpus=64", "8x8", "nodes=8"),
     ),
     "a count before its word": (
         "nodes,gpus,images/s\n1,8,741\n2,16,1379\n4,32,2424\n",
@@ -875,6 +876,8 @@ def test_a_count_is_asked_by_what_it_counts(shell: Shell, case: str) -> None:
     *others, last = (asked(shell, text, "--at", question)["answers"][0] for question in questions)
     for other in others:
         assert [other[end] for end in ENDS] == pytest.approx([last[end] for end in ENDS], rel=1e-9)
+    if case == "names with two counts":
+        assert gp.fit("runs.csv").predict(run="8n8g")["throughput"][0] == pytest.approx(last["value"], rel=1e-9)
 
 
 def test_gpus_are_counted_at_every_door_where_another_column_names_them(shell: Shell) -> None:

@@ -54,6 +54,14 @@ def test_steps_of_unknown_work_have_no_plan(shell: Shell) -> None:
     assert plan(shell, str(Path(gp.__file__).parents[1] / "data/bigscience.csv"), "--samples", "1M")["devices"] > 0
 
 
+def test_a_plan_keeps_the_batch_that_is_named(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,global_batch,step_s\n1,32,0.20\n2,64,0.21\n4,128,0.22\n8,256,0.24\n")
+    job = ("runs.csv", "--samples", "1M", "--at", "global_batch=256")
+    answer = reply(shell, "ask", *job)
+    assert answer["plan"]["total"] == pytest.approx(1e6 / answer["throughput"], rel=1e-9)
+    assert plan(shell, *job, "--at", "gpus=16")["total"] == pytest.approx(answer["plan"]["total"], rel=1e-9)
+
+
 def test_optimize_keeps_a_budget(shell: Shell) -> None:
     search = ("optimize", "two.csv", "--over", "gpus=8:64:8", "--samples", "1.2B")
     answer = reply(shell, *search, "--price", "2/h", "--budget", "3200")

@@ -227,4 +227,4 @@ def test_a_table_that_counts_no_machine_is_completed() -> None:
     """Links of three kinds: the latency of the measured run, and no workers to place."""
     runs = pd.DataFrame({"link_mbit": [100, 200, 200], "latency_ms": [0, 0, 10], "s": [0.66, 0.36, 0.38]})
     result = gp.fit(runs, "pmnf", time="s", extrinsic="link_mbit,latency_ms")
-    assert result.completed({"link_mbit": 400.0}).to_dict("records") == [{"link_mbit": 400.0, "latency_ms": 0.0}]
+    assert result.query({"link_mbit": 400.0}).single("") == {"link_mbit": 400.0, "latency_ms": 0.0}
