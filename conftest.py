@@ -80,15 +80,21 @@ def all_draws(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def one_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Search constants once, for tests that are not about how a search is repeated until two reach the least cost."""
-    from genperf.estimate import fit, phases
+    """Search constants once, for tests that are not about how a search is repeated until two reach the least cost.
+
+    The likelihood of the constant term is followed from fewer places, too.
+    """
+    from genperf.estimate import fit, outcome, phases
 
     for room in (fit, phases):
         monkeypatch.setattr(room, "solve", partial(room.solve, restarts=1))
+    monkeypatch.setattr(outcome, "PROFILE_STARTS", 2)
+    monkeypatch.setattr(outcome, "PROFILE_VALUES", 5)
 
 
 #: Rooms whose tests are about answers: they fit the same tables often, and how a fit comes about is held elsewhere.
-ANSWERS = {"attribution", "browser", "causes", "cli", "docs", "panel", "plots", "reporting", "search", "verification"}
+ANSWERS = {"attribution", "browser", "causes", "cli", "docs", "one_run", "panel", "plots", "reporting", "search"}
+ANSWERS |= {"verification"}
 
 
 @pytest.fixture(scope="session")

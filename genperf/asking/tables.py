@@ -2,15 +2,16 @@
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
@@ -19,7 +20,8 @@ from genperf.asking.ask import ONE, Question, facts_at, measured, measured_text,
 from genperf.asking.one_run import OneRun, about, row_in, row_of_run
 from genperf.errors import GenperfError, TableError, counted, did_you_mean, listed
 from genperf.facts import Facts
-from genperf.fitting import fit_group, model_of
+from genperf.fitting import fit_group, model_of, prepared_auto
+from genperf.fitting.model import Model
 from genperf.formula import Node, evaluate, parse, quote_name, render, values_of
 from genperf.formula.amounts import amount
 from genperf.panel import Table
@@ -426,6 +428,8 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     series: _Series
     question: Question
     seed: int
+    #: What the series of a table share by quantity: the table as it is read, and what prepares `auto` for it once.
+    tables: dict[str, tuple[Table, Callable[[], Model]]] = field(default_factory=dict)
 
     def answered(self, at: dict[str, str]) -> Answer:
         """Return the answers at a configuration, of the wanted quantity or of all, the likeliest first."""
@@ -515,7 +519,7 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if base == name or follows is None or base not in follows.factors:
             return None
         opened = replace(self.opened, want=base)
-        answer = replace(self, opened=opened, reading=opened.reading).answered(at)
+        answer = replace(self, opened=opened, reading=opened.reading, tables={}).answered(at)
         value = replace(self, reading=plain)._by_arithmetic(name, {base: answer.answers[0]})
         return None if value is None else replace(answer, answers=(value,), measured=self._measured(name, at))
 
@@ -650,11 +654,16 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         if key and name not in (*self.reading.quantities[:1], *self.reading.ranked[:MOST_INFORMED]):
             # What the other series show of the nodes and the network takes longer.
             key, source, roles = (), source.take(np.flatnonzero(self.series.rows)), replace(roles, group=())
-        roles = replace(roles, skip_bad_rows=True)
-        table = read_with_roles(source, roles, self.reading.mapping, self.opened.legend)
+        tables = self.tables if key else {}
+        if name not in tables:
+            roles = replace(roles, skip_bad_rows=True)
+            table = read_with_roles(source, roles, self.reading.mapping, self.opened.legend)
+            tables[name] = table, cache(partial(prepared_auto, table, self.question.hints))
+        table, prepared = tables[name]
         if key and key not in dict(table.groups()):
             raise TableError(f"no run of {', '.join(key)} ended with a value", where=table.source)
-        return fit_group(table, key, self.seed, self.question.hints).blind_by(self.opened.notes), table
+        model = prepared() if key else None
+        return fit_group(table, key, self.seed, self.question.hints, model).blind_by(self.opened.notes), table
 
     def _question_of(self, model: FitResult, at: Mapping[str, str]) -> tuple[FitResult, dict[str, Any]]:
         """Return a model, blind to what it has no factor for, and the question as values of its factors."""

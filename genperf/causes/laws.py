@@ -1,10 +1,11 @@
 """The time of a step by the one thing that is wrong with it, and the evidence of runs for each such law."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
 import numpy as np
 from msgspec import Struct, field
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 
 from genperf.arrays import Array, Mask
 from genperf.panel.panel import several_nodes
@@ -204,10 +205,15 @@ def cause_seconds(values: Mapping[str, Array], runs: Runs, form: Form) -> dict[s
     C = c·b·(1 + κ·(d - 1)/(d_max - 1))                         of a device among d on its node
     E = e·2(m - 1)/m·(m/2)^q                                    a ring over m nodes at q = 0
     """
+    all_slow = bool(runs.slow.all())
 
-    def of(name: str, sound: float = 1.0) -> Array:
-        usual = values.get(name, np.full((1, 1), sound))
-        return np.where(runs.slow, values[f"wrong {name}"], usual) if name in form.wrong else usual
+    def by_row(slow: Array, sound: Array | float) -> Array:
+        """Return the value of each row; of slow rows alone it is one value of all."""
+        return slow if all_slow else np.where(runs.slow, slow, sound)
+
+    def of(name: str) -> Array | float:
+        usual = values.get(name, 1.0)
+        return by_row(values[f"wrong {name}"], usual) if name in form.wrong else usual
 
     device = values["computation"]
     computation_alone, per_node = device * runs.reference, runs.devices / runs.nodes
@@ -217,10 +223,10 @@ def cause_seconds(values: Mapping[str, Array], runs: Runs, form: Form) -> dict[s
     ring = np.where(rings > 1.0, 2.0 * (rings - 1.0) / rings, 0.0) * (rings / 2.0) ** values["growth"]
     exchange = of("link") * of("exchange") * computation_alone * ring
     hidden = np.maximum(values["layer"] * exchange, exchange - BACKWARD_SHARE * computation)
-    exposed = hidden if form.overlaps else np.where(runs.slow, exchange, hidden)
+    exposed = hidden if form.overlaps else by_row(exchange, hidden)
     fixed, read = of("fixed") * computation_alone, of("input") * device * runs.batch
     step = computation + fixed + exposed
-    total = np.maximum(step, read) if form.prefetches else np.where(runs.slow, step + read, np.maximum(step, read))
+    total = np.maximum(step, read) if form.prefetches else by_row(step + read, np.maximum(step, read))
     waits = of("uneven") * np.sqrt(2.0 * np.log(runs.devices))
     seconds = {"computation": computation, "exchange": exchange, "exposed": exposed, "fixed": fixed, "input": read}
     return {**seconds, "waits": waits * total, "total": (1.0 + waits) * total}
@@ -237,22 +243,21 @@ def evidence_of(runs: Runs, form: Form) -> CauseEvidence:
     priors = {"computation": (0.6 * quickest, 1.5), **SOUND_STEP}
     priors |= {f"wrong {name}": prior for name, prior in form.wrong.items()}
     medians, spreads = np.array(list(priors.values())).T
-    generator = np.random.default_rng(0)
     # Of q: each parameter in standard deviations of ln from its prior's median. The first round draws from the prior.
     mean: Array = np.zeros(len(priors))
     root: Array = np.eye(len(priors))
-    for count in IMPORTANCE_DRAWS:
-        normal = generator.standard_normal((count, len(priors)))
+    for normal in _normal_draws(len(priors)):
         draws = np.clip(mean + normal @ root.T, -FARTHEST, FARTHEST)
-        values = dict(zip(priors, (medians * np.exp(spreads * draws)).T[:, :, None], strict=True))
+        parameters = np.ascontiguousarray((medians * np.exp(spreads * draws)).T)
+        values = dict(zip(priors, parameters[:, :, None], strict=True))
         # ln of p(runs | θ)·p(θ), and of that over q(θ).
         posterior = _density(runs, form, values) - 0.5 * np.sum(draws**2, axis=1)
         weights = posterior + 0.5 * np.sum(normal**2, axis=1) + np.linalg.slogdet(root)[1]
         # The largest power of the weights, at most 1, with which enough draws count.
-        power, shares = 1.0, softmax(weights)
+        power, shares = 1.0, _shares_of(weights)
         while 1.0 / np.sum(shares**2) < EFFECTIVE_DRAWS * len(priors):
             power *= 0.7
-            shares = softmax(power * weights)
+            shares = _shares_of(power * weights)
         mean = shares @ draws
         away = draws - mean
         covariance = WIDER_COVARIANCE * (shares[:, None] * away).T @ away
@@ -262,6 +267,19 @@ def evidence_of(runs: Runs, form: Form) -> CauseEvidence:
     seconds = cause_seconds({name: central[j : j + 1, None] for j, name in enumerate(priors)}, runs, form)
     seconds_of_rows = {name: np.broadcast_to(spent, (1, len(logarithms)))[0] for name, spent in seconds.items()}
     return CauseEvidence(form, logarithm, dict(zip(priors, central.tolist(), strict=True)), seconds_of_rows)
+
+
+@cache
+def _normal_draws(parameters: int) -> tuple[Array, ...]:
+    """Return the normal numbers of each round, the same for all forms of so many parameters."""
+    generator = np.random.default_rng(0)
+    return tuple(generator.standard_normal((count, parameters)) for count in IMPORTANCE_DRAWS)
+
+
+def _shares_of(logarithms: Array) -> Array:
+    """Return numbers by their logarithms, over their sum: scipy's softmax, whose bytes it has, takes longer."""
+    relative = np.exp(logarithms - logarithms.max())
+    return np.asarray(relative / relative.sum())
 
 
 def _density(runs: Runs, form: Form, values: Mapping[str, Array]) -> Array:

@@ -167,18 +167,34 @@ def model_or_table(
     return load_model(source) if isinstance(source, str | Path) and is_model(source) else table_of(source, at)
 
 
-def fit_group(table: Table, group: tuple[str, ...], seed: int = 0, hints: Mapping[str, str] | None = None) -> FitResult:
-    """Fit `auto` to one group of a table, with what the other groups show of the cluster, as `fit` of all does."""
+def fit_group(
+    table: Table,
+    group: tuple[str, ...],
+    seed: int = 0,
+    hints: Mapping[str, str] | None = None,
+    model: Model | None = None,
+) -> FitResult:
+    """Fit `auto` to one group of a table, with what the other groups show of the cluster, as `fit` of all does.
+
+    A `model` is `auto` as it was prepared for the table before, for another group.
+    """
     options = FitOptions(hints=hints or {})
     table = with_devices_per_node(table, options.hints)
     with one_blas_thread():
-        model = model_for(table, AUTO, options)
+        model = model or model_for(table, AUTO, options)
         if not table.group:
             return model.one(table, seed)
         (result,) = model.groups([dict(table.groups())[group]], seed)
     if isinstance(result, str):
         raise FitError(result, where=table.source)
     return result
+
+
+def prepared_auto(table: Table, hints: Mapping[str, str] | None = None) -> Model:
+    """Return `auto` prepared for the groups of a table."""
+    options = FitOptions(hints=hints or {})
+    with one_blas_thread():
+        return model_for(with_devices_per_node(table, options.hints), AUTO, options)
 
 
 def model_named(name: str, options: FitOptions, pool: bool = False) -> Model:

@@ -19,9 +19,9 @@ from genperf.prediction.bands import MixtureForecast
 POSTERIOR_DRAWS = 800
 #: Share of the draws, in the middle of those along the growth, whose mean is the decomposition that is shown.
 SHOWN_SHARE = 0.5
-#: Layouts that are kept, of 1 MB each, and counts, of 130 kB each. A series without nodes and
-#: its look-back have up to twelve layouts.
-KEPT_LAYOUTS = 32
+#: Layouts that are kept, of 1 MB each, posteriors, of 0.5 MB each, and counts, of 130 kB each. A series without nodes
+#: and its look-back have up to twelve layouts; the folds of a table of factors share about half of their posteriors.
+KEPT_LAYOUTS, KEPT_POSTERIORS = 64, 96
 KEPT_COUNTS = 192
 #: ln of the least weight, nothing beside the others: exp takes twenty times as long of numbers that underflow.
 LEAST_LOGARITHM = -700.0
@@ -232,6 +232,16 @@ def posterior_of(counts: Counts, logarithms: Array, variances: Array, tilt: Arra
     """
     # In steps of √2, which changes no interval by its digits: series then have equal layouts.
     variances = 2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(variances, LEAST_POSTERIOR_VARIANCE))))
+    if tilt is None:
+        return _posterior(counts.key, tuple(variances.tolist()), tuple(logarithms.tolist()))
     layout = _layout(counts.key, tuple(variances.tolist()))
-    weights, log_evidence = layout.weights(logarithms, tilt)
-    return Posterior(logarithms, layout, weights, log_evidence)
+    return Posterior(logarithms, layout, *layout.weights(logarithms, tilt))
+
+
+@lru_cache(maxsize=KEPT_POSTERIORS)
+def _posterior(
+    key: tuple[tuple[float, float, float], ...], variances: tuple[float, ...], logarithms: tuple[float, ...]
+) -> Posterior:
+    """Return a posterior without a tilt; the last ones are kept: folds and readings of a table share most of theirs."""
+    layout, of_runs = _layout(key, variances), np.array(logarithms)
+    return Posterior(of_runs, layout, *layout.weights(of_runs))

@@ -154,7 +154,7 @@ def test_the_columns_of_a_model_have_their_roles(shell: Shell, command: tuple[st
     assert shell(name, "model.json", *rest)[0] == 0
 
 
-@pytest.mark.parametrize(("sizes", "named"), [("7b 13b", "13B"), ("7B 13B", "13b"), ("7b 13b", "13b"), ("7 13", "13B")])
+@pytest.mark.parametrize(("sizes", "named"), [("7b 13b", "13B"), ("7B 13B", "13b"), ("7 13", "13B")])
 def test_a_multiple_is_that_of_the_measured_values_at_every_door(shell: Shell, sizes: str, named: str) -> None:
     rows = [(n, s, 500 * n ** (0.95 - k / 50) / (k + 1)) for k, s in enumerate(sizes.split()) for n in (8, 16, 32)]
     Path("runs.csv").write_text("gpus,model,tokens_per_s\n" + "".join(f"{n},{size},{rate}\n" for n, size, rate in rows))
