@@ -185,8 +185,8 @@ class Verification(PrintedAnswer, frozen=True, eq=False):
             inside, slow = inside + (place == "inside"), number - 1 in self.alarm.slower
             value, predicted, lower, upper = map(three_digits, numbers)
             name = f"{number}. {join_values(at) or 'the run'}"
-            place += ", but slower than runs vary by chance" if slow and place == "inside" else ""
-            line = f"{name}: {with_unit(value, self.unit)}, predicted {predicted} ({lower} – {upper}): {place}"
+            but = ", but slower than runs vary by chance" if slow and place == "inside" else ""
+            line = f"{name}: {with_unit(value, self.unit)}, predicted {predicted} ({lower} – {upper}): {place}{but}"
             findings.append((name, f"{line} · {inside} of {number}", slow))
         though = self.alarm.raised and inside >= NOMINAL * len(self.runs)
         why = "; an interval also holds what the model may err, the alarm only how runs vary" if though else ""

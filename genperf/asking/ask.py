@@ -131,9 +131,7 @@ def question_of(
 def work_of(result: FitResult, question: Question) -> StepWork:
     """Return the work of a step: what the user says, what a throughput was divided into, or what columns show."""
     panel = result.panel.within(question.constants) if question.constants else result.panel
-    if not question.sample:
-        return StepWork()
-    return panel.work_of_step(question.work, question.sample)
+    return panel.work_of_step(question.work, question.sample) if question.sample else StepWork()
 
 
 def expectation(
@@ -499,15 +497,15 @@ def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
 def measured(source: Source, reading: Reading, name: str, rows: Mask) -> Measured | None:
     """Return the median of some rows in a column, with its ends and how it is known; None where none has a value."""
     values = reading.columns[name].values
-    rows = rows & np.isfinite(values)
-    if not rows.any():
+    known = rows & np.isfinite(values)
+    if not known.any():
         return None
-    value = float(np.median(values[rows]))
-    if rows.sum() > 1:
-        low, high = float(values[rows].min()), float(values[rows].max())
-        return value, low, high, f"median of {counted(int(rows.sum()), 'run')}"
-    if name in source.steady and source.steady[name][rows][0][0] > 0:
-        steps, low, high, slow = source.steady[name][rows][0].tolist()
+    value = float(np.median(values[known]))
+    if known.sum() > 1:
+        low, high = float(values[known].min()), float(values[known].max())
+        return value, low, high, f"median of {counted(int(known.sum()), 'run')}"
+    if name in source.steady and source.steady[name][known][0][0] > 0:
+        steps, low, high, slow = source.steady[name][known][0].tolist()
         outliers = f", {int(slow)} over twice it" if slow else ""
         return value, low, high, f"median of {counted(int(steps), 'step')}{outliers}, nine in ten"
     return value, value, value, "one value"

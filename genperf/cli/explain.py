@@ -238,8 +238,7 @@ def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Outpu
 
     target = chosen.schema.target
     tell_all(formula_lines(chosen) if chosen.is_formula else [members_line(chosen)])
-    tokens = target.samples == "tokens" and not chosen.panel.has("sequence")
-    if tokens and not chosen.schema.of_steps:
+    if target.samples == "tokens" and not chosen.panel.has("sequence") and not chosen.schema.of_steps:
         # The throughput counts tokens, the columns samples: their ratio is no time.
         explanation = replace(explanation, terms=explanation.terms.drop(columns=["seconds", "lower", "upper"]))
         lacks = "counts tokens and no column is the sequence length"

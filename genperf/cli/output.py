@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -141,11 +142,8 @@ def finite(value: Any) -> Any:
         return {str(k): finite(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [finite(v) for v in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and not (value == value and abs(value) != float("inf")):
-        return None
-    return value
+    plain = value.item() if hasattr(value, "item") else value
+    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
 
 
 def show_predictions(table: Shown, plain: bool = False) -> None:

@@ -263,6 +263,7 @@ class AggregatedTable(Table, frozen=True, eq=False, dict=True):
 
     @property
     def _scatter(self) -> float:
+        """The squared deviations of all repeats from their configuration's mean, relative to it, summed."""
         freedom = self.repeats - 1
         mean, variance = (self.frame[name].to_numpy(dtype=float) for name in ("_mean", "_variance"))
         return float(np.sum(np.where(freedom > 0, freedom * variance / mean**2, 0.0)))
@@ -284,8 +285,7 @@ def read_large(large: LargeSource, roles: Roles) -> AggregatedTable:
     notes = (Note(text, "aggregated"), *(note for note in checked.notes if note.kind != "configuration_mixed"))
     lacked = any(lacks_memory(f"{name} {text}") for name, texts in aggregation.failing.items() for text in texts)
     changed = {"frame": frame, "unused": tuple(unused), "notes": notes, "lacked_memory": lacked}
-    as_checked = {f.name: getattr(checked, f.name) for f in fields(Table)}
-    return AggregatedTable(**as_checked | changed)
+    return AggregatedTable(**{f.name: getattr(checked, f.name) for f in fields(Table)} | changed)
 
 
 def _aggregation(large: LargeSource, roles: Roles) -> tuple[Aggregation, list[str]]:

@@ -161,9 +161,7 @@ def _without_ones(node: Node) -> Node:
     left, *right = (_without_ones(argument) for argument in node.arguments)
     if node.function in ("multiply", "divide") and right == [ONE]:
         return left
-    if node.function == "multiply" and left == ONE:
-        return right[0]
-    return Call(node.function, (left, *right))
+    return right[0] if node.function == "multiply" and left == ONE else Call(node.function, (left, *right))
 
 
 def paid_for(panel: Panel, per: str | None, price: Paid | None = None) -> tuple[str, Node]:
@@ -198,14 +196,14 @@ def training_of(tokens: object, peak: object = None) -> Training:
 
 def price_of(text: str, per: str | None = None) -> Paid:
     """Read a price of a time, perhaps with its currency and what it pays for: `2/h`, `48€/d`, `$2/gpu/hour`."""
-    number, *units = (piece.strip() for piece in re.split(r"/|(?<!\w)per(?!\w)", str(text)))
-    number = re.sub(r"[a-z]{3}(?![a-z])", lambda currency: currency[0].upper(), number)
+    price, *units = (piece.strip() for piece in re.split(r"/|(?<!\w)per(?!\w)", str(text)))
+    number = re.sub(r"[a-z]{3}(?![a-z])", lambda currency: currency[0].upper(), price)
     value = amount(re.sub(CURRENCY, "", number).strip())
     if value is None or value < 0.0:
         raise GenperfError(f"'{text}' is not a price", hint="--price 2/h: a number for a time")
     *paid, unit = re.split(r"[\s-]+", "-".join(units))
     unit, levels = canonical_time(unit) or unit, [canonical_of(f"{word}s") for word in paid]
-    # A time such as `30min` or `8h` as well, but no bare number.
+    # A time such as `30min` or `8h` as well, which ends in its unit, but no bare number.
     seconds = DURATIONS.get(unit, amount(unit) if unit[-1:] in "sdhn" else None)
     if not seconds or seconds <= 0.0 or len(levels) > 1 or not {*levels} <= {*LEVELS}:
         examples = ", ".join(f"{number}/{name}" for name in ("h", "d", "s"))

@@ -386,8 +386,8 @@ def _role_alone(
     # Repeats have numbers or letters, perhaps behind one and the same word.
     runs = [_NUMBERED.fullmatch(level.lower()) for level in levels]
     counts_runs = bool(runs) and all(runs) and len({run[1] for run in runs if run is not None}) == 1
-    named_repeat = plain_name(column.name) in words_of("columns.repeat") and not column.header.unit
-    named_repeat = named_repeat and not header_of(column.name).kind
+    has_unit = column.header.unit or header_of(column.name).kind
+    named_repeat = plain_name(column.name) in words_of("columns.repeat") and not has_unit
     rules: tuple[tuple[bool, Role, str], ...] = (
         (not levels, "empty", "no cell is filled"),
         (requested, "kind" if texts or switch else "setting", "the question names it"),
@@ -512,19 +512,18 @@ def _settle_consequences(reading: Reading, requested: set[str]) -> None:
     for name, consequence in consequences(values, names, reading.series, {c.name for c in ratios}).items():
         base, *further = consequence.factors
         proportional = not further and consequence.factors[base] == 1
-        if proportional and reading.columns[name].meant in LEVELS and reading.columns[base].meant is None:
-            # The question counts in another column, of which a count of the field is a multiple: that one follows.
-            name, base, consequence = base, name, Consequence({name: 1})
-        column = reading.columns[name]
+        # The question counts in another column, of which a count of the field is a multiple: that one follows.
+        is_base = proportional and reading.columns[name].meant in LEVELS and reading.columns[base].meant is None
+        column, follows = reading.columns[base if is_base else name], Consequence({name: 1}) if is_base else consequence
         # Two networks that scale alike have proportional columns, of which neither is made from the other.
         alike = proportional and name in before and base in before
         if column.kind:
-            column.follows = consequence
+            column.follows = follows
         elif not alike:
             # A data set that grew with the workers goes on to grow with them.
             grown = proportional and column.meant == "samples" and reading.columns[base].meant in LEVELS
-            is_factor = name in requested or column.role == "ratio" or (column.meant is not None and not grown)
-            column.follows, column.role = consequence, column.role if is_factor else "consequence"
+            is_factor = column.name in requested or column.role == "ratio" or (column.meant is not None and not grown)
+            column.follows, column.role = follows, column.role if is_factor else "consequence"
     if not reading.with_role("measured", "ratio"):
         # Something was measured, though it rises as the count does.
         for name in before:

@@ -338,7 +338,7 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         for name, _ in roles:
             column = cells[name] if name in cells else self.frame[name].to_numpy()
             if column.dtype.kind in "biufc":
-                # + 0.0 makes −0 and 0 one value; little-endian on every machine.
+                # Numbers: + 0.0 makes −0 and 0 one value; little-endian on every machine.
                 digest.update((np.asarray(column, dtype=float) + 0.0).astype("<f8").tobytes())
             else:
                 digest.update(json.dumps(column.tolist()).encode())

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
-from itertools import accumulate
+from itertools import accumulate, compress
 from pathlib import Path
 from typing import Any
 
@@ -522,16 +522,15 @@ def _groups(
         room = max(1, bisect(sizes_together, MAX_DRAW_BYTES))
         groups |= contents_of({key: fitted.results[key] for key in order[:room]}, True)
     differs = [len(levels) > 1 for levels in map(set, zip(*groups, strict=True))]
+    columns = [*compress(fitted.group, differs)]
+    names = [_name_of(columns, [*compress(key, differs)]) or " · ".join(key) for key in order]
+    return [{"key": list(key), "name": name, **groups[key]} for key, name in zip(order, names, strict=True)]
 
-    def name(key: tuple[str, ...]) -> str:
-        """Name a group by what differs between groups, a number with its column."""
-        named = zip(fitted.group, key, differs, strict=True)
-        levels = [
-            f"{column}={level}" if amount(level) is not None else level for column, level, differs in named if differs
-        ]
-        return " · ".join(levels or key)
 
-    return [{"key": list(key), "name": name(key), **groups[key]} for key in order]
+def _name_of(columns: Sequence[str], levels: Sequence[str]) -> str:
+    """Return the name of a group, its levels of some columns, a number with its column: `resnet · nodes=4`."""
+    named = zip(columns, levels, strict=True)
+    return " · ".join(f"{column}={level}" if amount(level) is not None else level for column, level in named)
 
 
 def _group(

@@ -385,8 +385,7 @@ def _along(positions: Index) -> Index:
     """Return a Pareto front, thinned evenly along it where it is long."""
     if positions.size <= SHOWN_FRONT:
         return positions
-    places = np.linspace(0, positions.size - 1, SHOWN_FRONT).round().astype(int)
-    return np.asarray(positions[places])
+    return np.asarray(positions[np.linspace(0, positions.size - 1, SHOWN_FRONT).round().astype(int)])
 
 
 def _front_places(frame: pd.DataFrame, predicted: str) -> Index:

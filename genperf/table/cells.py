@@ -88,8 +88,7 @@ def _texts(cells: Cells, raw: bool) -> list[str]:
         return ["" if is_missing(text) or text == "NaT" else text for text in cells.astype(str).tolist()]
     values = cells.tolist()
     if cells.dtype.kind == "f":
-        texts = map("{:.9g}".format, values)
-        return ["" if text == "nan" else text for text in texts]
+        return ["" if text == "nan" else text for text in map("{:.9g}".format, values)]
     # Verdicts and levels repeat: of each text once.
     quoted_by_value = {value: _quoted(value, raw) for value in {*values} if isinstance(value, str)}
     return [
@@ -370,10 +369,11 @@ Parts(number='8', unit='', extras=('footnote',)))
     second = match["second"] or ""
     note = bool(match["note"] or re.fullmatch(r"\s*\[\d+\]", second))
     number = match["number"]
-    there = (match["spread"], second and not note, note, "−" in number, SEPARATOR.search(number), match["about"])
+    # Which of `_EXTRAS` the cell has, in their order.
+    has = (match["spread"], second and not note, note, "−" in number, SEPARATOR.search(number), match["about"])
     # `12.5k tok/s` and `1.2M/s`: a multiple of a unit.
     unit = re.sub(r"^[kKMG](?=/s)", r"\g<0> ", " ".join(filter(None, (match["first"], match["unit"]))))
-    return Parts(number, match["before"] or unit, tuple(itertools.compress(_EXTRAS, there)))
+    return Parts(number, match["before"] or unit, tuple(itertools.compress(_EXTRAS, has)))
 
 
 #: Numbers in letters, as counts may be: `Two`.
@@ -565,8 +565,8 @@ def _removed(
             reports.append(f"{count}: {units_text} of '{name}' written out as thousands, millions or billions")
     for extra, words in _EXTRAS.items():
         if cells_with[extra]:
-            words = "decimal comma read in" if decimal_comma and extra == "," else words
-            reports.append(f"{counted(cells_with[extra], 'cell')}: {words} '{name}'")
+            change = "decimal comma read in" if decimal_comma and extra == "," else words
+            reports.append(f"{counted(cells_with[extra], 'cell')}: {change} '{name}'")
     return tuple(map(step, reports))
 
 

@@ -207,8 +207,7 @@ def mostly_numbers(cells: Sequence[Any]) -> bool:
     if values is not None:
         return bool(len(values)) and 2 * int(np.isfinite(values).sum()) >= len(values)
     filled = [cell for cell in cells if label(cell)]
-    numeric = sum(map(is_number, filled))
-    return bool(filled) and 2 * numeric >= len(filled)
+    return bool(filled) and 2 * sum(map(is_number, filled)) >= len(filled)
 
 
 def text_numbers(cells: Sequence[Any] | Objects) -> Array | None:

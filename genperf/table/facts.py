@@ -251,7 +251,7 @@ class Run(Struct):
     units: dict[str, str] = field(default_factory=dict)
     #: Each key as it was first spelled, by its plain name.
     spelled: dict[str, str] = field(default_factory=dict)
-    #: Keys of which some value stood in a line about a test, with how many did.
+    #: The values of each key in lines about a test.
     tested: dict[str, list[Any]] = field(default_factory=dict)
     #: Why the run ended without a result, as its log says.
     failure: str = ""
@@ -259,11 +259,11 @@ class Run(Struct):
     #: The numbers of each setting, in order: its value is the last one.
     chosen: dict[str, list[Any]] = field(default_factory=dict)
 
-    def add(self, key: str, value: Any, unit: str = "", tested: bool = False) -> None:
-        """Add a fact."""
-        given, key = key, self.spelled.setdefault(_same(key), key)
-        if given != key:
-            value = _in_unit(value, *(canonical_time(name.partition("/")[0]) or "" for name in (given, key)))
+    def add(self, name: str, value: Any, unit: str = "", tested: bool = False) -> None:
+        """Add a value to those of its name as that was first spelled, in its first unit, or to those of a test."""
+        key = self.spelled.setdefault(_same(name), name)
+        if name != key:
+            value = _in_unit(value, *(canonical_time(spelled.partition("/")[0]) or "" for spelled in (name, key)))
         if unit and (first := self.units.setdefault(key, unit)) != unit:
             value = _in_unit(value, unit, first)
         if tested:
@@ -271,7 +271,7 @@ class Run(Struct):
         elif canonical_of(key) is not None and not is_result(key, unit) and plain_name(key) not in _COUNTERS:
             self.values[key] = [value]
             self.chosen.setdefault(key, []).append(value)
-        elif key in self.values or len(self.values) < MOST_NAMES // 4:
+        elif key in self.values or len(self.values) < MOST_NAMES // 4:  # a text without end has names without end
             self.values.setdefault(key, []).append(value)
 
     @property
@@ -318,6 +318,7 @@ def is_result(key: str, unit: str = "") -> bool:
 
 @lru_cache(maxsize=20_000)
 def _kind_of(unit: str) -> str:
+    """Return the kind of quantity that a unit has, a time or a rate; none of a letter that is rather a multiple."""
     return header_of(f"x ({unit})").kind if not re.fullmatch(r"[A-Z]|d|m|it|step", unit) else ""
 
 
@@ -444,24 +445,23 @@ def _is_no_fact(pattern: re.Pattern[str], match: re.Match[str], key: str, value:
 def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> tuple[str, Any, str] | None:
     """Return the key, the value and the unit that a match of a pattern holds; None where it is no fact."""
     groups = {name: text or "" for name, text in match.groupdict().items()}
-    value, unit = groups["value"], groups.get("unit", "")
     if pattern is _LISTED:
-        key = groups["key"]
-        counts = meant_by(key) == "workers" or key.lower().endswith("visible_devices")
-        if not counts or not (lists_devices(value) or value.isdecimal()):
-            return None
-        return (key, f"[{value.strip('[]')}]", "")
-    unit = unit if " per " in unit else re.sub(r"\s", "", unit)
-    if groups.get("rate") and not unit:
-        # `requests: 7482 124.7/s`: how many, and how many a second.
-        value, unit = groups["rate"], f"{_called(groups['key']).split()[-1]}/s"
+        return _listed_devices(groups["key"], groups["value"])
+    value, written = groups["value"], groups.get("unit", "")
+    unit = written if " per " in written else re.sub(r"\s", "", written)
     if pattern is _ALONE:
         if unit[0] != "/" and not _kind_of(unit) and not is_result(unit) and _RESULT.match(unit.lower()) is None:
             return None
         key, unit = unit if unit[0] != "/" else "rate (1/s)", ""
+    elif pattern is _OF:
+        key = _called(" ".join(match.string[: match.start()].split()[-2:]))
+    elif pattern is _FLAG and groups["key"] == "n" and _LAUNCHED.search(match.string):
+        key = "np"
     else:
-        key = _called(groups["key"] if pattern is not _OF else " ".join(match.string[: match.start()].split()[-2:]))
-        key = "np" if pattern is _FLAG and key == "n" and _LAUNCHED.search(match.string) else key
+        key = _called(groups["key"])
+    if groups.get("rate") and not unit:
+        # `requests: 7482 124.7/s`: how many, and how many a second.
+        value, unit = groups["rate"], f"{key.split()[-1]}/s"
     # `1:02:03`, `3 hrs 16 minutes`
     clock = ":" in value or (value[-1].isalpha() and value not in ("nan", "inf"))
     if _is_no_fact(pattern, match, key, value, unit, clock):
@@ -476,13 +476,22 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
     multiple = groups.get("multiple", "")
     if multiple in ("M", "G") and not unit and not MEMORY_WORDS.isdisjoint(_words_of(key)):
         multiple, unit = "", f"{multiple}B"
+    return key, _number_in(value, multiple, groups.get("upto"), groups.get("nodes")), canonical_time(unit) or unit
+
+
+def _listed_devices(key: str, value: str) -> tuple[str, str, str] | None:
+    """Return a fact of devices by number, `gpus 0,1,2` → `[0,1,2]`; None where the key counts something else."""
+    counts = meant_by(key) == "workers" or key.lower().endswith("visible_devices")
+    return (key, f"[{value.strip('[]')}]", "") if counts and (lists_devices(value) or value.isdecimal()) else None
+
+
+def _number_in(value: str, multiple: str, upto: str | None, nodes: str | None) -> float:
+    """Return the number of a fact: the middle of a range `upto` another, or the devices of all `nodes`, `2x8 GPUs`."""
     number = _number(value, multiple)
-    if (upto := groups.get("upto")) and (end := _number(upto, multiple)) > number:
-        number = (number + end) / 2.0
-    if groups.get("nodes"):
+    if nodes:
         # `2x 4090 GPUs` are two.
-        number = float(groups["nodes"]) * (number if number <= MOST_OF_A_NODE else 1.0)
-    return key, number, canonical_time(unit) or unit
+        return float(nodes) * (number if number <= MOST_OF_A_NODE else 1.0)
+    return (number + max(number, _number(upto, multiple))) / 2.0 if upto else number
 
 
 @lru_cache(maxsize=50_000)
@@ -506,8 +515,7 @@ def _called(key: str) -> str:
 def is_log(text: str) -> bool:
     """Tell whether a text is a log: lines with facts, which no delimiter cuts into cells."""
     lines = [line for line in text[: 1 << 16].splitlines() if line.strip()][:MOST_NAMES]
-    with_facts = sum(any(True for _ in facts_of(line)) for line in lines)
-    return with_facts > max(0, FACT_SHARE * len(lines))
+    return sum(any(True for _ in facts_of(line)) for line in lines) > max(0, FACT_SHARE * len(lines))
 
 
 def begins_with_facts(text: str, in_blanks: bool = False) -> bool:
@@ -517,7 +525,7 @@ def begins_with_facts(text: str, in_blanks: bool = False) -> bool:
     """
     lines = [row for row in text[: 1 << 16].splitlines() if row.strip() and not row.startswith("#")][:MOST_NAMES]
     titled = in_blanks and len(lines) > 1 and lines[0].rstrip().endswith(":")
-    short = [line[:LONGEST_LINE] for line in lines[titled:]] or [""]
+    short = [line[:LONGEST_LINE] for line in (lines[1:] if titled else lines)] or [""]
     pairs = [bool(_PAIR.search(line) or _WORD.match(line) or failure_of(line)) for line in short]
     if pairs[0] and 2 * sum(pairs) > len(pairs):
         return True
@@ -596,7 +604,8 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
         clauses = [sorted(facts_of(clause), key=lambda fact: not _counts(fact[0])) for clause in _clauses(line)]
         counts: set[str] = set()
         facts = [*chain.from_iterable(clauses)]
-        of_settings = _are_settings(facts)
+        # What is measured below a line of settings alone, `batch: 4, seq_len: 256`, has them.
+        of_settings = len(facts) > 1 and all(canonical_of(key) and not is_result(key, unit) for key, _, unit in facts)
         for key, value, unit in facts:
             # `8 GPUs are as slow as 4 GPUs` is about 8.
             second_count = _counts(key) and _same(key) in counts and len(clauses) == 1
@@ -611,11 +620,6 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
     if len(runs) > 1 and not runs[-1].measured and not runs[-1].failure:
         runs.pop()
     return _without_setup(runs)
-
-
-def _are_settings(facts: Sequence[tuple[str, Any, str]]) -> bool:
-    """Tell whether a line holds settings alone, `batch: 4, seq_len: 256`: what is measured below has them."""
-    return len(facts) > 1 and all(canonical_of(key) and not is_result(key, unit) for key, _, unit in facts)
 
 
 def _changes(run: Run, key: str, value: Any) -> bool:
@@ -924,18 +928,19 @@ def source_of_rows(runs: Sequence[Run], name: str, unit: str = "line") -> Source
         row: dict[str, Any] = {}
         spread = {}
         without = run.results if run.failure and not run.measured else ()
-        for key, values in {**run.tested, **run.values}.items():
+        for key, logged in {**run.tested, **run.values}.items():
             given_unit = run.units.get(key, "")
             left = not _LEFT.isdisjoint(_words_of(key))
-            if len(values) < FEWEST_OF_A_CLOCK and canonical_of(key) is not None and plain_name(key) in _COUNTERS:
-                values = values[-1:]  # `batch: 64` is a setting; with each step `batch: 10`, `batch: 20`, … a counter
+            # `batch: 64` is a setting; with each step `batch: 10`, `batch: 20`, … a counter
+            is_set = len(logged) < FEWEST_OF_A_CLOCK and canonical_of(key) is not None and plain_name(key) in _COUNTERS
+            values = logged[-1:] if is_set else logged
             if not values or left or is_counter(key, values, given_unit) or key in without:
                 continue
             if _is_simulated(key, values, given_unit) and any(key != result for result in run.results):
                 continue
             kinds = (header_of(key).kind, given_unit and _kind_of(given_unit))
-            values = values[-1:] if "time" in kinds and _is_clock(values, key) else values
-            row[key], steps = summary(values, "rate" in kinds)
+            has_run = "time" in kinds and _is_clock(values, key)
+            row[key], steps = summary(values[-1:] if has_run else values, "rate" in kinds)
             if row[key] == 0.0 and {"time", "rate"} & {*kinds}:
                 del row[key]  # not measured
                 continue

@@ -405,6 +405,21 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     return read_records(text, name) or _table_or_log(text, name)
 
 
+def _not_delimited(text: str, name: str) -> Source | None:
+    """Read a text of no delimiter: titled numbers, one number, a table within, a log, columns; None of another one."""
+    if (titled := titled_numbers(text)) is not None:
+        return read_delimited(titled, name, "\t")
+    if (number := parts_of(text.strip())) is not None:
+        units = {"value": number.unit} if number.unit else {}
+        return source_of(name, ["value"], [[text.strip()]], [1], units=units)
+    if (table_of_paragraph := _table_within(text, name)) is not None:
+        return table_of_paragraph
+    if is_log(text) and (log := source_of_log(text, name)) is not None:
+        return log
+    table = cut_table(text)
+    return None if table is None else read_delimited(table, name, "\t")
+
+
 def _table_or_log(text: str, name: str) -> Source:
     """Read a text as a table; one whose lines hold facts and are no rows, as a log."""
     if len(text) > MOST_READ:
@@ -419,18 +434,10 @@ def _table_or_log(text: str, name: str) -> Source:
     try:
         source = read_delimited(text, name, None)
     except TableError:
-        if (titled := titled_numbers(text)) is not None:
-            return read_delimited(titled, name, "\t")
-        if (number := parts_of(text.strip())) is not None:
-            units = {"value": number.unit} if number.unit else {}
-            return source_of(name, ["value"], [[text.strip()]], [1], units=units)
-        if (table_of_paragraph := _table_within(text, name)) is not None:
-            return table_of_paragraph
-        if is_log(text) and (log := source_of_log(text, name)) is not None:
-            return log
-        if (table := cut_table(text)) is None:
+        other = _not_delimited(text, name)
+        if other is None:
             raise
-        return read_delimited(table, name, "\t")
+        return other
     columns = source.cells.values()
     header_may_be_fact = (
         not len(source)

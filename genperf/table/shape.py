@@ -651,6 +651,7 @@ def _placed(names: Sequence[str]) -> Callable[[str], Taken | None]:
 
 
 def _on_nodes(nodes: float, each: float) -> dict[str, float]:
+    """Return the counts of nodes with `each` so many devices."""
     return {"nodes": nodes, "devices_per_node": each, "devices": nodes * each}
 
 
@@ -797,5 +798,6 @@ def _without_runs(parsed: Mapping[str, Taken]) -> dict[str, str]:
 
 
 def _left(text: str) -> str:
+    """Return what is left of a name from which words were taken, without the empty brackets and marks around them."""
     alone = re.sub(r"\(\s*\)|(?<=[,;])\s*[,;]", "", re.sub(r"\s+", " ", text))
     return re.sub(r"[\s_,;&]+$|^[\s_,;&\-]+|[\s_\-]+(?=\.)", "", alone)

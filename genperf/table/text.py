@@ -324,12 +324,12 @@ def _fullest_block(records: list[Record]) -> tuple[list[Record], list[Note]]:
             is_header = is_filled and not any(map(_is_number, cells))
             if is_header and below_header:
                 # A header of two lines: the lower one is more exact.
-                line, upper = tables[-1].pop()
-                cells = [below or above for above, below in zip(upper, cells, strict=True)]
+                first_line, upper = tables[-1].pop()
+                tables[-1].append((first_line, [below or above for above, below in zip(upper, cells, strict=True)]))
             elif is_header:
-                tables.append([])
+                tables.append([(line, cells)])
                 has_table = True
-            if has_table and is_filled:
+            elif has_table and is_filled:
                 tables[-1].append((line, cells))
             below_header = is_header
 
@@ -446,8 +446,9 @@ def _titled_by_corners(tables: Sequence[tuple[str, bool, list[Record]]]) -> list
         (line, head), *rows = table
         alike = {other for other, of_shape in zip(corners, shapes, strict=True) if of_shape == shape}
         if len(head) > 2 and len(alike) == shapes.count(shape) > 1 and not any(_is_number(row[0]) for _, row in rows):
-            title, table = corner.strip("()[]"), [(line, ["", *head[1:]]), *rows]
-        titled.append((title, of_units, table))
+            titled.append((corner.strip("()[]"), of_units, [(line, ["", *head[1:]]), *rows]))
+        else:
+            titled.append((title, of_units, table))
     return titled
 
 
@@ -736,22 +737,23 @@ def _under_comments(text: str, header: Record, records: Sequence[Record]) -> lis
 def _names_in(comment: str, count: int, delimiter: str) -> list[str] | None:
     """Return the names of so many columns in a comment, however they are parted; the first may be `#` itself."""
     body = comment.strip().lstrip("#").strip()
-    for names in (
+    for parts in (
         _split(comment, delimiter) if delimiter in DELIMITERS else [],
         _split(body, delimiter),
         re.split(r"\s*#\s*", body),
         re.split(r"\s{2,}|\t+", body),
         body.split(),
     ):
-        names = [re.split(r"\s{2,}|\t|\s+->", name.strip().strip('"'))[0].strip("# ") or name.strip() for name in names]
-        occurrences = [names[:number].count(name) + 1 for number, name in enumerate(names)]
-        names = [name if number == 1 else f"{name} {number}" for name, number in zip(names, occurrences, strict=True)]
+        plain = [re.split(r"\s{2,}|\t|\s+->", part.strip().strip('"'))[0].strip("# ") or part.strip() for part in parts]
+        occurrences = [plain[:number].count(name) + 1 for number, name in enumerate(plain)]
+        names = [name if number == 1 else f"{name} {number}" for name, number in zip(plain, occurrences, strict=True)]
         if len(names) == count and len(set(names)) == count and all(names) and not any(map(_is_number, names)):
             return names
     return None
 
 
 def _split(line: str, delimiter: str) -> list[str]:
+    """Return the cells of a line of a delimited text; between `RUNS` a cell may hold one blank."""
     if delimiter == RUNS:
         return re.split(r"\s{2,}|\t+", line.strip())
     if delimiter == " ":
@@ -814,10 +816,10 @@ def _drawn(text: str) -> Iterator[Record]:
                 yield title[0], [title[1]]
             if not inside:
                 bars = line.count("|") if line.endswith("|") else 0
-            if line.count("|") == bars and not line.endswith("|"):
-                line = line[: line.rindex("|")]  # a remark stands behind the last bar
+            has_remark = line.count("|") == bars and not line.endswith("|")  # behind the last bar
             title, inside = (0, ""), True
-            cells = re.split(r"(?<!\\)\|", line.removeprefix("|").removesuffix("|"))
+            row = line[: line.rindex("|")] if has_remark else line
+            cells = re.split(r"(?<!\\)\|", row.removeprefix("|").removesuffix("|"))
             yield (
                 number,
                 [re.sub(r"\\([|*_#~])", r"\1", re.sub(r"^(\*\*|`|_)(.*)\1$", r"\2", c.strip())) for c in cells],
@@ -1029,6 +1031,7 @@ def json_values(text: str, name: str, hint: str | None = None) -> list[tuple[Any
 
 
 def _after_blanks(text: str, at: int) -> int:
+    """Return the place behind the blanks and commas that begin at a place of a text."""
     return _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
 
 

@@ -54,9 +54,7 @@ def range_text(lower: float, upper: float, last: float) -> str:
 def interval_note(level: float, lower: str, upper: str, middle: str, unit: str = "") -> str:
     """Return an interval in brackets behind its central value, ` (90 %: 51 to 70 %)`; nothing where all read alike."""
     ends = list(dict.fromkeys([lower, upper]))
-    if ends == [middle]:
-        return ""
-    return f" ({100 * level:g} %: {' to '.join(ends)}{' ' if unit else ''}{unit})"
+    return "" if ends == [middle] else f" ({100 * level:g} %: {' to '.join(ends)}{' ' if unit else ''}{unit})"
 
 
 #: How `--at` and the cells of a table write thousands of millions.

@@ -21,9 +21,8 @@ def normal_sentence(compared: AmongPublished) -> str:
     placed, step = compared.placed, compared.placed.step
     several = f"{step.after[1]:g} nodes"
     devices = several if step.before[0] == step.after[0] else count_text(step.after[0], compared.count)
-    assumed = ""
-    if compared.assumed is not None and step.after[1] > 1.0:
-        assumed = f"{compared.assumed:g} devices are taken for one node"
+    takes_nodes = compared.assumed is not None and step.after[1] > 1.0
+    assumed = f"{compared.assumed:g} devices are taken for one node" if takes_nodes else ""
     if isinstance(placed, Lack):
         return prose(
             f"whether an efficiency of {100 * step.efficiency:.0f} % at {devices} is normal is not known",
