@@ -15,8 +15,6 @@ R = TypeVar("R")
 class GenperfError(Exception):
     """A fault of the data, the model or a request that the user can mend: what it is, what to try, and where it is.
 
-    Examples
-    --------
     >>> print(GenperfError("no rows are left", hint="check the filter", where="runs.csv"))
     runs.csv: no rows are left
       try: check the filter
@@ -74,8 +72,6 @@ class FitError(GenperfError):
 class FormulaError(GenperfError):
     """A formula is refused; a caret marks so many characters as its `width` from a 0-based `column` on.
 
-    Examples
-    --------
     >>> print(FormulaError("'.' is not allowed", text="a.b + 1", column=1))
     '.' is not allowed
       a.b + 1
@@ -121,8 +117,6 @@ LISTED = 12
 def listed(names: Sequence[str], most: int = LISTED) -> str:
     """Write names with commas between; of many the first ones, and their number.
 
-    Examples
-    --------
     >>> listed(["a", "b"]), listed(["a", "b", "c"], most=2)
     ('a, b', 'a, b, … (3 in all)')
     """
@@ -133,8 +127,6 @@ def listed(names: Sequence[str], most: int = LISTED) -> str:
 def suggest(word: str, words: Collection[str]) -> str:
     """Return a hint: the known word that the user may have meant, or all of them.
 
-    Examples
-    --------
     >>> suggest("workrs", ["workers", "batch"]), suggest("layers", ["workers", "batch"])
     ("did you mean 'workers'?", 'one of workers, batch')
     """
@@ -166,8 +158,6 @@ TYPING_ERROR = 0.8
 def misspelt(word: str, words: Collection[str]) -> bool:
     """Tell whether a word is spelled so nearly as a known one, or of its letters, that it may be a typing error.
 
-    Examples
-    --------
     >>> misspelt("pytorh", ["pytorch", "mxnet"]), misspelt("gpsu", ["gpus"]), misspelt("jax", ["pytorch"])
     (True, True, False)
     """

@@ -88,8 +88,6 @@ class Term(Struct, frozen=True, dict=True):
 class Expression(Struct, frozen=True, dict=True):
     """An execution-time expression: `T = total(terms)`, by default their sum.
 
-    Examples
-    --------
     >>> from genperf.formula import parse
     >>> amdahl = Expression(
     ...     "amdahl",

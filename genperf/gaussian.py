@@ -12,8 +12,6 @@ _STANDARD = NormalDist()
 def normal_quantiles(levels: AnyArray) -> Array:
     """Return the quantiles of the standard normal distribution at levels above 0 and below 1, an array of any shape.
 
-    Examples
-    --------
     >>> normal_quantiles(np.array([0.5, 0.95])).round(3).tolist()
     [0.0, 1.645]
     """
@@ -23,8 +21,6 @@ def normal_quantiles(levels: AnyArray) -> Array:
 def normal_probabilities(values: Array) -> Array:
     """Return the probability that a standard normal number is at most each value of an array, which may be infinite.
 
-    Examples
-    --------
     >>> normal_probabilities(np.array([0.0, 1.645])).round(3).tolist()
     [0.5, 0.95]
     """
@@ -36,8 +32,6 @@ def student_widening(freedom: float) -> float:
 
     By so much a 90 % interval widens whose standard deviation rests on few residuals.
 
-    Examples
-    --------
     >>> round(student_widening(4), 3), round(student_widening(1000), 3)
     (1.296, 1.001)
     """

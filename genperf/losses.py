@@ -95,8 +95,6 @@ def loss_named(name: str) -> Loss:
 class Penalty(Struct, frozen=True):
     """The elastic-net penalty `λ·[(1 − ρ)·½‖θ_s‖² + ρ·‖θ_s‖₁]` on the scaled constants θ_s.
 
-    Examples
-    --------
     >>> Penalty(0.1, 0.0).value(np.array([[3.0, 4.0]]))
     array([1.25])
     """
@@ -124,8 +122,6 @@ PENALTIES = {"l2": 0.0, "l1": 1.0, "elastic-net": 0.5}
 def penalty_named(name: str, strength: float) -> Penalty:
     """Return a penalty by its name (`l2`, `l1`, `elastic-net`) and λ, which is finite and not negative.
 
-    Examples
-    --------
     >>> penalty_named("elastic-net", 0.01)
     Penalty(strength=0.01, l1_share=0.5)
     """

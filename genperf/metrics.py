@@ -21,8 +21,6 @@ def fit_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> dict[str, f
     squared error, in the unit of the values. `r2`, the coefficient of determination, is not a number where the measured
     values are all equal.
 
-    Examples
-    --------
     >>> fit_errors([1.0, 2.0, 3.3], [1.0, 2.0, 3.0])["median_ape"], fit_errors([1.0, 2.0], [1.0, 2.0])["r2"]
     (0.0, 1.0)
     """
@@ -54,8 +52,6 @@ def relative_width(lower: npt.ArrayLike, upper: npt.ArrayLike, reference: npt.Ar
 def coverage_text(inside: int, runs: int) -> str:
     """Return how many of some 90 % intervals held, and whether that is compatible: an exact binomial test.
 
-    Examples
-    --------
     >>> coverage_text(13, 19)
     '13 of 19 inside 90 %, which is not compatible with 90 % (p = 0.0086, exact binomial)'
     """

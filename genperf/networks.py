@@ -49,8 +49,6 @@ def networks() -> dict[str, TrainedNetwork]:
 def network_named(name: str) -> TrainedNetwork:
     """Return the network that a name means: one that is published, or a transformer of the size in the name.
 
-    Examples
-    --------
     >>> network_named("Llama 3.1 8B").name, network_named("my-net 30B-A3B").active, network_named("mixtral-8x7b").active
     ('Llama 3 8B', 3000000000.0, 12900000000.0)
     """

@@ -57,8 +57,6 @@ def devices() -> dict[str, Device]:
 def device_in(text: str) -> Device | None:
     """Return the device that a text names, with its vendor and memory or without them; None where it names none.
 
-    Examples
-    --------
     >>> names = ("NVIDIA H100 80GB HBM3", "A100-SXM4-40GB", "TPU v5p", "H100 PCIe", "GB200", "toaster")
     >>> [None if (one := device_in(name)) is None else one.name for name in names]
     ['h100', 'a100', 'tpu-v5p', 'h100-pcie', 'gb200', None]
@@ -86,8 +84,6 @@ def _spelled(name: str) -> str:
 def precision_in(text: str) -> str | None:
     """Return the precision of products that a text names, one of the section `precisions`; None where it names none.
 
-    Examples
-    --------
     >>> precision_in("bfloat16"), precision_in("fp8 (linear layers)"), precision_in("nvfp4"), precision_in("adam")
     ('16-bit', 'fp8', 'fp4', None)
     """
@@ -107,8 +103,6 @@ def links() -> dict[str, float]:
 def peak_of(text: str) -> float:
     """Return the peak of a device by its name, or as it is given: `a100`, `312T`, `312e12`.
 
-    Examples
-    --------
     >>> peak_of("A100"), peak_of("250T")
     (312000000000000.0, 250000000000000.0)
     """
@@ -122,8 +116,6 @@ def peak_of(text: str) -> float:
 def link_rate(text: str) -> float:
     """Return the bytes per second of a link by its name, or as they are given: `100GbE`, `HDR`, `25Gbit/s`, `3GB/s`.
 
-    Examples
-    --------
     >>> link_rate("EDR"), link_rate("InfiniBand HDR"), link_rate("25Gbit/s")
     (12500000000.0, 25000000000.0, 3125000000.0)
     """

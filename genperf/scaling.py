@@ -31,8 +31,6 @@ class Kind(Struct, frozen=True):
     def over(self, count: str) -> str:
         """Return the work of one worker as a formula over what counts the workers.
 
-        Examples
-        --------
         >>> KINDS["strong"].over("gpus"), KINDS["weak"].over("gpus")
         ('1/gpus', '1')
         """

@@ -124,8 +124,6 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
 
         κ(x, z) = s²·Π_j (1 + V_j(x_j, z_j)/s²) + l²·exp(−Σ_j rate_j·d_j(x_j, z_j))
 
-    Examples
-    --------
     >>> kernel = Product((KernelAxis("n", "ln", 0.1, 1.0),), 2.0, 0.0)
     >>> kernel.covariance({"n": np.array([1.0, np.e])}, {"n": np.array([np.e])})
     array([[4.  ],

@@ -28,8 +28,6 @@ class RandomWalk(msgspec.Struct, frozen=True, tag="random-walk", forbid_unknown_
 
     The walk starts at the origin o, the smallest measured coordinate of each axis, and goes both ways from there.
 
-    Examples
-    --------
     >>> walk = RandomWalk(("workers",), 0.1, (0.0,))
     >>> walk.covariance({"workers": np.array([4.0])}, {"workers": np.array([2.0, 4.0, 8.0])}).round(3)
     array([[0.01, 0.02, 0.02]])
@@ -102,8 +100,6 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     out with a flat prior: only the shape of f counts. This is universal kriging: the mean passes from the anchors
     to the shape of the curve beyond them.
 
-    Examples
-    --------
     A flat curve, measured at 1, 2 and 4, with 10 % per doubling:
 
     >>> walk, limits, zero = RandomWalk(("n",), 0.1, (0.0,)), Extrapolation(("n",), "1", 0.0), np.zeros(3)

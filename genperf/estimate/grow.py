@@ -67,8 +67,6 @@ def huber_weights(predicted: Array, measured: Array, weights: Array) -> Array:
     standard deviations of this table's residuals, not at a fixed percentage. The predictions T and the weights w have
     shape (fits, rows), the measured times t shape (rows,); each fit has its own s, of the rows with a weight.
 
-    Examples
-    --------
     >>> huber_weights(np.array([[1.1, 0.9, 1.1, 3.0]]), np.ones(4), np.ones((1, 4))).round(2)
     array([[1.  , 1.  , 1.  , 0.07]])
     """

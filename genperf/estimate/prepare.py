@@ -64,8 +64,6 @@ def fewer_factors(
     The factor whose ranks correlate least with the ranks of the measured values is left out first. This ends when the
     smallest expression has no more constants than there are configurations, or one factor is left.
 
-    Examples
-    --------
     >>> from genperf.models.generic import generic
     >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"n": [1, 2, 4, 8], "b": [8, 9, 8, 9], "t": [8.0, 4.0, 2.0, 1.0]})

@@ -39,8 +39,6 @@ def bandwidth(text: str) -> float | None:
 def plain_amounts(text: str) -> str:
     """Return values and ranges with their amounts as plain numbers; any other text stays, for what reads it.
 
-    Examples
-    --------
     >>> plain_amounts("1k,30B"), plain_amounts("1k:4k:*2"), plain_amounts("A100")
     ('1000.0,30000000000.0', '1000.0:4000.0:*2', 'A100')
     """
@@ -55,8 +53,6 @@ def plain_amounts(text: str) -> str:
 def with_amounts(text: str) -> str:
     """Return a formula in which amounts are written as numbers; texts and quoted names stay.
 
-    Examples
-    --------
     >>> with_amounts("`30B run` * 80GB / 2h")
     '`30B run` * 80000000000.0 / 7200.0'
     """

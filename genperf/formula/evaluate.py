@@ -30,8 +30,6 @@ def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
 
     Division by zero gives an infinity, no warning.
 
-    Examples
-    --------
     >>> from genperf.formula import parse
     >>> evaluate(parse("a + b*log2(n)").node, {"a": 1.0, "b": 0.5, "n": np.array([1.0, 8.0])})
     array([1. , 2.5])

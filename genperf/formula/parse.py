@@ -78,8 +78,6 @@ def parse(
 
     The same text with the same names gives the same `Formula`, from a cache: trees are immutable.
 
-    Examples
-    --------
     >>> parse("a*batch/workers + b*log2(workers)").names == {"a", "b", "batch", "workers"}
     True
     >>> parse("__import__('os')", ["workers"])

@@ -166,8 +166,6 @@ def _number(value: float) -> str:
 def render(node: Node, number: Callable[[float], str] = _number, name: Callable[[str], str] = quote_name) -> str:
     """Return an unbound tree as text that `parse` reads back to the same tree, unless `number` rounds its numbers.
 
-    Examples
-    --------
     >>> from genperf.formula import parse
     >>> render(parse("(a + b)/(2*c)**-n").node)
     '(a + b)/(2*c)**-n'

@@ -28,8 +28,6 @@ MODELS: dict[str, Family] = {family.name: family for family in _REGISTERED}
 def family_named(name: str) -> Family:
     """Return a family by its name.
 
-    Examples
-    --------
     >>> family_named("amdahl").equation
     'c + a/workers, or c + s·batch·workers + a·batch'
     """

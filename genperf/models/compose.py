@@ -37,8 +37,6 @@ def compose(
     Terms that the table's rows cannot identify are left out, so that few measurements suffice. They are terms that
     are zero in every row (a network, on one node), and spare terms beside one that is constant.
 
-    Examples
-    --------
     >>> from genperf.panel.options import Roles
     >>> jobs = Roles.of({"extrinsic": "slots", "intrinsic": "samples"}).panel.with_axis
     >>> law = compose("amdahl", {"serial": "c", "parallel": "a*samples/workers"}, jobs)

@@ -85,8 +85,6 @@ def generic(factors: Sequence[Factor], structure: Structure = SEPARABLE, followi
     more larger values has, in each term, besides its power, a step exp(d) between alone and together: communication
     begins with the second worker. A `grown` structure is written as `product`: its interactions are added by a fit.
 
-    Examples
-    --------
     >>> layers = Factor("layers", "intrinsic", 2, 8, centre=4.0, distinct=3, positive=True)
     >>> workers = Factor("workers", "extrinsic", 1, 16, centre=4.0, distinct=5, positive=True)
     >>> print(generic([layers, workers]))

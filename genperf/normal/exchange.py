@@ -26,8 +26,6 @@ def least_exchange(
     al. (2014), "Scaling distributed machine learning with the parameter server", with one server. The message M is in
     bytes, the bandwidth B of a node's link in bytes per second each way, the latency α in seconds.
 
-    Examples
-    --------
     >>> {way: round(seconds, 3) for way, seconds in least_exchange(100e6, 1.25e9, 2, 8).items()}
     {'ring': 0.15, 'hierarchical': 0.08, 'server': 0.32}
     """

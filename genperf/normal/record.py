@@ -21,8 +21,6 @@ def record_like(ratio: float, leaves_node: bool, verdict: str) -> Record | None:
 
     The ratio is the predicted count over the largest measured one; it leaves the node where all runs lie on one.
 
-    Examples
-    --------
     >>> record_like(2.0, False, "ok").protocol, record_like(2.0, True, "extrapolating-blind").protocol
     ('near', 'node')
     """
@@ -43,8 +41,6 @@ def departs(doublings: float) -> float:
     Of m clusters that were judged D doublings beyond, no more can be told of the next one than by the rule of
     succession; further out it departs at the same rate.
 
-    Examples
-    --------
     >>> departs(0.0), round(departs(2.0), 3)
     (0.0, 0.056)
     """

@@ -49,8 +49,6 @@ def step_to(devices: Array, nodes: Array, rates: Array, at: int) -> Step | None:
     Inside a node the step begins at the smallest count, to the second node at the largest count on one, and beyond at
     the smallest count on several. Rates are the work of all devices in a second; the step ends at the row `at`.
 
-    Examples
-    --------
     >>> devices, nodes = np.array([1.0, 8.0, 16.0, 32.0]), np.array([1.0, 1.0, 2.0, 4.0])
     >>> step_to(devices, nodes, np.array([100.0, 720.0, 1152.0, 2188.8]), 2)
     Step(kind='second', before=(8.0, 1.0), after=(16.0, 2.0), efficiency=0.8)
@@ -79,8 +77,6 @@ def compared(step: Step, known: Mapping[str, Any] | None = None) -> Normal | Lac
     comparable where too few have the same. A series counts once, however many steps it has. Known may be
     `devices_per_node`, `between` (rdma, ethernet, slingshot) and `framework` in small letters.
 
-    Examples
-    --------
     >>> found = compared(Step("second", (8.0, 1.0), (16.0, 2.0), 0.3))
     >>> isinstance(found, Normal) and found.percentile < 10.0 and found.low < found.median < found.high
     True
@@ -181,9 +177,6 @@ def trains_networks(panel: Panel, words: Iterable[str]) -> bool:
 
     Words are texts of the table, such as the name of a framework.
 
-    Examples
-    --------
-    >>> import pandas as pd
     >>> from genperf.panel import read_table
     >>> runs = [pd.DataFrame({"Machine": [1, 2], name: [9.0, 5.0]}) for name in ("Time per Tree", "step_s")]
     >>> tables = [read_table(frame, time=frame.columns[1], extrinsic="Machine") for frame in runs]

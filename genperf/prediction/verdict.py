@@ -395,8 +395,6 @@ def distance_beyond(schema: Schema, columns: Columns) -> Array:
     squares. Factors that grow with the workers are not counted beside them: of these and the workers the farthest
     counts.
 
-    Examples
-    --------
     >>> from genperf.panel.panel import Target
     >>> names = ("gpus", "nodes", "batch")
     >>> factors = tuple(Factor(n, "extrinsic", 1, 8, distinct=4, positive=True) for n in names)

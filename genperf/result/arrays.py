@@ -65,8 +65,6 @@ def _from_halves(halves: npt.NDArray[Any], largest: Array) -> Array:
 def unpacked(value: object) -> npt.NDArray[Any]:
     """Read an array that `encoded` wrote.
 
-    Examples
-    --------
     >>> unpacked(packed([[0.5], [2.5]])).tolist(), unpacked({"labels": ["a", "b"], "places": [1, 0]}).tolist()
     ([[0.5], [2.5]], ['b', 'a'])
     """

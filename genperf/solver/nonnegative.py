@@ -41,8 +41,6 @@ def nonnegative_least_squares(
 
     Shapes (problems, k, k) of G and (problems, k) of h, of the answer and of `sides`, where the variables begin.
 
-    Examples
-    --------
     >>> G = np.array([[[2.0, 0.0], [0.0, 1.0]]])
     >>> nonnegative_least_squares(G, np.array([[4.0, -1.0]]))
     array([[2., 0.]])
@@ -69,8 +67,6 @@ def penalised_least_squares(
 
     On one side of zero |x| is linear: the L1 part adds to h, as the L2 part does to the diagonal of G.
 
-    Examples
-    --------
     >>> G, h, ones, zeros = np.eye(2)[None], np.array([[4.0, 0.5]]), np.ones(2), np.zeros(2)
     >>> penalised_least_squares(G, h, Penalty(4.0, 0.5), ones, ones > 0.0, (zeros, zeros + np.inf))
     array([[1.5, 0. ]])
