@@ -14,7 +14,6 @@ what the runs leave open: κ ≤ 1 is what makes the outcomes of held-out runs m
 from collections.abc import Callable
 from functools import cached_property, partial
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -31,11 +30,10 @@ from genperf.models.transformer import PARTS, build_memory
 from genperf.models.transformer_layout import switch_columns
 from genperf.panel import Panel, Table
 from genperf.prediction.feasibility import CERTAINTY, Demand, Direction, Feasibility, Need, Values, surpassed
+from genperf.solver import descended
 from genperf.table import Factor
 from genperf.vocabulary.names import canonical_of
 
-#: Constants → a cost and its slopes by them.
-Cost = Callable[[Array], tuple[float, Array]]
 #: Bounds of a constant that has none.
 FREE = (-np.inf, np.inf)
 #: Units of a measured quantity that is memory.
@@ -223,16 +221,6 @@ def _likelihood(signs: Array, margin: Array) -> tuple[Array, Array]:
     return logarithm, np.exp(-0.5 * margin**2 - 0.5 * np.log(2.0 * np.pi) - logarithm)
 
 
-def _least(cost: Cost, start: Array, bounds: list[tuple[float, float]], gradient: float) -> Array:
-    """Return the constants of least cost inside bounds; a slope below `gradient` is none."""
-    # It takes a quarter of a second to import, and only tables with failed runs need it.
-    from scipy.optimize import minimize
-
-    options: Any = {"ftol": 1e-12, "gtol": gradient}
-    answer = minimize(cost, start, method="L-BFGS-B", jac=True, bounds=bounds, options=options)
-    return np.asarray(answer.x, float)
-
-
 def _by_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, float]:
     """Return the probability by a probit of the factors alone, and ln of the likelihood of held-out outcomes.
 
@@ -279,7 +267,7 @@ def _probit(basis: Array, signs: Array, slopes: list[tuple[float, float]]) -> tu
     theta = np.zeros(basis.shape[1])
     best, fewest = theta, len(signs) + 1
     for strength in PROBIT_STRENGTHS:
-        theta = _least(partial(cost, strength), theta, bounds, 1e-9)
+        theta, _ = descended(partial(cost, strength), theta, bounds, ftol=1e-12, gtol=1e-9)
         margins = signs * (basis @ theta)
         wrong = int(np.sum(margins <= 0.0))
         if wrong < fewest:
@@ -437,7 +425,7 @@ class _MemoryLaw:
         limits = [FREE] * len(start)
         limits[log_sigma] = (float(np.log(LEAST_NEED_NOISE)), 0.0)
         limits[beta:gamma] = self.runs.bounds(free=False)
-        return _least(partial(self.cost, counted), start, limits, 1e-7)
+        return descended(partial(self.cost, counted), start, limits, ftol=1e-12, gtol=1e-7)[0]
 
 
 def _with_bounds(fitted: Feasibility, runs: _Outcomes) -> Feasibility:

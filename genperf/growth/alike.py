@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from genperf.arrays import Array, Index
+from genperf.solver import descended
 
 #: Log-normal priors of c₀, s², σ² and w: median, and standard deviation of the logarithm.
 LEVEL_PRIOR: tuple[float, float] = (0.5, 1.0)
@@ -69,9 +70,6 @@ class DonorProcess:
     """
 
     def __init__(self, distances: Array, values: Array, middle: float, spread: float, size: Array) -> None:
-        # It takes a tenth of a second to import, and only groups need it.
-        from scipy.optimize import minimize
-
         self.distances, self.middle, self.spread, self.size = distances, middle, spread, size
         self.away = (values - middle) / spread
         columns, count = distances.shape[:2]
@@ -79,9 +77,8 @@ class DonorProcess:
         self._mean = np.log([LEVEL_PRIOR[0], LIKENESS_PRIOR[0], NOISE_PRIOR[0], *[WEIGHT_PRIOR[0]] * columns])
         self._sd = np.array([LEVEL_PRIOR[1], LIKENESS_PRIOR[1], NOISE_PRIOR[1], *[narrow] * columns])
         bounds = list(zip(self._mean - PARAMETER_REACH, self._mean + PARAMETER_REACH, strict=True))
-        best = minimize(self._cost, self._mean, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 60})
-        self.logarithms = best.x
-        self.inverse = np.linalg.inv(self._covariance(best.x)[0])
+        self.logarithms, _ = descended(self._cost, self._mean, bounds, maxiter=60)
+        self.inverse = np.linalg.inv(self._covariance(self.logarithms)[0])
         self.dual = self.inverse @ self.away
 
     def _covariance(self, logarithms: Array) -> tuple[Array, Array]:

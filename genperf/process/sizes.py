@@ -17,6 +17,7 @@ from genperf.estimate.prepare import CONTENT_SEED
 from genperf.formula import names_in, quote_name, render, values_of
 from genperf.panel import Table
 from genperf.process.means import derived
+from genperf.solver import descended
 
 # The search for the sizes, and what their prior has beside the medians in `genperf.discrepancy.product`.
 #: Standard deviation of ln of a size, of that of a number that is no count, and of a length. A number has many values,
@@ -195,9 +196,6 @@ def fit_sizes(x: Sequence[AnyArray], y: Array, prior: Product, start: Fit | None
     medians, and with `ODD_VALUES`. At most `MOST_SEARCHED` rows determine θ. Noise is Student's: the search takes the
     factors of `start` (1 without it), and the result has those of the residuals (`_student`).
     """
-    # It takes a tenth of a second to import, and a series does not need it.
-    from scipy.optimize import minimize
-
     rows = np.sort(np.random.default_rng([CONTENT_SEED, 2]).permutation(len(y))[:MOST_SEARCHED])
     factors = np.ones(len(y)) if start is None else start.factors
     density = _Density(prior, [a[rows] for a in x], y[rows], factors[rows])
@@ -208,13 +206,8 @@ def fit_sizes(x: Sequence[AnyArray], y: Array, prior: Product, start: Fit | None
         initial = [density.logarithms(start.kernel, start.noise)]
     steps = SIZE_STEPS if start is None else FURTHER_SIZE_STEPS
     bounds = [(m - 7.0, m + 5.0) for m in density.median]
-    optima = [
-        minimize(
-            density, at, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps, "ftol": GAIN_TOLERANCE}
-        )
-        for at in initial
-    ]
-    theta = np.asarray(min(optima, key=lambda optimum: float(optimum.fun)).x)
+    optima = [descended(density, at, bounds, maxiter=steps, ftol=GAIN_TOLERANCE) for at in initial]
+    theta, _ = min(optima, key=lambda optimum: optimum[1])
     kernel, noise = density.kernel_at(theta), float(np.exp(theta[-1]))
     covariance, student_factors = kernel.between([(a, a) for a in x]), np.ones(len(y))
     student_factors[rows] = _student(covariance[np.ix_(rows, rows)], noise**2 * factors[rows], y[rows], factors[rows])

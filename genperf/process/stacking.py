@@ -22,6 +22,7 @@ from genperf.prediction import Evidence
 from genperf.process.growth import FactorSeries
 from genperf.process.means import Coefficients, Mean, SumBasis, derived
 from genperf.process.sizes import STUDENT_FREEDOM, Fit
+from genperf.solver import descended
 
 #: Of the rows inside the range.
 STACK_FOLDS = 5
@@ -148,9 +149,6 @@ def weights_of(held_out: Sequence[HeldOut], part_weights: Sequence[float], prior
     Written by θ = ln w, its gradient has ∂m/∂θ_k = a_k·δ_k and ∂q/∂θ_k = a_k·(sd_k² + δ_k² − q), a and δ of `pool`.
     The prior π has pseudo-rows of each member; −ln p = ½·ln q + ½·(v + 1)·ln(1 + error²/(v·q)).
     """
-    # It takes a tenth of a second to import, and a series does not need it.
-    from scipy.optimize import minimize
-
     y, mean, sd = (np.concatenate([getattr(part, name) for part in held_out]) for name in ("y", "mean", "sd"))
     omega = np.repeat(part_weights, [len(part.y) for part in held_out])
     v = STUDENT_FREEDOM
@@ -167,7 +165,7 @@ def weights_of(held_out: Sequence[HeldOut], part_weights: Sequence[float], prior
         gradient = (share * (by_q * (spread - q) + by_error * away)) @ omega
         return float(value - prior @ logarithms), gradient - prior + prior.sum() * np.exp(logarithms)
 
-    theta = minimize(loss, np.log(prior / prior.sum()), jac=True, method="L-BFGS-B").x
+    theta, _ = descended(loss, np.log(prior / prior.sum()))
     return np.asarray(np.exp(theta - np.logaddexp.reduce(theta)))
 
 

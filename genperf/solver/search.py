@@ -205,6 +205,21 @@ def _evolved(
     return np.vstack(last), evaluations
 
 
+def descended(
+    cost: Callable[[Array], tuple[float, Array]], start: Array, bounds: Any = None, **ends: float
+) -> tuple[Array, float]:
+    """Return the point of least cost near a start, inside pairs of bounds, and its cost: L-BFGS-B (Byrd et al. 1995).
+
+    The cost comes with its slopes; `ends` tell where the search ends: `maxiter`, `ftol`, `gtol`, as scipy has them.
+    """
+    # It takes a quarter of a second to import, and a series needs none.
+    from scipy.optimize import minimize
+
+    options: Any = ends
+    answer = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return np.asarray(answer.x, float), float(answer.fun)
+
+
 #: Called with one generator for each search; the problem's start is polished beside the searches.
 Solver: TypeAlias = Callable[[Problem, Sequence[np.random.Generator]], Optima]
 
