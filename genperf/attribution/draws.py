@@ -1,8 +1,7 @@
 """A result's uncertainty as curves: every member's draws by weight, each with its error of form."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
-from math import isqrt
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -74,7 +73,7 @@ class _MemberCurves(Struct, frozen=True, eq=False):
             out += z[:, 1 : 1 + self.root.shape[1]] @ self.root.T
         for place, covariance in enumerate(self.covariances):
             alike = self.scale == place
-            out[alike] += z[alike, 1 : 1 + len(covariance)] @ _root(covariance.tobytes()).T
+            out[alike] += z[alike, 1 : 1 + len(covariance)] @ _root(covariance).T
         return out
 
     def ratios(self, of: Index, to: Index) -> tuple[Array, Array]:
@@ -224,17 +223,12 @@ def form_error(result: FitResult, member: Member, columns: Mapping[str, Any]) ->
     return error @ in_rows.T, in_rows @ remaining
 
 
-# Half a megabyte each at most: groups of a table have the same.
-@lru_cache(maxsize=32)
-def _root(covariance: bytes) -> Array:
-    """Return a square root of a covariance, which may be singular."""
-    numbers = np.frombuffer(covariance)
-    values, vectors = np.linalg.eigh(numbers.reshape(2 * (isqrt(len(numbers)),)))
+def _root(covariance: Array) -> Array:
+    """Return R with R·Rᵀ a covariance, which may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-# A megabyte each: series of a table have the same.
-@lru_cache(maxsize=16)
 def _scattered(count: int, columns: int) -> Array:
     """Return the quantiles of a standard normal, in each column in an order of its own, shape (count, columns)."""
     order = np.array([np.random.default_rng(seed).permutation(count) for seed in range(columns)])

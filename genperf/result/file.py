@@ -220,19 +220,11 @@ def record_of(result: FitResult) -> layout.ModelRecord:
     )
 
 
-#: Members of many groups have the same terms.
-_rendered = lru_cache(maxsize=1024)(render)
-
-
-# Members of many groups have the same constants.
-@lru_cache(maxsize=1024)
-def _described(constant: Constant) -> layout.ConstantRecord:
-    """Return the record of a constant before it is fitted."""
+def _constant_record(constant: Constant, **fitted: Any) -> layout.ConstantRecord:
+    """Return a constant, and what a fit shows of it, as the model file has it: without what equals its default."""
     lower, upper = (float(end) if math.isfinite(end) else None for end in (constant.lower, constant.upper))
-    fields = {**{name: getattr(constant, name) for name in OF_CONSTANT}, "lower": lower, "upper": upper}
-    # What equals its default is then not written.
-    stated = {name: value for name, value in fields.items() if name not in DEFAULTS or value != DEFAULTS[name]}
-    return layout.ConstantRecord(**stated, value=0.0, interval=(0.0, 0.0))
+    fields = {name: getattr(constant, name) for name in OF_CONSTANT} | {"lower": lower, "upper": upper, **fitted}
+    return layout.ConstantRecord(**{n: v for n, v in fields.items() if n not in DEFAULTS or v != DEFAULTS[n]})
 
 
 def _member_record(member: Member, place: int | None) -> layout.MemberRecord:
@@ -242,13 +234,12 @@ def _member_record(member: Member, place: int | None) -> layout.MemberRecord:
     intervals = [[float(f"{end:.{INTERVAL_DIGITS}g}") for end in ends] for ends in member.constant_interval().tolist()]
     for constant, value, ends in zip(expression.constants, member.constants.tolist(), intervals, strict=True):
         state = {"at_bound": constant.name in member.at_bound, "identified": constant.name not in member.unidentified}
-        record = msgspec.structs.replace(_described(constant), value=value, interval=tuple(ends), **state)
-        constants.append(record)
+        constants.append(_constant_record(constant, value=value, interval=tuple(ends), **state))
     return layout.MemberRecord(
         **{name: getattr(member, name) for name in OF_MEMBER},
         family=expression.family,
         text=expression.text(member.values),
-        terms=tuple(layout.TermRecord(t.name, _rendered(t.node)) for t in expression.terms),
+        terms=tuple(layout.TermRecord(t.name, render(t.node)) for t in expression.terms),
         total=None if expression.total is None else render(expression.total),
         constants=tuple(constants),
         discrepancy=place,
