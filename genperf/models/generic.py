@@ -138,10 +138,10 @@ class _Writer:
         return Name(constant.name)
 
     def term(self, name: str, scale: str, suffix: str, meaning: ConstantMeaning) -> Term:
-        """Return a coefficient times a power of each factor, a step of some counts, and the levels.
+        """Return a·Π (x/centre)^p·Π (x/centre)^q·Π exp(d·step)·Π exp(d·level), the coefficient a named `scale`.
 
-        A product has all factors and counts; another term has its intrinsic factor and the counts that follow. The
-        suffix is that of the letters q and d, and in a product of p.
+        A product, of a number k above 0, has all factors and counts; another term (k = 0) its intrinsic factor, all
+        extrinsic ones, and the counts that follow. The names of q and d have the suffix, and that of p has k.
         """
         k, p, q, d = meaning.term, f"p{meaning.term or ''}", f"q{suffix}", f"d{suffix}"
         within, beside = INTRINSIC_EXPONENTS, EXTRINSIC_EXPONENTS
