@@ -1,7 +1,8 @@
 """A result's uncertainty as curves: every member's draws by weight, each with its error of form."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
+from math import isqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,7 +74,7 @@ class _MemberCurves(Struct, frozen=True, eq=False):
             out += z[:, 1 : 1 + self.root.shape[1]] @ self.root.T
         for place, covariance in enumerate(self.covariances):
             alike = self.scale == place
-            out[alike] += z[alike, 1 : 1 + len(covariance)] @ _root(covariance).T
+            out[alike] += z[alike, 1 : 1 + len(covariance)] @ _root(covariance.tobytes()).T
         return out
 
     def ratios(self, of: Index, to: Index) -> tuple[Array, Array]:
@@ -223,12 +224,17 @@ def form_error(result: FitResult, member: Member, columns: Mapping[str, Any]) ->
     return error @ in_rows.T, in_rows @ remaining
 
 
-def _root(covariance: Array) -> Array:
-    """Return R with R·Rᵀ a covariance, which may be singular."""
-    values, vectors = np.linalg.eigh(covariance)
+# Half a megabyte each at most: groups of a table have the same.
+@lru_cache(maxsize=32)
+def _root(covariance: bytes) -> Array:
+    """Return a square root of a covariance, which may be singular."""
+    numbers = np.frombuffer(covariance)
+    values, vectors = np.linalg.eigh(numbers.reshape(2 * (isqrt(len(numbers)),)))
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
+# A megabyte each: series of a table have the same.
+@lru_cache(maxsize=16)
 def _scattered(count: int, columns: int) -> Array:
     """Return the quantiles of a standard normal, in each column in an order of its own, shape (count, columns)."""
     order = np.array([np.random.default_rng(seed).permutation(count) for seed in range(columns)])

@@ -151,10 +151,7 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
         return self.between([(axis.coordinates(a), axis.coordinates(b)) for axis in self.axes])
 
     def between(self, pairs: list[tuple[AnyArray, AnyArray]]) -> Array:
-        """Return κ between two lists of points, shape (first, second), by the coordinates (x, z) of both on each axis.
-
-        `product` is Π_j (1 + V_j/s²), `far` is Σ_j rate_j·d_j.
-        """
+        """Return κ between two lists of points, (first, second), by the coordinates (x, z) of both on each axis."""
         shape = len(pairs[0][0]), len(pairs[0][1])
         product, far = np.ones(shape), np.zeros(shape)
         for axis, (x, z) in zip(self.axes, pairs, strict=True):

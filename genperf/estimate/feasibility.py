@@ -86,9 +86,8 @@ def feasibility_of(table: Table) -> Feasibility | None:
     matter, unless the outcomes show that runs fail at large ones; then their sign is free. A factor with values of
     zero or below enters without a logarithm, and with either sign.
 
-    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"batch": [1, 2, 4, 8], "seconds": [1.0, 1.9, 3.8, "OOM"]})
-    >>> fits = feasibility_of(read_table(runs, time="seconds", intrinsic="batch"))
+    >>> fits = feasibility_of(gp.read_table(runs, time="seconds", intrinsic="batch"))
     >>> fits.probability({"batch": np.array([4.0, 6.0, 8.0])}).round(2)
     array([0.99, 0.34, 0.01])
     """

@@ -65,9 +65,8 @@ def fewer_factors(
     smallest expression has no more constants than there are configurations, or one factor is left.
 
     >>> from genperf.models.generic import generic
-    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"n": [1, 2, 4, 8], "b": [8, 9, 8, 9], "t": [8.0, 4.0, 2.0, 1.0]})
-    >>> table = read_table(runs, time="t", intrinsic="n,b")
+    >>> table = gp.read_table(runs, time="t", intrinsic="n,b")
     >>> (expression,), notes = fewer_factors(table, lambda factors: [generic(factors)])
     >>> print(expression)
     C + a_n*(n/2.83)**p_n

@@ -177,9 +177,8 @@ def trains_networks(panel: Panel, words: Iterable[str]) -> bool:
 
     Words are texts of the table, such as the name of a framework.
 
-    >>> from genperf.panel import read_table
     >>> runs = [pd.DataFrame({"Machine": [1, 2], name: [9.0, 5.0]}) for name in ("Time per Tree", "step_s")]
-    >>> tables = [read_table(frame, time=frame.columns[1], extrinsic="Machine") for frame in runs]
+    >>> tables = [gp.read_table(frame, time=frame.columns[1], extrinsic="Machine") for frame in runs]
     >>> [trains_networks(table.panel, []) for table in tables]
     [False, True]
     """

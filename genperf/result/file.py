@@ -158,10 +158,6 @@ def load_model(path: str | Path) -> FitResult | GroupedResult:
     ------
     ModelError
         Where there is no such file, or it cannot be used: the field is named.
-
-    Examples
-    --------
-    See `save_model`.
     """
     where = str(path)
     try:
