@@ -161,6 +161,5 @@ def misspelt(word: str, words: Collection[str]) -> bool:
     >>> misspelt("pytorh", ["pytorch", "mxnet"]), misspelt("gpsu", ["gpus"]), misspelt("jax", ["pytorch"])
     (True, True, False)
     """
-    in_order = "".join(sorted(word.casefold()))
-    of_its_letters = word.isalpha() and in_order in ("".join(sorted(str(known).casefold())) for known in words)
-    return of_its_letters or bool(did_you_mean(word, words, TYPING_ERROR))
+    letters = [sorted(str(known).casefold()) for known in words]
+    return (word.isalpha() and sorted(word.casefold()) in letters) or bool(did_you_mean(word, words, TYPING_ERROR))

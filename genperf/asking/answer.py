@@ -491,9 +491,11 @@ def _interval_row(name: str, ends: Interval, unit: str, beside: float | None = N
 def _following_rows(facts: Facts) -> Iterator[Row]:
     """Yield `QUANTITIES` with a label, what a million samples or a job cost, the plan, and what is fitted beside."""
     growth, value = facts.growth, facts.expected.value
+    # A throughput in tokens, and a plan of tokens, have rows of their own.
+    shown_elsewhere = {"tokens_per_s"} if growth.sample == "tokens" else set()
+    shown_elsewhere |= {"days", "training_cost"} if facts.plan is not None and facts.plan.plan.of_tokens else set()
     for name, quantity in QUANTITIES.items():
-        # A throughput in tokens has a row of its own.
-        if quantity.label and name in facts.quantities and not (name == "tokens_per_s" and growth.sample == "tokens"):
+        if quantity.label and name in facts.quantities and name not in shown_elsewhere:
             ends, unit = Interval.named(facts.quantities, name), quantity.unit
             if unit == "d":
                 # A short training is told in minutes.

@@ -41,7 +41,7 @@ from genperf.facts import (
     Record,
     Training,
 )
-from genperf.formula import call, values_of
+from genperf.formula import Node, call, values_of
 from genperf.formula.amounts import amount
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS, checked_hints
 from genperf.normal.exchange import minimum_exchange
@@ -371,6 +371,17 @@ def plan_of(samples: object, deadline: object, budget: object, tokens: object) -
     return None if size is None else Plan(size, **values, of_tokens=of_tokens)
 
 
+def steps_of_plan(panel: Panel, plan: Plan, work: StepWork) -> Node:
+    """Return the steps that a plan takes, a formula over the factors: its samples, or its tokens, over those of one."""
+    if work.total is None:
+        raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
+    of_a_step = quantities_of(panel, {"work": work.total, "value": 1.0})
+    if plan.of_tokens and not of_a_step.has("tokens_per_s"):
+        what = f"the runs count {work.unit}, and a deadline or a budget of tokens needs how many {work.unit} they are"
+        raise GenperfError(what, hint="--samples 1.2B, or a column such as seq_length")
+    return call("divide", plan.samples, of_a_step.node("tokens_per_s") if plan.of_tokens else work.total)
+
+
 def kept_by_plan(panel: Panel, at: Mapping[str, Any]) -> tuple[dict[str, Any], Growth | None]:
     """Return the machine that a question names and a plan keeps, and how the work of a step goes on along the counts.
 
@@ -397,11 +408,7 @@ def planned(
     Goal(deadline=plan.deadline, budget=plan.budget).check()
     if plan.budget is not None and price is None:
         raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
-    if work.total is None:
-        raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
-    if plan.of_tokens and work.unit != "tokens":
-        what = f"the runs count {work.unit}, and a deadline or a budget of tokens needs how many {work.unit} they are"
-        raise GenperfError(what, hint="--samples 1.2B")
+    quantities = quantities_of(result.panel, {"steps": steps_of_plan(result.panel, plan, work)}, price, per)
     count, steps = result.panel.along(), steps_along_workers(result, at, kind=kind, full_nodes=True)
     # The machine of the question is the last row.
     columns = {n: np.append(c, np.array([at[n]], c.dtype)) if named else c for n, c in steps.columns.items()}
@@ -409,7 +416,6 @@ def planned(
     predicted = result.predict_columns(source_of_columns(columns), question.interval)
     ends = [np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper")]
     spent = "machine_hours" if price is None else "cost"
-    quantities = quantities_of(result.panel, {"steps": call("divide", plan.samples, work.total)}, price, per)
     amounts = quantities.intervals(["total", spent], columns, ends)
     total, cost = amounts["total"], amounts[spent]
     may_fail = np.zeros(len(counts), dtype=bool)
@@ -429,7 +435,7 @@ def planned(
         plan=plan,
         name=count.name,
         tried=(float(steps.counts[0]), float(steps.counts[-1])),
-        sample=work.unit,
+        sample="tokens" if plan.of_tokens else work.unit,
         whole=work.whole,
         paid=paid_for(result.panel, per, price)[0],
         price=price,

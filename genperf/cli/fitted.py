@@ -8,9 +8,7 @@ from genperf.attribution import written_lines
 from genperf.attribution.elasticity import doublings_at
 from genperf.attribution.equation import level_exponents
 from genperf.errors import LISTED, GenperfError, counted
-from genperf.formula import parse
 from genperf.models import MODELS
-from genperf.panel.configurations import typical_run
 from genperf.result import FitResult, GroupedResult
 from genperf.result.fit_result import UNTESTED
 from genperf.words.numbers import heading
@@ -89,12 +87,9 @@ def trust_lines(result: FitResult) -> list[str]:
         count = result.panel.along()
     except GenperfError:
         return []
-    run, derived = typical_run(result.panel, {}), result.schema.derived
-    # A factor that is derived from columns which are no factors stays as it was measured.
-    fixed = {n: run[n] for n, text in derived.items() if n in run and not set(parse(text).names) <= set(run)}
     place = f"at twice the largest scale ({count.name}={2.0 * count.upper:g})"
     try:
-        predicted = result.predict({**fixed, count.name: 2.0 * count.upper}).iloc[0]
+        predicted = result.predict({count.name: 2.0 * count.upper}).iloc[0]
     except GenperfError as error:
         return [f"{place}: {error.message}"]
     reason = f": {predicted['reason']}" if predicted["reason"] else ""

@@ -287,9 +287,8 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
         stated = [] if legend is None else [*legend.synonyms, *([] if is_list else legend.names)]
         if column := column_named(name, stated):
             cells = values[name] if is_list else [values[name]]
-            rows = [question(schema.panel, {column: label(cell)}).at for cell in cells]
-            further: dict[str, Any] = {factor: [row[factor] for row in rows] for factor in rows[0]}
-            further = further if is_list else {factor: cell for factor, (cell,) in further.items()}
+            first, *_ = rows = [question(schema.panel, {column: label(cell)}).at for cell in cells]
+            further = {factor: [row[factor] for row in rows] if is_list else cell for factor, cell in first.items()}
             values = {**{n: value for n, value in values.items() if n != name}, **further}
     inputs = {name for text in schema.derived.values() for name in parse(text).names}
     # Two names of one factor with one value mean it once: 64, "64" and 64.0 are alike.

@@ -449,12 +449,13 @@ def _question_of_page(result: FitResult, view: View) -> dict[str, Any]:
     paid, plan = view.question.price, view.question.plan
     # Tokens without a limit are the work in all where the throughput counts them.
     tokens = view.question.training.tokens if _rate_unit(result) == "tokens/s" else None
+    work = tokens if plan is None or plan.of_tokens else plan.samples
     return {
         "rules": rules(),
         "interval": view.interval,
         "beside": [HIDDEN, FORM],
         "quantity": quantity_of(result),
-        "job": {"price": paid and paid.per_second * 3600.0, "size": tokens if plan is None else plan.samples},
+        "job": {"price": paid and paid.per_second * 3600.0, "size": work},
         "currency": "" if paid is None else paid.currency,
         "capacity": capacity_of(result, view.capacity),
         "likelyToFit": LIKELY_TO_FIT,

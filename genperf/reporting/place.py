@@ -13,7 +13,16 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
 from genperf.asking.answer import Answer, answer_of
-from genperf.asking.ask import Question, expectation, facts_of, kept_by_plan, planned, question_of, work_of
+from genperf.asking.ask import (
+    Question,
+    expectation,
+    facts_of,
+    kept_by_plan,
+    planned,
+    question_of,
+    steps_of_plan,
+    work_of,
+)
 from genperf.asking.tables import value_at, with_share
 from genperf.attribution import Scaling
 from genperf.attribution.ladder import Ladder, steps_along_workers
@@ -21,7 +30,6 @@ from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError, counted
 from genperf.estimate.options import QUICK_DRAWS
 from genperf.facts import ENDS, Expectation, Facts, Interval, Planned
-from genperf.formula import call
 from genperf.panel.configurations import NEXT_DOUBLING, forecast_at, left_open
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE, beside, paid_for, quantities_of
 from genperf.prediction import Query, Schema, read_query
@@ -390,9 +398,8 @@ def ladder_rows(result: FitResult, answer: Scaling, places: Index, question: Que
     frame["verdict"] = predicted["verdict"].to_numpy()
     per = question.per or ("nodes" if result.panel.nodes is not None else None)
     if question.plan is not None:
-        if work.total is None:
-            raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
-        quantities = quantities_of(result.panel, {"steps": call("divide", question.plan.samples, work.total)}, per=per)
+        steps_of_all = steps_of_plan(result.panel, question.plan, work)
+        quantities = quantities_of(result.panel, {"steps": steps_of_all}, per=per)
         spent = quantities.intervals(["total", "machine_hours"], columns, [value, lower, upper])
         hours = {f"hours{end}": spent[f"total{end}"] / 3600.0 for end in ENDS}
         frame = frame.assign(**hours, **{f"machine_hours{end}": spent[f"machine_hours{end}"] for end in ENDS})

@@ -119,7 +119,8 @@ def _findings(
     efficiency = with_ends(row, "efficiency", whole_percent, " %")
     if question.plan is None:
         return (*lines, f"Efficiency at {requested_text}: {efficiency}.")
-    work_text = f"{three_digits(question.plan.samples)} {work.unit}{'s' if work.whole else ''}"
+    unit = "tokens" if question.plan.of_tokens else f"{work.unit}{'s' if work.whole else ''}"
+    work_text = f"{three_digits(question.plan.samples)} {unit}"
     used, wall = (with_ends(row, f"{of}hours", three_digits) for of in ("machine_", ""))
     request = f"Request: {used} {hours} for {work_text} at {requested_text}, in {wall} hours"
     return (*lines, f"{request}, with an efficiency of {efficiency}.")

@@ -17,8 +17,8 @@ TIME_WORDS = {
     for word in spelled
     if word not in words_of("headers.no_time")
 }
-#: In brackets `d` is a day.
-_BRACKETED = TIME_WORDS | dict.fromkeys(section("time")["d"], "d")
+#: In brackets, and behind what a rate counts, `d` is a day.
+_WITH_DAYS = TIME_WORDS | dict.fromkeys(section("time")["d"], "d")
 #: What one throughput of many workers may be shared by.
 DEVICE_WORDS = frozenset(word + end for word in words_of("headers.device") for end in ("", "s"))
 NODE_WORDS = frozenset(word + end for word in words_of("headers.node") for end in ("", "s"))
@@ -131,8 +131,8 @@ def header_of(column: str) -> Header:
     ('images', 'GB', '')
     >>> header_of("Speed-up") == header_of("Speedup"), header_of("speed (img/s)").kind
     (True, 'rate')
-    >>> header_of("GPU-hours")
-    Header(kind='time', unit='h', counted='', shared=True, of='job', level='workers', steps=1)
+    >>> header_of("GPU-hours"), header_of("hours_to_train").of
+    (Header(kind='time', unit='h', counted='', shared=True, of='job', level='workers', steps=1), 'job')
     >>> header_of("remaining_time").kind, header_of("ETA (s)").kind, header_of("elapsed_time").kind
     ('', '', 'time')
     >>> header_of("GlobalRate").kind, header_of("learning_rate").kind
@@ -147,8 +147,8 @@ def header_of(column: str) -> Header:
     ('ms', 'time', '')
     >>> header_of("Latency in minutes (lower is better)").unit, header_of("x/device/samples_per_sec").shared
     ('min', True)
-    >>> header_of("usd_per_gpu_hour").unit, header_of("tokens/GPU-second").shared, header_of("hours_to_train").of
-    ('h', True, 'job')
+    >>> header_of("usd_per_gpu_hour").unit, header_of("B tokens/day").unit, header_of("tokens/GPU-second").shared
+    ('h', 'd', True)
     >>> header_of("tok/s/H100").shared, header_of("tok/s/dev").shared, header_of("step time (ms) ± std").unit
     (True, True, 'ms')
     """
@@ -268,7 +268,7 @@ def _is_unit(text: str) -> bool:
     sides = _sides_of_ratio(text)
     last = sides[-1][-1] if sides else ""
     is_rate = any(per[-1] in TIME_WORDS for per in sides[1:]) or (len(sides) > 1 and sides[0][-1] in TIME_WORDS)
-    return is_rate or last in _BRACKETED or last in _UNITS or _OF_A_CLOCK.fullmatch(text.lower()) is not None
+    return is_rate or last in _WITH_DAYS or last in _UNITS or _OF_A_CLOCK.fullmatch(text.lower()) is not None
 
 
 def _sides_of_ratio(text: str) -> list[list[str]]:
@@ -307,7 +307,7 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
     # A unit may begin with the clock that it was read from, `cpu seconds`, or with what has the time, `GPU hour`.
     before_a_time = {*words_of("headers.clock"), *DEVICE_WORDS, *NODE_WORDS}
     seconds = [unit[1:] if len(unit) > 1 and unit[0] in before_a_time else unit for unit in denominators]
-    timed = next((words for words in seconds if words[0] in TIME_WORDS), None)
+    timed = next((words for words in seconds if words[0] in _WITH_DAYS), None)
     # Here something is per a unit of time that is no such unit itself.
     if timed is not None and not (len(numerator) == 1 and numerator[0] in TIME_WORDS):
         while len(numerator) > 1 and numerator[-1].endswith("ed") and numerator[-1] not in _PLAIN:
@@ -315,7 +315,7 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
         counted = "" if numerator[-1] in _PLAIN or numerator[-1] in TIME_WORDS else numerator[-1]
         # `M-particle-steps` are millions as well.
         multiple = next((f"{w.upper() if w != 'k' else w} " for w in numerator[:-1] if w in ("k", "m", "b")), "")
-        return Header("rate", TIME_WORDS[timed[0]], multiple + _CALLED.get(counted, counted), shared)
+        return Header("rate", _WITH_DAYS[timed[0]], multiple + _CALLED.get(counted, counted), shared)
     if before:
         return None
     # `images_s`, and below names without a time, `throughput`, which are per second.
@@ -345,7 +345,7 @@ def _time(sides: list[list[str]], unit: list[list[str]]) -> Header | None:
     words = [word for unit_words in sides for word in unit_words]
     inside = unit[0][-1] if unit else ""
     of = _of([*words, *(word for unit_words in unit for word in unit_words)])
-    unit_of_time = _BRACKETED.get(inside) or (TIME_WORDS.get(words[-1]) if len(words) > 1 else None)
+    unit_of_time = _WITH_DAYS.get(inside) or (TIME_WORDS.get(words[-1]) if len(words) > 1 else None)
     # Per step or epoch; a time per sample or token is none of a step.
     per = denominators or unit[1:]
     if per:

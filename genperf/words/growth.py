@@ -271,10 +271,10 @@ def limits_text(plan: Plan) -> list[str]:
 
 def plan_sentence(planned: Planned) -> str:
     """Return the cheapest count that keeps a plan, or why none does."""
-    at_named = [] if planned.named is None else [_named_text(planned, planned.named)]
     limits, name, (smallest, last) = limits_text(planned.plan), planned.name, planned.tried
-    work_text = f"for {three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
-    aim = " ".join((work_text, " and ".join(limits))).strip()
+    work_text = f"{three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
+    at_named = [] if planned.named is None else [_named_text(planned, planned.named, work_text)]
+    aim = " ".join(("for", work_text, " and ".join(limits))).strip()
     if planned.best is None:
         text = f"{aim}, no count of {smallest:g} to {last:g} {noun_of(name)} is enough"
         return prose(*at_named, text, *_why_none(planned))
@@ -294,9 +294,8 @@ def plan_sentence(planned: Planned) -> str:
     return prose(*texts)
 
 
-def _named_text(planned: Planned, one: Choice) -> str:
+def _named_text(planned: Planned, one: Choice, work_text: str) -> str:
     """Return what the work takes on the machine that the question names, and whether that keeps the plan."""
-    work_text = f"{three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
     limits = limits_text(planned.plan)
     keeps = f"it keeps {'both limits' if len(limits) > 1 else 'the limit'}" if limits else ""
     return prose(

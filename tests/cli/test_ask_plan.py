@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import Shell, done, refusal, reply
+from helpers import Shell, csv_of, done, refusal, reply
 
 import genperf as gp
 
@@ -55,11 +55,16 @@ def test_steps_of_unknown_work_have_no_plan(shell: Shell) -> None:
 
 
 def test_a_plan_keeps_the_batch_that_is_named(shell: Shell) -> None:
-    Path("runs.csv").write_text("gpus,global_batch,step_s\n1,32,0.20\n2,64,0.21\n4,128,0.22\n8,256,0.24\n")
-    job = ("runs.csv", "--samples", "1M", "--at", "global_batch=256")
-    answer = reply(shell, "ask", *job)
+    rows = ((n, 32 * n, 2048, 0.2 * n**0.08) for n in (1, 2, 4, 8))
+    Path("runs.csv").write_text(csv_of("gpus,global_batch,seq_len,step_s", rows))
+    job = ("runs.csv", "--at", "global_batch=256")
+    answer = reply(shell, "ask", *job, "--samples", "1M")
     assert answer["plan"]["total"] == pytest.approx(1e6 / answer["throughput"], rel=1e-9)
-    assert plan(shell, *job, "--at", "gpus=16")["total"] == pytest.approx(answer["plan"]["total"], rel=1e-9)
+    # Beside another machine, and in tokens, of which a page takes none for samples.
+    of_tokens = (*job, "--at", "gpus=16", "--tokens", "2048M", "--deadline", "9d")
+    assert plan(shell, *of_tokens)["total"] == pytest.approx(answer["plan"]["total"], rel=1e-9)
+    done(shell, "report", *of_tokens, "-o", "page.html")
+    assert '"size":null' in Path("page.html").read_text(encoding="utf-8")
 
 
 def test_optimize_keeps_a_budget(shell: Shell) -> None:
