@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from genperf.cli.output import progress, tell
 from genperf.errors import GenperfError, ModelError
 from genperf.facts import Paid
-from genperf.formula.amounts import amount
+from genperf.formula.amounts import amount, without_thousands
 from genperf.panel.machine import PARTS
 from genperf.panel.question import SCALE, SEVERAL
 from genperf.result import FitResult, GroupedResult, is_model, load_model
@@ -54,7 +54,7 @@ def pairs(texts: Sequence[str], option: str, names: Iterable[str] = ()) -> dict[
         # The name ends at the equals sign behind the longest name that is known, or else at the first one.
         begun = [name for name in names if text.startswith(f"{name}=")]
         name_text = max(begun, key=len, default=text.partition("=")[0])
-        name, value = name_text.strip(), text[len(name_text) + 1 :].strip()
+        name, value = name_text.strip(), without_thousands(text[len(name_text) + 1 :].strip())
         if not name or not value:
             raise click.BadParameter(f"'{text}' is not NAME=VALUE", param_hint=option)
         twice |= {name} & out.keys()

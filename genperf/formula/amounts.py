@@ -28,6 +28,11 @@ def amount(text: str) -> float | None:
     return None if match is None else float(match[1]) * UNITS.get(match[2] or "", 1.0)
 
 
+def without_thousands(text: str) -> str:
+    """Return one number, `1,024`, without its commas: no list of numbers has one that begins with a zero."""
+    return text.replace(",", "") if re.fullmatch(r"\d{1,3}(,\d{3})*,0\d\d(,\d{3})*", text) else text
+
+
 def bandwidth(text: str) -> float | None:
     """Return the bytes per second that a text means, `25Gbit/s` or `3GB/s`; None where it is no bandwidth."""
     match = _BANDWIDTH.match(text)

@@ -271,10 +271,11 @@ def _notes_of_work(factors: Sequence[Factor], work: str, is_given: bool, kind: S
 
 
 def _rejected_notes(rejected: Sequence[Rejection]) -> list[Note]:
-    """Return a note of how many rows cannot be used, with the first reason."""
-    count, earliest = rows_of(rejected), rejected[0].complaint
+    """Return a note of how many rows cannot be used, with the reasons of two or the first one of more."""
+    count, complaints = rows_of(rejected), [one.complaint for one in rejected]
     text = f"{counted(count, 'row')} left out because {'it' if count == 1 else 'they'} cannot be used"
-    return [Note(f"{text}{'; the first' if count > 1 else ''}: {earliest}", "rows_rejected")]
+    few = len(complaints) == count <= 2
+    return [Note(f"{text}{'' if few else '; the first'}: {'; '.join(complaints[: 2 if few else 1])}", "rows_rejected")]
 
 
 def earlier_predictions(columns: Mapping[str, AnyArray], measured: str) -> list[Note]:

@@ -79,9 +79,6 @@ _SPLITS = (
 )
 #: Cores of the largest machines that are common: two sockets of 64.
 MOST_CORES = 128
-#: The exponent of the speed over the last two counts below which the runs stopped gaining, so that their knee was
-#: measured. A guess: a doubling that brings less than a third.
-LEAST_GAIN = 0.4
 #: Factors that follow from others → by what, tried in order where a table lacks them.
 DERIVED: dict[str, tuple[str, ...]] = {
     "bytes": ("4*parameters",),
@@ -521,7 +518,7 @@ class Panel(Struct, frozen=True, dict=True):
 
     @cached_property
     def one_machine(self) -> Factor | None:
-        """The count of threads or processes that may all lie on one machine, if its last measured step still gained.
+        """The count of threads or processes that may all lie on one machine.
 
         None of devices, of more than `MOST_CORES`, of several nodes, or of a trainer, whose processes are one a GPU.
         """
@@ -533,21 +530,7 @@ class Panel(Struct, frozen=True, dict=True):
             return None
         of_training = {canonical_of(f.name) for f in self.factors}.intersection(words_of("columns.training"))
         is_trained = of_training or self.counted_by_throughput in section("counted")
-        if is_trained and counted_noun(factor.name) in words_of("headers.processes"):
-            return None
-        gains = self._last_gains(factor)
-        return factor if gains and float(np.median(gains)) > LEAST_GAIN else None
-
-    def _last_gains(self, count: Factor) -> list[float]:
-        """Return the exponent of the speed over the last two values of a count, in each series of other settings."""
-        place, series = self.factors.index(count), dict[tuple[Any, ...], list[tuple[float, float]]]()
-        for run in self.medians:
-            settings = (*run.values[:place], *run.values[place + 1 :])
-            series.setdefault(settings, []).append((float(run.values[place]), run.value))
-        # The speed is the work of a step, which grows in proportion or is shared, over its time.
-        of_work = 0.0 if self.of_jobs or self.kind == "strong" else 1.0
-        last_two = [sorted(points)[-2:] for points in series.values() if len(points) > 1]
-        return [of_work - np.log(t / t_before) / np.log(n / m) for (m, t_before), (n, t) in last_two if n > m]
+        return None if is_trained and counted_noun(factor.name) in words_of("headers.processes") else factor
 
     @property
     def kind(self) -> Scaling | None:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from genperf.errors import GenperfError, did_you_mean
-from genperf.formula.amounts import amount
+from genperf.formula.amounts import amount, without_thousands
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
 from genperf.peaks import device_in
@@ -72,7 +72,7 @@ def machine_in(text: str) -> tuple[dict[str, Any], str]:
 def level_counted(text: str) -> dict[str, str]:
     """Return {what is counted: number} of a text such as `64gpus` or `16 nodes`; nothing of any other."""
     match = re.fullmatch(r"(\d[\d,]*)[ _-]?([^\W\d_]+)", text)
-    return {match[2]: match[1]} if match is not None and meant_by(match[2]) in LEVELS else {}
+    return {match[2]: without_thousands(match[1])} if match is not None and meant_by(match[2]) in LEVELS else {}
 
 
 def row_of_words(words: Sequence[str]) -> dict[str, Any]:

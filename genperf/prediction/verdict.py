@@ -337,7 +337,8 @@ def _by_range(
     for factor in (f for f in basis.reach if f.numeric):
         name, away = factor.name, far[factor.name]
         if factor.distinct == 1:
-            grades.mark(away > 0, 2, "one_value", name=name, value=factor.lower)
+            of = "one_value_of_group" if basis.schema.panel.group else "one_value"
+            grades.mark(away > 0, 2, of, name=name, value=factor.lower)
         elif name not in basis.followers:
             # Those that grow with the workers go as far as these do: only what exceeds that is news.
             exceeds = away > (far[basis.settled[name]] + RULES.rounding if name in basis.settled else 0)

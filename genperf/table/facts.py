@@ -398,7 +398,7 @@ def _in_digits(line: str) -> str:
     One is a count where it begins a line or a result is beside it, and where the line ends with a colon; so is a number
     before a kind of device, which may stand behind `using` as well: `Using 4 MPI processes`.
     """
-    line = _GLUED.sub(r"\1 ", line) if line.startswith("#") else line
+    line = _GLUED.sub(r"\1 ", line) if line.startswith("#") or _GLUED.match(line) else line
     kind = _PRODUCT.search(line) or _KIND_BEFORE.search(line)
     if not (kind or _ONE.match(line) or _SPELLED_SMALL.search(line.lower())):
         return line
@@ -591,8 +591,7 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
         run = runs[-1]
         if _CODE.match(line) or _PREPARED.match(line):
             continue
-        heading = _HEADING.match(line) if by_heading else None
-        heading = None if heading and heading["bold"] and _has_result(line) else heading
+        heading = _HEADING.match(line) if by_heading and not _has_result(line) else None
         if heading and run.measured:
             runs.append(run := run.following(number))
         if heading and (title := heading["section"] or heading["bold"]):
@@ -840,7 +839,9 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
     settings += [key for key in varied if key not in texts and not is_result(key) and _whole(run.values[key])]
     # A text for each step, such as the time of day, is no setting.
     settings += [key for key in texts if len({*run.values[key]}) < 0.5 * len(run.values[key])]
-    numbered = [key for key in rising if not _words_of(key).isdisjoint(words_of("log.step"))]
+    # A batch from zero on, `batch` 0, 1, 2, …, is no size.
+    from_zero = [key for key in rising if meant_by(key) == "batch" and run.values[key][0] == 0.0]
+    numbered = [key for key in rising if not _words_of(key).isdisjoint(words_of("log.step"))] + from_zero
     if not (numbered or progressed) or settings or not run.measured:
         return None
     return source_of_rows([run], name, "record")

@@ -95,7 +95,15 @@ from genperf.table.text import (
 )
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import Header, bare, canonical_time, header_of
-from genperf.vocabulary.names import LEVELS, TITLE_OF_SCALED, canonical_of, counts_devices, meant_by, plain_name
+from genperf.vocabulary.names import (
+    LEVELS,
+    TITLE_OF_SCALED,
+    canonical_of,
+    counts_devices,
+    is_relative,
+    meant_by,
+    plain_name,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -685,7 +693,7 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
 
 def _unit_of_caption(source: Source) -> dict[str, str]:
     """Return the unit that a caption states of columns of numbers, where no header says anything of them."""
-    unit = next(iter(units_in(source.caption)), "")
+    unit = next(iter(units_in(source.caption)), "x" if is_relative(source.caption) else "")
     if not unit or any(header_of(name).kind for name in source.cells):
         return {}
     # A number may have a mark beside it, and no unit of its own.

@@ -39,8 +39,6 @@ OF_ALL = 0.5
 _OF_A_DEVICE = re.compile(r"([^\W\d_]*)[\s_\-]?(\d+)")
 #: The kind of a name that holds a count alone, beside names with a word: no empty cell, which would be a missing one.
 NO_KIND = "(none)"
-#: Words of a caption from which on it is a sentence, and names no column.
-LONGEST_NAME = 8
 #: Numbers in this range are years where all are.
 YEARS = (1900, 2100)
 _REPEAT = re.compile(rf"(?<![^\W\d_]){any_of('headers.run_of_several')}s?(?![^\W\d_])", re.IGNORECASE)
@@ -112,9 +110,6 @@ def melted(source: Source, named: Collection[str]) -> Source:
     Where the user named columns, the form changes only if one of them exists only in the other.
     """
     families = _families(source.columns)
-    value_names = {family.value for family in families}
-    if _VALUE in value_names and (called := value_in(source.caption)) and called not in value_names:
-        families = [replace(family, value=called if family.value == _VALUE else family.value) for family in families]
     if not families and not named:
         return _with_columns_of_quantities(_melted_names(source))
     melting = [column for family in families for column in sorted(family.columns, key=family.columns.__getitem__)]
@@ -127,7 +122,7 @@ def melted(source: Source, named: Collection[str]) -> Source:
         source, families = source.renamed({corner: of_both[0]}), [replace(f, count=of_both[1]) for f in families]
         corner = of_both[0]
     names = labels(source.columns[corner]).tolist()
-    of_headers = families[0].count == _COUNT and meant_by(corner) in LEVELS and "name" not in source.columns
+    of_headers = families[0].count == _COUNT and canonical_of(corner) is not None and "name" not in source.columns
     if of_headers and len(names) == 1 and header_of(names[0]).kind:
         # The only row names what was measured.
         families = [replace(family, count=corner, value=names[0]) for family in families]
@@ -178,15 +173,6 @@ def units_in(caption: str) -> list[str]:
     return [unit for unit in bracketed if header_of(f"x ({unit})").kind]
 
 
-def value_in(caption: str) -> str:
-    """Return a header for the values of a table by the quantity or the unit in its caption; empty where it has none."""
-    units = units_in(caption)
-    if units:
-        return f"{_VALUE} ({units[0]})"
-    names = header_of(caption).kind or is_relative(caption)
-    return caption if names and len(caption.split()) < LONGEST_NAME else ""
-
-
 #: Names of parts of a step: `backward`.
 _PHASES = {word for words in PHASES.values() for word in words}
 #: Between the names of what stands in the first column and in the headers: `model \\ nodes`.
@@ -220,14 +206,13 @@ def _melted_names(source: Source) -> Source:
         of_headers = corner if of_quantities else "" if other_kinds else kind
     of_headers = of_headers or "setting"
     row_header = "quantity" if of_quantities and of_headers == corner else corner
-    value = value_in(source.caption) or _VALUE
     source = source.renamed({corner_header: row_header})
-    long = _stacked(source, of_headers, name_headers, {value: {n: n for n in name_headers}})
+    long = _stacked(source, of_headers, name_headers, {_VALUE: {n: n for n in name_headers}})
     if "quantity" in long.cells and len({*long.cells["quantity"]}) == 1:
         # The only row names what was measured.
-        cells = {long.cells["quantity"][0] if n == value else n: c for n, c in long.cells.items() if n != "quantity"}
+        cells = {long.cells["quantity"][0] if n == _VALUE else n: c for n, c in long.cells.items() if n != "quantity"}
         return replace(long, cells=cells, headers={})
-    return _spread(long, of_headers, value)
+    return _spread(long, of_headers, _VALUE)
 
 
 def of_all_devices(source: Source) -> Source:

@@ -23,7 +23,7 @@ from genperf.table.cells import MOST_NAMES, Source, parts_of, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number
 from genperf.table.content import HEAD_BYTES
 from genperf.table.facts import is_result, source_of_records, summary
-from genperf.table.shape import COUNTED, units_in, value_in
+from genperf.table.shape import COUNTED, units_in
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of, is_other_word
 from genperf.vocabulary.names import LEVELS, canonical_of, counts_cores, is_relative, meant_by, plain_name
@@ -374,7 +374,7 @@ def _tables(records: Sequence[Record], header_lines: Collection[int] = (), drawn
         chosen = _likeliest([table for *_, table in remaining]) if len(remaining) > 1 else 0
         chosen_title, of_units, ((_, header), *_) = remaining[chosen]
         # Titles may say that what tables of the same columns hold is not the same.
-        values = {} if any(map(is_result, header)) else {title: value_in(title) for title, *_ in remaining}
+        values = {} if any(map(is_result, header)) else {t: (header_of(t).kind, units_in(t)) for t, *_ in remaining}
         same = [t[-1][0][1] == header and values.get(t[0]) == values.get(chosen_title) for t in remaining]
         alike = [(title, table) for title, _, table in itertools.compress(remaining, same)]
         remaining = [t for t, is_same in zip(remaining, same, strict=True) if not is_same]
@@ -463,7 +463,9 @@ def _likeliest(tables: Sequence[Sequence[Record]]) -> int:
         timed = any(is_result(name) and header_of(name).kind in ("time", "rate") for name in cells[place])
         return 0 if timed else 1 if any(map(is_relative, cells[place])) else 2
 
-    scaled = [place for place, table in enumerate(cells) if counts_vary(table, named=False)]
+    # A table that is still to be filled in, `GPUs | time` above `8 | TBD`, has nothing but its counts.
+    filled_in = [any(map(parts_of, itertools.chain.from_iterable(t[n] for n in t if not _is_count(n)))) for t in cells]
+    scaled = [place for place, table in enumerate(cells) if filled_in[place] and counts_vary(table, named=False)]
     of_results = (place for place, table in enumerate(cells) if any(map(is_result, table)))
     return min(scaled, key=rank) if scaled else next(of_results, 0)
 

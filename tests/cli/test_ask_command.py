@@ -143,7 +143,7 @@ SAID: dict[str, tuple[str, list[str], list[str]]] = {
     ),
     "rows that cannot be read are counted": (
         "gpus,seconds\n1,9\n2,5\n4,fast\n8,2\n16,\n", ["--full", *at("gpus=32"), "--work", "64"],
-        ["2 rows left out because they cannot be used; the first: line 4, column 'seconds': 'fast'"],
+        ["2 rows left out because they cannot be used: line 4, column 'seconds': 'fast' .* line 6, column 'seconds': "],
     ),
     # Twice the workers, three times the speed: no cluster does that.
     "more than in proportion is doubted": (
@@ -594,6 +594,17 @@ FIRST: dict[str, tuple[str, dict[str, object], str | None, str | None, float | N
     "ways of a layout": (
         "experiment,step_s\ngpt_1.3b_tp2_pp1_dp4,0.41\ngpt_1.3b_tp2_pp1_dp8,0.43\ngpt_1.3b_tp2_pp1_dp16,0.45\n",
         {"dp": 32}, None, None, 0.46,
+    ),
+    "a batch names the headers": (
+        "| batch size | 8 | 16 | 32 |\n|---|---|---|---|\n| A | 10 | 20 | 30 |\n| B | 8 | 15 | 28 |\n",
+        {"batch size": 16, "name": "A"}, "throughput", "", 20,
+    ),
+    "a batch from zero numbers the steps": (
+        csv_of("batch,img/s", ((n, 100 + n % 3) for n in range(9))), {}, "img/s", "images/s", 101
+    ),
+    "a table that is to be filled in": (
+        "GPUs | time\n--|--\n1 | TBD\n8 | TBD\n\nnet | images/s\n--|--\na | 10\nb | 20\n", {"net": "b"},
+        "images/s", "images/s", 20,
     ),
     "a kind among others": (
         "test,step_s\nddp-4gpu-bs32,0.2\nddp-8gpu-bs32,0.21\nfsdp-4gpu-bs32,0.41\nfsdp-8gpu-bs32,0.43\n",

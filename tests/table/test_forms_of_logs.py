@@ -463,6 +463,7 @@ def test_a_long_log_is_read_evenly_to_its_end(monkeypatch: pytest.MonkeyPatch) -
         ("epoch time  215.30", {"epoch time": 215.3}),
         ("Using 4 MPI processes", {"processes": 4.0}),
         ("Found 8 NVIDIA V100 GPUs", {}),
+        ("2GPU has 2.9it/s", {"it/s": 2.9, "GPUs": 2.0}),
         ("on 1,024 GPUs: 385 img/s", {"img/s": 385.0, "GPUs": 1024.0}),
         ("2024-06-18 18:20:29,524 Node[0] Speed: 11 samples/sec", {"Speed": 11.0}),
     ],
