@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: A run without a file: the count and the throughput.
 _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 #: Words behind a table that ask for a configuration (`64 GPUs`, `gpus=64`, `4*8`): a digit, and no path of a file.
-_CONFIGURATION = re.compile(r"(?!.*(/|\\|\.[a-z]|[*?]$|\*\D))(?=.*\d).+", re.IGNORECASE)
+_CONFIGURATION = re.compile(r"(?!.*(/|\\|\.[a-z]|\*$|\*\D))(?=.*\d).+", re.IGNORECASE)
 
 
 def _question(hints: tuple[str, ...], **texts: str | None) -> Question:
@@ -150,11 +150,11 @@ def _show(answer: Answer, out: Output, full: bool, topics: Collection[str]) -> N
 def _table_and_configuration(table: tuple[str, ...], at: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the files or runs that are named, and `--at` with the words behind them, where these are no file."""
     count = max((n for n, text in enumerate(table, 1) if Path(text).exists() or _RUN.fullmatch(text)), default=0)
-    words = " ".join(table[count:])
-    if not count or not _CONFIGURATION.fullmatch(words):
+    further = table[count:]
+    if not count or not _CONFIGURATION.fullmatch(" ".join(further)):
         return table, at
-    settings = table[count:] if "=" in words else (words,)
-    return table[:count], (*at, *settings)
+    words = " ".join(text for text in further if "=" not in text)
+    return table[:count], (*at, *(text for text in further if "=" in text), *filter(None, [words]))
 
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
@@ -174,7 +174,6 @@ def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
 
 def _configuration(at: tuple[str, ...], columns: Collection[str]) -> dict[str, str]:
     """Read `--at name=value` options; a value alone is the count."""
-    from genperf.cli.options import pairs, single
-    from genperf.panel.question import SCALE
+    from genperf.cli.options import pairs, single, with_scale
 
-    return single(pairs(tuple(text if "=" in text else f"{SCALE}={text}" for text in at), "--at", columns))
+    return single(pairs(with_scale(at, words=True), "--at", columns))

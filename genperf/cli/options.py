@@ -17,6 +17,7 @@ from genperf.facts import Paid
 from genperf.formula.amounts import amount, without_thousands
 from genperf.panel.machine import PARTS
 from genperf.panel.question import SCALE, SEVERAL
+from genperf.panel.words import settings_of_words
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table.cells import Source
 from genperf.words.numbers import join_values
@@ -87,9 +88,18 @@ def amount_of(text: str | None, option: str) -> float | None:
     return value
 
 
-def with_scale(texts: Sequence[str]) -> list[str]:
-    """Return `name=value` options, in which a number alone is the count: `64` becomes `count=64`."""
-    return [text if "=" in text or not text[:1].isdigit() else f"{SCALE}={text}" for text in texts]
+def with_scale(texts: Sequence[str], words: bool = False) -> list[str]:
+    """Return `name=value` options, in which a number alone is the count: `64` becomes `count=64`.
+
+    A text that begins with a number, or any of `words`, says what it asks for in words: `64 gpus batch 32`.
+    """
+    settings: list[str] = []
+    for text in texts:
+        if "=" in text or not (words or text[:1].isdigit()):
+            settings.append(text)
+        else:
+            settings += [part if "=" in part else f"{SCALE}={part}" for part in settings_of_words(text)]
+    return settings
 
 
 def configuration(

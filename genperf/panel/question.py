@@ -21,7 +21,7 @@ from genperf.formula.amounts import amount, plain_amounts
 from genperf.panel.legend import Legend, NamedColumn, in_title, legend_of_factors
 from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.panel import Panel
-from genperf.panel.words import level_counted, machine_in
+from genperf.panel.words import machine_in, number_with_noun
 from genperf.peaks import device_in
 from genperf.table.cells import parts_of
 from genperf.table.clean import is_number, label, number_in
@@ -172,7 +172,7 @@ def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
         machine, remainder = machine_in(text)
         count = "workers" if name == SCALE and counts_others else name
         names_of_runs = [n for n in legend.names if legend.cells_of_name(n, text)]
-        counted = {names_of_runs[0]: text} if names_of_runs else level_counted(text)
+        counted = {names_of_runs[0]: text} if names_of_runs else number_with_noun(text)
         if name == SCALE and not machine and counted:
             del settings[SCALE]
             settings |= counted

@@ -11,9 +11,10 @@ from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.panel import several_nodes
 from genperf.peaks import device_in
 from genperf.table.cells import Source, source_of
+from genperf.table.clean import label
 from genperf.vocabulary import any_of, section
 from genperf.vocabulary.headers import canonical_time, header_of
-from genperf.vocabulary.names import ALIASES, COUNTED, LEVELS, canonical_of, meant_by, plain_name
+from genperf.vocabulary.names import ALIASES, COUNTED, canonical_of, meant_by, plain_name
 
 #: What a column of a run means beside the factors, and what of these and the factors is no number.
 RUN_WORDS = section("one_run")
@@ -24,6 +25,13 @@ _MACHINE = re.compile(
     r"({0}(?:[a-z]|[2-5]0[6-9]0)[\w+-]*(?: (?:sxm\d?|pcie|nvl|hbm\d\w?|\d+ ?gi?b)(?!\S))*)(?!\S)"
     r"|({0}[a-z][\w+-]*?)( ?[x×*:] ?)([1-9]\d*)(?!\S)".format("(?:(?:nvidia|amd|geforce|rtx|tesla|instinct) )*")
 )
+#: Parts of a question: `batch 64` before no noun, `64 gpus`, or a word; and what stands between them.
+_SETTING = re.compile(
+    r"(?i)([a-z_][\w-]*)[ =:]+(\d[\d,.]*[km]?)(?!\S| [a-z][\w-]*(?![\w-]| \d))"
+    r"|(\d[\d,.]*[km]?) ?([a-z]{2,}[\w-]*)(?!\S)|(\S+)"
+)
+_NODES_OF = re.compile(r"(?i)(\d+) ?nodes? (?:of|with|[x×*]) ?(\d+)(?: ?[a-z]+)?(?: each)?(?!\S)")
+_FILLERS = re.compile(r"(?i)[,;?]+(?!\d)|(?<!\S)(at|with|on|of|and|the|for|using)(?!\S)")
 _MFU = any_of("one_run.mfu")
 _N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _EACH = r"(?:(?: ?/ ?| per )[a-z]+)*"
@@ -69,10 +77,34 @@ def machine_in(text: str) -> tuple[dict[str, Any], str]:
     return machine | ({"nodes": float(nodes)} if nodes else {}), text[match.end() :]
 
 
-def level_counted(text: str) -> dict[str, str]:
-    """Return {what is counted: number} of a text such as `64gpus` or `16 nodes`; nothing of any other."""
-    match = re.fullmatch(r"(\d[\d,]*)[ _-]?([^\W\d_]+)", text)
-    return {match[2]: without_thousands(match[1])} if match is not None and meant_by(match[2]) in LEVELS else {}
+def number_with_noun(text: str) -> dict[str, str]:
+    """Return {what is counted: number} of a text such as `64gpus`, `1k devices` or `2 racks`; nothing of any other."""
+    match = re.fullmatch(r"(\d[\d,.]*[kKM]?)[ _-]?([^\W\d_]{2,})", text)
+    if match is None:
+        return {}
+    number = without_thousands(match[1])
+    # A list, `8,16`, stays as it is.
+    value = None if "," in number else number_of(number)
+    return {match[2]: number if value is None else label(value)}
+
+
+def settings_of_words(words: str) -> list[str]:
+    """Return what a question in words asks for, as `name=value`: `fsdp, 64 gpus with batch 32`.
+
+    Words stay whole, as the name of a run or a machine does, where a number stands alone or beside what is no factor.
+
+    Examples
+    --------
+    >>> settings_of_words("fsdp, 64 gpus with batch 32"), settings_of_words("8 nodes of 8 gpus")
+    (['fsdp=fsdp', 'gpus=64', 'batch=32'], ['8x8'])
+    """
+    text = _FILLERS.sub(" ", _NODES_OF.sub(r"\1x\2", words)).strip()
+    parts = [match.groups() for match in _SETTING.finditer(text)]
+    factors = [name or noun for name, _, _, noun, alone in parts if not alone]
+    number_alone = any(alone and alone[0].isdigit() for *_, alone in parts)
+    if not factors or number_alone or not all(map(meant_by, factors)) or (len(parts) == 1 and not parts[0][0]):
+        return [text if len(parts) == 1 else words]
+    return [f"{name or noun or alone}={number or count or alone}" for name, number, count, noun, alone in parts]
 
 
 def row_of_words(words: Sequence[str]) -> dict[str, Any]:

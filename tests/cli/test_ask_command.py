@@ -876,7 +876,7 @@ ALIKE: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "a count before its word": (
         "nodes,gpus,images/s\n1,8,741\n2,16,1379\n4,32,2424\n",
-        ("64gpus", "64 GPUs", "gpus=64", "64", "8nodes", "8x8xA100", "8x8"),
+        ("64gpus", "64 GPUs", "gpus=64", "64", "8nodes", "8 nodes of 8 GPUs", "at 64 gpus?", "8x8xA100", "8x8"),
     ),
 }  # fmt: skip
 

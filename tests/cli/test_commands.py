@@ -134,6 +134,8 @@ def test_a_file_or_runs_alone_are_asked_about(shell: Shell) -> None:
     assert alone[0] == 0
     assert shell("1:410", "2:792", "4:1530", "64") == shell("ask", "1:410", "2:792", "4:1530", "--at", "64")
     assert shell("runs.csv", "64", "workers") == shell("runs.csv", "workers=64") == alone
+    batch = shell("runs.csv", "--at", "workers=64", "--at", "batch=16")
+    assert shell("runs.csv", "64 workers with batch 16") == shell("runs.csv", "batch 16,", "64", "workers") == batch
     assert shell("runs.csv", "64.csv")[2] == "error: 64.csv: no such file\n"
 
 
