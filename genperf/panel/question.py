@@ -173,10 +173,13 @@ def _machines_apart(legend: Legend, at: Mapping[str, str]) -> tuple[Mapping[str,
         count = "workers" if name == SCALE and counts_others else name
         names_of_runs = [n for n in legend.names if legend.cells_of_name(n, text)]
         counted = {names_of_runs[0]: text} if names_of_runs else number_with_noun(text)
-        if name == SCALE and not machine and counted:
+        # `80GB` may be a cell of a device's name; of a count it is none.
+        is_cell = bool(_cell_with(legend, text)[0])
+        counts_devices = bool(names_of_runs) or not {*LEVELS}.isdisjoint(map(meant_by, counted))
+        if name == SCALE and not machine and counted and (counts_devices or not is_cell):
             del settings[SCALE]
             settings |= counted
-        elif _cell_with(legend, text)[0] or (name in legend.names and legend.cells_of_name(name, text)):
+        elif is_cell or (name in legend.names and legend.cells_of_name(name, text)):
             continue
         elif (grid := _GRID.fullmatch(text)) is not None:
             del settings[name]
@@ -214,7 +217,9 @@ def _meant(legend: Legend, name: str, text: str) -> tuple[str | None, str, str]:
     """
     entry, measured = legend.columns.get(name, NamedColumn()), ""
     column = name if entry.numeric and entry.distinct > 1 else _column_of(legend, name, text)
+    # A number without a name may be a cell all the same: `80GB` of `A100 80GB`.
     is_word = amount(text) is None and number_text(text) == text
+    is_word |= name == SCALE and not is_number(text) and bool(_cell_with(legend, text)[0])
     if is_word and (column is None or legend.columns[column].numeric):
         # The column that holds a word, or has it as its name, is meant.
         (holding, text), measured = _cell_with(legend, text), _measured_with(legend, text)
@@ -240,8 +245,13 @@ def _column_of(legend: Legend, name: str, text: str) -> str | None:
     if name in columns and text in columns[name].levels:
         return name
     column = column_by_name(legend, name, columns)
-    # A list, `8,16` or `8:64:*2`, begins with a number.
-    if column not in legend.of_names or text in columns[column].levels or amount(re.split("[,:]", text)[0]) is None:
+    # Numbers, or a list such as `8,16` or `8:64:*2`, which begins with one.
+    is_number_of_it = amount(re.split("[,:]", text)[0]) is not None
+    is_level = column is not None and text in columns[column].levels
+    if column is not None and not is_number(text):
+        # `80GB` is `A100 80GB`.
+        is_level = is_level or bool(level_with(text, columns[column].levels))
+    if column not in legend.of_names or is_level or not is_number_of_it:
         return column
     return column_by_name(legend, name, [n for n in columns if n not in legend.of_names]) or column
 

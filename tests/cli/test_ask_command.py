@@ -874,6 +874,10 @@ ALIKE: dict[str, tuple[str, tuple[str, ...]]] = {
     "devices of a node by a slash": (
         "Nodes,GPUs/node,s/iter\n1,8,0.60\n2,8,0.62\n4,8,0.65\n", ("gpus=64", "8x8", "nodes=8"),
     ),
+    "a part of a device's name": (
+        "gpu,gpus,images/s\nA100 80GB,1,100\nA100 80GB,2,190\nA100 40GB,1,90\nA100 40GB,2,170\n",
+        ("80GB", "gpu=80GB", "gpu=A100 80GB"),
+    ),
     "a count before its word": (
         "nodes,gpus,images/s\n1,8,741\n2,16,1379\n4,32,2424\n",
         ("64gpus", "64 GPUs", "gpus=64", "64", "8nodes", "8 nodes of 8 GPUs", "at 64 gpus?", "8x8xA100", "8x8"),
