@@ -31,7 +31,7 @@ _SETTING = re.compile(
     r"|(\d[\d,.]*[km]?) ?([a-z]{2,}[\w-]*)(?!\S)|(\S+)"
 )
 _NODES_OF = re.compile(r"(?i)(\d+) ?nodes? (?:of|with|[x×*]) ?(\d+)(?: ?[a-z]+)?(?: each)?(?!\S)")
-_FILLERS = re.compile(r"(?i)[,;?]+(?!\d)|(?<!\S)(at|with|on|of|and|the|for|using)(?!\S)")
+_JOINING = re.compile(rf"(?i)[,;?]+(?!\d)|(?<!\S){any_of('headers.joining')}(?!\S)")
 _MFU = any_of("one_run.mfu")
 _N = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _EACH = r"(?:(?: ?/ ?| per )[a-z]+)*"
@@ -98,7 +98,7 @@ def settings_of_words(words: str) -> list[str]:
     >>> settings_of_words("fsdp, 64 gpus with batch 32"), settings_of_words("8 nodes of 8 gpus")
     (['fsdp=fsdp', 'gpus=64', 'batch=32'], ['8x8'])
     """
-    text = _FILLERS.sub(" ", _NODES_OF.sub(r"\1x\2", words)).strip()
+    text = _JOINING.sub(" ", _NODES_OF.sub(r"\1x\2", words)).strip()
     parts = [match.groups() for match in _SETTING.finditer(text)]
     factors = [name or noun for name, _, _, noun, alone in parts if not alone]
     number_alone = any(alone and alone[0].isdigit() for *_, alone in parts)
