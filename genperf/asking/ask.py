@@ -62,7 +62,7 @@ from genperf.result import FitResult, answering
 from genperf.search.problem import Goal, best_first, winners
 from genperf.search.suggest import suggest
 from genperf.table.cells import Source, source_of_columns
-from genperf.vocabulary.names import LOAD
+from genperf.vocabulary.names import LOAD, column_of, meant_by
 from genperf.words.numbers import join_values, rate_unit, three_digits, with_unit
 from genperf.words.verdict import LIKELY_TO_FIT
 
@@ -484,17 +484,24 @@ def only_run(opened: Recognised) -> Reading | None:
 
 def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
     """Return which rows have the values `at` of columns, shape (rows,); what no run has is refused."""
-    rows = np.ones(len(next(iter(reading.columns.values())).texts), dtype=bool)
+    columns = reading.columns
+    rows = np.ones(len(next(iter(columns.values())).texts), dtype=bool)
     for name, text in at.items():
-        column = reading.scale if name == "count" else column_named(name, reading.columns)
-        if column is None:
+        column = reading.scale if name == "count" else column_named(name, columns)
+        nodes, of_a_node = (column_of(part, columns) for part in ("nodes", "devices_per_node"))
+        if column is None and meant_by(name) == "workers" and nodes and of_a_node:
+            # 2 nodes of 8 devices are 16.
+            devices = columns[nodes].values * columns[of_a_node].values
+            same, levels, column = devices == amount(text), [f"{count:g}" for count in np.unique(devices)], name
+        elif column is None:
             what = f"the runs are of one configuration, and no column is '{name}'"
             hint = f"measure a second scale and name both: genperf ask RUN1 RUN2 --at {name}={text}"
             raise TableError(what, hint=hint)
-        same = reading.columns[column].rows_with(text, EXACTLY)
+        else:
+            same, levels = columns[column].rows_with(text, EXACTLY), [*columns[column].levels]
         if not same.any():
-            levels = ", ".join(reading.columns[column].levels[:4]) or "nothing"
-            what = f"{column} was {levels} in every run: nothing shows how {column}={text} does"
+            measured_levels = ", ".join(levels[:4]) or "nothing"
+            what = f"{column} was {measured_levels} in every run: nothing shows how {column}={text} does"
             raise TableError(what, hint=f"measure a second scale, such as {column}={text}, and name both")
         rows &= same
     return rows

@@ -895,6 +895,12 @@ def test_a_count_is_asked_by_what_it_counts(shell: Shell, case: str) -> None:
         assert gp.fit("runs.csv").predict(run="8n8g")["throughput"][0] == pytest.approx(last["value"], rel=1e-9)
 
 
+def test_the_devices_of_one_run_are_its_nodes_times_those_of_each(shell: Shell) -> None:
+    run = "nodes,gpus_per_node,images_per_s\n2,8,8424\n"
+    assert asked(shell, run, "--at", "16 gpus")["answers"][0]["value"] == 8424.0
+    assert "gpus was 16 in every run" in refusal(shell, "ask", "runs.csv", "--at", "gpus=32")
+
+
 def test_gpus_are_counted_at_every_door_where_another_column_names_them(shell: Shell) -> None:
     rows = [f"{gpu},{n},{n * rate}" for gpu, rate in (("V100", 300), ("A100", 900)) for n in (1, 2, 4)]
     Path("runs.csv").write_text("\n".join(("GPU,NumGPUs,images/s", *rows)) + "\n")
