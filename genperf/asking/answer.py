@@ -327,6 +327,9 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     width, facts = max(LEAST_WIDTH, min(width, MOST_WIDTH)), answer.facts
     # What the question left open, in lines, of which the last shares that of the columns' titles where there is room.
     settings = {**({} if facts is None else facts.series), **answer.taken}
+    if facts is not None:
+        # The count stands in the first line.
+        settings.pop(facts.growth.name, None)
     subtitle = wrap(f"of {join_values(settings)}", width) if settings else [""]
     room = sum(COLUMNS[:2])
     before_titles = subtitle.pop() if len(subtitle[-1]) < room else ""

@@ -245,13 +245,10 @@ def _column_of(legend: Legend, name: str, text: str) -> str | None:
     if name in columns and text in columns[name].levels:
         return name
     column = column_by_name(legend, name, columns)
-    # Numbers, or a list such as `8,16` or `8:64:*2`, which begins with one.
-    is_number_of_it = amount(re.split("[,:]", text)[0]) is not None
-    is_level = column is not None and text in columns[column].levels
-    if column is not None and not is_number(text):
-        # `80GB` is `A100 80GB`.
-        is_level = is_level or bool(level_with(text, columns[column].levels))
-    if column not in legend.of_names or is_level or not is_number_of_it:
+    levels = columns[column].levels if column is not None else ()
+    # `80GB` is `A100 80GB`; of a column of texts numbers, or a list such as `8,16`, which begins with one, are no cell.
+    is_level = text in levels or (not is_number(text) and bool(level_with(text, levels)))
+    if column not in legend.of_names or is_level or amount(re.split("[,:]", text)[0]) is None:
         return column
     return column_by_name(legend, name, [n for n in columns if n not in legend.of_names]) or column
 
