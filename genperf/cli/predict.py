@@ -73,7 +73,7 @@ def predict(
     from genperf.panel.quantities import paid_for, quantities_of, training_of
     from genperf.table.cells import records
     from genperf.words.growth import price_text
-    from genperf.words.numbers import taken_text, with_article
+    from genperf.words.numbers import rate_unit, taken_text, with_article
 
     if bool(data) == bool(at):
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
@@ -104,7 +104,12 @@ def predict(
         one = with_article(panel.timed if panel.measured_work is None else samples.removesuffix("s"))
         out.note(f"cost is that of {one}, at {price_text(paid.text, paid_for(panel, per, paid)[0])}")
     if not out.written({"predictions": records(predicted)} if out.as_json else {}, predicted) and not out.output:
-        show_predictions(rounded(predicted, fitted, shows), plain=out.no_color)
+        printed = rounded(predicted, fitted, shows)
+        show_predictions(printed, plain=out.no_color)
+        targets = [result.schema.target for result in (fitted.first, *fitted.first.further.values())]
+        units = {"throughput": rate_unit(targets[0].samples), **{target.name: target.unit for target in targets}}
+        if units_shown := [f"{name} in {unit}" for name, unit in units.items() if name in printed and unit]:
+            out.note(", ".join(units_shown))
     out.draw(lambda: _figure(fitted, predicted, interval))
 
 

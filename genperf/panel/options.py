@@ -94,16 +94,12 @@ class Measurement(Struct, frozen=True):
             return values * numerator / denominator
 
     def notes(self) -> tuple[Note, ...]:
-        """Return a note that the column was converted, or that its name says another unit than seconds; else none."""
-        named = header_of(self.column).unit if self.kind == "time" else ""
-        if self.converted:
-            numerator, denominator = TIME_UNITS[self.unit]
-            text = f"is converted from {self.unit} to seconds (1 {self.unit} = {numerator / denominator:g} s)"
-            read = "filters and formulas read it as it stands in the table"
-            return (Note(f"'{self.column}' {text}; {read}", "unit"),)
-        if named not in TIME_UNITS or named == SECONDS:
+        """Return a note that the column was converted; else none."""
+        if not self.converted:
             return ()
-        return (Note(f"'{self.column}' is read in seconds, and its name says {named}: --unit {named}", "unit_named"),)
+        numerator, denominator = TIME_UNITS[self.unit]
+        text = f"is converted from {self.unit} to seconds (1 {self.unit} = {numerator / denominator:g} s)"
+        return (Note(f"'{self.column}' {text}; filters and formulas read it as it stands in the table", "unit"),)
 
 
 def measurement_of(options: Mapping[str, str]) -> Measurement | None:
@@ -117,7 +113,9 @@ def measurement_of(options: Mapping[str, str]) -> Measurement | None:
     if kind == "quantity":
         return _quantity(column, unit, options.get("name", ""))
     if kind == "time":
-        unit = _ALIASES.get(unit, unit) or SECONDS
+        # Without --unit its name says it, and else it is in seconds.
+        by_name = header_of(column).unit
+        unit = _ALIASES.get(unit, unit) or (by_name if by_name in TIME_UNITS else SECONDS)
         if unit not in TIME_UNITS:
             listed = ", ".join("us (or µs)" if name == "us" else name for name in TIME_UNITS)
             raise TableError(f"'{unit}' is not a known unit of time", hint=f"one of {listed}")

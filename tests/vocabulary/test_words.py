@@ -199,13 +199,10 @@ def test_a_name_as_it_is_comes_before_one_in_other_words() -> None:
     assert column_of("batch", ["bs", "local_batch"]) == "local_batch"
 
 
-def test_times_in_another_unit_than_their_name_says_are_noted() -> None:
+@pytest.mark.parametrize(("unit", "seconds"), [({}, 0.1), ({"unit": "ms"}, 0.1), ({"unit": "s"}, 100.0)])
+def test_times_are_in_the_unit_of_their_name_unless_another_is_given(unit: dict[str, str], seconds: float) -> None:
     runs = pd.DataFrame({"gpus": [1, 2, 4], "step_ms": [100.0, 110.0, 120.0]})
-    (note,) = read_table(runs, time="step_ms", extrinsic="gpus").notes
-    assert note.text == "'step_ms' is read in seconds, and its name says ms: --unit ms"
-    assert not [
-        n for n in read_table(runs, time="step_ms", unit="ms", extrinsic="gpus").notes if n.kind == "unit_named"
-    ]
+    assert read_table(runs, time="step_ms", extrinsic="gpus", **unit).measured[0] == seconds
 
 
 @pytest.mark.parametrize("prefix", ["k", "K", "M", "G", "T", "P"])
