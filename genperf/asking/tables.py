@@ -242,7 +242,8 @@ def _as_measured(
         columns = {n: np.array([v], dtype=float) for n, v in at.items() if is_number(v)} | {name: np.ones(1)}
         factor = float(np.ravel(values_of(formula, columns))[0])
         # Of a rate from seconds the lower end is that of the longest time.
-        ends = ends / factor if rated or header.kind == "time" else factor / ends[[0, 2, 1]]
+        of_seconds = target.is_time and not rated and header.kind != "time"
+        ends = factor / ends[[0, 2, 1]] if of_seconds else ends / factor
     if header.kind == "time" and target.is_time:
         numerator, denominator = TIME_UNITS[seconds]
         ends = ends * denominator / numerator

@@ -444,6 +444,12 @@ BETWEEN: dict[str, tuple[str, list[str], float, float]] = {
     "a count in another unit": (
         "ranks,cores,time\n4,1,91.2\n8,2,46.1\n16,4,23.9\n32,8,12.8\n", at("cores=16"), 7.0, 7.73,
     ),
+    **{
+        f"of each device, by a size{beside}": (
+            f"seq_len{beside},tok/s/GPU\n2{all_},4550\n4{all_},4150\n8{all_},3820\n", at("seq_len=16"), 3000, 4000,
+        )
+        for beside, all_ in (("", ""), (",gpus", ",8"))
+    },
     "a word of one level names it": (LEVELS, at("model=gemma", "gpus=8"), 760, 840),
     "a row without a device is left out": (
         "gpus,step_s\n0,9\n1,3\n2,1.6\n4,0.9\n", [*at("gpus=8"), "--where", "gpus > 0"], 0.3, 0.9,
