@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, partial
@@ -16,7 +17,17 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
 from genperf.asking.answer import Answer, Value, wanted_of
-from genperf.asking.ask import ONE, Question, facts_at, measured, measured_text, only_run, question_of, rows_with
+from genperf.asking.ask import (
+    ONE,
+    Measured,
+    Question,
+    facts_at,
+    measured,
+    measured_text,
+    only_run,
+    question_of,
+    rows_with,
+)
 from genperf.asking.one_run import OneRun, about, row_in, row_of_run
 from genperf.errors import GenperfError, TableError, counted, did_you_mean, listed
 from genperf.facts import Facts
@@ -78,6 +89,9 @@ MOST_CELLS = 100
 MOST_INFORMED = 2
 #: Quantities that are fitted: a server's log has dozens, which take 0.1 s each.
 MAX_QUANTITIES = 12
+#: Relative difference up to which runs of different names may be repeats, and the ratio of the ends of what was
+#: measured above which its median may be of different things: few steps take four times as long as others. Guesses.
+SAME_VALUES, FAR_APART = 0.05, 4.0
 #: Without a question also so many times the largest count.
 FARTHEST_MULTIPLE = 8.0
 
@@ -326,12 +340,24 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
             middle, low, high, how = value
             value, quantity, unit = (1.0 / middle, 1.0 / high, 1.0 / low, how), str(opened.want), "s"
         texts = {"expect": measured_text(quantity, unit, value, at), "next": another_scale}
-        answers.append(Value(quantity, unit, *value[:3], verdict, reason, dict(at), texts))
+        doubt = "" if opened.notes else _doubt_of(reading, value, rows)
+        judged = ("caution", doubt) if doubt else (verdict, reason)
+        answers.append(Value(quantity, unit, *value[:3], *judged, dict(at), texts))
     if not answers:
         raise TableError("no run has what is asked", hint="genperf check shows the runs", where=source.name)
     notes = *(step.text for step in source.steps), *map(str, earlier_predictions(source.columns, names[0]))
     read_back = _read_back(source)
     return Answer(tuple(answers), None, reading, notes, read_back=read_back, source=source.name, runs=len(source))
+
+
+def _doubt_of(reading: Reading, value: Measured, rows: Mask) -> str:
+    """Return why a median of runs or steps may be of different things: they have names, or lie far apart; else ""."""
+    _, low, high, _ = value
+    names = [c for c in reading.with_role("label") if not (c.numeric or c.is_provenance)]
+    apart = next((c for c in names if rows.sum() == len({*c.texts[rows]}) > 1), None)
+    if apart is not None and high > (1.0 + SAME_VALUES) * low:
+        return f"each run has another '{apart.name}': --at {shlex.quote(f'{apart.name}={apart.texts[rows][0]}')}"
+    return "what it is the median of lies far apart" if high > FAR_APART * low > 0.0 else ""
 
 
 def _read_back(source: Source, table: Table | None = None) -> str:

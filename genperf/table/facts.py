@@ -227,7 +227,7 @@ _DAY_AND_HOUR = re.compile(r"(?:^|[ \dT])\d\d$")
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
 _UNIT_OF_LINE = re.compile(rf"\(({'|'.join(TIME_WORDS)})\)\s*(?:\||:\s*(?![\s\d.]))")
 #: `## 8 nodes`, `**8 nodes**`, `[8gpu]`.
-_HEADING = re.compile(r"#{1,4} +\S|\*\*(?P<bold>[^*]+)\*\*:?\s*$|\[(?P<section>[^\[\]=:,]+)\]\s*$")
+_HEADING = re.compile(r"#{1,4} +\S|\*\*(?P<bold>[^*]+)\*\*:?\s*$|\s*\[(?P<section>[^\[\]=:,]+)\]\s*$")
 #: A line of the program, which some runs print first: its numbers are defaults.
 _CODE = re.compile(
     r"\s*(?:def \w+\(|class [A-Z_]\w*\s*[:(]|import \w|from [\w.]+ import |self\.\w+|@\w+\.?\w*\s*$|print\(|f\.write\()"
@@ -325,6 +325,11 @@ def _kind_of(unit: str) -> str:
 @lru_cache(maxsize=20_000)
 def _counts(key: str) -> bool:
     return meant_by(key) in _COUNTED_IN_RUNS or key.lower().endswith("visible_devices")
+
+
+@lru_cache(maxsize=20_000)
+def _names_a_method(key: str) -> bool:
+    return plain_name(key) in words_of("log.method")
 
 
 @lru_cache(maxsize=20_000)
@@ -545,7 +550,7 @@ def _has_result(line: str) -> bool:
 
 def runs_of(text: str) -> list[Run]:
     """Return the runs that a text tells of: from one count or chosen size to the next, or under headings if more."""
-    by_heading = _runs(text, by_heading=True) if re.search(r"(?m)^(?:#{1,4} +\S|\[|\*\*)", text) else []
+    by_heading = _runs(text, by_heading=True) if re.search(r"(?m)^(?:#{1,4} +\S|[ \t]*\[|\*\*)", text) else []
     runs = _runs(text)
     if len(by_heading) > max(1, len(runs)):
         return by_heading
@@ -576,7 +581,8 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
     """Return the runs of a text, in order; those without a measurement belong to the one before.
 
     A run ends where something was measured and another one is announced: by a heading if `by_heading`, else by another
-    count or another number of the chosen `size`; and by a line of settings alone, one of which changed.
+    count or another number of the chosen `size`; and by a line of settings alone, one of which changed, or by another
+    method, `Strategy: fsdp`.
     """
     runs = [Run()]
     # `rank: 0`: what begins at zero numbers devices, and counts none.
@@ -612,7 +618,8 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
                 continue
             counts |= {_same(key)}
             of_a_row = names_a_run and not (is_result(key, unit) or is_relative(key))
-            names_next = of_settings or (not by_heading and (_counts(key) or key == size or of_a_row))
+            names_next = of_settings or _names_a_method(key)
+            names_next |= not by_heading and (_counts(key) or key == size or of_a_row)
             if names_next and _changes(run, key, value) and run.measured:
                 runs.append(run := run.following(number))
             run.add(key, value, unit, tested)
@@ -622,9 +629,10 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
 
 
 def _changes(run: Run, key: str, value: Any) -> bool:
-    """Tell whether a fact is another number, or another list of devices, than the run has under the key."""
+    """Tell whether a fact is another number, list of devices, or name of a method, than the run has under the key."""
     before = run.values.get(run.spelled.get(_same(key), key), [])
-    return value not in before[-1:] and bool(before) and (isinstance(value, float) or _counts(key))
+    tells = isinstance(value, float) or _counts(key) or _names_a_method(key)
+    return value not in before[-1:] and bool(before) and tells
 
 
 def _without_setup(runs: Sequence[Run]) -> list[Run]:

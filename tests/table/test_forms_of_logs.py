@@ -97,6 +97,7 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
     "a bar over what is prepared": (
         lambda n: (
             "Map: 100%|████| 669/669 [00:00<00:00, 3076.21 examples/s]\n"
+            + 30 * "Resolving data files: 100%|██| [00:00, 9s/it]\nvocab.txt: 100%|██| [00:00, 8s/it]\n"
             + steps(lambda i: f"Training:  50%|██  | {i}/20 [00:50<00:50, {4e4 / rate(n):.2f}s/it]")
         ),
         "s/it", lambda n: 4e4 / rate(n),
@@ -186,6 +187,7 @@ SCRAPE = '# HELP gc collections\n# TYPE gc counter\ngc{{generation="0"}} 1121.0\
 NUMBERED = "    GPU 0,1,2,3: NVIDIA A100\n    GPU number: {n}\n"
 #: Nodes, and the devices of each.
 SPREAD = ((1, 1), (1, 2), (1, 4), (2, 4), (4, 4))
+METHODS = (("Plain ring", 588), ("Tree", 693))
 #: What files say → the files, the columns that are read (or are not there: None), and a question with its answer.
 FILES: Mapping[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], dict[str, str], float]] = {
     "a time in another unit is that of the first": (
@@ -196,6 +198,13 @@ FILES: Mapping[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], d
         {"run.md": "**DP**\n\ntrain_runtime: 110.6\n\n**DDP w/o link**\n\ntrain_runtime: 131.4\n"},
         {"train_runtime": [110.6, 131.4], "section": ["DP", "DDP w/o link"]}, {}, 0,
     ),
+    **{
+        f"a report of several methods, under {title.strip()}": (
+            {"run.txt": "World Size: 4\n" + "".join(f"{title.format(m)}\nThroughput: {n} img/s\n" for m, n in METHODS)},
+            {"Throughput": [588, 693], ("section", *title.split(": "))[":" in title]: ["Plain ring", "Tree"]}, {}, 0,
+        )
+        for title in ("Strategy: {}", "  [{}]", "方法: {}")
+    },
     "each count has its sizes, and what introduces results may count in letters": (
         {"notes.txt": "".join(
             f"On **{text}** :\n" + "".join(f"- batch size = {n}, training time = {t * n}s\n" for n in (64, 128, 512))
@@ -434,6 +443,22 @@ def test_an_interval_is_said_where_its_ends_differ(tmp_path: Path) -> None:
     said = str(ask(str(tmp_path / "run.log")))
     assert "(median of 18 steps)." in said
     assert "memory: 66.9 GiB (ok)" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "".join(f"[{m}]\nrate: {len(m)} img/s\n" for m in ("ring", "trees", "tables")),
+            "each run has another 'section': --at section=ring",
+        ),
+        (steps(lambda i: f"step {i}: {1 + 9 * (i % 2)}.5 img/s"), "what it is the median of lies far apart"),
+    ],
+)
+def test_a_median_of_different_things_is_doubted(tmp_path: Path, text: str, reason: str) -> None:
+    (tmp_path / "run.log").write_text(text, encoding="utf-8")
+    answer = ask(str(tmp_path / "run.log")).answers[0]
+    assert (answer.verdict, answer.reason) == ("caution", reason)
 
 
 def test_a_setting_that_no_run_shows_makes_what_was_measured_blind(tmp_path: Path) -> None:
