@@ -26,11 +26,12 @@ from genperf.panel.reading import Reading
 from genperf.prediction.predict import THROUGHPUT
 from genperf.table.clean import label
 from genperf.vocabulary import words_of
-from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, bare, header_of, time_called
+from genperf.vocabulary.headers import RELATIVE, STEP_WORDS, TIME_UNITS, bare, header_of, in_multiples, time_called
 from genperf.vocabulary.names import is_efficiency, is_relative, plain_name
 from genperf.words.answer import COLORS, MARKS, next_line, record_line, sentences_of, verdict_line
 from genperf.words.growth import cost_unit, doubted_efficiency
 from genperf.words.numbers import (
+    MILLIONS,
     count_text,
     join_values,
     rate_unit,
@@ -523,7 +524,8 @@ def _cost(growth: GrowthCounts, value: Interval) -> tuple[Interval, str] | None:
     if growth.costs is None or growth.price is None:
         return None
     _, cost = growth.costs
-    per = with_article(growth.sample) if growth.whole else f"per M {growth.sample}"
+    multiple, plain = in_multiples(growth.sample)
+    per = with_article(growth.sample) if growth.whole else f"per {MILLIONS[multiple][0]} {plain}"
     ends = Interval(cost, cost * value.lower / value.value, cost * value.upper / value.value)
     return ends, f"{growth.price.currency} {per}".strip()
 

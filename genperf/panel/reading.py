@@ -1167,9 +1167,10 @@ def _repeats_the_scale(reading: Reading, column: TableColumn, requested: set[str
     requested one with a name of the field is none; without one it is where the scale is a multiple of it, or it
     follows from the scale.
     """
-    if reading.scale is None:
+    if reading.scale in (None, column.name):
+        # Where no column counts workers, the scale is a size.
         return False
-    scale, factors = reading.columns[reading.scale], {} if column.follows is None else column.follows.factors
+    scale, factors = reading.columns[str(reading.scale)], {} if column.follows is None else column.follows.factors
     if column.canonical == "batch" and column.varies:
         fixed = [c for n, c in reading.columns.items() if column_of("batch", [n]) == n and not c.varies and c.numeric]
         return any(np.allclose(column.values, scale.values * c.values[0]) for c in fixed)

@@ -36,6 +36,7 @@ from genperf.words.growth import price_text
 from genperf.words.numbers import (
     heading,
     join_values,
+    million_of,
     singular,
     taken_text,
     three_digits,
@@ -459,7 +460,7 @@ def _cost_sentence(
     work = with_article(first.schema.panel.timed)
     if not question.maximize and all(outcome.samples is not None for outcome in outcomes):
         in_samples = all(outcome.step.total is not None for outcome in outcomes)
-        work = f"a million {first.schema.target.samples if in_samples else 'steps of one'}"
+        work = million_of(first.schema.target.samples if in_samples else "steps of one")
     least = ranked.iloc[int(ranked["cost"].argmin())]
     text = _called(least[[*names]].tolist())
     sentence = f" The work costs least with {text}: {with_unit(three_digits(least['cost']), unit)} for {work}"

@@ -42,6 +42,7 @@ from genperf.words.numbers import (
     duration_text,
     heading,
     join_values,
+    million_of,
     only_for_times,
     singular,
     three_digits,
@@ -135,8 +136,8 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
         spent, per_unit = self.spent or "cost", _per_unit(self.best)
         titled = [(self.title, self.best)]
         if len(self.front):
-            unit = self.quantity.samples
-            front = f"throughput against the {spent} of a million {unit}" if per_unit else f"time against {spent}"
+            million = million_of(self.quantity.samples)
+            front = f"throughput against the {spent} of {million}" if per_unit else f"time against {spent}"
             shown_front = self.front.head(len(self.best))
             count = f", {len(shown_front)} of {len(self.front)}" if len(shown_front) < len(self.front) else ""
             titled.append((f"Pareto front of {front}{count}", shown_front))

@@ -50,6 +50,8 @@ _UNITS = _MEMORY_UNITS | {
 _COUNTED = {word: called for called, spelled in section("counted").items() for word in spelled}
 _CALLED = _COUNTED | dict.fromkeys(words_of("headers.iterations"), "iterations")
 _NEVER_A_TIME = frozenset({*_COUNTED, *_COUNTED.values()} - {*words_of("headers.counted_or_timed")})
+#: `ktok`, `kimg`, `mcells`: so many of what is counted.
+_MANY = re.compile(rf"\b([kmb])({'|'.join(sorted(w for w in {*_COUNTED, *_COUNTED.values()} if len(w) > 2))})\b")
 _DATA = frozenset(prefix + unit for prefix in ("", "k", "m", "g", "t") for unit in words_of("headers.data")) - {"b"}
 _PLAIN = _RATES | {*words_of("headers.plain")}
 STATISTICS = words_of("headers.statistic")
@@ -141,6 +143,8 @@ def header_of(column: str) -> Header:
     ('tokens', 'step')
     >>> header_of("Tokens/s (M)").counted, header_of("img/s [thousands]").counted, header_of("token_throughput").counted
     ('M tokens', 'k images', 'tokens')
+    >>> header_of("ktok/s").counted, header_of("Mimg/s").counted, header_of("throughput_ktokens_s").counted
+    ('k tokens', 'M images', 'k tokens')
     >>> header_of("time for 100 steps (s)").steps, header_of("mean time of 100 iters").steps, header_of("p_ms_p99").unit
     (100, 1, 'ms')
     >>> header_of("MPI time (ms) N=10 * tasks").unit, header_of("Phase (s) of all").kind, header_of("% (80 GB)").kind
@@ -280,6 +284,7 @@ def _sides_of_ratio(text: str) -> list[list[str]]:
     spaced = re.sub(r"speed[\s_\-]+up(?![a-z])", "speedup", spaced)
     sides = [re.split(r"[\s_\-.,:()\[\]]+", side) for side in _PER.split(spaced)]
     sides = [[_MULTIPLES.get(word, word) for word in side if word] for side in sides]
+    sides[0] = _MANY.sub(r"\1 \2", " ".join(sides[0])).split(" ") if sides[0] else []
     # `s/1 epoch` is `s/epoch`.
     sides[1:] = [side[1:] if len(side) > 1 and side[0] == "1" else side for side in sides[1:]]
     return [side for side in sides if side]
@@ -308,19 +313,20 @@ def _rate(sides: list[list[str]], before: list[list[str]]) -> Header | None:
     before_a_time = {*words_of("headers.clock"), *DEVICE_WORDS, *NODE_WORDS}
     seconds = [unit[1:] if len(unit) > 1 and unit[0] in before_a_time else unit for unit in denominators]
     timed = next((words for words in seconds if words[0] in _WITH_DAYS), None)
+    # `M-particle-steps` are millions as well.
+    multiple = next((f"{word.upper() if word != 'k' else word} " for word in numerator if word in ("k", "m", "b")), "")
     # Here something is per a unit of time that is no such unit itself.
     if timed is not None and not (len(numerator) == 1 and numerator[0] in TIME_WORDS):
         while len(numerator) > 1 and numerator[-1].endswith("ed") and numerator[-1] not in _PLAIN:
             numerator = numerator[:-1]  # samples trained, tokens processed
         counted = "" if numerator[-1] in _PLAIN or numerator[-1] in TIME_WORDS else numerator[-1]
-        # `M-particle-steps` are millions as well.
-        multiple = next((f"{w.upper() if w != 'k' else w} " for w in numerator[:-1] if w in ("k", "m", "b")), "")
         return Header("rate", _WITH_DAYS[timed[0]], multiple + _CALLED.get(counted, counted), shared)
     if before:
         return None
     # `images_s`, and below names without a time, `throughput`, which are per second.
     if len(numerator) > 1 and TIME_WORDS.get(numerator[-1]) == "s" and numerator[-2] in _NEVER_A_TIME:
-        return Header("rate", "s", _COUNTED.get(numerator[-2], numerator[-2]), shared)
+        counted = multiple + _COUNTED.get(numerator[-2], numerator[-2])
+        return Header("rate", "s", counted, shared)
     if numerator[-1] == "rate" and _PLAIN.issuperset(numerator[:-1]):
         # Neither that of learning nor that of errors.
         return Header("rate", "s", "", shared)

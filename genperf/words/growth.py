@@ -7,6 +7,7 @@ import numpy as np
 from genperf.facts import Choice, Expectation, GrowthCounts, Interval, NextRun, Plan, Planned, Training, Turn
 from genperf.formula import quote_name
 from genperf.panel.panel import SECONDS
+from genperf.vocabulary.headers import in_multiples
 from genperf.vocabulary.names import counted_by, noun_of
 from genperf.words.limit import term_in_words
 from genperf.words.numbers import (
@@ -18,6 +19,7 @@ from genperf.words.numbers import (
     ends_text,
     interval_note,
     join_values,
+    million_of,
     prose,
     range_text,
     rate_unit,
@@ -167,7 +169,7 @@ def pays_sentence(growth: GrowthCounts, expected: Expectation) -> str:
             "whether it pays needs the work of a step (--work)",
             f"a step uses {three_digits(ratio)} x the {unit_name}-seconds",
         )
-    sample = growth.sample if growth.whole else growth.sample.removesuffix("s")
+    sample = growth.sample if growth.whole else in_multiples(growth.sample)[1].removesuffix("s")
     if growth.marginal.value == float("inf") and growth.gain is not None:
         note = _ratio_note(growth.gain, expected.interval)
         further = f"the throughput is {three_digits(growth.gain.value)} x that at {small}{note}"
@@ -193,7 +195,7 @@ def money_text(growth: GrowthCounts, expected: Expectation) -> str:
     cost_at_start, cost = growth.costs
     low, high = (three_digits(cost * end / target.value) for end in (expected.value.lower, expected.value.upper))
     note = interval_note(expected.interval, low, high, three_digits(cost))
-    what = f"{with_article(growth.sample)} costs" if growth.whole else f"a million {growth.sample} cost"
+    what = f"{with_article(growth.sample)} costs" if growth.whole else f"{million_of(growth.sample)} cost"
     large, cost_text = count_text(target.count, growth.name), with_unit(three_digits(cost), price.currency)
     if growth.grows:
         small = f"{three_digits(cost_at_start)} at {count_text(start.count, growth.name)}"

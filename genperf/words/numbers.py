@@ -10,7 +10,7 @@ import numpy as np
 
 from genperf.facts import Interval
 from genperf.panel.panel import SECONDS, Target
-from genperf.vocabulary.headers import RELATIVE
+from genperf.vocabulary.headers import RELATIVE, in_multiples
 from genperf.vocabulary.names import noun_of
 
 # What is worth a word.
@@ -152,6 +152,26 @@ def with_unit(number: str, unit: str) -> str:
 def rate_unit(counted: str) -> str:
     """Return the unit of a throughput of what is counted; that of a speed-up is x."""
     return "x" if counted == RELATIVE else f"{counted}/s"
+
+
+#: A million of so many, in short and in words.
+MILLIONS = {
+    1.0: ("M", "million"),
+    1e3: ("B", "billion"),
+    1e6: ("T", "trillion"),
+    1e9: ("thousand T", "thousand trillion"),
+    1e12: ("million T", "million trillion"),
+}
+
+
+def million_of(counted: str) -> str:
+    """Return a million of what a unit of a throughput counts, in words.
+
+    >>> million_of("images"), million_of("k tokens")
+    ('a million images', 'a billion tokens')
+    """
+    multiple, plain = in_multiples(counted)
+    return f"a {MILLIONS[multiple][1]} {plain}"
 
 
 def with_article(noun: str) -> str:

@@ -215,9 +215,9 @@ def test_of_several_statistics_one_is_measured(names: tuple[str, ...], taken: st
 
 
 def test_what_is_asked_and_given_is_read() -> None:
-    # Sizes of a network alone: all ran on one worker.
-    sizes = read_columns({"image": NUMBERS, "patch": NUMBERS[::-1], "depth": NUMBERS, **STEP})
-    assert sizes.roles.texts["intrinsic"] == "image,patch,depth"
+    # Where sizes of a network alone vary, all ran on one worker.
+    sizes = {"image": [64, 128, 64, 128], "patch": [8, 16, 16, 8], "lstm_units": [16, 16, 32, 32]}
+    assert read_columns({**sizes, "step_s": NUMBERS}).roles.texts["intrinsic"] == "image,patch,lstm_units"
     columns = {"cluster_size": NUMBERS, **STEP}
     assert read_columns(columns, at={"cluster_size": "16"}).scale == "gpus"
     given = {"skip_bad_rows": True, "let": ("x=2*gpus",), "failed": ("state=oom",), "work": "32*gpus"}
