@@ -213,8 +213,8 @@ def noun_of(column: str) -> str:
     ('envs', 'work_ms')
     >>> noun_of("Anzahl GPUs"), noun_of("SLURM_NTASKS"), noun_of("WORLD_SIZE"), noun_of("gpu")
     ('GPUs', 'tasks', 'workers', 'gpus')
-    >>> noun_of("GPUs used in the run"), noun_of("Number of Threads")
-    ('GPUs', 'Threads')
+    >>> noun_of("GPUs used in the run"), noun_of("Number of Threads"), noun_of("nombre de GPU"), noun_of("GPU数量")
+    ('GPUs', 'Threads', 'GPUs', 'gpus')
     """
     canonical = counted_by(column)
     if canonical is None and canonical_of_singular(column) in LEVELS:
@@ -226,10 +226,10 @@ def noun_of(column: str) -> str:
         # `concurrent_users` is a plural that no list has.
         return re.sub(of_a_count, "", column, flags=re.IGNORECASE).replace("_", " ")
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", bare(column))
-    # `Anzahl GPUs`, `SLURM_NTASKS`, `Nodes used in the run`: one word by itself, the last one first.
-    texts = [*reversed(re.split(r"[ _]", plain.lower() if plain.isupper() else plain)), plain]
-    alone = [re.sub(of_a_count, "", text, flags=re.IGNORECASE) for text in texts]
-    for noun in (*alone, f"{alone[-1]}s"):
+    # `Anzahl GPUs`, `SLURM_NTASKS`, `GPU数量`, `Nodes used in the run`: one word by itself, the last one first.
+    words = re.split(r"[ _]|(?<=[A-Za-z])(?=[\u3040-\uffff])", plain.lower() if plain.isupper() else plain)
+    alone = [re.sub(of_a_count, "", text, flags=re.IGNORECASE) for text in (*reversed(words), plain)]
+    for noun in (*alone, *(f"{word}s" for word in alone)):
         if noun.lower().endswith("s") and column_of(canonical, [noun]) is not None and " " not in noun:
             return noun
     return canonical
