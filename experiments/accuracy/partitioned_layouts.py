@@ -126,8 +126,10 @@ def drawn(draws: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.DataFrame(error_rows), pd.DataFrame(choice_rows)
 
 
-def run(draws: int = DRAWS) -> str:
+def run(draws: int = DRAWS) -> dict[str, str]:
     """Draw fifths of the layouts, predict the others and choose among all."""
     errors, chosen = drawn(draws)
     beyond = between_and_beyond()
-    return page("partitioned", command=COMMAND, draws=draws, errors=errors, choices=chosen, beyond=beyond)
+    return {
+        "partitioned": page("partitioned", command=COMMAND, draws=draws, errors=errors, choices=chosen, beyond=beyond)
+    }
