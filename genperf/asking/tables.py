@@ -308,6 +308,9 @@ def ask_recognised(
             raise
         return replace(answer, answers=(value, *answer.answers[1:]))
     if reading is not None:
+        if question is not None and (question.plan or question.training.tokens):
+            what = "the runs are of one configuration: how long a training takes is answered of several counts"
+            raise TableError(what, hint="of one run in words as well: genperf 8xh100 7B 76800tok/s --tokens 300B")
         answer = _measured(opened, reading)
         return replace(answer, notes=(*notes_of_question, *answer.notes))
     reading, resolved = opened.reading, _resolved(opened)

@@ -485,6 +485,9 @@ def _in_one_unit(
 ) -> tuple[dict[str, float], str, tuple[Note, ...]] | None:
     """Return the numbers of `5 ms` and `1 s` in one unit, the unit and the report; None of `5 ms` and `3 GB`."""
     units = Counter[str]()
+    if header_of(name).kind == "time" and all(part.unit == "m" for part in parts.values()):
+        # `7m` of a time are minutes.
+        parts = {text: replace(part, unit="min") for text, part in parts.items()}
     for text, number_and_unit in parts.items():
         units[number_and_unit.unit] += unique[text]
     named = [u for u in units if u]

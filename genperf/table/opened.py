@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import math
 import os
 import re
 import zipfile
@@ -99,6 +100,7 @@ from genperf.vocabulary.names import (
     LEVELS,
     TITLE_OF_SCALED,
     canonical_of,
+    column_of,
     counts_devices,
     is_relative,
     meant_by,
@@ -269,21 +271,38 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     """Return runs without columns that say what another one says: their names are aliases, and they fill it up."""
     if not source.runs or len(source) < 2:
         return source
-    texts = {n: labels(cells).tolist() for n, cells in source.columns.items() if n not in source.names}
+    in_source = {n: labels(cells).tolist() for n, cells in source.columns.items() if n not in source.names}
+    texts = in_source | _devices_of_nodes(in_source)
     full, aliases = _without_repeats(texts, named)
     # What only some runs say parts them from the others by no setting, but for their network.
     meaningful = {*named, *_ENDINGS, *words_of("one_run.network")}
     partly = {n for n, cells in full.items() if not all(cells) and n not in meaningful and not canonical_of(n)}
     partly = {n for n in partly if not is_result(n) and not is_result(n, source.units.get(n, ""))}
-    if not aliases and not partly:
+    filled = {n: np.array(cells, dtype=object) for n, cells in full.items() if cells != in_source[n]}
+    if not (aliases or partly or filled):
         return source
     source = source.without({*aliases, *partly})
-    filled = {n: np.array(full[n], dtype=object) for n in aliases.values() if full[n] != texts[n]}
     names = {
         n: replace(taken, columns={word: aliases.get(c, c) for word, c in taken.columns.items()})
         for n, taken in source.names.items()
     }
     return replace(source, read={**source.read, **filled}, names=names, aliases={**source.aliases, **aliases})
+
+
+def _devices_of_nodes(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the count of devices, filled up where runs say their nodes and the devices of each, as others say all.
+
+    It stays empty where a run says another number than their product.
+    """
+    names = [column_of(part, texts) for part in ("workers", "nodes", "devices_per_node")]
+    if None in names:
+        return {}
+    count, *factors = (texts[str(name)] for name in names)
+    products = [math.prod(map(number_in, cells)) for cells in zip(*factors, strict=True)]
+    pairs = [(number_in(text), product) for text, product in zip(count, products, strict=True) if text]
+    if not pairs or any(known != product for known, product in pairs):
+        return {}
+    return {str(names[0]): [t or (f"{p:g}" if p == p else "") for t, p in zip(count, products, strict=True)]}
 
 
 def _without_repeats(

@@ -106,6 +106,10 @@ class Header(Struct, frozen=True):
 _WORDS_BEHIND = re.compile(r"[^()\[\]]*\w[^()\[\]]*[(\[](?P<unit>[^()\[\]]+)[)\]](?=\s+\w)")
 
 
+#: `Time1`, `Time2`: repeats beside each other.
+_NUMBERED = re.compile(r"((?:.*[\W_])?([^\W\d_]+))\d{1,2}")
+
+
 def bare(column: str) -> str:
     """Return a header without its section and the unit in brackets at its end, and with a word for `#`.
 
@@ -153,6 +157,8 @@ def header_of(column: str) -> Header:
     ('min', True)
     >>> header_of("usd_per_gpu_hour").unit, header_of("B tokens/day").unit, header_of("tokens/GPU-second").shared
     ('h', 'd', True)
+    >>> header_of("Time1").kind, header_of("run_time2").kind, header_of("T1").kind
+    ('time', 'time', '')
     >>> header_of("tok/s/H100").shared, header_of("tok/s/dev").shared, header_of("step time (ms) ± std").unit
     (True, True, 'ms')
     """
@@ -173,6 +179,8 @@ def header_of(column: str) -> Header:
     header = _rate(last, names) or _rate(names, []) or _time(names, last) or _quantity(names, last) or Header()
     if not header.kind and not last and (behind := _WORDS_BEHIND.match(text)) and _is_unit(behind["unit"]):
         return header_of(behind[0])
+    if not header.kind and (numbered := _NUMBERED.fullmatch(text)) and numbered[2].lower() in _TIMES:
+        return header_of(numbered[1])
     # What it is per: `GPU` of `Tokens/sec/GPU`.
     shared_by = [unit_words[0] for unit_words in (*names[1:], *last[1:])]
     before_unit = (last or names)[0][-2:-1]

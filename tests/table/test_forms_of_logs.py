@@ -314,6 +314,16 @@ FILES: Mapping[str, tuple[dict[str, str | bytes], dict[str, list[Any] | None], d
         )
         for count, asked in (("nodes", "8"), ("devices", "32"), ("gpus", "32"))
     },
+    "a run without its count of devices says its nodes": (
+        {f"{n}.log": f"Nodes: {m}\nGPUs/Node: 2\n{count}step_time: 9.{n} s\n"
+         for n, m, count in ((1, 1, ""), (2, 2, "World Size: 4\n"), (3, 4, "World Size: 8\n"))},
+        {"World Size": [2, 4, 8]}, {}, 0,
+    ),
+    "a letter behind a time is of minutes": ({"runs.csv": "GPUs,Time\n1,7m\n2,14m\n4,18m\n"}, {}, {"GPUs": "4"}, 18),
+    "what is used of the devices counts none": (
+        {"runs.csv": "测试项,每Epoch用时（秒）,利用率,占用率\nDP,984,60%,99.8%\nDDP,239,99.5%,99.8%\napex,231,89%,61%"},
+        {}, {"测试项": "apex"}, 231,
+    ),
     "a column states the unit of the times beside it": (
         {"runs.csv": "threads,real_time,time_unit\n1,9000,us\n2,5000,us\n4,3000,us\n"}, {}, {"threads": "4"}, 3000,
     ),
@@ -491,6 +501,7 @@ def test_a_long_log_is_read_evenly_to_its_end(monkeypatch: pytest.MonkeyPatch) -
         ("2GPU has 2.9it/s", {"it/s": 2.9, "GPUs": 2.0}),
         ("on 1,024 GPUs: 385 img/s", {"img/s": 385.0, "GPUs": 1024.0}),
         ("2024-06-18 18:20:29,524 Node[0] Speed: 11 samples/sec", {"Speed": 11.0}),
+        ("INFO | step-time 14.2 sec | tokens-per-second 294,083", {"step-time": 14.2, "tokens-per-second": 294083.0}),
     ],
 )
 def test_names_with_blanks_and_counts_with_commas(line: str, facts: dict[str, float]) -> None:

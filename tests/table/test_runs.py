@@ -46,6 +46,8 @@ def test_printed_dictionaries_answer_for_the_time_of_a_step(tmp_path: Path) -> N
     assert "One scale was measured" in str(answer)
     with pytest.raises(TableError, match="no column is 'gpus'"):
         ask(str(tmp_path / "train.log"), at={"gpus": 64})
+    with pytest.raises(TableError, match="how long a training takes"):
+        ask(str(tmp_path / "train.log"), tokens="1B")
 
 
 SHAPES = {
