@@ -360,7 +360,7 @@ def _doubt_of(reading: Reading, value: Measured, rows: Mask) -> str:
     apart = next((c for c in names if rows.sum() == len({*c.texts[rows]}) > 1), None)
     if apart is not None and high > (1.0 + SAME_VALUES) * low:
         return f"each run has another '{apart.name}': --at {shlex.quote(f'{apart.name}={apart.texts[rows][0]}')}"
-    return "what it is the median of lies far apart" if high > FAR_APART * low > 0.0 else ""
+    return "the median is over values that differ more than fourfold" if high > FAR_APART * low > 0.0 else ""
 
 
 def _read_back(source: Source, table: Table | None = None) -> str:

@@ -335,7 +335,8 @@ def _names_a_method(key: str) -> bool:
 @lru_cache(maxsize=20_000)
 def _stands_bare(key: str) -> bool:
     """Tell whether a key may stand beside its number without a sign between them."""
-    return is_result(key) or (("_" in key) if _counts(key) else not _words_of(key).isdisjoint(_COUNTERS))
+    names_itself = is_result(key) or plain_name(key) in words_of("one_run.mfu")
+    return names_itself or (("_" in key) if _counts(key) else not _words_of(key).isdisjoint(_COUNTERS))
 
 
 def _number(text: str, multiple: str = "") -> float:

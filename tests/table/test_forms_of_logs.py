@@ -462,7 +462,10 @@ def test_an_interval_is_said_where_its_ends_differ(tmp_path: Path) -> None:
             "".join(f"[{m}]\nrate: {len(m)} img/s\n" for m in ("ring", "trees", "tables")),
             "each run has another 'section': --at section=ring",
         ),
-        (steps(lambda i: f"step {i}: {1 + 9 * (i % 2)}.5 img/s"), "what it is the median of lies far apart"),
+        (
+            steps(lambda i: f"step {i}: {1 + 9 * (i % 2)}.5 img/s"),
+            "the median is over values that differ more than fourfold",
+        ),
     ],
 )
 def test_a_median_of_different_things_is_doubted(tmp_path: Path, text: str, reason: str) -> None:
@@ -501,6 +504,7 @@ def test_a_long_log_is_read_evenly_to_its_end(monkeypatch: pytest.MonkeyPatch) -
         ("2GPU has 2.9it/s", {"it/s": 2.9, "GPUs": 2.0}),
         ("on 1,024 GPUs: 385 img/s", {"img/s": 385.0, "GPUs": 1024.0}),
         ("2024-06-18 18:20:29,524 Node[0] Speed: 11 samples/sec", {"Speed": 11.0}),
+        ("iter 10: loss 3.22, time 893.8ms, mfu 16.68%", {"time": 893.8, "mfu": 16.68}),
         ("INFO | step-time 14.2 sec | tokens-per-second 294,083", {"step-time": 14.2, "tokens-per-second": 294083.0}),
     ],
 )
