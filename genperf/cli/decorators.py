@@ -232,7 +232,9 @@ _ROLES = one_parameter(
     "roles",
     dict,
     TABLE_OPTIONS,
-    column("--time", metavar="COL", help="Column of measured times, in seconds or in --unit."),
+    column(
+        "--time", metavar="COL", help="Column of measured times; its unit is that of its name, or --unit, else seconds."
+    ),
     column("--throughput", metavar="COL", help="Column of samples per second, instead of --time."),
     option("--work", metavar="FORMULA", help="Samples per step of --throughput; from the columns where omitted."),
     option(

@@ -58,7 +58,7 @@ TARGETS = ("python", "latex", "javascript", "extra-p")
         help="Only the table of constants with intervals and statistics of the fit: markdown, csv or latex (booktabs).",
     ),
     option("--importance", metavar="TABLE", help="Permutation importance for learners on the table that was fitted."),
-    option("--unit", metavar="UNIT", help="Of the times in the TABLE of --importance; seconds where omitted."),
+    option("--unit", metavar="UNIT", help="Of the times in the TABLE of --importance; by their name where omitted."),
 )
 @shared.option_group(
     "The scaling",
