@@ -17,7 +17,7 @@ from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.panel.panel import ONE, Panel
 from genperf.peaks import peak_of
 from genperf.vocabulary.headers import STEP_WORDS, canonical_time, in_multiples
-from genperf.vocabulary.names import LEVELS, LOAD, canonical_of
+from genperf.vocabulary.names import LEVELS, LOAD, canonical_of, counted_by, noun_of
 
 
 class Quantity(Struct, frozen=True):
@@ -174,8 +174,13 @@ def paid_for(panel: Panel, per: str | None, price: Paid | None = None) -> tuple[
             raise TableError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
         if per is None and isinstance(node, Name) and LOAD.fullmatch(node.name):
             return "machines", ONE
-        of_several = "nodes" if per == "nodes" else "devices"
-        return node.name if isinstance(node, Name) else of_several, node
+        if isinstance(node, Name):
+            return node.name, node
+        # What a node has of the devices names them: `gpus_per_node`.
+        of_node = panel.find("devices_per_node")
+        devices = "" if of_node is None else re.split(r"[ _]per[ _]", of_node.name)[0]
+        named_devices = noun_of(devices) if counted_by(devices) == "workers" else "devices"
+        return "nodes" if per == "nodes" else named_devices, node
     named = panel.find(per) if per == "servers" else None
     column = named.name if named is not None else panel.column(per)
     node = Name(column) if column in factors else parse(with_amounts(column)).node

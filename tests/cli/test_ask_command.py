@@ -511,6 +511,7 @@ def test_a_price_names_what_it_pays_for(shell: Shell, price: str) -> None:
     plain, named = (asked(shell, runs, *at("nodes=16"), "--price", paid) for paid in ("2$/h", price))
     costs = [re.search(r"cost ([\d.]+) at 8 nodes and ([\d.]+)", one["sentences"]["pays"]) for one in (plain, named)]
     assert costs[0].groups() == costs[1].groups()
+    assert "The price is 2$ per gpu-hour" in plain["sentences"]["pays"]
 
 
 def test_of_several_rates_the_one_that_is_named_is_answered(shell: Shell) -> None:
