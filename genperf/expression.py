@@ -251,6 +251,7 @@ class BoundExpression(Struct, frozen=True, dict=True):
 
     def predict(self, constants: Array) -> Array:
         """Return predicted values of shape (sets, rows)."""
+        # A sum of products of powers has all its terms in few calls.
         if isinstance(self._tree, PowerSum):
             return self._tree.values(constants)
         value = evaluate(self._tree, self._values(constants))

@@ -72,7 +72,7 @@ def device_in(text: str) -> Device | None:
 
 def device_of(text: str) -> Device:
     """Return the device that a text names; one without a family, whose peak is not known, where it names none."""
-    return device_in(text) or Device(text.strip(), {"16-bit": 0.0}, 1.0, "")
+    return device_in(text) or Device(text.strip(), rates={"16-bit": 0.0}, sparse=1.0, family="")
 
 
 def _spelled(name: str) -> str:

@@ -307,9 +307,6 @@ def _following(facts: Facts, likeliest: Value, want: str) -> tuple[str, str, Int
     return "efficiency", "", efficiency if is_relative(want) and "eff" in plain else None
 
 
-# --- the card ---------------------------------------------------------------------------------------------------------
-
-
 #: How many a number counts, in a word.
 _MULTIPLE = re.compile(r" ([mbt])r?illion")
 
@@ -409,14 +406,15 @@ def _row(row: Row) -> Text:
 def rows_of(answer: Answer) -> list[Row]:
     """Return the rows of the card and of the page: what is wanted, the amounts that are asked about, the others.
 
-    Of each those with a value at the start come first; of rows of one name and value the first stays.
+    Of each those with a value beside come first; of rows of one name and value the first stays.
     """
-    wanted, rows = answer.answers[0].quantity, dict[tuple[str, str], Row]()
+    wanted, row_of_value = answer.answers[0].quantity, dict[tuple[str, str], Row]()
+    # False comes before True.
     for row in sorted(
         _known_rows(answer), key=lambda row: (row.name != wanted, row.name not in OF_THE_QUESTION, not row.beside)
     ):
-        rows.setdefault((row.name, row.value), row)
-    return list(rows.values())[:MOST_ROWS]
+        row_of_value.setdefault((row.name, row.value), row)
+    return list(row_of_value.values())[:MOST_ROWS]
 
 
 def _known_rows(answer: Answer) -> Iterator[Row]:

@@ -87,11 +87,14 @@ class OneRun(PrintedAnswer, frozen=True, eq=False):
     @property
     def content(self) -> list[str]:
         """The card: at most 14 lines of 80 columns."""
-        heads = [(label.ljust(LABEL) if label else "", text) for label, text in self.rows if text]
-        wrapped = [(h, textwrap.wrap(h + text, WIDTH, subsequent_indent=" " * len(h))) for h, text in heads]
-        lines = [(head, line) for head, lines in wrapped for line in lines]
-        # A long card can do without what usually explains it.
-        return [line for head, line in lines if len(lines) <= MOST_LINES or " by " not in head][:MOST_LINES]
+        lines: list[tuple[str, str]] = []
+        for label, text in ((label, text) for label, text in self.rows if text):
+            head = label.ljust(LABEL) if label else ""
+            lines += [(label, line) for line in textwrap.wrap(head + text, WIDTH, subsequent_indent=" " * len(head))]
+        if len(lines) > MOST_LINES:
+            # What usually explains a low or a high value is the least that a card says of its run.
+            lines = [(label, line) for label, line in lines if label not in ("less by", "more by")]
+        return [line for _, line in lines[:MOST_LINES]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""

@@ -308,12 +308,13 @@ class _Domain(Struct, frozen=True):
 
     def columns(self, points: Array) -> dict[str, AnyArray]:
         """Return the configurations at points of the unit cube, (varying factors, points), by factor."""
-        u, start = dict(zip(self.varying, points, strict=True)), np.zeros(points.shape[1])
-        factors = {f.name: f for f in self.result.schema.factors}
-        columns = {name: _over(factors[name], values, u.get(name, start)) for name, values in self.values.items()}
+        u, factors = dict(zip(self.varying, points, strict=True)), {f.name: f for f in self.result.schema.factors}
+        # What does not vary is at its lowest value or first level.
+        lowest = np.zeros(points.shape[1])
+        columns = {name: _over(factors[name], values, u.get(name, lowest)) for name, values in self.values.items()}
         if self.following:
-            free = {name: cells for name, cells in columns.items() if name not in self.following}
-            completed = moved(self.result.panel, columns, free)
+            independent = {name: cells for name, cells in columns.items() if name not in self.following}
+            completed = moved(self.result.panel, columns, independent)
             columns |= {name: completed[name] for name in self.following}
         return columns
 

@@ -206,18 +206,20 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
             Q·(K + ν²·I)·Qᵀ = I,   cov(y) = s²·(K + ν²·I) + V,   V = diag(variances)
 
-        The directions are of shape (anchors, anchors), the others of (anchors,).
+        Their shapes are (anchors, anchors), (anchors,), (anchors,). Arrays go to the cache `_geometry` as bytes.
         """
-        return _geometry(*self._layout, self.variances.tobytes(), self.noise, self._measured)
+        kernel, anchors = self._layout
+        return _geometry(kernel, anchors, self.variances.tobytes(), self.noise, self._measured)
 
     @cached_property
     def _layout(self) -> tuple[RandomWalk, Cells]:
-        """The walk, and where its anchors lie, by which what depends on them alone is kept."""
+        """The kernel and the anchors' numbers as bytes: what `_geometry` and `_rows` read of every such series."""
         return self.kernel, _cells(self.anchors, self.anchors)
 
     def _at(self, columns: Columns) -> PlacedRows:
-        """Return where some rows lie."""
-        return _rows(*self._layout, self.extrapolation, _cells(columns, self.anchors))
+        """Return the covariance of some rows with the anchors, and how far beyond these they lie."""
+        kernel, anchors = self._layout
+        return _rows(kernel, anchors, self.extrapolation, _cells(columns, self.anchors))
 
     def _solved(self, there: PlacedRows, scales: Array) -> tuple[Array, Array, Array, Array, Array]:
         """Return what `forecast` and `covariance` have in common, at some scales s.

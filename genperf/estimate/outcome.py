@@ -62,6 +62,7 @@ BOOTSTRAP = PolishSettings(max_steps=15, relative_tolerance=1e-4)
 
 def resampled(rows: int, draws: int) -> Array:
     """Draw configurations with replacement: how often each is drawn in each replicate, shape (draws, rows)."""
+    # Other draws by the content of a table have other second numbers.
     rng = np.random.default_rng([CONTENT_SEED, 1])
     counts = [np.bincount(rng.integers(rows, size=rows), minlength=rows) for _ in range(draws)]
     return np.array(counts, float).reshape(draws, rows)

@@ -103,10 +103,13 @@ class _Reader:
     """One reading of one text: the checks need the text for the caret."""
 
     def __init__(self, text: str, names: frozenset[str] | None, texts: frozenset[str] | None) -> None:
+        # One line, so that a place in it is a column.
         self.text = re.sub(r"[\r\n\t]", " ", text)
-        self.names = names
-        self.texts = texts or frozenset[str]()
+        # The names that may occur, all where it is None, and those of them whose values are texts.
+        self.names, self.texts = names, texts or frozenset[str]()
+        # Whether every name may be a text, as nothing is known of any.
         self.any_text = names is None and texts is None
+        # Word in the place of a name in backquotes → the name (`unquote`).
         self.quoted: dict[str, str] = {}
 
     def read(self, longest: int, value: Value) -> Formula:

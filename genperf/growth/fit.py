@@ -199,46 +199,44 @@ def _form_over(
     meant: tuple[tuple[str, Node], ...],
     columns: tuple[str, ...],
 ) -> WrittenReading:
-    """Write T = (a·work + Σ overheads)/divides over the columns, by what names of counts and work stand for.
+    """Write T = (a·work + Σ overheads)/divides, of a reading over canonical names, over a table's `columns`.
 
-    `meant` has their formulas over the columns. Only overheads that the reading can have are written: without nodes
+    `meant` has the formula of each canonical name. Only overheads that the reading can have are written: without nodes
     none between them, and with a worker each none inside. Groups of a table share one form.
     """
-    counts = (*axes, reading.workers, reading.nodes, reading.divides)
-    over_columns = {text: substitute(parse(text).node, dict(meant)) for text in counts}
-    work, several_a_node, beyond_node = parse(reading.work), reading.nodes != reading.workers, reading.nodes != "1"
+    work = reading.work if reading.divides == "1" else f"({reading.work})/({reading.divides})"
+    texts = (*axes, reading.workers, reading.nodes, reading.divides, work)
+    over_columns = {text: substitute(parse(text).node, dict(meant)) for text in texts}
+    several_a_node, several_nodes = reading.nodes != reading.workers, reading.nodes != "1"
     possible = {"constant": has_constant, "inside": several_a_node, "doubling": several_a_node}
-    chosen = [overhead for overhead in prior().overheads if possible.get(overhead.place, beyond_node)]
+    chosen = [overhead for overhead in prior().overheads if possible.get(overhead.place, several_nodes)]
     # The constant beside the computation, as the two are told apart.
     chosen.sort(key=lambda overhead: overhead.place != "constant")
     # `a/workers`, and not `a*1/workers`.
     formula = "a" if reading.work == "1" else f"a*{reading.work}".replace("a*1/", "a/")
-    computation, used, terms = Overhead("computation", "a", formula, "constant"), {*columns}, list[Term]()
-    coefficients, shapes = list[Constant](), list[Constant]()
+    computation = Overhead("computation", "a", formula, "constant")
+    # The counts of an exchange may be in units of the smallest one; the work is always that of one worker.
+    counts = {"workers": over_columns[reading.workers], "nodes": over_columns[reading.nodes]}
+    terms, coefficients, shapes, used = list[Term](), list[Constant](), list[Constant](), {*columns}
     for overhead in (computation, *chosen):
-        # What stands for each name of the formula: of its counts, and then a constant of a name that nothing has yet.
-        meaning = {"workers": over_columns[reading.workers], "nodes": over_columns[reading.nodes]}
-        if overhead is computation:
-            # The work is that of one worker, also where the smallest count is the unit of the exchange.
-            meaning = {name: node for name, node in meant if name in work.names}
+        # Each constant in the formula → a name that no column and no other constant has.
+        names: dict[str, str] = {}
         for constant in filter(None, (overhead.constant, overhead.shape)):
-            name = unused_name(constant, used)
-            used.add(name)
-            meaning[constant] = Name(name)
-            if constant == overhead.constant:
-                coefficients.append(coefficient(name))
-            else:
-                low, high = prior().shape[prior().overheads.index(overhead)].tolist()
-                shapes.append(exponent(name, low, high, low))
-        term = substitute(parse(overhead.formula).node, meaning)
-        if reading.divides != "1":
-            term = call("divide", term, over_columns[reading.divides])
-        terms.append(Term(overhead.name, term))
-    text = reading.work if reading.divides == "1" else f"({reading.work})/({reading.divides})"
+            names[constant] = unused_name(constant, used)
+            used.add(names[constant])
+        coefficients.append(coefficient(names[overhead.constant]))
+        if overhead.shape:
+            low, high = prior().shape[prior().overheads.index(overhead)].tolist()
+            shapes.append(exponent(names[overhead.shape], low, high, low))
+        meaning = dict(meant) if overhead is computation else counts
+        constants = {constant: Name(name) for constant, name in names.items()}
+        term = substitute(parse(overhead.formula).node, {**meaning, **constants})
+        divided = term if reading.divides == "1" else call("divide", term, over_columns[reading.divides])
+        terms.append(Term(overhead.name, divided))
     return WrittenReading(
-        [prior().overheads.index(overhead) for overhead in chosen],
-        Expression("series", tuple(terms), (*coefficients, *shapes)),
-        tuple(render(over_columns[text]) for text in axes),
-        render(substitute(parse(text).node, dict(meant))),
-        render(over_columns[reading.nodes]),
+        places=[prior().overheads.index(overhead) for overhead in chosen],
+        expression=Expression("series", tuple(terms), (*coefficients, *shapes)),
+        axes=tuple(render(over_columns[text]) for text in axes),
+        work=render(over_columns[work]),
+        nodes=render(over_columns[reading.nodes]),
     )

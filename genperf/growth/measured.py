@@ -120,11 +120,12 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
     more than `MOST_CONFIGURATIONS`. Where it is `single`, one scale is enough: similar series show how it grows.
     """
     axis, panel = table.panel.axis, table.panel.with_axis
-    column = None if axis.factor is None else axis.factor.name
-    varying = {f.name for f in table.factors if f.distinct > 1}
+    if axis.factor is None or axis.counts_other:
+        return None
+    column, varying = axis.factor.name, {f.name for f in table.factors if f.distinct > 1}
     # What may vary in a series: the scale, counts of its machine, and batches.
-    sizes = {f.name for f in (panel.find(name) for name in _SCALES) if f is not None} | {column}
-    if column is None or axis.counts_other or not (column in varying or single) or not varying <= sizes:
+    may_vary = {f.name for f in map(panel.find, _SCALES) if f is not None} | {column}
+    if not (column in varying or single) or not varying <= may_vary:
         return None
     medians, counts = table.medians(), [f for f in map(panel.find, _COUNTS) if f is not None]
     if len(medians) > MOST_CONFIGURATIONS or any(f.lower < 1.0 for f in counts):
@@ -134,20 +135,21 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
     order = np.lexsort([*(columns[name] for name in sorted(columns) if name != column), columns[column]])
     network = network_of(hints)
     repeats = table.repeats
-    noise, away = repeat_noise(table)
+    noise, distances = repeat_noise(table)
     series = MeasuredSeries(
         panel,
         scale=axis.canonical,
         column=column,
         columns={name: values[order] for name, values in columns.items()},
         logarithms=np.log(medians.measured)[order],
+        # The median of one or two runs is their mean.
         variances=(noise * np.where(repeats > 2, MEDIAN_VARIANCE, 1.0) / repeats)[order],
         works=panel.work_of_worker,
         in_seconds=network is None or (table.target.is_time and schema_of(table).of_steps),
         hinted=network is not None,
         exchange=None if network is None else network.exchange(table),
         limits=limits(panel, columns[column]),
-        repeats=(noise, away),
+        repeats=(noise, distances),
     )
     return series if single or len(np.unique(series.values(series.scale))) > 1 else None
 

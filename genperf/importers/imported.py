@@ -117,14 +117,15 @@ _VALUES = (r"(\d+\.\d+|[^\W_]+)", r"([^/]+)")
 
 def factors_from_name(pattern: str, path: str) -> dict[str, str]:
     """Read factors from a file's name: `run_{workers}.json` and `logs/run_8.json` give `{"workers": "8"}`."""
-    pieces = _PLACEHOLDER.split(pattern)
-    names, between = [name.strip() for name in pieces[1::2]], "".join(pieces[::2])
-    if not names or not all(names) or len(set(names)) < len(names) or "{" in between or "}" in between:
+    # The texts around the names, one more than these: `run_` and `.json` around `workers`.
+    texts, names = _PLACEHOLDER.split(pattern)[::2], [name.strip() for name in _PLACEHOLDER.findall(pattern)]
+    if not names or not all(names) or len(set(names)) < len(names) or re.search("[{}]", "".join(texts)):
         hint = "run_{workers}_{batch}.json"
         raise GenperfError(f"'{pattern}' must name each factor once, in braces", where="--from-name", hint=hint)
+    # Of the path as many parts as the pattern has.
     path_text = "/".join(PurePath(path).parts[-(pattern.count("/") + 1) :])
-    forms = (value.join(map(_with_wildcards, pieces[::2])) for value in _VALUES)
-    match = next(filter(None, (re.fullmatch(form, path_text) for form in forms)), None)
+    expressions = (value.join(map(_with_wildcards, texts)) for value in _VALUES)
+    match = next(filter(None, (re.fullmatch(expression, path_text) for expression in expressions)), None)
     if match is None:
         hint = "put * where anything may stand"
         raise GenperfError(f"the file's name does not match '{pattern}' (--from-name)", where=path, hint=hint)

@@ -20,7 +20,7 @@ SIGNATURE = r"(?m)^#\s+nThread \d+ nGpus \d+|(?:#|\bredop\b).*\balgbw\s+busbw\b"
 PLATEAU = 0.25
 #: A rank with its host and its device, and a row of the table.
 _RANK = re.compile(r"#\s+Rank\s+\d+.*?\bon\s+(\S+)(?:\s+device\s+\d+\s+\[[^\]]*\]\s*(.*))?")
-_ROW = re.compile(r"\s*(\d+)\s+\d+\s+([a-z]\w*)\s+(\S+)\s+(-?\d+)\s+(.*)")
+_ROW = re.compile(r"\s*(\d+)\s+\d+\s+([a-z]\w*)\s+(\S+)\s+-?\d+\s+(.*)")
 
 
 def read(text: str, name: str) -> Imported:
@@ -66,13 +66,14 @@ def plateau_in(path: str) -> dict[str, Cell]:
 
 
 def _rows(text: str) -> Iterator[tuple[int, int, str, str, list[str]]]:
-    """Yield the number of each row's line, the bytes, their type, the operation, and the cells behind them.
+    """Yield the number of each row's line, the bytes, their type, the operation, and the cells behind the root.
 
     These are a time, two bandwidths and the count of wrong results, for each kind of buffer.
     """
     for number, line in enumerate(text.splitlines(), 1):
         if (row := _ROW.fullmatch(line)) is not None:
-            yield number, int(row[1]), row[2], row[3], row[5].split()
+            size, kind, operation, cells = row.groups()
+            yield number, int(size), kind, operation, cells.split()
 
 
 def _machine(text: str) -> dict[str, Cell]:

@@ -190,18 +190,24 @@ def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
     return steps, partly_recorded
 
 
-def _phase(kernel: Span, launched: Mapping[str, list[tuple[float, float, float]]]) -> str:
-    """Return the phase of a kernel, or nothing: of nested ranges it was launched in the innermost."""
+def _phase(kernel: Span, ranges: Mapping[str, list[tuple[float, float, float]]]) -> str:
+    """Return the phase of a kernel, or nothing: of nested ranges it was launched in the innermost, the last to start.
+
+    `ranges` are those of each phase on the host, as `_merged` returns them.
+    """
     if "nccl" in kernel.name.lower():
         return "exchange"
+    # What CUDA calls a copy from the host to the device.
     if "HtoD" in kernel.name:
         return "transfer"
-    since = {"": -math.inf}
-    for phase, merged in launched.items():
-        at = bisect_right(merged, (kernel.launched, math.inf, 0.0)) - 1
-        if at >= 0 and kernel.launched < merged[at][1]:
-            since[phase] = merged[at][0]
-    return max(since, key=lambda phase: since[phase])
+    starts = {"": -math.inf}
+    for phase, of_phase in ranges.items():
+        started = bisect_right(of_phase, (kernel.launched, math.inf, 0.0))
+        if started > 0:
+            start, end, _ = of_phase[started - 1]
+            if kernel.launched < end:
+                starts[phase] = start
+    return max(starts, key=lambda phase: starts[phase])
 
 
 def _merged(spans: Iterable[Span]) -> list[tuple[float, float, float]]:

@@ -32,13 +32,15 @@ class Words(Struct, frozen=True, dict=True):
 
     @cached_property
     def values(self) -> dict[str, float]:
-        """The number of each word, that of `on` being 1 and that of `off` 0."""
-        words = section("switches")
-        values = dict.fromkeys(words["off"], 0.0)
-        for meaning, listed in words.items():
-            name, _, number = meaning.partition(" ")
-            if name == self.canonical:
-                values |= dict.fromkeys((*(words["on"] if number == "1" else ()), *listed), float(number))
+        """The number of each word: `off` and the like are 0, `on` and the like 1, for every switch."""
+        section_words = section("switches")
+        values = dict.fromkeys(section_words["off"], 0.0)
+        # A switch, a number, and its words: `"recomputation 0.1" = ["selective"]`.
+        for canonical_and_number, words in section_words.items():
+            canonical, _, number = canonical_and_number.partition(" ")
+            if canonical == self.canonical:
+                of_every_switch = section_words["on"] if number == "1" else ()
+                values |= dict.fromkeys((*of_every_switch, *words), float(number))
         return values
 
     def value(self, level: str, column: str) -> float:

@@ -164,12 +164,14 @@ class MeasuredRates(Struct, frozen=True, eq=False):
 
     @property
     def kept(self) -> dict[float, float]:
-        """What a device does on each count of several nodes, as a part of what it does on one node."""
+        """Each count of several nodes → the rate of a device there over that on one node; none without such a run."""
+        # Where nothing counts the devices they are ones, and what a node does is compared.
         several, rate_of_device = several_nodes(self.nodes), self.rates / np.maximum(self.devices, self.nodes)
         if several.all():
             return {}
-        alone = rate_of_device[~several][-1]
-        return dict(zip(self.nodes[several].tolist(), (rate_of_device[several] / alone).tolist(), strict=True))
+        # Of the most devices of one node, as the counts are in order.
+        on_one_node = rate_of_device[~several][-1]
+        return dict(zip(self.nodes[several].tolist(), (rate_of_device[several] / on_one_node).tolist(), strict=True))
 
 
 def trains_networks(panel: Panel, words: Iterable[str]) -> bool:

@@ -181,19 +181,19 @@ class Machine(Struct, frozen=True, dict=True):
         return "weak" if kind is None and self.samples_of_one is not None else kind
 
     def grows_like(self, columns: Columns) -> Mask | None:
-        """Return whether the work of each configuration grows, where not all runs show the same; None where none do.
+        """Return where the samples of a step grow with the count, as in the runs that are alike otherwise (`growths`).
 
-        Runs that show neither go on as all others, where these agree.
+        Where these show nothing, it is as in all others if those agree, else by what the batch is of: that of a device
+        grows, one of all stays. None where no runs show anything.
         """
         names, growths = self.growths
-        growths_shown = {*growths.values()} - {None}
-        if not growths_shown:
+        shown = {*growths.values()} - {None}
+        if not shown:
             return None
-        keys = zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
-        by_columns = "weak" if "batch" in self.columns else "strong"
-        usual = growths_shown.pop() if len(growths_shown) == 1 else by_columns
-        kinds = [growths.get(tuple(map(str, key))) or usual for key in keys]
-        return np.array([kind == "weak" for kind in kinds])
+        by_batch = "weak" if "batch" in self.columns else "strong"
+        usual = shown.pop() if len(shown) == 1 else by_batch
+        settings = zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
+        return np.array([(growths.get(tuple(map(str, setting))) or usual) == "weak" for setting in settings])
 
     @cached_property
     def samples_of_one(self) -> tuple[Array, Array] | None:

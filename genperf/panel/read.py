@@ -77,8 +77,9 @@ def read_with_roles(
         table: Table = read_large(source, roles)
     else:
         column, kind = ("", "") if measured is None else (measured.column, measured.kind)
-        # A unit in the cells is that of a quantity without one; a time has one of time.
+        # A unit in the cells, `12 ms`, is that of a quantity without one; a time has one of time.
         unit, main = source.units.get(column, ""), roles
+        # What the unit says is what it says in a header.
         in_cells = header_of(f"x ({unit})")
         if unit and kind == "quantity" and measured is not None and not measured.unit:
             main = roles.of_measured({"quantity": f"{column}:{unit}"})
@@ -86,6 +87,7 @@ def read_with_roles(
             what = f"the cells of '{column}' are in {unit}, which is no unit of time"
             raise TableError(what, hint=f"--quantity '{column}:{unit}'", where=source.name)
         table = assemble(source, main, mapping, legend)
+        # A rate counts what its header names, or else its cells; `1.9x` is a multiple of another rate.
         if kind == "throughput" and not header_of(column).counted:
             table = replace(table, target=replace(table.target, counted=RELATIVE if unit == "x" else in_cells.counted))
     table = (_with_further_quantities(table, source, roles) if roles.further else table).mapped(mapping)

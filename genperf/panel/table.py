@@ -413,9 +413,9 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
         # What was computed for the whole table is put where the properties of a group's table keep their values.
         medians = replace(table, frame=median_frame, factors=factors, further={}, **changes)
         medians.__dict__.update(known_medians, _named_phases=table._named_phases)
+        known_rows |= {"configuration": number_in_group[places], "_medians": medians, "key": key}
         group = replace(medians, frame=frame, further=further_of_group)
-        group.__dict__.update(known_rows, configuration=number_in_group[places], _medians=medians, key=key)
-        group.__dict__.update(_named_phases=table._named_phases)
+        group.__dict__.update(known_rows, _named_phases=table._named_phases)
         yield key, group
 
 
@@ -491,9 +491,6 @@ def varying_apart(table: Table) -> list[Factor]:
     return [f for f in table.factors if f.distinct > 1 and f.name not in following]
 
 
-# --- effects that no fit can separate, and repeats that are hardly some -----------------------------------------------
-
-
 def design_notes(table: Table) -> list[Note]:
     """Name levels that were measured once, factors that vary at one level only, and pairs that rise together."""
     medians = table.medians()
@@ -511,12 +508,16 @@ def _no_joint_run(medians: Table) -> Iterator[str]:
 
 
 def one_at_a_time(medians: Table) -> bool:
-    """Tell whether all configurations differ from one in a single factor: a sum of effects then fits like a product."""
+    """Tell whether no configuration differs from the base, the most frequent value of each factor, in two factors.
+
+    A sum of effects then fits like a product. Each of two factors or more differs somewhere.
+    """
     columns = [np.asarray(medians.columns[f.name]).astype(str) for f in varying_apart(medians)]
     if len(columns) < 2:
         return False
-    rows = np.column_stack([column != pd.Series(column).mode()[0] for column in columns])
-    return bool(rows.any(axis=0).all() and rows.sum(axis=1).max() <= 1)
+    # Shape (configurations, factors).
+    differs = np.column_stack([column != pd.Series(column).mode()[0] for column in columns])
+    return bool(differs.any(axis=0).all() and differs.sum(axis=1).max() <= 1)
 
 
 def _once(medians: Table) -> Iterator[str]:
@@ -586,11 +587,13 @@ def parting_notes(table: Table, scale: str) -> list[Note]:
     order = np.argsort(counts, kind="stable")
     # A summarised table names the columns in no role, and does not keep them.
     for name, cells in ((name, table.frame[name].to_numpy()) for name in table.unused if name in table.frame):
-        smallest, largest = cells[order[[0, -1]]]
-        below, above = (np.unique(counts[cells == machine]) for machine in (smallest, largest))
-        two = {type(cell) for cell in cells} == {str} and {*cells} == {smallest, largest}
-        if two and below[-1] < above[0] and min(len(below), len(above)) > 1:
-            change = f"'{name}' is {smallest} up to {scale}={below[-1]:g} then {largest} from {above[0]:g}"
+        # What the column has at the smallest and at the largest count, such as `a100` and `h100`.
+        first, last = cells[order[[0, -1]]]
+        first_counts, last_counts = (np.unique(counts[cells == machine]) for machine in (first, last))
+        is_two_texts = {type(cell) for cell in cells} == {str} and {*cells} == {first, last}
+        changes_once = first_counts[-1] < last_counts[0]
+        if is_two_texts and changes_once and min(len(first_counts), len(last_counts)) > 1:
+            change = f"'{name}' is {first} up to {scale}={first_counts[-1]:g} then {last} from {last_counts[0]:g}"
             hint = f"if they are different machines, --group {shlex.quote(name)} parts them"
             notes.append(Note(f"{change}: {hint}", "mixture"))
     return notes

@@ -66,11 +66,11 @@ def machine_in(text: str) -> tuple[dict[str, Any], str]:
     match = _MACHINE.match(text)
     if match is None:
         return {}, text
-    # Either the count stands before the device, or behind it.
-    nodes, count, sign, device, device_first, sign_behind, count_behind = match.groups()
+    # `2x8xh100` has the first four groups, `h100x8` the last three; the others are None.
+    nodes, count, sign, device, device_before, sign_behind, count_behind = match.groups()
     # `8 h100` and `h100:8` are machines where the device is known; `8 resnet50` is none, and `8xresnet50` is.
-    has_times_sign = sign_behind in ("x", "×", "*") if device_first else sign.strip() != ""
-    device = device or device_first
+    has_times_sign = sign.strip() != "" if device else sign_behind in ("x", "×", "*")
+    device = device or device_before
     if not has_times_sign and device_in(device) is None:
         return {}, text
     machine = {"device": device, "devices": float(count or count_behind) * float(nodes or 1.0)}

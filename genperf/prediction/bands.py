@@ -80,7 +80,7 @@ class MixtureForecast(Struct, frozen=True, eq=False):
         return self.central(), lower, upper
 
     def band(self, interval: float, band: Band, floor: float) -> tuple[Array, Array]:
-        """Return the lower and upper ends of a band, each of shape (rows,)."""
+        """Return the lower and upper ends of a band, (rows,). Draws of ln T below `floor`, or NaN, are put there."""
         levels, sd = ends_of(interval), np.sqrt(self.variance if band == "confidence" else self.total)
         if self.central_shares is None:
             away = NormalDist().inv_cdf(0.5 + 0.5 * interval) * sd[0]

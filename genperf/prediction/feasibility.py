@@ -115,10 +115,11 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return np.asarray(1.0 - (1.0 - self.by_chance) * (1.0 - probability))
 
     def known_to_fail(self, columns: Columns) -> Mask:
-        """Return which configurations failed and never succeeded, or need no less than one that failed."""
-        demanded, again = self.demanded(columns), self._demanded_by(self.contradicted)
-        same = surpassed(demanded, again, 1) & surpassed(demanded, again, -1)
-        return surpassed(demanded, self._demanded_by(self.failed), 1) | same
+        """Return which configurations need no less than one that failed, or just what a contradicted one needs."""
+        demanded, contradicted = self.demanded(columns), self._demanded_by(self.contradicted)
+        # One that needs more than a contradicted configuration may succeed: some that need no less did.
+        needs_the_same = surpassed(demanded, contradicted, 1) & surpassed(demanded, contradicted, -1)
+        return surpassed(demanded, self._demanded_by(self.failed), 1) | needs_the_same
 
     def demanded(self, columns: Columns) -> Array:
         """Return what configurations need, shape (rows, demands): one needs no less where no entry is smaller.
@@ -137,6 +138,7 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return np.column_stack(demand_columns)
 
     def _demanded_by(self, configurations: Sequence[Values]) -> Array:
+        """Return what configurations need that are given by their values in the order of `names`: see `demanded`."""
         columns = np.array(configurations, dtype=object).reshape(-1, len(self.names)).T
         return self.demanded(dict(zip(self.names, columns, strict=True)))
 

@@ -168,9 +168,6 @@ def schema_of(table: Table) -> Schema:
     return schema
 
 
-# --- what is requested ------------------------------------------------------------------------------------------------
-
-
 class Query(Struct, frozen=True, eq=False):
     """Rows to predict."""
 
@@ -232,18 +229,19 @@ def query_of(
     of a factor with a single level. With `fill` open factors are those of a measured run; without `refuse` machines
     that cannot exist are let through.
     """
-    source_columns, derived, factors = source.columns, schema.panel.inputs, {f.name for f in schema.factors}
-    inputs = {read for name, reads in derived.items() if name not in source_columns for read in reads}
-    inputs &= {*source_columns} - factors
-    columns: dict[str, AnyArray] = {name: numbers(source_columns[name])[0] for name in sorted(inputs)}
-    columns |= {f.name: _checked(f, source, schema, new_levels) for f in schema.factors if f.name in source_columns}
-    machine_parts = [n for n in source_columns if n in PARTS and n not in factors and schema.panel.machine.means(n)]
-    # A part of a machine is a number above zero.
-    as_factors = (Factor(name, "extrinsic", distinct=0, positive=True) for name in machine_parts)
-    columns |= {factor.name: _checked(factor, source, schema) for factor in as_factors}
-    where = source.name if source.name != "DataFrame" else None
-    columns, follow = completed(schema.panel, columns, len(source.lines), where, fill, refuse)
-    return Query(len(source.lines), columns, (*columns,) if fill else (*source_columns, *follow))
+    requested, factors, panel = source.columns, {f.name for f in schema.factors}, schema.panel
+    # The columns that are no factors, but from which a factor that is left out is computed.
+    read = {name for factor, names in panel.inputs.items() if factor not in requested for name in names}
+    inputs = sorted(read & {*requested} - factors)
+    columns: dict[str, AnyArray] = {name: numbers(requested[name])[0] for name in inputs}
+    columns |= {f.name: _checked(f, source, schema, new_levels) for f in schema.factors if f.name in requested}
+    # Other parts of a machine, from which factors follow: each is a number above zero.
+    for name in (n for n in requested if n in PARTS and n not in factors and panel.machine.means(n)):
+        columns[name] = _checked(Factor(name, "extrinsic", distinct=0, positive=True), source, schema)
+    # A file has a name for messages, a frame has none.
+    file = source.name if source.name != "DataFrame" else None
+    columns, follow = completed(panel, columns, len(source.lines), file, fill, refuse)
+    return Query(len(source.lines), columns, (*columns,) if fill else (*requested, *follow))
 
 
 def combine(values: Mapping[str, Any]) -> dict[str, AnyArray]:

@@ -264,12 +264,15 @@ class _Grades(Struct):
     marks: list[Mark] = field(default_factory=list)
 
     def mark(self, where: Mask, level: int | Integers, about: str, **values: Any) -> None:
-        """Give some rows at least a grade for a reason; of values of shape (rows,) each row has its own."""
+        """Give the rows `where` at least the grade `level`; the reason is the one called `about`, with its `values`.
+
+        A level or a value is one for all rows, or an array of shape (rows,).
+        """
         if where.any():
-            of_rows = {n: v[where] if isinstance(v, np.ndarray) else v for n, v in {"": level, **values}.items()}
-            level = of_rows.pop("")
-            self.grade[where] = np.maximum(self.grade[where], level)
-            self.marks.append(Mark(np.flatnonzero(where), about, level, of_rows))
+            marked_level = level[where] if isinstance(level, np.ndarray) else level
+            marked_values = {n: v[where] if isinstance(v, np.ndarray) else v for n, v in values.items()}
+            self.grade[where] = np.maximum(self.grade[where], marked_level)
+            self.marks.append(Mark(np.flatnonzero(where), about, marked_level, marked_values))
 
 
 def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers, list[Mark]]:

@@ -366,16 +366,18 @@ class Mean(Struct, frozen=True, eq=False):
         products, all but products and the constant, and for runs of one factor at a time also the constant: what does
         not change with one factor may change with another. A growth without its φ begins at no workers, φ·nᵖ/p.
         """
-        factors, to_a_limit = np.array([(len(column.ways), "rises" in column.ways) for column in self.columns]).T
+        to_a_limit = np.array(["rises" in column.ways for column in self.columns])
         # The basis itself holds the powers of counts at 1, and has the growth to a limit.
         growths, of_count = [basis], basis.deviation == 0.0
         deviations = np.where(of_count, COUNT_DEVIATION, POWER_DEVIATION)
         for power in POWERS_OF_A_COUNT if of_count.any() else ():
             centre = np.where(of_count, power, 1.0)
-            growths.append(replace(basis.without(to_a_limit > 0), centre=centre, deviation=deviations))
-        left_out = [factors < 0]
-        if np.any(factors > 1):
-            left_out += [factors > 1, factors == 1, *([factors <= 1] if one_at_a_time else [])]
+            growths.append(replace(basis.without(to_a_limit), centre=centre, deviation=deviations))
+        # How many functions each column is a product of: none is the constant.
+        functions = np.array([len(column.ways) for column in self.columns])
+        left_out = [np.zeros(len(functions), bool)]
+        if np.any(functions > 1):
+            left_out += [functions > 1, functions == 1, *([functions <= 1] if one_at_a_time else [])]
         # Where φ is left out, the growth φ·(nᵖ − 1)/p has no φ to be taken off.
         at_one = basis.growths[:, 1]
         return [replace(s, at_one=s.at_one * ~drop[at_one]).without(drop) for drop in left_out for s in growths]

@@ -129,11 +129,14 @@ class HeldOut(Struct, frozen=True, eq=False):
 def predict_held_out(
     candidates: Sequence[StackCandidate], splits: Sequence[Split], growth: FactorSeries | None = None
 ) -> HeldOut:
-    """Predict the test rows of some splits by every member; with growth where they go beyond a count."""
+    """Predict the test rows of some splits by every member, each fitted to the training rows.
+
+    A member that knows the `growth` of other series has their forecasts beyond the training rows as further rows.
+    """
     means, sds = list[Array](), list[Array]()
-    for split in splits:
-        anchors = None if growth is None else growth.anchors(split[0], MOST_LOOKED_BACK)
-        answers = [c.held_out(split, None if c.anchors is None else anchors) for c in candidates]
+    for train, test in splits:
+        anchors = None if growth is None else growth.anchors(train, MOST_LOOKED_BACK)
+        answers = [c.held_out((train, test), None if c.anchors is None else anchors) for c in candidates]
         means.append(np.column_stack([mean for mean, _ in answers]))
         sds.append(np.column_stack([sd for _, sd in answers]))
     rows = np.concatenate([test for _, test in splits])

@@ -101,7 +101,7 @@ def line(place: Place, group: Mapping[str, str]) -> dict[str, Any]:
 
 
 def sheet(place: Place) -> dict[str, Any]:
-    """Return the contents of the page for one model, beside its line."""
+    """Return what the page's script draws of one model, by the script's names; `line` has what its table shows."""
     result, interval, model = place.result, place.question.interval, PageModel(place.result)
     names, target = [*model.places], result.schema.target
     symbol = "T" if target.is_time else target.name

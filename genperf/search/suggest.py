@@ -216,8 +216,9 @@ class Suggestions(PrintedAnswer, frozen=True, eq=False):
         return next_sentence(self.next_run, self.rate_unit or self.quantity.unit, self.throughput)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
+        """Return it as plain values, for JSON; `value` has the quantity's name there, such as `time`."""
         plain = super().to_dict()
+        # What these two hold is said by the sentence.
         del plain["next_run"], plain["rate_unit"]
         plain["throughput"] = None if self.throughput is None else self.throughput.value
         plain["sentence"] = self.sentence

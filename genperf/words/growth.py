@@ -208,11 +208,13 @@ def money_text(growth: GrowthCounts, expected: Expectation) -> str:
 def training_sentence(training: Training, numbers: Mapping[str, float], planned: Planned | None = None) -> str:
     """Return how long the tokens of a training take unless a plan says it, their cost, and the use of a device."""
     in_plan = planned is not None and planned.plan.of_tokens
+    # A plan of tokens has a sentence of its own: this one then adds the use of a device, where its peak is given.
     if "tokens_per_s" not in numbers or (in_plan and training.peak is None):
         return ""
     text = f"{_amount(numbers['tokens_per_s'])} tokens/s"
     if training.tokens is not None and not in_plan:
-        middle, least, most, unit = texts_in_unit(*(86400.0 * end for end in Interval.named(numbers, "days").ends))
+        seconds = (86400.0 * days for days in Interval.named(numbers, "days").ends)
+        middle, least, most, unit = texts_in_unit(*seconds)
         text = f"{_amount(training.tokens)} tokens take {middle} {unit} ({least} to {most} {unit}) at {text}"
         if "training_cost" in numbers:
             text += f", and cost {_amount(numbers['training_cost'])}"

@@ -19,21 +19,23 @@ def normal_sentence(compared: AmongPublished) -> str:
     A step beyond the first nodes is told by what each doubling keeps.
     """
     placed, step = compared.placed, compared.placed.step
-    several = f"{step.after[1]:g} nodes"
-    devices = several if step.before[0] == step.after[0] else count_text(step.after[0], compared.count)
-    takes_nodes = compared.assumed is not None and step.after[1] > 1.0
+    (devices_before, nodes_before), (devices_after, nodes_after) = step.before, step.after
+    nodes_text = f"{nodes_after:g} nodes"
+    # A series that counts its nodes has one number of devices throughout.
+    count = nodes_text if devices_before == devices_after else count_text(devices_after, compared.count)
+    takes_nodes = compared.assumed is not None and nodes_after > 1.0
     assumed = f"{compared.assumed:g} devices are taken for one node" if takes_nodes else ""
     if isinstance(placed, Lack):
         return prose(
-            f"whether an efficiency of {100 * step.efficiency:.0f} % at {devices} is normal is not known",
+            f"whether an efficiency of {100 * step.efficiency:.0f} % at {count} is normal is not known",
             f"{placed.series} published series of {placed.clusters} clusters have such a step",
             f"{placed.fewest_series} of {placed.fewest_clusters} are needed",
         )
-    text = f"at {devices if step.kind == 'inside' else several} the efficiency is {100 * placed.value:.0f} %"
+    text = f"at {count if step.kind == 'inside' else nodes_text} the efficiency is {100 * placed.value:.0f} %"
     if step.kind == "beyond":
-        same = step.before[1] == step.after[1]
-        before, last = (step.before[0], devices) if same else (step.before[1], several)
-        text = f"from {before:g} to {last} each doubling keeps {100 * placed.value:.0f} %"
+        on_same_nodes = nodes_before == nodes_after
+        before, after = (devices_before, count) if on_same_nodes else (nodes_before, nodes_text)
+        text = f"from {before:g} to {after} each doubling keeps {100 * placed.value:.0f} %"
     text += ", if each device keeps its batch" if compared.work == "assumed" else ""
     of_one = " of one node's" if step.kind == "second" else ""
     a_step = "" if "doublings" in placed.narrowed or step.kind == "beyond" else " over as many doublings"
