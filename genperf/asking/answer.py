@@ -531,15 +531,14 @@ def _cost(growth: GrowthCounts, value: Interval) -> tuple[Interval, str] | None:
 def _closing(answer: Answer, width: int) -> Iterator[Text]:
     """Yield the verdict with its reason, what such forecasts were worth elsewhere, and what to do next."""
     likeliest = answer.answers[0]
-    verdict = likeliest.verdict
     if answer.measured:
         yield Text(f"{MEASURED} {answer.measured.rstrip('.')}")
     if answer.facts is not None and (fails := fits_text(answer.facts.expected.fits)):
         yield Text(f"{MARKS[BLIND]} {fails}", style=f"bold {COLORS[BLIND]}")
     else:
-        mark = f"{MARKS[verdict]} {verdict}"
+        mark = f"{MARKS[likeliest.verdict]} {likeliest.verdict}"
         first, *rest = wrap(verdict_line(likeliest.reason), width - len(mark) - 2) or [""]
-        yield Text.assemble((mark, f"bold {COLORS[verdict]}"), "  ", first)
+        yield Text.assemble((mark, f"bold {COLORS[likeliest.verdict]}"), "  ", first)
         yield from (Text(f"  {line}") for line in wrap(" ".join(rest), width - 2))
     if answer.others:
         yield Text.assemble(("  other series", "bold"), "  ", "; ".join(answer.others))

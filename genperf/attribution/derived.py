@@ -80,8 +80,7 @@ def _formula(name: str, text: str, paths: _Paths) -> Formula:
     formula = parse(with_amounts(text), [*paths.columns, *FOLLOWING], text_factors)
     if formula.logical or isinstance(formula.node, Text):
         what = f"'{name}' is to be a number, not a {'comparison' if formula.logical else 'text'}"
-        hint = f'--show "{name}={schema.target.name}*2"'
-        raise FormulaError(what, text=text, column=0, width=len(text), hint=hint)
+        raise FormulaError(what, text=text, column=0, width=len(text), hint=f'--show "{name}={schema.target.name}*2"')
     return formula
 
 

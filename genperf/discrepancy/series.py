@@ -208,8 +208,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
         Their shapes are (anchors, anchors), (anchors,), (anchors,). Arrays go to the cache `_geometry` as bytes.
         """
-        kernel, anchors = self._layout
-        return _geometry(kernel, anchors, self.variances.tobytes(), self.noise, self._measured)
+        return _geometry(*self._layout, self.variances.tobytes(), self.noise, self._measured)
 
     @cached_property
     def _layout(self) -> tuple[RandomWalk, Cells]:
@@ -218,8 +217,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
     def _at(self, columns: Columns) -> PlacedRows:
         """Return the covariance of some rows with the anchors, and how far beyond these they lie."""
-        kernel, anchors = self._layout
-        return _rows(kernel, anchors, self.extrapolation, _cells(columns, self.anchors))
+        return _rows(*self._layout, self.extrapolation, _cells(columns, self.anchors))
 
     def _solved(self, there: PlacedRows, scales: Array) -> tuple[Array, Array, Array, Array, Array]:
         """Return what `forecast` and `covariance` have in common, at some scales s.

@@ -191,15 +191,13 @@ def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
 
 
 def _phase(kernel: Span, ranges: Mapping[str, list[tuple[float, float, float]]]) -> str:
-    """Return the phase of a kernel, or nothing: of nested ranges it was launched in the innermost, the last to start.
-
-    `ranges` are those of each phase on the host, as `_merged` returns them.
-    """
+    """Return the phase of a kernel, or nothing: of nested `ranges`, by `_merged`, it was launched in the innermost."""
     if "nccl" in kernel.name.lower():
         return "exchange"
     # What CUDA calls a copy from the host to the device.
     if "HtoD" in kernel.name:
         return "transfer"
+    # Of the ranges around the launch the innermost is the last to start.
     starts = {"": -math.inf}
     for phase, of_phase in ranges.items():
         started = bisect_right(of_phase, (kernel.launched, math.inf, 0.0))

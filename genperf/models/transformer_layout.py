@@ -139,14 +139,14 @@ class TransformerLayout:
         named = {name: replace(c, name=unused_name(c.name, columns)) for name, c in constants.items()}
         # The effect of each level but the first of a factor that is no switch: 1 where a row has it, 0 elsewhere.
         switches = switch_columns(self.factors)
-        levels = {
-            level_effect(
-                unused_name(f"d_{f.name}[{level}]", columns), ConstantMeaning("level", "", f.name, level)
-            ): at_level(f, level)
-            for f in self.factors.factors
-            if f not in switches
-            for level in f.levels[1:]
-        }
+        levels = dict[Constant, Node]()
+        for f in (f for f in self.factors.factors if f not in switches):
+            for level in f.levels[1:]:
+                name, meaning = (
+                    unused_name(f"d_{f.name}[{level}]", columns),
+                    ConstantMeaning("level", "", f.name, level),
+                )
+                levels[level_effect(name, meaning)] = at_level(f, level)
         effects = [call("multiply", Name(level.name), indicator) for level, indicator in levels.items()]
         scale = [call("exp", chain("add", effects))] if effects else []
         nodes = {name: Name(c.name) for name, c in named.items()}

@@ -300,8 +300,7 @@ def _aggregation(large: LargeSource, roles: Roles) -> tuple[Aggregation, list[st
     read = columns.origins(names)
     if value in read or value in columns.derived:
         what = f"a filter or formula with '{value}' differs from row to row, and rows are summarised"
-        hint = "leave it out, or --no-aggregate for a table that memory holds"
-        raise TableError(what, hint=hint, where=large.name)
+        raise TableError(what, hint="leave it out, or --no-aggregate for a table that memory holds", where=large.name)
     keys = tuple(c for c in sample.cells if c in read)
     in_role = {*keys, value, roles.weight, roles.repeat, *rule.columns}
     # A column of numbers holds no words.

@@ -33,9 +33,8 @@ from genperf.vocabulary.names import LEVELS, counted_by
 
 #: Configurations that a model keeps, at most: enough to draw its data beside it.
 MEDIANS = 500
+#: The column of `Table.medians().frame` that counts the rows behind each median.
 REPEATS = "_repeats"
-"""The column of `Table.medians().frame` that counts the rows behind each median."""
-
 #: How the summary of a table is written: numbers as one would write them.
 _SHOWN: dict[str, Any] = {"index": False, "float_format": "{:g}".format, "na_rep": ""}
 #: Kinds of notes that are about a whole table, and not about each of its groups.
@@ -515,7 +514,6 @@ def one_at_a_time(medians: Table) -> bool:
     columns = [np.asarray(medians.columns[f.name]).astype(str) for f in varying_apart(medians)]
     if len(columns) < 2:
         return False
-    # Shape (configurations, factors).
     differs = np.column_stack([column != pd.Series(column).mode()[0] for column in columns])
     return bool(differs.any(axis=0).all() and differs.sum(axis=1).max() <= 1)
 

@@ -131,8 +131,7 @@ def row_of_words(words: Sequence[str]) -> dict[str, Any]:
         hint = f"2 {alone}; behind an option in quotes: --at '2 {alone}'"
         raise GenperfError(f"'{alone}' stands without its number", hint=hint)
     if "collective" in row and count < 2.0:
-        what = f"a collective of one {device.upper()} uses no link"
-        raise GenperfError(what, hint="8xh100 all_reduce 470GB/s")
+        raise GenperfError(f"a collective of one {device.upper()} uses no link", hint="8xh100 all_reduce 470GB/s")
     nodes = number_of(row.get("nodes", 0.0)) or 0.0
     if is_open and several_nodes(nodes) and count <= USUAL_DEVICES:
         hint = " or ".join(f"{nodes:g}x{held:g}x{device}" for held in (count, max(count // nodes, 1.0)))

@@ -138,7 +138,6 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return np.column_stack(demand_columns)
 
     def _demanded_by(self, configurations: Sequence[Values]) -> Array:
-        """Return what configurations need that are given by their values in the order of `names`: see `demanded`."""
         columns = np.array(configurations, dtype=object).reshape(-1, len(self.names)).T
         return self.demanded(dict(zip(self.names, columns, strict=True)))
 

@@ -264,10 +264,7 @@ class _Grades(Struct):
     marks: list[Mark] = field(default_factory=list)
 
     def mark(self, where: Mask, level: int | Integers, about: str, **values: Any) -> None:
-        """Give the rows `where` at least the grade `level`; the reason is the one called `about`, with its `values`.
-
-        A level or a value is one for all rows, or an array of shape (rows,).
-        """
+        """Give the rows `where` at least a grade for a reason; levels and values are one for all rows, or (rows,)."""
         if where.any():
             marked_level = level[where] if isinstance(level, np.ndarray) else level
             marked_values = {n: v[where] if isinstance(v, np.ndarray) else v for n, v in values.items()}
@@ -370,9 +367,6 @@ def _by_combination(grades: _Grades, basis: Basis, columns: Columns) -> Array:
     grades.mark(short > RULES.near, 1, "apart", pair=pairs, nearest=runs)
     grades.grade[short > RULES.blind] = 2
     return short
-
-
-# --- distances from the runs ------------------------------------------------------------------------------------------
 
 
 def doublings(factors: Iterable[Factor], columns: Columns) -> dict[str, Array]:

@@ -129,10 +129,7 @@ class HeldOut(Struct, frozen=True, eq=False):
 def predict_held_out(
     candidates: Sequence[StackCandidate], splits: Sequence[Split], growth: FactorSeries | None = None
 ) -> HeldOut:
-    """Predict the test rows of some splits by every member, each fitted to the training rows.
-
-    A member that knows the `growth` of other series has their forecasts beyond the training rows as further rows.
-    """
+    """Predict the test rows of splits by every member, fitted to the training rows and to what `growth` forecasts."""
     means, sds = list[Array](), list[Array]()
     for train, test in splits:
         anchors = None if growth is None else growth.anchors(train, MOST_LOOKED_BACK)

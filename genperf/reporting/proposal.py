@@ -57,16 +57,9 @@ def proposal_page(
     name, largest_measured = place.scaling.along, place.scaling.steps.along.upper
     target = place.count if place.target_given else None
     largest_shown = max(largest_measured * 2.0**RULES.blind, target or 0.0)
-    work = work_of(result, question)
-    answer = scaling(
-        result,
-        place.scaling.at if target is None else place.values,
-        along=name,
-        upto=EVALUATED_MULTIPLE * largest_shown,
-        level=least,
-        interval=view.interval,
-        work=work,
-    )
+    work, upto = work_of(result, question), EVALUATED_MULTIPLE * largest_shown
+    at = place.scaling.at if target is None else place.values
+    answer = scaling(result, at, along=name, upto=upto, level=least, interval=view.interval, work=work)
     if answer.refusal:
         raise GenperfError(answer.refusal, hint="--work '32*gpus', --scaling strong, or a column of the batch")
     counts = ladder_places(answer.steps, largest_shown, target or largest_measured, PROPOSAL_ROWS)

@@ -228,8 +228,7 @@ def _comparisons(text: str, space: Space, readable: Sequence[str]) -> list[Formu
     """Return the comparisons that `and` joins in a condition: each is told apart when nothing satisfies all of them."""
     formula = parse(text, [*space.names, *readable], space.texts)
     if not formula.logical:
-        hint = f"{text} <= 64"
-        raise FormulaError("a constraint is a comparison", text=text, column=0, width=len(text), hint=hint)
+        raise FormulaError("a constraint is a comparison", text=text, column=0, width=len(text), hint=f"{text} <= 64")
     return [Formula(render(node), node) for node in _split(formula.node)]
 
 

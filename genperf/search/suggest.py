@@ -309,8 +309,9 @@ def suggest(
     width = (interval_now.upper - interval_now.lower) / (2.0 * interval_now.value)
     is_met = within is not None and width <= within and not blind
     if is_met:
-        names = [*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"]
-        chosen = ranked = pd.DataFrame(columns=names)
+        chosen = ranked = pd.DataFrame(
+            columns=[*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"]
+        )
     else:
         candidate_query = _candidates(result, query, candidates)
         ranking = _ranking_of(result, candidate_query, query, width, cost, work, band, rated_step)
@@ -476,12 +477,10 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
     proposed = below if below.size else possible
     if not proposed.size:
         tried = listed([f"{count:g}" for count in dict.fromkeys(counts.tolist())])
-        raise GenperfError(
-            f"the runs at {factor.name} = {tried} were measured already"
-            + (", or known to fail" if fails.any() else "")
-            + ("" if divides.all() else ", or no multiple of the target's split"),
-            hint="--candidates CSV, with the configurations that could be",
-        )
+        fault = f"the runs at {factor.name} = {tried} were measured already"
+        fault += ", or known to fail" if fails.any() else ""
+        fault += "" if divides.all() else ", or no multiple of the target's split"
+        raise GenperfError(fault, hint="--candidates CSV, with the configurations that could be")
     return query_of(source_of_columns({name: cells[proposed] for name, cells in columns.items()}), result.schema)
 
 

@@ -109,8 +109,7 @@ def _extrapolate(table: Table, text: str) -> tuple[Split, ...]:
     else:
         (limit,), unread = numbers([limit_text])
         if unread:
-            hint = f"extrapolate:{column or 'COLUMN'}:8"
-            raise TableError(f"the limit '{limit_text}' is not a number", hint=hint)
+            raise TableError(f"the limit '{limit_text}' is not a number", hint=f"extrapolate:{column or 'COLUMN'}:8")
     values = pd.to_numeric(_column(table, column), errors="coerce").to_numpy(dtype=float)
     if not (finite := np.isfinite(values)).all():
         cell_text = label(table.frame[column].iloc[int(finite.argmin())]) or "an empty cell"

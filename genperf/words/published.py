@@ -23,7 +23,7 @@ def normal_sentence(compared: AmongPublished) -> str:
     nodes_text = f"{nodes_after:g} nodes"
     # A series that counts its nodes has one number of devices throughout.
     count = nodes_text if devices_before == devices_after else count_text(devices_after, compared.count)
-    takes_nodes = compared.assumed is not None and nodes_after > 1.0
+    takes_nodes = compared.assumed is not None and step.kind != "inside"
     assumed = f"{compared.assumed:g} devices are taken for one node" if takes_nodes else ""
     if isinstance(placed, Lack):
         return prose(
