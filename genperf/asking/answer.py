@@ -395,12 +395,8 @@ def _row(row: Row) -> Text:
     # A column of a nested object is called by its whole path: its end says what it is.
     name, room = bare(row.name), COLUMNS[0] + COLUMNS[1] - len(value) - 1
     name = (name if len(name) <= room else f"{name[: room - 1]}…").ljust(COLUMNS[0])
-    return Text.assemble(
-        name,
-        (value.rjust(COLUMNS[0] + COLUMNS[1] - len(name)), "bold"),
-        interval.rjust(COLUMNS[2]),
-        (beside.rjust(COLUMNS[3]), "dim"),
-    )
+    value_cell = value.rjust(COLUMNS[0] + COLUMNS[1] - len(name))
+    return Text.assemble(name, (value_cell, "bold"), interval.rjust(COLUMNS[2]), (beside.rjust(COLUMNS[3]), "dim"))
 
 
 def rows_of(answer: Answer) -> list[Row]:
@@ -569,6 +565,8 @@ def _picture(curve: Curve, width: int, rows: int) -> list[Text]:
     marked = {*(count for count, _ in curve.measured), curve.counts[0], curve.counts[-1]}
     shares_of_width = {n: (np.log2(n) - log_counts[0]) / (log_counts[-1] - log_counts[0]) for n in marked}
     column_of = {n: round(float(share * (columns - 1))) for n, share in shares_of_width.items()}
+    bounds = {"x_min": log_counts[0], "x_max": log_counts[-1], "y_min": least, "y_max": most}
+    bare_axes = {"x_gridlines": [], "y_gridlines": [], "x_labels": False, "y_labels": False}
     drawn = plot_to_string(
         xs=[log_counts] * 3,
         ys=[lower, upper, values],
@@ -577,14 +575,8 @@ def _picture(curve: Curve, width: int, rows: int) -> list[Text]:
         character_set="braille",
         width=columns,
         height=rows,
-        x_min=log_counts[0],
-        x_max=log_counts[-1],
-        y_min=least,
-        y_max=most,
-        x_gridlines=[],
-        y_gridlines=[],
-        x_labels=False,
-        y_labels=False,
+        **bounds,
+        **bare_axes,
     )
     framed = [line for line in drawn.splitlines() if line.startswith("│")]
     canvas = [text[1 : text.plain.rindex("│")] for text in map(Text.from_ansi, framed)][:rows]

@@ -79,7 +79,7 @@ def read_with_roles(
         column, kind = ("", "") if measured is None else (measured.column, measured.kind)
         # A unit in the cells, `12 ms`, is that of a quantity without one; a time has one of time.
         unit, main = source.units.get(column, ""), roles
-        # What the unit says is what it says in a header.
+        # What the unit says in the cells is what it says in a header.
         in_cells = header_of(f"x ({unit})")
         if unit and kind == "quantity" and measured is not None and not measured.unit:
             main = roles.of_measured({"quantity": f"{column}:{unit}"})

@@ -66,10 +66,9 @@ def proposal_page(
     machine, rows = ladder_rows(result, answer, counts, question)
     if kind == "csv":
         return rows.to_csv(index=False, lineterminator="\n")
-    requested = target
-    if requested is None:
-        efficient = rows.loc[(rows["efficiency"] >= least) & (rows["verdict"] != VERDICTS[-1]), name]
-        requested = float(efficient.max() if len(efficient) else rows[name].min())
+    is_efficient = (rows["efficiency"] >= least) & (rows["verdict"] != VERDICTS[-1])
+    affordable = rows.loc[is_efficient, name]
+    requested = target or float(affordable.max() if len(affordable) else rows[name].min())
     hours, figure = f"{machine}-hours", ""
     if kind == "html":
         from genperf.plots import image, speedup
