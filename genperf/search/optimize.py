@@ -49,6 +49,9 @@ from genperf.words.numbers import (
     with_article,
 )
 
+#: Points of a Pareto front that a person is shown, at least: as many as the best configurations where these are more.
+LEAST_OF_FRONT = 5
+
 
 class Optimum(PrintedAnswer, frozen=True, eq=False):
     """The best configurations of a grid."""
@@ -138,7 +141,8 @@ class Optimum(PrintedAnswer, frozen=True, eq=False):
         if len(self.front):
             million = million_of(self.quantity.samples)
             front = f"throughput against the {spent} of {million}" if per_unit else f"time against {spent}"
-            shown_front = self.front.head(len(self.best))
+            # Where few keep the deadline, the front shows what others cost.
+            shown_front = self.front.head(max(len(self.best), LEAST_OF_FRONT))
             count = f", {len(shown_front)} of {len(self.front)}" if len(shown_front) < len(self.front) else ""
             titled.append((f"Pareto front of {front}{count}", shown_front))
         tables = []

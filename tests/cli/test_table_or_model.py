@@ -244,7 +244,7 @@ def test_nodes_of_devices_do_and_cost_what_the_devices_do_at_every_door(shell: S
         for f in ("gpus.csv", "each.csv")
     ]
     assert [row["cost"] / row["time"] for row in costs] == pytest.approx([128 * 2 / 3600] * 4)
-    assert "at 2 per device-hour" in shell("predict", "each.csv", *named, "--price", "2/h")[2]
+    assert "at 2 per gpu-hour" in shell("predict", "each.csv", *named, "--price", "2/h")[2]
 
 
 def test_what_a_model_knows_nothing_of_is_never_silently_left_out(shell: Shell) -> None:
